@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest'
+import { AppError, type Control, type ControlInput } from '../../../contracts/index.ts'
+import { READ_FILE_DETAIL } from '../../../testing/cli-fixtures.ts'
+import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
+import { runCli } from '../index.ts'
+
+const OPERATIONS = [
+  { name: 'files.write', reason: 'Writes a file in a folder of yours.', weight: 'moderate' },
+  { name: 'files.delete', reason: 'What was there is gone.', weight: 'high' },
+]
+const TERMINAL = { stdin: true, stdout: true, stderr: true }
+
+async function run(argv: string[], { details, ...options }: CliHostOptions & { details?: object } = {}) {
+  const calls: ControlInput<'call'>[] = []
+  const call: Control['call'] = async input => {
+    calls.push(input)
+    if (input.consented) return { operationId: 'op1', result: { content: [{ type: 'text', text: 'written' }] } }
+    throw new AppError('CONSENT_REQUIRED', 'Needs consent.', {
+      details: { tool: 'write_file', digest: 'd1', operations: OPERATIONS, ...details },
+    })
+  }
+  const { host, seen } = createFakeCliHost({
+    ...options,
+    control: { call, tool: async () => READ_FILE_DETAIL },
+    env: { NO_COLOR: '1' },
+  })
+  return { code: await runCli(['call', 'write_file', ...argv], host), calls, ...seen }
+}
+
+describe('call: consent at the terminal', () => {
+  it('shows operations, weights, reasons and the whole arguments, and asks', async () => {
+    const input = { path: 'a b.txt', text: 'one\n two\u200b\u202e"\t·' }
+    const { stdout, stderr, questions } = await run([JSON.stringify(input)], { terminal: TERMINAL, answers: ['n'] })
+    expect(questions).toEqual(['Allow once? [y/N] '])
+    expect(stdout).toBe('')
+    expect(stderr).toContain(
+      [
+        'write_file, called as default, needs your consent:',
+        '  files.write (moderate)',
+        '    Writes a file in a folder of yours.',
+        '  files.delete (high)',
+        '    What was there is gone.',
+        'Its arguments, exactly (· is a space, escapes are characters that cannot be seen):',
+        '  {',
+        '    "path": "a·b.txt",',
+        '    "text": "one\\n',
+        '    │ ·two\\u200b\\u202e\\"\\t\\u00b7"',
+        '  }',
+      ].join('\n'),
+    )
+  })
+
+  it.each(['y', 'Y', ' yes '])(
+    'calls again with the answer %j, for exactly these operations and this digest',
+    async answer => {
+      const { code, calls, stdout } = await run(['{"path":"a"}', '--timeout', '5s'], {
+        terminal: TERMINAL,
+        answers: [answer],
+      })
+      const request = { agent: 'default', tool: 'write_file', input: { path: 'a' }, timeoutMs: 5_000 }
+      expect(calls).toEqual([
+        request,
+        { ...request, consented: { operations: ['files.write', 'files.delete'], digest: 'd1' } },
+      ])
+      expect({ code, stdout }).toEqual({ code: 0, stdout: 'written\n' })
+    },
+  )
+
+  it.each(['', 'n', 'yeah no', 'yy'])('runs nothing on the answer %j', async answer => {
+    const { code, calls, stderr } = await run([], { terminal: TERMINAL, answers: [answer] })
+    expect({ code, calls: calls.length }).toEqual({ code: 8, calls: 1 })
+    expect(stderr).toContain('You did not allow it, so "write_file" was not run.')
+  })
+
+  it.each([
+    { why: 'standard input is no terminal', terminal: { stdin: false, stderr: true }, argv: [] },
+    { why: 'nobody would see the question', terminal: { stdin: true, stderr: false }, argv: [] },
+    { why: 'the arguments came through standard input', terminal: TERMINAL, argv: ['-'] },
+  ])('fails with the next step when $why', async ({ terminal, argv }) => {
+    const { code, questions, stderr } = await run(argv, { terminal, stdin: '{}' })
+    expect({ code, questions }).toEqual({ code: 7, questions: [] })
+    expect(stderr).toContain(
+      'Error: "write_file" needs a person\'s consent.\n  files.write (moderate): Writes a file in a folder of yours.',
+    )
+    expect(stderr).toContain('quartermaster grant default CAPABILITY --consent OPERATION')
+  })
+
+  it('names the capability in the next step where it knows it', async () => {
+    const { stderr } = await run(['path=a'])
+    expect(stderr).toContain('quartermaster grant default files --consent OPERATION')
+  })
+
+  it('does not ask about a nested call whose arguments it cannot show', async () => {
+    const { code, questions } = await run([], {
+      terminal: TERMINAL,
+      answers: ['y'],
+      details: { tool: 'delete_everything' },
+    })
+    expect({ code, questions }).toEqual({ code: 7, questions: [] })
+  })
+
+  it('can be answered while a program reads the result', async () => {
+    const { code, stdout } = await run(['--json'], { terminal: { stdin: true, stderr: true }, answers: ['y'] })
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ operationId: 'op1' })
+  })
+})

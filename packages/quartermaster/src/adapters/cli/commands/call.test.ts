@@ -1,0 +1,282 @@
+import { describe, expect, it } from 'vitest'
+import {
+  AppError,
+  type CallAnswer,
+  type Control,
+  type ControlInput,
+  type ToolResult,
+} from '../../../contracts/index.ts'
+import { FORECAST_DOWN, READ_FILE_DETAIL } from '../../../testing/cli-fixtures.ts'
+import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
+import { runCli } from '../index.ts'
+
+interface Situation extends CliHostOptions {
+  result?: ToolResult
+  kept?: CallAnswer['kept']
+  error?: AppError
+}
+
+const text = (...texts: string[]): ToolResult => ({ content: texts.map(each => ({ type: 'text', text: each })) })
+
+async function run(argv: string[], { result = text('done'), kept, error, ...options }: Situation = {}) {
+  const calls: ControlInput<'call'>[] = []
+  const call: Control['call'] = async input => {
+    calls.push(input)
+    if (error) throw error
+    return kept ? { operationId: 'op1', result, kept } : { operationId: 'op1', result }
+  }
+  const { host, seen } = createFakeCliHost({
+    ...options,
+    control: { tool: async () => READ_FILE_DETAIL, call, ...options.control },
+  })
+  return { code: await runCli(['call', ...argv], host), calls, ...seen }
+}
+
+describe('call: arguments', () => {
+  it('takes one JSON object', async () => {
+    const { code, calls } = await run(['read_file', '{"path":"a.txt","offset":2}'])
+    expect(code).toBe(0)
+    expect(calls).toEqual([{ agent: 'default', tool: 'read_file', input: { path: 'a.txt', offset: 2 } }])
+  })
+
+  it('takes pairs, by the schema of the tool', async () => {
+    const { calls } = await run(['read_file', 'path=12', 'offset=3', 'options.raw=true', 'more=x=y'])
+    expect(calls[0]?.input).toEqual({ path: '12', offset: 3, options: { raw: true }, more: 'x=y' })
+  })
+
+  it('reads JSON from standard input', async () => {
+    const { calls } = await run(['read_file', '-'], { stdin: ' {"path":"a.txt"}\n' })
+    expect(calls[0]?.input).toEqual({ path: 'a.txt' })
+  })
+
+  it('takes none', async () => {
+    expect((await run(['read_file'])).calls[0]?.input).toEqual({})
+  })
+
+  it('passes on who calls, how long it may take and that it is meant to run anyway', async () => {
+    const { calls } = await run(['read_file', '--agent', 'researcher', '--timeout', '1.5s', '--even-if-disabled'])
+    expect(calls).toEqual([
+      { agent: 'researcher', tool: 'read_file', input: {}, timeoutMs: 1_500, evenIfDisabled: true },
+    ])
+  })
+
+  it.each([
+    { argv: ['{"path":'], says: 'The argument is not valid JSON' },
+    { argv: ['[1]'], says: 'must be one JSON object' },
+    { argv: ['notes.txt'], says: '"notes.txt" is neither key=value nor one JSON object' },
+    { argv: ['path=a', 'path=b'], says: '"path" is given twice' },
+    { argv: ['a=1', 'a.b=2'], says: '"a.b" goes into "a", which already has a value' },
+    { argv: ['__proto__.x=1'], says: 'no name an argument can have' },
+    { argv: ['a..b=1'], says: 'has an empty part' },
+    { argv: ['--timeout', '30'], says: 'It has no unit. Write 30s' },
+    { argv: ['--timeout', 'soon'], says: 'such as 500ms, 30s, 2m or 1h' },
+    { argv: ['--timeout', '0s'], says: 'longer than nothing' },
+    { argv: ['--timeout', '25h'], says: 'at most 24h' },
+  ])('refuses $argv before anything runs', async ({ argv, says }) => {
+    const { code, calls, stdout, stderr } = await run(['read_file', ...argv])
+    expect({ code, calls, stdout }).toEqual({ code: 2, calls: [], stdout: '' })
+    expect(stderr).toContain(says)
+    expect(stderr).toContain('See: quartermaster call --help')
+  })
+
+  it('refuses standard input that is no JSON', async () => {
+    const { code, stderr } = await run(['read_file', '-'], { stdin: 'path: a' })
+    expect(code).toBe(2)
+    expect(stderr).toContain('Standard input is not valid JSON')
+  })
+})
+
+describe('call: results', () => {
+  it('prints the text as it is, adding nothing in a pipe', async () => {
+    expect(await run(['read_file'], { result: text('one\r\n\u001b[1mtwo') })).toMatchObject({
+      stdout: 'one\r\n\u001b[1mtwo',
+      stderr: '',
+    })
+  })
+
+  it('makes what could steer a terminal visible there, and ends the line', async () => {
+    const { stdout } = await run(['read_file'], { result: text('one\n\t\u001b[2Jtwo'), terminal: { stdout: true } })
+    expect(stdout).toBe('one\n\t\\x1b[2Jtwo\n')
+  })
+
+  it('begins every block on its own line and sums up what is no text', async () => {
+    const data = Buffer.alloc(12_000).toString('base64')
+    const { stdout } = await run(['read_file'], {
+      result: {
+        content: [
+          { type: 'text', text: 'See:' },
+          { type: 'image', data, mimeType: 'image/png' },
+          { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' },
+          { type: 'resource', resource: { uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: data } },
+          { type: 'resource', resource: { uri: 'file:///a.txt', text: 'inside' } },
+          { type: 'resource_link', uri: 'file:///b', name: 'b' },
+        ],
+      },
+    })
+    expect(stdout.split('\n')).toEqual([
+      'See:',
+      '[image image/png, 12 kB]',
+      '[audio audio/wav, 3 B]',
+      '[resource file:///a.pdf application/pdf, 12 kB]',
+      'inside',
+      '[link b file:///b]',
+    ])
+  })
+
+  it('prints structured content where there is no text', async () => {
+    const { stdout } = await run(['read_file'], { result: { content: [], structuredContent: { a: 1 } } })
+    expect(stdout).toBe('{\n  "a": 1\n}\n')
+  })
+
+  it('prints the whole answer with --json', async () => {
+    const result = { ...text('done'), structuredContent: { a: 1 } }
+    expect(JSON.parse((await run(['read_file', '--json'], { result })).stdout)).toEqual({ operationId: 'op1', result })
+  })
+
+  it('prints to standard error and ends with 1 when the tool says no', async () => {
+    const result = { ...text('No such file.'), isError: true }
+    expect(await run(['read_file'], { result })).toMatchObject({ code: 1, stdout: '', stderr: 'No such file.' })
+    const { stderr } = await run(['read_file'], { result, terminal: { stderr: true } })
+    expect(stderr).toBe('\u001b[31mNo such file.\u001b[39m\n')
+  })
+
+  it('answers a program on standard output when the tool says no, and ends with 1', async () => {
+    const result = { ...text('No such file.'), isError: true }
+    const { code, stdout, stderr } = await run(['read_file', '--json'], { result })
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
+    expect(JSON.parse(stdout)).toMatchObject({ result: { isError: true } })
+  })
+})
+
+describe('call: cut results', () => {
+  const kept = { resultId: 'op1', totalBytes: 9, keptBytes: 9, nextOffset: 3 }
+  const cut = text('abc', '[Cut at 3 of 9 bytes.]')
+  function pages(reads: unknown[] = []): Partial<Control> {
+    const readResult: Control['readResult'] = async input => {
+      reads.push(input)
+      const page = { text: 'abcdefghi'.slice(input.offset, input.offset + 3), offset: input.offset, totalBytes: 9 }
+      return input.offset + 3 < 9 ? { ...page, nextOffset: input.offset + 3 } : page
+    }
+    return { readResult }
+  }
+
+  it('are read to their end when standard output is no terminal', async () => {
+    const reads: unknown[] = []
+    const { stdout, stderr } = await run(['read_file', '--agent', 'researcher'], {
+      result: cut,
+      kept,
+      control: pages(reads),
+    })
+    expect({ stdout, stderr }).toEqual({ stdout: 'abcdefghi', stderr: '' })
+    expect(reads).toEqual([0, 3, 6].map(offset => ({ agent: 'researcher', resultId: 'op1', offset })))
+  })
+
+  it('are read to their end on a terminal with --all', async () => {
+    const { stdout } = await run(['read_file', '--all'], {
+      result: cut,
+      kept,
+      control: pages(),
+      terminal: { stdout: true },
+    })
+    expect(stdout).toBe('abcdefghi\n')
+  })
+
+  it('say on a terminal how to see the rest', async () => {
+    const { stdout, stderr } = await run(['read_file'], {
+      result: cut,
+      kept,
+      control: pages(),
+      terminal: { stdout: true },
+    })
+    expect(stdout).toContain('abc\n')
+    expect(stderr).toBe('Cut at 3 B of 9 B. To see the rest, call it again with --all, or into a file or a pager.\n')
+  })
+
+  it('say when not even the whole was kept', async () => {
+    const { stderr } = await run(['read_file'], { result: cut, kept: { ...kept, totalBytes: 5_000 }, control: pages() })
+    expect(stderr).toBe('Only 9 B of 5 kB were kept; the rest is gone.\n')
+  })
+
+  it('are not read for ever when a page leads nowhere', async () => {
+    const stuck: Control['readResult'] = async ({ offset }) => ({
+      text: 'x',
+      offset,
+      nextOffset: offset,
+      totalBytes: 9,
+    })
+    expect((await run(['read_file'], { result: cut, kept, control: { readResult: stuck } })).stdout).toBe('x')
+  })
+
+  it('stay cut in the JSON answer, which says where the rest is', async () => {
+    expect(JSON.parse((await run(['read_file', '--json'], { result: cut, kept })).stdout)).toEqual({
+      operationId: 'op1',
+      result: cut,
+      kept,
+    })
+  })
+})
+
+describe('call: errors', () => {
+  it('says of a disabled tool what is missing, why, since when, when to recheck and how to mend it', async () => {
+    const error = new AppError('TOOL_DISABLED', '"weather" is disabled. It needs …', {
+      details: { tool: 'weather', missing: [FORECAST_DOWN] },
+    })
+    const { code, stdout, stderr } = await run(['weather'], { error })
+    expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
+    expect(stderr).toBe(
+      [
+        'Error: "weather" is disabled.',
+        '  forecast has been down for 3 minutes: connection refused',
+        '    Next recheck: in 20 seconds.',
+        '    Mend: Start it with `docker compose up forecast`.',
+        'Next: Mend what is missing, then: quartermaster recheck weather',
+        '      Or run it anyway: add --even-if-disabled',
+        '(TOOL_DISABLED)',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('says of a dependency that is switched off that no recheck will look at it', async () => {
+    const { nextRecheckAt: _never, ...off } = FORECAST_DOWN
+    const error = new AppError('TOOL_DISABLED', 'No.', {
+      details: { tool: 'weather', missing: [{ ...off, state: 'optedOut' }] },
+    })
+    const { stderr } = await run(['weather'], { error })
+    expect(stderr).toContain('forecast has been switched off for 3 minutes')
+    expect(stderr).toContain('Next recheck: never, because it is switched off in the configuration.')
+  })
+
+  it('says what is wrong with the arguments once, and where to look', async () => {
+    const issues = [
+      { path: ['path'], message: 'is missing' },
+      { path: [], message: 'is too large' },
+    ]
+    const error = new AppError('INPUT_INVALID', 'The arguments are wrong. path: is missing.', { details: { issues } })
+    const { code, stderr } = await run(['read_file'], { error })
+    expect(code).toBe(3)
+    expect(stderr).toBe(
+      'Error: The arguments are wrong. path: is missing.\n  input: is too large\nNext: See what it takes: quartermaster tools read_file\n(INPUT_INVALID)\n',
+    )
+  })
+
+  it('is the one JSON value on standard output with --json', async () => {
+    const error = new AppError('DEADLINE_EXCEEDED', 'Too slow.', { details: { tool: 'read_file' } })
+    const { code, stdout, stderr } = await run(['read_file', '--json'], { error })
+    expect({ code, stderr }).toEqual({ code: 6, stderr: '' })
+    expect(JSON.parse(stdout)).toEqual({
+      error: {
+        code: 'DEADLINE_EXCEEDED',
+        kind: 'timeout',
+        retry: 'later',
+        message: 'Too slow.',
+        details: { tool: 'read_file' },
+      },
+    })
+  })
+
+  it('shows control characters of messages instead of sending them', async () => {
+    const { stderr } = await run(['read_file'], { error: new AppError('INTERNAL', 'a\u001b[2Jb') })
+    expect(stderr).toContain('Error: a\\x1b[2Jb\n')
+  })
+})

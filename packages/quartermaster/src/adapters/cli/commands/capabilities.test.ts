@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import type { Control } from '../../../contracts/index.ts'
+import { FILES } from '../../../testing/cli-fixtures.ts'
+import { createFakeCliHost } from '../../../testing/cli-host.ts'
+import { runCli } from '../index.ts'
+
+async function run(argv: string[], capabilities: Control['capabilities'] = async () => [FILES]) {
+  const { host, seen } = createFakeCliHost({ control: { capabilities } })
+  return { code: await runCli(['capabilities', ...argv], host), ...seen }
+}
+
+describe('capabilities', () => {
+  it('lists what agents can be given', async () => {
+    const { code, stdout } = await run([])
+    expect(code).toBe(0)
+    expect(stdout).toBe('KEY    TOOLS  WHAT IT IS\nfiles  1      Reading and writing in chosen folders.\n')
+  })
+
+  it('shows one with its tools, its configuration and how to grant it', async () => {
+    const { stdout } = await run(['files'])
+    expect(stdout).toContain('read_file  Reads a text file.')
+    expect(stdout).toContain('"dirs": {')
+    expect(stdout).toContain('quartermaster grant default files')
+  })
+
+  it('suggests the one that was meant', async () => {
+    const { code, stderr } = await run(['flies'])
+    expect(code).toBe(4)
+    expect(stderr).toContain('No capability is named "flies". Did you mean "files"?')
+    expect(stderr).toContain('Next: See all capabilities: quartermaster capabilities')
+  })
+
+  it('says the next step when there are none', async () => {
+    const { stdout, stderr } = await run([], async () => [])
+    expect(stdout).toBe('')
+    expect(stderr).toContain('No capabilities yet. Write one in the folder capabilities, then: quartermaster reload')
+  })
+
+  it('prints the list or the one as JSON', async () => {
+    expect(JSON.parse((await run(['--json'])).stdout)).toEqual([FILES])
+    expect(JSON.parse((await run(['files', '--json'])).stdout)).toEqual(FILES)
+  })
+})

@@ -1,0 +1,70 @@
+import { AppError, type CapabilityDescriptor } from '../../../contracts/index.ts'
+import { didYouMean } from '../../../core/kernel/index.ts'
+import { CompletingArgument } from '../completion/kinds.ts'
+import { EXIT } from '../errors.ts'
+import { escapeLine, toJsonText } from '../escape.ts'
+import { paragraph } from '../layout.ts'
+import type { Printer } from '../printer.ts'
+import { addExamples, type Register } from '../register.ts'
+import type { Session } from '../session.ts'
+import { renderTable } from '../table.ts'
+
+export const registerCapabilities: Register = (program, act) => {
+  const command = program
+    .command('capabilities')
+    .description('List what agents can be given, or show one with its tools and its configuration.')
+    .addArgument(new CompletingArgument('[KEY]', 'show this one', 'capability'))
+    .action((key: string | undefined) => act(session => capabilities(session, key)))
+  addExamples(command, [
+    ['quartermaster capabilities', 'everything that can be granted'],
+    ['quartermaster capabilities files', 'its tools and what can be set for it'],
+  ])
+}
+
+async function capabilities(session: Session, key: string | undefined): Promise<number> {
+  const all = await session.connect(control => session.attend('Looking', options => control.capabilities({}, options)))
+  if (key !== undefined) return await show(session, find(all, key))
+  if (session.json) await session.printJson(all)
+  else if (all.length > 0) await session.out.write(listText(all, session.out))
+  else
+    await session.notices.write(
+      'No capabilities yet. Write one in the folder capabilities, then: quartermaster reload\n',
+    )
+  return EXIT.done
+}
+
+function find(all: readonly CapabilityDescriptor[], key: string): CapabilityDescriptor {
+  const found = all.find(capability => capability.key === key)
+  if (found) return found
+  const keys = all.map(capability => capability.key)
+  throw new AppError('CAPABILITY_UNKNOWN', `No capability is named "${key}".${didYouMean(key, keys)}`)
+}
+
+async function show(session: Session, capability: CapabilityDescriptor): Promise<number> {
+  await (session.json ? session.printJson(capability) : session.out.write(detailText(capability, session.out)))
+  return EXIT.done
+}
+
+function listText(all: readonly CapabilityDescriptor[], printer: Printer): string {
+  const rows = all.map(({ key, tools, short }) => ({ cells: [key, String(tools.length), short] }))
+  return renderTable(
+    { columns: [{ title: 'Key' }, { title: 'Tools' }, { title: 'What it is', flexible: true }], rows },
+    printer,
+  )
+}
+
+function detailText({ key, title, short, tools, configSchema }: CapabilityDescriptor, printer: Printer): string {
+  const { paint } = printer
+  const rows = tools.map(tool => ({ cells: [tool.name, tool.short] }))
+  const table = renderTable({ columns: [{ title: 'Tool' }, { title: 'What it does', flexible: true }], rows }, printer)
+  const schema =
+    configSchema === undefined
+      ? ''
+      : `\n${paint.bold('Configuration')}\n${toJsonText(configSchema, { pretty: true }).replace(/^/gm, '  ')}\n`
+  return [
+    `${paint.bold(key)}  ${escapeLine(title)}\n${paragraph(short, printer)}\n`,
+    tools.length === 0 ? 'It has no tools.\n' : table,
+    schema,
+    `\n${paint.bold('Example')}\n  quartermaster grant default ${key}\n`,
+  ].join('')
+}

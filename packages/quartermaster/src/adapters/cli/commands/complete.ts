@@ -1,0 +1,45 @@
+import type { Command } from 'commander'
+import { type Candidate, findCandidates } from '../completion/candidates.ts'
+import { createLookup } from '../completion/lookup.ts'
+import { findPlace } from '../completion/place.ts'
+import { EXIT } from '../errors.ts'
+import { escapeLine } from '../escape.ts'
+import type { Register } from '../register.ts'
+import { createSession, type Session } from '../session.ts'
+
+/** A shell that hangs at a Tab is worse than one that does not complete. */
+const ANSWER_WITHIN_MS = 1_000
+
+/** `__complete -- WORDS…`: what the scripts of `completion` ask. The last word is the one under the cursor. */
+export const registerComplete: Register = (program, act) => {
+  program
+    .command('__complete', { hidden: true })
+    .argument('[WORDS...]')
+    .action((words: string[]) => act(session => complete(session, program, words)))
+}
+
+async function complete(session: Session, program: Command, words: readonly string[]): Promise<number> {
+  const candidates = await inTime(session, answer(session, program, words))
+  await session.out.write(candidates.map(line).join(''))
+  return EXIT.done
+}
+
+async function answer(session: Session, program: Command, words: readonly string[]): Promise<Candidate[]> {
+  const place = findPlace(program, words)
+  const { config, data } = place
+  // Nobody wants a progress line at a Tab, so this goes around the one of `attend`.
+  const { connect } = createSession(session.host, { config, data, json: true })
+  return await findCandidates(place, createLookup(connect))
+}
+
+function inTime(session: Session, work: Promise<Candidate[]>): Promise<Candidate[]> {
+  return new Promise(resolve => {
+    const cancel = session.host.clock.after(ANSWER_WITHIN_MS, () => resolve([]))
+    // Whatever is wrong is told when the command runs; here silence is the answer.
+    work.then(resolve, () => resolve([])).finally(cancel)
+  })
+}
+
+function line({ value, about }: Candidate): string {
+  return about ? `${value}\t${escapeLine(about)}\n` : `${value}\n`
+}

@@ -1,0 +1,43 @@
+import type { ReloadReport } from '../../../contracts/index.ts'
+import { EXIT } from '../errors.ts'
+import { problemBlock } from '../explain.ts'
+import { count, fields } from '../layout.ts'
+import type { Printer } from '../printer.ts'
+import { addExamples, type Register } from '../register.ts'
+import type { Session } from '../session.ts'
+
+export const registerReload: Register = (program, act) => {
+  const command = program
+    .command('reload')
+    .description(
+      'Read all definitions again: changed code, new tools, changed parameters. Ends with 1 when something was rejected.',
+    )
+    .action(() => act(reload))
+  addExamples(command, [['quartermaster reload', 'after you edited, added or deleted a definition']])
+}
+
+async function reload(session: Session): Promise<number> {
+  const report = await session.connect(control => session.attend('Reloading', options => control.reload({}, options)))
+  await (session.json ? session.printJson(report) : session.out.write(reloadText(report, session.out)))
+  return report.rejected.some(problem => problem.severity === 'error') ? EXIT.no : EXIT.done
+}
+
+function reloadText(report: ReloadReport, printer: Printer): string {
+  const { generation, added, changed, removed, rejected, durationMs } = report
+  const nothing = added.length + changed.length + removed.length === 0
+  const head = `Generation ${generation}${nothing ? ', nothing changed' : ''} (${Math.round(durationMs)} ms)\n`
+  const lists = fields(
+    [
+      ['Added', added.join(', ')],
+      ['Changed', changed.join(', ')],
+      ['Removed', removed.join(', ')],
+    ],
+    printer,
+  )
+  const problems = rejected.map(problem => problemBlock(problem, printer)).join('')
+  const title =
+    rejected.length === 0
+      ? ''
+      : `${printer.paint.bold(`${count(rejected.length, 'problem')}; the last good version stays`)}\n`
+  return head + lists + title + problems
+}

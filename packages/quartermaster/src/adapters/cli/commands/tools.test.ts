@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { AppError, type Control } from '../../../contracts/index.ts'
+import { FORECAST_DOWN, READ_FILE, READ_FILE_DETAIL, WEATHER } from '../../../testing/cli-fixtures.ts'
+import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
+import { runCli } from '../index.ts'
+
+async function run(argv: string[], control: Partial<Control>, options: CliHostOptions = {}) {
+  const { host, seen } = createFakeCliHost({ control, ...options })
+  return { code: await runCli(['tools', ...argv], host), ...seen }
+}
+
+describe('tools', () => {
+  it('lists tools with their state, and says of disabled ones why and since when', async () => {
+    const { code, stdout } = await run([], { tools: async () => [READ_FILE, WEATHER] })
+    expect(code).toBe(0)
+    expect(stdout).toBe(
+      [
+        'NAME       STATE     SECTION  WHAT IT DOES',
+        'read_file  active    files    Reads a text file.',
+        'weather    disabled  world    Tells the weather of a city.',
+        '  └ forecast has been down for 3 minutes: connection refused',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('marks a tool whose dependency is recovering', async () => {
+    const { stdout } = await run([], { tools: async () => [{ ...READ_FILE, recovering: true }] })
+    expect(stdout).toContain('read_file  recovering')
+  })
+
+  it('asks only for what the options name', async () => {
+    const asked: unknown[] = []
+    const tools: Control['tools'] = async input => {
+      asked.push(input)
+      return [READ_FILE]
+    }
+    await run([], { tools })
+    await run(['--state', 'active', '--section', 'files', '--agent', 'researcher'], { tools })
+    expect(asked).toEqual([{}, { state: 'active', section: 'files', agent: 'researcher' }])
+  })
+
+  it.each([
+    { argv: [], next: 'No tools yet. Write one in the folder capabilities, then: quartermaster reload' },
+    { argv: ['--state', 'disabled'], next: 'Nothing is disabled: every tool works.' },
+    { argv: ['--state', 'active'], next: 'No tool works right now. See why: quartermaster tools --state disabled' },
+    { argv: ['--agent', 'bob'], next: 'Give it some: quartermaster grant bob CAPABILITY' },
+  ])('says the next step when there is nothing: $argv', async ({ argv, next }) => {
+    const { code, stdout, stderr } = await run(argv, { tools: async () => [] })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).toContain(next)
+  })
+
+  it('suggests the section that was meant', async () => {
+    const { stderr } = await run(['--section', 'flies'], {
+      tools: async input => (input.section ? [] : [READ_FILE, WEATHER]),
+    })
+    expect(stderr).toBe('No section is named "flies". Did you mean "files"? There are: files, world.\n')
+  })
+
+  it('answers an empty list to a program without a word beside it', async () => {
+    expect(await run(['--json'], { tools: async () => [] })).toMatchObject({ code: 0, stdout: '[]\n', stderr: '' })
+  })
+
+  it('shows one tool whole, with its schema and a line that calls it', async () => {
+    const { stdout } = await run(['read_file'], { tool: async () => READ_FILE_DETAIL })
+    expect(stdout).toContain('read_file  active\nReads a text file.\n\nWhen the text of one file is needed.\n')
+    expect(stdout).toMatch(/Time limit\s+30 seconds/)
+    expect(stdout).toContain('    "properties": {\n')
+    expect(stdout).toContain("# Read my notes\n  quartermaster call read_file 'path=my notes.txt' offset=10\n")
+  })
+
+  it('says of one disabled tool what is missing and how to mend it', async () => {
+    const { stdout } = await run(['weather'], {
+      tool: async () => ({ ...READ_FILE_DETAIL, state: 'disabled', missing: [FORECAST_DOWN] }),
+    })
+    expect(stdout).toContain('forecast has been down for 3 minutes: connection refused')
+    expect(stdout).toContain('Next recheck: in 20 seconds.')
+    expect(stdout).toContain('Mend: Start it with `docker compose up forecast`.')
+  })
+
+  it('prints one tool as JSON', async () => {
+    const { stdout } = await run(['read_file', '--json'], { tool: async () => READ_FILE_DETAIL })
+    expect(JSON.parse(stdout)).toEqual(READ_FILE_DETAIL)
+  })
+
+  it('takes no filter beside a name', async () => {
+    const { code, stderr } = await run(['read_file', '--state', 'active'], {})
+    expect(code).toBe(2)
+    expect(stderr).toContain("--state narrows the list; it cannot stand beside a tool's name.")
+  })
+
+  it('ends with 4 and the next step when there is no such tool', async () => {
+    const { code, stdout, stderr } = await run(['raed_file'], {
+      tool: () =>
+        Promise.reject(new AppError('TOOL_NOT_FOUND', 'No tool is named "raed_file". Did you mean "read_file"?')),
+    })
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' })
+    expect(stderr).toBe(
+      'Error: No tool is named "raed_file". Did you mean "read_file"?\nNext: See what there is: quartermaster tools\n(TOOL_NOT_FOUND)\n',
+    )
+  })
+})

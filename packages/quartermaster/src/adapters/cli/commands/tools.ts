@@ -1,0 +1,90 @@
+import { Option } from 'commander'
+import type { Control, ToolSummary } from '../../../contracts/index.ts'
+import { didYouMean } from '../../../core/kernel/index.ts'
+import { CompletingArgument, CompletingOption } from '../completion/kinds.ts'
+import { defined } from '../defined.ts'
+import { EXIT, UsageError } from '../errors.ts'
+import { escapeLine } from '../escape.ts'
+import { missingInWords } from '../explain.ts'
+import type { Printer } from '../printer.ts'
+import { addExamples, type Register } from '../register.ts'
+import type { Session } from '../session.ts'
+import { type Row, renderTable } from '../table.ts'
+import { toolText } from '../tool-text.ts'
+
+interface ToolsOptions {
+  state?: 'active' | 'disabled'
+  section?: string
+  agent?: string
+}
+
+export const registerTools: Register = (program, act) => {
+  const command = program
+    .command('tools')
+    .description('List tools and whether they work right now, or show everything about one.')
+    .addArgument(new CompletingArgument('[NAME]', 'show this one, with its schema and an example', 'tool'))
+    .addOption(new Option('--state <STATE>', 'only these').choices(['active', 'disabled']))
+    .addOption(new CompletingOption('--section <SECTION>', 'only this section', 'section'))
+    .addOption(new CompletingOption('--agent <NAME>', 'only what this agent may use', 'agent'))
+    .action((name: string | undefined, options: ToolsOptions) =>
+      act(session => (name === undefined ? list(session, options) : show(session, name, options))),
+    )
+  addExamples(command, [
+    ['quartermaster tools', 'every tool'],
+    ['quartermaster tools --state disabled', 'what does not work, why, and since when'],
+    ['quartermaster tools read_file', 'one tool: what it takes and how to call it'],
+  ])
+}
+
+async function show(session: Session, name: string, options: ToolsOptions): Promise<number> {
+  const filter = Object.keys(options)[0]
+  if (filter !== undefined) throw new UsageError(`--${filter} narrows the list; it cannot stand beside a tool's name.`)
+  const tool = await session.connect(control => session.attend('Looking', on => control.tool({ name }, on)))
+  await (session.json
+    ? session.printJson(tool)
+    : session.out.write(toolText(tool, session.out, session.host.clock.now())))
+  return EXIT.done
+}
+
+async function list(session: Session, options: ToolsOptions): Promise<number> {
+  session.hints = { agent: options.agent }
+  const { tools, next } = await session.connect(async control => {
+    const tools = await session.attend('Looking', on => control.tools(defined({ ...options }), on))
+    return { tools, next: tools.length > 0 || session.json ? '' : await emptyText(control, options) }
+  })
+  if (session.json) await session.printJson(tools)
+  else if (tools.length > 0) await session.out.write(listText(tools, session.out))
+  await session.notices.write(next)
+  return EXIT.done
+}
+
+function listText(tools: readonly ToolSummary[], printer: Printer): string {
+  const columns = [
+    { title: 'Name' },
+    { title: 'State' },
+    { title: 'Section' },
+    { title: 'What it does', flexible: true },
+  ]
+  return renderTable({ columns, rows: tools.map(tool => toRow(tool, printer)) }, printer)
+}
+
+function toRow({ name, state, recovering, section, short, missing }: ToolSummary, { paint }: Printer): Row {
+  const stateCell = recovering
+    ? { text: 'recovering', style: paint.yellow }
+    : { text: state, style: state === 'active' ? paint.green : paint.red }
+  return { cells: [name, stateCell, section, short], notes: missing.map(missingInWords) }
+}
+
+/** What to do next when there is nothing to list. */
+async function emptyText(control: Control, { state, section, agent }: ToolsOptions): Promise<string> {
+  if (section !== undefined) {
+    const sections = [...new Set((await control.tools({})).map(tool => tool.section))]
+    if (!sections.includes(section))
+      return `${escapeLine(`No section is named "${section}".${didYouMean(section, sections)} There are: ${sections.join(', ') || 'none'}.`)}\n`
+  }
+  if (agent !== undefined)
+    return `${escapeLine(`"${agent}" has no such tools. Give it some: quartermaster grant ${agent} CAPABILITY`)}\n`
+  if (state === 'disabled') return 'Nothing is disabled: every tool works.\n'
+  if (state === 'active') return 'No tool works right now. See why: quartermaster tools --state disabled\n'
+  return 'No tools yet. Write one in the folder capabilities, then: quartermaster reload (a first one is made by: quartermaster init)\n'
+}

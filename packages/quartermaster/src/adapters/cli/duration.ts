@@ -1,0 +1,30 @@
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
+
+/** The longest a person can mean; beyond it a timer of the platform would overflow and fire at once. */
+const LONGEST_MS = 24 * UNITS.h
+
+/** `30s` as milliseconds, or what is wrong with it. */
+export function parseDuration(text: string): { ms: number } | { problem: string } {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim())
+  if (!match) return { problem: 'Write a number and a unit, such as 500ms, 30s, 2m or 1h.' }
+  const [, amount, unit] = match
+  if (unit === undefined) return { problem: `It has no unit. Write ${amount}s for seconds, or ms, m, h.` }
+  const ms = Math.round(Number(amount) * UNITS[unit as keyof typeof UNITS])
+  if (ms < 1) return { problem: 'It must be longer than nothing.' }
+  return ms > LONGEST_MS ? { problem: 'It must be at most 24h.' } : { ms }
+}
+
+const STEPS = [
+  { name: 'day', ms: 24 * UNITS.h },
+  { name: 'hour', ms: UNITS.h },
+  { name: 'minute', ms: UNITS.m },
+  { name: 'second', ms: UNITS.s },
+] as const
+
+/** A span as people say it: `3 minutes`. */
+export function inWords(ms: number): string {
+  const step = STEPS.find(step => ms >= step.ms)
+  if (!step) return 'less than a second'
+  const amount = Math.floor(ms / step.ms)
+  return `${amount} ${step.name}${amount === 1 ? '' : 's'}`
+}

@@ -1,0 +1,36 @@
+import { type ErrorKind, toAppError } from '../../contracts/index.ts'
+
+/** How the command line ends for each kind of error. `docs/reference/exit-codes.md` explains them; a test holds the two together. */
+export const EXIT_CODES = {
+  invalid: 3,
+  notFound: 4,
+  unavailable: 5,
+  timeout: 6,
+  consentRequired: 7,
+  denied: 8,
+  unauthenticated: 9,
+  conflict: 10,
+  gone: 11,
+  tooLarge: 12,
+  rateLimited: 13,
+  internal: 70,
+  // What shells report for a program that Ctrl-C ended.
+  cancelled: 130,
+} as const satisfies Record<ErrorKind, number>
+
+/** The ends that are no error of ours. */
+export const EXIT = {
+  done: 0,
+  /** The command ran, and its answer is no: a tool said no, a check found something. */
+  no: 1,
+  /** The command line itself could not be understood. */
+  usage: 2,
+} as const
+
+/** The command line could not be understood; the message says what to write instead. */
+export class UsageError extends Error {}
+
+/** The exit code for anything thrown. */
+export function exitCodeOf(error: unknown): number {
+  return error instanceof UsageError ? EXIT.usage : EXIT_CODES[toAppError(error).kind]
+}

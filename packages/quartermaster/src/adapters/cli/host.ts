@@ -1,0 +1,74 @@
+import type { Control, Events, Json, StatusReport } from '../../contracts/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
+
+/** Where text goes. A reader that went away is an error with the code `EPIPE`, thrown or as a rejection. */
+export interface CliOutput {
+  write(text: string): void | Promise<void>
+  readonly isTTY: boolean
+  readonly columns?: number | undefined
+}
+
+export interface CliInput {
+  readonly isTTY: boolean
+  /** All of it, as text. */
+  read(): Promise<string>
+  /** One answer of the person at the terminal; empty when there is none. The prompt goes where standard error goes. */
+  question(prompt: string, options: { signal: AbortSignal }): Promise<string>
+}
+
+export interface CliIo {
+  readonly stdout: CliOutput
+  readonly stderr: CliOutput
+  readonly stdin: CliInput
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** A `Control` that was opened for one command. */
+export interface OpenedControl {
+  readonly control: Control
+  readonly from: 'up' | 'process'
+  close(): Promise<void>
+}
+
+type Announced = 'generation.swapped' | 'dependency.changed' | 'tools.disabled' | 'tools.restored' | 'agents.reloaded'
+
+/** What `up` tells the person who watches it. */
+export type UpEvent =
+  | { [K in Announced]: { readonly name: K; readonly event: Events[K] } }[Announced]
+  | { readonly name: 'notice'; readonly event: { readonly level: 'info' | 'warning'; readonly text: string } }
+
+export interface UpOptions {
+  host: string
+  /** 0 picks a free one. */
+  port: number
+  data?: string
+  config?: string
+  onEvent(event: UpEvent): void
+  /** Aborts to stop it. */
+  signal: AbortSignal
+}
+
+/** A server that listens. */
+export interface UpStarted {
+  readonly url: string
+  /** Further facts for the first line of `--json`, such as `token`. */
+  readonly facts?: Readonly<Record<string, Json>>
+  /** Further lines for people, under the address. */
+  readonly notes?: readonly string[]
+  readonly status: StatusReport
+  /** Resolves when it has stopped and let go of everything. */
+  readonly closed: Promise<void>
+}
+
+/** Everything the command line is handed. It knows nothing else. */
+export interface CliHost {
+  readonly version: string
+  readonly io: CliIo
+  readonly cwd: string
+  /** Aborts on Ctrl-C and when the process is asked to end. */
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  openControl(options: { config?: string; data?: string }): Promise<OpenedControl>
+  up(options: UpOptions): Promise<UpStarted>
+  init(options: { dir: string }): Promise<{ created: string[]; kept: string[] }>
+}

@@ -1,0 +1,5 @@
+export { EXIT, EXIT_CODES } from './errors.ts'
+export type { CliHost, CliInput, CliIo, CliOutput, OpenedControl, UpEvent, UpOptions, UpStarted } from './host.ts'
+export { createProcessIo, type ProcessLike } from './process-io.ts'
+export { cliReference } from './reference.ts'
+export { runCli } from './run.ts'

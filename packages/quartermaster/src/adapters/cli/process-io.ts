@@ -1,0 +1,57 @@
+import { createInterface } from 'node:readline/promises'
+import type { CliInput, CliIo, CliOutput } from './host.ts'
+
+type Writable = NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
+type Readable = NodeJS.ReadableStream & { isTTY?: boolean }
+
+/** The parts of a process that the command line talks through. */
+export interface ProcessLike {
+  readonly stdout: Writable
+  readonly stderr: Writable
+  readonly stdin: Readable
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Called when Ctrl-C is pressed at a question: there the terminal makes no signal of it. */
+  interrupt(): void
+}
+
+/** The outputs and the input of a process. */
+export function createProcessIo({ stdout, stderr, stdin, env, interrupt }: ProcessLike): CliIo {
+  return { stdout: toOutput(stdout), stderr: toOutput(stderr), stdin: toInput(stdin, stderr, interrupt), env }
+}
+
+function toOutput(stream: Writable): CliOutput {
+  // The write that failed says so itself; without a listener the stream's own event would end the process.
+  stream.on('error', () => {})
+  return {
+    isTTY: stream.isTTY === true,
+    get columns() {
+      return stream.columns
+    },
+    write: text =>
+      new Promise((resolve, reject) => {
+        stream.write(text, error => (error ? reject(error) : resolve()))
+      }),
+  }
+}
+
+function toInput(stream: Readable, prompts: Writable, interrupt: () => void): CliInput {
+  return {
+    isTTY: stream.isTTY === true,
+    async read() {
+      let text = ''
+      stream.setEncoding('utf8')
+      for await (const chunk of stream) text += String(chunk)
+      return text
+    },
+    async question(prompt, { signal }) {
+      const terminal = createInterface({ input: stream, output: prompts })
+      terminal.on('SIGINT', interrupt)
+      const ended = new Promise<string>(resolve => terminal.once('close', () => resolve('')))
+      try {
+        return await Promise.race([terminal.question(prompt, { signal }), ended])
+      } finally {
+        terminal.close()
+      }
+    },
+  }
+}

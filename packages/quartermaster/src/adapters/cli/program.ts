@@ -1,0 +1,83 @@
+import { Command } from 'commander'
+import { registerAgents } from './commands/agents.ts'
+import { registerCall } from './commands/call.ts'
+import { registerCapabilities } from './commands/capabilities.ts'
+import { registerComplete } from './commands/complete.ts'
+import { registerCompletion } from './commands/completion.ts'
+import { registerDoctor } from './commands/doctor.ts'
+import { registerGrant } from './commands/grant.ts'
+import { registerInit } from './commands/init.ts'
+import { registerRecheck } from './commands/recheck.ts'
+import { registerReload } from './commands/reload.ts'
+import { registerStatus } from './commands/status.ts'
+import { registerTools } from './commands/tools.ts'
+import { registerUp } from './commands/up.ts'
+import { CompletingOption } from './completion/kinds.ts'
+import { type Act, addExamples } from './register.ts'
+
+export interface ProgramOptions {
+  version: string
+  act: Act
+  /** Where help and commander's own messages go, and how they look. */
+  output: {
+    writeOut(text: string): void
+    writeErr(text: string): void
+    width: number
+    color: boolean
+    title(text: string): string
+  }
+}
+
+/** The whole command line: every command with its arguments, options and help. */
+export function createProgram({ version, act, output }: ProgramOptions): Command {
+  const program = new Command('quartermaster')
+    .description('Issues AI agents the tools they are allowed to have, in working order.')
+    .usage('COMMAND [options]')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [COMMAND]', 'print help for a command')
+    .addOption(
+      new CompletingOption('--config <FILE>', 'the project configuration (default: found from here upwards)', 'files'),
+    )
+    .addOption(
+      new CompletingOption(
+        '--data <DIR>',
+        'the data folder (default: .quartermaster beside the configuration)',
+        'dirs',
+      ),
+    )
+    .option('--json', 'print exactly one JSON value, errors included, to standard output')
+    .option('--no-color', 'no colour; the same as NO_COLOR=1')
+    .configureHelp({ showGlobalOptions: true, styleTitle: output.title })
+    .configureOutput({
+      writeOut: output.writeOut,
+      writeErr: output.writeErr,
+      getOutHelpWidth: () => output.width,
+      getErrHelpWidth: () => output.width,
+      getOutHasColors: () => output.color,
+      getErrHasColors: () => output.color,
+    })
+    .exitOverride()
+  addExamples(program, [
+    ['quartermaster init && quartermaster up', 'make a project in this folder and run it'],
+    ['quartermaster tools', 'see every tool and whether it works right now'],
+  ])
+  for (const register of REGISTER) register(program, act)
+  return program
+}
+
+const REGISTER = [
+  registerUp,
+  registerInit,
+  registerTools,
+  registerCapabilities,
+  registerAgents,
+  registerGrant,
+  registerCall,
+  registerRecheck,
+  registerReload,
+  registerStatus,
+  registerDoctor,
+  registerCompletion,
+  registerComplete,
+] as const

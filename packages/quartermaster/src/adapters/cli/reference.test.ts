@@ -1,0 +1,32 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { cliReference } from './index.ts'
+
+const page = new URL('../../../../../docs/reference/cli.md', import.meta.url)
+
+describe('docs/reference/cli.md', () => {
+  it('is what the program says of itself (UPDATE_GOLDEN=1 writes it anew)', () => {
+    const reference = cliReference()
+    if (process.env.UPDATE_GOLDEN === '1') writeFileSync(page, reference)
+    expect(readFileSync(page, 'utf8')).toBe(reference)
+  })
+
+  it('has every command', () => {
+    expect([...cliReference().matchAll(/^## (.+)$/gm)].map(match => match[1])).toEqual([
+      'quartermaster',
+      'quartermaster up',
+      'quartermaster init',
+      'quartermaster tools',
+      'quartermaster capabilities',
+      'quartermaster agents',
+      'quartermaster agents check',
+      'quartermaster grant',
+      'quartermaster call',
+      'quartermaster recheck',
+      'quartermaster reload',
+      'quartermaster status',
+      'quartermaster doctor',
+      'quartermaster completion',
+    ])
+  })
+})

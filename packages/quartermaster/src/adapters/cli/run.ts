@@ -1,0 +1,104 @@
+import type { Command } from 'commander'
+import { CommanderError } from 'commander'
+import { AppError, toAppError } from '../../contracts/index.ts'
+import { errorText } from './error-text.ts'
+import { EXIT, exitCodeOf, UsageError } from './errors.ts'
+import { escapeBlock } from './escape.ts'
+import type { CliHost } from './host.ts'
+import { ClosedPipe } from './printer.ts'
+import { createProgram } from './program.ts'
+import { createSession, type Session } from './session.ts'
+
+/** Runs one command line and answers its exit code. Ends no process: that is the caller's to do. */
+export async function runCli(argv: readonly string[], host: CliHost): Promise<number> {
+  const session = createSession(host, optionsAhead(argv))
+  try {
+    return await runProgram(argv, host, session)
+  } catch (error) {
+    return await settle(error, session).catch(closedQuietly)
+  }
+}
+
+/** What must be known of the options before they are parsed, because parsing itself may fail. */
+function optionsAhead(argv: readonly string[]): { json: boolean; color: boolean } {
+  const end = argv.indexOf('--')
+  const words = end < 0 ? argv : argv.slice(0, end)
+  return { json: words.includes('--json'), color: !words.includes('--no-color') }
+}
+
+async function runProgram(argv: readonly string[], host: CliHost, outer: Session): Promise<number> {
+  const captured = { out: '', err: '' }
+  let exitCode: number = EXIT.done
+  const program = createProgram({
+    version: host.version,
+    output: {
+      writeOut: text => void (captured.out += text),
+      writeErr: text => void (captured.err += text),
+      width: outer.out.width ?? 80,
+      color: outer.out.color,
+      title: outer.out.paint.bold,
+    },
+    act: async run => {
+      const session = createSession(host, program.opts())
+      exitCode = await run(session).catch(error => {
+        outer.hints = session.hints
+        throw error
+      })
+    },
+  })
+  try {
+    await program.parseAsync([...argv], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError) return await settleCommander(error, { program, captured, session: outer })
+    throw error instanceof UsageError ? withHelpLine(error.message, program) : error
+  }
+}
+
+interface Parsed {
+  program: Command
+  captured: { out: string; err: string }
+  session: Session
+}
+
+/** Commander ends by throwing: for help and version, which are answers, and for what it could not understand. */
+async function settleCommander(error: CommanderError, { program, captured, session }: Parsed): Promise<number> {
+  const isHelp = error.code.startsWith('commander.help') || error.code === 'commander.version'
+  if (!isHelp) throw withHelpLine(error.message.replace(/^error: /, ''), program)
+  // No command at all is a question, not a mistake; help for a command that does not exist is one.
+  const asked = captured.err === '' || program.args.length === 0
+  await (asked ? session.out : session.notices).write(captured.out + captured.err)
+  return asked ? EXIT.done : EXIT.usage
+}
+
+function withHelpLine(message: string, program: Command): UsageError {
+  const [name] = program.args
+  const known = program.commands.some(command => command.name() === name)
+  return new UsageError(`${message}\nSee: quartermaster ${known ? `${name} ` : ''}--help`)
+}
+
+async function settle(error: unknown, session: Session): Promise<number> {
+  if (error instanceof ClosedPipe) return closedQuietly(error)
+  if (session.json) {
+    const body = error instanceof UsageError ? new AppError('INPUT_INVALID', error.message) : toAppError(error)
+    await session.printJson({ error: body.toJSON() })
+  } else {
+    await session.notices.write(textOf(error, session))
+  }
+  return exitCodeOf(error)
+}
+
+function textOf(error: unknown, session: Session): string {
+  const { notices, hints, host } = session
+  if (error instanceof UsageError) return `${notices.paint.red('Error:')} ${escapeBlock(error.message)}\n`
+  const known = toAppError(error)
+  // Whoever pressed Ctrl-C knows what happened.
+  if (known.code === 'CANCELLED' && host.signal.aborted) return 'Cancelled.\n'
+  return errorText(known, hints, { paint: notices.paint, width: notices.width, now: host.clock.now() })
+}
+
+/** The reader has what it wanted, as in `quartermaster tools | head -1`. */
+function closedQuietly(error: unknown): number {
+  if (error instanceof ClosedPipe) return EXIT.done
+  throw error
+}

@@ -1,0 +1,111 @@
+import { AppError, type Control, type ControlOptions } from '../../contracts/index.ts'
+import { defined } from './defined.ts'
+import { toJsonText } from './escape.ts'
+import type { CliHost, OpenedControl } from './host.ts'
+import { createNoticePrinter, createPrinter, type Printer } from './printer.ts'
+import { createProgressLine } from './progress-line.ts'
+
+/** The options every command understands. */
+export interface GlobalOptions {
+  config?: string | undefined
+  data?: string | undefined
+  json?: boolean | undefined
+  color?: boolean | undefined
+}
+
+/** Names a command was about, for the next step behind an error. */
+export interface Hints {
+  agent?: string | undefined
+  tool?: string | undefined
+  capability?: string | undefined
+  name?: string | undefined
+}
+
+/** One run of one command: its outputs, and the way to `Control`. */
+export interface Session {
+  readonly host: CliHost
+  readonly options: GlobalOptions
+  /** Whether a program reads the answer. */
+  readonly json: boolean
+  /** Results. */
+  readonly out: Printer
+  /** Everything else. */
+  readonly notices: Printer
+  hints: Hints
+  printJson(value: unknown): Promise<void>
+  /** Opens `Control` for as long as `use` runs. */
+  connect<T>(use: (control: Control) => Promise<T>): Promise<T>
+  /** Runs something that may take long: Ctrl-C ends the wait, and after a second a line tells that it goes on. */
+  attend<T>(label: string, run: (options: ControlOptions) => Promise<T>): Promise<T>
+  /** Waits for something until Ctrl-C, and says nothing. */
+  untilAborted<T>(work: Promise<T>): Promise<T>
+}
+
+/** A server or a tool that does not let go must not keep the terminal. */
+const CLOSE_WITHIN_MS = 2_000
+
+export function createSession(host: CliHost, options: GlobalOptions): Session {
+  const looks = { env: host.io.env, color: options.color !== false }
+  const json = options.json === true
+  const out = createPrinter(host.io.stdout, looks)
+  const notices = createNoticePrinter(host.io.stderr, looks)
+  const attend: Session['attend'] = async (label, run) => {
+    const line = createProgressLine({ printer: notices, clock: host.clock, label, lines: !json })
+    try {
+      return await untilAborted(host.signal, run({ signal: host.signal, onProgress: line.update }))
+    } finally {
+      line.stop()
+    }
+  }
+  return {
+    host,
+    options,
+    json,
+    out,
+    notices,
+    hints: {},
+    printJson: value => out.write(`${toJsonText(value, { pretty: out.isTerminal })}\n`),
+    attend,
+    untilAborted: work => untilAborted(host.signal, work),
+    async connect(use) {
+      const opening = host.openControl(defined({ config: options.config, data: options.data }))
+      const opened = await attend('Starting', () => opening).catch(error => abandon(opening, error))
+      try {
+        return await use(opened.control)
+      } finally {
+        await within(host, CLOSE_WITHIN_MS, opened.close())
+      }
+    },
+  }
+}
+
+/** Waits for something to end, but not for ever and whatever its end is. */
+export async function within(host: CliHost, ms: number, work: Promise<unknown>): Promise<void> {
+  const { promise, cancel } = timer(host, ms)
+  // The answer is out already; a failure to clean up behind it changes nothing the caller could act on.
+  await Promise.race([work.catch(() => undefined), promise])
+  cancel()
+}
+
+function timer(host: CliHost, ms: number): { promise: Promise<void>; cancel: () => void } {
+  let cancel: () => void = () => {}
+  const promise = new Promise<void>(resolve => {
+    cancel = host.clock.after(ms, resolve)
+  })
+  return { promise, cancel }
+}
+
+function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(new AppError('CANCELLED', 'Cancelled.'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+/** Whoever gave up waiting for the door to open still closes it. */
+function abandon(opening: Promise<OpenedControl>, error: unknown): never {
+  opening.then(opened => opened.close()).catch(() => undefined)
+  throw error
+}

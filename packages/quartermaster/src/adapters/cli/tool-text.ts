@@ -1,0 +1,55 @@
+import type { ToolDetail } from '../../contracts/index.ts'
+import { inWords } from './duration.ts'
+import { escapeBlock, toJsonText } from './escape.ts'
+import { exampleLine } from './example-line.ts'
+import { missingBlock } from './explain.ts'
+import { fields, paragraph } from './layout.ts'
+import type { Frame } from './table.ts'
+
+/** Everything about a tool, with its schemas and a line that calls it. */
+export function toolText(tool: ToolDetail, frame: Frame, now: number): string {
+  const { paint } = frame
+  const heading = (title: string) => `\n${paint.bold(title)}\n`
+  return [
+    `${paint.bold(escapeBlock(tool.name))}  ${stateText(tool, frame)}\n`,
+    paragraph(tool.short, frame),
+    tool.whenToUse === '' ? '' : `\n${paragraph(tool.whenToUse, frame)}`,
+    ...tool.missing.map(missing => missingBlock(missing, now, frame)),
+    '\n',
+    facts(tool, frame),
+    heading('Input'),
+    schemaText(tool.input),
+    ...(tool.output ? [heading('Output'), schemaText(tool.output)] : []),
+    heading('Example'),
+    ...(tool.examples[0]
+      ? [paint.dim(paragraph(`# ${tool.examples[0].query}`, { ...frame, width: undefined }, '  '))]
+      : []),
+    `  ${escapeBlock(exampleLine(tool))}\n`,
+  ].join('')
+}
+
+function stateText({ state, recovering }: ToolDetail, { paint }: Frame): string {
+  if (recovering) return paint.yellow('recovering: a call waits for it')
+  return state === 'active' ? paint.green('active') : paint.red('disabled')
+}
+
+function facts(tool: ToolDetail, frame: Frame): string {
+  return fields(
+    [
+      ['Title', tool.title],
+      ['Section', tool.section],
+      ['Capability', tool.capability],
+      ['Source', tool.source],
+      ['Requires', tool.requires.join(', ') || 'nothing'],
+      ['Changes things', tool.mutates ? `yes${tool.idempotent ? ', and twice is the same as once' : ''}` : 'no'],
+      ['Retry', tool.retry],
+      ['Consent', tool.consent.join(', ') || 'none needed'],
+      ['Time limit', inWords(tool.timeoutMs)],
+    ],
+    frame,
+  )
+}
+
+function schemaText(schema: Record<string, unknown>): string {
+  return `${toJsonText(schema, { pretty: true }).replace(/^/gm, '  ')}\n`
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import {
+  AppError,
+  CONTROL,
+  type Control,
+  type ControlOperation,
+  type ControlOptions,
+  ErrorBody,
+  Progress,
+} from '../../contracts/index.ts'
+import { createFailures, type Failures } from './errors.ts'
+import { parseLeniently } from './lenient.ts'
+import { MAX_LINE_BYTES, readLines, readText } from './lines.ts'
+
+export interface ControlClientOptions {
+  /** Where the `up` listens: `http://127.0.0.1:7420`. */
+  url: string
+  /** The admin token of its data folder. */
+  token: string
+  fetch?: typeof fetch
+}
+
+/** A `Control` whose work is done by the `up` at this URL. Every row of the `CONTROL` table is served the same way. */
+export function createControlClient(options: ControlClientOptions): Control {
+  const ask = (operation: ControlOperation) => (input: unknown, controlOptions?: ControlOptions) =>
+    request(operation, input, { ...options, ...controlOptions })
+  const operations = Object.keys(CONTROL) as ControlOperation[]
+  return Object.fromEntries(operations.map(operation => [operation, ask(operation)])) as unknown as Control
+}
+
+type RequestOptions = ControlClientOptions & ControlOptions
+
+async function request(operation: ControlOperation, input: unknown, options: RequestOptions): Promise<unknown> {
+  const failures = createFailures({ operation, url: options.url, signal: options.signal })
+  const body = toJson(operation, input)
+  const response = await post(operation, body, options).catch(error => {
+    throw failures.fromFetch(error)
+  })
+  if (isStream(response)) return readAnswer(operation, response, { options, failures })
+  throw await refusal(response, failures)
+}
+
+function toJson(operation: ControlOperation, input: unknown): string {
+  try {
+    return JSON.stringify(input)
+  } catch (cause) {
+    throw new AppError('INPUT_INVALID', `The input of "${operation}" cannot be written as JSON.`, { cause })
+  }
+}
+
+async function post(operation: ControlOperation, body: string, options: RequestOptions): Promise<Response> {
+  const send = options.fetch ?? fetch
+  return send(new URL(`/api/v1/control/${operation}`, options.url), {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${options.token}`,
+      'Content-Type': 'application/json',
+      Accept: 'application/x-ndjson',
+    },
+    body,
+    // The token is for this server alone.
+    redirect: 'error',
+    signal: options.signal ?? null,
+  })
+}
+
+function isStream(response: Response): boolean {
+  return response.ok && /^application\/x-ndjson\b/.test(response.headers.get('content-type') ?? '')
+}
+
+interface AnswerContext {
+  options: RequestOptions
+  failures: Failures
+}
+
+/** A line of the stream. Unknown ones, such as heartbeats, are passed over. */
+const Line = z.object({ progress: Progress.optional(), result: z.unknown().optional(), error: ErrorBody.optional() })
+
+async function readAnswer(operation: ControlOperation, response: Response, context: AnswerContext): Promise<unknown> {
+  for await (const text of received(response, context.failures)) {
+    const line = parseLine(text, context.failures)
+    if (line.progress) context.options.onProgress?.(line.progress)
+    if (line.error) throw AppError.fromJSON(line.error)
+    if (line.result !== undefined) return parseOutput(operation, line.result, context.failures)
+  }
+  throw context.failures.cut()
+}
+
+async function* received(response: Response, failures: Failures): AsyncGenerator<string> {
+  try {
+    yield* readLines(response, MAX_LINE_BYTES)
+  } catch (error) {
+    throw failures.fromStream(error)
+  }
+}
+
+function parseLine(text: string, failures: Failures): z.infer<typeof Line> {
+  try {
+    return Line.parse(JSON.parse(text))
+  } catch (cause) {
+    throw failures.cut(cause)
+  }
+}
+
+function parseOutput(operation: ControlOperation, value: unknown, failures: Failures): unknown {
+  const parsed = parseLeniently(CONTROL[operation].output, value)
+  if (!parsed.success) throw failures.notUnderstood(parsed.error)
+  return parsed.data
+}
+
+/** A problem document, as sent by a server that refused before it began. */
+const Refusal = ErrorBody.omit({ message: true }).extend({ detail: z.string() })
+
+const MAX_REFUSAL_BYTES = 1024 * 1024
+
+async function refusal(response: Response, failures: Failures): Promise<AppError> {
+  try {
+    const { detail, ...body } = Refusal.parse(JSON.parse(await readText(response, MAX_REFUSAL_BYTES)))
+    return AppError.fromJSON({ ...body, message: detail })
+  } catch (cause) {
+    return failures.stranger(cause)
+  }
+}

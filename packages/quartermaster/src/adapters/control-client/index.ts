@@ -1,0 +1,1 @@
+export { type ControlClientOptions, createControlClient } from './control-client.ts'

@@ -1,0 +1,104 @@
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import type { z } from 'zod'
+import {
+  AppError,
+  CONTROL,
+  type Control,
+  type ControlOperation,
+  type ControlOptions,
+  type Issue,
+} from '../../contracts/index.ts'
+import { didYouMean } from '../../core/kernel/index.ts'
+import type { HttpApp, HttpEnv } from './env.ts'
+import { type ErrorReporter, problemResponse } from './errors.ts'
+import type { HttpLimits } from './limits.ts'
+import { ndjsonAnswer } from './ndjson-answer.ts'
+import { isJson, readJsonBody } from './request-body.ts'
+
+export interface ControlApiOptions {
+  control: Control
+  isAdmin: (token: string) => boolean
+  limits: HttpLimits
+  report: ErrorReporter
+}
+
+/** `POST /:operation`, one route for every row of the `CONTROL` table. Nothing is told to who has not shown the token. */
+export function controlApi(options: ControlApiOptions): HttpApp {
+  const api = new Hono<HttpEnv>()
+  api.use('*', requireAdmin(options.isAdmin))
+  api.post('/:operation', c => answer(c, options))
+  api.all('/:operation', methodNotAllowed('POST'))
+  return api
+}
+
+/** The answer to a method that a known path does not have. */
+export function methodNotAllowed(allow: string): (c: Context<HttpEnv>) => Response {
+  return c => {
+    const error = new AppError('REQUEST_REFUSED', `${c.req.method} is not allowed here. Use ${allow}.`)
+    return problemResponse(error, { status: 405, headers: { Allow: allow } })
+  }
+}
+
+type Run = (input: unknown, options: ControlOptions) => Promise<unknown>
+
+function requireAdmin(isAdmin: (token: string) => boolean): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const token = /^Bearer +([\w.~+/=-]+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
+    if (token === undefined || !isAdmin(token)) {
+      const hint = 'Send "Authorization: Bearer …" with the admin token of the data folder.'
+      throw new AppError(
+        'TOKEN_INVALID',
+        `This needs the admin token, and ${token ? 'this is another' : 'none was sent'}. ${hint}`,
+      )
+    }
+    await next()
+  }
+}
+
+async function answer(c: Context<HttpEnv>, { control, limits, report }: ControlApiOptions): Promise<Response> {
+  const operation = parseOperation(c.req.param('operation') ?? '')
+  if (!isJson(c.req.header('content-type'))) return unsupportedMediaType()
+  const input = parseInput(operation, await readJsonBody(c.req.raw, limits))
+  const operations = control as unknown as Record<ControlOperation, Run>
+  const run = (options: ControlOptions) => operations[operation](input, options)
+  const signal = c.req.raw.signal
+  if (acceptsLines(c.req.header('accept')))
+    return ndjsonAnswer({ run, signal, heartbeatMs: limits.heartbeatMs, report })
+  return jsonAnswer(run({ signal }), report)
+}
+
+async function jsonAnswer(running: Promise<unknown>, report: ErrorReporter): Promise<Response> {
+  try {
+    const body = JSON.stringify((await running) ?? null)
+    return new Response(body, { headers: { 'Content-Type': 'application/json' } })
+  } catch (error) {
+    // The framework's own handler sees nothing that is not an Error, and handlers throw all sorts of things.
+    return problemResponse(report(error))
+  }
+}
+
+function parseOperation(name: string): ControlOperation {
+  if (Object.hasOwn(CONTROL, name)) return name as ControlOperation
+  throw new AppError('NAME_UNKNOWN', `No operation is named "${name}".${didYouMean(name, Object.keys(CONTROL))}`)
+}
+
+function unsupportedMediaType(): Response {
+  const error = new AppError('INPUT_INVALID', 'The body must be JSON. Send "Content-Type: application/json".')
+  return problemResponse(error, { status: 415 })
+}
+
+function parseInput(operation: ControlOperation, value: unknown): unknown {
+  const parsed = CONTROL[operation].input.safeParse(value)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.map(toIssue)
+  const list = issues.map(issue => `${issue.path.join('.') || 'input'}: ${issue.message}`).join('; ')
+  throw new AppError('INPUT_INVALID', `The input of "${operation}" is not right: ${list}.`, { details: { issues } })
+}
+
+function toIssue({ path, message }: z.core.$ZodIssue): Issue {
+  return { path: path.map(key => (typeof key === 'symbol' ? String(key) : key)), message }
+}
+
+function acceptsLines(accept: string | undefined): boolean {
+  return (accept ?? '').split(',').some(type => /^\s*application\/x-ndjson\s*(;|$)/i.test(type))
+}

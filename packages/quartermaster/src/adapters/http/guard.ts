@@ -1,0 +1,82 @@
+import type { MiddlewareHandler } from 'hono'
+import { AppError } from '../../contracts/index.ts'
+import type { HttpEnv } from './env.ts'
+
+/**
+ * Refuses requests that were meant for someone else. A web page may point its own host name at this machine (DNS
+ * rebinding) or post here blindly; the first shows in `Host`, the second in `Origin`.
+ */
+export function guard(options: { allowedHosts: () => readonly string[] }): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const incoming = c.env.incoming
+    // An absolute target would overrule the Host header (RFC 9112 §3.2.2), and only proxies have a use for one.
+    if (!incoming.url?.startsWith('/')) throw refused('The request target must be a path.')
+    const host = c.req.header('host') ?? ''
+    if (!isAllowedHost(host, incoming.socket.localPort, options.allowedHosts())) {
+      throw refused(`This server does not answer to the host "${shorten(host)}". Use localhost, or allow the host.`)
+    }
+    const origin = c.req.header('origin')
+    if (origin !== undefined && !isSameHost(origin, host)) {
+      throw refused(`Pages from "${shorten(origin)}" may not use this server.`)
+    }
+    await next()
+  }
+}
+
+const SECURITY_HEADERS = {
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
+/** Puts the safe headers on every answer that has not set its own. */
+export const securityHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  await next()
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
+    if (!c.res.headers.has(name)) c.res.headers.set(name, value)
+  }
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+interface Authority {
+  name: string
+  port: number | undefined
+}
+
+/** Loopback names need the port we are bound to. An allowed host without a port stands for any, as proxies choose theirs. */
+function isAllowedHost(host: string, boundPort: number | undefined, allowed: readonly string[]): boolean {
+  const asked = parseAuthority(host)
+  if (!asked) return false
+  if (LOOPBACK.has(asked.name) && (asked.port ?? 80) === boundPort) return true
+  return allowed.some(entry => {
+    const known = parseAuthority(entry)
+    return known?.name === asked.name && (known.port === undefined || known.port === asked.port)
+  })
+}
+
+function parseAuthority(text: string): Authority | undefined {
+  const bracketed = /^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(text) ? `[${text}]` : text
+  const match = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?$/i.exec(bracketed)
+  if (!match?.[1]) return undefined
+  return { name: match[1].toLowerCase(), port: match[2] === undefined ? undefined : Number(match[2]) }
+}
+
+function isSameHost(origin: string, host: string): boolean {
+  if (!URL.canParse(origin)) return false
+  const page = new URL(origin)
+  if (page.origin !== origin || !/^https?:$/.test(page.protocol)) return false
+  const own = `${page.protocol}//${host}`
+  return URL.canParse(own) && new URL(own).host === page.host
+}
+
+function refused(message: string): AppError {
+  return new AppError('REQUEST_REFUSED', message)
+}
+
+function shorten(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text
+}

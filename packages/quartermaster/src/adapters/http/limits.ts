@@ -1,0 +1,32 @@
+/** What a request to the application may cost. */
+export interface HttpLimits {
+  /** The largest request body. Control inputs are small; a call's arguments rarely pass a few kilobytes. */
+  readonly maxBodyBytes: number
+  /** How deep JSON may nest; real inputs stay under ten, and recursive code behind us must not run out of stack. */
+  readonly maxJsonDepth: number
+  /** How often a streamed answer that has nothing to say shows that it lives; clients give up after minutes of silence. */
+  readonly heartbeatMs: number
+}
+
+export const HTTP_LIMITS: HttpLimits = { maxBodyBytes: 1024 * 1024, maxJsonDepth: 64, heartbeatMs: 10_000 }
+
+/** What a connection to the server may cost. */
+export interface ServerLimits {
+  /** Time to send the headers, also for a connection that says nothing at all. */
+  readonly headersTimeoutMs: number
+  /** Time to send the whole request. Answers may take as long as they need. */
+  readonly requestTimeoutMs: number
+  /** How long an idle connection is kept for the next request. */
+  readonly keepAliveTimeoutMs: number
+  readonly maxHeaderBytes: number
+  /** Further connections are closed at once, so that a flood cannot use up file descriptors. */
+  readonly maxConnections: number
+}
+
+export const SERVER_LIMITS: ServerLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 5_000,
+  maxHeaderBytes: 16 * 1024,
+  maxConnections: 1_024,
+}

@@ -1,0 +1,125 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { getRequestListener, RequestError } from '@hono/node-server'
+import { AppError } from '../../contracts/index.ts'
+import type { Log } from '../../core/kernel/index.ts'
+import type { HttpApp } from './env.ts'
+import { problemResponse } from './errors.ts'
+import { SERVER_LIMITS, type ServerLimits } from './limits.ts'
+
+export interface ListenOptions {
+  app: Pick<HttpApp, 'fetch'>
+  /** The interface to listen on; only this machine unless set. */
+  host?: string
+  /** 0 picks a free one. */
+  port: number
+  log: Log
+  limits?: Partial<ServerLimits>
+}
+
+export interface Listener {
+  /** Where a program on this machine reaches the server. */
+  readonly url: string
+  readonly port: number
+  /**
+   * Stops accepting, lets requests in flight finish within the grace time, then cuts them. Calling it again waits for
+   * the same end; a shorter grace time brings it closer.
+   */
+  close(graceMs?: number): Promise<void>
+}
+
+/** Serves the application over HTTP. */
+export async function listen({ app, host = '127.0.0.1', port, log, limits }: ListenOptions): Promise<Listener> {
+  const server = createLimitedServer(app, { ...SERVER_LIMITS, ...limits })
+  await bind(server, host, port)
+  // Without a listener, one connection that could not be accepted would end the process.
+  server.on('error', error => log.warn('A connection could not be accepted.', { reason: error.message }))
+  const bound = (server.address() as AddressInfo).port
+  return { url: `http://${urlHost(host)}:${bound}`, port: bound, close: createClose(server) }
+}
+
+function createLimitedServer(app: Pick<HttpApp, 'fetch'>, limits: ServerLimits): Server {
+  const listener = getRequestListener((request, env) => app.fetch(request, env as Parameters<typeof app.fetch>[1]), {
+    // The global Request and Response belong to everyone in the process.
+    overrideGlobalObjects: false,
+    errorHandler: answerUnroutable,
+  })
+  const options = {
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    maxHeaderSize: limits.maxHeaderBytes,
+    // Time limits are only enforced this often; Node's own 30 s would let a slow client stay three times as long.
+    connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
+    // TCP keep-alive notices a peer that vanished without a word while an answer was running.
+    keepAlive: true,
+  }
+  const server = createServer(options, (request, response) => void listener(request, response))
+  server.maxConnections = limits.maxConnections
+  server.on('request', (_request, response) => response.once('close', () => closeWhenStopping(server)))
+  return server
+}
+
+/** Node closes what is idle when it stops; a connection whose answer ends later would stay for its keep-alive time. */
+function closeWhenStopping(server: Server): void {
+  if (!server.listening) setImmediate(() => server.closeIdleConnections())
+}
+
+/** Requests that never reach the application: a target or a Host header that is no URL, or a failure of its own errors. */
+function answerUnroutable(error: unknown): Response {
+  if (!(error instanceof RequestError)) return problemResponse(new AppError('INTERNAL', 'Something went wrong inside.'))
+  return problemResponse(new AppError('REQUEST_REFUSED', 'The request target or the Host header is not valid.'), {
+    status: 400,
+  })
+}
+
+function bind(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const refuse = (error: Error) => reject(bindError(error, host, port))
+    server.once('error', refuse)
+    server.listen({ host, port }, () => {
+      server.off('error', refuse)
+      resolve()
+    })
+  })
+}
+
+function bindError(cause: NodeJS.ErrnoException, host: string, port: number): AppError {
+  return new AppError('CONFIG_INVALID', `Cannot listen on ${host}, port ${port}: ${explain(cause)}`, {
+    cause,
+    details: { host, port },
+  })
+}
+
+function explain(error: NodeJS.ErrnoException): string {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return 'another program uses this port. Stop it, choose another with --port, or let --port 0 pick a free one.'
+    case 'EACCES':
+      return 'ports this low need special rights. Choose one above 1023 with --port.'
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return 'this machine has no such address. Use --host 127.0.0.1.'
+    default:
+      return `${error.code ?? error.message}. Check --host and --port.`
+  }
+}
+
+/** "All interfaces" is no place to connect to, so the URL names this machine. IPv6 addresses need brackets (RFC 3986 §3.2.2). */
+function urlHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::' || host === '') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+const GRACE_MS = 5_000
+
+function createClose(server: Server): (graceMs?: number) => Promise<void> {
+  let closed: Promise<void> | undefined
+  return async (graceMs = GRACE_MS) => {
+    closed ??= new Promise(resolve => server.close(() => resolve()))
+    const cut = setTimeout(() => server.closeAllConnections(), graceMs)
+    await closed
+    clearTimeout(cut)
+  }
+}

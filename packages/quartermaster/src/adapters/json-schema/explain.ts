@@ -1,0 +1,66 @@
+import type { ErrorObject } from 'ajv'
+import type { Issue } from '../../contracts/index.ts'
+import type { Checker } from './ajv.ts'
+import { messageOf } from './message.ts'
+import { pathOf } from './path.ts'
+import { createMembers, type Failure, isBelow, type Members, narrowUnion } from './union.ts'
+
+export interface Findings {
+  readonly errors: readonly ErrorObject[]
+  /** The value that was checked. */
+  readonly value: unknown
+  readonly lookup: Checker['lookup']
+  readonly maxIssues: number
+}
+
+/** Ajv's errors as issues that someone can act on: each once, without the noise of alternatives, `maxIssues` at most. */
+export function explain({ errors, value, lookup, maxIssues }: Findings): Issue[] {
+  const members = createMembers(lookup)
+  const failures: Failure[] = []
+  for (const error of errors) failures.push(...settle({ error, path: pathOf(error, value) }, failures, members))
+  return limitIssues(withoutEchoes(failures).map(toIssue), maxIssues)
+}
+
+/** Each issue once, and at most so many; the last one then says how many were left out. */
+export function limitIssues(issues: readonly Issue[], maxIssues: number): Issue[] {
+  const unique = [...new Map(issues.map(issue => [JSON.stringify(issue), issue])).values()]
+  if (unique.length <= maxIssues) return unique
+  const shown = unique.slice(0, maxIssues - 1)
+  return [...shown, { path: [], message: `There are ${unique.length - shown.length} more issues.` }]
+}
+
+/** What a failure adds to those before it. A choice comes after the failures of its branches, and stands for them. */
+function settle(failure: Failure, before: Failure[], members: Members): Failure[] {
+  const { keyword } = failure.error
+  if (keyword === 'anyOf' || keyword === 'oneOf') {
+    return narrowUnion(failure, takeInside(failure.error, before, members), members)
+  }
+  if (keyword === 'contains') takeInside(failure.error, before, members)
+  return SILENT.has(keyword) ? [] : [failure]
+}
+
+/** These only repeat that something inside them, told already, is wrong. */
+const SILENT: ReadonlySet<string> = new Set(['if', 'propertyNames'])
+
+/** Takes the failures off the end that were met on the way to this error. */
+function takeInside(error: ErrorObject, before: Failure[], members: Members): Failure[] {
+  const inside = members.of(error.schema)
+  let start = before.length
+  while (start > 0 && belongs(before[start - 1], error, inside)) start--
+  return before.splice(start)
+}
+
+function belongs(failure: Failure | undefined, error: ErrorObject, inside: ReadonlySet<unknown>): boolean {
+  return failure !== undefined && inside.has(failure.error.parentSchema) && isBelow(failure.error, error)
+}
+
+/** "Not a string" says nothing more where "one of these" is said of the same value. */
+function withoutEchoes(failures: readonly Failure[]): Failure[] {
+  const choices = failures.filter(({ error }) => error.keyword === 'enum' || error.keyword === 'const')
+  const chosen = new Set(choices.map(({ error }) => error.instancePath))
+  return failures.filter(({ error }) => error.keyword !== 'type' || !chosen.has(error.instancePath))
+}
+
+function toIssue({ error, path, message }: Failure): Issue {
+  return { path, message: message ?? messageOf(error, path) }
+}

@@ -1,0 +1,1 @@
+export { createSchemaCompiler, type SchemaCompilerOptions } from './schema-compiler.ts'

@@ -1,0 +1,161 @@
+import type { ErrorObject } from 'ajv'
+import { closest, didYouMean } from '../../core/kernel/index.ts'
+import { type Path, subjectOf } from './path.ts'
+
+/** An error as a sentence that names the place and what would be right. It never repeats the value: it may be secret. */
+export function messageOf(error: ErrorObject, path: Path): string {
+  const say = MESSAGES[error.keyword]
+  const { propertyName } = error
+  const subject = propertyName === undefined ? subjectOf(path) : `The property name ${JSON.stringify(propertyName)}`
+  return say ? say({ ...error.params, error, subject, path }) : `${subject} ${error.message ?? 'is not allowed'}.`
+}
+
+/** `a string or null`. */
+export function describeTypes(types: readonly string[]): string {
+  return joinOr([...new Set(types)].map(type => WITH_ARTICLE[type] ?? type))
+}
+
+/** What a value is, in the words of JSON. */
+export function typeName(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  return WITH_ARTICLE[typeof value] ?? 'nothing'
+}
+
+/** `"a", "b" or "c"`, cut where it would fill the page. */
+export function listValues(values: readonly unknown[]): string {
+  const shown = [...new Set(values.map(value => shorten(JSON.stringify(value) ?? 'null', MAX_VALUE)))]
+  if (shown.length <= MAX_LISTED) return joinOr(shown)
+  return `${shown.slice(0, MAX_LISTED).join(', ')} and ${shown.length - MAX_LISTED} more`
+}
+
+const MAX_LISTED = 20
+const MAX_VALUE = 60
+const MAX_PATTERN = 200
+
+interface Facts {
+  readonly error: ErrorObject
+  readonly subject: string
+  readonly path: Path
+  readonly [param: string]: unknown
+}
+type Say = (facts: Facts) => string
+
+const limits =
+  (wording: string, unit = ''): Say =>
+  ({ subject, limit }) =>
+    `${subject} must ${wording} ${limit}${unit && ` ${limit === 1 ? unit : plural(unit)}`}.`
+
+const missing: Say = ({ subject, path, property }) => {
+  const owner = path.length > 1 ? ` in ${lowerFirst(subjectOf(path.slice(0, -1)))}` : ''
+  return `${subject} is required${owner}${property === undefined ? '' : ` when ${JSON.stringify(property)} is there`}.`
+}
+
+const unknownProperty: Say = ({ subject, path, error }) => {
+  const known = knownProperties(error.parentSchema)
+  const name = String(path.at(-1))
+  const hint = closest(name, known) === undefined ? listKnown(known) : didYouMean(name, known)
+  return `${subject} is not a known property.${hint}`
+}
+
+const tooManyItems: Say = ({ subject, limit }) =>
+  `${subject} must have at most ${limit} ${limit === 1 ? 'item' : 'items'}.`
+
+const MESSAGES: Readonly<Record<string, Say | undefined>> = {
+  type: ({ subject, type, error }) =>
+    `${subject} must be ${describeTypes([type].flat().map(String))}, not ${typeName(error.data)}.`,
+  enum: ({ subject, allowedValues, error }) => {
+    const allowed = allowedValues as readonly unknown[]
+    const texts = allowed.filter(value => typeof value === 'string')
+    const hint = typeof error.data === 'string' ? didYouMean(error.data, texts) : ''
+    return `${subject} must be one of ${listValues(allowed)}.${hint}`
+  },
+  const: ({ subject, allowedValue }) => `${subject} must be ${listValues([allowedValue])}.`,
+  required: missing,
+  dependentRequired: missing,
+  dependencies: missing,
+  additionalProperties: unknownProperty,
+  unevaluatedProperties: unknownProperty,
+  minProperties: limits('have at least', 'property'),
+  maxProperties: limits('have at most', 'property'),
+  not: ({ subject, error }) =>
+    Object.keys(error.schema ?? {}).length === 0
+      ? `${subject} is not allowed.`
+      : `${subject} is one of the values that are excluded: ${shorten(JSON.stringify(error.schema), MAX_PATTERN)}.`,
+  minimum: limits('be at least'),
+  maximum: limits('be at most'),
+  exclusiveMinimum: limits('be greater than'),
+  exclusiveMaximum: limits('be less than'),
+  multipleOf: ({ subject, multipleOf }) => `${subject} must be a multiple of ${multipleOf}.`,
+  minLength: facts =>
+    facts.limit === 1 ? `${facts.subject} must not be empty.` : limits('have at least', 'character')(facts),
+  maxLength: limits('have at most', 'character'),
+  pattern: ({ subject, pattern }) => `${subject} must match the pattern ${shorten(String(pattern), MAX_PATTERN)}`,
+  format: ({ subject, format }) => `${subject} must be ${FORMATS[String(format)] ?? `in the format "${format}"`}.`,
+  minItems: limits('have at least', 'item'),
+  maxItems: limits('have at most', 'item'),
+  items: tooManyItems,
+  additionalItems: tooManyItems,
+  unevaluatedItems: tooManyItems,
+  uniqueItems: ({ subject, i, j }) => `${subject} must not repeat itself: items ${j} and ${i} are equal.`,
+  contains: ({ subject, minContains, maxContains, error }) => {
+    const most = maxContains === undefined ? '' : ` and at most ${maxContains}`
+    const form = shorten(JSON.stringify(error.schema), MAX_PATTERN)
+    return `${subject} must have at least ${minContains}${most} of the items described by ${form}.`
+  },
+}
+
+const FORMATS: Readonly<Record<string, string | undefined>> = {
+  date: 'a date such as 2026-01-31',
+  time: 'a time with its zone, such as 12:30:00Z',
+  'date-time': 'a date and time with its zone, such as 2026-01-31T12:30:00Z',
+  duration: 'a duration such as P3DT4H',
+  email: 'an e-mail address',
+  hostname: 'a host name',
+  ipv4: 'an IPv4 address',
+  ipv6: 'an IPv6 address',
+  uri: 'a full URI with its scheme, such as https://example.com/page',
+  'uri-reference': 'a URI or a relative reference',
+  uuid: 'a UUID',
+  regex: 'a regular expression',
+}
+
+const WITH_ARTICLE: Readonly<Record<string, string | undefined>> = {
+  string: 'a string',
+  number: 'a number',
+  integer: 'an integer',
+  boolean: 'a boolean',
+  object: 'an object',
+  array: 'an array',
+  null: 'null',
+}
+
+/** The property names that would have been right, as far as the schema says them here. */
+function knownProperties(schema: unknown): string[] {
+  const { properties, allOf, anyOf, oneOf } = (schema ?? {}) as Record<string, unknown>
+  const parts = [allOf, anyOf, oneOf].flatMap(list => (Array.isArray(list) ? list : []))
+  return [...Object.keys(properties ?? {}), ...parts.flatMap(knownProperties)]
+}
+
+function listKnown(known: readonly string[]): string {
+  if (known.length === 0) return ' None are.'
+  const shown = known.slice(0, MAX_LISTED).map(name => JSON.stringify(name))
+  return ` Known are ${shown.join(', ')}${known.length > MAX_LISTED ? ` and ${known.length - MAX_LISTED} more` : ''}.`
+}
+
+function joinOr(words: readonly string[]): string {
+  if (words.length < 2) return words.join('')
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+}
+
+function plural(unit: string): string {
+  return unit.endsWith('y') ? `${unit.slice(0, -1)}ies` : `${unit}s`
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
+}
+
+function shorten(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text
+}

@@ -1,0 +1,199 @@
+import type { Issue } from '../../contracts/index.ts'
+import { ASSERTIONS, type Dialect, HOLDINGS } from './dialect.ts'
+import { expansionIssue } from './expansion.ts'
+import { isPattern, linearPattern } from './pattern.ts'
+import { createReferences, type Place, pathTo, type References } from './references.ts'
+import { isObject } from './structure.ts'
+
+export type SchemaNode = Record<string, unknown>
+
+/** Makes a schema plain, in which patterns that cannot be checked in linear time are left out. */
+export function plainSchema(document: SchemaNode, dialect: Dialect): SchemaNode {
+  const strict = rewrite(document, { dialect, mode: 'strict' })
+  return strict.unchecked ? rewrite(document, { dialect, mode: 'lenient' }).schema : strict.schema
+}
+
+/** What is wrong with the references and patterns of a schema. Patterns are read, not compiled: that takes far longer. */
+export function plainIssues(document: SchemaNode, dialect: Dialect): readonly Issue[] {
+  if (!mentions(document)) return []
+  const { schema, issues, referring } = rewrite(document, { dialect, mode: 'look' })
+  if (issues.length > 0 || !referring) return issues
+  const endless = expansionIssue(schema)
+  return endless ? [endless] : []
+}
+
+/** Whether there is any reference or pattern to look at. Most small schemas have none, and are done with. */
+function mentions(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  for (const [key, child] of Object.entries(value)) if (NOTEWORTHY.has(key) || mentions(child)) return true
+  return false
+}
+
+const NOTEWORTHY: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', 'pattern', 'patternProperties'])
+
+interface Rewriting {
+  readonly dialect: Dialect
+  /** `lenient` keeps only what still holds when a pattern matches everything. */
+  readonly mode: 'look' | 'strict' | 'lenient'
+  readonly references: References
+  /** Schemas that references lead to, and the texts that lead there. */
+  readonly names: Map<unknown, string>
+  readonly pending: { place: Place; name: string }[]
+  count: number
+  readonly issues: Issue[]
+  /** Whether a pattern was met that is left to the tool's own check. */
+  unchecked: boolean
+  referring: boolean
+}
+
+/**
+ * A schema without names and remarks: every reference is `#` or `#/$defs/dN`, whatever it was before. No `$id` is left
+ * that could collide, no keyword that only Ajv knows (`$async` would turn "no" into a promise, which counts as yes).
+ */
+function rewrite(
+  document: SchemaNode,
+  options: Pick<Rewriting, 'dialect' | 'mode'>,
+): Rewriting & { schema: SchemaNode } {
+  const references = createReferences(document, options.dialect)
+  const names = new Map<unknown, string>([[document, '#']])
+  const rewriting = {
+    ...options,
+    references,
+    names,
+    pending: [],
+    count: 0,
+    issues: [],
+    unchecked: false,
+    referring: false,
+  }
+  return { schema: rewriteAll(rewriting), ...rewriting }
+}
+
+function rewriteAll(rewriting: Rewriting): SchemaNode {
+  const schema = rewriteNode(rewriting.references.start, rewriting)
+  const $defs: SchemaNode = {}
+  // One after the other instead of inside each other: a long chain of references must not use up the stack.
+  for (let next = rewriting.pending.pop(); next; next = rewriting.pending.pop()) {
+    $defs[next.name] = rewriteNode(next.place, rewriting)
+  }
+  return Object.keys($defs).length > 0 ? { ...schema, $defs } : schema
+}
+
+function rewriteNode(place: Place, rewriting: Rewriting): SchemaNode {
+  const { node } = place
+  if (!isObject(node)) return node === false ? { not: {} } : {}
+  const plain: SchemaNode = {}
+  for (const keyword of Object.keys(node)) {
+    if (keyword === '$defs' || keyword === 'definitions') keepDefinitions(keyword, place, rewriting)
+    // In draft-07 everything beside `$ref` is ignored (core §8.3).
+    else if ('$ref' in node && rewriting.dialect === 'draft-07') continue
+    else if (ASSERTIONS.has(keyword)) plain[keyword] = node[keyword]
+    else if (HOLDINGS[rewriting.dialect].has(keyword)) plain[keyword] = rewriteHeld(keyword, place, rewriting)
+  }
+  if (typeof node.pattern === 'string' && !isChecked(node.pattern, place, rewriting)) delete plain.pattern
+  if (rewriting.mode === 'lenient') loosen(plain, node)
+  addReferences(plain, place, rewriting)
+  return plain
+}
+
+/** Definitions nobody refers to are looked at too: a reference to elsewhere is refused wherever it stands. */
+function keepDefinitions(keyword: string, place: Place, rewriting: Rewriting): void {
+  for (const [name, child] of Object.entries((place.node as SchemaNode)[keyword] ?? {})) {
+    nameFor(rewriting.references.inside(place, [keyword, name], child), rewriting)
+  }
+}
+
+function rewriteHeld(keyword: string, place: Place, rewriting: Rewriting): unknown {
+  const value = (place.node as SchemaNode)[keyword]
+  const at = (way: (string | number)[], child: unknown) =>
+    rewriteNode(rewriting.references.inside(place, way, child), rewriting)
+  if (Array.isArray(value)) return value.map((child, index) => at([keyword, index], child))
+  if (HOLDINGS[rewriting.dialect].get(keyword) !== 'map') {
+    return typeof value === 'boolean' && EXTRAS.has(keyword) ? value : at([keyword], value)
+  }
+  const entries = Object.entries(value ?? {}).map(([name, child]) => {
+    if (keyword === 'patternProperties' && !isChecked(name, place, rewriting)) return [name, true]
+    return [name, Array.isArray(child) ? child : at([keyword, name], child)]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** What forbids extras has messages of its own, which depend on the boolean being there. */
+const EXTRAS: ReadonlySet<string> = new Set([
+  'items',
+  'additionalItems',
+  'unevaluatedItems',
+  'additionalProperties',
+  'unevaluatedProperties',
+])
+
+/** Whether a pattern can be checked here; one that cannot is left to the tool. */
+function isChecked(pattern: string, place: Place, rewriting: Rewriting): boolean {
+  if (rewriting.mode === 'look') {
+    const message = `${quote(pattern)} is not a regular expression.`
+    if (!isPattern(pattern)) rewriting.issues.push({ path: pathTo(place), message })
+    return true
+  }
+  const checked = linearPattern(pattern) !== undefined
+  rewriting.unchecked ||= !checked
+  return checked
+}
+
+/**
+ * Takes away what a pattern that matches everything would turn round. "Not this pattern" would refuse every text and
+ * "exactly one of" would find two; the tool's own check still stands behind us.
+ */
+function loosen(plain: SchemaNode, node: SchemaNode): void {
+  if (restsOnPattern(node.not)) delete plain.not
+  if (restsOnPattern(node.if)) delete plain.if
+  if (restsOnPattern(node.contains)) delete plain.maxContains
+  if (!restsOnPattern(node.oneOf)) return
+  also(plain, { anyOf: plain.oneOf })
+  delete plain.oneOf
+}
+
+function restsOnPattern(schema: unknown): boolean {
+  return schema !== undefined && /"(?:pattern|patternProperties|\$ref|\$dynamicRef)":/.test(JSON.stringify(schema))
+}
+
+function addReferences(plain: SchemaNode, place: Place, rewriting: Rewriting): void {
+  const target = targetOf('$ref', place, rewriting)
+  if (target) plain.$ref = target
+  if (rewriting.dialect === 'draft-07') return
+  const dynamic = targetOf('$dynamicRef', place, rewriting)
+  if (dynamic) also(plain, { $ref: dynamic })
+}
+
+/** The plain text of a reference, or `undefined` where there is none or it leads nowhere. */
+function targetOf(keyword: '$ref' | '$dynamicRef', place: Place, rewriting: Rewriting): string | undefined {
+  const ref = (place.node as SchemaNode)[keyword]
+  if (typeof ref !== 'string') return undefined
+  rewriting.referring = true
+  const { follow, followDynamic } = rewriting.references
+  const refuse = (message: string): undefined => {
+    rewriting.issues.push({ path: [...pathTo(place), keyword], message })
+  }
+  if (!ref.startsWith('#')) {
+    return refuse(`${quote(ref)} is outside the schema and never fetched; copy it into $defs and write "#/$defs/NAME".`)
+  }
+  const target = (keyword === '$ref' ? follow : followDynamic)(ref, place)
+  return target ? nameFor(target, rewriting) : refuse(`${quote(ref)} leads nowhere in this schema.`)
+}
+
+function nameFor(place: Place, rewriting: Rewriting): string {
+  // Booleans have no identity; each gets a name of its own.
+  const known = isObject(place.node) ? rewriting.names.get(place.node) : undefined
+  if (known) return known
+  const name = `d${rewriting.count++}`
+  rewriting.names.set(place.node, `#/$defs/${name}`)
+  rewriting.pending.push({ place, name })
+  return `#/$defs/${name}`
+}
+
+function also(plain: SchemaNode, schema: SchemaNode): void {
+  plain.allOf = [...((plain.allOf as unknown[] | undefined) ?? []), schema]
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text)
+}

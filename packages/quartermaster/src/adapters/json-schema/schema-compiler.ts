@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto'
+import { AppError, type Issue, type JsonSchema, messageOf } from '../../contracts/index.ts'
+import type { SchemaCompiler, Validated } from '../../core/catalogue/index.ts'
+import { canonicalJson, type Digest } from '../../core/kernel/index.ts'
+import { type Checker, compileMetaSchema, compilePlain } from './ajv.ts'
+import { type Dialect, dialectOf } from './dialect.ts'
+import { explain, limitIssues } from './explain.ts'
+import { plainIssues, plainSchema, type SchemaNode } from './plain-schema.ts'
+import { createRecent } from './recent.ts'
+import { type StructureLimits, structureIssue } from './structure.ts'
+
+export interface SchemaCompilerOptions {
+  /** The largest schema that is read, in bytes of JSON. Default 128 KiB: larger ones are longer than a model will read. */
+  readonly maxBytes?: number
+  /** How deep a schema may be nested. Default 64. */
+  readonly maxDepth?: number
+  /** How many issues are told of one value or schema. Default 20: enough to mend it, few enough to read. */
+  readonly maxIssues?: number
+  /** How many compiled schemas are kept. Default 2,000; one that was forgotten is compiled again when it is used. */
+  readonly maxCompiled?: number
+  readonly digest?: Digest
+}
+
+/** Makes the schema compiler over Ajv: 2020-12 and draft-07, no remote references, patterns in linear time. */
+export function createSchemaCompiler(options: SchemaCompilerOptions = {}): SchemaCompiler {
+  const { maxBytes = 128 * 1024, maxDepth = 64, maxIssues = 20, maxCompiled = 2000, digest = sha256 } = options
+  const examine = createExaminer({ maxBytes, maxDepth, maxIssues })
+  const bySchema = new WeakMap<JsonSchema, Validator>()
+  const byDigest = createRecent<Compiled>(maxCompiled)
+
+  function compiled(key: string, schema: JsonSchema): Compiled {
+    const known = byDigest.get(key)
+    if (known) return known
+    const checker = toChecker(schema)
+    // It asks for its checker each time, so that whoever keeps the validator does not keep the compiled code alive.
+    const validator: Validator = value => validate(compiled(key, schema).checker, value, maxIssues)
+    byDigest.set(key, { checker, validator })
+    return { checker, validator }
+  }
+  return {
+    check: schema => limitIssues(examine(schema), maxIssues),
+    compile(schema) {
+      const known = bySchema.get(schema)
+      if (known) return known
+      // Before the digest: what JSON cannot say has none.
+      refuse(examine(schema))
+      const { validator } = compiled(digest(canonicalJson(schema)), schema)
+      bySchema.set(schema, validator)
+      return validator
+    },
+  }
+}
+
+type Validator = (value: unknown) => Validated
+
+interface Compiled {
+  readonly checker: Checker
+  readonly validator: Validator
+}
+
+type Examine = (schema: JsonSchema) => readonly Issue[]
+
+function createExaminer(limits: StructureLimits & { maxIssues: number }): Examine {
+  const metaSchemas = new Map<Dialect, Checker>()
+  const metaSchema = (dialect: Dialect): Checker => {
+    const checker = metaSchemas.get(dialect) ?? compileMetaSchema(dialect)
+    metaSchemas.set(dialect, checker)
+    return checker
+  }
+  return schema => {
+    const structure = structureIssue(schema, limits)
+    if (structure) return [structure]
+    const dialect = dialectOf(schema)
+    if (!dialect) return [unknownDialect(schema.$schema)]
+    const { find, lookup } = metaSchema(dialect)
+    const faults = explain({ errors: find(schema), value: schema, lookup, maxIssues: limits.maxIssues })
+    return [...faults, ...plainIssues(schema, dialect)]
+  }
+}
+
+function unknownDialect($schema: unknown): Issue {
+  const message = `${JSON.stringify($schema)} is not a dialect we know; use 2020-12 (or leave $schema out) or draft-07.`
+  return { path: ['$schema'], message }
+}
+
+function toChecker(schema: JsonSchema): Checker {
+  try {
+    // A copy, so that nobody can change the schema under its validator.
+    const document: SchemaNode = JSON.parse(JSON.stringify(schema))
+    const dialect = dialectOf(document) ?? '2020-12'
+    return compilePlain(plainSchema(document, dialect), dialect)
+  } catch (cause) {
+    throw new AppError('DEFINITION_INVALID', `The schema cannot be compiled: ${messageOf(cause)}`, { cause })
+  }
+}
+
+function refuse(issues: readonly Issue[]): void {
+  if (issues.length === 0) return
+  const told = issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
+  throw new AppError('DEFINITION_INVALID', `The schema cannot be used. ${told.join(' ')}`, { details: { issues } })
+}
+
+function validate({ find, lookup }: Checker, value: unknown, maxIssues: number): Validated {
+  try {
+    const errors = find(value)
+    return errors.length === 0
+      ? { ok: true, value }
+      : { ok: false, issues: explain({ errors, value, lookup, maxIssues }) }
+  } catch (error) {
+    // A schema that refers to itself follows the value down; one that is nested without end uses up the stack.
+    if (!(error instanceof RangeError)) throw error
+    return { ok: false, issues: [{ path: [], message: 'The value is nested too deeply to be checked.' }] }
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,1 @@
+export { inProcessServer, type InProcessServerDeps } from './in-process-server.ts'

@@ -1,0 +1,80 @@
+import { join, relative } from 'node:path'
+import type { Location, Message } from 'esbuild'
+import type { Problem } from '../../contracts/index.ts'
+import type { Entry } from './entries.ts'
+import type { BuildNotes } from './project-plugin.ts'
+
+/** What the bundler says, told so that someone can mend it. */
+export function toBuildProblem(message: Message, entry: Entry, root: string, notes: BuildNotes): Problem {
+  const { text, mend } = explain(message)
+  return problemAt(message.location && toPlace(message.location, root, notes), { entry, root, notes, text, mend })
+}
+
+/** Where in the sources something is; line and column count from 1. */
+export interface Place {
+  readonly path: string
+  readonly line: number
+  readonly column: number
+}
+
+export interface ProblemDetails {
+  readonly entry: Entry
+  readonly root: string
+  readonly notes: BuildNotes
+  readonly text: string
+  readonly mend: string
+}
+
+/** A problem that stands at a place, or, without one, in the entry as a whole. */
+export function problemAt(
+  place: Place | null | undefined,
+  { entry, root, notes, text, mend }: ProblemDetails,
+): Problem {
+  // The entry is what was read first. It keeps the name it has in the project folder, also when it is a link.
+  const isEntry = !place || place.path === notes.inputs[0]?.path
+  const where = isEntry ? entry.id : relative(root, place.path).replaceAll('\\', '/')
+  const message = place ? `${where}:${place.line}:${place.column}: ${text}` : text
+  return { severity: 'error', code: 'DEFINITION_INVALID', where, message, mend }
+}
+
+function toPlace({ file, line, column }: Location, root: string, notes: BuildNotes): Place {
+  const path = join(root, file)
+  const prefix = line === 1 ? notes.prefixes.get(path) : undefined
+  // The bundler counts bytes.
+  return { path, line, column: column + 1 - Buffer.byteLength(prefix ?? '') }
+}
+
+interface Explanation {
+  text: string
+  mend: string
+}
+
+const PACKAGE = /^(@[a-z0-9-][\w.-]*\/)?[a-z0-9-][\w.-]*/i
+const CORRECT = 'Correct the file and reload.'
+
+function explain(message: Message): Explanation {
+  const own = message.detail as { mend?: string } | undefined
+  if (own?.mend !== undefined) return { text: message.text, mend: own.mend }
+  const specifier = /^Could not resolve "(.+)"$/.exec(message.text)?.[1]
+  if (specifier === undefined) return { text: ended(message.text), mend: CORRECT }
+  return message.location
+    ? explainMissing(specifier, message)
+    : { text: 'It cannot be read.', mend: 'Make it a readable file, or remove it.' }
+}
+
+function explainMissing(specifier: string, message: Message): Explanation {
+  const hidden = message.notes.find(note => note.text.includes('is not exported by package'))
+  const name = PACKAGE.exec(specifier)?.[0]
+  if (hidden) return { text: ended(hidden.text), mend: `Import a path that package "${name}" exports, or update it.` }
+  if (/^[./\\]/.test(specifier))
+    return { text: `"${specifier}" does not exist.`, mend: 'Create that file, or correct the path.' }
+  if (name === undefined) return { text: `"${specifier}" does not exist.`, mend: 'Correct the import.' }
+  return {
+    text: `Package "${name}" is not installed ("${specifier}" cannot be found).`,
+    mend: `Run: npm install ${name}`,
+  }
+}
+
+function ended(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text.replace(/:$/, '')}.`
+}

@@ -1,0 +1,145 @@
+import { isBuiltin } from 'node:module'
+import { dirname, extname, sep } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Loader, OnLoadResult, OnResolveArgs, OnResolveResult, Plugin, PluginBuild, ResolveResult } from 'esbuild'
+import { didYouMean } from '../../core/kernel/index.ts'
+import { type Input, readInput } from './inputs.ts'
+
+/** What one build found out on its way. */
+export interface BuildNotes {
+  /** Every file that was read. */
+  readonly inputs: Input[]
+  /** What stands before the first line of a file, by path; places on that line are off by it. */
+  readonly prefixes: Map<string, string>
+  /** What was imported, by the address it is bound to. */
+  readonly externals: Map<string, string>
+  /** Whether an import could not be found although the build may have succeeded (`import('x').catch(…)`). */
+  unresolved: boolean
+}
+
+export function createBuildNotes(): BuildNotes {
+  return { inputs: [], prefixes: new Map(), externals: new Map(), unresolved: false }
+}
+
+/** What stands for `import.meta` and its kin in every bundled file. */
+export const META = '__quartermaster_meta'
+const USES_META = /\bimport\s*\.\s*meta\b|\b__dirname\b|\b__filename\b/
+
+const LOADERS: Record<string, Loader> = {
+  '.ts': 'ts',
+  '.mts': 'ts',
+  '.cts': 'ts',
+  '.tsx': 'tsx',
+  '.js': 'js',
+  '.mjs': 'js',
+  '.cjs': 'js',
+  '.jsx': 'jsx',
+  '.json': 'json',
+  '.txt': 'text',
+}
+
+/** Binds `quartermaster` to the running package, keeps other packages outside, and notes all that goes in. */
+export function projectPlugin(bindings: Bindings, notes: BuildNotes): Plugin {
+  return {
+    name: 'quartermaster',
+    setup(build) {
+      build.onResolve({ filter: /^[^./\\]/ }, args => resolveBare(args, build, bindings, notes))
+      build.onLoad({ filter: /.*/, namespace: 'file' }, ({ path }) => load(path, notes))
+    },
+  }
+}
+
+/** What names stand for: the running package, and other packages as far as they were looked up. */
+export interface Bindings {
+  readonly packageEntries: Record<string, string>
+  /** Looking a package up costs more than all the rest of a small build, and most files import the same few. */
+  readonly resolutions: Map<string, Promise<ResolveResult>>
+}
+
+/** Marks our own question to the bundler, so that it does not come back to us. */
+const OURS = Symbol('ours')
+
+// Drive letters of Windows count as well, which is right: neither is a package.
+const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:/i
+
+async function resolveBare(
+  args: OnResolveArgs,
+  build: PluginBuild,
+  bindings: Bindings,
+  notes: BuildNotes,
+): Promise<OnResolveResult | undefined> {
+  const { path, kind } = args
+  if (kind === 'entry-point' || args.pluginData === OURS) return undefined
+  if (isBuiltin(path)) return { path, external: true }
+  if (path === 'quartermaster' || path.startsWith('quartermaster/'))
+    return resolveOwn(args, bindings.packageEntries, notes)
+  if (HAS_SCHEME.test(path)) return undefined
+  const found = await resolvePackage(args, build, bindings.resolutions)
+  if (found.errors.length > 0) {
+    // Left to the bundler, which knows whether the code handles a missing package by itself.
+    notes.unresolved = true
+    return undefined
+  }
+  if (found.external || found.namespace !== 'file' || isBundled(path, found.path)) return found
+  return external(args, pathToFileURL(found.path).href, notes)
+}
+
+function resolvePackage(
+  { path, kind, importer, resolveDir }: OnResolveArgs,
+  build: PluginBuild,
+  resolutions: Bindings['resolutions'],
+): Promise<ResolveResult> {
+  const key = [kind, resolveDir, path].join('\0')
+  const found = resolutions.get(key) ?? build.resolve(path, { kind, importer, resolveDir, pluginData: OURS })
+  resolutions.set(key, found)
+  return found
+}
+
+function resolveOwn(args: OnResolveArgs, packageEntries: Record<string, string>, notes: BuildNotes): OnResolveResult {
+  const url = Object.hasOwn(packageEntries, args.path) ? packageEntries[args.path] : undefined
+  if (url !== undefined) return external(args, url, notes)
+  const known = Object.keys(packageEntries)
+  const text = `"${args.path}" does not exist.${didYouMean(args.path, known)}`
+  return { errors: [{ text, detail: { mend: `Import from ${known.map(name => `"${name}"`).join(' or ')}.` } }] }
+}
+
+/** Node cannot read TypeScript, and needs more than a plain import for JSON; `#names` are the project's own files. */
+function isBundled(specifier: string, path: string): boolean {
+  if (/\.([cm]?ts|tsx|jsx|json)$/.test(path)) return true
+  return specifier.startsWith('#') && !path.split(sep).includes('node_modules')
+}
+
+function external({ kind, path: specifier }: OnResolveArgs, url: string, notes: BuildNotes): OnResolveResult {
+  notes.externals.set(url, specifier)
+  // `require` knows paths only.
+  return { path: kind.startsWith('require') ? fileURLToPath(url) : url, external: true }
+}
+
+async function load(path: string, notes: BuildNotes): Promise<OnLoadResult> {
+  const loader = LOADERS[extname(path)]
+  if (loader === undefined)
+    return failure('This kind of file cannot be imported.', 'Read it with node:fs, beside import.meta.dirname.')
+  try {
+    const { input, contents } = await readInput(path)
+    notes.inputs.push(input)
+    const prefix = loader === 'json' || loader === 'text' ? '' : prefixFor(path, contents)
+    if (prefix) notes.prefixes.set(path, prefix)
+    return { contents: prefix + contents, loader }
+  } catch (error) {
+    return failure(
+      `It cannot be read (${(error as NodeJS.ErrnoException).code}).`,
+      'Make it a readable file, or remove it.',
+    )
+  }
+}
+
+function failure(text: string, mend: string): OnLoadResult {
+  return { errors: [{ text, detail: { mend } }] }
+}
+
+/** On the first line, so that line numbers stay; a `#!` line is no longer at the start and becomes a comment. */
+function prefixFor(path: string, contents: string): string {
+  if (!USES_META.test(contents)) return ''
+  const meta = { url: pathToFileURL(path).href, dirname: dirname(path), filename: path }
+  return `const ${META}=${JSON.stringify(meta)};${contents.startsWith('#!') ? '//' : ''}`
+}

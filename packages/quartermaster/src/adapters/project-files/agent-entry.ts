@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import { AgentConfig, Name, type Problem } from '../../contracts/index.ts'
+import type { Secrets } from '../../core/catalogue/index.ts'
+import { checkDocument } from './checked-document.ts'
+import { toProblem } from './fault.ts'
+import { parseDocument } from './json-document.ts'
+import type { Environment } from './references.ts'
+import type { TextRead } from './text-file.ts'
+
+/** An agent's file: what it says, or what is wrong with it. */
+export interface AgentEntry {
+  readonly name: string
+  /** From the project folder: `agents/NAME.json`. */
+  readonly file: string
+  /** References replaced. Absent when there are problems. */
+  readonly config?: AgentConfig
+  /** Of the file's text. Empty when it could not be read. */
+  readonly hash: string
+  readonly problems: readonly Problem[]
+}
+
+/** Reads one agent's text. What is wrong with it concerns this agent only. */
+export function toAgentEntry(
+  name: string,
+  read: Exclude<TextRead, { kind: 'absent' }>,
+  sources: { env: Environment; secrets: Secrets },
+): AgentEntry {
+  const file = agentFile(name)
+  const subject = `agent:${name}`
+  const problem = (message: string, mend: string): Problem => ({
+    severity: 'error',
+    code: 'AGENT_INVALID',
+    where: file,
+    subject,
+    message,
+    mend,
+  })
+  if (read.kind === 'fault') return { name, file, hash: '', problems: [problem(read.message, read.mend)] }
+  const hash = hashOf(read.text)
+  const named = Name.safeParse(name)
+  if (!named.success)
+    return {
+      name,
+      file,
+      hash,
+      problems: [problem(`An agent's name ${named.error.issues[0]?.message}.`, 'Rename the file.')],
+    }
+  const document = parseDocument(read.text)
+  const source = { file, text: document.text, code: 'AGENT_INVALID', subject } as const
+  if (document.value === undefined)
+    return { name, file, hash, problems: document.faults.map(fault => toProblem(fault, source)) }
+  const { value: config, faults } = checkDocument(document, AgentConfig, sources)
+  return { name, file, hash, ...(config && { config }), problems: faults.map(fault => toProblem(fault, source)) }
+}
+
+/** Where an agent's file is, from the project folder; with "/" on every system, because it is shown and compared. */
+export function agentFile(name: string): string {
+  return `agents/${name}.json`
+}
+
+/** SHA-256 of a text. */
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,50 @@
+import { mkdir } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { tempProject } from '../../testing/temp-project.ts'
+import { findProject } from './index.ts'
+
+describe('finding the project', () => {
+  it('takes the configuration file of the working folder', async () => {
+    const project = await tempProject({ 'quartermaster.config.json': {} })
+    expect(await findProject({ from: project.dir })).toEqual({
+      projectDir: project.dir,
+      configFile: project.path('quartermaster.config.json'),
+    })
+  })
+
+  it('looks upwards for the nearest configuration file', async () => {
+    const project = await tempProject({
+      'quartermaster.config.json': {},
+      'a/quartermaster.config.json': {},
+      'a/b/c/x.txt': '',
+    })
+    const found = await findProject({ from: project.path('a/b/c') })
+    expect(found).toEqual({ projectDir: project.path('a'), configFile: project.path('a/quartermaster.config.json') })
+  })
+
+  it('takes the working folder when there is no configuration file up to the root', async () => {
+    const project = await tempProject()
+    expect(await findProject({ from: project.dir })).toEqual({ projectDir: project.dir })
+  })
+
+  it('does not take a folder of that name for a configuration file', async () => {
+    const project = await tempProject()
+    await mkdir(project.path('quartermaster.config.json'))
+    expect(await findProject({ from: project.dir })).toEqual({ projectDir: project.dir })
+  })
+
+  it('takes the file that was asked for, counted from the working folder', async () => {
+    const project = await tempProject({ 'other/my.json': {}, 'quartermaster.config.json': {} })
+    const found = await findProject({ from: project.dir, config: 'other/my.json' })
+    expect(found).toEqual({ projectDir: project.path('other'), configFile: project.path('other/my.json') })
+  })
+
+  it('says which file is missing when the one asked for does not exist', async () => {
+    const project = await tempProject({ 'quartermaster.config.json': {} })
+    const missing = findProject({ from: project.dir, config: 'nope.json' })
+    await expect(missing).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining(project.path('nope.json')),
+    })
+  })
+})

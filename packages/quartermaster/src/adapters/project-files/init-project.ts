@@ -1,0 +1,58 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { AppError } from '../../contracts/index.ts'
+import { agentJsonSchema, configJsonSchema, schemaText } from './json-schemas.ts'
+import { STARTING_FILES } from './starting-files.ts'
+import { readText, writeAtomically } from './text-file.ts'
+
+export interface InitializedProject {
+  /** Written: new files, and those that were overwritten or added to. */
+  created: string[]
+  /** Left as they were. */
+  kept: string[]
+}
+
+/** Writes a starting project. What exists is kept unless `force` says to overwrite it. */
+export async function initProject({
+  dir,
+  force = false,
+}: {
+  dir: string
+  force?: boolean
+}): Promise<InitializedProject> {
+  const report: InitializedProject = { created: [], kept: [] }
+  await mkdir(join(dir, DATA_DIR), { recursive: true, mode: 0o700 })
+  for (const [file, text] of Object.entries(STARTING_FILES))
+    await put(dir, file, force ? () => text : current => current ?? text, report)
+  await put(dir, '.gitignore', withIgnoredData, report)
+  // The schemas are ours, and follow the version.
+  await put(dir, `${DATA_DIR}/schemas/config.schema.json`, () => schemaText(configJsonSchema()), report)
+  await put(dir, `${DATA_DIR}/schemas/agent.schema.json`, () => schemaText(agentJsonSchema()), report)
+  return report
+}
+
+const DATA_DIR = '.quartermaster'
+
+async function put(
+  dir: string,
+  file: string,
+  next: (current: string | undefined) => string,
+  report: InitializedProject,
+): Promise<void> {
+  const path = join(dir, file)
+  const read = await readText(path)
+  if (read.kind === 'fault') throw new AppError('CONFIG_INVALID', `${path} is in the way. ${read.message} ${read.mend}`)
+  const current = read.kind === 'text' ? read.text : undefined
+  const text = next(current)
+  if (text === current) return void report.kept.push(file)
+  await mkdir(dirname(path), { recursive: true })
+  await writeAtomically(path, text, read.kind === 'text' ? { mode: read.mode } : {})
+  report.created.push(file)
+}
+
+function withIgnoredData(current = ''): string {
+  if (/^\/?\.quartermaster\/?\s*$/m.test(current)) return current
+  const eol = current.includes('\r\n') ? '\r\n' : '\n'
+  const gap = current === '' || current.endsWith('\n') ? '' : eol
+  return `${current}${gap}${DATA_DIR}/${eol}`
+}

@@ -1,0 +1,108 @@
+import type { Secrets } from '../../core/catalogue/index.ts'
+import { didYouMean } from '../../core/kernel/index.ts'
+import type { Path } from './fault.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What references can be taken from. Without secrets, a reference to one stays as it is, because its file could not be read. */
+export interface ReferenceSources {
+  readonly env: Environment
+  readonly secrets: Secrets | undefined
+}
+
+/** A reference that leads nowhere. Never holds a value. */
+export interface ReferenceFault {
+  readonly path: Path
+  readonly message: string
+  readonly mend: string
+}
+
+/** The same values with every `${env:NAME}`, `${NAME}` and `${secret:NAME}` in their texts replaced. Names of properties stay. */
+export function resolveReferences(
+  value: unknown,
+  sources: ReferenceSources,
+): { value: unknown; faults: ReferenceFault[] } {
+  const faults: ReferenceFault[] = []
+  return { value: resolveValue(value, [], { sources, faults }), faults }
+}
+
+/** Whether a text holds anything that would be replaced. */
+export function hasReference(text: string): boolean {
+  return text.includes('${')
+}
+
+interface Resolution {
+  readonly sources: ReferenceSources
+  readonly faults: ReferenceFault[]
+}
+
+function resolveValue(value: unknown, path: Path, resolution: Resolution): unknown {
+  if (typeof value === 'string') return resolveText(value, path, resolution)
+  if (Array.isArray(value)) return value.map((item, index) => resolveValue(item, [...path, index], resolution))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, resolveValue(item, [...path, key], resolution)]),
+  )
+}
+
+// The escape first, so that `$${` is never read as a dollar sign before a reference.
+const REFERENCE = /\$\$\{|\$\{([^}]*)(\}?)/g
+
+function resolveText(text: string, path: Path, { sources, faults }: Resolution): string {
+  return text.replace(REFERENCE, (whole: string, body: string | undefined, close: string | undefined) => {
+    if (body === undefined) return '${'
+    const found = close ? lookUp(body, sources) : UNCLOSED
+    if (typeof found === 'string') return found
+    if (found) faults.push({ path, ...found })
+    return whole
+  })
+}
+
+type Fail = Omit<ReferenceFault, 'path'>
+
+const UNCLOSED: Fail = {
+  message: 'A "${" is never closed.',
+  mend: 'Close it with "}", or write "$${" for the characters themselves.',
+}
+
+// `${NAME:-fallback}` has a colon too, but that one is followed by "-".
+const BODY = /^(?:([^:]*):(?!-))?(.*)$/s
+
+function lookUp(body: string, sources: ReferenceSources): string | Fail | undefined {
+  const [, scheme = 'env', rest = ''] = BODY.exec(body) ?? []
+  if (scheme === 'env') return lookUpVariable(rest, sources.env)
+  if (scheme === 'secret') return lookUpSecret(rest, sources.secrets)
+  const suggestion = didYouMean(scheme, ['env', 'secret'])
+  return {
+    message: `"\${${scheme}:…}" is no kind of reference.${suggestion}`,
+    mend: 'Use ${env:NAME} or ${secret:NAME}.',
+  }
+}
+
+const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
+
+function lookUpVariable(rest: string, env: Environment): string | Fail {
+  const [, name, fallback] = VARIABLE.exec(rest) ?? []
+  if (name === undefined) return badName('environment variable', '${env:NAME} or ${env:NAME:-fallback}')
+  const value = Object.hasOwn(env, name) ? env[name] : undefined
+  // As in a shell, ":-" also stands in for a variable that is set to nothing.
+  if (fallback !== undefined) return value || fallback
+  if (value !== undefined) return value
+  return {
+    message: `The environment variable "${name}" is not set.`,
+    mend: `Set it, or give a fallback: \${${name}:-…}.`,
+  }
+}
+
+const SECRET = /^[A-Za-z0-9_.-]+$/
+
+function lookUpSecret(name: string, secrets: Secrets | undefined): string | Fail | undefined {
+  if (!SECRET.test(name)) return badName('secret', '${secret:NAME}; a secret has no fallback')
+  if (!secrets) return undefined
+  const mend = 'Add it to the secrets file: secrets.json in the data folder, unless "secretsFile" names another.'
+  return secrets.get(name) ?? { message: `The secret "${name}" is not there.`, mend }
+}
+
+function badName(what: string, form: string): Fail {
+  return { message: `A reference does not name a valid ${what}.`, mend: `Write ${form}.` }
+}

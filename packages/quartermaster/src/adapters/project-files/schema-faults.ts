@@ -1,0 +1,72 @@
+import type { Node } from 'jsonc-parser'
+import { z } from 'zod'
+import type { JsonSchema } from '../../contracts/index.ts'
+import { didYouMean } from '../../core/kernel/index.ts'
+import { expectation, knownKeys, schemaAt } from './expectation.ts'
+import type { Fault, Path } from './fault.ts'
+import { type JsonDocument, keyOffsetOf, nodeAt, offsetOf } from './json-document.ts'
+import { hasReference } from './references.ts'
+
+type Checked<T> = { value: T } | { faults: Fault[] }
+
+/**
+ * Checks a document's values, references already replaced, against a schema. What was found is told from the text as it
+ * stands, so that the text behind a reference never shows.
+ */
+export function checkSchema<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  document: JsonDocument,
+): Checked<z.infer<S>> {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return { value: parsed.data }
+  const described = z.toJSONSchema(schema, { io: 'input' })
+  return { faults: parsed.error.issues.flatMap(issue => toFaults(issue, described as JsonSchema, document)) }
+}
+
+function toFaults(issue: z.core.$ZodIssue, schema: JsonSchema, document: JsonDocument): Fault[] {
+  const path = issue.path.map(key => (typeof key === 'symbol' ? String(key) : key))
+  const at = schemaAt(schema, path)
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map(key => unknownKey([...path, key], knownKeys(at), document))
+  const node = nodeAt(document, path)
+  if (!node) return [missing(path, at, document)]
+  if (issue.code === 'invalid_format' || issue.code === 'custom')
+    return [{ offset: node.offset, path, message: `It ${issue.message}.`, mend: 'Change the text.' }]
+  return [mismatch(path, node, at)]
+}
+
+function unknownKey(path: Path, known: readonly string[], document: JsonDocument): Fault {
+  const key = String(path.at(-1))
+  const suggestion = didYouMean(key, known)
+  const mend = suggestion ? 'Correct the name or remove it.' : `Remove it; known here: ${known.join(', ')}.`
+  return { offset: keyOffsetOf(document, path), path, message: `"${key}" is not known here.${suggestion}`, mend }
+}
+
+function missing(path: Path, schema: JsonSchema | undefined, document: JsonDocument): Fault {
+  const message = `"${String(path.at(-1))}" is missing: expected ${expectation(schema)}.`
+  return { offset: offsetOf(document, path), path, message, mend: 'Add it.' }
+}
+
+function mismatch(path: Path, node: Node, schema: JsonSchema | undefined): Fault {
+  const choices = Array.isArray(schema?.['enum']) ? schema['enum'].map(String) : []
+  const suggestion = node.type === 'string' ? didYouMean(node.value, choices) : ''
+  const message = `Expected ${expectation(schema)}, found ${found(node, schema)}.${suggestion}`
+  return { offset: node.offset, path, message, mend: mendOf(node, schema) }
+}
+
+function found(node: Node, schema: JsonSchema | undefined): string {
+  if (node.type === 'array') return 'a list'
+  if (node.type === 'object') return 'an object'
+  if (node.type !== 'string') return String(node.value)
+  if (schema?.['enum']) return node.length > 64 ? 'another text' : JSON.stringify(node.value)
+  return schema?.['type'] === 'string' ? 'another length' : 'text'
+}
+
+function mendOf(node: Node, schema: JsonSchema | undefined): string {
+  if (node.type !== 'string') return 'Change the value.'
+  const wantsText = schema?.['type'] === 'string'
+  if (!wantsText && hasReference(node.value)) return 'A reference always gives text; write the value itself.'
+  const bare = /^(?:true|false|-?\d+(?:\.\d+)?)$/.test(node.value)
+  return !wantsText && bare ? `Write ${node.value} without quotes.` : 'Change the value.'
+}

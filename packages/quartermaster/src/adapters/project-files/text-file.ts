@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto'
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { messageOf } from '../../contracts/index.ts'
+
+/** A text, nothing there, or why it could not be read and what to do. */
+export type TextRead =
+  | { readonly kind: 'text'; readonly text: string; readonly mode: number }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'fault'; readonly message: string; readonly mend: string }
+
+type ReadFault = { readonly message: string; readonly mend: string }
+
+// What people write by hand is a thousand times smaller; what is larger was put there by mistake.
+const MAX_BYTES = 1024 * 1024
+
+// Opening a named pipe without it would wait for a writer for ever. Windows has neither.
+const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
+
+/** Reads a text file of at most 1 MiB. `refuse` may object to what kind of file it is, looking at the opened file itself. */
+export async function readText(
+  file: string,
+  refuse: (stats: Stats) => ReadFault | undefined = () => undefined,
+): Promise<TextRead> {
+  let handle: FileHandle | undefined
+  try {
+    handle = await open(file, READ_FLAGS)
+    const stats = await handle.stat()
+    const objection = unreadable(stats) ?? refuse(stats)
+    if (objection) return { kind: 'fault', ...objection }
+    return decode(await handle.readFile(), stats.mode & 0o777)
+  } catch (error) {
+    if (isAbsent(error)) return { kind: 'absent' }
+    return {
+      kind: 'fault',
+      message: `It cannot be read: ${messageOf(error)}.`,
+      mend: 'Make it readable for the user who runs this.',
+    }
+  } finally {
+    await handle?.close()
+  }
+}
+
+/** Replaces a file in one step, so that a reader sees the old text or the new one, also after a crash. */
+export async function writeAtomically(
+  file: string,
+  text: string,
+  options: { mode?: number; before?: () => Promise<void> } = {},
+): Promise<void> {
+  const temporary = join(dirname(file), `.${basename(file)}.${randomUUID()}.tmp`)
+  try {
+    await writeSynced(temporary, text, options.mode)
+    await options.before?.()
+    await rename(temporary, file)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await syncFolder(dirname(file))
+}
+
+/** Whether an error says that there is no such file. */
+export function isAbsent(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
+function unreadable(stats: Stats): ReadFault | undefined {
+  if (!stats.isFile()) return { message: 'It is not a regular file.', mend: 'Put a regular file in its place.' }
+  if (stats.size > MAX_BYTES) return { message: 'It is larger than 1 MiB.', mend: 'Make it smaller.' }
+  return undefined
+}
+
+function decode(bytes: Uint8Array, mode: number): TextRead {
+  try {
+    // The byte order mark stays, so that an edit can keep it.
+    return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), mode }
+  } catch {
+    // Decoding fails for one reason only, and the message says it.
+    return { kind: 'fault', message: 'It is not UTF-8 text.', mend: 'Save it as UTF-8.' }
+  }
+}
+
+async function writeSynced(file: string, text: string, mode: number | undefined): Promise<void> {
+  const handle = await open(file, 'wx', mode)
+  try {
+    await handle.writeFile(text)
+    // The mode given to `open` is narrowed by the umask.
+    if (mode !== undefined) await handle.chmod(mode)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, constants.O_RDONLY)
+    await handle.sync().finally(() => handle.close())
+  } catch {
+    // Windows and some network folders cannot sync a folder; the file itself is written and in place.
+  }
+}

@@ -1,0 +1,89 @@
+import type { AgentConfig, DependencyOptions, Settings } from '../contracts/index.ts'
+import {
+  type Agents,
+  type AgentStore,
+  type CapabilityRegistry,
+  createAgents,
+  createAnnouncer,
+  createCapabilityRegistry,
+  type ServerFactory,
+} from '../core/agents/index.ts'
+import { type Catalogue, createCatalogue, type SchemaCompiler, type Secrets, type Source } from '../core/catalogue/index.ts'
+import { createHealth, type Health } from '../core/health/index.ts'
+import { type Clock, createEmitter, type Digest, type Emitter, type Ids, type Log, type Random } from '../core/kernel/index.ts'
+import {
+  type Calls,
+  createCalls,
+  createKeptResults,
+  createRunningOperations,
+  type KeptResults,
+  type OperationLog,
+} from '../core/operations/index.ts'
+
+/** Everything the core asks of the outside. */
+export interface CorePorts {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly random: Random
+  readonly digest: Digest
+  readonly log: Log
+  readonly compiler: SchemaCompiler
+  readonly sources: readonly Source[]
+  readonly agentStore: AgentStore
+  readonly secrets: Secrets
+  readonly settings: Settings
+  dependencyOptions(name: string): DependencyOptions
+  folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
+  /** Renders the servers of a run; it gets the core, because calls go through it. */
+  serverFactory(core: { calls: Calls; results: KeptResults; follow: Agents['follow'] }): ServerFactory
+}
+
+/** The contexts, wired. */
+export interface Core {
+  readonly emitter: Emitter
+  readonly catalogue: Catalogue
+  readonly health: Health
+  readonly agents: Agents
+  readonly registry: CapabilityRegistry
+  readonly calls: Calls
+  readonly results: KeptResults
+  readonly operations: OperationLog
+  stop(): Promise<void>
+}
+
+export function buildCore(ports: CorePorts): Core {
+  const { clock, digest, settings, log, secrets } = ports
+  const emitter = createEmitter({ onError: (error, event) => log.error('a listener failed', { event, error: String(error) }) })
+  // The two know each other: health follows the catalogue's generations, the catalogue has new dependencies looked at.
+  const catalogue: Catalogue = createCatalogue({ ...ports, emitter, effectKinds: new Set(), prepare: next => health.prepare(next) })
+  const health: Health = createHealth({
+    ...ports,
+    emitter,
+    catalogue,
+    options: ports.dependencyOptions,
+    hasSecret: name => secrets.get(name) !== undefined,
+  })
+  emitter.on('generation.swapped', () => health.adopt(catalogue.current()))
+  const announcer = createAnnouncer({ emitter, clock, settings })
+  const agents = createAgents({ store: ports.agentStore, emitter, announcer, catalogue, health, digest, folders: ports.folders })
+  const results = createKeptResults({ clock, settings })
+  const operations = createRunningOperations()
+  const calls = createCalls({ ...ports, catalogue, health, results, operations, emitter })
+  const createServer = ports.serverFactory({ calls, results, follow: agents.follow })
+  const registry = createCapabilityRegistry({ catalogue, health, digest, createServer })
+  return {
+    emitter,
+    catalogue,
+    health,
+    agents,
+    registry,
+    calls,
+    results,
+    operations,
+    async stop() {
+      announcer.stop()
+      health.stop()
+      await catalogue.stop()
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { setImmediate } from 'node:timers/promises'
+
+export type Stop = 'matches' | 'files' | 'bytes' | 'time'
+
+/** What one search may use up. Whoever works under it asks often; the rest of the process gets its turns meanwhile. */
+export interface Budget {
+  /** What ended the work early. */
+  readonly stoppedBy: Stop | undefined
+  /** Asked before more is done: whether that must be left, which is remembered. */
+  isUsedUp(): boolean
+  spend(amounts: { files?: number; bytes?: number; matches?: number; characters?: number }): void
+  /** Lets others run when it has been a while. Throws when the call was given up. */
+  breathe(): Promise<void>
+}
+
+export interface BudgetOptions {
+  matches: number
+  /** When the call ends at the latest, as epoch milliseconds. */
+  deadline: number
+  signal: AbortSignal
+}
+
+// Beyond these a search answers with what it has, and says so.
+const MOST_FILES = 50_000
+const MOST_BYTES = 512 * 1024 * 1024
+const MOST_CHARACTERS = 100_000
+const MOST_MILLISECONDS = 15_000
+// The share of the call's time that may pass; the rest is for putting the answer together.
+const SHARE = 0.8
+const TURN_MILLISECONDS = 10
+
+export function createBudget({ matches, deadline, signal }: BudgetOptions): Budget {
+  const left = { matches, files: MOST_FILES, bytes: MOST_BYTES, characters: MOST_CHARACTERS }
+  const started = Date.now()
+  const end = started + Math.min(MOST_MILLISECONDS, (deadline - started) * SHARE)
+  let turn = started
+  let stoppedBy: Stop | undefined
+
+  function firstUsedUp(): Stop | undefined {
+    if (left.matches <= 0 || left.characters <= 0) return 'matches'
+    if (left.files <= 0) return 'files'
+    if (left.bytes <= 0) return 'bytes'
+    return Date.now() >= end ? 'time' : undefined
+  }
+
+  return {
+    get stoppedBy() {
+      return stoppedBy
+    },
+    isUsedUp() {
+      stoppedBy ??= firstUsedUp()
+      return stoppedBy !== undefined
+    },
+    spend({ files = 0, bytes = 0, matches = 0, characters = 0 }) {
+      left.files -= files
+      left.bytes -= bytes
+      left.matches -= matches
+      left.characters -= characters
+    },
+    async breathe() {
+      signal.throwIfAborted()
+      if (Date.now() - turn < TURN_MILLISECONDS) return
+      await setImmediate()
+      turn = Date.now()
+      signal.throwIfAborted()
+    },
+  }
+}

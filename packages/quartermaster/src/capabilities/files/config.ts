@@ -1,0 +1,59 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+
+const MEBIBYTE = 1024 * 1024
+
+/** What an agent's file says under `files`. */
+export const FilesSettings = z.strictObject({
+  dirs: z
+    .array(
+      z
+        .string()
+        .max(4096)
+        // "~" is a shell's word; taken literally it would quietly be a folder of that name.
+        .regex(
+          /^[^~\p{Cc}][^\p{Cc}]*$/u,
+          'must name a folder without control characters; write "~" out as the home folder',
+        ),
+    )
+    .min(1)
+    .max(50)
+    .describe('The folders this agent may use; relative ones count from the project folder.'),
+  maxFileBytes: z
+    .number()
+    .int()
+    .min(1)
+    .max(256 * MEBIBYTE)
+    .default(10 * MEBIBYTE)
+    .describe(
+      'The largest file that is read whole, searched or written, in bytes. Ranges of lines are read from larger ones too.',
+    ),
+})
+export type FilesSettings = z.infer<typeof FilesSettings>
+
+/** One folder an agent may use. */
+export interface Root {
+  /** As its owner wrote it: the only name for it that an agent is shown. */
+  readonly label: string
+  readonly path: string
+}
+
+/** The configuration as the handlers get it. */
+export interface FilesConfig {
+  readonly roots: readonly Root[]
+  readonly maxFileBytes: number
+}
+
+/** Prepares the settings for the handlers. Touches nothing: a folder that is missing is told by the call that needs it. */
+export function toFilesConfig(settings: FilesSettings, projectDir: string): FilesConfig {
+  const byPath = new Map<string, Root>()
+  for (const dir of settings.dirs) {
+    const path = resolve(projectDir, dir)
+    if (!byPath.has(path)) byPath.set(path, { label: withoutTrailingSlash(dir), path })
+  }
+  return { roots: [...byPath.values()], maxFileBytes: settings.maxFileBytes }
+}
+
+function withoutTrailingSlash(dir: string): string {
+  return dir.length > 1 ? dir.replace(/[/\\]$/, '') : dir
+}

@@ -1,0 +1,33 @@
+import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
+import { FilesSettings, toFilesConfig } from './config.ts'
+import { createListFiles } from './list-files.ts'
+import { createReadFile } from './read-file.ts'
+import { createWalls } from './sandbox.ts'
+import { createSearchFiles } from './search-files.ts'
+import { createWriteFile } from './write-file.ts'
+
+/**
+ * Files in the folders an agent was given, and nothing outside of them. Hard links are the owner's business: they are
+ * the file itself under another name, so whoever puts one into a folder gives that file to the agents of the folder.
+ */
+export default defineModule({
+  needs: ['paths'],
+  create({ paths }) {
+    const walls = createWalls({ paths })
+    return defineCapability({
+      key: 'files',
+      title: 'Files',
+      short: 'Read, list, search and write files in chosen folders.',
+      config: FilesSettings,
+      tools: [createReadFile(walls), createListFiles(walls), createSearchFiles(walls), createWriteFile(walls)],
+      consentOperations: [
+        {
+          name: 'files.write',
+          reason: 'Creates or replaces a file in one of the folders this agent was given.',
+          weight: 'moderate',
+        },
+      ],
+      resolve: (_context, settings) => ({ config: toFilesConfig(settings, paths.projectDir) }),
+    })
+  },
+})

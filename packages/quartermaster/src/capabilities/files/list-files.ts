@@ -1,0 +1,232 @@
+import type { BigIntStats } from 'node:fs'
+import { lstat } from 'node:fs/promises'
+import { z } from 'zod'
+import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
+import type { FilesConfig } from './config.ts'
+import { createGlob, type Glob } from './glob.ts'
+import { answering, isMissing, Refusal } from './refusal.ts'
+import type { Found, Sandbox, Walls } from './sandbox.ts'
+import { type Met, type Untold, walkTree } from './tree.ts'
+
+const DEFAULT_ENTRIES = 200
+const MOST_ENTRIES = 2_000
+// A page ends after this many names, wanted or not, so that a rare glob over a large tree answers in time.
+const MOST_VISITED = 20_000
+
+const Input = z.strictObject({
+  path: z
+    .string()
+    .min(1)
+    .max(4096)
+    .default('.')
+    .describe('The folder to look into; "." (the default) is the folder you were given, or all of them.'),
+  depth: z.number().int().min(1).max(10).default(1).describe('How many levels deep to look.'),
+  glob: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Only what matches: "*.md" by name at any depth, "src/**/*.ts" by path from the folder.'),
+  limit: z.number().int().min(1).max(MOST_ENTRIES).default(DEFAULT_ENTRIES).describe('The most entries at once.'),
+  cursor: z.string().max(10_000).optional().describe('The nextCursor of the page before, with the same other fields.'),
+})
+
+const Entry = z.object({
+  path: z.string(),
+  kind: z.enum(['file', 'folder', 'link', 'other']),
+  leadsTo: z.enum(['file', 'folder', 'other']).optional().describe('What a link leads to.'),
+  size: z.number().int().optional().describe('Bytes of a file.'),
+  modified: z.string().describe('When it was last changed, ISO 8601.'),
+})
+type Entry = z.infer<typeof Entry>
+
+const Output = z.object({
+  path: z.string(),
+  entries: z.array(Entry),
+  more: z.boolean().describe('Whether the list is cut; then go on with nextCursor.'),
+  nextCursor: z.string().optional(),
+  notes: z.array(z.string()).describe('What could not be listed, and why.'),
+})
+
+/** The tool that shows what is in a folder. */
+export function createListFiles(walls: Walls) {
+  return defineTool({
+    name: 'list_files',
+    title: 'List files',
+    short: 'Lists files and folders in the folders you were given, sorted, with kind, size and time of change.',
+    whenToUse:
+      'To find out what is there and how a path is written, before reading or writing. ' +
+      'Each entry has the path that the other tools take; a cut list says so and gives nextCursor for the rest. ' +
+      'It shows names, not contents (read_file), and does not look into files (search_files). Links are shown and not followed.',
+    section: 'files',
+    command: { name: 'list-files' },
+    input: Input,
+    output: Output,
+    examples: [
+      { query: 'what is in this folder?', input: {} },
+      { query: 'all Markdown files', input: { glob: '*.md', depth: 10 } },
+    ],
+    mutates: false,
+    // 2,000 entries, as text and as structured content.
+    maxResultBytes: 2 * 1024 * 1024,
+    handler: (input, context: CallContext<FilesConfig>) => answering(input.path, () => list({ input, context, walls })),
+  })
+}
+
+interface ListOptions {
+  input: z.infer<typeof Input>
+  context: CallContext<FilesConfig>
+  walls: Walls
+}
+
+async function list({ input, context, walls }: ListOptions) {
+  const after = input.cursor === undefined ? undefined : fromCursor(input.cursor)
+  const page = createPage({
+    limit: input.limit,
+    wanted: input.glob === undefined ? () => true : createGlob(input.glob),
+  })
+  return walls.enter(context.config, async sandbox => {
+    const untold = { unusable: 0, overfull: 0 }
+    const walk = { sandbox, depth: input.depth, untold, signal: context.signal }
+    if (!sandbox.isEverything(input.path)) {
+      const start = await sandbox.find(input.path)
+      if (start.kind !== 'folder') throw new Refusal(`"${start.display}" is not a folder; use read_file.`)
+      await fill({ page, met: walkTree({ ...walk, start, after }), sandbox, untold })
+      return listed(input, { page, path: start.display, notes: notesOf(untold) })
+    }
+    const { found, problems } = await sandbox.everything()
+    await fill({ page, met: walkRoots({ ...walk, found, after }), sandbox, untold })
+    return listed(input, { page, path: '.', notes: [...problems, ...notesOf(untold)] })
+  })
+}
+
+/** What is being put together: it takes entries until it is full. */
+interface Page {
+  readonly entries: Entry[]
+  readonly wanted: Glob
+  readonly limit: number
+  /** The way of the last thing that was looked at, when the page is full. */
+  stoppedAt?: readonly string[]
+}
+
+function createPage({ limit, wanted }: Pick<Page, 'limit' | 'wanted'>): Page {
+  return { entries: [], wanted, limit }
+}
+
+interface RootsOptions {
+  sandbox: Sandbox
+  found: readonly Found[]
+  depth: number
+  after: readonly string[] | undefined
+  untold: Untold
+  signal: AbortSignal
+}
+
+/** All roots as if they stood in one folder, in the order their owner wrote them. */
+async function* walkRoots({ found, depth, after, ...walk }: RootsOptions): AsyncGenerator<Met> {
+  const from = after ? found.findIndex(root => root.display === after[0]) : 0
+  if (from === -1) throw badCursor()
+  for (const [index, start] of found.slice(from).entries()) {
+    const resuming = after !== undefined && index === 0
+    const { pinned, display } = start
+    if (!resuming) yield { name: display, kind: 'folder', way: [display], display, folder: pinned, pinned }
+    if (depth === 1) continue
+    const rest = resuming && after.length > 1 ? after.slice(1) : undefined
+    for await (const met of walkTree({ ...walk, start, depth: depth - 1, after: rest })) {
+      yield { ...met, way: [display, ...met.way] }
+    }
+  }
+}
+
+interface FillOptions {
+  page: Page
+  met: AsyncGenerator<Met>
+  sandbox: Sandbox
+  untold: Untold
+}
+
+async function fill({ page, met, sandbox, untold }: FillOptions): Promise<void> {
+  let visited = 0
+  let last: Met | undefined
+  for await (const thing of met) {
+    // Only a thing beyond a full page proves that there is more.
+    if (last && (page.entries.length === page.limit || visited === MOST_VISITED)) {
+      page.stoppedAt = last.way
+      return
+    }
+    visited++
+    last = thing
+    if (!page.wanted(thing.way.join('/'))) continue
+    const entry = await describe(thing, sandbox)
+    if (entry === 'unusable') untold.unusable++
+    else if (entry) page.entries.push(entry)
+  }
+}
+
+async function describe(met: Met, sandbox: Sandbox): Promise<Entry | 'unusable' | undefined> {
+  const stat = met.pinned?.stat ?? (await lookAt(met))
+  if (!stat) return undefined
+  const entry = { path: met.display, kind: met.kind, modified: stat.mtime.toISOString() }
+  if (met.kind === 'file') return { ...entry, size: Number(stat.size) }
+  if (met.kind !== 'link') return entry
+  const leadsTo = await sandbox.behindLink(met.folder, met.name)
+  return leadsTo === undefined || leadsTo === 'link' ? 'unusable' : { ...entry, leadsTo }
+}
+
+async function lookAt(met: Met): Promise<BigIntStats | undefined> {
+  try {
+    return await lstat(met.folder.at(met.name), { bigint: true })
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+function notesOf({ unusable, overfull }: Untold): string[] {
+  const notes: string[] = []
+  if (unusable > 0) notes.push(`${unusable} not listed: closed, leading outside, or with names that cannot be used.`)
+  if (overfull > 0) notes.push(`${overfull} with too many names to list all of them; ask for a folder further in.`)
+  return notes
+}
+
+interface Listed {
+  page: Page
+  path: string
+  notes: string[]
+}
+
+function listed({ glob }: ListOptions['input'], { page, path, notes }: Listed) {
+  const { entries, stoppedAt } = page
+  const output: z.infer<typeof Output> = { path, entries, more: stoppedAt !== undefined, notes }
+  if (stoppedAt) output.nextCursor = toCursor(stoppedAt)
+  const lines = entries.map(lineOf)
+  if (entries.length === 0 && !stoppedAt)
+    lines.push(glob === undefined ? 'The folder is empty.' : `Nothing matches "${glob}".`)
+  if (output.nextCursor) lines.push(`[There is more: go on with cursor "${output.nextCursor}".]`)
+  lines.push(...notes.map(note => `[${note}]`))
+  return toolResult({ content: [{ type: 'text', text: lines.join('\n') }], structuredContent: output })
+}
+
+function lineOf({ path, kind, leadsTo, size, modified }: Entry): string {
+  const what = leadsTo === undefined ? kind : `${kind} to ${leadsTo}`
+  return [what, size === undefined ? '-' : String(size), modified, path].join('\t')
+}
+
+// The cursor says where the page ended, so that it stays good while files come and go.
+function toCursor(way: readonly string[]): string {
+  return Buffer.from(JSON.stringify(way)).toString('base64url')
+}
+
+const Way = z.array(z.string().min(1)).min(1).max(70)
+
+function fromCursor(cursor: string): string[] {
+  try {
+    return Way.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()))
+  } catch {
+    throw badCursor()
+  }
+}
+
+function badCursor(): Refusal {
+  return new Refusal('The cursor is not one of this list. Leave it out to begin again.')
+}

@@ -1,0 +1,157 @@
+import type { FileHandle } from 'node:fs/promises'
+import { z } from 'zod'
+import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
+import type { FilesConfig } from './config.ts'
+import { type Lines, readLines } from './lines.ts'
+import { answering, Refusal } from './refusal.ts'
+import type { Found, Walls } from './sandbox.ts'
+import { sizeText } from './size-text.ts'
+import { type Content, HEAD_BYTES, judgeContent, mimeTypeOf, NotText, readUpTo } from './text.ts'
+
+const DEFAULT_LINES = 2_000
+// About 25,000 tokens, more than clients let a model see of one answer.
+const MAX_CHARACTERS = 100_000
+const MAX_BINARY_BYTES = 1024 * 1024
+
+const Input = z.strictObject({
+  path: z.string().min(1).max(4096).describe('The file to read, as list_files shows it.'),
+  offset: z.number().int().min(1).optional().describe('The first line to read, counted from 1.'),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .optional()
+    .describe(`The most lines to read; ${DEFAULT_LINES} when left out.`),
+})
+
+const Output = z.object({
+  path: z.string(),
+  kind: z.enum(['text', 'image', 'binary']),
+  size: z.number().int().describe('Bytes of the whole file.'),
+  mimeType: z.string().optional().describe('For images and other bytes.'),
+  text: z.string().optional().describe('The lines that were read.'),
+  encoding: z.string().optional().describe('How the text is written in the file.'),
+  firstLine: z.number().int().optional(),
+  lastLine: z.number().int().optional(),
+  totalLines: z.number().int().optional().describe('Known when the end was reached.'),
+  more: z.boolean().describe('Whether there is more behind what was read.'),
+  nextOffset: z.number().int().optional().describe('The offset that goes on from here.'),
+  cut: z.boolean().optional().describe('Whether the last line was too long and is cut.'),
+})
+
+/** The tool that shows what is in a file. */
+export function createReadFile(walls: Walls) {
+  return defineTool({
+    name: 'read_file',
+    title: 'Read a file',
+    short: 'Reads a file in the folders you were given: text by lines, images as images, other small files as bytes.',
+    whenToUse:
+      'When you know the path and want the content. Text comes back as it is, at most 2,000 lines or 100,000 characters at once, ' +
+      'with the size of the file, whether there is more and the offset to go on with; give offset and limit for a part of a large file. ' +
+      'Images (PNG, JPEG, GIF, WebP) and other files come back whole up to 1 MiB. ' +
+      'It does not list folders (list_files) and does not look for words (search_files).',
+    section: 'files',
+    command: { name: 'read-file' },
+    input: Input,
+    output: Output,
+    examples: [
+      { query: 'show the readme', input: { path: 'README.md' } },
+      { query: 'lines 500 to 549 of the log', input: { path: 'logs/app.log', offset: 500, limit: 50 } },
+    ],
+    mutates: false,
+    // An image of 1 MiB in base64, or the text twice: as content and as structured content.
+    maxResultBytes: 4 * 1024 * 1024,
+    handler: (input, context: CallContext<FilesConfig>) => answering(input.path, () => read({ input, context, walls })),
+  })
+}
+
+interface ReadOptions {
+  input: z.infer<typeof Input>
+  context: CallContext<FilesConfig>
+  walls: Walls
+}
+
+interface OpenFile {
+  readonly handle: FileHandle
+  readonly path: string
+  readonly size: number
+}
+
+async function read({ input, context, walls }: ReadOptions) {
+  return walls.enter(context.config, async sandbox => {
+    const found = await sandbox.find(input.path)
+    refuseUnlessFile(found)
+    const handle = await sandbox.open(found.pinned)
+    const file = { handle, path: found.display, size: Number((await handle.stat()).size) }
+    const content = judgeContent(await readUpTo(handle, HEAD_BYTES), file.path)
+    if (content.kind !== 'text') return readBytes(file, content)
+    try {
+      return await readText(file, { input, context, encoding: content.encoding })
+    } catch (error) {
+      if (!(error instanceof NotText)) throw error
+      return readBytes(file, { kind: 'binary', mimeType: mimeTypeOf(file.path) })
+    }
+  })
+}
+
+function refuseUnlessFile({ kind, display }: Found): void {
+  if (kind === 'folder') throw new Refusal(`"${display}" is a folder; look into it with list_files.`)
+  if (kind !== 'file') throw new Refusal(`"${display}" is a pipe, socket or device; only files can be read.`)
+}
+
+type TextOptions = Omit<ReadOptions, 'walls'> & { encoding: Extract<Content, { kind: 'text' }>['encoding'] }
+
+async function readText(file: OpenFile, { input, context, encoding }: TextOptions) {
+  const { maxFileBytes } = context.config
+  if (file.size > maxFileBytes && input.offset === undefined && input.limit === undefined) {
+    throw new Refusal(
+      `"${file.path}" has ${sizeText(file.size)}, more than is read at once. Give offset and limit for some of its lines, or use search_files.`,
+    )
+  }
+  const offset = input.offset ?? 1
+  const limit = input.limit ?? DEFAULT_LINES
+  const lines = await readLines(file.handle, {
+    encoding,
+    offset,
+    limit,
+    maxCharacters: MAX_CHARACTERS,
+    signal: context.signal,
+  })
+  if (offset > 1 && lines.lastLine < offset) {
+    throw new Refusal(`"${file.path}" has ${lines.totalLines} lines, so there is no line ${offset}.`)
+  }
+  return textResult(file, lines, encoding)
+}
+
+function textResult({ path, size }: OpenFile, lines: Lines, encoding: string) {
+  const more = lines.nextOffset !== undefined
+  const structuredContent = { path, kind: 'text', size, encoding, more, ...lines } satisfies z.infer<typeof Output>
+  const content = [{ type: 'text' as const, text: lines.text }]
+  if (more) content.push({ type: 'text', text: continuation(lines, size) })
+  return toolResult({ content, structuredContent })
+}
+
+function continuation({ firstLine, lastLine, nextOffset, cut }: Lines, size: number): string {
+  const note = cut ? `Line ${lastLine} is longer than can be shown and is cut. ` : ''
+  return `[${note}Lines ${firstLine} to ${lastLine} of a file of ${sizeText(size)}. Go on with offset ${nextOffset}.]`
+}
+
+async function readBytes({ handle, path, size }: OpenFile, { kind, mimeType }: Exclude<Content, { kind: 'text' }>) {
+  const bytes = await readUpTo(handle, Math.min(size, MAX_BINARY_BYTES) + 1)
+  if (bytes.length > MAX_BINARY_BYTES) {
+    throw new Refusal(
+      `"${path}" is ${mimeType} of ${sizeText(size)}; files that are no text are read up to ${sizeText(MAX_BINARY_BYTES)}.`,
+    )
+  }
+  const data = bytes.toString('base64')
+  const structuredContent = { path, kind, size: bytes.length, mimeType, more: false } satisfies z.infer<typeof Output>
+  if (kind === 'image') return toolResult({ content: [{ type: 'image', data, mimeType }], structuredContent })
+  const resource = { uri: uriOf(path), mimeType, blob: data }
+  return toolResult({ content: [{ type: 'resource', resource }], structuredContent })
+}
+
+/** An address that names the file as the agent knows it, without telling where the folder lies. */
+function uriOf(path: string): string {
+  return `files:///${path.split('/').map(encodeURIComponent).join('/').replace(/^\/+/, '')}`
+}

@@ -1,0 +1,236 @@
+import { z } from 'zod'
+import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
+import { type Budget, createBudget } from './budget.ts'
+import type { FilesConfig } from './config.ts'
+import { createGlob, type Glob } from './glob.ts'
+import { createMatcher, type Matcher } from './matcher.ts'
+import { type Pinned } from './pinned.ts'
+import { answering, errnoOf, Refusal } from './refusal.ts'
+import type { Found, Sandbox, Walls } from './sandbox.ts'
+import { searchText } from './search-text.ts'
+import { decodeText, HEAD_BYTES, judgeContent, NotText, readUpTo } from './text.ts'
+import { type Met, walkTree } from './tree.ts'
+
+const MOST_LEVELS = 64
+const IGNORED = new Set(['.git', 'node_modules'])
+
+const Input = z.strictObject({
+  query: z
+    .string()
+    .min(1)
+    .max(1000)
+    .regex(/^[^\r\n]+$/, 'must be one line')
+    .describe('What to look for, within one line: plain text, or a regular expression with regex.'),
+  regex: z.boolean().default(false).describe('Read query as a regular expression in RE2 syntax.'),
+  path: z
+    .string()
+    .min(1)
+    .max(4096)
+    .default('.')
+    .describe('The folder or file to search; everything you were given when left out.'),
+  glob: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Only files that match: "*.md" by name, "src/**/*.ts" by path from the folder.'),
+  caseSensitive: z.boolean().default(false).describe('Tell upper from lower case.'),
+  context: z.number().int().min(0).max(10).default(0).describe('Lines to show before and after each match.'),
+  limit: z.number().int().min(1).max(1000).default(100).describe('The most matches.'),
+  includeIgnored: z.boolean().default(false).describe('Look into .git and node_modules too.'),
+})
+
+const Match = z.object({
+  path: z.string(),
+  in: z.enum(['name', 'content']),
+  line: z.number().int().optional(),
+  column: z.number().int().optional(),
+  text: z.string().optional().describe('The line, cut around the match when it is long.'),
+  before: z.array(z.string()).optional(),
+  after: z.array(z.string()).optional(),
+})
+type Match = z.infer<typeof Match>
+
+const Skipped = z.object({
+  binary: z.number().int().describe('Files that are no text.'),
+  tooLarge: z.number().int().describe('Files over the largest size.'),
+  unreadable: z.number().int().describe('Files and folders that could not be opened.'),
+  ignoredFolders: z.number().int().describe('.git and node_modules; includeIgnored looks into them.'),
+})
+
+const Output = z.object({
+  matches: z.array(Match),
+  filesSearched: z.number().int(),
+  skipped: Skipped,
+  complete: z.boolean().describe('Whether everything was searched.'),
+  stoppedBy: z
+    .enum(['matches', 'files', 'bytes', 'time'])
+    .optional()
+    .describe('The limit that ended the search early.'),
+})
+
+/** The tool that looks for words in names and contents. */
+export function createSearchFiles(walls: Walls) {
+  return defineTool({
+    name: 'search_files',
+    title: 'Search files',
+    short:
+      'Searches names and contents of files in the folders you were given, for plain text or a regular expression.',
+    whenToUse:
+      'When you know a word but not the file. Answers paths, line numbers and lines; the first match of each line, in order of path. ' +
+      'Says how many files were skipped (no text, too large) and whether a limit ended it early: narrow it with path or glob then. ' +
+      'It does not show whole files (read_file), does not follow links and does not match across lines.',
+    section: 'files',
+    command: { name: 'search-files' },
+    input: Input,
+    output: Output,
+    examples: [
+      { query: 'where is the invoice number mentioned?', input: { query: 'invoice number' } },
+      {
+        query: 'functions whose name begins with parse',
+        input: { query: 'function parse\\w+', regex: true, glob: '*.ts' },
+      },
+    ],
+    mutates: false,
+    maxResultBytes: 1024 * 1024,
+    handler: (input, context: CallContext<FilesConfig>) =>
+      answering(input.path, () => search({ input, context, walls })),
+  })
+}
+
+interface SearchOptions {
+  input: z.infer<typeof Input>
+  context: CallContext<FilesConfig>
+  walls: Walls
+}
+
+/** One search under way. */
+interface Search {
+  readonly input: SearchOptions['input']
+  readonly sandbox: Sandbox
+  readonly matcher: Matcher
+  readonly wanted: Glob
+  readonly budget: Budget
+  readonly signal: AbortSignal
+  readonly maxFileBytes: number
+  readonly output: Pick<z.infer<typeof Output>, 'matches' | 'filesSearched' | 'skipped'>
+}
+
+async function search({ input, context, walls }: SearchOptions) {
+  const { config, signal, deadline } = context
+  const matcher = createMatcher(input)
+  const wanted = input.glob === undefined ? () => true : createGlob(input.glob)
+  const budget = createBudget({ matches: input.limit, deadline, signal })
+  return walls.enter(config, async sandbox => {
+    const skipped = { binary: 0, tooLarge: 0, unreadable: 0, ignoredFolders: 0 }
+    const output = { matches: [], filesSearched: 0, skipped }
+    const run: Search = { input, sandbox, matcher, wanted, budget, signal, maxFileBytes: config.maxFileBytes, output }
+    const { found, problems } = await whereToSearch(sandbox, input.path)
+    for (const start of found) await searchFrom(run, start)
+    return searched(run, problems)
+  })
+}
+
+async function whereToSearch(sandbox: Sandbox, path: string): Promise<{ found: Found[]; problems: string[] }> {
+  if (sandbox.isEverything(path)) return sandbox.everything()
+  const found = await sandbox.find(path)
+  if (found.kind === 'other') throw new Refusal(`"${found.display}" is a pipe, socket or device, not a file.`)
+  return { found: [found], problems: [] }
+}
+
+async function searchFrom(run: Search, start: Found): Promise<void> {
+  if (start.kind === 'file') return searchContent(run, start.pinned, start.display)
+  const { sandbox, budget, input, output, signal } = run
+  const untold = { unusable: 0, overfull: 0 }
+  const enters = (name: string) => input.includeIgnored || !IGNORED.has(name)
+  for await (const met of walkTree({ sandbox, start, depth: MOST_LEVELS, enters, untold, signal })) {
+    if (budget.isUsedUp()) break
+    await budget.breathe()
+    if (met.kind === 'folder' && !enters(met.name)) output.skipped.ignoredFolders++
+    else await searchMet(run, met)
+  }
+  output.skipped.unreadable += untold.unusable + untold.overfull
+}
+
+async function searchMet(run: Search, met: Met): Promise<void> {
+  const { matcher, budget, output, sandbox, wanted } = run
+  if (met.kind === 'link' || met.kind === 'other' || !wanted(met.way.join('/'))) return
+  // The same name may be written composed or decomposed; agents write it composed.
+  if (matcher.find(met.name) ?? matcher.find(met.name.normalize('NFC'))) {
+    budget.spend({ matches: 1, characters: met.display.length })
+    output.matches.push({ path: met.display, in: 'name' })
+  }
+  if (met.kind !== 'file' || budget.isUsedUp()) return
+  const pinned = await sandbox.child(met.folder, met.name)
+  if (!pinned) return
+  if (pinned.stat.isFile()) await searchContent(run, pinned, met.display)
+  await pinned.release()
+}
+
+async function searchContent(run: Search, pinned: Pinned, path: string): Promise<void> {
+  const { budget, matcher, input, output } = run
+  const text = await textOf(run, pinned, path)
+  if (text === undefined) return
+  output.filesSearched++
+  for await (const found of searchText({ text, matcher, context: input.context, budget })) {
+    const match: Match = { path, in: 'content', line: found.line, column: found.column, text: found.text }
+    if (input.context > 0) Object.assign(match, { before: found.before, after: found.after })
+    budget.spend({ matches: 1, characters: path.length + [found.text, ...found.before, ...found.after].join().length })
+    output.matches.push(match)
+  }
+}
+
+/** A file's text, or nothing; then it is counted why. */
+async function textOf(
+  { sandbox, budget, output, maxFileBytes }: Search,
+  pinned: Pinned,
+  path: string,
+): Promise<string | undefined> {
+  budget.spend({ files: 1 })
+  if (Number(pinned.stat.size) > maxFileBytes) return void output.skipped.tooLarge++
+  try {
+    const handle = await sandbox.open(pinned)
+    try {
+      const head = await readUpTo(handle, Math.min(HEAD_BYTES, maxFileBytes))
+      const content = judgeContent(head, path)
+      if (content.kind !== 'text') return void output.skipped.binary++
+      const whole = head.length < HEAD_BYTES ? head : await readUpTo(handle, Number(pinned.stat.size))
+      budget.spend({ bytes: whole.length })
+      return decodeText(whole, content.encoding)
+    } finally {
+      await sandbox.walker.close(handle)
+    }
+  } catch (error) {
+    if (error instanceof NotText) return void output.skipped.binary++
+    if (errnoOf(error) === undefined) throw error
+    return void output.skipped.unreadable++
+  }
+}
+
+function searched({ output, budget, input }: Search, problems: readonly string[]) {
+  const { stoppedBy } = budget
+  const structuredContent: z.infer<typeof Output> = { ...output, complete: stoppedBy === undefined }
+  if (stoppedBy) structuredContent.stoppedBy = stoppedBy
+  const lines = output.matches.map(lineOf)
+  if (lines.length === 0) lines.push(`Nothing found for "${input.query}".`)
+  lines.push(`[${summary(structuredContent)}]`, ...problems.map(problem => `[${problem}]`))
+  return toolResult({ content: [{ type: 'text', text: lines.join('\n') }], structuredContent })
+}
+
+function lineOf({ path, line, text, before = [], after = [] }: Match): string {
+  if (line === undefined) return path
+  const around = (texts: readonly string[], first: number) =>
+    texts.map((text, index) => `${path}-${first + index}- ${text}`)
+  return [...around(before, line - before.length), `${path}:${line}: ${text}`, ...around(after, line + 1)].join('\n')
+}
+
+function summary({ filesSearched, skipped, stoppedBy }: z.infer<typeof Output>): string {
+  const { binary, tooLarge, unreadable, ignoredFolders } = skipped
+  const parts = [`${filesSearched} files searched`]
+  if (binary > 0) parts.push(`${binary} skipped that are no text`)
+  if (tooLarge > 0) parts.push(`${tooLarge} skipped that are too large`)
+  if (unreadable > 0) parts.push(`${unreadable} that could not be opened`)
+  if (ignoredFolders > 0) parts.push(`${ignoredFolders} ignored folders left out`)
+  if (stoppedBy) parts.push(`stopped early by the limit of ${stoppedBy}; narrow it with path or glob`)
+  return parts.join('; ')
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { ConsentOperationName, Name } from './names.ts'
+import type { Progress } from './result.ts'
+
+/** What an agent says about one capability: `tools` is ours, the rest is the capability's own configuration. */
+export const CapabilityConfig = z.looseObject({ tools: z.array(z.string()).optional() })
+export type CapabilityConfig = z.infer<typeof CapabilityConfig>
+
+/** `agents/NAME.json`. The capabilities object is the agent's whole permission. */
+export const AgentConfig = z.strictObject({
+  $schema: z.string().optional(),
+  title: z.string().min(1).max(100).optional(),
+  description: z.string().max(2000).optional(),
+  capabilities: z.record(z.string(), CapabilityConfig),
+  consent: z
+    .strictObject({
+      /** Consent operations the owner allows this agent for good, without being asked. */
+      allow: z.array(ConsentOperationName).default([]),
+    })
+    .optional(),
+  /** The agent's working folder; relative ones count from the project folder. */
+  workspaceDir: z.string().min(1).optional(),
+})
+export type AgentConfig = z.infer<typeof AgentConfig>
+
+/** Who makes a call. Known from a credential, never asserted by the caller. */
+export const Caller = z.object({
+  kind: z.enum(['agent', 'person']),
+  name: Name,
+  workspace: Name,
+})
+export type Caller = z.infer<typeof Caller>
+
+/** Why an agent runs: someone is there, nobody is, or another agent asked for it. */
+export const RunMode = z.enum(['interactive', 'background', 'delegated'])
+export type RunMode = z.infer<typeof RunMode>
+
+/** The conversation a run belongs to. */
+export const Thread = z.object({
+  id: z.string().min(1),
+  title: z.string().optional(),
+  startedAt: z.number().optional(),
+})
+export type Thread = z.infer<typeof Thread>
+
+/** One question of a tool to whoever started the run; `schema` is the JSON Schema of the answer's content. */
+export const Question = z.object({
+  message: z.string().min(1),
+  schema: z.record(z.string(), z.unknown()).optional(),
+})
+export type Question = z.infer<typeof Question>
+
+export const Answer = z.object({
+  action: z.enum(['accept', 'decline', 'cancel']),
+  content: z.record(z.string(), z.unknown()).optional(),
+})
+export type Answer = z.infer<typeof Answer>
+
+const isFunction = (value: unknown) => typeof value === 'function'
+
+/** What the host of a run offers to the tools of that run. */
+export const RunCallbacks = z.object({
+  progress: z.custom<(update: Progress & { tool: string }) => void>(isFunction).optional(),
+  ask: z.custom<(question: Question, options: { tool: string; signal: AbortSignal }) => Promise<Answer>>(isFunction).optional(),
+})
+export type RunCallbacks = z.infer<typeof RunCallbacks>
+
+/** What every resolver is told, the same for all. `thread` and `callbacks` are absent outside a run. */
+export const ResolverContext = z.object({
+  agentDir: z.string(),
+  workspaceDir: z.string(),
+  thread: Thread.optional(),
+  callbacks: RunCallbacks.optional(),
+  agent: AgentConfig.extend({ name: Name }),
+})
+export type ResolverContext = z.infer<typeof ResolverContext>
+
+/** A configured agent and how well its file reads. */
+export const AgentSummary = z.object({
+  name: Name,
+  title: z.string().optional(),
+  capabilities: z.array(z.string()),
+  granted: z.number().int(),
+  unavailable: z.number().int(),
+  problems: z.array(z.string()),
+})
+export type AgentSummary = z.infer<typeof AgentSummary>

@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { AgentConfig, AgentSummary } from './agent.ts'
+import { CapabilityDescriptor, ResolutionEntry } from './capability.ts'
+import { DependencyStatus, MissingDependency, RecheckAnswer } from './dependency.ts'
+import { Problem } from './problem.ts'
+import { CallAnswer, Progress, ResultPage } from './result.ts'
+import { RetryPolicy, ToolExample } from './tool.ts'
+
+/** A tool as lists show it. */
+export const ToolSummary = z.object({
+  name: z.string(),
+  title: z.string(),
+  short: z.string(),
+  section: z.string(),
+  capability: z.string(),
+  source: z.string(),
+  state: z.enum(['active', 'disabled']),
+  /** Set while it is listed but a dependency is recovering: a call would wait. */
+  recovering: z.boolean(),
+  missing: z.array(MissingDependency),
+})
+export type ToolSummary = z.infer<typeof ToolSummary>
+
+/** Everything there is to know about a tool. */
+export const ToolDetail = ToolSummary.extend({
+  whenToUse: z.string(),
+  requires: z.array(z.string()),
+  input: z.record(z.string(), z.unknown()),
+  output: z.record(z.string(), z.unknown()).optional(),
+  examples: z.array(ToolExample),
+  mutates: z.boolean(),
+  idempotent: z.boolean(),
+  retry: RetryPolicy,
+  consent: z.array(z.string()),
+  timeoutMs: z.number(),
+  maxResultBytes: z.number(),
+  hash: z.string(),
+})
+export type ToolDetail = z.infer<typeof ToolDetail>
+
+/** What a reload changed: `tool:weather`, `dependency:mail`, `capability:files`. */
+export const ReloadReport = z.object({
+  generation: z.number().int(),
+  added: z.array(z.string()),
+  changed: z.array(z.string()),
+  removed: z.array(z.string()),
+  rejected: z.array(Problem),
+  durationMs: z.number(),
+})
+export type ReloadReport = z.infer<typeof ReloadReport>
+
+export const StatusReport = z.object({
+  version: z.string(),
+  ready: z.boolean(),
+  /** `up` when a server owns the data folder, `process` when the command looked by itself. */
+  from: z.enum(['up', 'process']),
+  startedAt: z.number(),
+  generation: z.number().int(),
+  tools: z.object({ active: z.number().int(), disabled: z.number().int() }),
+  agents: z.number().int(),
+  dependencies: z.array(DependencyStatus),
+  problems: z.array(Problem),
+})
+export type StatusReport = z.infer<typeof StatusReport>
+
+/** What an agent would get, and why not the rest. */
+export const AgentCheck = z.object({
+  name: z.string(),
+  file: z.string().optional(),
+  ok: z.boolean(),
+  report: z.array(ResolutionEntry),
+  problems: z.array(Problem),
+})
+export type AgentCheck = z.infer<typeof AgentCheck>
+
+/** One thing `doctor` looked at. */
+export const Finding = z.object({
+  level: z.enum(['ok', 'warning', 'error']),
+  what: z.string(),
+  where: z.string().optional(),
+  mend: z.string().optional(),
+})
+export type Finding = z.infer<typeof Finding>
+
+const nothing = z.strictObject({})
+
+/**
+ * Everything a command can ask for, in process or over HTTP. Both sides of the wire are made from this table, so a new
+ * operation is one row and its implementation.
+ */
+export const CONTROL = {
+  status: { input: nothing, output: StatusReport },
+  tools: {
+    input: z.strictObject({
+      state: z.enum(['active', 'disabled']).optional(),
+      section: z.string().optional(),
+      agent: z.string().optional(),
+    }),
+    output: z.array(ToolSummary),
+  },
+  tool: { input: z.strictObject({ name: z.string() }), output: ToolDetail },
+  capabilities: { input: nothing, output: z.array(CapabilityDescriptor) },
+  agents: { input: nothing, output: z.array(AgentSummary) },
+  checkAgent: { input: z.strictObject({ name: z.string() }), output: AgentCheck },
+  grant: {
+    input: z.strictObject({
+      agent: z.string(),
+      capability: z.string(),
+      /** Only these; all when absent. */
+      tools: z.array(z.string()).optional(),
+      /** The capability's own configuration; what was there stays when absent. */
+      config: z.record(z.string(), z.unknown()).optional(),
+      /** Consent operations to allow for good. */
+      consent: z.array(z.string()).optional(),
+      /** Take the capability away instead. */
+      revoke: z.boolean().optional(),
+      /** Make the agent when there is none. */
+      create: z.boolean().optional(),
+    }),
+    output: z.object({ file: z.string(), agent: AgentConfig, check: AgentCheck }),
+  },
+  call: {
+    input: z.strictObject({
+      agent: z.string(),
+      tool: z.string(),
+      input: z.unknown(),
+      evenIfDisabled: z.boolean().optional(),
+      timeoutMs: z.number().int().positive().optional(),
+      /** The folder owner's answer, given at the terminal: these operations, for exactly these arguments. */
+      consented: z.strictObject({ operations: z.array(z.string()), digest: z.string() }).optional(),
+    }),
+    output: CallAnswer,
+  },
+  readResult: {
+    input: z.strictObject({ agent: z.string(), resultId: z.string(), offset: z.number().int().min(0) }),
+    output: ResultPage,
+  },
+  recheck: { input: z.strictObject({ name: z.string(), force: z.boolean().optional() }), output: RecheckAnswer },
+  reload: { input: nothing, output: ReloadReport },
+  doctor: { input: nothing, output: z.array(Finding) },
+} as const satisfies Record<string, { input: z.ZodType; output: z.ZodType }>
+
+export type ControlOperation = keyof typeof CONTROL
+export type ControlInput<K extends ControlOperation> = z.infer<(typeof CONTROL)[K]['input']>
+export type ControlOutput<K extends ControlOperation> = z.infer<(typeof CONTROL)[K]['output']>
+
+export interface ControlOptions {
+  signal?: AbortSignal
+  onProgress?: (progress: Progress) => void
+}
+
+/** The one interface behind every command. */
+export type Control = {
+  readonly [K in ControlOperation]: (input: ControlInput<K>, options?: ControlOptions) => Promise<ControlOutput<K>>
+}

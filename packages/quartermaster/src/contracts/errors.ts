@@ -1,0 +1,132 @@
+import { z } from 'zod'
+
+/** What an error means, whatever the wire. Each adapter translates a kind in its own `errors.ts`. */
+export type ErrorKind =
+  | 'invalid'
+  | 'unauthenticated'
+  | 'denied'
+  | 'notFound'
+  | 'conflict'
+  | 'gone'
+  | 'tooLarge'
+  | 'consentRequired'
+  | 'rateLimited'
+  | 'cancelled'
+  | 'internal'
+  | 'unavailable'
+  | 'timeout'
+
+/** What a caller may do about it: nothing, the same again later, look first, or wait for a person. */
+export type RetryAdvice = 'never' | 'later' | 'verifyFirst' | 'afterApproval'
+
+/** Every code we raise. `docs/reference/errors.md` explains each; a test holds the two together. */
+export const ERRORS = {
+  TOOL_NOT_FOUND: { kind: 'notFound', retry: 'never' },
+  TOOL_DISABLED: { kind: 'unavailable', retry: 'later' },
+  INPUT_INVALID: { kind: 'invalid', retry: 'never' },
+  OUTPUT_INVALID: { kind: 'internal', retry: 'never' },
+  CONSENT_REQUIRED: { kind: 'consentRequired', retry: 'afterApproval' },
+  CONSENT_DENIED: { kind: 'denied', retry: 'never' },
+  DEADLINE_EXCEEDED: { kind: 'timeout', retry: 'later' },
+  CANCELLED: { kind: 'cancelled', retry: 'later' },
+  DEPENDENCY_UNAVAILABLE: { kind: 'unavailable', retry: 'later' },
+  DEPENDENCY_UNKNOWN: { kind: 'notFound', retry: 'never' },
+  OUTCOME_UNKNOWN: { kind: 'unavailable', retry: 'verifyFirst' },
+  ANSWER_UNAVAILABLE: { kind: 'unavailable', retry: 'never' },
+  AGENT_NOT_FOUND: { kind: 'notFound', retry: 'never' },
+  AGENT_INVALID: { kind: 'invalid', retry: 'never' },
+  CAPABILITY_UNKNOWN: { kind: 'notFound', retry: 'never' },
+  CONFIG_INVALID: { kind: 'invalid', retry: 'never' },
+  DEFINITION_INVALID: { kind: 'invalid', retry: 'never' },
+  NAME_UNKNOWN: { kind: 'notFound', retry: 'never' },
+  NAME_AMBIGUOUS: { kind: 'invalid', retry: 'never' },
+  RESULT_NOT_FOUND: { kind: 'notFound', retry: 'never' },
+  TOKEN_INVALID: { kind: 'unauthenticated', retry: 'never' },
+  REQUEST_REFUSED: { kind: 'denied', retry: 'never' },
+  CURSOR_GONE: { kind: 'gone', retry: 'never' },
+  IDEMPOTENCY_CONFLICT: { kind: 'conflict', retry: 'never' },
+  LIMIT_EXCEEDED: { kind: 'tooLarge', retry: 'never' },
+  PEER_NOT_FOUND: { kind: 'notFound', retry: 'never' },
+  STORE_LOCKED: { kind: 'conflict', retry: 'later' },
+  STOPPING: { kind: 'unavailable', retry: 'later' },
+  INTERNAL: { kind: 'internal', retry: 'later' },
+} as const satisfies Record<string, { kind: ErrorKind; retry: RetryAdvice }>
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** One thing that is wrong with a value, at a place in it. */
+export const Issue = z.object({
+  /** Where: property names and indices, from the outside in. */
+  path: z.array(z.union([z.string(), z.number()])),
+  message: z.string(),
+})
+export type Issue = z.infer<typeof Issue>
+
+/** An error as it travels between processes. */
+export const ErrorBody = z.object({
+  code: z.string(),
+  kind: z.string(),
+  retry: z.string(),
+  message: z.string(),
+  details: z.record(z.string(), z.unknown()).optional(),
+})
+export type ErrorBody = z.infer<typeof ErrorBody>
+
+export interface AppErrorOptions {
+  cause?: unknown
+  /** Facts for programs, safe to show: names, times, limits. Never a secret. */
+  details?: Record<string, unknown>
+}
+
+const BRAND = Symbol.for('quartermaster.AppError')
+
+/** The one error we raise. Compare `code`, never the message. */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly details: Record<string, unknown> | undefined
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'AppError'
+    this.code = code
+    this.details = options.details
+    Object.defineProperty(this, BRAND, { value: true })
+  }
+
+  get kind(): ErrorKind {
+    return ERRORS[this.code].kind
+  }
+
+  get retry(): RetryAdvice {
+    return ERRORS[this.code].retry
+  }
+
+  toJSON(): ErrorBody {
+    const { code, kind, retry, message, details } = this
+    return details === undefined ? { code, kind, retry, message } : { code, kind, retry, message, details }
+  }
+
+  /** The error that another process sent. A code we do not know becomes `INTERNAL` and keeps its text. */
+  static fromJSON(body: ErrorBody): AppError {
+    const known = Object.hasOwn(ERRORS, body.code)
+    const message = known ? body.message : `${body.code}: ${body.message}`
+    const options = body.details === undefined ? {} : { details: body.details }
+    return new AppError(known ? (body.code as ErrorCode) : 'INTERNAL', message, options)
+  }
+}
+
+/** Whether this is one of ours. By brand, so that an error of a second loaded copy is still recognised. */
+export function isAppError(error: unknown): error is AppError {
+  return typeof error === 'object' && error !== null && BRAND in error
+}
+
+/** Any thrown value as an AppError. What we did not raise ourselves becomes `INTERNAL`. */
+export function toAppError(error: unknown): AppError {
+  if (isAppError(error)) return error
+  return new AppError('INTERNAL', messageOf(error), { cause: error })
+}
+
+/** The text of any thrown value. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,12 @@
+import { z } from 'zod'
+
+const NAME = /^[A-Za-z0-9_-]{1,64}$/
+
+/** 64 characters of this alphabet are accepted by every runtime we hand tools to, so a name is the same everywhere. */
+export const Name = z.string().regex(NAME, 'must be 1 to 64 of the characters A–Z a–z 0–9 _ -')
+export type Name = z.infer<typeof Name>
+
+/** `files.write`: what a person may have to allow. */
+export const ConsentOperationName = z
+  .string()
+  .regex(/^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+$/, 'must look like "files.write": lower case, parts joined by dots')

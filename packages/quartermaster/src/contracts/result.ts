@@ -1,0 +1,68 @@
+import { z } from 'zod'
+
+const meta = { _meta: z.record(z.string(), z.unknown()).optional() }
+
+/** One piece of what a tool answers, in the shapes of MCP. Unknown fields pass through: they may matter to the client. */
+export const ContentBlock = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text'), text: z.string(), ...meta }),
+  z.looseObject({ type: z.literal('image'), data: z.string(), mimeType: z.string(), ...meta }),
+  z.looseObject({ type: z.literal('audio'), data: z.string(), mimeType: z.string(), ...meta }),
+  z.looseObject({
+    type: z.literal('resource'),
+    resource: z.looseObject({
+      uri: z.string(),
+      mimeType: z.string().optional(),
+      text: z.string().optional(),
+      blob: z.string().optional(),
+    }),
+    ...meta,
+  }),
+  z.looseObject({ type: z.literal('resource_link'), uri: z.string(), name: z.string(), ...meta }),
+])
+export type ContentBlock = z.infer<typeof ContentBlock>
+
+/** What a tool that ran has to say; `isError` when it said no. */
+export const ToolResult = z.looseObject({
+  content: z.array(ContentBlock),
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().optional(),
+  ...meta,
+})
+export type ToolResult = z.infer<typeof ToolResult>
+
+/** Where the rest of a cut result can be read. */
+export const KeptResult = z.object({
+  resultId: z.string(),
+  totalBytes: z.number().int(),
+  /** Bytes that can be read by paging; less than the total when even the whole was too large to keep. */
+  keptBytes: z.number().int(),
+  /** Where the next page begins. */
+  nextOffset: z.number().int(),
+})
+export type KeptResult = z.infer<typeof KeptResult>
+
+/** One page of a kept result. */
+export const ResultPage = z.object({
+  text: z.string(),
+  offset: z.number().int(),
+  /** Absent on the last page. */
+  nextOffset: z.number().int().optional(),
+  totalBytes: z.number().int(),
+})
+export type ResultPage = z.infer<typeof ResultPage>
+
+/** What a call answers. */
+export const CallAnswer = z.object({
+  operationId: z.string(),
+  result: ToolResult,
+  kept: KeptResult.optional(),
+})
+export type CallAnswer = z.infer<typeof CallAnswer>
+
+/** How far a running call has come. */
+export const Progress = z.object({
+  progress: z.number(),
+  total: z.number().optional(),
+  message: z.string().optional(),
+})
+export type Progress = z.infer<typeof Progress>

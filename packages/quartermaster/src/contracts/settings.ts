@@ -1,0 +1,129 @@
+import { z } from 'zod'
+
+interface SettingRow {
+  schema: z.ZodType<number | boolean | string>
+  default: number | boolean | string
+  /** Overrides the configuration file. */
+  env?: string
+  reason: string
+}
+
+const seconds = (min: number, max: number) => z.number().min(min).max(max)
+const count = (min: number, max: number) => z.number().int().min(min).max(max)
+
+/**
+ * Every setting, with its default and the reason for it. The configuration schema, the environment overrides and
+ * `docs/reference/settings.md` are made from this table.
+ */
+export const SETTINGS = {
+  probeTimeoutMs: {
+    schema: count(10, 60_000),
+    default: 2_000,
+    reason: 'A healthy local service answers within milliseconds, a remote one within a second; longer waits hold up start and reload.',
+  },
+  recheckCooldownSeconds: {
+    schema: seconds(0, 3_600),
+    default: 30,
+    env: 'QUARTERMASTER_RECHECK_COOLDOWN_SECONDS',
+    reason: 'Keeps eager callers from hammering a server that is down, and is short enough to notice a repair.',
+  },
+  recheckAfterThrowSeconds: {
+    schema: seconds(0, 3_600),
+    default: 1,
+    reason: 'A probe that threw told us nothing, so the next look may come soon.',
+  },
+  unknownsUntilDown: {
+    schema: count(1, 100),
+    default: 3,
+    reason: 'One silent probe is no proof; three in a row are.',
+  },
+  recoveringSeconds: {
+    schema: seconds(0, 600),
+    default: 10,
+    reason:
+      'How long failing looks leave a dependency recovering before it is down. Most restarts take less; meanwhile tools stay listed, because a client that saw one vanish will not call it again.',
+  },
+  watchIntervalSeconds: {
+    schema: seconds(1, 86_400),
+    default: 15,
+    reason: 'How often the watcher probes a dependency that is up, and at most how seldom one that is down. Jittered by a fifth.',
+  },
+  flapWindowSeconds: {
+    schema: seconds(1, 3_600),
+    default: 60,
+    reason: 'The span in which going down twice counts as flapping.',
+  },
+  successesAfterFlapping: {
+    schema: count(1, 20),
+    default: 3,
+    reason: 'Consecutive good probes a flapping dependency owes before its tools come back, so that clients are not told every second.',
+  },
+  callTimeoutSeconds: {
+    schema: seconds(1, 3_600),
+    default: 30,
+    reason: 'How long a tool may run unless it says otherwise.',
+  },
+  restartWaitSeconds: {
+    schema: seconds(0, 600),
+    default: 10,
+    reason: 'How long a call waits for a recovering dependency; as long as recovering lasts.',
+  },
+  nestedCallDepth: {
+    schema: count(1, 64),
+    default: 8,
+    reason: 'Deeper chains of tools calling tools are loops in practice.',
+  },
+  maxResultBytes: {
+    schema: count(1_024, 16 * 1_024 * 1_024),
+    default: 256 * 1_024,
+    reason: 'About 64,000 tokens: more than an agent reads at once. The rest is kept for paging.',
+  },
+  keptResultBytes: {
+    schema: count(1_024, 1_024 * 1_024 * 1_024),
+    default: 16 * 1_024 * 1_024,
+    reason: 'The most that is kept of one cut result.',
+  },
+  keptResultsBytes: {
+    schema: count(1_024, 4 * 1_024 * 1_024 * 1_024),
+    default: 64 * 1_024 * 1_024,
+    reason: 'The most that is kept of all cut results together; the oldest go first.',
+  },
+  keptResultMinutes: {
+    schema: count(1, 1_440),
+    default: 15,
+    reason: 'How long a cut result can be paged.',
+  },
+  announceIntervalMs: {
+    schema: count(0, 60_000),
+    default: 1_000,
+    reason: 'At most one announcement of a changed view per agent in this time; the first comes at once.',
+  },
+  watchFiles: {
+    schema: z.boolean(),
+    default: true,
+    reason: 'Whether edited, added and deleted files of the project are picked up by themselves while `up` runs.',
+  },
+  logLevel: {
+    schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
+    default: 'info',
+    env: 'QUARTERMASTER_LOG_LEVEL',
+    reason: 'What `up` writes to standard error.',
+  },
+} as const satisfies Record<string, SettingRow>
+
+type Table = typeof SETTINGS
+
+/** All settings with their values. */
+export type Settings = { readonly [K in keyof Table]: z.infer<Table[K]['schema']> }
+
+const shape = Object.fromEntries(
+  Object.entries(SETTINGS).map(([key, row]) => [key, (row.schema as z.ZodType).optional().describe(row.reason)]),
+) as { [K in keyof Table]: z.ZodOptional<Table[K]['schema']> }
+
+/** The `settings` object of the configuration file: any subset of the table. */
+export const SettingsInput = z.strictObject(shape)
+export type SettingsInput = z.infer<typeof SettingsInput>
+
+export const DEFAULT_SETTINGS = Object.fromEntries(
+  Object.entries(SETTINGS).map(([key, row]) => [key, row.default]),
+) as unknown as Settings

@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { ConsentOperationName, Name } from './names.ts'
+
+/** What a retry of a failed call may do by itself. */
+export const RetryPolicy = z.enum(['manual', 'replay', 'verifyFirst'])
+export type RetryPolicy = z.infer<typeof RetryPolicy>
+
+/** How much a consent operation weighs. */
+export const Weight = z.enum(['low', 'moderate', 'high'])
+export type Weight = z.infer<typeof Weight>
+
+/** A named thing a person may have to allow. */
+export const ConsentOperation = z.strictObject({
+  name: ConsentOperationName,
+  /** Why one is asked, for the person who answers. */
+  reason: z.string().min(1).max(500),
+  weight: Weight,
+})
+export type ConsentOperation = z.infer<typeof ConsentOperation>
+
+/** What a call leaves behind outside, and the witness that proves it. The kind's own verifier knows the other fields. */
+export const EffectSpec = z.looseObject({ name: Name, kind: z.string().min(1) })
+export type EffectSpec = z.infer<typeof EffectSpec>
+
+/** How a tool stands on the command line, or why it does not. */
+export const CommandDecision = z.union([
+  z.strictObject({ name: z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be lower case words joined by "-"') }),
+  z.strictObject({ none: z.string().min(1) }),
+])
+export type CommandDecision = z.infer<typeof CommandDecision>
+
+/** One way to use a tool: what someone wants, and the input that does it. */
+export const ToolExample = z.strictObject({
+  query: z.string().min(1).max(300),
+  input: z.record(z.string(), z.unknown()),
+})
+export type ToolExample = z.infer<typeof ToolExample>
+
+/** Everything about a tool but its schemas and its handler. Checked when definitions load. */
+export const ToolFacts = z.strictObject({
+  name: Name,
+  title: z.string().min(1).max(100),
+  /** One sentence: the MCP description, word for word. */
+  short: z.string().min(1).max(1024),
+  /** When to use it, what comes back, what it is not. */
+  whenToUse: z.string().max(4000),
+  section: Name,
+  icon: z.url({ protocol: /^(https|data)$/, error: 'must be an https: or data: URL' }).optional(),
+  command: CommandDecision,
+  examples: z.array(ToolExample).max(20),
+  requires: z.array(Name),
+  mutates: z.boolean(),
+  idempotent: z.boolean(),
+  retry: RetryPolicy,
+  consent: z.array(ConsentOperationName),
+  effects: z.array(EffectSpec),
+  timeoutMs: z.number().int().positive().max(3_600_000),
+  maxResultBytes: z.number().int().min(1024).max(16 * 1024 * 1024),
+})
+export type ToolFacts = z.infer<typeof ToolFacts>
+
+/** A tool as discovery shows it; it needs nothing running. */
+export const ToolDescriptor = z.object({ name: Name, title: z.string(), short: z.string() })
+export type ToolDescriptor = z.infer<typeof ToolDescriptor>

@@ -1,0 +1,108 @@
+import {
+  type AgentConfig,
+  type AgentSummary,
+  AppError,
+  type Caller,
+  type Problem,
+  type ResolverContext,
+} from '../../contracts/index.ts'
+import { type Cancel, didYouMean, type Emitter } from '../kernel/index.ts'
+import type { AgentEntry, AgentStore } from './agent-entry.ts'
+import { type CapabilityIssue, NOTHING_GRANTED, type Resolution } from './grants.ts'
+import { resolveCapabilities } from './resolve-capabilities.ts'
+import { createSeat, type Seat, type SeatDeps } from './seat.ts'
+import type { Announcer } from './announcer.ts'
+
+/** The configured agents, and the seats from which they call. */
+export interface Agents {
+  /** Reads the agents anew. */
+  reload(): Promise<void>
+  list(): AgentSummary[]
+  entry(name: string): AgentEntry
+  /** What is wrong with an agent's file and with what it asks for. */
+  problems(name?: string): Problem[]
+  /** The agent's seat; the same object each time. Throws `AGENT_NOT_FOUND`. */
+  seat(name: string): Seat
+  /** Calls back when what this seat can see changed. */
+  follow(seat: Seat, listener: () => void): Cancel
+}
+
+export interface AgentsDeps extends SeatDeps {
+  readonly store: AgentStore
+  readonly emitter: Emitter
+  readonly announcer: Announcer
+  /** Where an agent lives, for resolvers. */
+  folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
+}
+
+export function createAgents(deps: AgentsDeps): Agents {
+  const { store, emitter, announcer, catalogue, folders } = deps
+  const seats = new Map<string, Seat>()
+  let entries: ReadonlyMap<string, AgentEntry> = new Map()
+
+  function entry(name: string): AgentEntry {
+    const found = entries.get(name)
+    if (found) return found
+    const hint = didYouMean(name, entries.keys()) || nextStep(entries.size)
+    throw new AppError('AGENT_NOT_FOUND', `There is no agent "${name}".${hint}`)
+  }
+
+  function resolve(name: string): Resolution {
+    const config = entries.get(name)?.config
+    if (!config) return NOTHING_GRANTED
+    const agent = { ...config, name }
+    const context: ResolverContext = { ...folders(agent), agent }
+    return resolveCapabilities(config.capabilities, context, catalogue.current())
+  }
+
+  function seat(name: string): Seat {
+    entry(name)
+    const known = seats.get(name)
+    if (known) return known
+    const caller: Caller = { kind: 'agent', name, workspace: name }
+    const config = () => entries.get(name)?.config
+    const key = () => entries.get(name)?.hash ?? 'gone'
+    const made = createSeat({ caller, agent: config, key, resolve: () => resolve(name) }, deps)
+    seats.set(name, made)
+    return made
+  }
+
+  function problemsOf(name: string): Problem[] {
+    const { file, problems, config } = entry(name)
+    if (!config) return [...problems]
+    return [...problems, ...resolve(name).issues.map(issue => issueProblem(name, file, issue))]
+  }
+
+  return {
+    async reload() {
+      entries = new Map((await store.load()).map(one => [one.name, one]))
+      emitter.emit('agents.reloaded', { names: [...entries.keys()] })
+    },
+    list: () => [...entries.values()].map(one => summaryOf(one, seat(one.name), problemsOf(one.name))),
+    entry,
+    problems: name => (name === undefined ? [...entries.keys()].flatMap(problemsOf) : problemsOf(name)),
+    seat,
+    follow: (one, listener) => announcer.follow(one, listener),
+  }
+}
+
+function nextStep(count: number): string {
+  return count === 0 ? ' There are none yet: `quartermaster init` makes the first.' : ' `quartermaster agents` lists them.'
+}
+
+function issueProblem(name: string, file: string, issue: CapabilityIssue): Problem {
+  const field = issue.path.join('.')
+  return { severity: 'error', code: 'AGENT_INVALID', where: file, subject: `agent:${name}`, field, message: `${field}: ${issue.message}` }
+}
+
+function summaryOf({ name, config }: AgentEntry, seat: Seat, problems: readonly Problem[]): AgentSummary {
+  const view = seat.view()
+  const summary: AgentSummary = {
+    name,
+    capabilities: Object.keys(config?.capabilities ?? {}),
+    granted: view.tools.length,
+    unavailable: view.unavailable.length,
+    problems: problems.map(problem => problem.message),
+  }
+  return config?.title === undefined ? summary : { ...summary, title: config.title }
+}

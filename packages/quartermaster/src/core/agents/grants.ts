@@ -1,0 +1,25 @@
+import type { Issue, ResolutionEntry } from '../../contracts/index.ts'
+import type { Tool } from '../catalogue/index.ts'
+
+/** One tool that an agent has, and the configuration its handler gets. */
+export interface Grant {
+  readonly tool: Tool
+  readonly capability: string
+  readonly config: unknown
+}
+
+/** What an agent's capabilities come to in one generation, whatever works just now. */
+export interface Resolution {
+  /** In order of definition. */
+  readonly grants: ReadonlyMap<string, Grant>
+  /** What was asked for and is not there, with the reason. */
+  readonly withheld: readonly ResolutionEntry[]
+  /** What is wrong with the configuration; when there is anything, nothing is granted. */
+  readonly issues: readonly CapabilityIssue[]
+}
+
+export interface CapabilityIssue extends Issue {
+  readonly code: 'CAPABILITY_UNKNOWN' | 'CONFIG_INVALID'
+}
+
+export const NOTHING_GRANTED: Resolution = Object.freeze({ grants: new Map(), withheld: [], issues: [] })

@@ -1,0 +1,106 @@
+import {
+  AppError,
+  type CapabilityConfig,
+  type CapabilityDescriptor,
+  type McpServerConfig,
+  type ResolvedCapabilities,
+  ResolverContext,
+  RunMode,
+} from '../../contracts/index.ts'
+import type { Catalogue, CapabilityResolver, CatalogueInjection, Generation } from '../catalogue/index.ts'
+import type { Grant, Resolution } from './grants.ts'
+import { resolveCapabilities } from './resolve-capabilities.ts'
+import { createSeat, type Seat, type SeatDeps } from './seat.ts'
+
+/** Makes the in-process MCP server through which a run reaches the tools that one capability gives a seat. */
+export type ServerFactory = (options: { key: string; seat: Seat }) => McpServerConfig
+
+/** What capabilities exist and what they resolve to. Made by a factory; there is no global one. */
+export interface CapabilityRegistry {
+  /** Adds a capability of the host program. Registering it is all it takes to configure agents with it. */
+  register(resolver: CapabilityResolver): void
+  /** Synchronous, starts nothing. Throws `CAPABILITY_UNKNOWN` or `CONFIG_INVALID` with every issue in its details. */
+  resolve(capabilities: Record<string, CapabilityConfig>, context: ResolverContext): ResolvedCapabilities
+  /** The servers that come with a kind of run, beside those of the capabilities. */
+  resolveInjections(mode: RunMode, context: ResolverContext): Record<string, McpServerConfig>
+  /** Every capability with its tools and configuration schema; needs nothing running. */
+  knownCapabilities(): CapabilityDescriptor[]
+}
+
+export interface RegistryDeps extends Omit<SeatDeps, 'catalogue'> {
+  readonly catalogue: Pick<Catalogue, 'current' | 'register'>
+  readonly createServer: ServerFactory
+}
+
+export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry {
+  const { catalogue, createServer } = deps
+
+  function runSeat(context: ResolverContext, resolve: (generation: Generation) => Resolution): Seat {
+    const { name } = context.agent
+    return createSeat(
+      {
+        caller: { kind: 'agent', name, workspace: name },
+        callbacks: context.callbacks,
+        agent: () => context.agent,
+        key: () => '',
+        resolve: () => resolve(catalogue.current()),
+      },
+      deps,
+    )
+  }
+
+  return {
+    register: resolver => catalogue.register(resolver),
+    resolve(capabilities, contextInput) {
+      const context = checkedContext(contextInput)
+      refuseIssues(resolveCapabilities(capabilities, context, catalogue.current()))
+      // One seat for the whole run: a tool may call the agent's other tools, wherever they come from.
+      const seat = runSeat(context, generation => resolveCapabilities(capabilities, context, generation))
+      const report = seat.view().report()
+      const keys = new Set(report.flatMap(entry => seat.grant(entry.tool)?.capability ?? []))
+      const mcpServers = Object.fromEntries([...keys].map(key => [key, createServer({ key, seat })]))
+      return { mcpServers, report }
+    },
+    resolveInjections(modeInput, contextInput) {
+      const mode = RunMode.parse(modeInput)
+      const context = checkedContext(contextInput)
+      const servers: Record<string, McpServerConfig> = {}
+      for (const { injection } of catalogue.current().injections) {
+        if (!injection.modes.includes(mode) || resolveInjection(injection.key, context, catalogue.current()).grants.size === 0) continue
+        const seat = runSeat(context, generation => resolveInjection(injection.key, context, generation))
+        servers[injection.key] = createServer({ key: injection.key, seat })
+      }
+      return servers
+    },
+    knownCapabilities: () => [...catalogue.current().capabilities.values()].map(describe),
+  }
+
+  function describe({ key, title, short, descriptors, configSchema }: ReturnType<Generation['capabilities']['get']> & object) {
+    const descriptor: CapabilityDescriptor = { key, title, short, tools: [...descriptors] }
+    return configSchema ? { ...descriptor, configSchema: { ...configSchema } } : descriptor
+  }
+}
+
+function checkedContext(context: ResolverContext): ResolverContext {
+  const parsed = ResolverContext.safeParse(context)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.map(issue => `context.${issue.path.join('.')}: ${issue.message}`)
+  throw new AppError('CONFIG_INVALID', issues.join('\n'))
+}
+
+function refuseIssues({ issues }: Resolution): void {
+  if (issues.length === 0) return
+  const code = issues.every(issue => issue.code === 'CONFIG_INVALID') ? 'CONFIG_INVALID' : 'CAPABILITY_UNKNOWN'
+  const lines = issues.map(issue => (issue.code === 'CAPABILITY_UNKNOWN' ? issue.message : `${issue.path.join('.')}: ${issue.message}`))
+  throw new AppError(code, lines.join('\n'), { details: { issues: issues.map(({ path, message }) => ({ path, message })) } })
+}
+
+function resolveInjection(key: string, context: ResolverContext, generation: Generation): Resolution {
+  const entry = generation.injections.find(({ injection }) => injection.key === key)
+  const resolved = entry && (entry.injection.resolve ? entry.injection.resolve(context) : {})
+  return { grants: new Map(resolved ? grantAll(entry, resolved.config) : []), withheld: [], issues: [] }
+}
+
+function grantAll({ injection, tools }: CatalogueInjection, config: unknown): [string, Grant][] {
+  return tools.map(tool => [tool.name, { tool, capability: injection.key, config }])
+}

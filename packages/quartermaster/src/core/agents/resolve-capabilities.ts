@@ -1,0 +1,93 @@
+import { type CapabilityConfig, messageOf, type ResolutionEntry, type ResolverContext } from '../../contracts/index.ts'
+import type { CatalogueCapability, Generation, ResolvedCapability, Validated } from '../catalogue/index.ts'
+import { didYouMean } from '../kernel/index.ts'
+import type { CapabilityIssue, Grant, Resolution } from './grants.ts'
+
+/** Turns an agent's capabilities object into grants. Synchronous, starts nothing, tells everything that is wrong at once. */
+export function resolveCapabilities(
+  capabilities: Readonly<Record<string, CapabilityConfig>>,
+  context: ResolverContext,
+  generation: Generation,
+): Resolution {
+  const steps = Object.entries(capabilities).map(([key, config]) => resolveOne(key, config, context, generation))
+  const issues = steps.flatMap(step => step.issues)
+  const withheld = steps.flatMap(step => step.withheld)
+  if (issues.length > 0) return { grants: new Map(), withheld: [], issues }
+  const grants = steps.toSorted((a, b) => a.position - b.position).flatMap(step => step.grants)
+  return { grants: new Map(grants.map(grant => [grant.tool.name, grant])), withheld, issues }
+}
+
+interface Step {
+  readonly position: number
+  readonly grants: readonly Grant[]
+  readonly withheld: readonly ResolutionEntry[]
+  readonly issues: readonly CapabilityIssue[]
+}
+
+function resolveOne(key: string, entry: CapabilityConfig, context: ResolverContext, generation: Generation): Step {
+  const capability = generation.capabilities.get(key)
+  if (!capability) {
+    const message = `There is no capability "${key}".${didYouMean(key, generation.capabilities.keys())}`
+    return failed([{ code: 'CAPABILITY_UNKNOWN', path: ['capabilities', key], message }])
+  }
+  const { tools, ...config } = entry
+  const toolIssues = checkAllowlist(tools, capability)
+  const checked = checkConfig(config, capability)
+  const issues = [...toolIssues, ...(checked.ok ? [] : checked.issues.map(issue => ({ ...issue, code: 'CONFIG_INVALID' as const })))]
+  if (issues.length > 0) return failed(issues.map(issue => ({ ...issue, path: ['capabilities', key, ...issue.path] })))
+  const allowed = tools ?? [...capability.descriptors.map(tool => tool.name), ...capability.leftOut]
+  const value = checked.ok ? (checked.value as Record<string, unknown>) : {}
+  try {
+    const sound = allowed.filter(name => !capability.leftOut.includes(name))
+    return grantAllowed(capability, allowed, capability.resolver.resolve(context, { ...value, tools: sound }))
+  } catch (error) {
+    const message = `Capability "${key}" could not be resolved: ${messageOf(error)}`
+    return failed([{ code: 'CONFIG_INVALID', path: ['capabilities', key], message }])
+  }
+}
+
+function failed(issues: readonly CapabilityIssue[]): Step {
+  return { position: 0, grants: [], withheld: [], issues }
+}
+
+/** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
+function checkAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): CapabilityIssue[] {
+  const known = [...capability.descriptors.map(tool => tool.name), ...capability.leftOut]
+  const issue = (index: number, message: string): CapabilityIssue => ({ code: 'CONFIG_INVALID', path: ['tools', index], message })
+  return (tools ?? []).flatMap((name, index) => {
+    if (tools?.indexOf(name) !== index) return [issue(index, `"${name}" is listed twice.`)]
+    if (known.includes(name)) return []
+    const hint = didYouMean(name, known) || ` It has: ${known.join(', ') || 'none'}.`
+    return [issue(index, `Capability "${capability.key}" has no tool "${name}".${hint}`)]
+  })
+}
+
+function checkConfig(config: Record<string, unknown>, capability: CatalogueCapability): Validated {
+  if (!capability.validateConfig) {
+    const [extra] = Object.keys(config)
+    if (extra === undefined) return { ok: true, value: {} }
+    return { ok: false, issues: [{ path: [extra], message: `Capability "${capability.key}" takes no configuration beside "tools".` }] }
+  }
+  const checked = capability.validateConfig(config)
+  if (checked instanceof Promise) {
+    return { ok: false, issues: [{ path: [], message: 'Its configuration schema checks asynchronously, which resolving cannot wait for.' }] }
+  }
+  return checked
+}
+
+function grantAllowed(capability: CatalogueCapability, allowed: readonly string[], resolved: ResolvedCapability | null): Step {
+  const { key, position } = capability
+  const withhold = (state: ResolutionEntry['state'], reason: string, names = allowed) =>
+    names.map(tool => ({ capability: key, tool, state, reason }))
+  if (resolved === null) return { ...failed([]), position, withheld: withhold('skipped', 'The capability left itself out of this run.') }
+  if (resolved.mcpServer) {
+    // Handing out a foreign server as it is would go around the call path.
+    return { ...failed([]), position, withheld: withhold('unavailable', 'It names an MCP server that is not mounted here.') }
+  }
+  const grants = capability.tools
+    .filter(tool => allowed.includes(tool.name))
+    .map(tool => ({ tool, capability: key, config: resolved.config }))
+  const wrong = allowed.filter(name => capability.leftOut.includes(name))
+  const withheld = withhold('unavailable', 'Its definition is wrong; `quartermaster doctor` says how.', wrong)
+  return { position, grants, withheld, issues: [] }
+}

@@ -1,0 +1,14 @@
+const BRAND = Symbol.for('quartermaster.definition')
+
+export type DefinitionKind = 'tool' | 'dependency' | 'capability' | 'injection' | 'module' | 'result'
+
+/** Freezes a definition and marks what it is. `Symbol.for`, so that a second loaded copy of us is understood too. */
+export function brand<T extends object>(kind: DefinitionKind, value: T): Readonly<T> {
+  Object.defineProperty(value, BRAND, { value: kind })
+  return Object.freeze(value)
+}
+
+export function kindOf(value: unknown): DefinitionKind | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  return (value as { [BRAND]?: DefinitionKind })[BRAND]
+}

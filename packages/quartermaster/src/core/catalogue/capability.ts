@@ -1,0 +1,52 @@
+import type { ConsentOperation, JsonSchema, McpServerConfig, ResolvedConfig, ResolverContext, ToolDescriptor } from '../../contracts/index.ts'
+import type { DependencyDefinition } from './dependency.ts'
+import type { Parsed, SchemaLike } from './schema.ts'
+import type { AnyTool } from './tool.ts'
+
+/**
+ * What a capability resolves to for one agent: nothing special, a configuration prepared for its handlers,
+ * or the MCP server of someone else, which is then mounted as an upstream.
+ */
+export interface ResolvedCapability {
+  config?: unknown
+  mcpServer?: McpServerConfig
+}
+
+/** The registry's view of a capability. `resolve` is synchronous and starts nothing; `null` skips it for this run. */
+export interface CapabilityResolver {
+  readonly key: string
+  readonly tools: readonly ToolDescriptor[]
+  /** JSON Schema of the configuration, `tools` left out. */
+  readonly configSchema?: JsonSchema | undefined
+  resolve(context: ResolverContext, config: ResolvedConfig): ResolvedCapability | null
+}
+
+/** A capability as its author writes it. */
+export interface CapabilityDefinition<C extends SchemaLike = SchemaLike> {
+  key: string
+  title?: string
+  /** One sentence: what an agent can do with it. */
+  short: string
+  /** What an agent may configure. Nothing when absent. */
+  config?: C
+  tools: readonly AnyTool[]
+  /** Needed by every tool of this capability. */
+  requires?: readonly string[]
+  /** Dependencies that come along with it. */
+  dependencies?: readonly DependencyDefinition[]
+  /** What persons may have to allow before its tools run. */
+  consentOperations?: readonly ConsentOperation[]
+  /** Prepares the configuration for the handlers, or skips (`null`). */
+  resolve?(context: ResolverContext, config: Parsed<C> & ResolvedConfig): ResolvedCapability | null
+}
+
+/** A defined capability: its definition, and the resolver that the registry uses. */
+export interface Capability extends CapabilityResolver {
+  readonly title: string
+  readonly short: string
+  readonly config: SchemaLike | undefined
+  readonly tools: readonly (AnyTool & ToolDescriptor)[]
+  readonly requires: readonly string[]
+  readonly dependencies: readonly DependencyDefinition[]
+  readonly consentOperations: readonly ConsentOperation[]
+}

@@ -1,0 +1,130 @@
+import { AppError, type Problem, type ReloadReport } from '../../contracts/index.ts'
+import { type Clock, didYouMean, type Emitter, type Log } from '../kernel/index.ts'
+import type { CapabilityResolver } from './capability.ts'
+import type { CheckDeps } from './check-place.ts'
+import type { CheckedUnit } from './check-unit.ts'
+import { composeGeneration } from './compose.ts'
+import { diffGenerations } from './diff.ts'
+import { EMPTY_GENERATION, type Generation, type Tool } from './generation.ts'
+import { createLoader } from './loader.ts'
+import { checkRegistered } from './registrations.ts'
+import type { Source } from './source.ts'
+
+/** Owns the current generation. Nothing else may replace it. */
+export interface Catalogue {
+  current(): Generation
+  /** What is wrong with definitions now. */
+  problems(): readonly Problem[]
+  /** A tool of the current generation; throws `TOOL_NOT_FOUND` with the closest name. */
+  tool(name: string): Tool
+  /** Builds the next generation aside and swaps it in. Callers that arrive before a build starts share it. */
+  reload(): Promise<ReloadReport>
+  /** Adds a capability of the host program, at once. Throws `DEFINITION_INVALID`. */
+  register(resolver: CapabilityResolver): void
+  /** Reloads when a source says that it changed. */
+  watch(): void
+  stop(): Promise<void>
+}
+
+export interface CatalogueDeps extends CheckDeps {
+  readonly sources: readonly Source[]
+  readonly clock: Clock
+  readonly emitter: Emitter
+  readonly log: Log
+  /** Gets new dependencies looked at before their tools are offered. Not awaited for the first generation. */
+  prepare(next: Generation): Promise<void>
+}
+
+export function createCatalogue(deps: CatalogueDeps): Catalogue {
+  const { sources, clock, emitter, log, prepare } = deps
+  const loader = createLoader({ sources, clock, deps })
+  const stopping = new AbortController()
+  const registered: CheckedUnit[] = []
+  let loaded: readonly CheckedUnit[] = []
+  let generation = EMPTY_GENERATION
+  let problems: readonly Problem[] = []
+  let running: Promise<ReloadReport> | undefined
+  let waiting: Promise<ReloadReport> | undefined
+  let unwatch: (() => void)[] = []
+
+  function swap(next: Generation): Omit<ReloadReport, 'durationMs' | 'rejected'> {
+    const diff = diffGenerations(generation, next)
+    generation = next
+    emitter.emit('generation.swapped', { generation: next.number, ...diff })
+    return { generation: next.number, ...diff }
+  }
+
+  async function build(): Promise<ReloadReport> {
+    const started = clock.now()
+    const load = await loader.load(stopping.signal)
+    stopping.signal.throwIfAborted()
+    const isSame = load.units.length === loaded.length && load.units.every((unit, index) => unit === loaded[index])
+    const compose = () => composeGeneration(generation.number + 1, [...load.units, ...registered])
+    let composed = compose()
+    if (generation.number > 0 && !isSame) await prepare(composed.generation)
+    // A capability registered while new dependencies were looked at must not get lost.
+    if (composed.generation.number !== generation.number + 1) composed = compose()
+    loaded = load.units
+    problems = [...load.problems, ...composed.problems]
+    const answer = isSame && generation.number > 0 ? unchanged(generation) : swap(composed.generation)
+    return { ...answer, rejected: [...problems], durationMs: clock.now() - started }
+  }
+
+  function reload(): Promise<ReloadReport> {
+    if (stopping.signal.aborted) return Promise.reject(new AppError('STOPPING', 'Quartermaster is stopping.'))
+    // Whoever asks while a build runs may have edited a file it has already read: those share the build after it.
+    waiting ??= (running ?? Promise.resolve())
+      .catch(() => {
+        // The failed build was reported to those who asked for it.
+      })
+      .then(() => {
+        running = waiting
+        waiting = undefined
+        return build()
+      })
+      .finally(() => {
+        running = undefined
+      })
+    return waiting
+  }
+
+  return {
+    current: () => generation,
+    problems: () => problems,
+    tool(name) {
+      const tool = generation.tools.get(name)
+      if (!tool) throw new AppError('TOOL_NOT_FOUND', `There is no tool "${name}".${didYouMean(name, generation.tools.keys())}`)
+      return tool
+    },
+    reload,
+    register(resolver) {
+      const unit = checkRegistered(resolver, deps)
+      const composed = composeGeneration(generation.number + 1, [...loaded, ...registered, unit])
+      const fresh = composed.problems.filter(problem => problem.where === unit.unit)
+      if (fresh.length > 0) {
+        throw new AppError('DEFINITION_INVALID', fresh.map(problem => problem.message).join('\n'), { details: { problems: fresh } })
+      }
+      registered.push(unit)
+      swap(composed.generation)
+    },
+    watch() {
+      unwatch = sources.flatMap(source => {
+        const stop = source.onChange?.(() => {
+          reload().catch(error => log.error('reload failed', { source: source.id, error: String(error) }))
+        })
+        return stop ? [stop] : []
+      })
+    },
+    async stop() {
+      for (const stop of unwatch) stop()
+      stopping.abort(new AppError('STOPPING', 'Quartermaster is stopping.'))
+      await running?.catch(() => {
+        // Aborted on purpose.
+      })
+    },
+  }
+}
+
+function unchanged({ number }: Generation): Omit<ReloadReport, 'durationMs' | 'rejected'> {
+  return { generation: number, added: [], changed: [], removed: [] }
+}

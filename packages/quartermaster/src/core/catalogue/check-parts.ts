@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { type JsonSchema, messageOf, Name } from '../../contracts/index.ts'
+import { didYouMean } from '../kernel/index.ts'
+import type { UnitPlace } from './check-place.ts'
+import { describeSchema } from './describe-schema.ts'
+import type { ProblemList } from './problem-list.ts'
+import type { SchemaLike, Validate } from './schema.ts'
+import { validatorOf } from './validator.ts'
+
+const Texts = z.object({ name: Name, title: z.string().min(1).max(100), short: z.string().min(1).max(1024) })
+
+/** Checks the words that every definition has. */
+export function checkTexts(texts: Record<'name' | 'title' | 'short', unknown>, subject: string, problems: ProblemList): void {
+  const parsed = Texts.safeParse(texts)
+  if (!parsed.success) problems.addIssues(subject, '', parsed.error.issues)
+}
+
+/** Reports fields that no definition of this kind has; a misspelled `requires` would otherwise be silently ignored. */
+export function checkFields(definition: object, known: readonly string[], subject: string, problems: ProblemList): void {
+  for (const key of Object.keys(definition)) {
+    if (!known.includes(key)) problems.add(subject, key, `is not a field of a ${subject.split(':')[0]}${didYouMean(key, known)}`)
+  }
+}
+
+interface SchemaPlace {
+  readonly subject: string
+  readonly field: string
+  readonly side: 'input' | 'output'
+  /** The type the root must have. */
+  readonly root?: 'object'
+  readonly place: UnitPlace
+}
+
+/** Describes a schema and looks whether it is one; `undefined` after having said what is wrong. */
+export function checkSchema(schema: SchemaLike, at: SchemaPlace): { described: JsonSchema; validate: Validate } | undefined {
+  const { problems, deps } = at.place
+  try {
+    if (typeof schema !== 'object' && typeof schema !== 'function') throw new TypeError('must be a schema')
+    const described = describeSchema(schema, at.side)
+    const issues = deps.compiler.check(described)
+    if (at.root && described.type !== at.root) issues.push({ path: ['type'], message: `must be "${at.root}"` })
+    if (issues.length === 0) return { described, validate: validatorOf(schema, deps.compiler) }
+    problems.addIssues(at.subject, at.field, issues)
+  } catch (error) {
+    problems.add(at.subject, at.field, messageOf(error))
+  }
+  return undefined
+}

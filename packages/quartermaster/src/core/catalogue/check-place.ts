@@ -1,0 +1,22 @@
+import type { Settings } from '../../contracts/index.ts'
+import type { Digest } from '../kernel/index.ts'
+import type { Origin } from './generation.ts'
+import type { ProblemList } from './problem-list.ts'
+import type { SchemaCompiler } from './schema.ts'
+
+/** What checking definitions needs to know. */
+export interface CheckDeps {
+  readonly compiler: SchemaCompiler
+  readonly digest: Digest
+  readonly settings: Pick<Settings, 'callTimeoutSeconds' | 'maxResultBytes'>
+  /** Effect kinds that something here can verify. */
+  readonly effectKinds: ReadonlySet<string>
+}
+
+/** The unit whose definitions are being checked. */
+export interface UnitPlace {
+  readonly origin: Origin
+  readonly unitHash: string
+  readonly problems: ProblemList
+  readonly deps: CheckDeps
+}

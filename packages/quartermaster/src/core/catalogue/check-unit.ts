@@ -1,0 +1,101 @@
+import type { ConsentOperation, Problem } from '../../contracts/index.ts'
+import { ConsentOperation as ConsentOperationSchema } from '../../contracts/index.ts'
+import type { Capability } from './capability.ts'
+import { checkDependency } from './check-dependency.ts'
+import { checkSchema, checkTexts } from './check-parts.ts'
+import type { CheckDeps, UnitPlace } from './check-place.ts'
+import { checkTool } from './check-tool.ts'
+import type { CatalogueCapability, CatalogueInjection, Dependency, Origin, Tool } from './generation.ts'
+import type { Injection } from './injection.ts'
+import { ProblemList } from './problem-list.ts'
+import type { SourceKind, SourceUnit } from './source.ts'
+import type { AnyTool } from './tool.ts'
+
+/** A unit whose own definitions were looked at; what depends on other units is looked at when a generation is composed. */
+export interface CheckedUnit extends Origin {
+  readonly kind: SourceKind
+  readonly hash: string
+  readonly capabilities: readonly CatalogueCapability[]
+  readonly injections: readonly CatalogueInjection[]
+  readonly dependencies: readonly Dependency[]
+  readonly consentOperations: readonly ConsentOperation[]
+  readonly problems: readonly Problem[]
+}
+
+type LoadedUnit = Extract<SourceUnit, { hash: string }>
+
+/** Checks one unit, pausing after every tool so that a caller can let others have their turn. */
+export function* checkUnit(
+  unit: LoadedUnit,
+  place: { source: string; kind: SourceKind },
+  deps: CheckDeps,
+): Generator<void, CheckedUnit, void> {
+  const origin: Origin = { source: place.source, unit: unit.id }
+  const problems = new ProblemList(unit.id, unit.problems)
+  const capabilities: CatalogueCapability[] = []
+  const injections: CatalogueInjection[] = []
+  for (const definition of unit.definitions.capabilities) {
+    const capability = yield* checkCapability(definition, { origin, unitHash: unit.hash, problems, deps })
+    if (capability) capabilities.push(capability)
+  }
+  for (const injection of unit.definitions.injections) {
+    injections.push(yield* checkInjection(injection, { origin, unitHash: unit.hash, problems, deps }))
+  }
+  const written = [...unit.definitions.dependencies, ...unit.definitions.capabilities.flatMap(one => one.dependencies ?? [])]
+  const dependencies = [...new Set(written)].flatMap(one => checkDependency(one, { origin, unitHash: unit.hash, problems, deps }) ?? [])
+  const consentOperations = unit.definitions.capabilities.flatMap(one => checkConsentOperations(one, problems))
+  return { ...origin, kind: place.kind, hash: unit.hash, capabilities, injections, dependencies, consentOperations, problems: problems.all }
+}
+
+function* checkCapability(capability: Capability, place: UnitPlace): Generator<void, CatalogueCapability | undefined, void> {
+  const subject = `capability:${String(capability.key)}`
+  const before = place.problems.errors
+  checkTexts({ name: capability.key, title: capability.title, short: capability.short }, subject, place.problems)
+  if (!Array.isArray(capability.tools)) place.problems.add(subject, 'tools', 'must be a list of tools')
+  const config = capability.config && checkSchema(capability.config, { subject, field: 'config', side: 'input', root: 'object', place })
+  if (place.problems.errors > before) return undefined
+  const tools = yield* checkTools(capability, place)
+  return {
+    ...place.origin,
+    key: capability.key,
+    title: capability.title,
+    short: capability.short,
+    descriptors: tools.map(({ name, title, short }) => ({ name, title, short })),
+    tools,
+    leftOut: namesOf(capability.tools).filter(name => !tools.some(tool => tool.name === name)),
+    configSchema: config?.described,
+    validateConfig: config?.validate,
+    resolver: capability,
+    hash: place.deps.digest([capability.key, capability.short, place.unitHash, ...tools.map(tool => tool.hash)].join('\n')),
+    position: 0,
+  }
+}
+
+function namesOf(tools: readonly AnyTool[]): string[] {
+  return tools.flatMap(tool => (typeof tool?.name === 'string' ? [tool.name] : []))
+}
+
+function* checkInjection(injection: Injection, place: UnitPlace): Generator<void, CatalogueInjection, void> {
+  const subject = `injection:${String(injection.key)}`
+  checkTexts({ name: injection.key, title: injection.key, short: injection.short }, subject, place.problems)
+  const tools = yield* checkTools({ key: injection.key, requires: [], tools: injection.tools }, place)
+  return { ...place.origin, injection, tools }
+}
+
+function* checkTools(bundle: Pick<Capability, 'key' | 'requires'> & { tools: readonly AnyTool[] }, place: UnitPlace): Generator<void, Tool[], void> {
+  const tools: Tool[] = []
+  for (const definition of bundle.tools) {
+    const tool = checkTool(definition, bundle, place)
+    if (tool) tools.push(tool)
+    yield
+  }
+  return tools
+}
+
+function checkConsentOperations(capability: Capability, problems: ProblemList): ConsentOperation[] {
+  return (capability.consentOperations ?? []).filter(operation => {
+    const parsed = ConsentOperationSchema.safeParse(operation)
+    if (!parsed.success) problems.addIssues(`consent:${String(operation.name)}`, 'consentOperations', parsed.error.issues)
+    return parsed.success
+  })
+}

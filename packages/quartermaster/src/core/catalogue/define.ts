@@ -1,0 +1,62 @@
+import type { JsonSchema, ResolvedConfig, ResolverContext, ToolResult } from '../../contracts/index.ts'
+import { brand } from './brand.ts'
+import type { Capability, CapabilityDefinition } from './capability.ts'
+import type { DependencyDefinition } from './dependency.ts'
+import { describeSchema } from './describe-schema.ts'
+import type { SchemaLike } from './schema.ts'
+import type { AnyTool, ToolDefinition } from './tool.ts'
+
+// Nothing here throws: a wrong definition is found when definitions load, where all problems are told at once.
+
+/** Defines a tool: one callable, written down once. Types of input, output and configuration follow from the schemas. */
+export function defineTool<const I extends SchemaLike, const O extends SchemaLike | undefined = undefined, Config = unknown>(
+  definition: ToolDefinition<I, O, Config>,
+): ToolDefinition<I, O, Config> & AnyTool & { readonly title: string } {
+  return brand('tool', { ...definition, title: definition.title ?? titleFrom(definition.name) }) as never
+}
+
+/** Defines something outside that tools need, and how to look whether it works. */
+export function defineDependency(definition: DependencyDefinition): DependencyDefinition {
+  return brand('dependency', { ...definition })
+}
+
+/** Defines a bundle of tools that an agent can be given. */
+export function defineCapability<const C extends SchemaLike = SchemaLike>(definition: CapabilityDefinition<C>): Capability {
+  const { resolve } = definition
+  return brand('capability', {
+    key: definition.key,
+    title: definition.title ?? titleFrom(definition.key),
+    short: definition.short,
+    config: definition.config,
+    tools: definition.tools as Capability['tools'],
+    requires: definition.requires ?? [],
+    dependencies: definition.dependencies ?? [],
+    consentOperations: definition.consentOperations ?? [],
+    get configSchema(): JsonSchema | undefined {
+      return definition.config && describeSchema(definition.config, 'input')
+    },
+    resolve(context: ResolverContext, config: ResolvedConfig) {
+      return resolve ? resolve(context, config as never) : { config: withoutTools(config) }
+    },
+  })
+}
+
+/** A full result, where a text or a value does not say enough: several parts, images, links, `isError`. */
+export function toolResult(result: ToolResult): ToolResult {
+  return brand('result', { ...result })
+}
+
+/** "The tool ran and said no": a result that tells the agent why. */
+export function toolFailure(text: string): ToolResult {
+  return toolResult({ content: [{ type: 'text', text }], isError: true })
+}
+
+export function withoutTools({ tools: _tools, ...config }: ResolvedConfig): Record<string, unknown> {
+  return config
+}
+
+/** `read_file` → `Read file`. */
+function titleFrom(name: unknown): string {
+  const words = String(name).replace(/[_-]+/g, ' ').trim()
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

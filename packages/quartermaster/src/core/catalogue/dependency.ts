@@ -1,0 +1,38 @@
+import type { Json } from '../../contracts/index.ts'
+
+/** What one look at a dependency found. */
+export type ProbeVerdict = { up: true; reason?: string } | { up: false; reason: string }
+
+export interface ProbeContext {
+  /** Aborts at the probe's deadline; pass it on, so that nothing lingers. */
+  readonly signal: AbortSignal
+  /** Whether a secret of this name is there. Its text is nobody's business here. */
+  hasSecret(name: string): boolean
+}
+
+/** Looks whether a dependency works. Throwing means "could not tell", which is not the same as "down". */
+export type ProbeFunction = (context: ProbeContext) => ProbeVerdict | boolean | Promise<ProbeVerdict | boolean>
+
+/** A probe that says what it looks at, so that it can be shown and recognised after a reload. */
+export interface Probe {
+  readonly describe: { readonly kind: string; readonly [key: string]: Json }
+  readonly run: ProbeFunction
+}
+
+/** A dependency as its author writes it. */
+export interface DependencyDefinition {
+  name: string
+  /** For people; made from the name when absent. */
+  title?: string
+  probe: Probe | ProbeFunction
+  /** Dependencies without which looking is pointless. */
+  dependsOn?: readonly string[]
+  /** How long one probe may take. */
+  timeoutMs?: number
+  /** How long it may be gone before its tools are. */
+  recoveringMs?: number
+  /** How often the watcher looks. */
+  watchIntervalMs?: number
+  /** What a person does when it is down: "Start it with `docker compose up db`." */
+  mend?: string
+}

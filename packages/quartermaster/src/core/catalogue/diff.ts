@@ -1,0 +1,27 @@
+import type { Generation } from './generation.ts'
+
+export interface GenerationDiff {
+  readonly added: string[]
+  readonly changed: string[]
+  readonly removed: string[]
+}
+
+/** What differs between two generations, as addresses: `tool:weather`, `dependency:mail`, `capability:files`. */
+export function diffGenerations(before: Generation, after: Generation): GenerationDiff {
+  const diff: GenerationDiff = { added: [], changed: [], removed: [] }
+  compare('tool', before.tools, after.tools, diff)
+  compare('capability', before.capabilities, after.capabilities, diff)
+  compare('dependency', before.dependencies, after.dependencies, diff)
+  return diff
+}
+
+type Hashed = ReadonlyMap<string, { readonly hash: string }>
+
+function compare(kind: string, before: Hashed, after: Hashed, diff: GenerationDiff): void {
+  for (const [name, { hash }] of after) {
+    const old = before.get(name)
+    if (!old) diff.added.push(`${kind}:${name}`)
+    else if (old.hash !== hash) diff.changed.push(`${kind}:${name}`)
+  }
+  for (const name of before.keys()) if (!after.has(name)) diff.removed.push(`${kind}:${name}`)
+}

@@ -1,0 +1,83 @@
+import type { ConsentOperation, JsonSchema, ToolDescriptor, ToolFacts } from '../../contracts/index.ts'
+import type { CapabilityResolver } from './capability.ts'
+import type { ProbeFunction } from './dependency.ts'
+import type { Injection } from './injection.ts'
+import type { Validate } from './schema.ts'
+import type { CallContext } from './tool.ts'
+
+/** Where a definition came from. */
+export interface Origin {
+  readonly source: string
+  /** The file, or the upstream. */
+  readonly unit: string
+}
+
+/** A checked tool: every default filled in, schemas described, ready to be called. */
+export interface Tool extends ToolFacts, Origin {
+  /** The capability or injection it belongs to. */
+  readonly capability: string
+  readonly inputSchema: JsonSchema
+  readonly outputSchema: JsonSchema | undefined
+  readonly validateInput: Validate
+  readonly validateOutput: Validate | undefined
+  readonly handler: (input: unknown, context: CallContext) => unknown
+  /** Changes whenever the definition or the code behind it does. */
+  readonly hash: string
+}
+
+/** A checked dependency. */
+export interface Dependency extends Origin {
+  readonly name: string
+  readonly title: string
+  readonly probe: ProbeFunction
+  readonly describe: string
+  readonly dependsOn: readonly string[]
+  readonly timeoutMs: number | undefined
+  readonly recoveringMs: number | undefined
+  readonly watchIntervalMs: number | undefined
+  readonly mend: string | undefined
+  readonly hash: string
+}
+
+/** A checked capability. A foreign resolver has descriptors but no tools of its own. */
+export interface CatalogueCapability extends Origin {
+  readonly key: string
+  readonly title: string
+  readonly short: string
+  readonly descriptors: readonly ToolDescriptor[]
+  readonly tools: readonly Tool[]
+  /** Tools it would have if their definitions were right: an agent that lists one is told why it is not there. */
+  readonly leftOut: readonly string[]
+  readonly configSchema: JsonSchema | undefined
+  readonly validateConfig: Validate | undefined
+  readonly resolver: CapabilityResolver
+  readonly hash: string
+  /** Its place in the order of definition. */
+  readonly position: number
+}
+
+/** A checked injection. */
+export interface CatalogueInjection extends Origin {
+  readonly injection: Injection
+  readonly tools: readonly Tool[]
+}
+
+/** One immutable state of all definitions. Calls in flight keep the one they started in. */
+export interface Generation {
+  readonly number: number
+  /** In order of definition. */
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly dependencies: ReadonlyMap<string, Dependency>
+  readonly capabilities: ReadonlyMap<string, CatalogueCapability>
+  readonly injections: readonly CatalogueInjection[]
+  readonly consentOperations: ReadonlyMap<string, ConsentOperation>
+}
+
+export const EMPTY_GENERATION: Generation = Object.freeze({
+  number: 0,
+  tools: new Map(),
+  dependencies: new Map(),
+  capabilities: new Map(),
+  injections: [],
+  consentOperations: new Map(),
+})

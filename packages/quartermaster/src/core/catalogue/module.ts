@@ -1,0 +1,92 @@
+import { AppError, type Problem } from '../../contracts/index.ts'
+import { didYouMean } from '../kernel/index.ts'
+import { brand, kindOf } from './brand.ts'
+import type { Capability } from './capability.ts'
+import type { DependencyDefinition } from './dependency.ts'
+import type { Injection } from './injection.ts'
+import type { Definitions } from './source.ts'
+import type { AnyTool } from './tool.ts'
+
+/** What the project folder and the data folder are, for modules that touch files. */
+export interface Paths {
+  readonly projectDir: string
+  readonly dataDir: string
+}
+
+/** Texts that are nobody else's business. */
+export interface Secrets {
+  /** The secret's text, or `undefined`. */
+  get(name: string): string | undefined
+}
+
+/** What a module can ask for by name. It gets exactly what it asked for. */
+export interface Services {
+  paths: Paths
+  secrets: Secrets
+}
+
+export type Definition = Capability | DependencyDefinition | Injection
+
+export interface ModuleDefinition<N extends keyof Services = keyof Services> {
+  readonly needs: readonly N[]
+  create(services: Pick<Services, N>): Definition | readonly Definition[]
+}
+
+/** Defines a module that needs parts of the platform. One that needs nothing exports its definitions directly. */
+export function defineModule<const N extends keyof Services>(definition: ModuleDefinition<N>): ModuleDefinition<N> {
+  return brand('module', { ...definition })
+}
+
+/**
+ * The definitions among a module's exports: single ones, arrays of them, and what its factories make.
+ * The place (`where`) is for the problems' sake.
+ */
+export function collectDefinitions(exports: Record<string, unknown>, services: Services, where: string): Definitions & { problems: Problem[] } {
+  const found = new Set<unknown>()
+  for (const value of Object.values(exports)) addExport(value, services, found)
+  const of = <T>(kind: string) => [...found].filter(value => kindOf(value) === kind) as T[]
+  const capabilities = of<Capability>('capability')
+  const dependencies = of<DependencyDefinition>('dependency')
+  const injections = of<Injection>('injection')
+  const placed = new Set([...capabilities, ...injections].flatMap(bundle => bundle.tools))
+  const loose = of<AnyTool>('tool').filter(tool => !placed.has(tool))
+  const problems = loose.map(tool => looseTool(tool.name, where))
+  if (found.size === 0) problems.push(emptyModule(where))
+  return { capabilities, dependencies, injections, problems }
+}
+
+function addExport(value: unknown, services: Services, found: Set<unknown>): void {
+  if (Array.isArray(value)) for (const item of value) addExport(item, services, found)
+  else if (kindOf(value) === 'module') addExport(create(value as ModuleDefinition, services), services, found)
+  else if (kindOf(value)) found.add(value)
+}
+
+function create(module: ModuleDefinition, services: Services): unknown {
+  for (const need of module.needs) {
+    if (!Object.hasOwn(services, need)) {
+      throw new AppError('DEFINITION_INVALID', `It needs "${need}", which does not exist.${didYouMean(need, Object.keys(services))}`)
+    }
+  }
+  return module.create(Object.fromEntries(module.needs.map(need => [need, services[need]])) as unknown as Services)
+}
+
+function looseTool(name: string, where: string): Problem {
+  return {
+    severity: 'warning',
+    code: 'DEFINITION_INVALID',
+    where,
+    subject: `tool:${name}`,
+    message: `Tool "${name}" is exported by itself, so no agent can be given it.`,
+    mend: 'Put it into the tools of a defineCapability and export that.',
+  }
+}
+
+function emptyModule(where: string): Problem {
+  return {
+    severity: 'warning',
+    code: 'DEFINITION_INVALID',
+    where,
+    message: 'The file exports no capability and no dependency.',
+    mend: 'Export a defineCapability, or start the name of a helper file with "_".',
+  }
+}

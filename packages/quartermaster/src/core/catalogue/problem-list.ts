@@ -1,0 +1,31 @@
+import type { Issue, Problem } from '../../contracts/index.ts'
+
+/** Collects what is wrong with one unit, so that everything is told at once. */
+export class ProblemList {
+  readonly all: Problem[]
+  readonly #where: string
+
+  constructor(where: string, already: readonly Problem[] = []) {
+    this.#where = where
+    this.all = [...already]
+  }
+
+  get errors(): number {
+    return this.all.filter(problem => problem.severity === 'error').length
+  }
+
+  add(subject: string, field: string, message: string, mend?: string): void {
+    const text = `${subject.replace(':', ' "')}": ${field} ${message}.`
+    const problem: Problem = { severity: 'error', code: 'DEFINITION_INVALID', where: this.#where, subject, field, message: text }
+    this.all.push(mend === undefined ? problem : { ...problem, mend })
+  }
+
+  addIssues(subject: string, field: string, issues: readonly { path: readonly PropertyKey[]; message: string }[]): void {
+    for (const issue of issues) this.add(subject, [field, ...issue.path].filter(part => part !== '').join('.'), issue.message)
+  }
+}
+
+/** `must be one of …` at a place, for messages: `dirs.0: must be text`. */
+export function issueText(issue: Issue): string {
+  return issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`
+}

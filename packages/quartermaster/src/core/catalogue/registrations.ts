@@ -1,0 +1,41 @@
+import { AppError } from '../../contracts/index.ts'
+import { kindOf } from './brand.ts'
+import type { Capability, CapabilityResolver } from './capability.ts'
+import { type CheckDeps, type UnitPlace } from './check-place.ts'
+import { type CheckedUnit, checkUnit } from './check-unit.ts'
+import { checkForeignResolver } from './foreign.ts'
+import { ProblemList } from './problem-list.ts'
+
+/** The unit of a capability that was registered by the host program rather than loaded from a file. */
+export function checkRegistered(resolver: CapabilityResolver, deps: CheckDeps): CheckedUnit {
+  const unit = `registered:${resolver.key}`
+  const checked = kindOf(resolver) === 'capability' ? runToEnd(checkOwn(resolver as Capability, unit, deps)) : checkForeign(resolver, unit, deps)
+  if (checked.problems.length > 0) {
+    const lines = checked.problems.map(problem => problem.message)
+    throw new AppError('DEFINITION_INVALID', lines.join('\n'), { details: { problems: checked.problems } })
+  }
+  return checked
+}
+
+const SOURCE = { source: 'registered', kind: 'code' } as const
+
+function checkOwn(capability: Capability, unit: string, deps: CheckDeps): Generator<void, CheckedUnit, void> {
+  const definitions = { capabilities: [capability], dependencies: [], injections: [] }
+  return checkUnit({ id: unit, hash: unit, definitions }, SOURCE, deps)
+}
+
+function checkForeign(resolver: CapabilityResolver, unit: string, deps: CheckDeps): CheckedUnit {
+  const origin = { source: SOURCE.source, unit }
+  const problems = new ProblemList(unit)
+  const place: UnitPlace = { origin, unitHash: unit, problems, deps }
+  const capability = checkForeignResolver(resolver, place)
+  const capabilities = capability ? [capability] : []
+  return { ...origin, kind: SOURCE.kind, hash: unit, capabilities, injections: [], dependencies: [], consentOperations: [], problems: problems.all }
+}
+
+function runToEnd<T>(steps: Generator<void, T, void>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
+  }
+}

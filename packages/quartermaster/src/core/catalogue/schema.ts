@@ -1,0 +1,40 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import type { Issue, JsonSchema } from '../../contracts/index.ts'
+import type { FromJsonSchema } from './infer-json-schema.ts'
+
+/** A validator of any library that also describes itself as JSON Schema (zod, arktype, …). */
+export type DescribedSchema = StandardSchemaV1 & StandardJSONSchemaV1
+
+/** A validator that cannot describe itself (valibot, …), with its JSON Schema beside it. */
+export interface PairedSchema<S extends StandardSchemaV1 = StandardSchemaV1> {
+  schema: S
+  jsonSchema: JsonSchema
+}
+
+/** How a tool may say what it takes and gives. */
+export type SchemaLike = DescribedSchema | PairedSchema | JsonSchema
+
+/** What a handler receives: the value after the schema's own defaults and transforms. */
+export type Parsed<S> = S extends StandardSchemaV1
+  ? StandardSchemaV1.InferOutput<S>
+  : S extends PairedSchema<infer P>
+    ? StandardSchemaV1.InferOutput<P>
+    : FromJsonSchema<S>
+
+/** What a handler may return where this schema describes the output. */
+export type Unparsed<S> = S extends StandardSchemaV1
+  ? StandardSchemaV1.InferInput<S>
+  : S extends PairedSchema<infer P>
+    ? StandardSchemaV1.InferInput<P>
+    : FromJsonSchema<S>
+
+export type Validated = { ok: true; value: unknown } | { ok: false; issues: Issue[] }
+export type Validate = (value: unknown) => Validated | Promise<Validated>
+
+/** Knows JSON Schema. `check` is cheap and happens when definitions load; `compile` happens on first use. */
+export interface SchemaCompiler {
+  /** What is wrong with the schema itself: unknown types, remote references, too large, too deep. */
+  check(schema: JsonSchema): Issue[]
+  /** A validator that reports every issue. Equal schemas share one. Throws `DEFINITION_INVALID` on a schema that `check` refuses. */
+  compile(schema: JsonSchema): (value: unknown) => Validated
+}

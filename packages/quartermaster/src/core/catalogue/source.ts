@@ -1,0 +1,32 @@
+import type { Problem } from '../../contracts/index.ts'
+import type { Capability } from './capability.ts'
+import type { DependencyDefinition } from './dependency.ts'
+import type { Injection } from './injection.ts'
+
+/** Who wins when two sources bring the same name: the earlier in this list. */
+export const SOURCE_KINDS = ['builtin', 'code', 'declaration', 'upstream'] as const
+export type SourceKind = (typeof SOURCE_KINDS)[number]
+
+/** What one file, or one upstream, defines. */
+export interface Definitions {
+  readonly capabilities: readonly Capability[]
+  readonly dependencies: readonly DependencyDefinition[]
+  readonly injections: readonly Injection[]
+}
+
+/**
+ * One piece of a source that stands or falls by itself: usually a file. With an unchanged hash it is left alone,
+ * whatever it holds; when it is broken, its last good version stays.
+ */
+export type SourceUnit =
+  | { readonly id: string; readonly hash: string; readonly definitions: Definitions; readonly problems?: readonly Problem[] }
+  | { readonly id: string; readonly broken: readonly Problem[] }
+
+/** Everything that brings definitions. */
+export interface Source {
+  readonly id: string
+  readonly kind: SourceKind
+  load(signal: AbortSignal): Promise<readonly SourceUnit[]>
+  /** Calls back when a reload would find something new. Returns how to stop. */
+  onChange?(listener: () => void): () => void
+}

@@ -1,0 +1,275 @@
+import { describe, expect, it } from 'vitest'
+import { createHub, DOWN, fakeService, type FakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
+
+/** A hub with one tool per service, all granted to one agent, with the first round of probes done. */
+async function hubWith(services: readonly FakeService[], more: Parameters<typeof createHub>[0] = {}) {
+  const tools = services.map(({ dependency }) => simpleTool(`use_${dependency.name}`, { requires: [dependency.name] }))
+  const hub = await createHub({
+    units: { 'main.ts': { capabilities: [simpleCapability('main', tools)], dependencies: services.map(one => one.dependency) } },
+    agents: { worker: { capabilities: { main: {} } } },
+    ...more,
+  })
+  const probing = hub.health.probeNew()
+  await hub.clock.advance(2_000)
+  await probing
+  return hub
+}
+
+describe('the first look', () => {
+  it('lists tools whose dependencies answer and keeps the others with their reasons', async () => {
+    const hub = await hubWith([fakeService('weather', UP), fakeService('mail', DOWN)])
+    expect(hub.toolNamesFor('worker')).toEqual(['use_weather'])
+    const [missing] = hub.health.missing(hub.catalogue.tool('use_mail'))
+    expect(missing).toMatchObject({ dependency: 'mail', state: 'down', reason: 'connection refused' })
+  })
+
+  it('ends a hanging probe at its deadline without holding the others up', async () => {
+    const hanging = fakeService('hanging', 'hangs')
+    const quick = fakeService('quick', UP)
+    const hub = await createHub({ units: { 'a.ts': { dependencies: [hanging.dependency, quick.dependency] } } })
+    const probing = hub.health.probeNew()
+    await hub.clock.advance(1)
+    expect(hub.health.dependency('quick').state).toBe('up')
+    expect(hub.health.dependency('hanging').state).toBe('unknown')
+    await hub.clock.advance(2_000)
+    await probing
+    expect(hub.health.dependency('hanging')).toMatchObject({ state: 'unknown', reason: 'It did not answer within 2000 ms.', durationMs: 2000 })
+  })
+
+  it('aborts the signal of a probe that is out of time', async () => {
+    let aborted = false
+    const dependency = {
+      name: 'slow',
+      probe: ({ signal }: { signal: AbortSignal }) =>
+        new Promise<boolean>(() => signal.addEventListener('abort', () => (aborted = true))),
+    }
+    const hub = await createHub({ units: { 'a.ts': { dependencies: [dependency] } } })
+    const probing = hub.health.probeNew()
+    await hub.clock.advance(2_000)
+    await probing
+    expect(aborted).toBe(true)
+  })
+
+  it('does not probe a child whose parent is down, and says so', async () => {
+    const parent = fakeService('network', DOWN)
+    const child = fakeService('mail', UP, { dependsOn: ['network'] })
+    const hub = await hubWith([parent, child])
+    expect(child.probes).toBe(0)
+    expect(hub.health.dependency('mail')).toMatchObject({ state: 'down', reason: 'It needs "network": connection refused' })
+  })
+
+  it('never probes what the owner switched off, not even when forced', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await hubWith([mail], { dependencyOptions: { mail: { enabled: false } } })
+    const answer = await hub.health.recheck('use_mail', { force: true })
+    expect(mail.probes).toBe(0)
+    expect(answer).toMatchObject({ active: false, probed: [], missing: [{ dependency: 'mail', state: 'optedOut' }] })
+    expect(answer.nextRecheckAt).toBeUndefined()
+  })
+})
+
+describe('silence', () => {
+  it('leaves the last verdict standing twice and counts as down the third time', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await hubWith([mail])
+    hub.health.watch()
+    mail.verdict = 'throws'
+    await hub.clock.advance(31_000)
+    expect(mail.probes).toBe(3)
+    expect(hub.health.dependency('mail').state).toBe('up')
+    await hub.clock.advance(15_000)
+    expect(hub.health.dependency('mail')).toMatchObject({ state: 'down', reason: 'Its probe failed: socket hang up (3 times in a row)' })
+  })
+
+  it('counts as missing when there never was a verdict', async () => {
+    const hub = await hubWith([fakeService('mail', 'throws')])
+    expect(hub.health.dependency('mail').state).toBe('unknown')
+    expect(hub.toolNamesFor('worker')).toEqual([])
+  })
+})
+
+describe('recheck', () => {
+  it('restores every tool that now has all it needs, in place', async () => {
+    const mail = fakeService('mail', DOWN)
+    const tools = ['a', 'b', 'c'].map(name => simpleTool(name, { requires: ['mail'] }))
+    const hub = await createHub({
+      units: { 'main.ts': { capabilities: [simpleCapability('main', tools)], dependencies: [mail.dependency] } },
+      agents: { worker: { capabilities: { main: {} } } },
+    })
+    await hub.health.probeNew()
+    const generation = hub.catalogue.current()
+    mail.verdict = UP
+    expect(await hub.health.recheck('a')).toEqual({ active: true, missing: [], probed: ['mail'] })
+    expect(hub.toolNamesFor('worker')).toEqual(['a', 'b', 'c'])
+    expect(hub.catalogue.current()).toBe(generation)
+  })
+
+  it('shrinks the list of what is missing when only a part came back', async () => {
+    const [mail, disk] = [fakeService('mail', DOWN), fakeService('disk', DOWN)]
+    const both = simpleTool('both', { requires: ['mail', 'disk'] })
+    const hub = await createHub({
+      units: { 'main.ts': { capabilities: [simpleCapability('main', [both])], dependencies: [mail.dependency, disk.dependency] } },
+    })
+    await hub.health.probeNew()
+    mail.verdict = UP
+    const answer = await hub.health.recheck('both')
+    expect(answer.active).toBe(false)
+    expect(answer.missing.map(one => one.dependency)).toEqual(['disk'])
+    expect(answer.probed.toSorted()).toEqual(['disk', 'mail'])
+  })
+
+  it('looks at the parent a child hangs on, then at the child', async () => {
+    const parent = fakeService('network', DOWN)
+    const child = fakeService('mail', UP, { dependsOn: ['network'] })
+    const hub = await hubWith([parent, child])
+    parent.verdict = UP
+    expect(await hub.health.recheck('use_mail')).toMatchObject({ active: true, probed: ['network', 'mail'] })
+  })
+
+  it('probes once for fifty callers at the same time', async () => {
+    const mail = fakeService('mail', DOWN)
+    const hub = await hubWith([mail])
+    mail.verdict = UP
+    const answers = await Promise.all(Array.from({ length: 50 }, () => hub.health.recheck('use_mail')))
+    expect(mail.probes).toBe(2)
+    expect(answers.every(answer => answer.active)).toBe(true)
+  })
+
+  it('never makes unrelated ones wait for each other', async () => {
+    const [slow, mail] = [fakeService('slow', DOWN), fakeService('mail', DOWN)]
+    const hub = await hubWith([slow, mail])
+    slow.verdict = 'hangs'
+    mail.verdict = UP
+    const stuck = hub.health.recheck('use_slow')
+    expect(await hub.health.recheck('use_mail')).toMatchObject({ active: true })
+    await hub.clock.advance(2_000)
+    expect(await stuck).toMatchObject({ active: false })
+  })
+
+  it('looks at once the first time, then not before the cool-down is over', async () => {
+    const mail = fakeService('mail', DOWN)
+    const hub = await hubWith([mail])
+    const first = await hub.health.recheck('mail')
+    expect(first.probed).toEqual(['mail'])
+    expect(first.nextRecheckAt).toBe(hub.clock.now() + 30_000)
+    mail.verdict = UP
+    expect(await hub.health.recheck('mail')).toMatchObject({ active: false, probed: [] })
+    await hub.clock.advance(30_000)
+    expect(await hub.health.recheck('mail')).toMatchObject({ active: true, probed: ['mail'] })
+  })
+
+  it('may look again after a second when the probe threw', async () => {
+    const mail = fakeService('mail', 'throws')
+    const hub = await hubWith([mail])
+    expect((await hub.health.recheck('mail')).nextRecheckAt).toBe(hub.clock.now() + 1_000)
+  })
+
+  it('skips the cool-down when forced', async () => {
+    const mail = fakeService('mail', DOWN)
+    const hub = await hubWith([mail])
+    await hub.health.recheck('mail')
+    mail.verdict = UP
+    expect(await hub.health.recheck('mail', { force: true })).toMatchObject({ active: true })
+  })
+
+  it('probes nothing when nothing is missing', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await hubWith([mail])
+    expect(await hub.health.recheck('mail', { force: true })).toEqual({ active: true, missing: [], probed: [] })
+    expect(mail.probes).toBe(1)
+  })
+
+  it('takes a capability for all its tools, and asks for a prefix where a name is ambiguous', async () => {
+    const mail = fakeService('mail', DOWN)
+    const hub = await createHub({
+      units: { 'm.ts': { capabilities: [simpleCapability('mail', [simpleTool('send', { requires: ['mail'] })])], dependencies: [mail.dependency] } },
+    })
+    await hub.health.probeNew()
+    await expect(hub.health.recheck('mail')).rejects.toMatchObject({ code: 'NAME_AMBIGUOUS' })
+    mail.verdict = UP
+    expect(await hub.health.recheck('capability:mail')).toMatchObject({ active: true })
+    await expect(hub.health.recheck('mial')).rejects.toMatchObject({ code: 'NAME_UNKNOWN', message: expect.stringContaining('Did you mean "mail"?') })
+  })
+})
+
+describe('the watcher', () => {
+  it('moves a dependency that fails to recovering, keeps its tools listed, and brings it back', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await hubWith([mail])
+    hub.health.watch()
+    mail.verdict = DOWN
+    await hub.clock.advance(15_000)
+    expect(hub.health.dependency('mail').state).toBe('recovering')
+    expect(hub.toolNamesFor('worker')).toEqual(['use_mail'])
+    mail.verdict = UP
+    await hub.clock.advance(1_000)
+    expect(hub.health.dependency('mail').state).toBe('up')
+  })
+
+  it('takes it down when it does not come back in time', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await hubWith([mail])
+    hub.health.watch()
+    mail.verdict = DOWN
+    await hub.clock.advance(15_000 + 11_000)
+    expect(hub.health.dependency('mail').state).toBe('down')
+    expect(hub.toolNamesFor('worker')).toEqual([])
+  })
+
+  it('finds by itself what was mended', async () => {
+    const mail = fakeService('mail', DOWN)
+    const hub = await hubWith([mail])
+    hub.health.watch()
+    await hub.clock.advance(3_000)
+    mail.verdict = UP
+    await hub.clock.advance(15_000)
+    expect(hub.toolNamesFor('worker')).toEqual(['use_mail'])
+  })
+
+  it('looks at the children when their parent is back', async () => {
+    const parent = fakeService('network', DOWN)
+    const child = fakeService('mail', UP, { dependsOn: ['network'] })
+    const hub = await hubWith([parent, child])
+    hub.health.watch()
+    parent.verdict = UP
+    await hub.clock.advance(2_000)
+    expect(hub.toolNamesFor('worker')).toEqual(['use_network', 'use_mail'])
+  })
+
+  it('disables the tools of a child as soon as its parent is down', async () => {
+    const parent = fakeService('network', UP)
+    const child = fakeService('mail', UP, { dependsOn: ['network'] })
+    const hub = await hubWith([parent, child])
+    hub.health.watch()
+    parent.verdict = DOWN
+    await hub.clock.advance(30_000)
+    expect(hub.toolNamesFor('worker')).toEqual([])
+    expect(hub.health.dependency('mail').reason).toBe('It needs "network": connection refused')
+  })
+
+  it('wants several good probes in a row from one that flapped', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await hubWith([mail], { settings: { watchIntervalSeconds: 1, recoveringSeconds: 0, flapWindowSeconds: 60 } })
+    hub.health.watch()
+    for (let fall = 0; fall < 2; fall++) {
+      mail.verdict = DOWN
+      await hub.clock.advance(3_000)
+      mail.verdict = UP
+      if (fall === 0) await hub.clock.advance(3_000)
+    }
+    expect(hub.health.dependency('mail').state).toBe('down')
+    await hub.health.recheck('mail', { force: true })
+    expect(hub.health.dependency('mail')).toMatchObject({ state: 'down', reason: expect.stringContaining('1 of 3 good probes') })
+    await hub.clock.advance(2_000)
+    expect(hub.health.dependency('mail').state).toBe('up')
+  })
+
+  it('stops looking when it is stopped', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await hubWith([mail])
+    hub.health.watch()
+    await hub.stop()
+    await hub.clock.advance(60_000)
+    expect(mail.probes).toBe(1)
+  })
+})

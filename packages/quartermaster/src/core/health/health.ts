@@ -1,0 +1,143 @@
+import type { DependencyOptions, DependencyStatus, MissingDependency, RecheckAnswer, Settings } from '../../contracts/index.ts'
+import { AppError } from '../../contracts/index.ts'
+import type { Catalogue, Dependency, Generation, Tool } from '../catalogue/index.ts'
+import { type Clock, didYouMean, type Emitter, type Random } from '../kernel/index.ts'
+import { parseAddress, requirementsOf } from './address.ts'
+import { isThere } from './availability.ts'
+import { createProbeRounds } from './probe-rounds.ts'
+import { createRechecker } from './recheck.ts'
+import { createRecords } from './records.ts'
+import { afterCallFailure } from './transitions.ts'
+import { createWatcher } from './watcher.ts'
+
+/** Whether a tool can be called now. `recovering`: it is listed, and a call waits. */
+export interface Availability {
+  readonly active: boolean
+  readonly recovering: boolean
+}
+
+/** Knows what works right now. */
+export interface Health {
+  /** Changes whenever what an agent can see may have changed. */
+  version(): number
+  availability(tool: Tool): Availability
+  /** What a disabled tool lacks, with reasons; what is recovering only when asked for. */
+  missing(tool: Tool, options?: { withRecovering?: boolean }): MissingDependency[]
+  dependency(name: string): DependencyStatus
+  dependencies(): DependencyStatus[]
+  /** `name` is a dependency, tool or capability; `tool:x` and the like where that is ambiguous. */
+  recheck(name: string, options?: { force?: boolean }): Promise<RecheckAnswer>
+  recheckTool(tool: Tool): Promise<RecheckAnswer>
+  /** Resolves when nothing the tool needs is recovering any more, or the time or the signal ends it. */
+  settled(tool: Tool, options: { budgetMs: number; signal: AbortSignal }): Promise<void>
+  /** A real call failed because of this dependency. */
+  reportFailure(name: string, reason: string): void
+  /** Looks at dependencies that were never looked at, before their tools are offered. */
+  prepare(next: Generation): Promise<void>
+  /** Takes over a generation that was swapped in. */
+  adopt(generation: Generation): void
+  /** Looks at everything that has no verdict yet. */
+  probeNew(): Promise<void>
+  /** The watcher: looks in the background, with jitter. */
+  watch(): void
+  stop(): void
+}
+
+export interface HealthDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly emitter: Emitter
+  readonly settings: Settings
+  readonly catalogue: Pick<Catalogue, 'current'>
+  /** What the owner's configuration says about a dependency. */
+  options(name: string): DependencyOptions
+  hasSecret(name: string): boolean
+}
+
+export function createHealth(deps: HealthDeps): Health {
+  const { clock, catalogue } = deps
+  const records = createRecords(deps)
+  const rounds = createProbeRounds({ ...deps, records })
+  const rechecker = createRechecker({ ...deps, records, rounds, dependencies: () => catalogue.current().dependencies })
+  const watcher = createWatcher({ ...deps, records, rounds })
+
+  async function probeUnseen(dependencies: ReadonlyMap<string, Dependency>): Promise<void> {
+    const unseen = [...dependencies.values()].filter(one => records.record(one).checkedAt === undefined)
+    await rounds.round(unseen.map(one => one.name), { dependencies })
+  }
+
+  function find(name: string): Dependency {
+    const { dependencies } = catalogue.current()
+    const dependency = dependencies.get(name)
+    if (dependency) return dependency
+    throw new AppError('DEPENDENCY_UNKNOWN', `There is no dependency "${name}".${didYouMean(name, dependencies.keys())}`)
+  }
+
+  function isRecovering(tool: Tool): boolean {
+    return tool.requires.some(name => records.effective(name).state === 'recovering')
+  }
+
+  function statusOf(dependency: Dependency): DependencyStatus {
+    const { state, reason, since } = records.effective(dependency.name)
+    const { checkedAt, durationMs } = records.record(dependency)
+    const status: DependencyStatus = { name: dependency.name, state, reason, since, dependsOn: [...dependency.dependsOn] }
+    if (checkedAt !== undefined) status.checkedAt = checkedAt
+    if (durationMs !== undefined) status.durationMs = durationMs
+    if (dependency.mend !== undefined) status.mend = dependency.mend
+    return status
+  }
+
+  return {
+    version: () => records.version(),
+    availability(tool) {
+      if (tool.requires.length === 0) return AVAILABLE
+      let recovering = false
+      for (const name of tool.requires) {
+        const { state } = records.effective(name)
+        if (!isThere(state)) return DISABLED
+        recovering ||= state === 'recovering'
+      }
+      return recovering ? RECOVERING : AVAILABLE
+    },
+    missing: (tool, options) => rechecker.missing(tool.requires, options),
+    dependency: name => statusOf(find(name)),
+    dependencies: () => [...catalogue.current().dependencies.values()].map(statusOf),
+    async recheck(name, options) {
+      const generation = catalogue.current()
+      return rechecker.recheck(requirementsOf(parseAddress(name, generation), generation), options)
+    },
+    recheckTool: tool => rechecker.recheck(tool.requires),
+    settled(tool, { budgetMs, signal }) {
+      if (!isRecovering(tool)) return Promise.resolve()
+      return new Promise(resolve => {
+        const end = () => {
+          forget()
+          cancel()
+          signal.removeEventListener('abort', end)
+          resolve()
+        }
+        const forget = records.onChange(() => {
+          if (!isRecovering(tool)) end()
+        })
+        const cancel = clock.after(budgetMs, end)
+        signal.addEventListener('abort', end, { once: true })
+      })
+    },
+    reportFailure(name, reason) {
+      const dependency = catalogue.current().dependencies.get(name)
+      if (dependency) records.update(dependency, record => afterCallFailure(record, reason, clock.now()))
+    },
+    prepare: next => probeUnseen(next.dependencies),
+    adopt(generation) {
+      records.adopt(generation)
+      watcher.adopt(generation.dependencies.values())
+    },
+    probeNew: () => probeUnseen(catalogue.current().dependencies),
+    watch: () => watcher.start(),
+    stop: () => watcher.stop(),
+  }
+}
+
+const AVAILABLE: Availability = Object.freeze({ active: true, recovering: false })
+const RECOVERING: Availability = Object.freeze({ active: true, recovering: true })
+const DISABLED: Availability = Object.freeze({ active: false, recovering: false })

@@ -1,0 +1,1 @@
+export { type Availability, createHealth, type Health, type HealthDeps } from './health.ts'

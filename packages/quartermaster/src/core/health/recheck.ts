@@ -1,0 +1,67 @@
+import type { MissingDependency, RecheckAnswer, Settings } from '../../contracts/index.ts'
+import type { Dependency } from '../catalogue/index.ts'
+import type { Clock } from '../kernel/index.ts'
+import { isThere } from './availability.ts'
+import type { ProbeRounds } from './probe-rounds.ts'
+import type { Records } from './records.ts'
+
+export interface Rechecker {
+  /** Looks again at what is missing of these, and at the parents it hangs on. */
+  recheck(requires: readonly string[], options?: { force?: boolean }): Promise<RecheckAnswer>
+  /** What is missing of these now, each with its reason; what is recovering only when asked for. */
+  missing(requires: readonly string[], options?: { withRecovering?: boolean }): MissingDependency[]
+}
+
+export interface RecheckerDeps {
+  readonly records: Records
+  readonly rounds: ProbeRounds
+  readonly clock: Clock
+  readonly settings: Settings
+  dependencies(): ReadonlyMap<string, Dependency>
+}
+
+export function createRechecker({ records, rounds, clock, settings, dependencies }: RecheckerDeps): Rechecker {
+  // Only rechecks count for the cool-down. If the probe at start counted too, the first call after it would never look.
+  const recheckedAt = new WeakMap<Dependency, number>()
+
+  function mayRecheckAt(dependency: Dependency): number {
+    const last = recheckedAt.get(dependency)
+    if (last === undefined) return 0
+    const { threw } = records.record(dependency)
+    return last + (threw ? settings.recheckAfterThrowSeconds : settings.recheckCooldownSeconds) * 1000
+  }
+
+  function claim(dependency: Dependency, force: boolean): boolean {
+    if (rounds.isUnderWay(dependency)) return true
+    if (!force && clock.now() < mayRecheckAt(dependency)) return false
+    recheckedAt.set(dependency, clock.now())
+    return true
+  }
+
+  function missing(requires: readonly string[], { withRecovering = false } = {}): MissingDependency[] {
+    const all = dependencies()
+    const now = clock.now()
+    return requires.flatMap(name => {
+      const { state, reason, since, root } = records.effective(name)
+      if (state === 'up' || (state === 'recovering' && !withRecovering)) return []
+      const at = all.get(root)
+      const isOff = at !== undefined && records.record(at).state === 'optedOut'
+      const entry: MissingDependency = { dependency: name, state, reason, ageMs: Math.max(0, Math.round(now - since)) }
+      if (at && !isOff) entry.nextRecheckAt = Math.max(now, mayRecheckAt(at))
+      const mend = at?.mend
+      return [mend === undefined ? entry : { ...entry, mend }]
+    })
+  }
+
+  return {
+    missing,
+    async recheck(requires, { force = false } = {}) {
+      const gone = requires.filter(name => !isThere(records.effective(name).state))
+      const probed = await rounds.round(gone, { dependencies: dependencies(), mayProbe: one => claim(one, force) })
+      const still = missing(requires)
+      const times = still.flatMap(entry => entry.nextRecheckAt ?? [])
+      const answer: RecheckAnswer = { active: still.length === 0, missing: still, probed: [...probed] }
+      return times.length === 0 ? answer : { ...answer, nextRecheckAt: Math.min(...times) }
+    },
+  }
+}

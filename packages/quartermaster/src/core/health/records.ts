@@ -1,0 +1,155 @@
+import type { DependencyOptions, DependencyState, Settings } from '../../contracts/index.ts'
+import type { Dependency, Generation, Tool } from '../catalogue/index.ts'
+import type { Clock, Emitter } from '../kernel/index.ts'
+import { type Effective, effectiveState, isThere } from './availability.ts'
+import { type DependencyRecord, type HealthPolicy, initialRecord, optedOutRecord } from './record.ts'
+
+/**
+ * The state of every dependency, kept by name and definition hash so that it survives a reload.
+ * What follows from it (which tools are active) is derived on reading and therefore never disagrees with it.
+ */
+export interface Records {
+  /** Changes whenever a state or a reason does; whoever caches by it is never stale. */
+  version(): number
+  record(dependency: Dependency): DependencyRecord
+  /** What the dependency of the current generation is worth, parents considered. */
+  effective(name: string): Effective
+  policy(dependency: Dependency): HealthPolicy
+  update(dependency: Dependency, change: (record: DependencyRecord) => DependencyRecord): void
+  /** Takes over a new generation; forgets dependencies that no longer exist. */
+  adopt(generation: Generation): void
+  childrenOf(name: string): readonly Dependency[]
+  onChange(listener: (dependency: Dependency, from: DependencyState) => void): () => void
+}
+
+export interface RecordsDeps {
+  readonly clock: Clock
+  readonly emitter: Emitter
+  readonly settings: Settings
+  options(name: string): DependencyOptions
+}
+
+export function createRecords({ clock, emitter, settings, options }: RecordsDeps): Records {
+  const records = new Map<string, DependencyRecord>()
+  const listeners = new Set<(dependency: Dependency, from: DependencyState) => void>()
+  let dependencies: ReadonlyMap<string, Dependency> = new Map()
+  let index = indexOf(undefined)
+  let version = 0
+  let cache = new Map<string, Effective>()
+
+  function record(dependency: Dependency): DependencyRecord {
+    const key = keyOf(dependency)
+    const known = records.get(key)
+    const isOff = options(dependency.name).enabled === false
+    if (known && (known.state === 'optedOut') === isOff) return known
+    const fresh = isOff ? optedOutRecord(clock.now()) : initialRecord(clock.now())
+    records.set(key, fresh)
+    return fresh
+  }
+
+  function recordOf(dependency: Dependency | undefined): DependencyRecord {
+    return dependency ? record(dependency) : { ...initialRecord(clock.now()), state: 'down', reason: 'It is no longer defined.' }
+  }
+
+  function effective(name: string): Effective {
+    const known = cache.get(name)
+    if (known) return known
+    const computed = effectiveState(name, {
+      parentsOf: one => dependencies.get(one)?.dependsOn ?? [],
+      // A call that started in an older generation may still need what no longer exists.
+      record: one => recordOf(dependencies.get(one)),
+    })
+    cache.set(name, computed)
+    return computed
+  }
+
+  function bump(): void {
+    version++
+    cache = new Map()
+  }
+
+  function activeTools(tools: readonly Tool[]): Set<Tool> {
+    return new Set(tools.filter(tool => tool.requires.every(name => isThere(effective(name).state))))
+  }
+
+  function announce(dependency: Dependency, before: DependencyRecord, activeBefore: ReadonlySet<Tool>, affected: readonly Tool[]): void {
+    const after = record(dependency)
+    if (before.state === after.state) return
+    const { name } = dependency
+    emitter.emit('dependency.changed', { name, from: before.state, to: after.state, reason: after.reason })
+    const activeNow = activeTools(affected)
+    const disabled = affected.filter(tool => activeBefore.has(tool) && !activeNow.has(tool)).map(tool => tool.name)
+    const restored = affected.filter(tool => !activeBefore.has(tool) && activeNow.has(tool)).map(tool => tool.name)
+    if (disabled.length > 0) emitter.emit('tools.disabled', { tools: disabled, dependency: name, reason: after.reason })
+    if (restored.length > 0) emitter.emit('tools.restored', { tools: restored, dependency: name })
+  }
+
+  return {
+    version: () => version,
+    record,
+    effective,
+    policy: dependency => policyOf(dependency, settings, options(dependency.name)),
+    update(dependency, change) {
+      const before = record(dependency)
+      const after = change(before)
+      if (after === before) return
+      const isCurrent = dependencies.get(dependency.name)?.hash === dependency.hash
+      const isVisible = isCurrent && (after.state !== before.state || after.reason !== before.reason)
+      const affected = isVisible && after.state !== before.state ? index.toolsUnder(dependency.name) : []
+      const activeBefore = activeTools(affected)
+      records.set(keyOf(dependency), after)
+      if (!isVisible) return
+      bump()
+      announce(dependency, before, activeBefore, affected)
+      if (after.state !== before.state) for (const listener of [...listeners]) listener(dependency, before.state)
+    },
+    adopt(generation) {
+      dependencies = generation.dependencies
+      index = indexOf(generation)
+      const keys = new Set([...dependencies.values()].map(keyOf))
+      for (const key of records.keys()) if (!keys.has(key)) records.delete(key)
+      bump()
+    },
+    childrenOf: name => index.childrenOf(name),
+    onChange(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+function keyOf({ name, hash }: Dependency): string {
+  return `${name}@${hash}`
+}
+
+function policyOf(dependency: Dependency, settings: Settings, options: DependencyOptions): HealthPolicy {
+  const recoveringSeconds = options.recoveringSeconds ?? settings.recoveringSeconds
+  const isSet = options.recoveringSeconds !== undefined
+  return {
+    recoveringMs: isSet ? recoveringSeconds * 1000 : (dependency.recoveringMs ?? recoveringSeconds * 1000),
+    unknownsUntilDown: settings.unknownsUntilDown,
+    flapWindowMs: settings.flapWindowSeconds * 1000,
+    successesAfterFlapping: settings.successesAfterFlapping,
+  }
+}
+
+/** Who hangs on whom, looked up once per generation rather than searched on every change. */
+function indexOf(generation: Generation | undefined) {
+  const children = new Map<string, Dependency[]>()
+  const tools = new Map<string, Tool[]>()
+  for (const dependency of generation?.dependencies.values() ?? []) {
+    for (const parent of dependency.dependsOn) push(children, parent, dependency)
+  }
+  for (const tool of generation?.tools.values() ?? []) for (const name of tool.requires) push(tools, name, tool)
+  const descendants = (name: string): string[] => [name, ...(children.get(name) ?? []).flatMap(child => descendants(child.name))]
+  return {
+    childrenOf: (name: string): readonly Dependency[] => children.get(name) ?? [],
+    toolsUnder: (name: string): readonly Tool[] => [...new Set(descendants(name).flatMap(one => tools.get(one) ?? []))],
+  }
+}
+
+function push<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const list = map.get(key)
+  if (list) list.push(value)
+  else map.set(key, [value])
+}

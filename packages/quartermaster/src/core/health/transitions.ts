@@ -1,0 +1,68 @@
+import type { DependencyState } from '../../contracts/index.ts'
+import type { DependencyRecord, HealthPolicy, ProbeOutcome } from './record.ts'
+
+/** The record after a probe. */
+export function afterProbe(record: DependencyRecord, outcome: ProbeOutcome, policy: HealthPolicy): DependencyRecord {
+  if (record.state === 'optedOut') return record
+  const looked = { ...record, checkedAt: outcome.at, durationMs: outcome.durationMs, threw: outcome.kind === 'unknown' }
+  if (outcome.kind === 'unknown') return afterSilence(looked, outcome.reason, outcome.at, policy)
+  return outcome.verdict.up
+    ? afterSuccess(looked, outcome.verdict.reason ?? 'It answered.', outcome.at, policy)
+    : afterFailure(looked, outcome.verdict.reason, outcome.at, policy)
+}
+
+/**
+ * The record after a real call failed because of this dependency. Only the first such failure says something new:
+ * calls that were already under way when it fell would otherwise count as proof that it cannot recover.
+ */
+export function afterCallFailure(record: DependencyRecord, reason: string, now: number): DependencyRecord {
+  if (record.state !== 'up') return record
+  return { ...move(record, 'recovering', reason, now), failures: 0, successes: 0, falls: [...record.falls, now] }
+}
+
+/** The record when the time for recovering is over. */
+export function afterRecoveringTime(record: DependencyRecord, now: number, policy: HealthPolicy): DependencyRecord {
+  if (record.state !== 'recovering' || now - record.since < policy.recoveringMs) return record
+  return move(record, 'down', record.reason, now)
+}
+
+function afterSuccess(record: DependencyRecord, reason: string, now: number, policy: HealthPolicy): DependencyRecord {
+  const successes = record.successes + 1
+  const counted = { ...record, successes, failures: 0, unknowns: 0, falls: recentFalls(record, now, policy) }
+  if (record.state === 'up') return { ...counted, reason }
+  const needed = isFlapping(counted) ? policy.successesAfterFlapping : 1
+  if (successes >= needed) return move(counted, 'up', reason, now)
+  return { ...counted, reason: `It answers again, but it went away ${counted.falls.length} times of late: ${successes} of ${needed} good probes.` }
+}
+
+function afterFailure(record: DependencyRecord, reason: string, now: number, policy: HealthPolicy): DependencyRecord {
+  const failures = record.failures + 1
+  const counted = { ...record, failures, unknowns: 0, successes: 0, falls: recentFalls(record, now, policy) }
+  if (record.state === 'up') return { ...move(counted, 'recovering', reason, now), falls: [...counted.falls, now] }
+  const isPatient = record.state === 'recovering' && now - record.since < policy.recoveringMs
+  return isPatient || record.state === 'down' ? { ...counted, reason } : move(counted, 'down', reason, now)
+}
+
+/** Silence is no verdict, so the last one stands. Reading it as "down" would let one slow proxy disable every tool behind it. */
+function afterSilence(record: DependencyRecord, reason: string, now: number, policy: HealthPolicy): DependencyRecord {
+  const unknowns = record.unknowns + 1
+  const counted = { ...record, unknowns, successes: 0 }
+  if (unknowns >= policy.unknownsUntilDown && record.state !== 'down') {
+    const falls = record.state === 'up' ? [...recentFalls(record, now, policy), now] : record.falls
+    return { ...move(counted, 'down', `${reason} (${unknowns} times in a row)`, now), falls }
+  }
+  return record.state === 'up' || record.state === 'recovering' ? counted : { ...counted, reason }
+}
+
+function move(record: DependencyRecord, state: DependencyState, reason: string, now: number): DependencyRecord {
+  return { ...record, state, reason, since: now }
+}
+
+function recentFalls(record: DependencyRecord, now: number, policy: HealthPolicy): readonly number[] {
+  const isRecent = (at: number) => now - at <= policy.flapWindowMs
+  return record.falls.every(isRecent) ? record.falls : record.falls.filter(isRecent)
+}
+
+function isFlapping(record: DependencyRecord): boolean {
+  return record.falls.length >= 2
+}

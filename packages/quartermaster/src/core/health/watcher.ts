@@ -1,0 +1,104 @@
+import type { DependencyOptions, Settings } from '../../contracts/index.ts'
+import type { Dependency } from '../catalogue/index.ts'
+import type { Cancel, Clock, Random } from '../kernel/index.ts'
+import { isThere } from './availability.ts'
+import type { ProbeRounds } from './probe-rounds.ts'
+import type { DependencyRecord } from './record.ts'
+import type { Records } from './records.ts'
+import { afterRecoveringTime } from './transitions.ts'
+
+/** The first look after a fall; doubled up to a second. Most restarts of a local service take a few of these. */
+const RECOVERING_LOOK_MS = 100
+const RECOVERING_LOOK_MAX_MS = 1_000
+/** The first look at something that is down; doubled up to the watch interval. */
+const DOWN_LOOK_MS = 1_000
+
+/** Looks by itself: at what is recovering always, at everything else while the watch is on. */
+export interface Watcher {
+  start(): void
+  stop(): void
+  /** Takes the dependencies of a new generation. */
+  adopt(dependencies: Iterable<Dependency>): void
+}
+
+export interface WatcherDeps {
+  readonly records: Records
+  readonly rounds: ProbeRounds
+  readonly clock: Clock
+  readonly random: Random
+  readonly settings: Settings
+  options(name: string): DependencyOptions
+}
+
+export function createWatcher({ records, rounds, clock, random, settings, options }: WatcherDeps): Watcher {
+  const timers = new Map<string, Cancel>()
+  let watched = new Map<string, Dependency>()
+  let isWatching = false
+  let isStopped = false
+
+  function schedule(dependency: Dependency): void {
+    timers.get(dependency.name)?.()
+    timers.delete(dependency.name)
+    if (isStopped || watched.get(dependency.name) !== dependency) return
+    const wait = nextLook(dependency, records.record(dependency))
+    if (wait !== undefined) timers.set(dependency.name, clock.after(wait, () => void look(dependency)))
+  }
+
+  function nextLook(dependency: Dependency, record: DependencyRecord): number | undefined {
+    if (record.state === 'optedOut') return undefined
+    const tries = record.failures + record.unknowns + record.successes
+    const soon = Math.min(RECOVERING_LOOK_MAX_MS, RECOVERING_LOOK_MS * 2 ** tries)
+    if (record.state === 'recovering') {
+      const left = record.since + records.policy(dependency).recoveringMs - clock.now()
+      return Math.max(0, Math.min(soon, left))
+    }
+    // What has answered once but owes more good probes is followed up as closely as what has just gone.
+    if (record.state === 'down' && record.successes > 0) return soon
+    if (!isWatching) return undefined
+    const interval = intervalOf(dependency)
+    const base = record.state === 'up' ? interval : Math.min(interval, DOWN_LOOK_MS * 2 ** Math.max(0, tries - 1))
+    return base * (0.8 + 0.4 * random())
+  }
+
+  function intervalOf(dependency: Dependency): number {
+    const configured = options(dependency.name).watchIntervalSeconds
+    if (configured !== undefined) return configured * 1000
+    return dependency.watchIntervalMs ?? settings.watchIntervalSeconds * 1000
+  }
+
+  async function look(dependency: Dependency): Promise<void> {
+    const hasParents = dependency.dependsOn.every(parent => isThere(records.effective(parent).state))
+    if (hasParents) await rounds.probe(dependency)
+    records.update(dependency, record => afterRecoveringTime(record, clock.now(), records.policy(dependency)))
+    schedule(dependency)
+  }
+
+  records.onChange(dependency => {
+    schedule(dependency)
+    if (!isThere(records.effective(dependency.name).state)) return
+    // A parent is back: its children could not be looked at meanwhile.
+    for (const child of records.childrenOf(dependency.name)) {
+      if (!['up', 'optedOut'].includes(records.record(child).state) && !isStopped) void rounds.probe(child).then(() => schedule(child))
+    }
+  })
+
+  return {
+    start() {
+      isWatching = true
+      for (const dependency of watched.values()) schedule(dependency)
+    },
+    stop() {
+      isStopped = true
+      for (const cancel of timers.values()) cancel()
+      timers.clear()
+    },
+    adopt(dependencies) {
+      watched = new Map([...dependencies].map(dependency => [dependency.name, dependency]))
+      for (const [name, cancel] of timers) {
+        if (!watched.has(name)) cancel()
+        if (!watched.has(name)) timers.delete(name)
+      }
+      for (const dependency of watched.values()) schedule(dependency)
+    },
+  }
+}

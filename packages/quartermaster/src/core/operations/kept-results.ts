@@ -1,0 +1,129 @@
+import { AppError, type Caller, type KeptResult, type ResultPage, type Settings, type ToolResult } from '../../contracts/index.ts'
+import type { Clock } from '../kernel/index.ts'
+
+/** Cuts results that are too large to hand over, and keeps the whole for paging, bounded in size and time. */
+export interface KeptResults {
+  /** The result as it may be handed over. */
+  limit(result: ToolResult, options: { maxBytes: number; caller: Caller; operationId: string }): { result: ToolResult; kept?: KeptResult }
+  /** A page of a kept result. Only whoever made the call can read it. Throws `RESULT_NOT_FOUND`. */
+  page(caller: Caller, resultId: string, offset: number): ResultPage
+}
+
+interface Kept {
+  readonly owner: string
+  readonly bytes: Uint8Array
+  readonly totalBytes: number
+  readonly pageBytes: number
+  readonly until: number
+}
+
+export interface KeptResultsDeps {
+  readonly clock: Clock
+  readonly settings: Pick<Settings, 'keptResultBytes' | 'keptResultsBytes' | 'keptResultMinutes'>
+}
+
+export function createKeptResults({ clock, settings }: KeptResultsDeps): KeptResults {
+  const kept = new Map<string, Kept>()
+  let keptBytes = 0
+
+  function drop(id: string): void {
+    keptBytes -= kept.get(id)?.bytes.length ?? 0
+    kept.delete(id)
+  }
+
+  function makeRoom(bytes: number): void {
+    for (const [id, entry] of kept) {
+      const isOld = entry.until <= clock.now()
+      if (!isOld && keptBytes + bytes <= settings.keptResultsBytes) return
+      drop(id)
+    }
+  }
+
+  function keep(id: string, text: string, owner: string, pageBytes: number): Kept {
+    const whole = encoder.encode(text)
+    const end = cutAt(whole, Math.min(settings.keptResultBytes, settings.keptResultsBytes))
+    const entry = { owner, bytes: whole.slice(0, end), totalBytes: whole.length, pageBytes, until: clock.now() + settings.keptResultMinutes * 60_000 }
+    makeRoom(end)
+    kept.set(id, entry)
+    keptBytes += end
+    return entry
+  }
+
+  return {
+    limit(result, { maxBytes, caller, operationId }) {
+      if (!isLarger(result, maxBytes)) return { result }
+      const entry = keep(operationId, textOf(result), ownerOf(caller), maxBytes)
+      const first = pageOf(entry, 0)
+      const info: KeptResult = {
+        resultId: operationId,
+        totalBytes: entry.totalBytes,
+        keptBytes: entry.bytes.length,
+        nextOffset: first.nextOffset ?? entry.bytes.length,
+      }
+      return { result: cutResult(result, first.text, info), kept: info }
+    },
+    page(caller, resultId, offset) {
+      makeRoom(0)
+      const entry = kept.get(resultId)
+      if (!entry || entry.owner !== ownerOf(caller)) {
+        throw new AppError('RESULT_NOT_FOUND', `No result "${resultId}" is kept. Results can be read for ${settings.keptResultMinutes} minutes; call the tool again.`)
+      }
+      if (offset > entry.bytes.length) throw new AppError('INPUT_INVALID', `The result ends at ${entry.bytes.length}; offset ${offset} is behind it.`)
+      return pageOf(entry, offset)
+    },
+  }
+}
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** Whether the result exceeds the limit, in the order that answers soonest: most results are a short text. */
+function isLarger(result: ToolResult, maxBytes: number): boolean {
+  let most = 0
+  for (const block of result.content) most += block.type === 'text' ? block.text.length * 3 : Number.POSITIVE_INFINITY
+  if (result.structuredContent !== undefined || most === Number.POSITIVE_INFINITY) return encoder.encode(JSON.stringify(result)).length > maxBytes
+  if (most <= maxBytes) return false
+  return encoder.encode(textOf(result)).length > maxBytes
+}
+
+/** What is paged: the text when there is only text, else everything as JSON. */
+function textOf(result: ToolResult): string {
+  const texts = result.content.flatMap(block => (block.type === 'text' ? [block.text] : []))
+  const isPlain = texts.length === result.content.length && texts.length > 0
+  return isPlain ? texts.join('\n') : JSON.stringify(result)
+}
+
+function cutResult(result: ToolResult, text: string, { resultId, totalBytes, nextOffset }: KeptResult): ToolResult {
+  const note = `[Cut at ${nextOffset} of ${totalBytes} bytes. The rest is kept as result "${resultId}" from offset ${nextOffset}.]`
+  const { structuredContent: _large, ...rest } = result
+  return { ...rest, content: [{ type: 'text', text }, { type: 'text', text: note }] }
+}
+
+function pageOf(entry: Kept, offset: number): ResultPage {
+  const start = alignedStart(entry.bytes, offset)
+  const end = cutAt(entry.bytes, start + entry.pageBytes)
+  const page: ResultPage = { text: decoder.decode(entry.bytes.subarray(start, end)), offset: start, totalBytes: entry.totalBytes }
+  return end < entry.bytes.length ? { ...page, nextOffset: end } : page
+}
+
+/** The last place at or before `limit` that does not split a character. */
+function cutAt(bytes: Uint8Array, limit: number): number {
+  if (limit >= bytes.length) return bytes.length
+  let end = limit
+  while (end > 0 && isContinuation(bytes[end])) end--
+  return end
+}
+
+function alignedStart(bytes: Uint8Array, offset: number): number {
+  let start = offset
+  while (start < bytes.length && isContinuation(bytes[start])) start++
+  return start
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80
+}
+
+function ownerOf({ kind, name }: Caller): string {
+  return `${kind}:${name}`
+}

@@ -1,0 +1,176 @@
+import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
+import { inProcessServer } from '../adapters/mcp-server/index.ts'
+import { createIds, sha256, silentLog } from '../adapters/system/index.ts'
+import { buildCore, type Core } from '../app/build-core.ts'
+import {
+  type AgentConfig,
+  type AuditEntry,
+  type CallAnswer,
+  DEFAULT_SETTINGS,
+  type DependencyOptions,
+  type Problem,
+  type SettingsInput,
+} from '../contracts/index.ts'
+import {
+  type AnyTool,
+  type Capability,
+  defineCapability,
+  defineDependency,
+  type DependencyDefinition,
+  defineTool,
+  type Injection,
+  type ProbeVerdict,
+  type Source,
+  type SourceUnit,
+} from '../core/catalogue/index.ts'
+import type { CallRequest } from '../core/operations/index.ts'
+import { createFakeClock, type FakeClock } from './fake-clock.ts'
+
+/** A whole core on a clock that tests move, with definitions and agents that tests edit. */
+export interface Hub extends Core {
+  readonly clock: FakeClock
+  /** Writes or replaces a unit, as saving a file would. */
+  write(unit: string, definitions: UnitContents): void
+  /** Makes a unit unreadable, as a syntax error would. */
+  spoil(unit: string, message?: string): void
+  remove(unit: string): void
+  /** Tells the catalogue that something changed, as a file watcher would. */
+  touch(): void
+  setAgents(agents: Record<string, AgentConfig>): Promise<void>
+  callAs(agent: string, tool: string, input?: unknown, options?: Partial<CallRequest>): Promise<CallAnswer>
+  toolNamesFor(agent: string): string[]
+  readonly audit: AuditEntry[]
+  readonly loads: () => number
+}
+
+export interface UnitContents {
+  capabilities?: readonly Capability[]
+  dependencies?: readonly DependencyDefinition[]
+  injections?: readonly Injection[]
+}
+
+export interface HubOptions {
+  units?: Record<string, UnitContents>
+  agents?: Record<string, AgentConfig>
+  settings?: SettingsInput
+  dependencyOptions?: Record<string, DependencyOptions>
+  secrets?: Record<string, string>
+}
+
+export async function createHub(options: HubOptions = {}): Promise<Hub> {
+  const clock = createFakeClock()
+  const units = new Map<string, SourceUnit>()
+  const audit: AuditEntry[] = []
+  const dependencyOptions = new Map(Object.entries(options.dependencyOptions ?? {}))
+  let agents = options.agents ?? {}
+  let edits = 0
+  let loads = 0
+  let notify = () => {}
+  const source: Source = {
+    id: 'project',
+    kind: 'code',
+    async load() {
+      loads++
+      await clock.breathe()
+      return [...units.values()]
+    },
+    onChange(listener) {
+      notify = listener
+      return () => {}
+    },
+  }
+  const core = buildCore({
+    clock,
+    ids: createIds(),
+    random: () => 0.5,
+    digest: sha256,
+    log: silentLog,
+    compiler: createSchemaCompiler(),
+    sources: [source],
+    agentStore: { load: async () => Object.entries(agents).map(([name, config]) => entryOf(name, config)) },
+    secrets: { get: name => options.secrets?.[name] },
+    settings: { ...DEFAULT_SETTINGS, ...withoutUndefined(options.settings ?? {}) },
+    dependencyOptions: name => dependencyOptions.get(name) ?? {},
+    folders: () => ({ agentDir: '/project/agents', workspaceDir: '/project' }),
+    serverFactory: parts => server => inProcessServer(server, { ...parts, version: '0.0.0' }),
+  })
+  core.emitter.on('call.settled', entry => audit.push(entry))
+  const hub: Hub = {
+    ...core,
+    clock,
+    audit,
+    loads: () => loads,
+    write(unit, contents) {
+      const definitions = { capabilities: [], dependencies: [], injections: [], ...contents }
+      units.set(unit, { id: unit, hash: `${unit}#${edits++}`, definitions })
+    },
+    spoil(unit, message = 'Unexpected token') {
+      const problem: Problem = { severity: 'error', code: 'DEFINITION_INVALID', where: unit, message }
+      units.set(unit, { id: unit, broken: [problem] })
+    },
+    remove: unit => void units.delete(unit),
+    touch: () => notify(),
+    async setAgents(next) {
+      agents = next
+      await core.agents.reload()
+    },
+    callAs: (agent, tool, input = {}, more = {}) => core.calls.call({ seat: core.agents.seat(agent), tool, input, ...more }),
+    toolNamesFor: agent =>
+      core.agents
+        .seat(agent)
+        .view()
+        .tools.map(({ tool }) => tool.name),
+  }
+  for (const [unit, contents] of Object.entries(options.units ?? {})) hub.write(unit, contents)
+  await core.agents.reload()
+  await core.catalogue.reload()
+  return hub
+}
+
+function entryOf(name: string, config: AgentConfig) {
+  return { name, file: `agents/${name}.json`, config, hash: sha256(JSON.stringify(config)), problems: [] }
+}
+
+function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as never
+}
+
+/** The state of a dependency that a test switches; its probe counts how often it was asked. */
+export interface FakeService {
+  verdict: ProbeVerdict | 'throws' | 'hangs'
+  probes: number
+  readonly dependency: DependencyDefinition
+}
+
+export function fakeService(name: string, verdict: FakeService['verdict'] = { up: true }, more: Partial<DependencyDefinition> = {}): FakeService {
+  const service: FakeService = {
+    verdict,
+    probes: 0,
+    dependency: defineDependency({
+      name,
+      probe: {
+        describe: { kind: 'fake', name },
+        async run() {
+          service.probes++
+          if (service.verdict === 'throws') throw new Error('socket hang up')
+          if (service.verdict === 'hangs') return new Promise(() => {})
+          return service.verdict
+        },
+      },
+      ...more,
+    }),
+  }
+  return service
+}
+
+export const UP: ProbeVerdict = { up: true }
+export const DOWN: ProbeVerdict = { up: false, reason: 'connection refused' }
+
+/** A read-only tool without parameters that answers its name. */
+export function simpleTool(name: string, more: Partial<AnyTool> = {}): AnyTool & { title: string } {
+  return defineTool({ name, short: `Answers ${name}.`, input: { type: 'object' }, mutates: false, handler: () => name, ...more } as never)
+}
+
+export function simpleCapability(key: string, tools: readonly AnyTool[], more: Partial<Parameters<typeof defineCapability>[0]> = {}): Capability {
+  return defineCapability({ key, short: `All of ${key}.`, tools, ...more })
+}
