@@ -123,7 +123,8 @@ export const CONTROL = {
     input: z.strictObject({
       agent: z.string(),
       tool: z.string(),
-      input: z.unknown(),
+      /** The tool's arguments; none when absent. */
+      input: z.unknown().optional(),
       evenIfDisabled: z.boolean().optional(),
       timeoutMs: z.number().int().positive().optional(),
       /** The folder owner's answer, given at the terminal: these operations, for exactly these arguments. */

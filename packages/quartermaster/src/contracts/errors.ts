@@ -44,6 +44,7 @@ export const ERRORS = {
   TOKEN_INVALID: { kind: 'unauthenticated', retry: 'never' },
   REQUEST_REFUSED: { kind: 'denied', retry: 'never' },
   CURSOR_GONE: { kind: 'gone', retry: 'never' },
+  EDIT_CONFLICT: { kind: 'conflict', retry: 'later' },
   IDEMPOTENCY_CONFLICT: { kind: 'conflict', retry: 'never' },
   LIMIT_EXCEEDED: { kind: 'tooLarge', retry: 'never' },
   PEER_NOT_FOUND: { kind: 'notFound', retry: 'never' },

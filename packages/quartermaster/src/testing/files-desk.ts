@@ -14,7 +14,7 @@ import { type TempProject, tempProject } from './temp-project.ts'
 export interface Said {
   readonly ok: boolean
   readonly text: string
-  readonly data: Record<string, never>
+  readonly data: Record<string, unknown>
   readonly result: ToolResult
 }
 
@@ -84,7 +84,7 @@ async function callTool(tool: AnyTool, input: object, context: CallContext): Pro
   return {
     ok: !result.isError,
     text: texts.join('\n'),
-    data: (result.structuredContent ?? {}) as Record<string, never>,
+    data: (result.structuredContent ?? {}) as Record<string, unknown>,
     result,
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Control, ControlOptions } from '../../contracts/index.ts'
+import { AppError, type Control, type ControlOptions } from '../../contracts/index.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../testing/cli-host.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { runCli } from './index.ts'
@@ -67,7 +67,7 @@ describe('waiting', () => {
     await clock.advance(1_000)
     expect(seen.stderr).toBe(`${CLEAR}Calling slow · 1/4 early · 1 s`)
     onProgress?.({ progress: 2, message: `\u001b[2J${'long '.repeat(20)}` })
-    expect(seen.stderr.split(CLEAR).at(-1)).toBe('Calling slow · 2 \\x1b[2Jlong long lon…')
+    expect(seen.stderr.split(CLEAR).at(-1)).toBe('Calling slow · 2 \\x1b[2Jlong long long…')
     end(DONE)
     await code
   })
@@ -145,7 +145,6 @@ describe('Ctrl-C', () => {
   })
 
   it('at the question runs nothing', async () => {
-    const { AppError } = await import('../../contracts/index.ts')
     const operations = [{ name: 'files.write', reason: 'Writes.', weight: 'low' }]
     const call = () =>
       Promise.reject(new AppError('CONSENT_REQUIRED', 'No.', { details: { tool: 'w', digest: 'd', operations } }))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ConsentOperation, isAppError } from '../../contracts/index.ts'
+import { AppError, ConsentOperation, isAppError } from '../../contracts/index.ts'
 import { escapeLine, toVisibleJson } from './escape.ts'
 import { paragraph } from './layout.ts'
 import type { Session } from './session.ts'
@@ -30,20 +30,29 @@ export function canAsk({ host }: Session): boolean {
 /** Shows what would be done, whole, and asks. Anything but a yes is a no. */
 export async function askConsent(
   session: Session,
-  request: { tool: string; agent: string; input: unknown },
+  request: { tool: string; agent: string; input?: unknown },
   asked: Asked,
 ): Promise<boolean> {
   const { notices, host } = session
   await notices.write(questionText(session, request, asked))
-  const answer = await session.untilAborted(host.io.stdin.question('Allow once? [y/N] ', { signal: host.signal }))
+  const answer = await session
+    .untilAborted(host.io.stdin.question('Allow once? [y/N] ', { signal: host.signal }))
+    .catch(toCancelled)
   return /^y(es)?$/i.test(answer.trim())
+}
+
+/** Whoever leaves at the question has cancelled, however the terminal puts it. */
+function toCancelled(error: unknown): never {
+  if (error instanceof Error && error.name === 'AbortError')
+    throw new AppError('CANCELLED', 'Cancelled.', { cause: error })
+  throw error
 }
 
 const WEIGHT_STYLES = { low: 'green', moderate: 'yellow', high: 'red' } as const
 
 function questionText(
   { notices }: Session,
-  request: { tool: string; agent: string; input: unknown },
+  request: { tool: string; agent: string; input?: unknown },
   asked: Asked,
 ): string {
   const { paint } = notices
@@ -55,6 +64,6 @@ function questionText(
     `${escapeLine(request.tool)}, called as ${escapeLine(request.agent)}, needs your consent:\n`,
     ...operations,
     'Its arguments, exactly (· is a space, escapes are characters that cannot be seen):\n',
-    `${toVisibleJson(request.input, '  ')}\n`,
+    `${toVisibleJson(request.input ?? {}, '  ')}\n`,
   ].join('')
 }

@@ -49,6 +49,10 @@ function toInput(stream: Readable, prompts: Writable, interrupt: () => void): Cl
       const ended = new Promise<string>(resolve => terminal.once('close', () => resolve('')))
       try {
         return await Promise.race([terminal.question(prompt, { signal }), ended])
+      } catch (error) {
+        if (signal.aborted) throw error
+        // Ctrl-D: the input is over, and there is no answer.
+        return ''
       } finally {
         terminal.close()
       }

@@ -52,6 +52,7 @@ function splitWord(word: string, width: number): string[] {
   let rest = word
   while (displayWidth(rest) > width) {
     const { head, tail } = splitAt(rest, width)
+    if (tail === '') break
     pieces.push(head)
     rest = tail
   }

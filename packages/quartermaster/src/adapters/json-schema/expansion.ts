@@ -62,7 +62,7 @@ function inPlace(node: SchemaNode, root: SchemaNode): SchemaNode[] {
 
 /** The schema that a reference of a plain schema means. */
 export function targetOf(ref: string, root: SchemaNode): unknown {
-  return ref === '#' ? root : (root.$defs as SchemaNode | undefined)?.[ref.slice('#/$defs/'.length)]
+  return (root.$defs as SchemaNode | undefined)?.[ref.slice('#/$defs/'.length)]
 }
 
 /** Every object of the schema, the deepest last; those that are no schemas cost nothing. */

@@ -54,11 +54,19 @@ function belongs(failure: Failure | undefined, error: ErrorObject, inside: Reado
   return failure !== undefined && inside.has(failure.error.parentSchema) && isBelow(failure.error, error)
 }
 
-/** "Not a string" says nothing more where "one of these" is said of the same value. */
+/**
+ * Drops what says less than another failure of the same value: "not a string" beside "one of these", and the pattern
+ * beside the format that it spells out.
+ */
 function withoutEchoes(failures: readonly Failure[]): Failure[] {
-  const choices = failures.filter(({ error }) => error.keyword === 'enum' || error.keyword === 'const')
-  const chosen = new Set(choices.map(({ error }) => error.instancePath))
-  return failures.filter(({ error }) => error.keyword !== 'type' || !chosen.has(error.instancePath))
+  const placesOf = (...keywords: string[]) =>
+    new Set(failures.flatMap(({ error }) => (keywords.includes(error.keyword) ? error.instancePath : [])))
+  const chosen = placesOf('enum', 'const')
+  const formatted = placesOf('format')
+  return failures.filter(({ error: { keyword, instancePath } }) => {
+    if (keyword === 'type') return !chosen.has(instancePath)
+    return keyword !== 'pattern' || !formatted.has(instancePath)
+  })
 }
 
 function toIssue({ error, path, message }: Failure): Issue {

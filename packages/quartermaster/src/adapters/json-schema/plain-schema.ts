@@ -43,19 +43,21 @@ interface Rewriting {
   readonly issues: Issue[]
   /** Whether a pattern was met that is left to the tool's own check. */
   unchecked: boolean
+  /** Whether there are references, and whether one leads to the whole schema. */
   referring: boolean
+  whole: boolean
 }
 
 /**
- * A schema without names and remarks: every reference is `#` or `#/$defs/dN`, whatever it was before. No `$id` is left
- * that could collide, no keyword that only Ajv knows (`$async` would turn "no" into a promise, which counts as yes).
+ * A schema without names and remarks: every reference is `#/$defs/NAME`, whatever it was before. No `$id` is left that
+ * could collide, no keyword that only Ajv knows (`$async` would turn "no" into a promise, which counts as yes).
  */
 function rewrite(
   document: SchemaNode,
   options: Pick<Rewriting, 'dialect' | 'mode'>,
 ): Rewriting & { schema: SchemaNode } {
   const references = createReferences(document, options.dialect)
-  const names = new Map<unknown, string>([[document, '#']])
+  const names = new Map<unknown, string>([[document, WHOLE]])
   const rewriting = {
     ...options,
     references,
@@ -65,6 +67,7 @@ function rewrite(
     issues: [],
     unchecked: false,
     referring: false,
+    whole: false,
   }
   return { schema: rewriteAll(rewriting), ...rewriting }
 }
@@ -76,8 +79,11 @@ function rewriteAll(rewriting: Rewriting): SchemaNode {
   for (let next = rewriting.pending.pop(); next; next = rewriting.pending.pop()) {
     $defs[next.name] = rewriteNode(next.place, rewriting)
   }
-  return Object.keys($defs).length > 0 ? { ...schema, $defs } : schema
+  return rewriting.whole ? { $ref: WHOLE, $defs: { ...$defs, whole: schema } } : { ...schema, $defs }
 }
+
+/** Where the whole schema stands when something in it refers to it: Ajv does not find its way to a bare `#`. */
+const WHOLE = '#/$defs/whole'
 
 function rewriteNode(place: Place, rewriting: Rewriting): SchemaNode {
   const { node } = place
@@ -90,7 +96,10 @@ function rewriteNode(place: Place, rewriting: Rewriting): SchemaNode {
     else if (ASSERTIONS.has(keyword)) plain[keyword] = node[keyword]
     else if (HOLDINGS[rewriting.dialect].has(keyword)) plain[keyword] = rewriteHeld(keyword, place, rewriting)
   }
-  if (typeof node.pattern === 'string' && !isChecked(node.pattern, place, rewriting)) delete plain.pattern
+  if (typeof node.pattern === 'string') {
+    const at = rewriting.references.inside(place, ['pattern'], node.pattern)
+    if (!isChecked(node.pattern, at, rewriting)) delete plain.pattern
+  }
   if (rewriting.mode === 'lenient') loosen(plain, node)
   addReferences(plain, place, rewriting)
   return plain
@@ -104,16 +113,17 @@ function keepDefinitions(keyword: string, place: Place, rewriting: Rewriting): v
 }
 
 function rewriteHeld(keyword: string, place: Place, rewriting: Rewriting): unknown {
+  const { references, dialect } = rewriting
   const value = (place.node as SchemaNode)[keyword]
-  const at = (way: (string | number)[], child: unknown) =>
-    rewriteNode(rewriting.references.inside(place, way, child), rewriting)
-  if (Array.isArray(value)) return value.map((child, index) => at([keyword, index], child))
-  if (HOLDINGS[rewriting.dialect].get(keyword) !== 'map') {
-    return typeof value === 'boolean' && EXTRAS.has(keyword) ? value : at([keyword], value)
+  if (typeof value === 'boolean' && EXTRAS.has(keyword)) return value
+  if (Array.isArray(value)) {
+    return value.map((child, index) => rewriteNode(references.inside(place, [keyword, index], child), rewriting))
   }
+  if (HOLDINGS[dialect].get(keyword) !== 'map') return rewriteNode(references.inside(place, [keyword], value), rewriting)
   const entries = Object.entries(value ?? {}).map(([name, child]) => {
-    if (keyword === 'patternProperties' && !isChecked(name, place, rewriting)) return [name, true]
-    return [name, Array.isArray(child) ? child : at([keyword, name], child)]
+    const at = references.inside(place, [keyword, name], child)
+    if (keyword === 'patternProperties' && !isChecked(name, at, rewriting)) return [name, true]
+    return [name, Array.isArray(child) ? child : rewriteNode(at, rewriting)]
   })
   return Object.fromEntries(entries)
 }
@@ -183,6 +193,7 @@ function targetOf(keyword: '$ref' | '$dynamicRef', place: Place, rewriting: Rewr
 function nameFor(place: Place, rewriting: Rewriting): string {
   // Booleans have no identity; each gets a name of its own.
   const known = isObject(place.node) ? rewriting.names.get(place.node) : undefined
+  rewriting.whole ||= known === WHOLE
   if (known) return known
   const name = `d${rewriting.count++}`
   rewriting.names.set(place.node, `#/$defs/${name}`)

@@ -107,10 +107,17 @@ function validate({ find, lookup }: Checker, value: unknown, maxIssues: number):
       ? { ok: true, value }
       : { ok: false, issues: explain({ errors, value, lookup, maxIssues }) }
   } catch (error) {
-    // A schema that refers to itself follows the value down; one that is nested without end uses up the stack.
-    if (!(error instanceof RangeError)) throw error
-    return { ok: false, issues: [{ path: [], message: 'The value is nested too deeply to be checked.' }] }
+    return { ok: false, issues: [{ path: [], message: uncheckable(error) }] }
   }
+}
+
+/** Why a value could not be checked, which counts as a no. */
+function uncheckable(error: unknown): string {
+  // A schema that refers to itself follows the value down, and a value nested without end uses up the stack.
+  if (error instanceof RangeError) return 'The value is nested too deeply to be checked.'
+  // Ajv compares objects (const, enum, uniqueItems) with the methods it finds on them, also where those are data.
+  if (error instanceof TypeError) return 'The value cannot be checked; leave out properties such as "toString".'
+  throw error
 }
 
 function sha256(text: string): string {

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { BuildFailure, BuildOptions } from 'esbuild'
+import type { BuildFailure, BuildOptions, Message } from 'esbuild'
 import { messageOf, type Problem } from '../../contracts/index.ts'
 import { toBuildProblem } from './build-problem.ts'
 import type { Entry } from './entries.ts'
@@ -99,8 +99,15 @@ function optionsFor(entry: Entry, root: string): BuildOptions {
 function toProblems(error: unknown, entry: Entry, root: string, notes: BuildNotes): Problem[] {
   const messages = (error as Partial<BuildFailure>).errors
   if (Array.isArray(messages) && messages.length > 0)
-    return messages.map(message => toBuildProblem(message, entry, root, notes))
+    return messages.sort(byPlace).map(message => toBuildProblem(message, entry, root, notes))
   const message = `It could not be bundled: ${messageOf(error)}`
   const mend = 'Install the package again, with optional dependencies: the bundler (esbuild) is one file per platform.'
   return [{ severity: 'error', code: 'DEFINITION_INVALID', where: entry.id, message, mend }]
+}
+
+/** esbuild reads files in parallel and reports them as they come. */
+function byPlace({ location: a }: Message, { location: b }: Message): number {
+  if (!a || !b) return a ? 1 : -1
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1
+  return a.line - b.line || a.column - b.column
 }

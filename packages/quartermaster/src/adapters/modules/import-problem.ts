@@ -36,7 +36,7 @@ function placeOf(error: unknown, bundle: Bundle, file: string): Place | undefine
   // Where source maps are switched on, the stack already speaks of the sources.
   for (const { path } of bundle.notes.inputs) {
     const frame = findFrame(stack, path)
-    if (frame) return frame
+    if (frame) return asWritten(frame, bundle)
   }
   return undefined
 }
@@ -49,12 +49,18 @@ function findFrame(stack: string, path: string): Place | undefined {
   return line === undefined ? undefined : { path, line: Number(line), column: Number(column ?? 1) }
 }
 
-function toSource(frame: Place, { code, notes }: Bundle): Place | undefined {
+function toSource(frame: Place, bundle: Bundle): Place | undefined {
+  const { code } = bundle
   const encoded = code.slice(code.lastIndexOf('base64,') + 'base64,'.length)
   const payload = JSON.parse(Buffer.from(encoded, 'base64').toString())
   const found = new SourceMap(payload).findEntry(frame.line - 1, frame.column - 1)
   if (!('originalSource' in found)) return undefined
   const path = fileURLToPath(new URL(found.originalSource, payload.sourceRoot))
-  const prefix = found.originalLine === 0 ? notes.prefixes.get(path) : undefined
-  return { path, line: found.originalLine + 1, column: Math.max(1, found.originalColumn + 1 - (prefix?.length ?? 0)) }
+  return asWritten({ path, line: found.originalLine + 1, column: found.originalColumn + 1 }, bundle)
+}
+
+/** The place without what the bundler put before the first line. */
+function asWritten({ path, line, column }: Place, { notes }: Bundle): Place {
+  const prefix = (line === 1 && notes.prefixes.get(path)) || ''
+  return { path, line, column: Math.max(1, column - prefix.length) }
 }

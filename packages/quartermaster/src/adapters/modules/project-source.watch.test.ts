@@ -18,7 +18,6 @@ const open = (watch = true) =>
     packageEntries: {},
     watch,
     log: LOG,
-    debounceMs: 5,
   })
 
 beforeEach(async () => {

@@ -19,8 +19,8 @@ export interface WatchingDeps {
 }
 
 /**
- * A watcher has blind moments: a second save right after the first, a file that was just replaced, a helper that was only
- * now imported. So every load is followed by one more look.
+ * A watcher has blind moments: while it starts, at a second save right after the first, when a file was just replaced, for
+ * a helper that was only now imported. So its start and every load are followed by one more look.
  */
 const SECOND_LOOK_MS = 1_000
 
@@ -34,8 +34,18 @@ export function createWatching({ dir, log, notice, modules }: WatchingDeps): Wat
     if (watcher && stale) notice.changed()
   }
 
+  function lookAgain(): void {
+    clearTimeout(secondLook)
+    secondLook = setTimeout(() => void catchUp(), SECOND_LOOK_MS).unref()
+  }
+
+  function onReady(): void {
+    void catchUp()
+    lookAgain()
+  }
+
   function open(): Watcher {
-    const opened = createWatcher({ dir, log, onEvent: notice.changed, onReady: () => void catchUp() })
+    const opened = createWatcher({ dir, log, onEvent: notice.changed, onReady })
     opened.add(modules.inputs())
     return opened
   }
@@ -60,8 +70,7 @@ export function createWatching({ dir, log, notice, modules }: WatchingDeps): Wat
     update() {
       if (!watcher) return
       watcher.add(modules.inputs())
-      clearTimeout(secondLook)
-      secondLook = setTimeout(() => void catchUp(), SECOND_LOOK_MS).unref()
+      lookAgain()
     },
     close() {
       notice.close()

@@ -136,7 +136,7 @@ async function refuseIfChanged(path: string, file: string, expected: string | un
   const found = read.kind === 'text' ? hashOf(read.text) : read.kind
   if (found === (expected === undefined ? 'absent' : hashOf(expected))) return
   throw new AppError(
-    'STORE_LOCKED',
+    'EDIT_CONFLICT',
     `${file} was changed by someone else meanwhile, so nothing was written. Try again.`,
   )
 }

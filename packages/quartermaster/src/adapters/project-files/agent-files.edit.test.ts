@@ -196,7 +196,7 @@ describe("editing an agent's file", () => {
       writeFileSync(path('agents/a.json'), '{ "capabilities": { "theirs": {} } }')
       return granting('mine', {})(config)
     })
-    await expect(refused).rejects.toMatchObject({ code: 'STORE_LOCKED', kind: 'conflict', retry: 'later' })
+    await expect(refused).rejects.toMatchObject({ code: 'EDIT_CONFLICT', kind: 'conflict', retry: 'later' })
     expect(await read('agents/a.json')).toBe('{ "capabilities": { "theirs": {} } }')
     expect(await readdir(path('agents'))).toEqual(['a.json'])
   })

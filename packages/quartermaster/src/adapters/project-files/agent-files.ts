@@ -30,7 +30,7 @@ export interface AgentFiles {
   onChange(listener: (change: ProjectChange) => void): () => void
   /** Resolves when a change would be noticed. */
   watching(): Promise<void>
-  /** Changes one agent's file in place. Throws `STORE_LOCKED` when someone else changed it meanwhile. */
+  /** Changes one agent's file in place. Throws `EDIT_CONFLICT` when someone else changed it meanwhile. */
   edit(name: string, change: AgentChange, options?: { create?: boolean }): Promise<EditedAgent>
   close(): Promise<void>
 }

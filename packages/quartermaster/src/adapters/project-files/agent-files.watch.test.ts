@@ -63,7 +63,7 @@ describe('watching the project', () => {
     const project = await watched({})
     const change = project.next('agents')
     await project.write('agents/a.json', '{ "capabilities": {} }')
-    await change
+    await expect(change).resolves.toBeUndefined()
   })
 
   it('notices that the configuration file is made and edited', async () => {
@@ -80,7 +80,7 @@ describe('watching the project', () => {
     const project = await watched({ 'my.json': '{}' }, { configFile: 'my.json' })
     const change = project.next('config')
     await project.write('my.json', '{ "settings": {} }')
-    await change
+    await expect(change).resolves.toBeUndefined()
   })
 
   it('takes no notice of anything else', async () => {

@@ -5,7 +5,10 @@ import { AgentConfig, type JsonSchema, ProjectConfig, SETTINGS } from '../../con
 export function configJsonSchema(): JsonSchema {
   return forEditors(
     ProjectConfig,
-    { title: 'Quartermaster: configuration of a project', description: 'quartermaster.config.json' },
+    {
+      title: 'Quartermaster: configuration of a project',
+      description: 'quartermaster.config.json: dependencies, secrets and settings of this folder.',
+    },
     CONFIG_TEXTS,
   )
 }
@@ -58,7 +61,7 @@ const AGENT_TEXTS: Readonly<Record<string, EditorText>> = {
   },
   'capabilities.*': { description: "The capability's own configuration; {} for none." },
   'capabilities.*.tools': { description: 'Only these tools. Left out: all of the capability. []: none.' },
-  consent: { title: 'Consent' },
+  consent: { title: 'Consent', description: 'What the owner has said about asking.' },
   'consent.allow': { description: 'Operations that the owner allows this agent for good, such as "files.write".' },
   workspaceDir: {
     title: 'Working folder',

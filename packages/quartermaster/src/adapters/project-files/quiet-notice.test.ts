@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 it('tells once, when nothing has happened for 60 ms', () => {
-  const tell = vi.fn()
+  const tell = vi.fn<(items: string[]) => void>()
   const notice = createQuietNotice<string>(items => tell([...items]))
   notice.add('agents')
   vi.advanceTimersByTime(59)
@@ -21,7 +21,7 @@ it('tells once, when nothing has happened for 60 ms', () => {
 })
 
 it('tells nothing after it was cancelled', () => {
-  const tell = vi.fn()
+  const tell = vi.fn<() => void>()
   const notice = createQuietNotice<string>(tell)
   notice.add('agents')
   notice.cancel()

@@ -26,7 +26,7 @@ export const FilesSettings = z.strictObject({
     .max(256 * MEBIBYTE)
     .default(10 * MEBIBYTE)
     .describe(
-      'The largest file that is read whole, searched or written, in bytes. Ranges of lines are read from larger ones too.',
+      'The largest file that is read whole, searched or written, in bytes; larger ones are read by ranges of lines.',
     ),
 })
 export type FilesSettings = z.infer<typeof FilesSettings>
@@ -44,7 +44,7 @@ export interface FilesConfig {
   readonly maxFileBytes: number
 }
 
-/** Prepares the settings for the handlers. Touches nothing: a folder that is missing is told by the call that needs it. */
+/** Prepares the settings for the handlers. Touches nothing: a missing folder is told by the call that needs it. */
 export function toFilesConfig(settings: FilesSettings, projectDir: string): FilesConfig {
   const byPath = new Map<string, Root>()
   for (const dir of settings.dirs) {

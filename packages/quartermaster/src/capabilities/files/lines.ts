@@ -31,71 +31,77 @@ export interface Lines {
 
 /** Reads a range of lines and nothing behind it; what stands before is passed over piece by piece. Throws `NotText`. */
 export async function readLines(handle: FileHandle, options: LineOptions): Promise<Lines> {
-  const collector = createCollector(options)
+  const collected: Collected = { taken: [], size: 0, line: 1, current: '', endsOpen: false, cut: false }
   const decoder = new TextDecoder(options.encoding, { fatal: true })
   for (let position = 0; ; ) {
     options.signal.throwIfAborted()
     const bytes = await readUpTo(handle, CHUNK_BYTES, position)
     position += bytes.length
     const ended = bytes.length < CHUNK_BYTES
-    if (collector.take(decodeWith(decoder, bytes, !ended))) return collector.cutShort()
-    if (ended) return collector.finish()
+    if (take(collected, decodeWith(decoder, bytes, !ended), options)) return cutShort(collected, options)
+    if (ended) return finished(collected, options)
   }
 }
 
-interface Collector {
-  /** Takes in more text; answers whether it has all it wants. */
-  take(text: string): boolean
-  cutShort(): Lines
-  finish(): Lines
+type Limits = Pick<LineOptions, 'offset' | 'limit' | 'maxCharacters'>
+
+/** What was taken in so far. */
+interface Collected {
+  readonly taken: string[]
+  /** Characters taken. */
+  size: number
+  /** The line that the next character belongs to. */
+  line: number
+  /** The beginning of that line, where it is wanted. */
+  current: string
+  /** Whether the last line had no end yet. */
+  endsOpen: boolean
+  cut: boolean
 }
 
-function createCollector({ offset, limit, maxCharacters }: LineOptions): Collector {
-  const taken: string[] = []
-  let size = 0
-  let line = 1
-  let current = ''
-  let endsOpen = false
-  let cut = false
+/** Takes in more text; answers whether there is more than is wanted. */
+function take(collected: Collected, text: string, limits: Limits): boolean {
+  for (let start = 0; start < text.length; ) {
+    const newline = text.indexOf('\n', start)
+    collected.endsOpen = newline === -1
+    const end = collected.endsOpen ? text.length : newline + 1
+    if (collected.line >= limits.offset && !add(collected, text.slice(start, end), limits)) return true
+    if (!collected.endsOpen) collected.line++
+    start = end
+  }
+  return false
+}
 
-  /** Adds a piece of one line; answers whether it was too much. */
-  function add(piece: string, endsLine: boolean): boolean {
-    if (taken.length === limit) return true
-    current += piece
-    if (size + current.length > maxCharacters) {
-      cut = taken.length === 0
-      if (cut) taken.push(withoutHalf(current.slice(0, maxCharacters)))
-      return true
-    }
-    if (endsLine) flush()
+/** Adds a piece of one line; answers whether it fitted. */
+function add(collected: Collected, piece: string, { limit, maxCharacters }: Limits): boolean {
+  const { taken, size } = collected
+  if (taken.length === limit) return false
+  collected.current += piece
+  if (size + collected.current.length > maxCharacters) {
+    collected.cut = taken.length === 0
+    if (collected.cut) taken.push(withoutHalf(collected.current.slice(0, maxCharacters)))
     return false
   }
+  if (!collected.endsOpen) flush(collected)
+  return true
+}
 
-  function flush(): void {
-    taken.push(current)
-    size += current.length
-    current = ''
-  }
+function flush(collected: Collected): void {
+  collected.taken.push(collected.current)
+  collected.size += collected.current.length
+  collected.current = ''
+}
 
-  const lines = () => ({ text: taken.join(''), firstLine: offset, lastLine: offset + taken.length - 1, cut })
-  return {
-    take(text) {
-      for (let start = 0; start < text.length; ) {
-        const newline = text.indexOf('\n', start)
-        const end = newline === -1 ? text.length : newline + 1
-        if (line >= offset && add(text.slice(start, end), newline !== -1)) return true
-        endsOpen = newline === -1
-        if (!endsOpen) line++
-        start = end
-      }
-      return false
-    },
-    cutShort: () => ({ ...lines(), nextOffset: offset + taken.length }),
-    finish() {
-      if (current !== '') flush()
-      return { ...lines(), totalLines: endsOpen ? line : line - 1 }
-    },
-  }
+function cutShort({ taken, cut }: Collected, { offset }: Limits): Lines {
+  const nextOffset = offset + taken.length
+  return { text: taken.join(''), firstLine: offset, lastLine: nextOffset - 1, cut, nextOffset }
+}
+
+function finished(collected: Collected, { offset }: Limits): Lines {
+  if (collected.current !== '') flush(collected)
+  const { taken, line, endsOpen, cut } = collected
+  const totalLines = endsOpen ? line : line - 1
+  return { text: taken.join(''), firstLine: offset, lastLine: offset + taken.length - 1, cut, totalLines }
 }
 
 /** A cut must not leave half of a character behind. */

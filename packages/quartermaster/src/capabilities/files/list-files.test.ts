@@ -13,7 +13,7 @@ async function allPages(desk: FilesDesk, input: object): Promise<string[][]> {
   do {
     const said = await desk.list({ ...input, ...(cursor && { cursor }) })
     pages.push(shown(said))
-    cursor = said.data.nextCursor
+    cursor = said.data.nextCursor as string | undefined
   } while (cursor !== undefined)
   return pages
 }

@@ -57,7 +57,8 @@ export function createListFiles(walls: Walls) {
     whenToUse:
       'To find out what is there and how a path is written, before reading or writing. ' +
       'Each entry has the path that the other tools take; a cut list says so and gives nextCursor for the rest. ' +
-      'It shows names, not contents (read_file), and does not look into files (search_files). Links are shown and not followed.',
+      'It shows names, not contents (read_file), and does not look into files (search_files). ' +
+      'Links are shown and not followed.',
     section: 'files',
     command: { name: 'list-files' },
     input: Input,

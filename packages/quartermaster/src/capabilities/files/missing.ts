@@ -18,10 +18,6 @@ export interface MissingDeps {
 
 /** The refusal for a path that leads to nothing: says what is near, or where to look. */
 export async function missing({ requested, candidates, inside, addressing }: MissingDeps): Promise<Refusal> {
-  // A root that is missing explains more than the file that is missing in it.
-  const roots = await Promise.allSettled(candidates.map(candidate => inside.root(candidate.root)))
-  const broken = roots[0]?.status === 'rejected' ? roots[0].reason : undefined
-  if (broken instanceof Refusal && roots.every(root => root.status === 'rejected')) return broken
   for (const candidate of candidates) {
     const near = await nearest(candidate, inside).catch(noSuggestion)
     if (near !== undefined) return new Refusal(`There is no "${requested}". Did you mean "${near}"?`)

@@ -5,6 +5,7 @@ import type { Inside } from './inside.ts'
 import { kindOfStat, Moved, type Pinned, type Walker } from './pinned.ts'
 import { errnoOf, isMissing, Refusal } from './refusal.ts'
 import { type Addressing, type Candidate, outside } from './requested-path.ts'
+import type { Roots } from './roots.ts'
 import { syncFolder } from './sync-folder.ts'
 
 /** Where a file is to be written: a name in a pinned folder. */
@@ -17,6 +18,7 @@ export interface Place {
 }
 
 export interface PlacerDeps {
+  roots: Roots
   inside: Inside
   addressing: Addressing
   walker: Walker
@@ -26,65 +28,70 @@ export interface PlacerDeps {
 /** Finds the place that a requested path means; with `createFolders` the folders on the way are made. */
 export type Placer = (requested: string, options: { createFolders: boolean }) => Promise<Place>
 
-export function createPlacer({ inside, addressing, walker, dataFolder }: PlacerDeps): Placer {
-  async function pinFolder(way: Way, requested: string): Promise<Pinned> {
-    let folder = await inside.reach(way.folder, { requested, root: way.candidate.root })
-    if (kindOfStat(folder.stat) !== 'folder')
-      throw new Refusal(`"${requested}" goes through something that is not a folder.`)
-    for (const name of way.newFolders) folder = await makeFolder(folder, name, requested)
-    return folder
-  }
-
-  async function makeFolder(folder: Pinned, name: string, requested: string): Promise<Pinned> {
-    await walker.confirm(folder)
-    await mkdir(folder.at(name)).catch(unlessThere)
-    await walker.confirm(folder)
-    await syncFolder(folder, walker)
-    const made = await inside.child(folder, name)
-    if (!made) throw outside(requested, addressing.folders)
-    return made
-  }
-
-  async function look(folder: Pinned, way: Way, requested: string): Promise<Pinned | undefined> {
-    const found = await inside.child(folder, way.name).catch((error: unknown): 'nothing' => {
-      if (isMissing(error)) return 'nothing'
-      // What had no real path and is a link now was a dangling one all along.
-      if (error instanceof Moved && !way.exists) throw new Refusal(`"${requested}" is a link that leads nowhere.`)
-      throw error
-    })
-    if (found === 'nothing') return undefined
-    if (found === undefined) throw outside(requested, addressing.folders)
-    const kind = kindOfStat(found.stat)
-    if (kind === 'folder') throw new Refusal(`"${requested}" is a folder; give the path of a file.`)
-    if (kind !== 'file') throw new Refusal(`"${requested}" is a pipe, socket or device, not a file.`)
-    return found
-  }
-
+export function createPlacer(deps: PlacerDeps): Placer {
+  const { roots, addressing, dataFolder } = deps
   return async (requested, { createFolders }) => {
-    const way = await bestWay(await usable(addressing.candidates(requested), inside))
+    const way = await bestWay(await roots.usable(addressing.candidates(requested)))
     const { candidate, newFolders, name } = way
-    if (candidate.path === candidate.root.path)
-      throw new Refusal(`"${requested}" is a folder; give the path of a file.`)
+    if (candidate.path === candidate.root.path) throw isFolder(requested)
     if (await dataFolder.claims(join(await realpath(way.folder), ...newFolders, name))) {
       throw outside(requested, addressing.folders)
     }
     if (newFolders.length > 0 && !createFolders) throw new Refusal(noFolder(requested))
-    const folder = await pinFolder(way, requested)
-    return { folder, name, existing: await look(folder, way, requested), display: candidate.display }
+    const folder = await pinFolder(deps, way, requested)
+    return { folder, name, existing: await look(deps, { folder, way, requested }), display: candidate.display }
   }
+}
+
+function isFolder(requested: string): Refusal {
+  return new Refusal(`"${requested}" is a folder; give the path of a file.`)
 }
 
 function noFolder(requested: string): string {
   return `The folder of "${requested}" does not exist. Set createFolders to make it, or look with list_files.`
 }
 
-/** The candidates whose root can be used; the first root's problem when there is none. */
-async function usable(candidates: readonly Candidate[], inside: Inside): Promise<Candidate[]> {
-  const roots = await Promise.allSettled(candidates.map(candidate => inside.root(candidate.root)))
-  const good = candidates.filter((_, index) => roots[index]?.status === 'fulfilled')
-  const bad = roots.find(root => root.status === 'rejected')
-  if (good.length === 0 && bad) throw bad.reason
-  return good
+async function pinFolder(deps: PlacerDeps, way: Way, requested: string): Promise<Pinned> {
+  let folder = await deps.inside.reach(way.folder, { requested, root: way.candidate.root })
+  if (kindOfStat(folder.stat) !== 'folder') {
+    throw new Refusal(`"${requested}" goes through something that is not a folder.`)
+  }
+  for (const name of way.newFolders) {
+    const made = await makeFolder(deps, folder, name)
+    if (!made) throw outside(requested, deps.addressing.folders)
+    folder = made
+  }
+  return folder
+}
+
+async function makeFolder({ inside, walker }: PlacerDeps, folder: Pinned, name: string): Promise<Pinned | undefined> {
+  await walker.confirm(folder)
+  await mkdir(folder.at(name)).catch(unlessThere)
+  await walker.confirm(folder)
+  await syncFolder(folder, walker)
+  return inside.child(folder, name)
+}
+
+interface LookOptions {
+  folder: Pinned
+  way: Way
+  requested: string
+}
+
+/** The file that is in the place now. */
+async function look(deps: PlacerDeps, { folder, way, requested }: LookOptions): Promise<Pinned | undefined> {
+  const found = await deps.inside.child(folder, way.name).catch((error: unknown): 'nothing' => {
+    if (isMissing(error)) return 'nothing'
+    // What had no real path and is a link now was a dangling one all along.
+    if (error instanceof Moved && !way.exists) throw new Refusal(`"${requested}" is a link that leads nowhere.`)
+    throw error
+  })
+  if (found === 'nothing') return undefined
+  if (found === undefined) throw outside(requested, deps.addressing.folders)
+  const kind = kindOfStat(found.stat)
+  if (kind === 'folder') throw isFolder(requested)
+  if (kind !== 'file') throw new Refusal(`"${requested}" is a pipe, socket or device, not a file.`)
+  return found
 }
 
 /** How to get to a file that may not exist: from an existing folder over new ones to a name. */

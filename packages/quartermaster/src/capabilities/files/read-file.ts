@@ -47,8 +47,9 @@ export function createReadFile(walls: Walls) {
     title: 'Read a file',
     short: 'Reads a file in the folders you were given: text by lines, images as images, other small files as bytes.',
     whenToUse:
-      'When you know the path and want the content. Text comes back as it is, at most 2,000 lines or 100,000 characters at once, ' +
-      'with the size of the file, whether there is more and the offset to go on with; give offset and limit for a part of a large file. ' +
+      'When you know the path and want the content. Text comes back as it is, at most 2,000 lines or 100,000 characters ' +
+      'at once, with the size of the file, whether there is more and the offset to go on with; ' +
+      'give offset and limit for a part of a large file. ' +
       'Images (PNG, JPEG, GIF, WebP) and other files come back whole up to 1 MiB. ' +
       'It does not list folders (list_files) and does not look for words (search_files).',
     section: 'files',
@@ -106,7 +107,8 @@ async function readText(file: OpenFile, { input, context, encoding }: TextOption
   const { maxFileBytes } = context.config
   if (file.size > maxFileBytes && input.offset === undefined && input.limit === undefined) {
     throw new Refusal(
-      `"${file.path}" has ${sizeText(file.size)}, more than is read at once. Give offset and limit for some of its lines, or use search_files.`,
+      `"${file.path}" has ${sizeText(file.size)}, more than is read at once. ` +
+        'Give offset and limit for some of its lines, or use search_files.',
     )
   }
   const offset = input.offset ?? 1
@@ -141,7 +143,8 @@ async function readBytes({ handle, path, size }: OpenFile, { kind, mimeType }: E
   const bytes = await readUpTo(handle, Math.min(size, MAX_BINARY_BYTES) + 1)
   if (bytes.length > MAX_BINARY_BYTES) {
     throw new Refusal(
-      `"${path}" is ${mimeType} of ${sizeText(size)}; files that are no text are read up to ${sizeText(MAX_BINARY_BYTES)}.`,
+      `"${path}" is ${mimeType} of ${sizeText(size)}; ` +
+        `files that are no text are read up to ${sizeText(MAX_BINARY_BYTES)}.`,
     )
   }
   const data = bytes.toString('base64')

@@ -12,6 +12,7 @@ import { type Kind, kindOfStat, Moved, type Pinned, type Walker } from './pinned
 import { createPlacer, type Placer } from './place.ts'
 import { errnoOf, isMissing, Refusal } from './refusal.ts'
 import { type Addressing, type Candidate, createAddressing } from './requested-path.ts'
+import { createRoots, type Roots } from './roots.ts'
 
 /** Something inside, and how the agent is shown it. */
 export interface Found {
@@ -64,13 +65,14 @@ export function createWalls({ paths, walk }: WallsOptions): Walls {
           projectDir: paths.projectDir,
           platform: process.platform,
         })
-        const inside = createInside({ config, walker, dataFolder, addressing })
-        const reading = createReading({ config, inside, addressing })
+        const roots = createRoots({ roots: config.roots, walker, dataFolder })
+        const inside = createInside({ roots, walker, dataFolder, addressing })
+        const reading = createReading({ config, roots, inside, addressing })
         return await work({
           ...reading,
           walker,
           open: pinned => walker.open(pinned, constants.O_RDONLY),
-          place: createPlacer({ inside, addressing, walker, dataFolder }),
+          place: createPlacer({ roots, inside, addressing, walker, dataFolder }),
         })
       } finally {
         await keeper.releaseAll()
@@ -89,17 +91,18 @@ async function bestWalk(): Promise<'handles' | 'paths'> {
 
 interface ReadingDeps {
   config: FilesConfig
+  roots: Roots
   inside: Inside
   addressing: Addressing
 }
 
 type Reading = Pick<Sandbox, 'find' | 'everything' | 'isEverything' | 'child' | 'behindLink'>
 
-function createReading({ config, inside, addressing }: ReadingDeps): Reading {
+function createReading({ config, roots, inside, addressing }: ReadingDeps): Reading {
   return {
     isEverything: addressing.isEverything,
     async find(requested) {
-      const candidates = addressing.candidates(requested)
+      const candidates = await roots.usable(addressing.candidates(requested))
       for (const candidate of candidates) {
         const pinned = await inside
           .reach(candidate.path, { requested, root: candidate.root })
@@ -108,19 +111,7 @@ function createReading({ config, inside, addressing }: ReadingDeps): Reading {
       }
       throw await missing({ requested, candidates, inside, addressing })
     },
-    async everything() {
-      const found: Found[] = []
-      const problems: string[] = []
-      for (const root of config.roots) {
-        try {
-          found.push({ pinned: await inside.root(root), kind: 'folder', display: displayOfRoot(addressing, root.path) })
-        } catch (error) {
-          if (!(error instanceof Refusal)) throw error
-          problems.push(error.message)
-        }
-      }
-      return { found, problems }
-    },
+    everything: () => everything({ config, roots, addressing }),
     child: (folder, name) => inside.child(folder, name).catch(error => ignoreUnusable(error)),
     async behindLink(folder, name) {
       const root = config.roots[0] as Root
@@ -131,6 +122,21 @@ function createReading({ config, inside, addressing }: ReadingDeps): Reading {
       return target && kindOfStat(target.stat)
     },
   }
+}
+
+async function everything({ config, roots, addressing }: Omit<ReadingDeps, 'inside'>) {
+  const found: Found[] = []
+  const problems: string[] = []
+  for (const root of config.roots) {
+    try {
+      const { pinned } = await roots.open(root)
+      found.push({ pinned, kind: 'folder', display: displayOfRoot(addressing, root.path) })
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      problems.push(error.message)
+    }
+  }
+  return { found, problems }
 }
 
 function displayOfRoot(addressing: Addressing, path: string): string {

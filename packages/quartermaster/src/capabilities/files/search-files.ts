@@ -77,8 +77,9 @@ export function createSearchFiles(walls: Walls) {
     short:
       'Searches names and contents of files in the folders you were given, for plain text or a regular expression.',
     whenToUse:
-      'When you know a word but not the file. Answers paths, line numbers and lines; the first match of each line, in order of path. ' +
-      'Says how many files were skipped (no text, too large) and whether a limit ended it early: narrow it with path or glob then. ' +
+      'When you know a word but not the file. Answers paths, line numbers and lines, the first match of each line, ' +
+      'in order of path. Says how many files were skipped (no text, too large) and whether a limit ended it early: ' +
+      'narrow it with path or glob then. ' +
       'It does not show whole files (read_file), does not follow links and does not match across lines.',
     section: 'files',
     command: { name: 'search-files' },

@@ -33,7 +33,8 @@ export function createWriteFile(walls: Walls) {
     title: 'Write a file',
     short: 'Writes a whole file in the folders you were given, replacing it in one step.',
     whenToUse:
-      'To save text or bytes under a path. The content given becomes the whole file; readers see the old file or the new one, never a part. ' +
+      'To save text or bytes under a path. The content given becomes the whole file; ' +
+      'readers see the old file or the new one, never a part. ' +
       'Answers the path, the size and whether the file is new. ' +
       'It does not append, edit in place, delete or change permissions: read the file first and give back all of it.',
     section: 'files',
@@ -66,7 +67,8 @@ async function write({ input, context, walls }: WriteOptions) {
   const data = decode(input)
   if (data.length > config.maxFileBytes) {
     throw new Refusal(
-      `The content has ${sizeText(data.length)}; a file may have ${sizeText(config.maxFileBytes)}. Write several files.`,
+      `The content has ${sizeText(data.length)}; a file may have ${sizeText(config.maxFileBytes)}. ` +
+        'Write several files.',
     )
   }
   signal.throwIfAborted()

@@ -21,6 +21,8 @@ export interface Agents {
   entry(name: string): AgentEntry
   /** What is wrong with an agent's file and with what it asks for. */
   problems(name?: string): Problem[]
+  /** What would be wrong if an agent had this configuration. */
+  issuesWith(name: string, config: AgentConfig): readonly CapabilityIssue[]
   /** The agent's seat; the same object each time. Throws `AGENT_NOT_FOUND`. */
   seat(name: string): Seat
   /** Calls back when what this seat can see changed. */
@@ -47,8 +49,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     throw new AppError('AGENT_NOT_FOUND', `There is no agent "${name}".${hint}`)
   }
 
-  function resolve(name: string): Resolution {
-    const config = entries.get(name)?.config
+  function resolve(name: string, config = entries.get(name)?.config): Resolution {
     if (!config) return NOTHING_GRANTED
     const agent = { ...config, name }
     const context: ResolverContext = { ...folders(agent), agent }
@@ -61,7 +62,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     if (known) return known
     const caller: Caller = { kind: 'agent', name, workspace: name }
     const config = () => entries.get(name)?.config
-    const key = () => entries.get(name)?.hash ?? 'gone'
+    const key = () => entries.get(name)
     const made = createSeat({ caller, agent: config, key, resolve: () => resolve(name) }, deps)
     seats.set(name, made)
     return made
@@ -81,6 +82,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     list: () => [...entries.values()].map(one => summaryOf(one, seat(one.name), problemsOf(one.name))),
     entry,
     problems: name => (name === undefined ? [...entries.keys()].flatMap(problemsOf) : problemsOf(name)),
+    issuesWith: (name, config) => resolve(name, config).issues,
     seat,
     follow: (one, listener) => announcer.follow(one, listener),
   }

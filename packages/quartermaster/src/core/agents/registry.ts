@@ -42,7 +42,7 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
         caller: { kind: 'agent', name, workspace: name },
         callbacks: context.callbacks,
         agent: () => context.agent,
-        key: () => '',
+        key: () => context,
         resolve: () => resolve(catalogue.current()),
       },
       deps,

@@ -30,12 +30,12 @@ export interface SeatOptions {
   agent(): AgentConfig | undefined
   /** Resolves anew; called at most once per generation and `key`. */
   resolve(): Resolution
-  /** Changes when the agent's configuration does. */
-  key(): string
+  /** Another object when the agent's configuration is another. */
+  key(): unknown
 }
 
 export function createSeat(options: SeatOptions, { catalogue, health, digest }: SeatDeps): Seat {
-  let resolved: { generation: number; key: string; resolution: Resolution } | undefined
+  let resolved: { generation: number; key: unknown; resolution: Resolution } | undefined
   let rendered: { resolution: Resolution; health: number; view: View } | undefined
 
   function resolution(): Resolution {

@@ -99,6 +99,19 @@ describe('call: consent at the terminal', () => {
     expect({ code, questions }).toEqual({ code: 7, questions: [] })
   })
 
+  it('is cancelled when the person leaves at the question', async () => {
+    const call = () =>
+      Promise.reject(
+        new AppError('CONSENT_REQUIRED', 'No.', { details: { tool: 'w', digest: 'd', operations: OPERATIONS } }),
+      )
+    const { host, seen } = createFakeCliHost({ control: { call }, terminal: TERMINAL })
+    const question = () => Promise.reject(Object.assign(new Error('Aborted with Ctrl+C'), { name: 'AbortError' }))
+    const code = await runCli(['call', 'w'], { ...host, io: { ...host.io, stdin: { ...host.io.stdin, question } } })
+    expect(code).toBe(130)
+    expect(seen.stderr).toContain('Cancelled.')
+    expect(seen.stderr).not.toContain('Ctrl+C')
+  })
+
   it('can be answered while a program reads the result', async () => {
     const { code, stdout } = await run(['--json'], { terminal: { stdin: true, stderr: true }, answers: ['y'] })
     expect(code).toBe(0)

@@ -46,9 +46,9 @@ describe('grant', () => {
     ])
   })
 
-  it('takes a capability away', async () => {
-    const { granted, stdout } = await run(['researcher', 'files', '--revoke'])
-    expect(granted).toEqual([{ agent: 'researcher', capability: 'files', revoke: true }])
+  it('takes a capability away, and what was allowed with it', async () => {
+    const { granted, stdout } = await run(['researcher', 'files', '--revoke', '--consent', 'files.write'])
+    expect(granted).toEqual([{ agent: 'researcher', capability: 'files', revoke: true, consent: ['files.write'] }])
     expect(stdout).toContain('"researcher" no longer has "files"')
   })
 

@@ -24,11 +24,17 @@ export const registerGrant: Register = (program, act) => {
     .addArgument(new CompletingArgument('<AGENT>', 'the agent', 'agent'))
     .addArgument(new CompletingArgument('<CAPABILITY>', 'what it gets', 'capability'))
     .addOption(
-      new Option('--tools <NAMES>', 'only these tools, joined by commas (default: all; "" is none)').argParser(toNames),
+      new Option(
+        '--tools <NAMES>',
+        'only these tools, joined by commas; "" is none (default: as before, at first all)',
+      ).argParser(toNames),
     )
-    .option('--set <KEY=JSON...>', "the capability's configuration; given here, it replaces the one before")
-    .option('--consent <OPERATION...>', 'allow these consent operations for good, without being asked')
-    .addOption(new Option('--revoke', 'take the capability away').conflicts(['tools', 'set', 'consent', 'create']))
+    .option('--set <KEY=JSON...>', "keys of the capability's configuration; the others stay as they are")
+    .option(
+      '--consent <OPERATION...>',
+      'allow these consent operations for good, without being asked; with --revoke no longer',
+    )
+    .addOption(new Option('--revoke', 'take the capability away').conflicts(['tools', 'set', 'create']))
     .option('--create', 'make the agent when there is none of this name')
     .action((agent: string, capability: string, options: GrantOptions) =>
       act(session => grant(session, agent, capability, options)),
@@ -40,7 +46,7 @@ export const registerGrant: Register = (program, act) => {
       'only reading, only there',
     ],
     ['quartermaster grant researcher files --consent files.write', 'let it write without asking'],
-    ['quartermaster grant researcher files --revoke', 'take it away again'],
+    ['quartermaster grant researcher files --revoke --consent files.write', 'take both away again'],
   ])
 }
 

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import type { Control } from '../../../contracts/index.ts'
+import { FILES, READ_FILE, WEATHER } from '../../../testing/cli-fixtures.ts'
+import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
+import { STATUS_REPORT } from '../../../testing/fake-control.ts'
+import { runCli } from '../index.ts'
+
+const control: Partial<Control> = {
+  tools: async () => [READ_FILE, WEATHER],
+  agents: async () => [
+    { name: 'researcher', title: 'Finds\tthings', capabilities: [], granted: 0, unavailable: 0, problems: [] },
+  ],
+  capabilities: async () => [FILES],
+  status: async () => ({
+    ...STATUS_REPORT,
+    dependencies: [{ name: 'forecast', state: 'down', reason: 'no', since: 0, dependsOn: [] }],
+  }),
+}
+
+async function complete(words: string[], options: CliHostOptions = {}) {
+  const { host, seen } = createFakeCliHost({ control, ...options })
+  const code = await runCli(['__complete', '--', ...words], host)
+  const lines = seen.stdout.split('\n').filter(line => line !== '')
+  return { code, values: lines.map(line => line.split('\t')[0]), lines, ...seen }
+}
+
+describe('completion', () => {
+  it.each([
+    { words: ['to'], values: ['tools'] },
+    { words: ['re'], values: ['recheck', 'reload'] },
+    { words: ['agents', 'c'], values: ['check'] },
+    { words: ['agents', 'check', ''], values: ['researcher'] },
+    { words: ['tools', ''], values: ['read_file', 'weather'] },
+    { words: ['tools', '--st'], values: ['--state'] },
+    { words: ['tools', '--state', ''], values: ['active', 'disabled'] },
+    { words: ['tools', '--state=d'], values: ['--state=disabled'] },
+    { words: ['tools', '--section', ''], values: ['files', 'world'] },
+    { words: ['tools', '--agent', 'r'], values: ['researcher'] },
+    { words: ['tools', '--state', 'active', 'w'], values: ['weather'] },
+    { words: ['call', 'w'], values: ['weather'] },
+    { words: ['call', 'weather', 'x'], values: [] },
+    { words: ['call', '--even-if-disabled', 'rea'], values: ['read_file'] },
+    { words: ['grant', ''], values: ['researcher'] },
+    { words: ['grant', 'researcher', ''], values: ['files'] },
+    { words: ['grant', 'researcher', 'files', '--set', 'a=1', '--cr'], values: ['--create'] },
+    { words: ['capabilities', ''], values: ['files'] },
+    { words: ['recheck', 'f'], values: ['forecast', 'files'] },
+    { words: ['recheck', 'dependency:'], values: ['dependency:forecast'] },
+    { words: ['completion', ''], values: ['bash', 'zsh', 'fish'] },
+    { words: ['--json', 'sta'], values: ['status'] },
+    { words: ['status', '--config', ''], values: [':files'] },
+    { words: ['--data=x'], values: [':dirs'] },
+    { words: ['init', ''], values: [':dirs'] },
+    { words: ['tools', '--', '--st'], values: [] },
+    { words: ['nope', ''], values: [] },
+  ])('of $words is $values', async ({ words, values }) => {
+    const { code, ...answer } = await complete(words)
+    expect({ code, values: answer.values, stderr: answer.stderr }).toEqual({ code: 0, values, stderr: '' })
+  })
+
+  it('offers every command but the hidden one', async () => {
+    const { values } = await complete([''])
+    expect(values).toEqual([
+      'up',
+      'init',
+      'tools',
+      'capabilities',
+      'agents',
+      'grant',
+      'call',
+      'recheck',
+      'reload',
+      'status',
+      'doctor',
+      'completion',
+      'help',
+    ])
+  })
+
+  it('says beside a word what it is, without what could break the line', async () => {
+    expect((await complete(['grant', ''])).lines).toEqual(['researcher\tFinds\\x09things'])
+  })
+
+  it('looks where the line says', async () => {
+    const { opened } = await complete(['--config', 'c.json', 'tools', '--data=d', ''])
+    expect(opened).toEqual([{ config: 'c.json', data: 'd' }])
+  })
+
+  it('answers nothing, silently, when something fails', async () => {
+    const answer = await complete(['tools', ''], { control: { tools: () => Promise.reject(new Error('broken')) } })
+    expect(answer).toMatchObject({ code: 0, stdout: '', stderr: '' })
+    const closed = await complete(['tools', ''], { host: { openControl: () => Promise.reject(new Error('broken')) } })
+    expect(closed).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  })
+
+  it('gives up after a second', async () => {
+    const { host, clock, seen } = createFakeCliHost({
+      control: { tools: () => new Promise(() => {}) },
+      terminal: { stderr: true },
+    })
+    const code = runCli(['__complete', '--', 'tools', ''], host)
+    await clock.advance(1_000)
+    expect(await code).toBe(0)
+    expect(seen.stdout).toBe('')
+  })
+
+  it('prints the script of a shell, also as JSON', async () => {
+    const { host, seen } = createFakeCliHost()
+    expect(await runCli(['completion', 'bash'], host)).toBe(0)
+    const script = seen.stdout
+    expect(script).toContain('complete -F _quartermaster quartermaster')
+    seen.stdout = ''
+    await runCli(['completion', 'bash', '--json'], host)
+    expect(JSON.parse(seen.stdout)).toEqual({ shell: 'bash', script })
+  })
+
+  it('knows its shells', async () => {
+    const { host, seen } = createFakeCliHost()
+    expect(await runCli(['completion', 'csh'], host)).toBe(2)
+    expect(seen.stderr).toContain('Allowed choices are bash, zsh, fish.')
+  })
+})

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import type { JsonSchema } from '../../contracts/index.ts'
+import { createSchemaCompiler } from './index.ts'
+
+const { compile } = createSchemaCompiler()
+const fits = (schema: JsonSchema, value: unknown) => compile(schema)(value).ok
+
+describe('patterns', () => {
+  it('keeps several patterns of one schema apart', () => {
+    const schema = {
+      properties: { a: { pattern: '^a+$' }, b: { pattern: '^b+$' } },
+      patternProperties: { '^x-': { pattern: '^c+$' } },
+    }
+    expect(fits(schema, { a: 'aa', b: 'bb', 'x-1': 'c' })).toBe(true)
+    expect(fits(schema, { a: 'b' })).toBe(false)
+    expect(fits(schema, { b: 'a' })).toBe(false)
+    expect(fits(schema, { 'x-1': 'a' })).toBe(false)
+    expect(fits(schema, { y: 'a' })).toBe(true)
+  })
+
+  it('keeps the patterns of different schemas apart', () => {
+    expect(fits({ pattern: '^one$' }, 'one')).toBe(true)
+    expect(fits({ pattern: '^two$' }, 'one')).toBe(false)
+  })
+
+  it('answers at once where backtracking would take years', () => {
+    expect(fits({ pattern: '^(a+)+$' }, `${'a'.repeat(50_000)}!`)).toBe(false)
+  })
+
+  it('reads patterns as JavaScript does', () => {
+    expect(fits({ pattern: '^\\u00e9\\s[^]$' }, 'é\u00a0\n')).toBe(true)
+    expect(fits({ pattern: '^[\\s,]+$' }, '\u2003,')).toBe(true)
+    expect(fits({ pattern: '^\\S$' }, '\u00a0')).toBe(false)
+    expect(fits({ pattern: '^.$' }, '😀')).toBe(true)
+    expect(fits({ pattern: 'b' }, 'abc')).toBe(true)
+    expect(fits({ pattern: '^(?<year>\\d{4})$' }, '2026')).toBe(true)
+    expect(fits({ pattern: '(?i)^ABC$' }, 'abc')).toBe(true)
+  })
+
+  it('leaves lookarounds and backreferences to the tool', () => {
+    for (const pattern of ['^(?!x).*$', '^(?=y)', '(?<=a)b', '^(a)\\1$', '^(?<q>a)\\k<q>$', '^\\d{1,2000}$']) {
+      expect(fits({ pattern }, 'xx')).toBe(true)
+    }
+    expect(fits({ pattern: '^(?!x)', maxLength: 1 }, 'xx')).toBe(false)
+  })
+
+  it('lets a pattern it cannot check refuse nothing, also where it stands the other way round', () => {
+    const pattern = '^(?!x)'
+    expect(fits({ not: { pattern } }, 'y')).toBe(true)
+    expect(fits({ not: { $ref: '#/$defs/p' }, $defs: { p: { pattern } } }, 'y')).toBe(true)
+    expect(fits({ oneOf: [{ pattern }, { pattern: '^x' }] }, 'x')).toBe(true)
+    expect(fits({ oneOf: [{ pattern }, { maxLength: 1 }], anyOf: [{ minLength: 5 }] }, 'x')).toBe(false)
+    expect(fits(JSON.parse(`{ "if": { "pattern": "${pattern}" }, "then": { "const": "y" } }`), 'x')).toBe(true)
+    expect(fits({ contains: { pattern }, maxContains: 1 }, ['a', 'b'])).toBe(true)
+    expect(fits({ patternProperties: { [pattern]: { type: 'string' } }, additionalProperties: false }, { a: 1 })).toBe(
+      true,
+    )
+    expect(fits({ allOf: [{ pattern }, { not: { const: 'a' } }] }, 'a')).toBe(false)
+  })
+})

@@ -1,0 +1,6 @@
+export { allOf } from './all-of.ts'
+export { environment, type NamedOptions, secret } from './environment.ts'
+export { type HttpOptions, http } from './http.ts'
+export { type PathOptions, path } from './path.ts'
+export { type ProgramOptions, program } from './program.ts'
+export { type TcpOptions, tcp } from './tcp.ts'

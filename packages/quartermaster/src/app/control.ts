@@ -1,0 +1,67 @@
+import type { AgentCheck, Control, StatusReport } from '../contracts/index.ts'
+import { diagnose } from './doctor.ts'
+import { grantCapability } from './grant.ts'
+import type { Runtime } from './runtime.ts'
+import { toolDetail, toolSummary } from './tool-report.ts'
+import { VERSION } from './version.ts'
+
+/** The control interface over a runtime in this process. */
+export function createControl(runtime: Runtime, facts: { from: StatusReport['from']; isReady: () => boolean }): Control {
+  const { core } = runtime
+  const { catalogue, health, agents, registry, calls, results } = core
+  return {
+    status: async () => statusOf(runtime, facts),
+    async tools({ state, section, agent }) {
+      const tools = agent === undefined ? [...catalogue.current().tools.values()] : toolsOf(runtime, agent)
+      const summaries = tools.map(tool => toolSummary(tool, health))
+      return summaries.filter(one => (state ?? one.state) === one.state && (section ?? one.section) === one.section)
+    },
+    tool: async ({ name }) => toolDetail(catalogue.tool(name), health),
+    capabilities: async () => registry.knownCapabilities(),
+    agents: async () => agents.list(),
+    checkAgent: async ({ name }) => checkAgent(runtime, name),
+    async grant(request) {
+      const { file, config } = await grantCapability(runtime, request)
+      await agents.reload()
+      return { file, agent: config, check: checkAgent(runtime, request.agent) }
+    },
+    async call({ agent, tool, input, evenIfDisabled, timeoutMs, consented }, options = {}) {
+      const { signal, onProgress } = options
+      return calls.call({ seat: agents.seat(agent), tool, input, evenIfDisabled, timeoutMs, consented, signal, onProgress })
+    },
+    readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
+    recheck: ({ name, force = false }) => health.recheck(name, { force }),
+    reload: () => runtime.reload(),
+    doctor: async () => diagnose(runtime),
+  }
+}
+
+function toolsOf({ core }: Runtime, agent: string) {
+  const view = core.agents.seat(agent).view()
+  return [...view.tools, ...view.unavailable.map(({ grant }) => grant)].map(({ tool }) => tool)
+}
+
+function statusOf(runtime: Runtime, { from, isReady }: { from: StatusReport['from']; isReady: () => boolean }): StatusReport {
+  const { catalogue, health, agents } = runtime.core
+  const generation = catalogue.current()
+  const isActive = (tool: Parameters<typeof health.availability>[0]) => health.availability(tool).active
+  const active = [...generation.tools.values()].filter(isActive).length
+  return {
+    version: VERSION,
+    ready: isReady(),
+    from,
+    startedAt: runtime.startedAt,
+    generation: generation.number,
+    tools: { active, disabled: generation.tools.size - active },
+    agents: agents.list().length,
+    dependencies: health.dependencies(),
+    problems: runtime.problems(),
+  }
+}
+
+function checkAgent({ core: { agents } }: Runtime, name: string): AgentCheck {
+  const { file } = agents.entry(name)
+  const problems = agents.problems(name)
+  return { name, file, ok: problems.length === 0, report: agents.seat(name).view().report(), problems }
+}
+

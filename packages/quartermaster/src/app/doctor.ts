@@ -1,0 +1,45 @@
+import type { DependencyStatus, Finding, Problem } from '../contracts/index.ts'
+import type { Runtime } from './runtime.ts'
+
+/** Looks at everything that can be wrong, and says how to mend each. */
+export function diagnose(runtime: Runtime): Finding[] {
+  const { core, project } = runtime
+  const problems = runtime.problems()
+  const dependencies = core.health.dependencies()
+  const agents = core.agents.list()
+  return [
+    ok(`Configuration: ${project.configFile ?? 'none; everything has its default'}.`),
+    ...problems.map(problemFinding),
+    ...dependencies.map(dependencyFinding),
+    ok(`${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`),
+    agents.length === 0 ? NO_AGENTS : ok(`${agents.length} agents are configured: ${agents.map(agent => agent.name).join(', ')}.`),
+  ]
+}
+
+/** What `doctor` says when the configuration cannot even be read. */
+export function diagnoseConfig(problems: readonly Problem[]): Finding[] {
+  return problems.map(problemFinding)
+}
+
+const NO_AGENTS: Finding = {
+  level: 'warning',
+  what: 'No agent is configured, so nobody can call anything.',
+  mend: 'Run `quartermaster init`, or `quartermaster grant NAME CAPABILITY --create`.',
+}
+
+function ok(what: string): Finding {
+  return { level: 'ok', what }
+}
+
+function problemFinding({ severity, message, where, mend }: Problem): Finding {
+  const finding: Finding = { level: severity, what: message, where }
+  return mend === undefined ? finding : { ...finding, mend }
+}
+
+function dependencyFinding({ name, state, reason, mend }: DependencyStatus): Finding {
+  if (state === 'up') return ok(`Dependency "${name}" is up.`)
+  if (state === 'optedOut') return ok(`Dependency "${name}" is switched off. ${reason}`)
+  const level = state === 'recovering' ? 'warning' : 'error'
+  const what = `Dependency "${name}" is ${state}: ${reason}`
+  return { level, what, mend: mend ?? `Mend what the reason says, then run \`quartermaster recheck dependency:${name}\`.` }
+}

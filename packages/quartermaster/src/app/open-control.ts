@@ -1,0 +1,57 @@
+import { createControlClient } from '../adapters/control-client/index.ts'
+import { connectToOwner } from '../adapters/data-folder/index.ts'
+import { AppError, CONTROL, type Control, type ControlOperation, isAppError } from '../contracts/index.ts'
+import type { Log } from '../core/kernel/index.ts'
+import { brokenConfig, type Environment, locateProject } from './project.ts'
+
+export interface OpenControlOptions {
+  readonly from: string
+  readonly config?: string | undefined
+  readonly data?: string | undefined
+  readonly env: Environment
+  readonly log: Log
+}
+
+export interface OpenControl {
+  readonly control: Control
+  readonly from: 'up' | 'process'
+  close(): Promise<void>
+}
+
+/** The control of the `up` that owns the data folder or, where none runs, of a runtime made for this one command. */
+export async function openControl(options: OpenControlOptions): Promise<OpenControl> {
+  const { dataDir } = await locateProject(options)
+  const owner = await connectToOwner({ dir: dataDir })
+  if (owner) return { control: createControlClient(owner), from: 'up', close: async () => {} }
+  return openInProcess(options)
+}
+
+async function openInProcess(options: OpenControlOptions): Promise<OpenControl> {
+  // Not needed, and so not loaded, when an `up` answers.
+  const [{ openProject }, { createRuntime }, { createControl }] = await Promise.all([
+    import('./project.ts'),
+    import('./runtime.ts'),
+    import('./control.ts'),
+  ])
+  try {
+    const project = await openProject({ ...options, watch: false })
+    const runtime = await createRuntime(project, options.log)
+    await runtime.start()
+    const control = createControl(runtime, { from: 'process', isReady: () => true })
+    return { control, from: 'process', close: () => runtime.stop() }
+  } catch (error) {
+    if (!isAppError(error) || error.code !== 'CONFIG_INVALID') throw error
+    return { control: await controlWithoutConfig(error), from: 'process', close: async () => {} }
+  }
+}
+
+/** When the configuration cannot be read every command says so, and `doctor` says how to mend it. */
+async function controlWithoutConfig(error: AppError): Promise<Control> {
+  const { diagnoseConfig } = await import('./doctor.ts')
+  const refuse = async (): Promise<never> => {
+    throw error
+  }
+  const operations = Object.keys(CONTROL) as ControlOperation[]
+  const control = Object.fromEntries(operations.map(operation => [operation, refuse])) as unknown as Control
+  return { ...control, doctor: async () => diagnoseConfig(brokenConfig(error, undefined)) }
+}

@@ -1,0 +1,11 @@
+// Compiled or run from the sources, the entries lie beside this file with its own ending.
+const ENDING = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+
+/** What `quartermaster` and its subpaths mean in project code: this very package, so that there is never a second copy. */
+export const PACKAGE_ENTRIES: Record<string, string> = {
+  quartermaster: new URL(`../index.${ENDING}`, import.meta.url).href,
+  'quartermaster/probes': new URL(`../probes.${ENDING}`, import.meta.url).href,
+}
+
+/** The folder of the built-in capabilities. */
+export const CAPABILITIES_DIR = new URL('../capabilities/', import.meta.url)

@@ -1,0 +1,114 @@
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type ClosableSource, createBuiltinSource, createProjectSource } from '../adapters/modules/index.ts'
+import { type AgentFiles, createAgentFiles, findProject, readProjectConfig } from '../adapters/project-files/index.ts'
+import type { DependencyOptions, Problem, Settings } from '../contracts/index.ts'
+import type { Secrets, Source } from '../core/catalogue/index.ts'
+import type { Log } from '../core/kernel/index.ts'
+import { CAPABILITIES_DIR, PACKAGE_ENTRIES } from './package-entries.ts'
+import { VERSION } from './version.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface ProjectOptions {
+  /** Where to look for the configuration file, upwards. */
+  readonly from: string
+  /** The configuration file, instead of looking. */
+  readonly config?: string | undefined
+  /** The data folder; `.quartermaster` in the project folder when absent. */
+  readonly data?: string | undefined
+  readonly env: Environment
+  readonly watch: boolean
+  readonly log: Log
+}
+
+/** A project folder, read: what the core needs of it. */
+export interface Project {
+  readonly projectDir: string
+  readonly configFile: string | undefined
+  readonly dataDir: string
+  readonly settings: Settings
+  readonly secrets: Secrets
+  readonly sources: readonly Source[]
+  readonly agentFiles: AgentFiles
+  dependencyOptions(name: string): DependencyOptions
+  /** Names that the configuration says something about. */
+  configuredDependencies(): string[]
+  /** What is wrong with the configuration; one that is broken now keeps its last good version. */
+  problems(): readonly Problem[]
+  /** Reads the configuration anew. Settings stay as they were at start. */
+  reload(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Where the project and its data are. */
+export async function locateProject({ from, config, data }: Pick<ProjectOptions, 'from' | 'config' | 'data'>) {
+  const found = await findProject(config === undefined ? { from } : { from, config })
+  const dataDir = data === undefined ? join(found.projectDir, '.quartermaster') : resolve(from, data)
+  return { projectDir: found.projectDir, configFile: found.configFile, dataDir }
+}
+
+/** Opens a project folder. Throws `CONFIG_INVALID` with every problem of the configuration. */
+export async function openProject(options: ProjectOptions): Promise<Project> {
+  const { env, watch, log } = options
+  const place = await locateProject(options)
+  const { projectDir, configFile, dataDir } = place
+  const readConfig = () => readProjectConfig(configFile === undefined ? { dataDir, env } : { configFile, dataDir, env })
+  let read = await readConfig()
+  let problems: readonly Problem[] = read.problems
+  const { settings } = read
+  const isWatching = watch && settings.watchFiles
+  // Through a function, because a reload replaces what was read.
+  const secrets: Secrets = { get: name => read.secrets.get(name) }
+  const services = { paths: { projectDir, dataDir }, secrets }
+  const project: ClosableSource = createProjectSource({
+    dir: join(projectDir, 'capabilities'),
+    services,
+    packageEntries: PACKAGE_ENTRIES,
+    watch: isWatching,
+    log,
+  })
+  const builtin = createBuiltinSource({ dir: fileURLToPath(CAPABILITIES_DIR), services, version: VERSION })
+  const files = { projectDir, env, secrets, watch: isWatching, log }
+  const agentFiles = createAgentFiles(configFile === undefined ? files : { ...files, configFile })
+  return {
+    ...place,
+    settings,
+    secrets,
+    sources: [builtin, project],
+    agentFiles,
+    dependencyOptions: name => read.config.dependencies[name] ?? {},
+    configuredDependencies: () => Object.keys(read.config.dependencies),
+    problems: () => problems,
+    async reload() {
+      try {
+        read = await readConfig()
+        problems = [...read.problems, ...restartNeeded(settings, read.settings, configFile)]
+      } catch (error) {
+        problems = brokenConfig(error, configFile)
+      }
+    },
+    async close() {
+      await Promise.all([project.close(), agentFiles.close()])
+    },
+  }
+}
+
+function restartNeeded(running: Settings, written: Settings, file: string | undefined): Problem[] {
+  const changed = (Object.keys(written) as (keyof Settings)[]).filter(key => written[key] !== running[key])
+  return changed.map(key => ({
+    severity: 'warning',
+    code: 'CONFIG_INVALID',
+    where: file ?? 'environment',
+    field: `settings.${key}`,
+    message: `Setting "${key}" was changed; it counts from the next start on.`,
+    mend: 'Restart `quartermaster up`.',
+  }))
+}
+
+/** The problems that an error about the configuration carries, or the error as one. */
+export function brokenConfig(error: unknown, file: string | undefined): readonly Problem[] {
+  const listed = (error as { details?: { problems?: unknown } }).details?.problems
+  if (Array.isArray(listed)) return listed as Problem[]
+  return [{ severity: 'error', code: 'CONFIG_INVALID', where: file ?? 'configuration', message: String((error as Error).message) }]
+}

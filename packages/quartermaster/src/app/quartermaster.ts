@@ -1,0 +1,108 @@
+import { silentLog } from '../adapters/system/index.ts'
+import type {
+  AgentConfig,
+  CallAnswer,
+  CapabilityConfig,
+  CapabilityDescriptor,
+  Control,
+  ControlInput,
+  ControlOptions,
+  DependencyStatus,
+  McpServerConfig,
+  RecheckAnswer,
+  ReloadReport,
+  ResolvedCapabilities,
+  ResolverContext,
+  RunMode,
+  ToolDetail,
+  ToolSummary,
+} from '../contracts/index.ts'
+import type { CapabilityRegistry } from '../core/agents/index.ts'
+import type { Capability } from '../core/catalogue/index.ts'
+import type { Log } from '../core/kernel/index.ts'
+import { createControl } from './control.ts'
+import { openProject } from './project.ts'
+import { createRuntime } from './runtime.ts'
+import { toolDetail, toolSummary } from './tool-report.ts'
+
+export interface QuartermasterOptions {
+  /** The project folder, or any folder below it; the working folder when absent. */
+  dir?: string
+  /** The configuration file, instead of looking for one. */
+  config?: string
+  /** The data folder; `.quartermaster` in the project folder when absent. */
+  data?: string
+  /** Capabilities of the host program, beside those of the project. */
+  capabilities?: readonly Capability[]
+  /** Looks at dependencies in the background and picks up edited files. */
+  watch?: boolean
+  env?: Readonly<Record<string, string | undefined>>
+  log?: Log
+}
+
+/** Quartermaster inside your own program. */
+export interface Quartermaster {
+  /** Registers, resolves and lists capabilities. */
+  readonly registry: CapabilityRegistry
+  /** Everything the command line can do. */
+  readonly control: Control
+  /** In order of definition. */
+  tools(filter?: { state?: 'active' | 'disabled'; section?: string }): ToolSummary[]
+  /** Throws `TOOL_NOT_FOUND`. */
+  tool(name: string): ToolDetail
+  disabled(): ToolSummary[]
+  /** Throws `DEPENDENCY_UNKNOWN`. */
+  dependency(name: string): DependencyStatus
+  recheck(name: string, options?: { force?: boolean }): Promise<RecheckAnswer>
+  reload(): Promise<ReloadReport>
+  /** Calls a tool as an agent, through the whole call path. */
+  call(request: Omit<ControlInput<'call'>, 'consented'>, options?: ControlOptions): Promise<CallAnswer>
+  resolve(capabilities: Record<string, CapabilityConfig>, context: ResolverContext): ResolvedCapabilities
+  resolveInjections(mode: RunMode, context: ResolverContext): Record<string, McpServerConfig>
+  knownCapabilities(): CapabilityDescriptor[]
+  /** What resolvers are told when this agent runs. */
+  contextFor(agent: string, run?: Pick<ResolverContext, 'thread' | 'callbacks'>): ResolverContext
+  stop(): Promise<void>
+}
+
+/** Opens a project folder in this process and takes the first look at everything it needs. */
+export async function createQuartermaster(options: QuartermasterOptions = {}): Promise<Quartermaster> {
+  const { dir = process.cwd(), env = process.env, log = silentLog, watch = false, capabilities = [] } = options
+  const project = await openProject({ from: dir, config: options.config, data: options.data, env, watch, log })
+  const runtime = await createRuntime(project, log)
+  const { core } = runtime
+  const { catalogue, health, registry, agents } = core
+  try {
+    for (const capability of capabilities) registry.register(capability)
+    await runtime.start()
+  } catch (error) {
+    await runtime.stop()
+    throw error
+  }
+  if (watch) runtime.watch()
+  const control = createControl(runtime, { from: 'process', isReady: () => true })
+  const tools: Quartermaster['tools'] = ({ state, section } = {}) =>
+    [...catalogue.current().tools.values()]
+      .map(tool => toolSummary(tool, health))
+      .filter(tool => (state ?? tool.state) === tool.state && (section ?? tool.section) === tool.section)
+  return {
+    registry,
+    control,
+    tools,
+    tool: name => toolDetail(catalogue.tool(name), health),
+    disabled: () => tools({ state: 'disabled' }),
+    dependency: name => health.dependency(name),
+    recheck: (name, { force = false } = {}) => health.recheck(name, { force }),
+    reload: () => runtime.reload(),
+    call: (request, more) => control.call(request, more),
+    resolve: (wanted, context) => registry.resolve(wanted, context),
+    resolveInjections: (mode, context) => registry.resolveInjections(mode, context),
+    knownCapabilities: () => registry.knownCapabilities(),
+    contextFor(agent, run = {}) {
+      const config: AgentConfig = agents.entry(agent).config ?? { capabilities: {} }
+      const named = { ...config, name: agent }
+      return { ...runtime.folders(named), agent: named, ...run }
+    },
+    stop: () => runtime.stop(),
+  }
+}

@@ -1,0 +1,100 @@
+import { join, resolve } from 'node:path'
+import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
+import { createIds, createSystemClock, sha256, systemRandom } from '../adapters/system/index.ts'
+import type { Problem, ReloadReport } from '../contracts/index.ts'
+import { didYouMean, type Log } from '../core/kernel/index.ts'
+import { buildCore, type Core, type CorePorts } from './build-core.ts'
+import type { Project } from './project.ts'
+import { VERSION } from './version.ts'
+
+/** A core that runs on a project folder. */
+export interface Runtime {
+  readonly core: Core
+  readonly project: Project
+  readonly startedAt: number
+  /** Definitions, agents and the first look at dependencies. Resolves when the look is over. */
+  start(): Promise<void>
+  /** Looks in the background, and picks up edited files if the project is watched. */
+  watch(): void
+  /** Reads configuration, agents and definitions anew. */
+  reload(): Promise<ReloadReport>
+  /** Everything that is wrong with configuration, definitions and agents now. */
+  problems(): Problem[]
+  /** Where an agent lives, for resolvers. */
+  readonly folders: CorePorts['folders']
+  stop(): Promise<void>
+}
+
+export async function createRuntime(project: Project, log: Log): Promise<Runtime> {
+  const clock = createSystemClock()
+  // Loaded here and not above, so that commands which only talk to a running `up` do without the MCP SDK.
+  const { inProcessServer } = await import('../adapters/mcp-server/index.ts')
+  const ports: CorePorts = {
+    clock,
+    ids: createIds(),
+    random: systemRandom,
+    digest: sha256,
+    log,
+    compiler: createSchemaCompiler(),
+    sources: project.sources,
+    agentStore: project.agentFiles,
+    secrets: project.secrets,
+    settings: project.settings,
+    dependencyOptions: name => project.dependencyOptions(name),
+    folders: ({ workspaceDir }) => ({
+      agentDir: join(project.projectDir, 'agents'),
+      workspaceDir: resolve(project.projectDir, workspaceDir ?? '.'),
+    }),
+    serverFactory: parts => server => inProcessServer(server, { ...parts, version: VERSION }),
+  }
+  const core = buildCore(ports)
+  const startedAt = clock.now()
+
+  async function reloadAgents(): Promise<void> {
+    await project.reload()
+    await core.agents.reload()
+    // The configuration may have switched a dependency on or off.
+    core.health.adopt(core.catalogue.current())
+    await core.health.probeNew()
+  }
+
+  return {
+    core,
+    project,
+    startedAt,
+    folders: ports.folders,
+    async start() {
+      await Promise.all([core.agents.reload(), core.catalogue.reload()])
+      await core.health.probeNew()
+    },
+    watch() {
+      core.health.watch()
+      core.catalogue.watch()
+      project.agentFiles.onChange(() => {
+        reloadAgents().catch(error => log.error('reload failed', { error: String(error) }))
+      })
+    },
+    async reload() {
+      await reloadAgents()
+      return core.catalogue.reload()
+    },
+    problems: () => [...project.problems(), ...unknownDependencies(core, project), ...core.catalogue.problems(), ...core.agents.problems()],
+    async stop() {
+      await core.stop()
+      await project.close()
+    },
+  }
+}
+
+/** A switch for something that does not exist switches nothing, and its owner should know. */
+function unknownDependencies(core: Core, project: Project): Problem[] {
+  const { dependencies } = core.catalogue.current()
+  const unknown = project.configuredDependencies().filter(name => !dependencies.has(name))
+  return unknown.map(name => ({
+    severity: 'warning',
+    code: 'CONFIG_INVALID',
+    where: project.configFile ?? 'configuration',
+    field: `dependencies.${name}`,
+    message: `No dependency is named "${name}".${didYouMean(name, dependencies.keys())}`,
+  }))
+}

@@ -1,0 +1,104 @@
+import { openDataFolder } from '../adapters/data-folder/index.ts'
+import { createHttpApp, listen } from '../adapters/http/index.ts'
+import type { Control, Events, StatusReport } from '../contracts/index.ts'
+import type { Log } from '../core/kernel/index.ts'
+import { createControl } from './control.ts'
+import { type Environment, openProject } from './project.ts'
+import { createRuntime, type Runtime } from './runtime.ts'
+import { VERSION } from './version.ts'
+
+export interface ServeOptions {
+  readonly from: string
+  readonly config?: string | undefined
+  readonly data?: string | undefined
+  readonly host: string
+  readonly port: number
+  readonly env: Environment
+  readonly log: Log
+  readonly signal: AbortSignal
+  onEvent<K extends keyof Events>(name: K, event: Events[K]): void
+}
+
+export interface Serving {
+  readonly url: string
+  readonly control: Control
+  status(): Promise<StatusReport>
+  /** Resolves when everything is closed. */
+  readonly closed: Promise<void>
+}
+
+/** Ready is said after this long even if a probe still hangs: one silent dependency must not hold up the rest. */
+const READY_AFTER_MS = 1_000
+
+/** Runs everything in this process until the signal aborts. Whatever was opened is closed again, also when starting fails half way. */
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const opened: (() => Promise<void>)[] = []
+  const closeAll = async () => {
+    for (const close of opened.reverse()) await close().catch(error => options.log.error('closing failed', { error: String(error) }))
+  }
+  try {
+    const serving = await start(options, close => opened.push(close))
+    const closed = new Promise<void>(resolve => {
+      const end = () => void closeAll().then(resolve)
+      if (options.signal.aborted) end()
+      else options.signal.addEventListener('abort', end, { once: true })
+    })
+    return { ...serving, closed }
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+}
+
+async function start(options: ServeOptions, onClose: (close: () => Promise<void>) => void): Promise<Omit<Serving, 'closed'>> {
+  const { env, log, host, port } = options
+  const project = await openProject({ from: options.from, config: options.config, data: options.data, env, watch: true, log })
+  onClose(() => project.close())
+  const folder = openDataFolder(project.dataDir)
+  await folder.ensure()
+  const lock = await folder.lock()
+  onClose(() => lock.release())
+  const token = await folder.adminToken()
+  const runtime = await createRuntime(project, log)
+  onClose(() => runtime.stop())
+  announce(runtime, options)
+  let isReady = false
+  const control = createControl(runtime, { from: 'up', isReady: () => isReady })
+  const app = createHttpApp({
+    control,
+    isAdmin: folder.verifier(token),
+    prove: folder.prover(token),
+    isReady: () => isReady,
+    status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
+    allowedHosts: () => (isLoopback(host) ? [] : [host]),
+    log,
+  })
+  const listener = await listen({ app, host, port, log })
+  onClose(() => listener.close())
+  await folder.writeEndpoint({ url: listener.url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })
+  onClose(() => folder.removeEndpoint())
+  await startWithin(runtime, READY_AFTER_MS, log)
+  runtime.watch()
+  isReady = true
+  return { url: listener.url, control, status: () => control.status({}) }
+}
+
+function announce({ core: { emitter } }: Runtime, { onEvent }: ServeOptions): void {
+  const names = ['generation.swapped', 'dependency.changed', 'tools.disabled', 'tools.restored', 'agents.reloaded', 'call.settled'] as const
+  for (const name of names) emitter.on(name, event => onEvent(name, event as never))
+}
+
+async function startWithin(runtime: Runtime, ms: number, log: Log): Promise<void> {
+  const started = runtime.start()
+  started.catch(error => log.error('start failed', { error: String(error) }))
+  let timer: NodeJS.Timeout | undefined
+  const enough = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([started, enough])
+  clearTimeout(timer)
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host)
+}

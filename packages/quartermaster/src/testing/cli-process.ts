@@ -1,0 +1,59 @@
+import { createProcessIo, runCli } from '../adapters/cli/index.ts'
+import { createSystemClock } from '../adapters/system/index.ts'
+import { AppError, type Control } from '../contracts/index.ts'
+import { FILES, READ_FILE, READ_FILE_DETAIL, WEATHER } from './cli-fixtures.ts'
+import { fakeControl, STATUS_REPORT } from './fake-control.ts'
+
+// A whole program over a `Control` in memory, for tests that need a real process, real pipes and a real shell.
+
+const MANY = 5_000
+const OPERATIONS = [{ name: 'echo.say', reason: 'Says it.', weight: 'low' }]
+
+const control: Control = fakeControl({
+  tools: async () => [
+    READ_FILE,
+    WEATHER,
+    ...Array.from({ length: MANY }, (_, i) => ({ ...READ_FILE, name: `many_${i}` })),
+  ],
+  tool: async () => READ_FILE_DETAIL,
+  agents: async () => [{ name: 'researcher', capabilities: [], granted: 0, unavailable: 0, problems: [] }],
+  capabilities: async () => [FILES],
+  status: async () => ({
+    ...STATUS_REPORT,
+    dependencies: [{ name: 'forecast', state: 'down', reason: 'no answer', since: 0, dependsOn: [] }],
+  }),
+  call: ({ tool, input }, { signal } = {}) =>
+    new Promise((resolve, reject) => {
+      if (tool === 'echo')
+        return resolve({ operationId: 'op1', result: { content: [{ type: 'text', text: JSON.stringify(input) }] } })
+      const alive = setInterval(() => {}, 1_000)
+      process.stderr.write('called\n')
+      signal?.addEventListener('abort', () => {
+        clearInterval(alive)
+        process.stderr.write('aborted\n')
+        reject(new Error('aborted'))
+      })
+    }),
+})
+
+const stop = new AbortController()
+process.once('SIGINT', () => stop.abort())
+
+void runCli(process.argv.slice(2), {
+  version: '1.2.3',
+  cwd: process.cwd(),
+  signal: stop.signal,
+  clock: createSystemClock(),
+  io: createProcessIo({
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stdin: process.stdin,
+    env: process.env,
+    interrupt: () => stop.abort(),
+  }),
+  openControl: async () => ({ control, from: 'process', close: async () => {} }),
+  up: () => Promise.reject(new Error('There is no server here.')),
+  init: () => Promise.reject(new Error('There is no project here.')),
+}).then(code => {
+  process.exitCode = code
+})

@@ -1,0 +1,55 @@
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
+import { expect, it, onTestFinished } from 'vitest'
+import { createQuartermaster, defineCapability, defineTool } from '../src/index.ts'
+import { makeProject } from './support/product.ts'
+
+const add = defineTool({
+  name: 'add',
+  short: 'Adds two numbers.',
+  input: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+  mutates: false,
+  handler: ({ a, b }) => String(a + b),
+})
+const maths = defineCapability({ key: 'maths', short: 'Maths.', tools: [add] })
+
+async function open(files: Record<string, string> = {}) {
+  const dir = await makeProject({ 'agents/worker.json': '{ "capabilities": { "maths": {} } }', ...files })
+  const quartermaster = await createQuartermaster({ dir, env: {}, capabilities: [maths] })
+  onTestFinished(() => quartermaster.stop())
+  return quartermaster
+}
+
+it('reads tools in order of definition, one by name, and what is disabled', async () => {
+  const quartermaster = await open()
+  expect(quartermaster.tools().map(tool => tool.name)).toEqual(['read_file', 'list_files', 'search_files', 'write_file', 'add'])
+  expect(quartermaster.tools({ section: 'maths', state: 'active' }).map(tool => tool.name)).toEqual(['add'])
+  expect(quartermaster.disabled()).toEqual([])
+  expect(quartermaster.tool('add').short).toBe('Adds two numbers.')
+  expect(() => quartermaster.tool('subtract')).toThrow(expect.objectContaining({ code: 'TOOL_NOT_FOUND' }))
+  expect(() => quartermaster.dependency('moon')).toThrow(expect.objectContaining({ code: 'DEPENDENCY_UNKNOWN' }))
+})
+
+it('calls as an agent', async () => {
+  const quartermaster = await open()
+  const answer = await quartermaster.call({ agent: 'worker', tool: 'add', input: { a: 1, b: 2 } })
+  expect(answer.result.content).toEqual([{ type: 'text', text: '3' }])
+})
+
+it('gives an agent engine the servers of a run', async () => {
+  const quartermaster = await open()
+  const context = quartermaster.contextFor('worker', { thread: { id: 't1' } })
+  const { mcpServers, report } = quartermaster.resolve(context.agent.capabilities, context)
+  expect(report).toEqual([{ capability: 'maths', tool: 'add', state: 'granted' }])
+  const server = mcpServers.maths
+  if (server?.type !== 'sdk') throw new Error('expected an in-process server')
+  const [ours, theirs] = InMemoryTransport.createLinkedPair()
+  const client = new Client({ name: 'engine', version: '1' })
+  await Promise.all([(server.instance as { connect(transport: unknown): Promise<void> }).connect(theirs), client.connect(ours)])
+  expect((await client.callTool({ name: 'add', arguments: { a: 20, b: 22 } })).content).toEqual([{ type: 'text', text: '42' }])
+  await client.close()
+})
+
+it('lists capabilities without anything running', async () => {
+  const quartermaster = await open()
+  expect(quartermaster.knownCapabilities().map(capability => capability.key)).toEqual(['files', 'maths'])
+})
