@@ -1,3 +1,4 @@
+export { createQuartermaster, type Quartermaster, type QuartermasterOptions } from './app/quartermaster.ts'
 export {
   type AgentConfig,
   AppError,
@@ -22,6 +23,7 @@ export {
   type ToolResult,
   type ToolSummary,
 } from './contracts/index.ts'
+export type { CapabilityRegistry } from './core/agents/index.ts'
 export {
   type CallContext,
   type Capability,
@@ -37,5 +39,3 @@ export {
   toolFailure,
   toolResult,
 } from './core/catalogue/index.ts'
-export type { CapabilityRegistry } from './core/agents/index.ts'
-export { createQuartermaster, type Quartermaster, type QuartermasterOptions } from './app/quartermaster.ts'

@@ -23,7 +23,10 @@ it('exports from "quartermaster/probes" exactly the ready-made probes', () => {
 })
 
 it('has exactly these entry points', () => {
-  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { exports: object; bin: object }
+  const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    exports: object
+    bin: object
+  }
   expect(Object.keys(manifest.exports)).toEqual(['.', './probes', './package.json'])
   expect(Object.keys(manifest.bin)).toEqual(['quartermaster'])
 })

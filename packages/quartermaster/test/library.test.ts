@@ -21,7 +21,13 @@ async function open(files: Record<string, string> = {}) {
 
 it('reads tools in order of definition, one by name, and what is disabled', async () => {
   const quartermaster = await open()
-  expect(quartermaster.tools().map(tool => tool.name)).toEqual(['read_file', 'list_files', 'search_files', 'write_file', 'add'])
+  expect(quartermaster.tools().map(tool => tool.name)).toEqual([
+    'read_file',
+    'list_files',
+    'search_files',
+    'write_file',
+    'add',
+  ])
   expect(quartermaster.tools({ section: 'maths', state: 'active' }).map(tool => tool.name)).toEqual(['add'])
   expect(quartermaster.disabled()).toEqual([])
   expect(quartermaster.tool('add').short).toBe('Adds two numbers.')
@@ -44,8 +50,13 @@ it('gives an agent engine the servers of a run', async () => {
   if (server?.type !== 'sdk') throw new Error('expected an in-process server')
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
   const client = new Client({ name: 'engine', version: '1' })
-  await Promise.all([(server.instance as { connect(transport: unknown): Promise<void> }).connect(theirs), client.connect(ours)])
-  expect((await client.callTool({ name: 'add', arguments: { a: 20, b: 22 } })).content).toEqual([{ type: 'text', text: '42' }])
+  await Promise.all([
+    (server.instance as { connect(transport: unknown): Promise<void> }).connect(theirs),
+    client.connect(ours),
+  ])
+  expect((await client.callTool({ name: 'add', arguments: { a: 20, b: 22 } })).content).toEqual([
+    { type: 'text', text: '42' },
+  ])
   await client.close()
 })
 

@@ -31,7 +31,11 @@ describe('up', () => {
     const dir = await projectWithClock()
     const up = await startUp(dir)
     const post = (headers: Record<string, string>) =>
-      fetch(`${up.url}/api/v1/control/status`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json', ...headers } })
+      fetch(`${up.url}/api/v1/control/status`, {
+        method: 'POST',
+        body: '{}',
+        headers: { 'content-type': 'application/json', ...headers },
+      })
     expect((await post({})).status).toBe(401)
     expect((await post({ authorization: 'Bearer wrong' })).status).toBe(401)
     const tokenFile = join(dir, '.quartermaster', 'admin-token')
@@ -74,7 +78,10 @@ describe('up', () => {
       const silent = defineDependency({ name: 'silent', probe: () => new Promise(() => {}) })
       const wait = defineTool({ name: 'wait', short: 'Waits.', input: { type: 'object' }, requires: ['silent'], handler: () => '' })
       export default defineCapability({ key: 'waiting', short: 'Waits.', tools: [wait], dependencies: [silent] })`
-    const dir = await projectWithClock({ 'capabilities/waiting.ts': hanging, 'capabilities/broken.ts': 'export default {' })
+    const dir = await projectWithClock({
+      'capabilities/waiting.ts': hanging,
+      'capabilities/broken.ts': 'export default {',
+    })
     const up = await startUp(dir)
     expect((await fetch(`${up.url}/ready`)).status).toBe(200)
     const status = (await quartermaster(['status', '--json'], { cwd: dir })).json<{ problems: { where: string }[] }>()
@@ -91,9 +98,14 @@ describe('a dependency that goes and comes back', () => {
     const refused = await quartermaster(['call', 'now', '--json'], { cwd: dir })
     expect(refused.code).not.toBe(0)
     expect(refused.json()).toMatchObject({
-      error: { code: 'TOOL_DISABLED', details: { missing: [{ dependency: 'feed', state: 'down', mend: 'Create feed.txt.' }] } },
+      error: {
+        code: 'TOOL_DISABLED',
+        details: { missing: [{ dependency: 'feed', state: 'down', mend: 'Create feed.txt.' }] },
+      },
     })
-    const listed = (await quartermaster(['tools', '--state', 'disabled', '--json'], { cwd: dir })).json<{ name: string }[]>()
+    const listed = (await quartermaster(['tools', '--state', 'disabled', '--json'], { cwd: dir })).json<
+      { name: string }[]
+    >()
     expect(listed.map(tool => tool.name)).toEqual(['now'])
     await writeFile(join(dir, 'feed.txt'), '')
     expect((await quartermaster(['call', 'now'], { cwd: dir })).stdout).toContain('tick')
@@ -107,7 +119,9 @@ describe('a dependency that goes and comes back', () => {
   })
 
   it('is left alone when the owner switched it off', async () => {
-    const dir = await projectWithClock({ 'quartermaster.config.json': '{ "dependencies": { "feed": { "enabled": false } } }' })
+    const dir = await projectWithClock({
+      'quartermaster.config.json': '{ "dependencies": { "feed": { "enabled": false } } }',
+    })
     await startUp(dir)
     const answer = (await quartermaster(['recheck', 'now', '--force', '--json'], { cwd: dir })).json()
     expect(answer).toMatchObject({ active: false, probed: [], missing: [{ state: 'optedOut' }] })
@@ -131,7 +145,10 @@ describe('reload', () => {
     await startUp(dir)
     const call = async (...args: string[]) => (await quartermaster(['call', ...args], { cwd: dir })).stdout.trim()
     expect(await call('greet')).toBe('hello')
-    await writeFiles(dir, { 'capabilities/greet/word.ts': `export const word = 'good day'`, 'capabilities/clock.ts': clock('tock') })
+    await writeFiles(dir, {
+      'capabilities/greet/word.ts': `export const word = 'good day'`,
+      'capabilities/clock.ts': clock('tock'),
+    })
     const report = (await quartermaster(['reload', '--json'], { cwd: dir })).json()
     expect(report).toMatchObject({ generation: 2, added: [], removed: [], rejected: [] })
     expect(await call('greet')).toBe('good day')
@@ -144,7 +161,9 @@ describe('reload', () => {
         export default defineCapability({ key: 'shout', short: 'Shouts.', tools: [shout] })`,
       'agents/default.json': JSON.stringify({ capabilities: { clock: {}, shout: {} } }),
     })
-    expect((await quartermaster(['reload', '--json'], { cwd: dir })).json()).toMatchObject({ added: ['tool:shout', 'capability:shout'] })
+    expect((await quartermaster(['reload', '--json'], { cwd: dir })).json()).toMatchObject({
+      added: ['tool:shout', 'capability:shout'],
+    })
     expect(await call('shout', 'text=hey')).toBe('HEY')
     expect((await quartermaster(['call', 'shout'], { cwd: dir })).stderr).toContain('text')
   })
@@ -162,15 +181,10 @@ describe('reload', () => {
     const dir = await projectWithClock(unwatched)
     const up = await startUp(dir)
     await writeFiles(dir, { 'capabilities/clock.ts': clock('tock') })
-    const reload = quartermaster(['reload'], { cwd: dir })
-    let asked = 0
-    let isDone = false
-    void reload.then(() => (isDone = true))
-    while (!isDone) {
-      expect((await fetch(`${up.url}/health`)).status).toBe(200)
-      asked++
-    }
-    expect(asked).toBeGreaterThan(0)
+    const reload = quartermaster(['reload', '--json'], { cwd: dir })
+    const asked = Array.from({ length: 20 }, async () => (await fetch(`${up.url}/health`)).status)
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([200]))
+    expect((await reload).json()).toMatchObject({ generation: 2 })
   })
 })
 
@@ -179,7 +193,9 @@ describe('watching', () => {
     const dir = await projectWithClock()
     await startUp(dir)
     const names = async () => {
-      const tools = (await quartermaster(['tools', '--section', 'clock', '--json'], { cwd: dir })).json<{ name: string; short: string }[]>()
+      const tools = (await quartermaster(['tools', '--section', 'clock', '--json'], { cwd: dir })).json<
+        { name: string; short: string }[]
+      >()
       return tools.map(tool => `${tool.name}: ${tool.short}`)
     }
     expect(await names()).toEqual(['now: Tells the time.'])

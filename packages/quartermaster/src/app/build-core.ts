@@ -1,16 +1,30 @@
 import type { AgentConfig, DependencyOptions, Settings } from '../contracts/index.ts'
 import {
-  type Agents,
   type AgentStore,
+  type Agents,
   type CapabilityRegistry,
   createAgents,
   createAnnouncer,
   createCapabilityRegistry,
   type ServerFactory,
 } from '../core/agents/index.ts'
-import { type Catalogue, createCatalogue, type SchemaCompiler, type Secrets, type Source } from '../core/catalogue/index.ts'
+import {
+  type Catalogue,
+  createCatalogue,
+  type SchemaCompiler,
+  type Secrets,
+  type Source,
+} from '../core/catalogue/index.ts'
 import { createHealth, type Health } from '../core/health/index.ts'
-import { type Clock, createEmitter, type Digest, type Emitter, type Ids, type Log, type Random } from '../core/kernel/index.ts'
+import {
+  type Clock,
+  createEmitter,
+  type Digest,
+  type Emitter,
+  type Ids,
+  type Log,
+  type Random,
+} from '../core/kernel/index.ts'
 import {
   type Calls,
   createCalls,
@@ -53,9 +67,16 @@ export interface Core {
 
 export function buildCore(ports: CorePorts): Core {
   const { clock, digest, settings, log, secrets } = ports
-  const emitter = createEmitter({ onError: (error, event) => log.error('a listener failed', { event, error: String(error) }) })
+  const emitter = createEmitter({
+    onError: (error, event) => log.error('a listener failed', { event, error: String(error) }),
+  })
   // The two know each other: health follows the catalogue's generations, the catalogue has new dependencies looked at.
-  const catalogue: Catalogue = createCatalogue({ ...ports, emitter, effectKinds: new Set(), prepare: next => health.prepare(next) })
+  const catalogue: Catalogue = createCatalogue({
+    ...ports,
+    emitter,
+    effectKinds: new Set(),
+    prepare: next => health.prepare(next),
+  })
   const health: Health = createHealth({
     ...ports,
     emitter,
@@ -65,7 +86,15 @@ export function buildCore(ports: CorePorts): Core {
   })
   emitter.on('generation.swapped', () => health.adopt(catalogue.current()))
   const announcer = createAnnouncer({ emitter, clock, settings })
-  const agents = createAgents({ store: ports.agentStore, emitter, announcer, catalogue, health, digest, folders: ports.folders })
+  const agents = createAgents({
+    store: ports.agentStore,
+    emitter,
+    announcer,
+    catalogue,
+    health,
+    digest,
+    folders: ports.folders,
+  })
   const results = createKeptResults({ clock, settings })
   const operations = createRunningOperations()
   const calls = createCalls({ ...ports, catalogue, health, results, operations, emitter })

@@ -6,7 +6,10 @@ import { toolDetail, toolSummary } from './tool-report.ts'
 import { VERSION } from './version.ts'
 
 /** The control interface over a runtime in this process. */
-export function createControl(runtime: Runtime, facts: { from: StatusReport['from']; isReady: () => boolean }): Control {
+export function createControl(
+  runtime: Runtime,
+  facts: { from: StatusReport['from']; isReady: () => boolean },
+): Control {
   const { core } = runtime
   const { catalogue, health, agents, registry, calls, results } = core
   return {
@@ -27,7 +30,16 @@ export function createControl(runtime: Runtime, facts: { from: StatusReport['fro
     },
     async call({ agent, tool, input, evenIfDisabled, timeoutMs, consented }, options = {}) {
       const { signal, onProgress } = options
-      return calls.call({ seat: agents.seat(agent), tool, input, evenIfDisabled, timeoutMs, consented, signal, onProgress })
+      return calls.call({
+        seat: agents.seat(agent),
+        tool,
+        input,
+        evenIfDisabled,
+        timeoutMs,
+        consented,
+        signal,
+        onProgress,
+      })
     },
     readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
     recheck: ({ name, force = false }) => health.recheck(name, { force }),
@@ -41,7 +53,10 @@ function toolsOf({ core }: Runtime, agent: string) {
   return [...view.tools, ...view.unavailable.map(({ grant }) => grant)].map(({ tool }) => tool)
 }
 
-function statusOf(runtime: Runtime, { from, isReady }: { from: StatusReport['from']; isReady: () => boolean }): StatusReport {
+function statusOf(
+  runtime: Runtime,
+  { from, isReady }: { from: StatusReport['from']; isReady: () => boolean },
+): StatusReport {
   const { catalogue, health, agents } = runtime.core
   const generation = catalogue.current()
   const isActive = (tool: Parameters<typeof health.availability>[0]) => health.availability(tool).active
@@ -64,4 +79,3 @@ function checkAgent({ core: { agents } }: Runtime, name: string): AgentCheck {
   const problems = agents.problems(name)
   return { name, file, ok: problems.length === 0, report: agents.seat(name).view().report(), problems }
 }
-

@@ -11,8 +11,12 @@ export function diagnose(runtime: Runtime): Finding[] {
     ok(`Configuration: ${project.configFile ?? 'none; everything has its default'}.`),
     ...problems.map(problemFinding),
     ...dependencies.map(dependencyFinding),
-    ok(`${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`),
-    agents.length === 0 ? NO_AGENTS : ok(`${agents.length} agents are configured: ${agents.map(agent => agent.name).join(', ')}.`),
+    ok(
+      `${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`,
+    ),
+    agents.length === 0
+      ? NO_AGENTS
+      : ok(`${agents.length} agents are configured: ${agents.map(agent => agent.name).join(', ')}.`),
   ]
 }
 
@@ -41,5 +45,9 @@ function dependencyFinding({ name, state, reason, mend }: DependencyStatus): Fin
   if (state === 'optedOut') return ok(`Dependency "${name}" is switched off. ${reason}`)
   const level = state === 'recovering' ? 'warning' : 'error'
   const what = `Dependency "${name}" is ${state}: ${reason}`
-  return { level, what, mend: mend ?? `Mend what the reason says, then run \`quartermaster recheck dependency:${name}\`.` }
+  return {
+    level,
+    what,
+    mend: mend ?? `Mend what the reason says, then run \`quartermaster recheck dependency:${name}\`.`,
+  }
 }

@@ -37,7 +37,13 @@ function only(agent: AgentConfig, capability: string): AgentConfig {
   return { ...agent, capabilities: { [capability]: agent.capabilities[capability] ?? {} } }
 }
 
-function refuseIssues(issues: readonly { code: 'CAPABILITY_UNKNOWN' | 'CONFIG_INVALID'; path: readonly (string | number)[]; message: string }[]): void {
+function refuseIssues(
+  issues: readonly {
+    code: 'CAPABILITY_UNKNOWN' | 'CONFIG_INVALID'
+    path: readonly (string | number)[]
+    message: string
+  }[],
+): void {
   const [first] = issues
   if (!first) return
   const lines = issues.map(issue => `${issue.path.join('.')}: ${issue.message}`)

@@ -1,13 +1,11 @@
 import { createControlClient } from '../adapters/control-client/index.ts'
 import { connectToOwner } from '../adapters/data-folder/index.ts'
-import { AppError, CONTROL, type Control, type ControlOperation, isAppError } from '../contracts/index.ts'
+import type { Environment } from '../adapters/project-files/index.ts'
+import { type AppError, CONTROL, type Control, type ControlOperation, isAppError } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
-import { brokenConfig, type Environment, locateProject } from './project.ts'
+import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 
-export interface OpenControlOptions {
-  readonly from: string
-  readonly config?: string | undefined
-  readonly data?: string | undefined
+export interface OpenControlOptions extends ProjectPlace {
   readonly env: Environment
   readonly log: Log
 }

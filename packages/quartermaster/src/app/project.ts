@@ -1,22 +1,20 @@
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ClosableSource, createBuiltinSource, createProjectSource } from '../adapters/modules/index.ts'
-import { type AgentFiles, createAgentFiles, findProject, readProjectConfig } from '../adapters/project-files/index.ts'
+import {
+  type AgentFiles,
+  createAgentFiles,
+  type Environment,
+  readProjectConfig,
+} from '../adapters/project-files/index.ts'
 import type { DependencyOptions, Problem, Settings } from '../contracts/index.ts'
 import type { Secrets, Source } from '../core/catalogue/index.ts'
 import type { Log } from '../core/kernel/index.ts'
+import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 import { CAPABILITIES_DIR, PACKAGE_ENTRIES } from './package-entries.ts'
 import { VERSION } from './version.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
-export interface ProjectOptions {
-  /** Where to look for the configuration file, upwards. */
-  readonly from: string
-  /** The configuration file, instead of looking. */
-  readonly config?: string | undefined
-  /** The data folder; `.quartermaster` in the project folder when absent. */
-  readonly data?: string | undefined
+export interface ProjectOptions extends ProjectPlace {
   readonly env: Environment
   readonly watch: boolean
   readonly log: Log
@@ -39,13 +37,6 @@ export interface Project {
   /** Reads the configuration anew. Settings stay as they were at start. */
   reload(): Promise<void>
   close(): Promise<void>
-}
-
-/** Where the project and its data are. */
-export async function locateProject({ from, config, data }: Pick<ProjectOptions, 'from' | 'config' | 'data'>) {
-  const found = await findProject(config === undefined ? { from } : { from, config })
-  const dataDir = data === undefined ? join(found.projectDir, '.quartermaster') : resolve(from, data)
-  return { projectDir: found.projectDir, configFile: found.configFile, dataDir }
 }
 
 /** Opens a project folder. Throws `CONFIG_INVALID` with every problem of the configuration. */
@@ -104,11 +95,4 @@ function restartNeeded(running: Settings, written: Settings, file: string | unde
     message: `Setting "${key}" was changed; it counts from the next start on.`,
     mend: 'Restart `quartermaster up`.',
   }))
-}
-
-/** The problems that an error about the configuration carries, or the error as one. */
-export function brokenConfig(error: unknown, file: string | undefined): readonly Problem[] {
-  const listed = (error as { details?: { problems?: unknown } }).details?.problems
-  if (Array.isArray(listed)) return listed as Problem[]
-  return [{ severity: 'error', code: 'CONFIG_INVALID', where: file ?? 'configuration', message: String((error as Error).message) }]
 }

@@ -78,7 +78,12 @@ export async function createRuntime(project: Project, log: Log): Promise<Runtime
       await reloadAgents()
       return core.catalogue.reload()
     },
-    problems: () => [...project.problems(), ...unknownDependencies(core, project), ...core.catalogue.problems(), ...core.agents.problems()],
+    problems: () => [
+      ...project.problems(),
+      ...unknownDependencies(core, project),
+      ...core.catalogue.problems(),
+      ...core.agents.problems(),
+    ],
     async stop() {
       await core.stop()
       await project.close()

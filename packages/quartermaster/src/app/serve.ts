@@ -1,16 +1,15 @@
 import { openDataFolder } from '../adapters/data-folder/index.ts'
 import { createHttpApp, listen } from '../adapters/http/index.ts'
+import type { Environment } from '../adapters/project-files/index.ts'
 import type { Control, Events, StatusReport } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { createControl } from './control.ts'
-import { type Environment, openProject } from './project.ts'
+import type { ProjectPlace } from './locate-project.ts'
+import { openProject } from './project.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { VERSION } from './version.ts'
 
-export interface ServeOptions {
-  readonly from: string
-  readonly config?: string | undefined
-  readonly data?: string | undefined
+export interface ServeOptions extends ProjectPlace {
   readonly host: string
   readonly port: number
   readonly env: Environment
@@ -34,7 +33,8 @@ const READY_AFTER_MS = 1_000
 export async function serve(options: ServeOptions): Promise<Serving> {
   const opened: (() => Promise<void>)[] = []
   const closeAll = async () => {
-    for (const close of opened.reverse()) await close().catch(error => options.log.error('closing failed', { error: String(error) }))
+    for (const close of opened.toReversed())
+      await close().catch(error => options.log.error('closing failed', { error: String(error) }))
   }
   try {
     const serving = await start(options, close => opened.push(close))
@@ -50,9 +50,19 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   }
 }
 
-async function start(options: ServeOptions, onClose: (close: () => Promise<void>) => void): Promise<Omit<Serving, 'closed'>> {
+async function start(
+  options: ServeOptions,
+  onClose: (close: () => Promise<void>) => void,
+): Promise<Omit<Serving, 'closed'>> {
   const { env, log, host, port } = options
-  const project = await openProject({ from: options.from, config: options.config, data: options.data, env, watch: true, log })
+  const project = await openProject({
+    from: options.from,
+    config: options.config,
+    data: options.data,
+    env,
+    watch: true,
+    log,
+  })
   onClose(() => project.close())
   const folder = openDataFolder(project.dataDir)
   await folder.ensure()
@@ -84,7 +94,14 @@ async function start(options: ServeOptions, onClose: (close: () => Promise<void>
 }
 
 function announce({ core: { emitter } }: Runtime, { onEvent }: ServeOptions): void {
-  const names = ['generation.swapped', 'dependency.changed', 'tools.disabled', 'tools.restored', 'agents.reloaded', 'call.settled'] as const
+  const names = [
+    'generation.swapped',
+    'dependency.changed',
+    'tools.disabled',
+    'tools.restored',
+    'agents.reloaded',
+    'call.settled',
+  ] as const
   for (const name of names) emitter.on(name, event => onEvent(name, event as never))
 }
 
@@ -100,5 +117,5 @@ async function startWithin(runtime: Runtime, ms: number, log: Log): Promise<void
 }
 
 function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\./.test(host)
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

@@ -61,7 +61,9 @@ const isFunction = (value: unknown) => typeof value === 'function'
 /** What the host of a run offers to the tools of that run. */
 export const RunCallbacks = z.object({
   progress: z.custom<(update: Progress & { tool: string }) => void>(isFunction).optional(),
-  ask: z.custom<(question: Question, options: { tool: string; signal: AbortSignal }) => Promise<Answer>>(isFunction).optional(),
+  ask: z
+    .custom<(question: Question, options: { tool: string; signal: AbortSignal }) => Promise<Answer>>(isFunction)
+    .optional(),
 })
 export type RunCallbacks = z.infer<typeof RunCallbacks>
 

@@ -21,9 +21,18 @@ const stringRecord = z.record(z.string(), z.string())
 
 /** How agent engines are told of an MCP server. Ours are `sdk` and `http`; `stdio` names someone else's. */
 export const McpServerConfig = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('sdk'), name: z.string(), instance: z.custom<object>(value => typeof value === 'object') }),
+  z.object({
+    type: z.literal('sdk'),
+    name: z.string(),
+    instance: z.custom<object>(value => typeof value === 'object'),
+  }),
   z.object({ type: z.literal('http'), url: z.string(), headers: stringRecord.optional() }),
-  z.object({ type: z.literal('stdio'), command: z.string(), args: z.array(z.string()).optional(), env: stringRecord.optional() }),
+  z.object({
+    type: z.literal('stdio'),
+    command: z.string(),
+    args: z.array(z.string()).optional(),
+    env: stringRecord.optional(),
+  }),
 ])
 export type McpServerConfig = z.infer<typeof McpServerConfig>
 

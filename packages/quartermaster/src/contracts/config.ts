@@ -9,11 +9,6 @@ export const ProjectConfig = z.strictObject({
     .record(z.string(), DependencyOptions)
     .default({})
     .describe('What the owner says about dependencies, by name; `enabled: false` switches one off.'),
-  secretsFile: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('A JSON file of names and secret texts that only its owner can read. Default: secrets.json in the data folder.'),
   settings: SettingsInput.default({}).describe('See docs/reference/settings.md.'),
 })
 export type ProjectConfig = z.infer<typeof ProjectConfig>

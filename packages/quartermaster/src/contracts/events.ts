@@ -2,7 +2,12 @@ import type { DependencyState } from './dependency.ts'
 
 /** Everything that is announced inside the process: noun, then verb. */
 export interface Events {
-  'generation.swapped': { generation: number; added: readonly string[]; changed: readonly string[]; removed: readonly string[] }
+  'generation.swapped': {
+    generation: number
+    added: readonly string[]
+    changed: readonly string[]
+    removed: readonly string[]
+  }
   'dependency.changed': { name: string; from: DependencyState; to: DependencyState; reason: string }
   'tools.disabled': { tools: readonly string[]; dependency: string; reason: string }
   'tools.restored': { tools: readonly string[]; dependency: string }

@@ -19,7 +19,8 @@ export const SETTINGS = {
   probeTimeoutMs: {
     schema: count(10, 60_000),
     default: 2_000,
-    reason: 'A healthy local service answers within milliseconds, a remote one within a second; longer waits hold up start and reload.',
+    reason:
+      'A healthy local service answers within milliseconds, a remote one within a second; longer waits hold up start and reload.',
   },
   recheckCooldownSeconds: {
     schema: seconds(0, 3_600),
@@ -46,7 +47,8 @@ export const SETTINGS = {
   watchIntervalSeconds: {
     schema: seconds(1, 86_400),
     default: 15,
-    reason: 'How often the watcher probes a dependency that is up, and at most how seldom one that is down. Jittered by a fifth.',
+    reason:
+      'How often the watcher probes a dependency that is up, and at most how seldom one that is down. Jittered by a fifth.',
   },
   flapWindowSeconds: {
     schema: seconds(1, 3_600),
@@ -56,7 +58,8 @@ export const SETTINGS = {
   successesAfterFlapping: {
     schema: count(1, 20),
     default: 3,
-    reason: 'Consecutive good probes a flapping dependency owes before its tools come back, so that clients are not told every second.',
+    reason:
+      'Consecutive good probes a flapping dependency owes before its tools come back, so that clients are not told every second.',
   },
   callTimeoutSeconds: {
     schema: seconds(1, 3_600),

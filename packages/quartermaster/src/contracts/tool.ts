@@ -55,7 +55,11 @@ export const ToolFacts = z.strictObject({
   consent: z.array(ConsentOperationName),
   effects: z.array(EffectSpec),
   timeoutMs: z.number().int().positive().max(3_600_000),
-  maxResultBytes: z.number().int().min(1024).max(16 * 1024 * 1024),
+  maxResultBytes: z
+    .number()
+    .int()
+    .min(1024)
+    .max(16 * 1024 * 1024),
 })
 export type ToolFacts = z.infer<typeof ToolFacts>
 

@@ -14,9 +14,9 @@ import {
 import {
   type AnyTool,
   type Capability,
+  type DependencyDefinition,
   defineCapability,
   defineDependency,
-  type DependencyDefinition,
   defineTool,
   type Injection,
   type ProbeVerdict,
@@ -114,7 +114,8 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
       agents = next
       await core.agents.reload()
     },
-    callAs: (agent, tool, input = {}, more = {}) => core.calls.call({ seat: core.agents.seat(agent), tool, input, ...more }),
+    callAs: (agent, tool, input = {}, more = {}) =>
+      core.calls.call({ seat: core.agents.seat(agent), tool, input, ...more }),
     toolNamesFor: agent =>
       core.agents
         .seat(agent)
@@ -142,7 +143,11 @@ export interface FakeService {
   readonly dependency: DependencyDefinition
 }
 
-export function fakeService(name: string, verdict: FakeService['verdict'] = { up: true }, more: Partial<DependencyDefinition> = {}): FakeService {
+export function fakeService(
+  name: string,
+  verdict: FakeService['verdict'] = { up: true },
+  more: Partial<DependencyDefinition> = {},
+): FakeService {
   const service: FakeService = {
     verdict,
     probes: 0,
@@ -168,9 +173,30 @@ export const DOWN: ProbeVerdict = { up: false, reason: 'connection refused' }
 
 /** A read-only tool without parameters that answers its name. */
 export function simpleTool(name: string, more: Partial<AnyTool> = {}): AnyTool & { title: string } {
-  return defineTool({ name, short: `Answers ${name}.`, input: { type: 'object' }, mutates: false, handler: () => name, ...more } as never)
+  return defineTool({
+    name,
+    short: `Answers ${name}.`,
+    input: { type: 'object' },
+    mutates: false,
+    handler: () => name,
+    ...more,
+  } as never)
 }
 
-export function simpleCapability(key: string, tools: readonly AnyTool[], more: Partial<Parameters<typeof defineCapability>[0]> = {}): Capability {
+export function simpleCapability(
+  key: string,
+  tools: readonly AnyTool[],
+  more: Partial<Parameters<typeof defineCapability>[0]> = {},
+): Capability {
   return defineCapability({ key, short: `All of ${key}.`, tools, ...more })
+}
+
+/** What a promise was rejected with, taken at once so that nothing goes unhandled while a test moves the clock. */
+export function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => {
+      throw new Error('It did not fail.')
+    },
+    (error: unknown) => error,
+  )
 }

@@ -37,7 +37,11 @@ interface RunOptions {
 
 function start(args: readonly string[], { cwd, env = {} }: RunOptions): ChildProcess {
   const { NO_COLOR: _no, FORCE_COLOR: _force, ...inherited } = process.env
-  return spawn(process.execPath, [BIN, ...args], { cwd, env: { ...inherited, ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
+  return spawn(process.execPath, [BIN, ...args], {
+    cwd,
+    env: { ...inherited, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
 }
 
 /** Runs one command to its end. */
@@ -62,7 +66,11 @@ export interface RunningUp {
 }
 
 /** Starts `up` on a free port and waits for its first line. It ends with the test. */
-export async function startUp(cwd: string, args: readonly string[] = [], env: Record<string, string> = {}): Promise<RunningUp> {
+export async function startUp(
+  cwd: string,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<RunningUp> {
   const child = start(['up', '--port', '0', '--json', ...args], { cwd, env })
   let stderr = ''
   child.stderr?.on('data', data => (stderr += String(data)))

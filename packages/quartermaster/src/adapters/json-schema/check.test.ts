@@ -123,7 +123,9 @@ describe('checking a schema', () => {
     expect(messages({ properties: { a: { pattern: '(' } } })).toEqual([
       'properties.a.pattern: "(" is not a regular expression.',
     ])
-    expect(messages({ patternProperties: { '[': {} } })).toEqual(['patternProperties.[: "[" is not a regular expression.'])
+    expect(messages({ patternProperties: { '[': {} } })).toEqual([
+      'patternProperties.[: "[" is not a regular expression.',
+    ])
     expect(check({ allOf: [{ pattern: '(?i)abc' }, { pattern: '^(?!x)' }, { pattern: '(a)\\1' }] })).toEqual([])
   })
 

@@ -119,7 +119,8 @@ function rewriteHeld(keyword: string, place: Place, rewriting: Rewriting): unkno
   if (Array.isArray(value)) {
     return value.map((child, index) => rewriteNode(references.inside(place, [keyword, index], child), rewriting))
   }
-  if (HOLDINGS[dialect].get(keyword) !== 'map') return rewriteNode(references.inside(place, [keyword], value), rewriting)
+  if (HOLDINGS[dialect].get(keyword) !== 'map')
+    return rewriteNode(references.inside(place, [keyword], value), rewriting)
   const entries = Object.entries(value ?? {}).map(([name, child]) => {
     const at = references.inside(place, [keyword, name], child)
     if (keyword === 'patternProperties' && !isChecked(name, at, rewriting)) return [name, true]

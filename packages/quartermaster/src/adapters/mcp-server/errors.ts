@@ -1,5 +1,5 @@
-import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { CallToolResult } from '@modelcontextprotocol/server'
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { type AppError, type ErrorKind, toAppError } from '../../contracts/index.ts'
 
 /** What the model is told to do next, by what went wrong. */
@@ -24,7 +24,12 @@ export function toErrorResult(error: unknown): CallToolResult {
   const body = toAppError(error).toJSON()
   const text = `${body.code}: ${body.message} ${NEXT_STEP[body.kind as ErrorKind]}`
   const facts = { ...body }
-  return { content: [{ type: 'text', text }], structuredContent: { error: facts }, isError: true, _meta: { 'quartermaster/error': facts } }
+  return {
+    content: [{ type: 'text', text }],
+    structuredContent: { error: facts },
+    isError: true,
+    _meta: { 'quartermaster/error': facts },
+  }
 }
 
 /** An error of the request itself: an unknown tool is the client's mistake, not a tool's answer. */

@@ -1,5 +1,12 @@
 import { ResourceNotFoundError, Server, type ServerContext } from '@modelcontextprotocol/server'
-import { AppError, type Answer, isAppError, type McpServerConfig, type Progress, type Question } from '../../contracts/index.ts'
+import {
+  type Answer,
+  AppError,
+  isAppError,
+  type McpServerConfig,
+  type Progress,
+  type Question,
+} from '../../contracts/index.ts'
 import type { Agents, Grant, Seat } from '../../core/agents/index.ts'
 import type { Calls, KeptResults } from '../../core/operations/index.ts'
 import { toErrorResult, toProtocolError } from './errors.ts'
@@ -34,14 +41,26 @@ function buildServer({ key, seat }: { key: string; seat: Seat }, deps: InProcess
     { capabilities: { tools: { listChanged: true }, resources: {} } },
   )
   const own = (grant: Grant | undefined) => grant?.capability === key
-  server.setRequestHandler('tools/list', () => ({ tools: seat.view().tools.filter(own).map(({ tool }) => toMcpTool(tool)) }))
+  server.setRequestHandler('tools/list', () => ({
+    tools: seat
+      .view()
+      .tools.filter(own)
+      .map(({ tool }) => toMcpTool(tool)),
+  }))
   server.setRequestHandler('tools/call', async (request, context) => {
     const { name, arguments: input = {} } = request.params
     const grant = seat.grant(name)
     if (!own(grant)) throw toProtocolError(new AppError('TOOL_NOT_FOUND', `"${key}" has no tool "${name}".`))
     try {
       const { signal } = context.mcpReq
-      const answer = await deps.calls.call({ seat, tool: name, input, signal, onProgress: progressTo(context), ask: askThrough(context, seat) })
+      const answer = await deps.calls.call({
+        seat,
+        tool: name,
+        input,
+        signal,
+        onProgress: progressTo(context),
+        ask: askThrough(context, seat),
+      })
       return toMcpResult(answer, grant?.tool)
     } catch (error) {
       if (isAppError(error) && error.code === 'TOOL_NOT_FOUND') throw toProtocolError(error)
@@ -57,14 +76,19 @@ function buildServer({ key, seat }: { key: string; seat: Seat }, deps: InProcess
 function serveResults(server: Server, seat: Seat, results: KeptResults): void {
   server.setRequestHandler('resources/list', () => ({ resources: [] }))
   server.setRequestHandler('resources/templates/list', () => ({
-    resourceTemplates: [{ uriTemplate: 'quartermaster://results/{resultId}{?offset}', name: 'result', mimeType: 'text/plain' }],
+    resourceTemplates: [
+      { uriTemplate: 'quartermaster://results/{resultId}{?offset}', name: 'result', mimeType: 'text/plain' },
+    ],
   }))
   server.setRequestHandler('resources/read', request => {
     const { uri } = request.params
     const place = parseResultUri(uri)
     if (!place) throw new ResourceNotFoundError(uri)
     const page = results.page(seat.caller, place.resultId, place.offset)
-    const next = page.nextOffset === undefined ? {} : { _meta: { 'quartermaster/next': resultUri(place.resultId, page.nextOffset) } }
+    const next =
+      page.nextOffset === undefined
+        ? {}
+        : { _meta: { 'quartermaster/next': resultUri(place.resultId, page.nextOffset) } }
     return { contents: [{ uri, mimeType: 'text/plain', text: page.text, ...next }] }
   })
 }
@@ -91,7 +115,10 @@ function progressTo(context: ServerContext): ((progress: Progress) => void) | un
 }
 
 /** A host that offers to answer is asked directly; otherwise the question goes to the MCP client, if it can ask a person. */
-function askThrough(context: ServerContext, seat: Seat): ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined {
+function askThrough(
+  context: ServerContext,
+  seat: Seat,
+): ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined {
   if (seat.callbacks?.ask) return undefined
   return async ({ message, schema }, signal) => {
     try {

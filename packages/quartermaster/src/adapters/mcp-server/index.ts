@@ -1,1 +1,1 @@
-export { inProcessServer, type InProcessServerDeps } from './in-process-server.ts'
+export { type InProcessServerDeps, inProcessServer } from './in-process-server.ts'

@@ -21,6 +21,6 @@ export function environment({ name }: NamedOptions): Probe {
 export function secret({ name }: NamedOptions): Probe {
   return {
     describe: { kind: 'secret', name },
-    run: ({ hasSecret }) => (hasSecret(name) ? UP : down(`There is no secret named "${name}".`)),
+    run: context => (context.hasSecret(name) ? UP : down(`There is no secret named "${name}".`)),
   }
 }

@@ -24,7 +24,8 @@ export function http(options: HttpOptions): Probe {
       if (!url || !/^https?:$/.test(url.protocol))
         return down('The url of the probe is not one that starts with http:// or https://.')
       const headers = readHeaders(url, options.headers)
-      if (!headers) return down('A header of the probe has a character that headers cannot have.')
+      if (!headers)
+        return down('The headers of the probe, or the account in its url, have characters that cannot be sent.')
       return look(url, { ...options, headers }, signal)
     },
   }
@@ -73,9 +74,10 @@ async function look(url: URL, request: Request, signal: AbortSignal): Promise<Pr
       ? UP
       : down(`The answer of ${addressOf(url)} does not contain "${contains}".`)
   } catch (error) {
-    const verdict = signal.aborted ? undefined : failureVerdict(error, url)
+    if (signal.aborted) throw signal.reason
+    const verdict = failureVerdict(error, url)
     if (verdict) return verdict
-    throw error
+    throw new Error(`${addressOf(url)} did not answer (${codeOf(error) ?? 'the connection failed'}).`, { cause: error })
   }
 }
 
@@ -107,6 +109,12 @@ function failureVerdict(error: unknown, url: URL): ProbeVerdict | undefined {
   // A certificate that is not accepted today will not be in a second either.
   if (code && /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS/.test(code))
     return down(`The certificate of ${url.host} is not accepted (${code}).`)
+  if (isRefusedPort(error)) return down(`HTTP clients refuse to use port ${url.port}; look at it with tcp() instead.`)
   const address = url.port ? url.host : `${url.host}:${url.protocol === 'https:' ? 443 : 80}`
   return connectionVerdict(error, { host: url.hostname, address })
+}
+
+/** The Fetch standard keeps a list of ports of other protocols. */
+function isRefusedPort(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof Error && error.cause.message === 'bad port'
 }

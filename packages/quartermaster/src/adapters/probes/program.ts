@@ -32,7 +32,8 @@ export function program({ command, versionArgs = ['--version'], version }: Progr
 async function start(file: string, args: readonly string[], signal: AbortSignal): Promise<{ text: string } | string> {
   try {
     const { text, code } = await runProgram(file, args, signal)
-    return code === 0 || versionIn(text) ? { text } : `ended with code ${code} when asked for its version.`
+    if (code === 0) return { text }
+    return `${code === null ? 'was killed' : `ended with code ${code}`} when asked for its version.`
   } catch (error) {
     const code = codeOf(error)
     // It is there and executable, yet not for this machine, or its interpreter is missing.

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { onAbort } from './abort.ts'
 
-/** What a program printed and how it ended; `code` is `null` when it was stopped. */
+/** What a program printed and how it ended; `code` is `null` when someone killed it. */
 export interface Run {
   readonly text: string
   readonly code: number | null
@@ -26,22 +26,25 @@ export function runProgram(file: string, args: readonly string[], signal: AbortS
       // A group of its own, so that the children of a wrapper script can be stopped with it.
       detached: process.platform !== 'win32',
     })
-    const read = collect(child)
+    const output = collect(child)
     const forget = onAbort(signal, () => {
       stopGroup(child)
       reject(signal.reason)
     })
-    child.once('error', reject)
+    child.once('error', error => {
+      forget()
+      reject(error)
+    })
     // A child of the program that holds the output open would keep `close` from coming.
     child.once('exit', () => stopGroup(child))
     child.once('close', code => {
       forget()
-      resolve({ text: read(), code })
+      resolve({ text: output.read(), code: output.isFull() ? 0 : code })
     })
   })
 }
 
-function collect(child: ChildProcess): () => string {
+function collect(child: ChildProcess): { read(): string; isFull(): boolean } {
   const chunks: Buffer[] = []
   let size = 0
   for (const stream of [child.stdout, child.stderr]) {
@@ -51,7 +54,10 @@ function collect(child: ChildProcess): () => string {
       if (size > MAX_BYTES) stopGroup(child)
     })
   }
-  return () => Buffer.concat(chunks).subarray(0, MAX_BYTES).toString('utf8')
+  return {
+    read: () => Buffer.concat(chunks).subarray(0, MAX_BYTES).toString('utf8'),
+    isFull: () => size > MAX_BYTES,
+  }
 }
 
 function stopGroup(child: ChildProcess): void {

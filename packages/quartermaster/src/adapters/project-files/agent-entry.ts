@@ -1,23 +1,12 @@
 import { createHash } from 'node:crypto'
 import { AgentConfig, Name, type Problem } from '../../contracts/index.ts'
+import type { AgentEntry } from '../../core/agents/index.ts'
 import type { Secrets } from '../../core/catalogue/index.ts'
 import { checkDocument } from './checked-document.ts'
 import { toProblem } from './fault.ts'
 import { parseDocument } from './json-document.ts'
 import type { Environment } from './references.ts'
 import type { TextRead } from './text-file.ts'
-
-/** An agent's file: what it says, or what is wrong with it. */
-export interface AgentEntry {
-  readonly name: string
-  /** From the project folder: `agents/NAME.json`. */
-  readonly file: string
-  /** References replaced. Absent when there are problems. */
-  readonly config?: AgentConfig
-  /** Of the file's text. Empty when it could not be read. */
-  readonly hash: string
-  readonly problems: readonly Problem[]
-}
 
 /** Reads one agent's text. What is wrong with it concerns this agent only. */
 export function toAgentEntry(

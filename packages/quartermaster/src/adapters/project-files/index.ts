@@ -1,5 +1,4 @@
 export type { AgentChange, EditedAgent } from './agent-editor.ts'
-export type { AgentEntry } from './agent-entry.ts'
 export { type AgentFiles, type AgentFilesOptions, createAgentFiles } from './agent-files.ts'
 export type { ProjectChange } from './file-watch.ts'
 export { CONFIG_FILE, type FoundProject, findProject } from './find-project.ts'

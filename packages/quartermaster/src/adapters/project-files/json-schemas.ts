@@ -46,7 +46,6 @@ const CONFIG_TEXTS: Readonly<Record<string, EditorText>> = {
   'dependencies.*.probeTimeoutMs': { description: 'How long one probe may take, in milliseconds.' },
   'dependencies.*.recoveringSeconds': { description: 'How long it may be gone before its tools are.' },
   'dependencies.*.watchIntervalSeconds': { description: 'How often it is probed in the background.' },
-  secretsFile: { title: 'Secrets file' },
   settings: { title: 'Settings' },
   ...Object.fromEntries(Object.entries(SETTINGS).map(([key, row]) => [`settings.${key}`, { default: row.default }])),
 }

@@ -62,11 +62,7 @@ describe('references', () => {
     ['${env:NOPE}', 'The environment variable "NOPE" is not set.', 'Set it, or give a fallback: ${NOPE:-…}.'],
     ['${NOPE}', 'The environment variable "NOPE" is not set.', 'Set it, or give a fallback: ${NOPE:-…}.'],
     ['${toString}', 'The environment variable "toString" is not set.', 'Set it, or give a fallback: ${toString:-…}.'],
-    [
-      '${secret:NOPE}',
-      'The secret "NOPE" is not there.',
-      'Add it to the secrets file: secrets.json in the data folder, unless "secretsFile" names another.',
-    ],
+    ['${secret:NOPE}', 'The secret "NOPE" is not there.', 'Add it to secrets.json in the data folder.'],
     [
       '${secrets:TOKEN}',
       '"${secrets:…}" is no kind of reference. Did you mean "secret"?',

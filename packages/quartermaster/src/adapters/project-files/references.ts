@@ -99,7 +99,7 @@ const SECRET = /^[A-Za-z0-9_.-]+$/
 function lookUpSecret(name: string, secrets: Secrets | undefined): string | Fail | undefined {
   if (!SECRET.test(name)) return badName('secret', '${secret:NAME}; a secret has no fallback')
   if (!secrets) return undefined
-  const mend = 'Add it to the secrets file: secrets.json in the data folder, unless "secretsFile" names another.'
+  const mend = 'Add it to secrets.json in the data folder.'
   return secrets.get(name) ?? { message: `The secret "${name}" is not there.`, mend }
 }
 

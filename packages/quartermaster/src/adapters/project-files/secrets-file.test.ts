@@ -34,16 +34,8 @@ describe('secrets', () => {
     expect(problems).toEqual([])
   })
 
-  it('are read from the file the configuration names, counted from the configuration file', async () => {
-    const project = await projectWith(
-      { secretsFile: 'private/${WHO}.json' },
-      { file: 'private/me.json', text: '{ "KEY": "hush" }' },
-    )
-    expect((await project.open({ WHO: 'me' })).secrets.get('KEY')).toBe('hush')
-  })
-
   it('need no file when nobody refers to them', async () => {
-    const project = await projectWith({ secretsFile: 'nowhere.json' })
+    const project = await projectWith({})
     expect((await project.open()).secrets.get('KEY')).toBeUndefined()
   })
 
@@ -77,28 +69,11 @@ describe('secrets', () => {
   })
 
   it('are refused from what is not a regular file', async () => {
-    const project = await projectWith({ secretsFile: 'folder' })
-    await project.write('folder/x', '')
+    const project = await projectWith({})
+    await project.write('data/secrets.json/x', '')
     await expect(project.open()).rejects.toMatchObject({
       message: expect.stringContaining('It is not a regular file.'),
     })
-  })
-
-  it('cannot be named by a secret', async () => {
-    const project = await projectWith({ secretsFile: '${secret:WHERE}' })
-    await expect(project.open()).rejects.toMatchObject({
-      message: expect.stringContaining('The name of the secrets file cannot itself be a secret.'),
-    })
-  })
-
-  it('cannot be found by an unset variable, which is told once', async () => {
-    const project = await projectWith({ secretsFile: '${WHERE}', settings: { logLevel: '${secret:X}' } })
-    const error = await project.open().catch(error => error)
-    expect(error.details.problems[0]).toMatchObject({
-      field: 'secretsFile',
-      message: 'The environment variable "WHERE" is not set.',
-    })
-    expect(error.message).not.toContain('"X"')
   })
 
   it('are told with their place when they are not texts', async () => {

@@ -8,10 +8,10 @@ import {
 } from '../../contracts/index.ts'
 import { type Cancel, didYouMean, type Emitter } from '../kernel/index.ts'
 import type { AgentEntry, AgentStore } from './agent-entry.ts'
+import type { Announcer } from './announcer.ts'
 import { type CapabilityIssue, NOTHING_GRANTED, type Resolution } from './grants.ts'
 import { resolveCapabilities } from './resolve-capabilities.ts'
 import { createSeat, type Seat, type SeatDeps } from './seat.ts'
-import type { Announcer } from './announcer.ts'
 
 /** The configured agents, and the seats from which they call. */
 export interface Agents {
@@ -89,12 +89,21 @@ export function createAgents(deps: AgentsDeps): Agents {
 }
 
 function nextStep(count: number): string {
-  return count === 0 ? ' There are none yet: `quartermaster init` makes the first.' : ' `quartermaster agents` lists them.'
+  return count === 0
+    ? ' There are none yet: `quartermaster init` makes the first.'
+    : ' `quartermaster agents` lists them.'
 }
 
 function issueProblem(name: string, file: string, issue: CapabilityIssue): Problem {
   const field = issue.path.join('.')
-  return { severity: 'error', code: 'AGENT_INVALID', where: file, subject: `agent:${name}`, field, message: `${field}: ${issue.message}` }
+  return {
+    severity: 'error',
+    code: 'AGENT_INVALID',
+    where: file,
+    subject: `agent:${name}`,
+    field,
+    message: `${field}: ${issue.message}`,
+  }
 }
 
 function summaryOf({ name, config }: AgentEntry, seat: Seat, problems: readonly Problem[]): AgentSummary {

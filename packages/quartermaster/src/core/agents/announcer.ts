@@ -16,7 +16,11 @@ interface Follower {
   cancel: Cancel | undefined
 }
 
-export function createAnnouncer(deps: { emitter: Emitter; clock: Clock; settings: Pick<Settings, 'announceIntervalMs'> }): Announcer {
+export function createAnnouncer(deps: {
+  emitter: Emitter
+  clock: Clock
+  settings: Pick<Settings, 'announceIntervalMs'>
+}): Announcer {
   const { emitter, clock, settings } = deps
   const followers = new Set<Follower>()
   let isLooking = false

@@ -17,8 +17,18 @@ const files = defineCapability({
   key: 'files',
   short: 'Files.',
   config: z.strictObject({ dirs: z.array(z.string()).min(1) }),
-  tools: [defineTool({ name: 'where', short: 'x', input: { type: 'object' }, mutates: false, handler: (_input, { config }) => JSON.stringify(config) })],
-  resolve: ({ workspaceDir }, { dirs, tools }) => ({ config: { dirs: dirs.map(dir => `${workspaceDir}/${dir}`), tools } }),
+  tools: [
+    defineTool({
+      name: 'where',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      handler: (_input, { config }) => JSON.stringify(config),
+    }),
+  ],
+  resolve: ({ workspaceDir }, { dirs, tools }) => ({
+    config: { dirs: dirs.map(dir => `${workspaceDir}/${dir}`), tools },
+  }),
 })
 
 const hubWith = (...capabilities: (typeof audio)[]) => createHub({ units: { 'main.ts': { capabilities } } })
@@ -28,7 +38,10 @@ async function connect(server: McpServerConfig | undefined, options: Constructor
   if (server?.type !== 'sdk') throw new Error('not an in-process server')
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
   const client = new Client({ name: 'test', version: '1' }, options)
-  await Promise.all([(server.instance as { connect(transport: unknown): Promise<void> }).connect(theirs), client.connect(ours)])
+  await Promise.all([
+    (server.instance as { connect(transport: unknown): Promise<void> }).connect(theirs),
+    client.connect(ours),
+  ])
   return client
 }
 
@@ -45,7 +58,9 @@ describe('resolve', () => {
     const client = await connect(mcpServers.audio)
     expect((await client.listTools()).tools.map(tool => tool.name)).toEqual(['transcribe'])
     await expect(client.callTool({ name: 'speak', arguments: {} })).rejects.toThrow('has no tool "speak"')
-    expect((await client.callTool({ name: 'transcribe', arguments: {} })).content).toEqual([{ type: 'text', text: 'transcribe' }])
+    expect((await client.callTool({ name: 'transcribe', arguments: {} })).content).toEqual([
+      { type: 'text', text: 'transcribe' },
+    ])
   })
 
   it('gives the handler what its resolver prepared, and the resolver its resolved tools', async () => {
@@ -58,8 +73,18 @@ describe('resolve', () => {
   })
 
   it.each([
-    ['an unknown capability', { audoi: {} }, 'CAPABILITY_UNKNOWN', 'There is no capability "audoi". Did you mean "audio"?'],
-    ['an unknown tool', { audio: { tools: ['transcrib'] } }, 'CONFIG_INVALID', 'has no tool "transcrib". Did you mean "transcribe"?'],
+    [
+      'an unknown capability',
+      { audoi: {} },
+      'CAPABILITY_UNKNOWN',
+      'There is no capability "audoi". Did you mean "audio"?',
+    ],
+    [
+      'an unknown tool',
+      { audio: { tools: ['transcrib'] } },
+      'CONFIG_INVALID',
+      'has no tool "transcrib". Did you mean "transcribe"?',
+    ],
     ['a tool listed twice', { audio: { tools: ['speak', 'speak'] } }, 'CONFIG_INVALID', '"speak" is listed twice'],
     ['a wildcard', { audio: { tools: ['*'] } }, 'CONFIG_INVALID', 'has no tool "*"'],
     ['configuration a capability does not take', { audio: { volume: 11 } }, 'CONFIG_INVALID', 'takes no configuration'],
@@ -80,9 +105,19 @@ describe('resolve', () => {
 
   it('reports what is skipped and what is unavailable, with the reason', async () => {
     const mail = fakeService('mail', DOWN)
-    const skipping = defineCapability({ key: 'voice', short: 'x', tools: [simpleTool('talk')], resolve: context => (context.thread ? {} : null) })
+    const skipping = defineCapability({
+      key: 'voice',
+      short: 'x',
+      tools: [simpleTool('talk')],
+      resolve: context => (context.thread ? {} : null),
+    })
     const hub = await createHub({
-      units: { 'm.ts': { capabilities: [skipping, simpleCapability('mail', [simpleTool('send', { requires: ['mail'] })])], dependencies: [mail.dependency] } },
+      units: {
+        'm.ts': {
+          capabilities: [skipping, simpleCapability('mail', [simpleTool('send', { requires: ['mail'] })])],
+          dependencies: [mail.dependency],
+        },
+      },
     })
     await hub.health.probeNew()
     const capabilities = { voice: {}, mail: {} }
@@ -120,14 +155,23 @@ describe('discovery', () => {
   it('needs nothing running and shows tools, texts and configuration schema', async () => {
     const hub = await hubWith(audio, files)
     expect(hub.registry.knownCapabilities()).toMatchObject([
-      { key: 'audio', title: 'Audio', tools: [{ name: 'transcribe', title: 'Transcribe', short: 'Answers transcribe.' }, { name: 'speak' }] },
+      {
+        key: 'audio',
+        title: 'Audio',
+        tools: [{ name: 'transcribe', title: 'Transcribe', short: 'Answers transcribe.' }, { name: 'speak' }],
+      },
       { key: 'files', configSchema: { type: 'object', properties: { dirs: { type: 'array' } } } },
     ])
   })
 })
 
 describe('in-process servers', () => {
-  async function serve(hub: Hub, key: string, more: Partial<ResolverContext> = {}, options?: ConstructorParameters<typeof Client>[1]) {
+  async function serve(
+    hub: Hub,
+    key: string,
+    more: Partial<ResolverContext> = {},
+    options?: ConstructorParameters<typeof Client>[1],
+  ) {
     const capabilities = { [key]: {} }
     return connect(hub.registry.resolve(capabilities, contextFor({ capabilities }, more)).mcpServers[key], options)
   }
@@ -142,9 +186,15 @@ describe('in-process servers', () => {
   })
 
   it('keep a tool’s own no apart from errors, which carry their code', async () => {
-    const tools = [simpleTool('no', { handler: () => toolFailure('Not today.') }), simpleTool('typed', { input: { type: 'object', required: ['a'] } })]
+    const tools = [
+      simpleTool('no', { handler: () => toolFailure('Not today.') }),
+      simpleTool('typed', { input: { type: 'object', required: ['a'] } }),
+    ]
     const client = await serve(await hubWith(simpleCapability('main', tools)), 'main')
-    expect(await client.callTool({ name: 'no', arguments: {} })).toMatchObject({ isError: true, content: [{ text: 'Not today.' }] })
+    expect(await client.callTool({ name: 'no', arguments: {} })).toMatchObject({
+      isError: true,
+      content: [{ text: 'Not today.' }],
+    })
     expect(await client.callTool({ name: 'typed', arguments: {} })).toMatchObject({
       isError: true,
       structuredContent: { error: { code: 'INPUT_INVALID' } },
@@ -155,15 +205,32 @@ describe('in-process servers', () => {
   it('tell their live clients when the view changes, the first time at once, then once a second', async () => {
     const mail = fakeService('mail', UP)
     const hub = await createHub({
-      units: { 'm.ts': { capabilities: [simpleCapability('mail', [simpleTool('send', { requires: ['mail'] })]), audio], dependencies: [mail.dependency] } },
+      units: {
+        'm.ts': {
+          capabilities: [simpleCapability('mail', [simpleTool('send', { requires: ['mail'] })]), audio],
+          dependencies: [mail.dependency],
+        },
+      },
       settings: { recoveringSeconds: 0 },
     })
     await hub.health.probeNew()
     let news = 0
     let others = 0
-    const listen = (count: () => void) => ({ listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: count } } })
-    const client = await serve(hub, 'mail', {}, listen(() => news++))
-    await serve(hub, 'audio', {}, listen(() => others++))
+    const listen = (count: () => void) => ({
+      listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: count } },
+    })
+    const client = await serve(
+      hub,
+      'mail',
+      {},
+      listen(() => news++),
+    )
+    await serve(
+      hub,
+      'audio',
+      {},
+      listen(() => others++),
+    )
     hub.health.reportFailure('mail', 'gone')
     mail.verdict = DOWN
     await hub.clock.advance(10)
@@ -179,7 +246,9 @@ describe('in-process servers', () => {
   })
 
   it('serve the rest of a result that was cut', async () => {
-    const hub = await hubWith(simpleCapability('main', [simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(1500) })]))
+    const hub = await hubWith(
+      simpleCapability('main', [simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(1500) })]),
+    )
     const client = await serve(hub, 'main')
     const result = await client.callTool({ name: 'long', arguments: {} })
     const link = (result.content as { type: string; uri?: string }[]).find(block => block.type === 'resource_link')
@@ -188,15 +257,27 @@ describe('in-process servers', () => {
   })
 
   it('ask through the host’s callbacks, or through the client', async () => {
-    const asks = defineTool({ name: 'asks', short: 'x', input: { type: 'object' }, mutates: false, handler: async (_input, context) => (await context.ask({ message: 'Sure?' })).action })
+    const asks = defineTool({
+      name: 'asks',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      handler: async (_input, context) => (await context.ask({ message: 'Sure?' })).action,
+    })
     const hub = await hubWith(simpleCapability('main', [asks]))
     const hosted = await serve(hub, 'main', { callbacks: { ask: async () => ({ action: 'decline' }) } })
-    expect((await hosted.callTool({ name: 'asks', arguments: {} })).content).toEqual([{ type: 'text', text: 'decline' }])
+    expect((await hosted.callTool({ name: 'asks', arguments: {} })).content).toEqual([
+      { type: 'text', text: 'decline' },
+    ])
     const eliciting = await serve(hub, 'main', {}, { capabilities: { elicitation: { form: {} } } })
     eliciting.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: {} }))
-    expect((await eliciting.callTool({ name: 'asks', arguments: {} })).content).toEqual([{ type: 'text', text: 'accept' }])
+    expect((await eliciting.callTool({ name: 'asks', arguments: {} })).content).toEqual([
+      { type: 'text', text: 'accept' },
+    ])
     const mute = await serve(hub, 'main')
-    expect(await mute.callTool({ name: 'asks', arguments: {} })).toMatchObject({ structuredContent: { error: { code: 'ANSWER_UNAVAILABLE' } } })
+    expect(await mute.callTool({ name: 'asks', arguments: {} })).toMatchObject({
+      structuredContent: { error: { code: 'ANSWER_UNAVAILABLE' } },
+    })
   })
 })
 
@@ -206,7 +287,15 @@ describe('injections', () => {
       key: 'reply',
       short: 'Answers whoever delegated.',
       modes: ['delegated'],
-      tools: [defineTool({ name: 'answer', short: 'x', input: { type: 'object' }, mutates: false, handler: (_input, { config }) => String(config) })],
+      tools: [
+        defineTool({
+          name: 'answer',
+          short: 'x',
+          input: { type: 'object' },
+          mutates: false,
+          handler: (_input, { config }) => String(config),
+        }),
+      ],
       resolve: ({ thread }) => (thread ? { config: thread.id } : null),
     })
     const hub = await createHub({ units: { 'm.ts': { injections: [injection] } } })
@@ -215,7 +304,9 @@ describe('injections', () => {
     expect(hub.registry.resolveInjections('delegated', contextFor({ capabilities: {} }))).toEqual({})
     const client = await connect(hub.registry.resolveInjections('delegated', context).reply)
     expect((await client.callTool({ name: 'answer', arguments: {} })).content).toEqual([{ type: 'text', text: 't1' }])
-    expect(() => hub.registry.resolve({ reply: {} }, context)).toThrow(expect.objectContaining({ code: 'CAPABILITY_UNKNOWN' }))
+    expect(() => hub.registry.resolve({ reply: {} }, context)).toThrow(
+      expect.objectContaining({ code: 'CAPABILITY_UNKNOWN' }),
+    )
   })
 })
 
@@ -227,12 +318,16 @@ describe('agents', () => {
     })
     expect(hub.toolNamesFor('good')).toEqual(['transcribe', 'speak'])
     expect(hub.toolNamesFor('bad')).toEqual([])
-    expect(hub.agents.problems('bad')).toMatchObject([{ where: 'agents/bad.json', field: 'capabilities.audio.tools.0' }])
+    expect(hub.agents.problems('bad')).toMatchObject([
+      { where: 'agents/bad.json', field: 'capabilities.audio.tools.0' },
+    ])
     expect(hub.agents.problems('good')).toEqual([])
   })
 
   it('that do not exist are told apart with a suggestion', async () => {
     const hub = await createHub({ agents: { researcher: { capabilities: {} } } })
-    expect(() => hub.agents.seat('reseacher')).toThrow(expect.objectContaining({ code: 'AGENT_NOT_FOUND', message: expect.stringContaining('researcher') }))
+    expect(() => hub.agents.seat('reseacher')).toThrow(
+      expect.objectContaining({ code: 'AGENT_NOT_FOUND', message: expect.stringContaining('researcher') }),
+    )
   })
 })

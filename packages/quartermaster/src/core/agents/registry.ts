@@ -7,7 +7,7 @@ import {
   ResolverContext,
   RunMode,
 } from '../../contracts/index.ts'
-import type { Catalogue, CapabilityResolver, CatalogueInjection, Generation } from '../catalogue/index.ts'
+import type { CapabilityResolver, Catalogue, CatalogueInjection, Generation } from '../catalogue/index.ts'
 import type { Grant, Resolution } from './grants.ts'
 import { resolveCapabilities } from './resolve-capabilities.ts'
 import { createSeat, type Seat, type SeatDeps } from './seat.ts'
@@ -66,7 +66,11 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
       const context = checkedContext(contextInput)
       const servers: Record<string, McpServerConfig> = {}
       for (const { injection } of catalogue.current().injections) {
-        if (!injection.modes.includes(mode) || resolveInjection(injection.key, context, catalogue.current()).grants.size === 0) continue
+        if (
+          !injection.modes.includes(mode) ||
+          resolveInjection(injection.key, context, catalogue.current()).grants.size === 0
+        )
+          continue
         const seat = runSeat(context, generation => resolveInjection(injection.key, context, generation))
         servers[injection.key] = createServer({ key: injection.key, seat })
       }
@@ -75,7 +79,13 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
     knownCapabilities: () => [...catalogue.current().capabilities.values()].map(describe),
   }
 
-  function describe({ key, title, short, descriptors, configSchema }: ReturnType<Generation['capabilities']['get']> & object) {
+  function describe({
+    key,
+    title,
+    short,
+    descriptors,
+    configSchema,
+  }: ReturnType<Generation['capabilities']['get']> & object) {
     const descriptor: CapabilityDescriptor = { key, title, short, tools: [...descriptors] }
     return configSchema ? { ...descriptor, configSchema: { ...configSchema } } : descriptor
   }
@@ -91,8 +101,12 @@ function checkedContext(context: ResolverContext): ResolverContext {
 function refuseIssues({ issues }: Resolution): void {
   if (issues.length === 0) return
   const code = issues.every(issue => issue.code === 'CONFIG_INVALID') ? 'CONFIG_INVALID' : 'CAPABILITY_UNKNOWN'
-  const lines = issues.map(issue => (issue.code === 'CAPABILITY_UNKNOWN' ? issue.message : `${issue.path.join('.')}: ${issue.message}`))
-  throw new AppError(code, lines.join('\n'), { details: { issues: issues.map(({ path, message }) => ({ path, message })) } })
+  const lines = issues.map(issue =>
+    issue.code === 'CAPABILITY_UNKNOWN' ? issue.message : `${issue.path.join('.')}: ${issue.message}`,
+  )
+  throw new AppError(code, lines.join('\n'), {
+    details: { issues: issues.map(({ path, message }) => ({ path, message })) },
+  })
 }
 
 function resolveInjection(key: string, context: ResolverContext, generation: Generation): Resolution {

@@ -33,7 +33,10 @@ function resolveOne(key: string, entry: CapabilityConfig, context: ResolverConte
   const { tools, ...config } = entry
   const toolIssues = checkAllowlist(tools, capability)
   const checked = checkConfig(config, capability)
-  const issues = [...toolIssues, ...(checked.ok ? [] : checked.issues.map(issue => ({ ...issue, code: 'CONFIG_INVALID' as const })))]
+  const issues = [
+    ...toolIssues,
+    ...(checked.ok ? [] : checked.issues.map(issue => ({ ...issue, code: 'CONFIG_INVALID' as const }))),
+  ]
   if (issues.length > 0) return failed(issues.map(issue => ({ ...issue, path: ['capabilities', key, ...issue.path] })))
   const allowed = tools ?? [...capability.descriptors.map(tool => tool.name), ...capability.leftOut]
   const value = checked.ok ? (checked.value as Record<string, unknown>) : {}
@@ -53,7 +56,11 @@ function failed(issues: readonly CapabilityIssue[]): Step {
 /** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
 function checkAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): CapabilityIssue[] {
   const known = [...capability.descriptors.map(tool => tool.name), ...capability.leftOut]
-  const issue = (index: number, message: string): CapabilityIssue => ({ code: 'CONFIG_INVALID', path: ['tools', index], message })
+  const issue = (index: number, message: string): CapabilityIssue => ({
+    code: 'CONFIG_INVALID',
+    path: ['tools', index],
+    message,
+  })
   return (tools ?? []).flatMap((name, index) => {
     if (tools?.indexOf(name) !== index) return [issue(index, `"${name}" is listed twice.`)]
     if (known.includes(name)) return []
@@ -66,23 +73,40 @@ function checkConfig(config: Record<string, unknown>, capability: CatalogueCapab
   if (!capability.validateConfig) {
     const [extra] = Object.keys(config)
     if (extra === undefined) return { ok: true, value: {} }
-    return { ok: false, issues: [{ path: [extra], message: `Capability "${capability.key}" takes no configuration beside "tools".` }] }
+    return {
+      ok: false,
+      issues: [{ path: [extra], message: `Capability "${capability.key}" takes no configuration beside "tools".` }],
+    }
   }
   const checked = capability.validateConfig(config)
   if (checked instanceof Promise) {
-    return { ok: false, issues: [{ path: [], message: 'Its configuration schema checks asynchronously, which resolving cannot wait for.' }] }
+    return {
+      ok: false,
+      issues: [
+        { path: [], message: 'Its configuration schema checks asynchronously, which resolving cannot wait for.' },
+      ],
+    }
   }
   return checked
 }
 
-function grantAllowed(capability: CatalogueCapability, allowed: readonly string[], resolved: ResolvedCapability | null): Step {
+function grantAllowed(
+  capability: CatalogueCapability,
+  allowed: readonly string[],
+  resolved: ResolvedCapability | null,
+): Step {
   const { key, position } = capability
   const withhold = (state: ResolutionEntry['state'], reason: string, names = allowed) =>
     names.map(tool => ({ capability: key, tool, state, reason }))
-  if (resolved === null) return { ...failed([]), position, withheld: withhold('skipped', 'The capability left itself out of this run.') }
+  if (resolved === null)
+    return { ...failed([]), position, withheld: withhold('skipped', 'The capability left itself out of this run.') }
   if (resolved.mcpServer) {
     // Handing out a foreign server as it is would go around the call path.
-    return { ...failed([]), position, withheld: withhold('unavailable', 'It names an MCP server that is not mounted here.') }
+    return {
+      ...failed([]),
+      position,
+      withheld: withhold('unavailable', 'It names an MCP server that is not mounted here.'),
+    }
   }
   const grants = capability.tools
     .filter(tool => allowed.includes(tool.name))

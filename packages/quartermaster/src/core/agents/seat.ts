@@ -41,7 +41,8 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest }: 
   function resolution(): Resolution {
     const generation = catalogue.current().number
     const key = options.key()
-    if (resolved?.generation !== generation || resolved.key !== key) resolved = { generation, key, resolution: options.resolve() }
+    if (resolved?.generation !== generation || resolved.key !== key)
+      resolved = { generation, key, resolution: options.resolve() }
     return resolved.resolution
   }
 

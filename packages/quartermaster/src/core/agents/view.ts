@@ -16,7 +16,11 @@ export interface View {
 }
 
 /** Lays health over a resolution. */
-export function renderView(resolution: Resolution, health: Pick<Health, 'availability' | 'missing'>, digest: Digest): View {
+export function renderView(
+  resolution: Resolution,
+  health: Pick<Health, 'availability' | 'missing'>,
+  digest: Digest,
+): View {
   const tools: Grant[] = []
   const unavailable: Grant[] = []
   let seen = ''

@@ -1,4 +1,11 @@
-import type { ConsentOperation, JsonSchema, McpServerConfig, ResolvedConfig, ResolverContext, ToolDescriptor } from '../../contracts/index.ts'
+import type {
+  ConsentOperation,
+  JsonSchema,
+  McpServerConfig,
+  ResolvedConfig,
+  ResolverContext,
+  ToolDescriptor,
+} from '../../contracts/index.ts'
 import type { DependencyDefinition } from './dependency.ts'
 import type { Parsed, SchemaLike } from './schema.ts'
 import type { AnyTool } from './tool.ts'

@@ -5,7 +5,14 @@ import { z } from 'zod'
 import { createHub, DOWN, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
 import { defineCapability, defineTool } from './index.ts'
 
-const unitWith = (...names: string[]) => ({ capabilities: [simpleCapability('main', names.map(name => simpleTool(name)))] })
+const unitWith = (...names: string[]) => ({
+  capabilities: [
+    simpleCapability(
+      'main',
+      names.map(name => simpleTool(name)),
+    ),
+  ],
+})
 const agents = { worker: { capabilities: { main: {} } } }
 
 describe('reload', () => {
@@ -13,7 +20,13 @@ describe('reload', () => {
     const hub = await createHub({ units: { 'a.ts': unitWith('one', 'two') }, agents })
     hub.write('a.ts', { capabilities: [simpleCapability('main', [simpleTool('two'), simpleTool('three')])] })
     const report = await hub.catalogue.reload()
-    expect(report).toMatchObject({ generation: 2, added: ['tool:three'], changed: ['tool:two', 'capability:main'], removed: ['tool:one'], rejected: [] })
+    expect(report).toMatchObject({
+      generation: 2,
+      added: ['tool:three'],
+      changed: ['tool:two', 'capability:main'],
+      removed: ['tool:one'],
+      rejected: [],
+    })
     expect(hub.toolNamesFor('worker')).toEqual(['two', 'three'])
   })
 
@@ -26,10 +39,17 @@ describe('reload', () => {
   })
 
   it('keeps the last good version of a broken file and reports it', async () => {
-    const hub = await createHub({ units: { 'a.ts': unitWith('one'), 'b.ts': { capabilities: [simpleCapability('other', [simpleTool('x')])] } }, agents })
+    const hub = await createHub({
+      units: { 'a.ts': unitWith('one'), 'b.ts': { capabilities: [simpleCapability('other', [simpleTool('x')])] } },
+      agents,
+    })
     hub.spoil('a.ts', 'capabilities/a.ts:3:7: Unexpected "}"')
     const report = await hub.catalogue.reload()
-    expect(report).toMatchObject({ generation: 1, removed: [], rejected: [{ where: 'a.ts', message: expect.stringContaining('3:7') }] })
+    expect(report).toMatchObject({
+      generation: 1,
+      removed: [],
+      rejected: [{ where: 'a.ts', message: expect.stringContaining('3:7') }],
+    })
     expect(hub.toolNamesFor('worker')).toEqual(['one'])
     expect(hub.catalogue.problems()).toHaveLength(1)
     hub.write('a.ts', unitWith('one', 'two'))
@@ -40,7 +60,11 @@ describe('reload', () => {
     const hub = await createHub({ units: { 'a.ts': unitWith('one') }, agents })
     hub.write('a.ts', { capabilities: [simpleCapability('main', [simpleTool('one', { retry: 'maybe' as never })])] })
     const report = await hub.catalogue.reload()
-    expect(report.rejected[0]).toMatchObject({ subject: 'tool:one', field: 'retry', mend: expect.stringContaining('last good version') })
+    expect(report.rejected[0]).toMatchObject({
+      subject: 'tool:one',
+      field: 'retry',
+      mend: expect.stringContaining('last good version'),
+    })
     expect(hub.toolNamesFor('worker')).toEqual(['one'])
   })
 
@@ -81,7 +105,10 @@ describe('reload', () => {
   it('probes only dependencies that are new, before their tools are offered', async () => {
     const [old, fresh] = [fakeService('old', UP), fakeService('fresh', UP)]
     const tools = [simpleTool('a', { requires: ['old'] })]
-    const hub = await createHub({ units: { 'a.ts': { capabilities: [simpleCapability('main', tools)], dependencies: [old.dependency] } }, agents })
+    const hub = await createHub({
+      units: { 'a.ts': { capabilities: [simpleCapability('main', tools)], dependencies: [old.dependency] } },
+      agents,
+    })
     await hub.health.probeNew()
     hub.write('a.ts', {
       capabilities: [simpleCapability('main', [...tools, simpleTool('b', { requires: ['fresh'] })])],
@@ -123,23 +150,40 @@ describe('definitions', () => {
       defineTool({
         ...base,
         name: 'with_valibot',
-        input: { schema: v.object({ city: v.string() }), jsonSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } },
+        input: {
+          schema: v.object({ city: v.string() }),
+          jsonSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+        },
         handler,
       }),
-      defineTool({ ...base, name: 'with_json_schema', input: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }, handler }),
+      defineTool({
+        ...base,
+        name: 'with_json_schema',
+        input: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+        handler,
+      }),
     ]
     const hub = await createHub({ units: { 'a.ts': { capabilities: [simpleCapability('main', tools)] } }, agents })
     expect(hub.catalogue.problems()).toEqual([])
     for (const { name } of tools) {
-      expect((await hub.callAs('worker', name, { city: 'Rome' })).result.content).toEqual([{ type: 'text', text: 'ROME' }])
+      expect((await hub.callAs('worker', name, { city: 'Rome' })).result.content).toEqual([
+        { type: 'text', text: 'ROME' },
+      ])
       await expect(hub.callAs('worker', name, { city: 7 })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
       expect(hub.catalogue.tool(name).inputSchema).toMatchObject({ type: 'object', required: ['city'] })
     }
   })
 
   it('are left out when wrong, with file, field and every problem at once, and the rest runs', async () => {
-    const bad = simpleTool('bad', { retry: 'sometimes' as never, timeoutMs: -1, input: { type: 'object', properties: { x: { $ref: 'https://example.com/x.json' } } } })
-    const hub = await createHub({ units: { 'a.ts': { capabilities: [simpleCapability('main', [bad, simpleTool('good')])] } }, agents })
+    const bad = simpleTool('bad', {
+      retry: 'sometimes' as never,
+      timeoutMs: -1,
+      input: { type: 'object', properties: { x: { $ref: 'https://example.com/x.json' } } },
+    })
+    const hub = await createHub({
+      units: { 'a.ts': { capabilities: [simpleCapability('main', [bad, simpleTool('good')])] } },
+      agents,
+    })
     expect(hub.toolNamesFor('worker')).toEqual(['good'])
     const fields = hub.catalogue.problems().map(problem => [problem.where, problem.subject, problem.field])
     expect(fields).toContainEqual(['a.ts', 'tool:bad', 'retry'])
@@ -148,34 +192,60 @@ describe('definitions', () => {
   })
 
   it.each([
-    ['effects on a tool that is not idempotent', { mutates: true, effects: [{ name: 'note', kind: 'file' }] }, 'effects'],
+    [
+      'effects on a tool that is not idempotent',
+      { mutates: true, effects: [{ name: 'note', kind: 'file' }] },
+      'effects',
+    ],
     ['verifyFirst without effects', { mutates: true, idempotent: true, retry: 'verifyFirst' as const }, 'retry'],
     ['replay of a tool that is not idempotent', { mutates: true, retry: 'replay' as const }, 'retry'],
-    ['an effect nothing here can verify', { mutates: true, idempotent: true, effects: [{ name: 'n', kind: 'moon' }] }, 'effects'],
+    [
+      'an effect nothing here can verify',
+      { mutates: true, idempotent: true, effects: [{ name: 'n', kind: 'moon' }] },
+      'effects',
+    ],
     ['an unknown consent operation', { consent: ['files.wirte'] }, 'consent'],
     ['an unknown dependency', { requires: ['mial'] }, 'requires'],
     ['a misspelled field', { require: ['mail'] } as never, 'require'],
     ['an input that is no object', { input: { type: 'string' } }, 'input.type'],
-    ['an example that its own schema refuses', { input: { type: 'object', required: ['a'] }, examples: [{ query: 'q', input: {} }] }, 'examples.0.input'],
+    [
+      'an example that its own schema refuses',
+      { input: { type: 'object', required: ['a'] }, examples: [{ query: 'q', input: {} }] },
+      'examples.0.input',
+    ],
     ['a name no runtime accepts', { name: 'has space' }, 'name'],
   ])('refuse %s', async (_what, fault, field) => {
-    const hub = await createHub({ units: { 'a.ts': { capabilities: [simpleCapability('main', [simpleTool('bad', fault)])] } } })
+    const hub = await createHub({
+      units: { 'a.ts': { capabilities: [simpleCapability('main', [simpleTool('bad', fault)])] } },
+    })
     expect(hub.catalogue.problems().map(problem => problem.field)).toContain(field)
     expect(hub.catalogue.current().tools.size).toBe(0)
   })
 
   it('keep the earlier of two equal names and say so', async () => {
     const hub = await createHub({
-      units: { 'a.ts': unitWith('same'), 'b.ts': { capabilities: [simpleCapability('other', [simpleTool('same'), simpleTool('mine')])] } },
+      units: {
+        'a.ts': unitWith('same'),
+        'b.ts': { capabilities: [simpleCapability('other', [simpleTool('same'), simpleTool('mine')])] },
+      },
     })
     expect(hub.catalogue.tool('same').unit).toBe('a.ts')
     expect([...hub.catalogue.current().tools.keys()]).toEqual(['same', 'mine'])
-    expect(hub.catalogue.problems()).toMatchObject([{ where: 'b.ts', subject: 'tool:same', message: expect.stringContaining('taken by a.ts') }])
+    expect(hub.catalogue.problems()).toMatchObject([
+      { where: 'b.ts', subject: 'tool:same', message: expect.stringContaining('taken by a.ts') },
+    ])
   })
 
   it('leave out dependencies that hang on each other, and the tools that need them', async () => {
-    const dependencies = [fakeService('a', UP, { dependsOn: ['b'] }).dependency, fakeService('b', UP, { dependsOn: ['a'] }).dependency]
-    const hub = await createHub({ units: { 'a.ts': { capabilities: [simpleCapability('main', [simpleTool('t', { requires: ['a'] })])], dependencies } } })
+    const dependencies = [
+      fakeService('a', UP, { dependsOn: ['b'] }).dependency,
+      fakeService('b', UP, { dependsOn: ['a'] }).dependency,
+    ]
+    const hub = await createHub({
+      units: {
+        'a.ts': { capabilities: [simpleCapability('main', [simpleTool('t', { requires: ['a'] })])], dependencies },
+      },
+    })
     expect(hub.catalogue.current().dependencies.size).toBe(0)
     expect(hub.catalogue.current().tools.size).toBe(0)
     expect(hub.catalogue.problems().map(problem => problem.subject)).toContain('dependency:a')
@@ -183,7 +253,9 @@ describe('definitions', () => {
 
   it('name the closest tool when one is not found', async () => {
     const hub = await createHub({ units: { 'a.ts': unitWith('weather') } })
-    expect(() => hub.catalogue.tool('wether')).toThrow(expect.objectContaining({ code: 'TOOL_NOT_FOUND', message: expect.stringContaining('"weather"') }))
+    expect(() => hub.catalogue.tool('wether')).toThrow(
+      expect.objectContaining({ code: 'TOOL_NOT_FOUND', message: expect.stringContaining('"weather"') }),
+    )
   })
 })
 

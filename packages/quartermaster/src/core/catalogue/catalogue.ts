@@ -93,7 +93,8 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     problems: () => problems,
     tool(name) {
       const tool = generation.tools.get(name)
-      if (!tool) throw new AppError('TOOL_NOT_FOUND', `There is no tool "${name}".${didYouMean(name, generation.tools.keys())}`)
+      if (!tool)
+        throw new AppError('TOOL_NOT_FOUND', `There is no tool "${name}".${didYouMean(name, generation.tools.keys())}`)
       return tool
     },
     reload,
@@ -102,7 +103,9 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
       const composed = composeGeneration(generation.number + 1, [...loaded, ...registered, unit])
       const fresh = composed.problems.filter(problem => problem.where === unit.unit)
       if (fresh.length > 0) {
-        throw new AppError('DEFINITION_INVALID', fresh.map(problem => problem.message).join('\n'), { details: { problems: fresh } })
+        throw new AppError('DEFINITION_INVALID', fresh.map(problem => problem.message).join('\n'), {
+          details: { problems: fresh },
+        })
       }
       registered.push(unit)
       swap(composed.generation)

@@ -32,10 +32,24 @@ export function checkDependency(definition: DependencyDefinition, place: UnitPla
   // A ready-made probe is known by what it looks at; the code of a custom one only by its file.
   const describe = probe.describe ? canonicalJson(probe.describe) : `custom ${place.unitHash}`
   const hash = deps.digest(canonicalJson({ name, dependsOn, timeoutMs, recoveringMs, describe }))
-  return { ...place.origin, name, title: title ?? name, dependsOn, timeoutMs, recoveringMs, watchIntervalMs, mend, probe: probe.run, describe, hash }
+  return {
+    ...place.origin,
+    name,
+    title: title ?? name,
+    dependsOn,
+    timeoutMs,
+    recoveringMs,
+    watchIntervalMs,
+    mend,
+    probe: probe.run,
+    describe,
+    hash,
+  }
 }
 
-function probeOf(probe: DependencyDefinition['probe']): { run: Probe['run']; describe?: Probe['describe'] } | undefined {
+function probeOf(
+  probe: DependencyDefinition['probe'],
+): { run: Probe['run']; describe?: Probe['describe'] } | undefined {
   if (typeof probe === 'function') return { run: probe }
   return typeof probe?.run === 'function' ? probe : undefined
 }

@@ -10,15 +10,25 @@ import { validatorOf } from './validator.ts'
 const Texts = z.object({ name: Name, title: z.string().min(1).max(100), short: z.string().min(1).max(1024) })
 
 /** Checks the words that every definition has. */
-export function checkTexts(texts: Record<'name' | 'title' | 'short', unknown>, subject: string, problems: ProblemList): void {
+export function checkTexts(
+  texts: Record<'name' | 'title' | 'short', unknown>,
+  subject: string,
+  problems: ProblemList,
+): void {
   const parsed = Texts.safeParse(texts)
   if (!parsed.success) problems.addIssues(subject, '', parsed.error.issues)
 }
 
 /** Reports fields that no definition of this kind has; a misspelled `requires` would otherwise be silently ignored. */
-export function checkFields(definition: object, known: readonly string[], subject: string, problems: ProblemList): void {
+export function checkFields(
+  definition: object,
+  known: readonly string[],
+  subject: string,
+  problems: ProblemList,
+): void {
   for (const key of Object.keys(definition)) {
-    if (!known.includes(key)) problems.add(subject, key, `is not a field of a ${subject.split(':')[0]}${didYouMean(key, known)}`)
+    if (!known.includes(key))
+      problems.add(subject, key, `is not a field of a ${subject.split(':')[0]}${didYouMean(key, known)}`)
   }
 }
 
@@ -32,7 +42,10 @@ interface SchemaPlace {
 }
 
 /** Describes a schema and looks whether it is one; `undefined` after having said what is wrong. */
-export function checkSchema(schema: SchemaLike, at: SchemaPlace): { described: JsonSchema; validate: Validate } | undefined {
+export function checkSchema(
+  schema: SchemaLike,
+  at: SchemaPlace,
+): { described: JsonSchema; validate: Validate } | undefined {
   const { problems, deps } = at.place
   try {
     if (typeof schema !== 'object' && typeof schema !== 'function') throw new TypeError('must be a schema')

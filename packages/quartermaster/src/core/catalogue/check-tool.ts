@@ -25,7 +25,8 @@ export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace)
   const facts = ToolFacts.safeParse(withDefaults(definition, bundle, place))
   if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
   const input = checkSchema(definition.input, { subject, field: 'input', side: 'input', root: 'object', place })
-  const output = definition.output && checkSchema(definition.output, { subject, field: 'output', side: 'output', place })
+  const output =
+    definition.output && checkSchema(definition.output, { subject, field: 'output', side: 'output', place })
   if (typeof definition.handler !== 'function') problems.add(subject, 'handler', 'must be a function')
   if (facts.success) checkPolicies(facts.data, subject, place)
   if (facts.success && input) checkExamples(facts.data, input.validate, subject, problems)
@@ -68,19 +69,26 @@ function withDefaults(tool: AnyTool, bundle: Bundle, { deps }: UnitPlace): unkno
 
 /** `read_file` → `read-file`. */
 function commandFrom(name: unknown): CommandDecision {
-  const word = String(name).toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^[^a-z]+|-+$/g, '')
+  const word = String(name)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^[^a-z]+|-+$/g, '')
   return word === '' ? { none: 'Its name makes no command word.' } : { name: word }
 }
 
 /** Policies that contradict each other would behave as something else than what they say. */
 function checkPolicies(facts: ToolFacts, subject: string, { problems, deps }: UnitPlace): void {
-  if (!facts.mutates && !facts.idempotent) problems.add(subject, 'idempotent', 'cannot be false on a tool that changes nothing')
+  if (!facts.mutates && !facts.idempotent)
+    problems.add(subject, 'idempotent', 'cannot be false on a tool that changes nothing')
   if (facts.retry === 'replay' && !facts.idempotent) problems.add(subject, 'retry', '"replay" needs an idempotent tool')
-  if (facts.retry === 'verifyFirst' && facts.effects.length === 0) problems.add(subject, 'retry', '"verifyFirst" needs effects to look at')
-  if (facts.effects.length > 0 && !facts.idempotent) problems.add(subject, 'effects', 'need an idempotent tool, because a missing one is done again')
+  if (facts.retry === 'verifyFirst' && facts.effects.length === 0)
+    problems.add(subject, 'retry', '"verifyFirst" needs effects to look at')
+  if (facts.effects.length > 0 && !facts.idempotent)
+    problems.add(subject, 'effects', 'need an idempotent tool, because a missing one is done again')
   if (facts.effects.length > 0 && !facts.mutates) problems.add(subject, 'effects', 'contradict "mutates: false"')
   for (const effect of facts.effects) {
-    if (!deps.effectKinds.has(effect.kind)) problems.add(subject, 'effects', `has the kind "${effect.kind}", which nothing here can verify`)
+    if (!deps.effectKinds.has(effect.kind))
+      problems.add(subject, 'effects', `has the kind "${effect.kind}", which nothing here can verify`)
   }
 }
 
@@ -91,4 +99,3 @@ function checkExamples(facts: ToolFacts, validate: Validate, subject: string, pr
     for (const issue of validated.issues) problems.add(subject, `examples.${index}.input`, issueText(issue))
   })
 }
-

@@ -41,18 +41,37 @@ export function* checkUnit(
   for (const injection of unit.definitions.injections) {
     injections.push(yield* checkInjection(injection, { origin, unitHash: unit.hash, problems, deps }))
   }
-  const written = [...unit.definitions.dependencies, ...unit.definitions.capabilities.flatMap(one => one.dependencies ?? [])]
-  const dependencies = [...new Set(written)].flatMap(one => checkDependency(one, { origin, unitHash: unit.hash, problems, deps }) ?? [])
+  const written = [
+    ...unit.definitions.dependencies,
+    ...unit.definitions.capabilities.flatMap(one => one.dependencies ?? []),
+  ]
+  const dependencies = [...new Set(written)].flatMap(
+    one => checkDependency(one, { origin, unitHash: unit.hash, problems, deps }) ?? [],
+  )
   const consentOperations = unit.definitions.capabilities.flatMap(one => checkConsentOperations(one, problems))
-  return { ...origin, kind: place.kind, hash: unit.hash, capabilities, injections, dependencies, consentOperations, problems: problems.all }
+  return {
+    ...origin,
+    kind: place.kind,
+    hash: unit.hash,
+    capabilities,
+    injections,
+    dependencies,
+    consentOperations,
+    problems: problems.all,
+  }
 }
 
-function* checkCapability(capability: Capability, place: UnitPlace): Generator<void, CatalogueCapability | undefined, void> {
+function* checkCapability(
+  capability: Capability,
+  place: UnitPlace,
+): Generator<void, CatalogueCapability | undefined, void> {
   const subject = `capability:${String(capability.key)}`
   const before = place.problems.errors
   checkTexts({ name: capability.key, title: capability.title, short: capability.short }, subject, place.problems)
   if (!Array.isArray(capability.tools)) place.problems.add(subject, 'tools', 'must be a list of tools')
-  const config = capability.config && checkSchema(capability.config, { subject, field: 'config', side: 'input', root: 'object', place })
+  const config =
+    capability.config &&
+    checkSchema(capability.config, { subject, field: 'config', side: 'input', root: 'object', place })
   if (place.problems.errors > before) return undefined
   const tools = yield* checkTools(capability, place)
   return {
@@ -66,7 +85,9 @@ function* checkCapability(capability: Capability, place: UnitPlace): Generator<v
     configSchema: config?.described,
     validateConfig: config?.validate,
     resolver: capability,
-    hash: place.deps.digest([capability.key, capability.short, place.unitHash, ...tools.map(tool => tool.hash)].join('\n')),
+    hash: place.deps.digest(
+      [capability.key, capability.short, place.unitHash, ...tools.map(tool => tool.hash)].join('\n'),
+    ),
     position: 0,
   }
 }
@@ -82,7 +103,10 @@ function* checkInjection(injection: Injection, place: UnitPlace): Generator<void
   return { ...place.origin, injection, tools }
 }
 
-function* checkTools(bundle: Pick<Capability, 'key' | 'requires'> & { tools: readonly AnyTool[] }, place: UnitPlace): Generator<void, Tool[], void> {
+function* checkTools(
+  bundle: Pick<Capability, 'key' | 'requires'> & { tools: readonly AnyTool[] },
+  place: UnitPlace,
+): Generator<void, Tool[], void> {
   const tools: Tool[] = []
   for (const definition of bundle.tools) {
     const tool = checkTool(definition, bundle, place)
@@ -95,7 +119,8 @@ function* checkTools(bundle: Pick<Capability, 'key' | 'requires'> & { tools: rea
 function checkConsentOperations(capability: Capability, problems: ProblemList): ConsentOperation[] {
   return (capability.consentOperations ?? []).filter(operation => {
     const parsed = ConsentOperationSchema.safeParse(operation)
-    if (!parsed.success) problems.addIssues(`consent:${String(operation.name)}`, 'consentOperations', parsed.error.issues)
+    if (!parsed.success)
+      problems.addIssues(`consent:${String(operation.name)}`, 'consentOperations', parsed.error.issues)
     return parsed.success
   })
 }

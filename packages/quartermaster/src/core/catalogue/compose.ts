@@ -5,19 +5,36 @@ import type { CatalogueCapability, CatalogueInjection, Dependency, Generation, O
 import { SOURCE_KINDS } from './source.ts'
 
 /** Puts checked units together: the earlier source keeps a name, and what refers to nothing is left out and explained. */
-export function composeGeneration(number: number, units: readonly CheckedUnit[]): { generation: Generation; problems: Problem[] } {
+export function composeGeneration(
+  number: number,
+  units: readonly CheckedUnit[],
+): { generation: Generation; problems: Problem[] } {
   const problems = units.flatMap(unit => unit.problems)
   const ordered = units.toSorted((a, b) => SOURCE_KINDS.indexOf(a.kind) - SOURCE_KINDS.indexOf(b.kind))
-  const dependencies = linkedDependencies(takeNames(ordered.flatMap(unit => unit.dependencies), 'dependency', problems), problems)
+  const dependencies = linkedDependencies(
+    takeNames(
+      ordered.flatMap(unit => unit.dependencies),
+      'dependency',
+      problems,
+    ),
+    problems,
+  )
   const consentOperations = takeConsentOperations(ordered, problems)
   const tools = new Map<string, Tool>()
   const known = { tools, dependencies, consentOperations, problems }
   const capabilities = new Map<string, CatalogueCapability>()
-  for (const capability of takeNames(ordered.flatMap(unit => unit.capabilities), 'capability', problems).values()) {
+  for (const capability of takeNames(
+    ordered.flatMap(unit => unit.capabilities),
+    'capability',
+    problems,
+  ).values()) {
     capabilities.set(capability.key, { ...withSoundTools(capability, known), position: capabilities.size })
   }
   const injections = takeInjections(ordered, capabilities, known)
-  return { generation: Object.freeze({ number, tools, dependencies, capabilities, injections, consentOperations }), problems }
+  return {
+    generation: Object.freeze({ number, tools, dependencies, capabilities, injections, consentOperations }),
+    problems,
+  }
 }
 
 function withSoundTools(capability: CatalogueCapability, known: Known): CatalogueCapability {
@@ -29,16 +46,22 @@ function withSoundTools(capability: CatalogueCapability, known: Known): Catalogu
 }
 
 /** An injection's server stands beside those of capabilities, so the two share one set of keys. */
-function takeInjections(units: readonly CheckedUnit[], capabilities: ReadonlyMap<string, CatalogueCapability>, known: Known): CatalogueInjection[] {
+function takeInjections(
+  units: readonly CheckedUnit[],
+  capabilities: ReadonlyMap<string, CatalogueCapability>,
+  known: Known,
+): CatalogueInjection[] {
   const taken = new Map<string, Origin>(capabilities)
-  return units.flatMap(unit => unit.injections).flatMap(entry => {
-    const { key } = entry.injection
-    const first = taken.get(key)
-    if (first) known.problems.push(nameTaken('injection', key, entry, first))
-    if (first) return []
-    taken.set(key, entry)
-    return [{ ...entry, tools: takeTools(entry.tools, known) }]
-  })
+  return units
+    .flatMap(unit => unit.injections)
+    .flatMap(entry => {
+      const { key } = entry.injection
+      const first = taken.get(key)
+      if (first) known.problems.push(nameTaken('injection', key, entry, first))
+      if (first) return []
+      taken.set(key, entry)
+      return [{ ...entry, tools: takeTools(entry.tools, known) }]
+    })
 }
 
 interface Known {
@@ -48,7 +71,11 @@ interface Known {
   readonly problems: Problem[]
 }
 
-function takeNames<T extends Origin & ({ name: string } | { key: string })>(items: readonly T[], kind: string, problems: Problem[]): Map<string, T> {
+function takeNames<T extends Origin & ({ name: string } | { key: string })>(
+  items: readonly T[],
+  kind: string,
+  problems: Problem[],
+): Map<string, T> {
   const taken = new Map<string, T>()
   for (const item of items) {
     const name = 'key' in item ? item.key : item.name
@@ -115,12 +142,16 @@ function faultsOf(tool: Tool, known: Known): Problem[] {
   for (const name of tool.requires) {
     if (known.dependencies.has(name)) continue
     const hint = didYouMean(name, known.dependencies.keys())
-    faults.push(problem(tool, subject, 'requires', `Tool "${tool.name}" requires "${name}", which nothing defines.${hint}`))
+    faults.push(
+      problem(tool, subject, 'requires', `Tool "${tool.name}" requires "${name}", which nothing defines.${hint}`),
+    )
   }
   for (const name of tool.consent) {
     if (known.consentOperations.has(name)) continue
     const hint = didYouMean(name, known.consentOperations.keys())
-    faults.push(problem(tool, subject, 'consent', `Tool "${tool.name}" asks for "${name}", which no capability declares.${hint}`))
+    faults.push(
+      problem(tool, subject, 'consent', `Tool "${tool.name}" asks for "${name}", which no capability declares.${hint}`),
+    )
   }
   return faults
 }

@@ -9,9 +9,11 @@ import type { AnyTool, ToolDefinition } from './tool.ts'
 // Nothing here throws: a wrong definition is found when definitions load, where all problems are told at once.
 
 /** Defines a tool: one callable, written down once. Types of input, output and configuration follow from the schemas. */
-export function defineTool<const I extends SchemaLike, const O extends SchemaLike | undefined = undefined, Config = unknown>(
-  definition: ToolDefinition<I, O, Config>,
-): ToolDefinition<I, O, Config> & AnyTool & { readonly title: string } {
+export function defineTool<
+  const I extends SchemaLike,
+  const O extends SchemaLike | undefined = undefined,
+  Config = unknown,
+>(definition: ToolDefinition<I, O, Config>): ToolDefinition<I, O, Config> & AnyTool & { readonly title: string } {
   return brand('tool', { ...definition, title: definition.title ?? titleFrom(definition.name) }) as never
 }
 
@@ -21,7 +23,9 @@ export function defineDependency(definition: DependencyDefinition): DependencyDe
 }
 
 /** Defines a bundle of tools that an agent can be given. */
-export function defineCapability<const C extends SchemaLike = SchemaLike>(definition: CapabilityDefinition<C>): Capability {
+export function defineCapability<const C extends SchemaLike = SchemaLike>(
+  definition: CapabilityDefinition<C>,
+): Capability {
   const { resolve } = definition
   return brand('capability', {
     key: definition.key,

@@ -1,6 +1,6 @@
 import type { CapabilityResolver } from './capability.ts'
-import type { UnitPlace } from './check-place.ts'
 import { checkSchema, checkTexts } from './check-parts.ts'
+import type { UnitPlace } from './check-place.ts'
 import type { CatalogueCapability } from './generation.ts'
 
 /**

@@ -1,20 +1,35 @@
 export { kindOf } from './brand.ts'
 export type { Capability, CapabilityDefinition, CapabilityResolver, ResolvedCapability } from './capability.ts'
+export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
 export { defineCapability, defineDependency, defineTool, toolFailure, toolResult } from './define.ts'
 export type { DependencyDefinition, Probe, ProbeContext, ProbeFunction, ProbeVerdict } from './dependency.ts'
-export { defineInjection, type Injection } from './injection.ts'
+export {
+  type CatalogueCapability,
+  type CatalogueInjection,
+  type Dependency,
+  type Generation,
+  type Tool,
+} from './generation.ts'
 export type { FromJsonSchema } from './infer-json-schema.ts'
+export { defineInjection, type Injection } from './injection.ts'
 export {
   collectDefinitions,
-  defineModule,
   type Definition,
+  defineModule,
   type ModuleDefinition,
   type Paths,
   type Secrets,
   type Services,
 } from './module.ts'
-export type { DescribedSchema, PairedSchema, Parsed, SchemaCompiler, SchemaLike, Unparsed, Validate, Validated } from './schema.ts'
-export { type Definitions, type Source, SOURCE_KINDS, type SourceKind, type SourceUnit } from './source.ts'
+export type {
+  DescribedSchema,
+  PairedSchema,
+  Parsed,
+  SchemaCompiler,
+  SchemaLike,
+  Unparsed,
+  Validate,
+  Validated,
+} from './schema.ts'
+export { type Definitions, SOURCE_KINDS, type Source, type SourceKind, type SourceUnit } from './source.ts'
 export type { AnyTool, CallContext, HandlerOutput, ToolDefinition } from './tool.ts'
-export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
-export { type CatalogueCapability, type CatalogueInjection, type Dependency, type Generation, type Tool } from './generation.ts'

@@ -52,7 +52,10 @@ interface CheckAllOptions {
   readonly deps: CheckDeps
 }
 
-async function checkAll(units: readonly SourceUnit[], { source, before, clock, deps }: CheckAllOptions): Promise<Loaded> {
+async function checkAll(
+  units: readonly SourceUnit[],
+  { source, before, clock, deps }: CheckAllOptions,
+): Promise<Loaded> {
   const known = new Map(before.map(unit => [unit.unit, unit]))
   const good: CheckedUnit[] = []
   const problems: Problem[] = []
@@ -98,7 +101,9 @@ async function withDeadline(source: Source, signal: AbortSignal, clock: Clock): 
   let cancel = () => {}
   const timeout = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true })
-    cancel = clock.after(LOAD_DEADLINE_MS, () => controller.abort(new Error(`did not answer within ${LOAD_DEADLINE_MS / 1000} s`)))
+    cancel = clock.after(LOAD_DEADLINE_MS, () =>
+      controller.abort(new Error(`did not answer within ${LOAD_DEADLINE_MS / 1000} s`)),
+    )
   })
   try {
     return await Promise.race([source.load(controller.signal), timeout])

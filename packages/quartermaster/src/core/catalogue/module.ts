@@ -41,7 +41,11 @@ export function defineModule<const N extends keyof Services>(definition: ModuleD
  * The definitions among a module's exports: single ones, arrays of them, and what its factories make.
  * The place (`where`) is for the problems' sake.
  */
-export function collectDefinitions(exports: Record<string, unknown>, services: Services, where: string): Definitions & { problems: Problem[] } {
+export function collectDefinitions(
+  exports: Record<string, unknown>,
+  services: Services,
+  where: string,
+): Definitions & { problems: Problem[] } {
   const found = new Set<unknown>()
   for (const value of Object.values(exports)) addExport(value, services, found)
   const of = <T>(kind: string) => [...found].filter(value => kindOf(value) === kind) as T[]
@@ -64,7 +68,10 @@ function addExport(value: unknown, services: Services, found: Set<unknown>): voi
 function create(module: ModuleDefinition, services: Services): unknown {
   for (const need of module.needs) {
     if (!Object.hasOwn(services, need)) {
-      throw new AppError('DEFINITION_INVALID', `It needs "${need}", which does not exist.${didYouMean(need, Object.keys(services))}`)
+      throw new AppError(
+        'DEFINITION_INVALID',
+        `It needs "${need}", which does not exist.${didYouMean(need, Object.keys(services))}`,
+      )
     }
   }
   return module.create(Object.fromEntries(module.needs.map(need => [need, services[need]])) as unknown as Services)

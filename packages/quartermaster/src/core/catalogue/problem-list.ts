@@ -16,12 +16,24 @@ export class ProblemList {
 
   add(subject: string, field: string, message: string, mend?: string): void {
     const text = `${subject.replace(':', ' "')}": ${field} ${message}.`
-    const problem: Problem = { severity: 'error', code: 'DEFINITION_INVALID', where: this.#where, subject, field, message: text }
+    const problem: Problem = {
+      severity: 'error',
+      code: 'DEFINITION_INVALID',
+      where: this.#where,
+      subject,
+      field,
+      message: text,
+    }
     this.all.push(mend === undefined ? problem : { ...problem, mend })
   }
 
-  addIssues(subject: string, field: string, issues: readonly { path: readonly PropertyKey[]; message: string }[]): void {
-    for (const issue of issues) this.add(subject, [field, ...issue.path].filter(part => part !== '').join('.'), issue.message)
+  addIssues(
+    subject: string,
+    field: string,
+    issues: readonly { path: readonly PropertyKey[]; message: string }[],
+  ): void {
+    for (const issue of issues)
+      this.add(subject, [field, ...issue.path].filter(part => part !== '').join('.'), issue.message)
   }
 }
 

@@ -9,7 +9,10 @@ import { ProblemList } from './problem-list.ts'
 /** The unit of a capability that was registered by the host program rather than loaded from a file. */
 export function checkRegistered(resolver: CapabilityResolver, deps: CheckDeps): CheckedUnit {
   const unit = `registered:${resolver.key}`
-  const checked = kindOf(resolver) === 'capability' ? runToEnd(checkOwn(resolver as Capability, unit, deps)) : checkForeign(resolver, unit, deps)
+  const checked =
+    kindOf(resolver) === 'capability'
+      ? runToEnd(checkOwn(resolver as Capability, unit, deps))
+      : checkForeign(resolver, unit, deps)
   if (checked.problems.length > 0) {
     const lines = checked.problems.map(problem => problem.message)
     throw new AppError('DEFINITION_INVALID', lines.join('\n'), { details: { problems: checked.problems } })
@@ -30,7 +33,16 @@ function checkForeign(resolver: CapabilityResolver, unit: string, deps: CheckDep
   const place: UnitPlace = { origin, unitHash: unit, problems, deps }
   const capability = checkForeignResolver(resolver, place)
   const capabilities = capability ? [capability] : []
-  return { ...origin, kind: SOURCE.kind, hash: unit, capabilities, injections: [], dependencies: [], consentOperations: [], problems: problems.all }
+  return {
+    ...origin,
+    kind: SOURCE.kind,
+    hash: unit,
+    capabilities,
+    injections: [],
+    dependencies: [],
+    consentOperations: [],
+    problems: problems.all,
+  }
 }
 
 function runToEnd<T>(steps: Generator<void, T, void>): T {

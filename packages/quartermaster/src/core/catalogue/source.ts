@@ -19,7 +19,12 @@ export interface Definitions {
  * whatever it holds; when it is broken, its last good version stays.
  */
 export type SourceUnit =
-  | { readonly id: string; readonly hash: string; readonly definitions: Definitions; readonly problems?: readonly Problem[] }
+  | {
+      readonly id: string
+      readonly hash: string
+      readonly definitions: Definitions
+      readonly problems?: readonly Problem[]
+    }
   | { readonly id: string; readonly broken: readonly Problem[] }
 
 /** Everything that brings definitions. */

@@ -21,7 +21,10 @@ export function parseAddress(text: string, generation: Generation): Address {
   }
   const [kind] = hits
   if (kind) return { kind, name: rest }
-  const hint = didYouMean(rest, kinds.flatMap(one => [...shelves[one].keys()]))
+  const hint = didYouMean(
+    rest,
+    kinds.flatMap(one => [...shelves[one].keys()]),
+  )
   if (prefix === 'tool') throw new AppError('TOOL_NOT_FOUND', `There is no tool "${rest}".${hint}`)
   if (prefix === 'dependency') throw new AppError('DEPENDENCY_UNKNOWN', `There is no dependency "${rest}".${hint}`)
   if (prefix === 'capability') throw new AppError('CAPABILITY_UNKNOWN', `There is no capability "${rest}".${hint}`)

@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { createHub, DOWN, fakeService, type FakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
+import { createHub, DOWN, type FakeService, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
 
 /** A hub with one tool per service, all granted to one agent, with the first round of probes done. */
 async function hubWith(services: readonly FakeService[], more: Parameters<typeof createHub>[0] = {}) {
   const tools = services.map(({ dependency }) => simpleTool(`use_${dependency.name}`, { requires: [dependency.name] }))
   const hub = await createHub({
-    units: { 'main.ts': { capabilities: [simpleCapability('main', tools)], dependencies: services.map(one => one.dependency) } },
+    units: {
+      'main.ts': { capabilities: [simpleCapability('main', tools)], dependencies: services.map(one => one.dependency) },
+    },
     agents: { worker: { capabilities: { main: {} } } },
     ...more,
   })
@@ -33,7 +35,11 @@ describe('the first look', () => {
     expect(hub.health.dependency('hanging').state).toBe('unknown')
     await hub.clock.advance(2_000)
     await probing
-    expect(hub.health.dependency('hanging')).toMatchObject({ state: 'unknown', reason: 'It did not answer within 2000 ms.', durationMs: 2000 })
+    expect(hub.health.dependency('hanging')).toMatchObject({
+      state: 'unknown',
+      reason: 'It did not answer within 2000 ms.',
+      durationMs: 2000,
+    })
   })
 
   it('aborts the signal of a probe that is out of time', async () => {
@@ -55,7 +61,10 @@ describe('the first look', () => {
     const child = fakeService('mail', UP, { dependsOn: ['network'] })
     const hub = await hubWith([parent, child])
     expect(child.probes).toBe(0)
-    expect(hub.health.dependency('mail')).toMatchObject({ state: 'down', reason: 'It needs "network": connection refused' })
+    expect(hub.health.dependency('mail')).toMatchObject({
+      state: 'down',
+      reason: 'It needs "network": connection refused',
+    })
   })
 
   it('never probes what the owner switched off, not even when forced', async () => {
@@ -78,7 +87,10 @@ describe('silence', () => {
     expect(mail.probes).toBe(3)
     expect(hub.health.dependency('mail').state).toBe('up')
     await hub.clock.advance(15_000)
-    expect(hub.health.dependency('mail')).toMatchObject({ state: 'down', reason: 'Its probe failed: socket hang up (3 times in a row)' })
+    expect(hub.health.dependency('mail')).toMatchObject({
+      state: 'down',
+      reason: 'Its probe failed: socket hang up (3 times in a row)',
+    })
   })
 
   it('counts as missing when there never was a verdict', async () => {
@@ -108,7 +120,12 @@ describe('recheck', () => {
     const [mail, disk] = [fakeService('mail', DOWN), fakeService('disk', DOWN)]
     const both = simpleTool('both', { requires: ['mail', 'disk'] })
     const hub = await createHub({
-      units: { 'main.ts': { capabilities: [simpleCapability('main', [both])], dependencies: [mail.dependency, disk.dependency] } },
+      units: {
+        'main.ts': {
+          capabilities: [simpleCapability('main', [both])],
+          dependencies: [mail.dependency, disk.dependency],
+        },
+      },
     })
     await hub.health.probeNew()
     mail.verdict = UP
@@ -182,13 +199,21 @@ describe('recheck', () => {
   it('takes a capability for all its tools, and asks for a prefix where a name is ambiguous', async () => {
     const mail = fakeService('mail', DOWN)
     const hub = await createHub({
-      units: { 'm.ts': { capabilities: [simpleCapability('mail', [simpleTool('send', { requires: ['mail'] })])], dependencies: [mail.dependency] } },
+      units: {
+        'm.ts': {
+          capabilities: [simpleCapability('mail', [simpleTool('send', { requires: ['mail'] })])],
+          dependencies: [mail.dependency],
+        },
+      },
     })
     await hub.health.probeNew()
     await expect(hub.health.recheck('mail')).rejects.toMatchObject({ code: 'NAME_AMBIGUOUS' })
     mail.verdict = UP
     expect(await hub.health.recheck('capability:mail')).toMatchObject({ active: true })
-    await expect(hub.health.recheck('mial')).rejects.toMatchObject({ code: 'NAME_UNKNOWN', message: expect.stringContaining('Did you mean "mail"?') })
+    await expect(hub.health.recheck('mial')).rejects.toMatchObject({
+      code: 'NAME_UNKNOWN',
+      message: expect.stringContaining('Did you mean "mail"?'),
+    })
   })
 })
 
@@ -249,7 +274,9 @@ describe('the watcher', () => {
 
   it('wants several good probes in a row from one that flapped', async () => {
     const mail = fakeService('mail', UP)
-    const hub = await hubWith([mail], { settings: { watchIntervalSeconds: 1, recoveringSeconds: 0, flapWindowSeconds: 60 } })
+    const hub = await hubWith([mail], {
+      settings: { watchIntervalSeconds: 1, recoveringSeconds: 0, flapWindowSeconds: 60 },
+    })
     hub.health.watch()
     for (let fall = 0; fall < 2; fall++) {
       mail.verdict = DOWN
@@ -259,7 +286,10 @@ describe('the watcher', () => {
     }
     expect(hub.health.dependency('mail').state).toBe('down')
     await hub.health.recheck('mail', { force: true })
-    expect(hub.health.dependency('mail')).toMatchObject({ state: 'down', reason: expect.stringContaining('1 of 3 good probes') })
+    expect(hub.health.dependency('mail')).toMatchObject({
+      state: 'down',
+      reason: expect.stringContaining('1 of 3 good probes'),
+    })
     await hub.clock.advance(2_000)
     expect(hub.health.dependency('mail').state).toBe('up')
   })

@@ -1,4 +1,10 @@
-import type { DependencyOptions, DependencyStatus, MissingDependency, RecheckAnswer, Settings } from '../../contracts/index.ts'
+import type {
+  DependencyOptions,
+  DependencyStatus,
+  MissingDependency,
+  RecheckAnswer,
+  Settings,
+} from '../../contracts/index.ts'
 import { AppError } from '../../contracts/index.ts'
 import type { Catalogue, Dependency, Generation, Tool } from '../catalogue/index.ts'
 import { type Clock, didYouMean, type Emitter, type Random } from '../kernel/index.ts'
@@ -63,14 +69,20 @@ export function createHealth(deps: HealthDeps): Health {
 
   async function probeUnseen(dependencies: ReadonlyMap<string, Dependency>): Promise<void> {
     const unseen = [...dependencies.values()].filter(one => records.record(one).checkedAt === undefined)
-    await rounds.round(unseen.map(one => one.name), { dependencies })
+    await rounds.round(
+      unseen.map(one => one.name),
+      { dependencies },
+    )
   }
 
   function find(name: string): Dependency {
     const { dependencies } = catalogue.current()
     const dependency = dependencies.get(name)
     if (dependency) return dependency
-    throw new AppError('DEPENDENCY_UNKNOWN', `There is no dependency "${name}".${didYouMean(name, dependencies.keys())}`)
+    throw new AppError(
+      'DEPENDENCY_UNKNOWN',
+      `There is no dependency "${name}".${didYouMean(name, dependencies.keys())}`,
+    )
   }
 
   function isRecovering(tool: Tool): boolean {
@@ -80,7 +92,13 @@ export function createHealth(deps: HealthDeps): Health {
   function statusOf(dependency: Dependency): DependencyStatus {
     const { state, reason, since } = records.effective(dependency.name)
     const { checkedAt, durationMs } = records.record(dependency)
-    const status: DependencyStatus = { name: dependency.name, state, reason, since, dependsOn: [...dependency.dependsOn] }
+    const status: DependencyStatus = {
+      name: dependency.name,
+      state,
+      reason,
+      since,
+      dependsOn: [...dependency.dependsOn],
+    }
     if (checkedAt !== undefined) status.checkedAt = checkedAt
     if (durationMs !== undefined) status.durationMs = durationMs
     if (dependency.mend !== undefined) status.mend = dependency.mend

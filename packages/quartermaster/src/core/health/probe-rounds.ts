@@ -46,7 +46,10 @@ export function createProbeRounds({ records, clock, settings, options, hasSecret
     return current
   }
 
-  async function round(names: Iterable<string>, { dependencies, mayProbe = () => true }: RoundOptions): Promise<Set<string>> {
+  async function round(
+    names: Iterable<string>,
+    { dependencies, mayProbe = () => true }: RoundOptions,
+  ): Promise<Set<string>> {
     const probed = new Set<string>()
     const visits = new Map<string, Promise<void>>()
     const visit = (name: string): Promise<void> => {
@@ -58,7 +61,9 @@ export function createProbeRounds({ records, clock, settings, options, hasSecret
       const dependency = dependencies.get(name)
       if (!dependency || records.record(dependency).state === 'optedOut') return
       const parents = dependency.dependsOn.flatMap(parent => dependencies.get(parent) ?? [])
-      await Promise.all(parents.filter(parent => records.record(parent).state !== 'up').map(parent => visit(parent.name)))
+      await Promise.all(
+        parents.filter(parent => records.record(parent).state !== 'up').map(parent => visit(parent.name)),
+      )
       if (!parents.every(parent => isReachable(parent, dependencies))) return
       if (!mayProbe(dependency)) return
       probed.add(name)

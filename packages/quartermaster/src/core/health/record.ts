@@ -48,5 +48,9 @@ export function initialRecord(now: number): DependencyRecord {
 }
 
 export function optedOutRecord(now: number): DependencyRecord {
-  return { ...initialRecord(now), state: 'optedOut', reason: 'It is switched off in the configuration (enabled: false).' }
+  return {
+    ...initialRecord(now),
+    state: 'optedOut',
+    reason: 'It is switched off in the configuration (enabled: false).',
+  }
 }

@@ -48,7 +48,9 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
   }
 
   function recordOf(dependency: Dependency | undefined): DependencyRecord {
-    return dependency ? record(dependency) : { ...initialRecord(clock.now()), state: 'down', reason: 'It is no longer defined.' }
+    return dependency
+      ? record(dependency)
+      : { ...initialRecord(clock.now()), state: 'down', reason: 'It is no longer defined.' }
   }
 
   function effective(name: string): Effective {
@@ -72,7 +74,12 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
     return new Set(tools.filter(tool => tool.requires.every(name => isThere(effective(name).state))))
   }
 
-  function announce(dependency: Dependency, before: DependencyRecord, activeBefore: ReadonlySet<Tool>, affected: readonly Tool[]): void {
+  function announce(
+    dependency: Dependency,
+    before: DependencyRecord,
+    activeBefore: ReadonlySet<Tool>,
+    affected: readonly Tool[],
+  ): void {
     const after = record(dependency)
     if (before.state === after.state) return
     const { name } = dependency
@@ -141,7 +148,10 @@ function indexOf(generation: Generation | undefined) {
     for (const parent of dependency.dependsOn) push(children, parent, dependency)
   }
   for (const tool of generation?.tools.values() ?? []) for (const name of tool.requires) push(tools, name, tool)
-  const descendants = (name: string): string[] => [name, ...(children.get(name) ?? []).flatMap(child => descendants(child.name))]
+  const descendants = (name: string): string[] => [
+    name,
+    ...(children.get(name) ?? []).flatMap(child => descendants(child.name)),
+  ]
   return {
     childrenOf: (name: string): readonly Dependency[] => children.get(name) ?? [],
     toolsUnder: (name: string): readonly Tool[] => [...new Set(descendants(name).flatMap(one => tools.get(one) ?? []))],

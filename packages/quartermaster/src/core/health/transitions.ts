@@ -32,7 +32,10 @@ function afterSuccess(record: DependencyRecord, reason: string, now: number, pol
   if (record.state === 'up') return { ...counted, reason }
   const needed = isFlapping(counted) ? policy.successesAfterFlapping : 1
   if (successes >= needed) return move(counted, 'up', reason, now)
-  return { ...counted, reason: `It answers again, but it went away ${counted.falls.length} times of late: ${successes} of ${needed} good probes.` }
+  return {
+    ...counted,
+    reason: `It answers again, but it went away ${counted.falls.length} times of late: ${successes} of ${needed} good probes.`,
+  }
 }
 
 function afterFailure(record: DependencyRecord, reason: string, now: number, policy: HealthPolicy): DependencyRecord {

@@ -41,7 +41,11 @@ export function createWatcher({ records, rounds, clock, random, settings, option
     timers.delete(dependency.name)
     if (isStopped || watched.get(dependency.name) !== dependency) return
     const wait = nextLook(dependency, records.record(dependency))
-    if (wait !== undefined) timers.set(dependency.name, clock.after(wait, () => void look(dependency)))
+    if (wait !== undefined)
+      timers.set(
+        dependency.name,
+        clock.after(wait, () => void look(dependency)),
+      )
   }
 
   function nextLook(dependency: Dependency, record: DependencyRecord): number | undefined {
@@ -78,7 +82,8 @@ export function createWatcher({ records, rounds, clock, random, settings, option
     if (!isThere(records.effective(dependency.name).state)) return
     // A parent is back: its children could not be looked at meanwhile.
     for (const child of records.childrenOf(dependency.name)) {
-      if (!['up', 'optedOut'].includes(records.record(child).state) && !isStopped) void rounds.probe(child).then(() => schedule(child))
+      if (!['up', 'optedOut'].includes(records.record(child).state) && !isStopped)
+        void rounds.probe(child).then(() => schedule(child))
     }
   })
 

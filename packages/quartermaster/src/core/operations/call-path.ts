@@ -2,7 +2,15 @@ import { AppError, type AuditEntry, type CallAnswer, type Settings, toAppError }
 import type { Grant, Seat } from '../agents/index.ts'
 import type { CallContext, Catalogue, Tool } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
-import { canonicalJson, type Clock, type Digest, didYouMean, type Emitter, type Ids, type Log } from '../kernel/index.ts'
+import {
+  type Clock,
+  canonicalJson,
+  type Digest,
+  didYouMean,
+  type Emitter,
+  type Ids,
+  type Log,
+} from '../kernel/index.ts'
 import type { CallRequest, Calls } from './call-request.ts'
 import { type Consent, decideConsent } from './consent-stage.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
@@ -47,7 +55,14 @@ export function createCalls(deps: CallPathDeps): Calls {
   const healthStage = { health, restartWaitMs: settings.restartWaitSeconds * 1000 }
 
   async function call(request: CallRequest, nesting: Nesting): Promise<CallAnswer> {
-    const trace: Trace = { operationId: ids.next('op'), startedAt: clock.now(), tool: undefined, digest: '', consent: undefined, hasRun: false }
+    const trace: Trace = {
+      operationId: ids.next('op'),
+      startedAt: clock.now(),
+      tool: undefined,
+      digest: '',
+      consent: undefined,
+      hasRun: false,
+    }
     try {
       const answer = await walk(request, nesting, trace)
       audit(request, trace, answer.result.isError ? 'failed' : 'succeeded')
@@ -79,7 +94,12 @@ export function createCalls(deps: CallPathDeps): Calls {
   }
 
   /** From here on the call is on record. What was allowed before the waiting is looked at once more, because waiting takes time. */
-  async function runRecorded(request: CallRequest, nesting: Nesting, trace: Trace, ready: ReadyCall): Promise<CallAnswer> {
+  async function runRecorded(
+    request: CallRequest,
+    nesting: Nesting,
+    trace: Trace,
+    ready: ReadyCall,
+  ): Promise<CallAnswer> {
     const { tool, waiting } = ready
     waiting.signal.throwIfAborted()
     const { config } = permit(request.seat, tool.name)
@@ -102,17 +122,33 @@ export function createCalls(deps: CallPathDeps): Calls {
   function waitingDeadline(request: CallRequest, nesting: Nesting, tool: Tool): Deadline {
     const own = request.timeoutMs ?? tool.timeoutMs + healthStage.restartWaitMs
     const remaining = nesting.deadline ? nesting.deadline.at - clock.now() : own
-    return createDeadline({ clock, ms: Math.max(0, Math.min(own, remaining)), parent: request.signal, what: `The call of "${tool.name}"` })
+    return createDeadline({
+      clock,
+      ms: Math.max(0, Math.min(own, remaining)),
+      parent: request.signal,
+      what: `The call of "${tool.name}"`,
+    })
   }
 
   function consentFor(request: CallRequest, tool: Tool, argumentsDigest: string): Consent | undefined {
     if (tool.consent.length === 0) return undefined
     const agent = request.seat.agent()
     const operationsByName = catalogue.current().consentOperations
-    return decideConsent({ tool, digest: argumentsDigest, agent, consented: request.consented, operations: operationsByName })
+    return decideConsent({
+      tool,
+      digest: argumentsDigest,
+      agent,
+      consented: request.consented,
+      operations: operationsByName,
+    })
   }
 
-  function contextFor(request: CallRequest, nesting: Nesting, trace: Trace, run: { tool: Tool; config: unknown; deadline: Deadline }): CallContext {
+  function contextFor(
+    request: CallRequest,
+    nesting: Nesting,
+    trace: Trace,
+    run: { tool: Tool; config: unknown; deadline: Deadline },
+  ): CallContext {
     const { tool, config, deadline } = run
     const { seat } = request
     return {
@@ -130,9 +166,19 @@ export function createCalls(deps: CallPathDeps): Calls {
       async call(name, input) {
         const depth = nesting.depth + 1
         if (depth >= settings.nestedCallDepth) {
-          throw new AppError('LIMIT_EXCEEDED', `"${tool.name}" calls "${name}" at depth ${depth + 1}; ${settings.nestedCallDepth} is the most.`)
+          throw new AppError(
+            'LIMIT_EXCEEDED',
+            `"${tool.name}" calls "${name}" at depth ${depth + 1}; ${settings.nestedCallDepth} is the most.`,
+          )
         }
-        const inner: CallRequest = { seat, tool: name, input, signal: deadline.signal, ask: request.ask, onProgress: undefined }
+        const inner: CallRequest = {
+          seat,
+          tool: name,
+          input,
+          signal: deadline.signal,
+          ask: request.ask,
+          onProgress: undefined,
+        }
         return (await call(inner, { depth, deadline })).result
       },
       missingEffects: [],
@@ -176,14 +222,24 @@ function permit(seat: Seat, name: string): Grant {
 
 function recordOf(request: CallRequest, tool: Tool, trace: Trace) {
   const { caller } = request.seat
-  return { id: trace.operationId, caller, tool: tool.name, definitionHash: tool.hash, digest: trace.digest, startedAt: trace.startedAt }
+  return {
+    id: trace.operationId,
+    caller,
+    tool: tool.name,
+    definitionHash: tool.hash,
+    digest: trace.digest,
+    startedAt: trace.startedAt,
+  }
 }
 
 async function ask(request: CallRequest, tool: Tool, question: Parameters<CallContext['ask']>[0], signal: AbortSignal) {
   if (request.ask) return request.ask(question, signal)
   const callback = request.seat.callbacks?.ask
   if (callback) return callback(question, { tool: tool.name, signal })
-  throw new AppError('ANSWER_UNAVAILABLE', `"${tool.name}" has a question, and nobody is there to answer it: "${question.message}"`)
+  throw new AppError(
+    'ANSWER_UNAVAILABLE',
+    `"${tool.name}" has a question, and nobody is there to answer it: "${question.message}"`,
+  )
 }
 
 function outcomeOf(error: AppError, trace: Trace): AuditEntry['outcome'] {

@@ -1,11 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { AppError } from '../../contracts/index.ts'
-import { createHub, DOWN, fakeService, type HubOptions, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
+import {
+  createHub,
+  DOWN,
+  failureOf,
+  fakeService,
+  type HubOptions,
+  simpleCapability,
+  simpleTool,
+  UP,
+} from '../../testing/hub.ts'
 import { type AnyTool, defineTool, toolFailure, toolResult } from '../catalogue/index.ts'
 
 /** A hub with these tools in one capability, granted to `worker`; `stranger` has nothing. */
-function hubWith(tools: readonly AnyTool[], more: HubOptions & { dependencies?: readonly ReturnType<typeof fakeService>[] } = {}) {
+function hubWith(
+  tools: readonly AnyTool[],
+  more: HubOptions & { dependencies?: readonly ReturnType<typeof fakeService>[] } = {},
+) {
   const consentOperations = [{ name: 'mail.send', reason: 'It sends a mail in your name.', weight: 'high' as const }]
   const capability = simpleCapability('main', tools, { consentOperations })
   const dependencies = (more.dependencies ?? []).map(service => service.dependency)
@@ -28,8 +40,14 @@ const add = defineTool({
 describe('permission', () => {
   it('answers for a tool that is not granted as for one that does not exist', async () => {
     const hub = await hubWith([add])
-    await expect(hub.callAs('stranger', 'add', { a: 1, b: 2 })).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND', message: '"stranger" has no tool "add".' })
-    await expect(hub.callAs('stranger', 'sub')).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND', message: '"stranger" has no tool "sub".' })
+    await expect(hub.callAs('stranger', 'add', { a: 1, b: 2 })).rejects.toMatchObject({
+      code: 'TOOL_NOT_FOUND',
+      message: '"stranger" has no tool "add".',
+    })
+    await expect(hub.callAs('stranger', 'sub')).rejects.toMatchObject({
+      code: 'TOOL_NOT_FOUND',
+      message: '"stranger" has no tool "sub".',
+    })
   })
 
   it('suggests the closest granted name', async () => {
@@ -43,12 +61,12 @@ describe('permission', () => {
     await hub.health.probeNew()
     mail.verdict = DOWN
     hub.health.reportFailure('mail', 'connection reset')
-    const refused = expect(hub.callAs('worker', 'send')).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
+    const refused = failureOf(hub.callAs('worker', 'send'))
     await hub.clock.advance(100)
     await hub.setAgents({ worker: { capabilities: {} } })
     mail.verdict = UP
     await hub.clock.advance(2_000)
-    await refused
+    expect(await refused).toMatchObject({ code: 'TOOL_NOT_FOUND' })
   })
 })
 
@@ -63,7 +81,12 @@ describe('validation', () => {
 
   it('checks raw JSON Schema as completely', async () => {
     const tool = simpleTool('greet', {
-      input: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'], additionalProperties: false },
+      input: {
+        type: 'object',
+        properties: { name: { type: 'string' } },
+        required: ['name'],
+        additionalProperties: false,
+      },
     })
     const hub = await hubWith([tool])
     await expect(hub.callAs('worker', 'greet', { nam: 1 })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
@@ -71,7 +94,14 @@ describe('validation', () => {
   })
 
   it('refuses structured content that is not what the definition promises', async () => {
-    const broken = defineTool({ name: 'broken', short: 'x', input: { type: 'object' }, output: z.object({ n: z.number() }), mutates: false, handler: () => ({ n: 'no' }) as never })
+    const broken = defineTool({
+      name: 'broken',
+      short: 'x',
+      input: { type: 'object' },
+      output: z.object({ n: z.number() }),
+      mutates: false,
+      handler: () => ({ n: 'no' }) as never,
+    })
     const hub = await hubWith([broken])
     await expect(hub.callAs('worker', 'broken')).rejects.toMatchObject({ code: 'OUTPUT_INVALID' })
   })
@@ -87,7 +117,10 @@ describe('results', () => {
 
   it('passes on what the tool said when it said no', async () => {
     const hub = await hubWith([simpleTool('no', { handler: () => toolFailure('Not on Sundays.') })])
-    expect((await hub.callAs('worker', 'no')).result).toMatchObject({ isError: true, content: [{ text: 'Not on Sundays.' }] })
+    expect((await hub.callAs('worker', 'no')).result).toMatchObject({
+      isError: true,
+      content: [{ text: 'Not on Sundays.' }],
+    })
   })
 
   it('takes a thrown error for the tool’s own failure, a TypeError too', async () => {
@@ -126,7 +159,11 @@ describe('results', () => {
     const hub = await hubWith([simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(3_000) })], {
       settings: { keptResultsBytes: 7_000, keptResultBytes: 3_000 },
     })
-    const answers = [await hub.callAs('worker', 'long'), await hub.callAs('worker', 'long'), await hub.callAs('worker', 'long')]
+    const answers = [
+      await hub.callAs('worker', 'long'),
+      await hub.callAs('worker', 'long'),
+      await hub.callAs('worker', 'long'),
+    ]
     const { caller } = hub.agents.seat('worker')
     const isKept = answers.map(({ kept }) => {
       try {
@@ -140,20 +177,21 @@ describe('results', () => {
 })
 
 describe('time', () => {
-  const stuck = (mutates: boolean) => simpleTool('stuck', { mutates, timeoutMs: 500, handler: () => new Promise(() => {}) })
+  const stuck = (mutates: boolean) =>
+    simpleTool('stuck', { mutates, timeoutMs: 500, handler: () => new Promise(() => {}) })
 
   it('ends a run that takes too long, whatever the handler does', async () => {
     const hub = await hubWith([stuck(false)])
-    const ended = expect(hub.callAs('worker', 'stuck')).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+    const ended = failureOf(hub.callAs('worker', 'stuck'))
     await hub.clock.advance(500)
-    await ended
+    expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
   })
 
   it('says that the outcome is unknown when the tool may have changed something', async () => {
     const hub = await hubWith([stuck(true)])
-    const ended = expect(hub.callAs('worker', 'stuck')).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { because: 'DEADLINE_EXCEEDED' } })
+    const ended = failureOf(hub.callAs('worker', 'stuck'))
     await hub.clock.advance(500)
-    await ended
+    expect(await ended).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { because: 'DEADLINE_EXCEEDED' } })
     expect(hub.audit.at(-1)).toMatchObject({ outcome: 'unknown' })
   })
 
@@ -169,10 +207,10 @@ describe('time', () => {
     const hub = await hubWith([simpleTool('waits', { handler: handler as never })])
     const controller = new AbortController()
     const call = hub.callAs('worker', 'waits', {}, { signal: controller.signal })
-    const ended = expect(call).rejects.toMatchObject({ code: 'CANCELLED' })
+    const ended = failureOf(call)
     await hub.clock.advance(1)
     controller.abort()
-    await ended
+    expect(await ended).toMatchObject({ code: 'CANCELLED' })
     expect(reason).toMatchObject({ code: 'CANCELLED' })
     expect(hub.operations.running()).toEqual([])
   })
@@ -195,7 +233,17 @@ describe('health', () => {
     await expect(hub.callAs('worker', 'send')).rejects.toMatchObject({
       code: 'TOOL_DISABLED',
       message: expect.stringContaining('connection refused'),
-      details: { missing: [{ dependency: 'mail', state: 'down', ageMs: 5_000, nextRecheckAt: hub.clock.now() + 30_000, mend: 'Start it with `mailctl up`.' }] },
+      details: {
+        missing: [
+          {
+            dependency: 'mail',
+            state: 'down',
+            ageMs: 5_000,
+            nextRecheckAt: hub.clock.now() + 30_000,
+            mend: 'Start it with `mailctl up`.',
+          },
+        ],
+      },
     })
   })
 
@@ -219,9 +267,9 @@ describe('health', () => {
     await hub.health.probeNew()
     mail.verdict = DOWN
     hub.health.reportFailure('mail', 'connection reset')
-    const ended = expect(hub.callAs('worker', 'send')).rejects.toMatchObject({ code: 'TOOL_DISABLED' })
+    const ended = failureOf(hub.callAs('worker', 'send'))
     await hub.clock.advance(11_000)
-    await ended
+    expect(await ended).toMatchObject({ code: 'TOOL_DISABLED' })
   })
 
   it('moves a dependency to recovering when a real call says that it failed', async () => {
@@ -260,7 +308,9 @@ describe('consent', () => {
   })
 
   it('is there when the owner wrote it into the agent’s file', async () => {
-    const hub = await hubWith([send], { agents: { worker: { capabilities: { main: {} }, consent: { allow: ['mail.send'] } } } })
+    const hub = await hubWith([send], {
+      agents: { worker: { capabilities: { main: {} }, consent: { allow: ['mail.send'] } } },
+    })
     await hub.callAs('worker', 'send')
     expect(hub.audit.at(-1)).toMatchObject({ consent: { operations: ['mail.send'], by: 'file' } })
   })
@@ -269,13 +319,18 @@ describe('consent', () => {
     const hub = await hubWith([send])
     const error = (await hub.callAs('worker', 'send', { to: 'bob' }).catch((reason: unknown) => reason)) as AppError
     const consented = { operations: ['mail.send'], digest: String(error.details?.digest) }
-    await expect(hub.callAs('worker', 'send', { to: 'eve' }, { consented })).rejects.toMatchObject({ code: 'CONSENT_REQUIRED' })
+    await expect(hub.callAs('worker', 'send', { to: 'eve' }, { consented })).rejects.toMatchObject({
+      code: 'CONSENT_REQUIRED',
+    })
     await hub.callAs('worker', 'send', { to: 'bob' }, { consented })
     expect(hub.audit.at(-1)).toMatchObject({ consent: { by: 'owner' } })
   })
 
   it('is judged anew for a nested call', async () => {
-    const outer = simpleTool('outer', { handler: ((_input: never, context: { call: (name: string, input: unknown) => unknown }) => context.call('send', {})) as never })
+    const outer = simpleTool('outer', {
+      handler: ((_input: never, context: { call: (name: string, input: unknown) => unknown }) =>
+        context.call('send', {})) as never,
+    })
     const hub = await hubWith([outer, send])
     await expect(hub.callAs('worker', 'outer')).rejects.toMatchObject({ code: 'CONSENT_REQUIRED' })
   })
@@ -283,11 +338,23 @@ describe('consent', () => {
 
 describe('nested calls', () => {
   const nest = (name: string, inner: string) =>
-    defineTool({ name, short: 'x', input: { type: 'object' }, mutates: false, handler: async (_input, context) => toolResult(await context.call(inner, {})) })
+    defineTool({
+      name,
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      handler: async (_input, context) => toolResult(await context.call(inner, {})),
+    })
 
   it('go through the call path, with the same caller and what is left of the time', async () => {
     let seen: { caller: unknown; deadline: number } | undefined
-    const inner = defineTool({ name: 'inner', short: 'x', input: { type: 'object' }, mutates: false, handler: (_input, { caller, deadline }) => void (seen = { caller, deadline }) })
+    const inner = defineTool({
+      name: 'inner',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      handler: (_input, { caller, deadline }) => void (seen = { caller, deadline }),
+    })
     const hub = await hubWith([nest('outer', 'inner'), inner])
     const started = hub.clock.now()
     await hub.callAs('worker', 'outer', {}, { timeoutMs: 700 })
@@ -302,7 +369,9 @@ describe('nested calls', () => {
   })
 
   it('reach only tools that the agent has', async () => {
-    const hub = await hubWith([nest('outer', 'hidden'), simpleTool('hidden')], { agents: { worker: { capabilities: { main: { tools: ['outer'] } } } } })
+    const hub = await hubWith([nest('outer', 'hidden'), simpleTool('hidden')], {
+      agents: { worker: { capabilities: { main: { tools: ['outer'] } } } },
+    })
     await expect(hub.callAs('worker', 'outer')).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
   })
 })
@@ -322,10 +391,15 @@ describe('questions and progress', () => {
     })
     const hub = await hubWith([tool])
     const progress: unknown[] = []
-    const { result } = await hub.callAs('worker', 'asks', {}, {
-      onProgress: update => progress.push(update),
-      ask: async question => ({ action: 'accept', content: { pick: question.message.length } }),
-    })
+    const { result } = await hub.callAs(
+      'worker',
+      'asks',
+      {},
+      {
+        onProgress: update => progress.push(update),
+        ask: async question => ({ action: 'accept', content: { pick: question.message.length } }),
+      },
+    )
     expect(result.content).toEqual([{ type: 'text', text: '10' }])
     expect(progress).toEqual([{ progress: 1, total: 2, message: 'half way' }])
     await expect(hub.callAs('worker', 'asks')).rejects.toMatchObject({ code: 'ANSWER_UNAVAILABLE' })
@@ -338,7 +412,13 @@ describe('audit', () => {
     await hub.callAs('worker', 'add', { b: 2, a: 1 })
     await hub.callAs('worker', 'add', { a: 1, b: 2 })
     const [first, second] = hub.audit
-    expect(first).toMatchObject({ tool: 'add', caller: { name: 'worker' }, decision: 'allowed', outcome: 'succeeded', mutates: false })
+    expect(first).toMatchObject({
+      tool: 'add',
+      caller: { name: 'worker' },
+      decision: 'allowed',
+      outcome: 'succeeded',
+      mutates: false,
+    })
     expect(first?.digest).toBe(second?.digest)
     expect(JSON.stringify(first)).not.toContain('"a"')
   })

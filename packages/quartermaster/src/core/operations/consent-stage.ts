@@ -26,7 +26,11 @@ export function decideConsent({ tool, digest, agent, consented, operations }: Co
   const answered = new Set(consented?.digest === digest ? consented.operations : [])
   const missing = unwritten.filter(name => !answered.has(name))
   if (missing.length === 0) return { operations: tool.consent, by: 'owner' }
-  throw consentRequired(tool, missing.flatMap(name => operations.get(name) ?? []), digest)
+  throw consentRequired(
+    tool,
+    missing.flatMap(name => operations.get(name) ?? []),
+    digest,
+  )
 }
 
 function consentRequired(tool: Tool, missing: readonly ConsentOperation[], digest: string): AppError {

@@ -10,14 +10,21 @@ export interface Deadline {
   end(): void
 }
 
-export function createDeadline(options: { clock: Clock; ms: number; parent: AbortSignal | undefined; what: string }): Deadline {
+export function createDeadline(options: {
+  clock: Clock
+  ms: number
+  parent: AbortSignal | undefined
+  what: string
+}): Deadline {
   const { clock, ms, parent, what } = options
   const controller = new AbortController()
   // Not AbortSignal.any: on Node 20 it keeps every derived signal alive as long as its sources are.
   const onParent = () => controller.abort(cancelled(parent))
   if (parent?.aborted) onParent()
   parent?.addEventListener('abort', onParent, { once: true })
-  const cancel = clock.after(ms, () => controller.abort(new AppError('DEADLINE_EXCEEDED', `${what} did not finish within ${ms} ms.`)))
+  const cancel = clock.after(ms, () =>
+    controller.abort(new AppError('DEADLINE_EXCEEDED', `${what} did not finish within ${ms} ms.`)),
+  )
   return {
     signal: controller.signal,
     at: clock.now() + ms,

@@ -8,7 +8,11 @@ export interface HealthStageDeps {
 }
 
 /** Lets a call through when what it needs is there: at once, after a recheck, or after waiting for what is recovering. */
-export async function awaitHealth(tool: Tool, signal: AbortSignal, { health, restartWaitMs }: HealthStageDeps): Promise<void> {
+export async function awaitHealth(
+  tool: Tool,
+  signal: AbortSignal,
+  { health, restartWaitMs }: HealthStageDeps,
+): Promise<void> {
   if (!health.availability(tool).active) await health.recheckTool(tool)
   if (health.availability(tool).recovering) await health.settled(tool, { budgetMs: restartWaitMs, signal })
   const { active, recovering } = health.availability(tool)
@@ -26,7 +30,8 @@ function disabled(tool: Tool, missing: readonly MissingDependency[]): AppError {
 }
 
 function missingLine(one: MissingDependency): string {
-  const next = one.nextRecheckAt === undefined ? '' : ` It can be rechecked from ${new Date(one.nextRecheckAt).toISOString()} on.`
+  const next =
+    one.nextRecheckAt === undefined ? '' : ` It can be rechecked from ${new Date(one.nextRecheckAt).toISOString()} on.`
   const mend = one.mend === undefined ? '' : ` ${one.mend}`
   return `It needs "${one.dependency}", which is ${one.state} for ${Math.round(one.ageMs / 1000)} s: ${one.reason}${mend}${next}`
 }

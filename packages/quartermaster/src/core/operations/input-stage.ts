@@ -10,7 +10,9 @@ export function checkInput(tool: Tool, input: unknown): unknown {
 function inputOf(tool: Tool, checked: Validated): unknown {
   if (checked.ok) return checked.value
   const lines = checked.issues.map(issueLine)
-  throw new AppError('INPUT_INVALID', `The arguments of "${tool.name}" are wrong. ${lines.join(' ')}`, { details: { issues: checked.issues } })
+  throw new AppError('INPUT_INVALID', `The arguments of "${tool.name}" are wrong. ${lines.join(' ')}`, {
+    details: { issues: checked.issues },
+  })
 }
 
 function issueLine({ path, message }: Issue): string {

@@ -1,10 +1,20 @@
-import { AppError, type Caller, type KeptResult, type ResultPage, type Settings, type ToolResult } from '../../contracts/index.ts'
+import {
+  AppError,
+  type Caller,
+  type KeptResult,
+  type ResultPage,
+  type Settings,
+  type ToolResult,
+} from '../../contracts/index.ts'
 import type { Clock } from '../kernel/index.ts'
 
 /** Cuts results that are too large to hand over, and keeps the whole for paging, bounded in size and time. */
 export interface KeptResults {
   /** The result as it may be handed over. */
-  limit(result: ToolResult, options: { maxBytes: number; caller: Caller; operationId: string }): { result: ToolResult; kept?: KeptResult }
+  limit(
+    result: ToolResult,
+    options: { maxBytes: number; caller: Caller; operationId: string },
+  ): { result: ToolResult; kept?: KeptResult }
   /** A page of a kept result. Only whoever made the call can read it. Throws `RESULT_NOT_FOUND`. */
   page(caller: Caller, resultId: string, offset: number): ResultPage
 }
@@ -42,7 +52,13 @@ export function createKeptResults({ clock, settings }: KeptResultsDeps): KeptRes
   function keep(id: string, text: string, owner: string, pageBytes: number): Kept {
     const whole = encoder.encode(text)
     const end = cutAt(whole, Math.min(settings.keptResultBytes, settings.keptResultsBytes))
-    const entry = { owner, bytes: whole.slice(0, end), totalBytes: whole.length, pageBytes, until: clock.now() + settings.keptResultMinutes * 60_000 }
+    const entry = {
+      owner,
+      bytes: whole.slice(0, end),
+      totalBytes: whole.length,
+      pageBytes,
+      until: clock.now() + settings.keptResultMinutes * 60_000,
+    }
     makeRoom(end)
     kept.set(id, entry)
     keptBytes += end
@@ -66,9 +82,13 @@ export function createKeptResults({ clock, settings }: KeptResultsDeps): KeptRes
       makeRoom(0)
       const entry = kept.get(resultId)
       if (!entry || entry.owner !== ownerOf(caller)) {
-        throw new AppError('RESULT_NOT_FOUND', `No result "${resultId}" is kept. Results can be read for ${settings.keptResultMinutes} minutes; call the tool again.`)
+        throw new AppError(
+          'RESULT_NOT_FOUND',
+          `No result "${resultId}" is kept. Results can be read for ${settings.keptResultMinutes} minutes; call the tool again.`,
+        )
       }
-      if (offset > entry.bytes.length) throw new AppError('INPUT_INVALID', `The result ends at ${entry.bytes.length}; offset ${offset} is behind it.`)
+      if (offset > entry.bytes.length)
+        throw new AppError('INPUT_INVALID', `The result ends at ${entry.bytes.length}; offset ${offset} is behind it.`)
       return pageOf(entry, offset)
     },
   }
@@ -81,7 +101,8 @@ const decoder = new TextDecoder()
 function isLarger(result: ToolResult, maxBytes: number): boolean {
   let most = 0
   for (const block of result.content) most += block.type === 'text' ? block.text.length * 3 : Number.POSITIVE_INFINITY
-  if (result.structuredContent !== undefined || most === Number.POSITIVE_INFINITY) return encoder.encode(JSON.stringify(result)).length > maxBytes
+  if (result.structuredContent !== undefined || most === Number.POSITIVE_INFINITY)
+    return encoder.encode(JSON.stringify(result)).length > maxBytes
   if (most <= maxBytes) return false
   return encoder.encode(textOf(result)).length > maxBytes
 }
@@ -96,13 +117,23 @@ function textOf(result: ToolResult): string {
 function cutResult(result: ToolResult, text: string, { resultId, totalBytes, nextOffset }: KeptResult): ToolResult {
   const note = `[Cut at ${nextOffset} of ${totalBytes} bytes. The rest is kept as result "${resultId}" from offset ${nextOffset}.]`
   const { structuredContent: _large, ...rest } = result
-  return { ...rest, content: [{ type: 'text', text }, { type: 'text', text: note }] }
+  return {
+    ...rest,
+    content: [
+      { type: 'text', text },
+      { type: 'text', text: note },
+    ],
+  }
 }
 
 function pageOf(entry: Kept, offset: number): ResultPage {
   const start = alignedStart(entry.bytes, offset)
   const end = cutAt(entry.bytes, start + entry.pageBytes)
-  const page: ResultPage = { text: decoder.decode(entry.bytes.subarray(start, end)), offset: start, totalBytes: entry.totalBytes }
+  const page: ResultPage = {
+    text: decoder.decode(entry.bytes.subarray(start, end)),
+    offset: start,
+    totalBytes: entry.totalBytes,
+  }
   return end < entry.bytes.length ? { ...page, nextOffset: end } : page
 }
 

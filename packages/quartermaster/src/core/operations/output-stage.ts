@@ -32,7 +32,9 @@ function toText(tool: Tool, output: unknown): string {
   try {
     return JSON.stringify(output) ?? String(output)
   } catch (error) {
-    throw new AppError('OUTPUT_INVALID', `"${tool.name}" ran, but what it returned cannot be written as JSON.`, { cause: error })
+    throw new AppError('OUTPUT_INVALID', `"${tool.name}" ran, but what it returned cannot be written as JSON.`, {
+      cause: error,
+    })
   }
 }
 

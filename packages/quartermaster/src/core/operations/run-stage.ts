@@ -11,7 +11,13 @@ export interface RunDeps {
 }
 
 /** Runs the handler, no longer than its deadline, and sorts out what its end means. */
-export async function runTool(tool: Tool, input: unknown, context: CallContext, deadline: Deadline, deps: RunDeps): Promise<ToolResult> {
+export async function runTool(
+  tool: Tool,
+  input: unknown,
+  context: CallContext,
+  deadline: Deadline,
+  deps: RunDeps,
+): Promise<ToolResult> {
   let output: unknown
   try {
     output = await deadline.race(Promise.resolve(tool.handler(input, context)))
@@ -25,8 +31,14 @@ function failedRun(tool: Tool, error: unknown, deadline: Deadline, { health, log
   if (deadline.signal.aborted) throw interrupted(tool, deadline.signal.reason)
   if (!isAppError(error)) {
     // The tool's own failure is its answer: the agent reads it and decides. The stack is for whoever wrote the tool.
-    log.warn('tool threw', { tool: tool.name, error: error instanceof Error ? (error.stack ?? error.message) : String(error) })
-    return { content: [{ type: 'text', text: messageOf(error) || `"${tool.name}" failed without saying why.` }], isError: true }
+    log.warn('tool threw', {
+      tool: tool.name,
+      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    })
+    return {
+      content: [{ type: 'text', text: messageOf(error) || `"${tool.name}" failed without saying why.` }],
+      isError: true,
+    }
   }
   const dependency = error.details?.dependency
   if (error.code === 'DEPENDENCY_UNAVAILABLE' && typeof dependency === 'string' && tool.requires.includes(dependency)) {

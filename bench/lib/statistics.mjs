@@ -1,0 +1,22 @@
+// @ts-check
+
+/**
+ * The value below which this share of the samples lies.
+ * @param {readonly number[]} samples
+ * @param {number} share
+ */
+export function quantile(samples, share) {
+  const sorted = [...samples].sort((a, b) => a - b)
+  const value = sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
+  if (value === undefined) throw new Error('There is nothing to take a quantile of.')
+  return value
+}
+
+/** @param {readonly number[]} samples */
+export const median = samples => quantile(samples, 0.5)
+
+/** @param {readonly number[]} samples */
+export const p99 = samples => quantile(samples, 0.99)
+
+/** @param {readonly number[]} samples */
+export const highest = samples => samples.reduce((most, one) => Math.max(most, one), 0)
