@@ -20,19 +20,25 @@ const INPUTS = {
 }
 
 /**
- * A small read-only tool that nothing else shares anything with.
+ * @typedef {object} ToolStyle
+ * @property {SchemaKind} [kind]
+ * @property {boolean} [withExample] An example is checked against the schema, which has to be compiled for it.
+ */
+
+/**
+ * A small read-only tool that shares nothing with any other.
  * @param {string} name
  * @param {number} n
- * @param {SchemaKind} kind
+ * @param {ToolStyle} style
  */
-export function sampleTool(name, n, kind) {
+export function sampleTool(name, n, { kind = 'json', withExample = false }) {
   return product.defineTool({
     name,
     short: `Searches shelf ${n} and answers with what it found there.`,
     whenToUse: `For questions about shelf ${n}. It answers a list of titles, not their contents.`,
     mutates: false,
     input: /** @type {{ type: 'object' }} */ (INPUTS[kind](n)),
-    examples: [{ query: `What is on shelf ${n}?`, input: { query: 'all' } }],
+    ...(withExample && { examples: [{ query: `What is on shelf ${n}?`, input: { query: 'all' } }] }),
     handler: () => name,
   })
 }
@@ -44,11 +50,11 @@ export function sampleTool(name, n, kind) {
  * @param {number} options.tools
  * @param {number} options.from The number of the first tool.
  * @param {Dependency} options.dependency
- * @param {SchemaKind} [options.kind]
+ * @param {ToolStyle} [options.style]
  * @returns {SourceUnit}
  */
-export function sampleUnit({ key, tools, from, dependency, kind = 'json' }) {
-  const made = Array.from({ length: tools }, (_, i) => sampleTool(`${key}_tool_${i}`, from + i, kind))
+export function sampleUnit({ key, tools, from, dependency, style = {} }) {
+  const made = Array.from({ length: tools }, (_, i) => sampleTool(`${key}_tool_${i}`, from + i, style))
   const capability = product.defineCapability({
     key,
     short: `All shelves of ${key}.`,

@@ -17,14 +17,15 @@ const HELD_MS = 50
  * @param {number} options.capabilities
  * @param {number} options.toolsEach
  * @param {number} options.probeTimeoutMs
- * @param {'json' | 'zod'} options.schemas
+ * @param {string} options.title
+ * @param {import('../lib/definitions.mjs').ToolStyle} options.style
  */
-export async function run({ capabilities, toolsEach, probeTimeoutMs, schemas }) {
+export async function run({ capabilities, toolsEach, probeTimeoutMs, title, style }) {
   const total = capabilities * toolsEach
-  const label = `${total} tools (${schemas === 'zod' ? 'zod' : 'JSON Schema'})`
+  const label = `${total} tools (${title})`
   const definingAt = performance.now()
   const units = Array.from({ length: capabilities }, (_, i) =>
-    sampleUnit({ key: `shelf_${i}`, tools: toolsEach, from: i * toolsEach, dependency: dependency(i), kind: schemas }),
+    sampleUnit({ key: `shelf_${i}`, tools: toolsEach, from: i * toolsEach, dependency: dependency(i), style }),
   )
   const loop = watchLoop()
   const startedAt = performance.now()

@@ -17,8 +17,12 @@ const { values } = parseArgs({
 
 const sizes = values.quick ? QUICK : FULL
 const PARTS = [
-  { part: 'build', options: { ...sizes.build, schemas: 'json' } },
-  { part: 'build', options: { ...sizes.build, schemas: 'zod' } },
+  { part: 'build', options: { ...sizes.build, title: 'JSON Schema', style: { kind: 'json' } } },
+  { part: 'build', options: { ...sizes.build, title: 'zod', style: { kind: 'zod' } } },
+  {
+    part: 'build',
+    options: { ...sizes.examples, title: 'JSON Schema, an example each', style: { withExample: true } },
+  },
   { part: 'view', options: sizes.view },
   { part: 'reload', options: sizes.reload },
   { part: 'recheck', options: sizes.recheck },

@@ -84,7 +84,11 @@ export function buildCore(ports: CorePorts): Core {
     options: ports.dependencyOptions,
     hasSecret: name => secrets.get(name) !== undefined,
   })
-  emitter.on('generation.swapped', () => health.adopt(catalogue.current()))
+  emitter.on('generation.swapped', () => {
+    health.adopt(catalogue.current())
+    // What a reload brings was looked at before; this is for the first generation and for what a host registers.
+    void health.probeNew()
+  })
   const announcer = createAnnouncer({ emitter, clock, settings })
   const agents = createAgents({
     store: ports.agentStore,

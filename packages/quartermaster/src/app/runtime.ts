@@ -48,7 +48,7 @@ export async function createRuntime(project: Project, log: Log): Promise<Runtime
     serverFactory: parts => server => inProcessServer(server, { ...parts, version: VERSION }),
   }
   const core = buildCore(ports)
-  const startedAt = clock.now()
+  const startedAt = Math.round(clock.now())
 
   async function reloadAgents(): Promise<void> {
     await project.reload()

@@ -23,6 +23,18 @@ describe('keeping compiled schemas', () => {
     expect(validators.map(validate => validate(3).ok)).toEqual([true, true, true, false])
   })
 
+  it('keeps what is used and forgets what is not', () => {
+    const { compile } = createSchemaCompiler({ maxCompiled: 2 })
+    const used = compile({ type: 'string' })
+    const unused = compile({ type: 'number' })
+    for (const minimum of [1, 2, 3]) {
+      used('x')
+      compile({ minimum })
+    }
+    expect(compile({ type: 'string' })).toBe(used)
+    expect(compile({ type: 'number' })).not.toBe(unused)
+  })
+
   it('goes by the schema as it was when it was compiled', () => {
     const schema = { enum: ['a', 'b'] }
     const validate = createSchemaCompiler().compile(schema)

@@ -67,12 +67,11 @@ export function createHealth(deps: HealthDeps): Health {
   const rechecker = createRechecker({ ...deps, records, rounds, dependencies: () => catalogue.current().dependencies })
   const watcher = createWatcher({ ...deps, records, rounds })
 
+  /** Parents that were looked at before are left alone: a reload must not probe what it did not bring. */
   async function probeUnseen(dependencies: ReadonlyMap<string, Dependency>): Promise<void> {
-    const unseen = [...dependencies.values()].filter(one => records.record(one).checkedAt === undefined)
-    await rounds.round(
-      unseen.map(one => one.name),
-      { dependencies },
-    )
+    const isUnseen = (dependency: Dependency) => records.record(dependency).checkedAt === undefined
+    const names = [...dependencies.values()].filter(isUnseen).map(dependency => dependency.name)
+    await rounds.round(names, { dependencies, mayProbe: isUnseen })
   }
 
   function find(name: string): Dependency {
@@ -96,11 +95,11 @@ export function createHealth(deps: HealthDeps): Health {
       name: dependency.name,
       state,
       reason,
-      since,
+      since: Math.round(since),
       dependsOn: [...dependency.dependsOn],
     }
-    if (checkedAt !== undefined) status.checkedAt = checkedAt
-    if (durationMs !== undefined) status.durationMs = durationMs
+    if (checkedAt !== undefined) status.checkedAt = Math.round(checkedAt)
+    if (durationMs !== undefined) status.durationMs = Math.round(durationMs)
     if (dependency.mend !== undefined) status.mend = dependency.mend
     return status
   }

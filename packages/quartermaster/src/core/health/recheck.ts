@@ -47,7 +47,7 @@ export function createRechecker({ records, rounds, clock, settings, dependencies
       const at = all.get(root)
       const isOff = at !== undefined && records.record(at).state === 'optedOut'
       const entry: MissingDependency = { dependency: name, state, reason, ageMs: Math.max(0, Math.round(now - since)) }
-      if (at && !isOff) entry.nextRecheckAt = Math.max(now, mayRecheckAt(at))
+      if (at && !isOff) entry.nextRecheckAt = Math.round(Math.max(now, mayRecheckAt(at)))
       const mend = at?.mend
       return [mend === undefined ? entry : { ...entry, mend }]
     })

@@ -188,7 +188,7 @@ export function createCalls(deps: CallPathDeps): Calls {
 
   function audit(request: CallRequest, trace: Trace, outcome: AuditEntry['outcome'], code?: string): void {
     const entry: AuditEntry = {
-      at: clock.now(),
+      at: Math.round(clock.now()),
       operationId: trace.operationId,
       caller: request.seat.caller,
       tool: request.tool,
