@@ -28,10 +28,12 @@ export async function run({ capabilities, toolsEach, probeTimeoutMs, title, styl
     sampleUnit({ key: `shelf_${i}`, tools: toolsEach, from: i * toolsEach, dependency: dependency(i), style }),
   )
   const loop = watchLoop()
+  const cpu = process.cpuUsage()
   const startedAt = performance.now()
   const core = createCore({ units, settings: { probeTimeoutMs } })
   await core.catalogue.reload()
   const composedAt = performance.now()
+  const { user, system } = process.cpuUsage(cpu)
   await core.health.probeNew()
   const readyAt = performance.now()
   const heldMs = await loop.longestMs()
@@ -41,6 +43,7 @@ export async function run({ capabilities, toolsEach, probeTimeoutMs, title, styl
   return [
     figure(`${label}, writing the definitions (not ours)`, startedAt - definingAt, 'ms'),
     figure(`${label}, checked and composed`, composedAt - startedAt, 'ms'),
+    figure(`${label}, checked and composed, processor time`, (user + system) / 1000, 'ms'),
     figure(`${label}, until the first probes are done`, readyAt - startedAt, 'ms', probeTimeoutMs + BUILD_MS),
     figure(`${label}, event loop held at most`, heldMs, 'ms', HELD_MS),
     figure(`${label}, resident memory`, resident, 'MB', RESIDENT_MB),

@@ -1,8 +1,14 @@
-import { createInterface } from 'node:readline/promises'
-import { type CliHost, type CliIo, runCli, type UpOptions, type UpStarted } from '../adapters/cli/index.ts'
+import {
+  type CliHost,
+  createProcessIo,
+  runCli,
+  type UpEvent,
+  type UpOptions,
+  type UpStarted,
+} from '../adapters/cli/index.ts'
 import { initProject } from '../adapters/project-files/index.ts'
-import { createJsonLog, createSystemClock } from '../adapters/system/index.ts'
-import { SETTINGS, type Settings } from '../contracts/index.ts'
+import { createJsonLog, createLevelledLog, createSystemClock } from '../adapters/system/index.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { openControl } from './open-control.ts'
 import { VERSION } from './version.ts'
@@ -18,16 +24,23 @@ export async function main(argv: readonly string[]): Promise<number> {
       stopping.abort(new Error(`Stopped by ${signal}.`))
     })
   }
-  return runCli(argv, createHost(stopping.signal))
+  // Our own timers keep no process alive, and a process with nothing else to wait for would end in the middle.
+  const alive = setInterval(() => {}, 2 ** 30)
+  try {
+    return await runCli(argv, createHost(stopping.signal))
+  } finally {
+    clearInterval(alive)
+  }
 }
 
 function createHost(signal: AbortSignal): CliHost {
-  const { env } = process
+  const { stdout, stderr, stdin, env } = process
   const cwd = process.cwd()
-  const quiet = processLog('warn')
+  const quiet = processLog(() => 'warn')
+  const interrupt = () => void process.kill(process.pid, 'SIGINT')
   return {
     version: VERSION,
-    io: processIo(),
+    io: createProcessIo({ stdout, stderr, stdin, env, interrupt }),
     cwd,
     signal,
     clock: createSystemClock(),
@@ -40,70 +53,34 @@ function createHost(signal: AbortSignal): CliHost {
 async function up(options: UpOptions, cwd: string): Promise<UpStarted> {
   // Only this command needs a server.
   const { serve } = await import('./serve.ts')
-  const { host, port, config, data, signal } = options
-  const log = processLog(logLevel())
+  const { onEvent, json, ...rest } = options
+  let level: Settings['logLevel'] = DEFAULT_SETTINGS.logLevel
+  const log = json ? processLog(() => level) : noticeLog(onEvent, () => level)
   const serving = await serve({
+    ...rest,
     from: cwd,
-    host,
-    port,
-    config,
-    data,
-    signal,
     env: process.env,
     log,
+    onSettings: settings => {
+      level = settings.logLevel
+    },
     onEvent(name, event) {
-      if (name === 'call.settled') log.info('call', event as never)
-      else options.onEvent({ name, event } as never)
+      if (json) log.info(name, { ...event })
+      else onEvent({ name, event } as UpEvent)
     },
   })
   return { url: serving.url, status: await serving.status(), closed: serving.closed }
 }
 
-function logLevel(): Settings['logLevel'] {
-  const given = SETTINGS.logLevel.schema.safeParse(process.env[SETTINGS.logLevel.env])
-  return given.success ? given.data : SETTINGS.logLevel.default
+function processLog(level: () => Settings['logLevel']): Log {
+  return createJsonLog({ write: line => void process.stderr.write(line), level })
 }
 
-function processLog(level: Settings['logLevel']): Log {
-  return createJsonLog({ write: line => void process.stderr.write(line), level: () => level })
-}
-
-function processIo(): CliIo {
-  const { stdin, stdout, stderr, env } = process
-  return {
-    stdout: outputOf(stdout),
-    stderr: outputOf(stderr),
-    stdin: {
-      isTTY: stdin.isTTY ?? false,
-      async read() {
-        const parts: Buffer[] = []
-        for await (const part of stdin) parts.push(part as Buffer)
-        return Buffer.concat(parts).toString('utf8')
-      },
-      async question(prompt, { signal }) {
-        const reader = createInterface({ input: stdin, output: stderr })
-        try {
-          return await reader.question(prompt, { signal })
-        } finally {
-          reader.close()
-        }
-      },
-    },
-    env,
-  }
-}
-
-function outputOf(stream: NodeJS.WriteStream): CliIo['stdout'] {
-  return {
-    write: text =>
-      new Promise((resolve, reject) => {
-        stream.write(text, error => (error ? reject(error) : resolve()))
-      }),
-    get isTTY() {
-      return stream.isTTY ?? false
-    },
-    get columns() {
-      return stream.columns
-    },
-  }
+/** Diagnostics as lines for the person who watches. */
+function noticeLog(onEvent: UpOptions['onEvent'], level: () => Settings['logLevel']): Log {
+  const tell = (severity: 'info' | 'warning', text: string, fields?: Record<string, unknown>) =>
+    onEvent({ name: 'notice', event: { level: severity, text: fields ? `${text} ${JSON.stringify(fields)}` : text } })
+  return createLevelledLog(level, (lineLevel, message, fields) =>
+    tell(lineLevel === 'warn' || lineLevel === 'error' ? 'warning' : 'info', message, fields),
+  )
 }

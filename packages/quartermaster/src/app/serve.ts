@@ -1,7 +1,7 @@
 import { openDataFolder } from '../adapters/data-folder/index.ts'
 import { createHttpApp, listen } from '../adapters/http/index.ts'
 import type { Environment } from '../adapters/project-files/index.ts'
-import type { Control, Events, StatusReport } from '../contracts/index.ts'
+import type { Control, Events, Settings, StatusReport } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { createControl } from './control.ts'
 import type { ProjectPlace } from './locate-project.ts'
@@ -15,6 +15,8 @@ export interface ServeOptions extends ProjectPlace {
   readonly env: Environment
   readonly log: Log
   readonly signal: AbortSignal
+  /** Told once, as soon as the configuration is read. */
+  onSettings(settings: Settings): void
   onEvent<K extends keyof Events>(name: K, event: Events[K]): void
 }
 
@@ -64,6 +66,7 @@ async function start(
     log,
   })
   onClose(() => project.close())
+  options.onSettings(project.settings)
   const folder = openDataFolder(project.dataDir)
   await folder.ensure()
   const lock = await folder.lock()
@@ -80,7 +83,7 @@ async function start(
     prove: folder.prover(token),
     isReady: () => isReady,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
-    allowedHosts: () => (isLoopback(host) ? [] : [host]),
+    allowedHosts: () => [host],
     log,
   })
   const listener = await listen({ app, host, port, log })
@@ -114,8 +117,4 @@ async function startWithin(runtime: Runtime, ms: number, log: Log): Promise<void
   })
   await Promise.race([started, enough])
   clearTimeout(timer)
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

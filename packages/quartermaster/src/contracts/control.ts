@@ -106,7 +106,7 @@ export const CONTROL = {
     input: z.strictObject({
       agent: z.string(),
       capability: z.string(),
-      /** Only these; all when absent. */
+      /** Only these; what was there stays when absent, and a new grant has all. */
       tools: z.array(z.string()).optional(),
       /** The capability's own configuration; what was there stays when absent. */
       config: z.record(z.string(), z.unknown()).optional(),

@@ -7,7 +7,7 @@ import { fakeControl, STATUS_REPORT } from './fake-control.ts'
 // A whole program over a `Control` in memory, for tests that need a real process, real pipes and a real shell.
 
 const MANY = 5_000
-const OPERATIONS = [{ name: 'echo.say', reason: 'Says it.', weight: 'low' }]
+const QUESTION = { tool: 'ask', digest: 'd', operations: [{ name: 'echo.say', reason: 'Says it.', weight: 'low' }] }
 
 const control: Control = fakeControl({
   tools: async () => [
@@ -22,9 +22,11 @@ const control: Control = fakeControl({
     ...STATUS_REPORT,
     dependencies: [{ name: 'forecast', state: 'down', reason: 'no answer', since: 0, dependsOn: [] }],
   }),
-  call: ({ tool, input }, { signal } = {}) =>
+  call: ({ tool, input, consented }, { signal } = {}) =>
     new Promise((resolve, reject) => {
-      if (tool === 'echo')
+      if (tool === 'ask' && !consented)
+        return reject(new AppError('CONSENT_REQUIRED', 'Not yet.', { details: QUESTION }))
+      if (tool !== 'hang')
         return resolve({ operationId: 'op1', result: { content: [{ type: 'text', text: JSON.stringify(input) }] } })
       const alive = setInterval(() => {}, 1_000)
       process.stderr.write('called\n')

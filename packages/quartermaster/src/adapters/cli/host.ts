@@ -30,11 +30,9 @@ export interface OpenedControl {
   close(): Promise<void>
 }
 
-type Announced = 'generation.swapped' | 'dependency.changed' | 'tools.disabled' | 'tools.restored' | 'agents.reloaded'
-
 /** What `up` tells the person who watches it. */
 export type UpEvent =
-  | { [K in Announced]: { readonly name: K; readonly event: Events[K] } }[Announced]
+  | { [K in keyof Events]: { readonly name: K; readonly event: Events[K] } }[keyof Events]
   | { readonly name: 'notice'; readonly event: { readonly level: 'info' | 'warning'; readonly text: string } }
 
 export interface UpOptions {
@@ -43,6 +41,8 @@ export interface UpOptions {
   port: number
   data?: string
   config?: string
+  /** A program reads along: diagnostics are JSON lines on standard error rather than events for a person. */
+  json: boolean
   onEvent(event: UpEvent): void
   /** Aborts to stop it. */
   signal: AbortSignal

@@ -51,7 +51,8 @@ function toInput(stream: Readable, prompts: Writable, interrupt: () => void): Cl
         return await Promise.race([terminal.question(prompt, { signal }), ended])
       } catch (error) {
         if (signal.aborted) throw error
-        // Ctrl-D: the input is over, and there is no answer.
+        // Ctrl-D: the input is over, and there is no answer. It also leaves the cursor behind the question.
+        prompts.write('\n')
         return ''
       } finally {
         terminal.close()

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../../contracts/index.ts'
 import { escapeLine } from './escape.ts'
 import { stateInWords } from './explain.ts'
 import type { UpEvent } from './host.ts'
@@ -42,7 +43,16 @@ function describe(happened: UpEvent): string {
       return `active again: ${happened.event.tools.join(', ')} (${happened.event.dependency} is back)`
     case 'agents.reloaded':
       return `agents read again: ${happened.event.names.join(', ') || 'none'}`
+    case 'call.settled':
+      return callLine(happened.event)
     case 'notice':
       return `${happened.event.level === 'warning' ? 'warning: ' : ''}${happened.event.text}`
   }
+}
+
+const OUTCOMES = { succeeded: 'done', failed: 'failed', unknown: 'outcome unknown', notRun: 'not run' } as const
+
+function callLine({ caller, tool, outcome, code, durationMs }: AuditEntry): string {
+  const end = code === undefined ? OUTCOMES[outcome] : `${OUTCOMES[outcome]}, ${code}`
+  return `${caller.name} called ${tool}: ${end} (${Math.round(durationMs)} ms)`
 }

@@ -41,7 +41,7 @@ async function upAndDown(argv: string[], options: Parameters<typeof running>[0] 
 describe('up', () => {
   it('says what runs, where, what works and how to stop it, and ends with 0 on Ctrl-C', async () => {
     const { code, asked, stdout, stderr } = await upAndDown([])
-    expect(asked).toEqual({ host: '127.0.0.1', port: 7420 })
+    expect(asked).toEqual({ host: '127.0.0.1', port: 7420, json: false })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toBe(
       [
@@ -98,6 +98,12 @@ describe('up', () => {
     onEvent({ name: 'tools.disabled', event: { tools: ['send'], dependency: 'mail', reason: 'no answer' } })
     onEvent({ name: 'tools.restored', event: { tools: ['send'], dependency: 'mail' } })
     onEvent({ name: 'generation.swapped', event: { generation: 2, added: ['tool:a'], changed: [], removed: [] } })
+    const caller = { kind: 'agent', name: 'worker', workspace: 'worker' } as const
+    const audit = { at: 0, operationId: 'op_1', caller, tool: 'send', digest: '', mutates: true, durationMs: 3.2 }
+    onEvent({
+      name: 'call.settled',
+      event: { ...audit, decision: 'refused', outcome: 'notRun', code: 'TOOL_DISABLED' },
+    })
     onEvent({ name: 'notice', event: { level: 'warning', text: 'careful' } })
     interrupt()
     await ended
@@ -106,6 +112,7 @@ describe('up', () => {
       'disabled: send (mail: no answer)',
       'active again: send (mail is back)',
       'generation 2: 1 added, 0 changed, 0 removed',
+      'worker called send: not run, TOOL_DISABLED (3 ms)',
       'warning: careful',
       '',
     ])

@@ -55,7 +55,14 @@ async function up(session: Session, { host, port }: Listen): Promise<number> {
   const log = createUpLog(session)
   const { config, data } = session.options
   const signal = AbortSignal.any([session.host.signal, stop.signal])
-  const starting = session.host.up({ host, port, onEvent: log.add, signal, ...defined({ config, data }) })
+  const starting = session.host.up({
+    host,
+    port,
+    json: session.json,
+    onEvent: log.add,
+    signal,
+    ...defined({ config, data }),
+  })
   try {
     const started = await session.attend('Starting', () => starting)
     await announce(session, started)

@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process'
+import { chmod, cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Fence, fencesOf, type Page, ROOT } from './pages.ts'
+
+// What a page shows as `console` is run as it stands, by a real shell with the built program, in a folder of its own:
+//   in=FOLDER    begins in a copy of that folder
+//   eventually   is repeated until it is so, for what comes by itself
+//   terminal=2   keeps running beside the blocks that follow
+// A `ts` block with write=FILE is written there, as the reader would.
+
+/** What one command printed, and what the page says it prints; both without times, ports and folders. */
+export interface Step {
+  readonly command: string
+  readonly printed: string
+  readonly shown: string
+}
+
+/** Runs everything on a page. */
+export async function runPage(page: Page): Promise<Step[]> {
+  const shell = await openShell()
+  const steps: Step[] = []
+  try {
+    for (const fence of fencesOf(page)) {
+      if (fence.marks.in !== undefined)
+        await cp(join(ROOT, fence.marks.in), shell.dir, { recursive: true, filter: isSource })
+      if (fence.marks.write !== undefined) await write(join(shell.dir, fence.marks.write), fence.text)
+      if (fence.language === 'console') steps.push(...(await runBlock(fence, shell)))
+    }
+  } finally {
+    await shell.close()
+  }
+  return steps
+}
+
+/** What a person left behind in an example is not part of it. */
+function isSource(path: string): boolean {
+  return !/[\\/](\.quartermaster|weather\.json)$/.test(path)
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, text)
+}
+
+async function runBlock(fence: Fence, shell: Shell): Promise<Step[]> {
+  const steps: Step[] = []
+  for (const [command = '', ...shown] of commandsIn(fence.text)) {
+    const expected = shell.bare(shown.join('\n'))
+    const isDone = (printed: string) => shell.bare(printed) === expected
+    const printed = await (fence.marks.terminal !== undefined
+      ? shell.start(command, text => shell.bare(text).startsWith(expected))
+      : shell.run(command, 'eventually' in fence.marks ? isDone : () => true))
+    const bare = shell.bare(printed)
+    steps.push({
+      command,
+      printed: fence.marks.terminal === undefined ? bare : bare.slice(0, expected.length),
+      shown: expected,
+    })
+  }
+  return steps
+}
+
+/** The commands of a block, each with the lines below it. */
+function commandsIn(text: string): string[][] {
+  const parts = text.split(/^\$ /m).slice(1)
+  return parts.map(part => part.trimEnd().split('\n'))
+}
+
+interface Shell {
+  readonly dir: string
+  /** Runs a command until it prints what is wanted; answers what it printed last. */
+  run(command: string, isDone: (printed: string) => boolean): Promise<string>
+  /** Starts a command that goes on, and waits until it printed what is wanted. */
+  start(command: string, isDone: (printed: string) => boolean): Promise<string>
+  /** A text without what differs from run to run. */
+  bare(text: string): string
+  close(): Promise<void>
+}
+
+const PATIENCE_MS = 30_000
+const PROGRAM = join(ROOT, 'packages', 'quartermaster', 'dist', 'bin', 'quartermaster.js')
+
+async function openShell(): Promise<Shell> {
+  const base = await realpath(await mkdtemp(join(tmpdir(), 'docs-')))
+  const dir = join(base, 'project')
+  const bin = join(base, 'bin', 'quartermaster')
+  await mkdir(dir)
+  await write(bin, `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`)
+  await chmod(bin, 0o755)
+  const PATH = `${dirname(bin)}${delimiter}${process.env.PATH}`
+  const stops: (() => Promise<void>)[] = []
+
+  function launch(command: string) {
+    // One stream for both, as on a terminal.
+    const child = spawn('/bin/sh', ['-c', `${command} 2>&1`], {
+      cwd: dir,
+      env: { ...process.env, PATH },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let printed = ''
+    child.stdout.setEncoding('utf8').on('data', text => {
+      printed += text
+    })
+    const ended = new Promise<void>(resolve => child.once('close', () => resolve()))
+    return { printed: () => printed, ended, stop: () => (child.kill('SIGTERM'), ended) }
+  }
+
+  return {
+    dir,
+    bare: text => withoutChance(text, dir),
+    async run(command, isDone) {
+      for (const end = Date.now() + PATIENCE_MS; ; await wait(100)) {
+        const running = launch(command)
+        await running.ended
+        if (isDone(running.printed()) || Date.now() > end) return running.printed()
+      }
+    },
+    async start(command, isDone) {
+      // Another program may have the usual port.
+      const running = launch(`exec ${command.replace('quartermaster up', 'quartermaster up --port 0')}`)
+      stops.push(running.stop)
+      for (const end = Date.now() + PATIENCE_MS; !isDone(running.printed()) && Date.now() < end; ) await wait(20)
+      return running.printed()
+    },
+    async close() {
+      await Promise.all(stops.map(stop => stop()))
+      await rm(base, { recursive: true, force: true })
+    },
+  }
+}
+
+function withoutChance(text: string, dir: string): string {
+  return text
+    .replaceAll(dir, '…')
+    .replace(/less than a second|\b\d+ (seconds?|minutes?)\b/g, 'a while')
+    .replace(/\b\d+ ms\b/g, 'some ms')
+    .replace(/(127\.0\.0\.1):\d+/g, '$1:PORT')
+    .replace(/^\d\d:\d\d:\d\d /gm, 'TIME ')
+    .replace(/[ \t]+$/gm, '')
+    .trimEnd()
+}
