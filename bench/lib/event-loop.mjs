@@ -2,6 +2,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
 
+/** The most that the event loop should be held at a stretch: whoever asks `/health` meanwhile waits that long. */
+export const HELD_MS = 50
+
 /** The monitor's own timer fires once in this time, so that much of every delay is not a delay. */
 const RESOLUTION_MS = 1
 

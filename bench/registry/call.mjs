@@ -128,7 +128,7 @@ async function growthOver(count, inFlight, call) {
   await inParallel(Math.ceil(count / 10), inFlight, work)
   const before = heapMb()
   await inParallel(count, inFlight, work)
-  return Math.max(0, heapMb() - before)
+  return heapMb() - before
 }
 
 /**

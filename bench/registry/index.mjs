@@ -30,9 +30,11 @@ const PARTS = [
 ]
 
 const machine = describeMachine()
-const wanted = values.only?.split(',')
+const wanted = values.only?.split(',') ?? PARTS.map(({ part }) => part)
+const unknown = wanted.filter(name => !PARTS.some(({ part }) => part === name))
+if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.`)
 const figures = []
-for (const { part, options } of PARTS.filter(({ part }) => wanted?.includes(part) ?? true)) {
+for (const { part, options } of PARTS.filter(({ part }) => wanted.includes(part))) {
   console.error(`Measuring ${part}.`)
   const file = new URL(`${part}.mjs`, import.meta.url).href
   const profiling = values.profile === undefined ? {} : { profileDir: values.profile }

@@ -1,6 +1,6 @@
 // @ts-check
 import { sampleUnit } from '../lib/definitions.mjs'
-import { watchLoop } from '../lib/event-loop.mjs'
+import { HELD_MS, watchLoop } from '../lib/event-loop.mjs'
 import { figure } from '../lib/figure.mjs'
 import { heapMb } from '../lib/memory.mjs'
 import { createCore, startCore } from '../lib/product.mjs'
@@ -10,7 +10,6 @@ import { bringBack, SWITCHING, switchedDependency, takeDown } from '../lib/switc
 const VIEW_MS = 1
 /** The cost at 1,000 agents against the cost at 10. */
 const GROWTH = 1.5
-const HELD_MS = 50
 
 /**
  * @typedef {object} Options

@@ -16,4 +16,12 @@ describe.skipIf(process.platform === 'win32')('what pages show', () => {
     const showing = readPages().filter(page => fencesOf(page).some(({ language }) => language === 'console'))
     expect(showing.map(page => page.file)).toEqual(PAGES)
   })
+
+  it('is found out when it is something else', async () => {
+    const text = '```console\n$ echo one && echo two >&2\none\ntwo\n$ pwd\n/elsewhere\n```\n'
+    expect(await runPage({ file: 'page.md', text })).toEqual([
+      { command: 'echo one && echo two >&2', printed: 'one\ntwo', shown: 'one\ntwo' },
+      { command: 'pwd', printed: '…', shown: '/elsewhere' },
+    ])
+  })
 })

@@ -95,7 +95,7 @@ async function openShell(): Promise<Shell> {
 
   function launch(command: string) {
     // One stream for both, as on a terminal.
-    const child = spawn('/bin/sh', ['-c', `${command} 2>&1`], {
+    const child = spawn('/bin/sh', ['-c', `exec 2>&1\n${command}`], {
       cwd: dir,
       env: { ...process.env, PATH },
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import * as crypto from 'node:crypto'
 import type { Digest, Ids, Random } from '../../core/kernel/index.ts'
 
 /** Identifiers of 128 random bits: `op_9fGk…`. */
@@ -9,7 +9,7 @@ export function createIds(): Ids {
   return {
     next(prefix) {
       if (used === pool.length) {
-        pool = randomBytes(ID_BYTES * 256)
+        pool = crypto.randomBytes(ID_BYTES * 256)
         used = 0
       }
       const id = pool.subarray(used, used + ID_BYTES).toString('base64url')
@@ -23,4 +23,8 @@ const ID_BYTES = 16
 
 export const systemRandom: Random = Math.random
 
-export const sha256: Digest = text => createHash('sha256').update(text).digest('hex')
+const { createHash } = crypto
+
+// The one-shot form came with Node 20.12 and costs half as much.
+export const sha256: Digest =
+  'hash' in crypto ? text => crypto.hash('sha256', text) : text => createHash('sha256').update(text).digest('hex')

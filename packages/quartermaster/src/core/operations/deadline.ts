@@ -1,53 +1,86 @@
 import { AppError, toAppError } from '../../contracts/index.ts'
-import type { Clock } from '../kernel/index.ts'
+import type { Cancel, Clock } from '../kernel/index.ts'
 
-/** A signal that aborts with the caller's or when time is over, and lets go of both when it is done. */
+/** The end of a call: the caller's cancellation or the clock, whichever comes first. */
 export interface Deadline {
-  readonly signal: AbortSignal
+  /** When time is over, as epoch milliseconds. */
   readonly at: number
-  /** Settles as `work` does, but no later than the deadline, whatever the work does with its signal. */
+  /** Made on first use: most handlers never look at it, and it costs more than the rest of a short call. */
+  readonly signal: AbortSignal
+  /** Why it ended, if it has. */
+  readonly reason: AppError | undefined
+  /** Moves the end closer, never away. */
+  tighten(ms: number, what: string): void
+  /** Settles as `work` does, but no later than the end, whatever the work does with its signal. */
   race<T>(work: Promise<T>): Promise<T>
-  end(): void
+  /** Lets go of the clock and of the caller's signal. */
+  release(): void
 }
 
-export function createDeadline(options: {
-  clock: Clock
-  ms: number
-  parent: AbortSignal | undefined
-  what: string
-}): Deadline {
-  const { clock, ms, parent, what } = options
-  const controller = new AbortController()
-  // Not AbortSignal.any: on Node 20 it keeps every derived signal alive as long as its sources are.
-  const onParent = () => controller.abort(cancelled(parent))
+export interface DeadlineOptions {
+  readonly clock: Clock
+  readonly ms: number
+  /** What is being waited for, for the message. */
+  readonly what: string
+  readonly parent: AbortSignal | undefined
+}
+
+export function createDeadline({ clock, ms, what, parent }: DeadlineOptions): Deadline {
+  const waiting = new Set<(reason: AppError) => void>()
+  let at = clock.now() + ms
+  let reason: AppError | undefined
+  let controller: AbortController | undefined
+
+  function end(why: AppError): void {
+    if (reason) return
+    reason = why
+    controller?.abort(why)
+    for (const reject of waiting) reject(why)
+  }
+
+  const arm = (within: number, name: string): Cancel =>
+    clock.after(within, () => end(new AppError('DEADLINE_EXCEEDED', `${name} did not finish within ${within} ms.`)))
+  let cancelTimer = arm(ms, what)
+  const onParent = () => end(cancelled(parent?.reason))
   if (parent?.aborted) onParent()
+  // Not AbortSignal.any: on Node 20 it keeps every derived signal alive as long as its sources are.
   parent?.addEventListener('abort', onParent, { once: true })
-  const cancel = clock.after(ms, () =>
-    controller.abort(new AppError('DEADLINE_EXCEEDED', `${what} did not finish within ${ms} ms.`)),
-  )
+
   return {
-    signal: controller.signal,
-    at: clock.now() + ms,
-    race: work => raceSignal(work, controller.signal),
-    end() {
-      cancel()
+    get at() {
+      return at
+    },
+    get signal() {
+      controller ??= new AbortController()
+      if (reason) controller.abort(reason)
+      return controller.signal
+    },
+    get reason() {
+      return reason
+    },
+    tighten(within, name) {
+      const sooner = clock.now() + within
+      if (sooner >= at) return
+      at = sooner
+      cancelTimer()
+      cancelTimer = arm(within, name)
+    },
+    race(work) {
+      return new Promise((resolve, reject) => {
+        if (reason) reject(reason)
+        waiting.add(reject)
+        // A late end goes nowhere: the promise has settled, and the rejection is taken here.
+        work.then(resolve, reject).finally(() => waiting.delete(reject))
+      })
+    },
+    release() {
+      cancelTimer()
       parent?.removeEventListener('abort', onParent)
     },
   }
 }
 
-function cancelled(parent: AbortSignal | undefined): AppError {
-  const reason = parent?.reason
+function cancelled(reason: unknown): AppError {
   const own = toAppError(reason)
   return own.code === 'INTERNAL' ? new AppError('CANCELLED', 'The call was cancelled.', { cause: reason }) : own
-}
-
-function raceSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    // A late end goes nowhere: the promise has settled, and the rejection is taken here.
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }

@@ -7,7 +7,13 @@ export interface HealthStageDeps {
   readonly restartWaitMs: number
 }
 
-/** Lets a call through when what it needs is there: at once, after a recheck, or after waiting for what is recovering. */
+/** Whether a call can run at once: the usual case, answered without waiting for anything. */
+export function isReady(tool: Tool, health: Pick<Health, 'availability'>): boolean {
+  const { active, recovering } = health.availability(tool)
+  return active && !recovering
+}
+
+/** Lets a call through when what it needs is there: after a recheck, or after waiting for what is recovering. */
 export async function awaitHealth(
   tool: Tool,
   signal: AbortSignal,
@@ -15,8 +21,7 @@ export async function awaitHealth(
 ): Promise<void> {
   if (!health.availability(tool).active) await health.recheckTool(tool)
   if (health.availability(tool).recovering) await health.settled(tool, { budgetMs: restartWaitMs, signal })
-  const { active, recovering } = health.availability(tool)
-  if (!active || recovering) throw disabled(tool, health.missing(tool, { withRecovering: true }))
+  if (!isReady(tool, health)) throw disabled(tool, health.missing(tool, { withRecovering: true }))
 }
 
 /** Throws `TOOL_DISABLED` when something went away since the call was let through. */

@@ -10,25 +10,33 @@ export interface RunDeps {
   readonly log: Log
 }
 
+/** A call that may run now. */
+export interface Run {
+  readonly tool: Tool
+  readonly input: unknown
+  readonly context: CallContext
+  readonly deadline: Deadline
+}
+
 /** Runs the handler, no longer than its deadline, and sorts out what its end means. */
-export async function runTool(
-  tool: Tool,
-  input: unknown,
-  context: CallContext,
-  deadline: Deadline,
-  deps: RunDeps,
-): Promise<ToolResult> {
+export async function runTool({ tool, input, context, deadline }: Run, deps: RunDeps): Promise<ToolResult> {
   let output: unknown
   try {
-    output = await deadline.race(Promise.resolve(tool.handler(input, context)))
+    output = tool.handler(input, context)
+    if (isThenable(output)) output = await deadline.race(Promise.resolve(output))
   } catch (error) {
     return failedRun(tool, error, deadline, deps)
   }
   return toToolResult(tool, output)
 }
 
+/** As `await` sees it: also a promise of another library. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
+
 function failedRun(tool: Tool, error: unknown, deadline: Deadline, { health, log }: RunDeps): ToolResult {
-  if (deadline.signal.aborted) throw interrupted(tool, deadline.signal.reason)
+  if (deadline.reason) throw interrupted(tool, deadline.reason)
   if (!isAppError(error)) {
     // The tool's own failure is its answer: the agent reads it and decides. The stack is for whoever wrote the tool.
     log.warn('tool threw', {
@@ -48,8 +56,7 @@ function failedRun(tool: Tool, error: unknown, deadline: Deadline, { health, log
 }
 
 /** A run that was cut short may have done its work. Of a tool that changes nothing that does not matter. */
-function interrupted(tool: Tool, reason: unknown): AppError {
-  const cause = isAppError(reason) ? reason : new AppError('CANCELLED', 'The call was cancelled.', { cause: reason })
+function interrupted(tool: Tool, cause: AppError): AppError {
   if (!tool.mutates) return cause
   const message = `${cause.message} "${tool.name}" had started, so it may have done its work. Look before you call it again.`
   return new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool: tool.name, because: cause.code } })
