@@ -48,6 +48,7 @@ export function createCore({ units, agents = {}, settings = {} }) {
     sources: [{ id: 'bench', kind: 'code', load: async () => units }],
     agentStore: { load: async () => entries },
     secrets: { get: () => undefined },
+    patienceMs: 60_000,
     settings: { ...DEFAULT_SETTINGS, ...settings },
     dependencyOptions: () => ({}),
     folders: () => ({ agentDir: '/bench/agents', workspaceDir: '/bench' }),

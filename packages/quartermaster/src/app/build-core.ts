@@ -1,4 +1,4 @@
-import type { AgentConfig, DependencyOptions, Settings } from '../contracts/index.ts'
+import { type AgentConfig, type DependencyOptions, messageOf, type Settings } from '../contracts/index.ts'
 import {
   type AgentStore,
   type Agents,
@@ -46,6 +46,8 @@ export interface CorePorts {
   readonly agentStore: AgentStore
   readonly secrets: Secrets
   readonly settings: Settings
+  /** How long the first load of a source may hold up the others. */
+  readonly patienceMs: number
   dependencyOptions(name: string): DependencyOptions
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
   /** Renders the servers of a run; it gets the core, because calls go through it. */
@@ -87,7 +89,7 @@ export function buildCore(ports: CorePorts): Core {
   emitter.on('generation.swapped', () => {
     health.adopt(catalogue.current())
     // What a reload brings was looked at before; this is for the first generation and for what a host registers.
-    void health.probeNew()
+    health.probeNew().catch(error => log.error('probing failed', { error: messageOf(error) }))
   })
   const announcer = createAnnouncer({ emitter, clock, settings })
   const agents = createAgents({
@@ -114,6 +116,7 @@ export function buildCore(ports: CorePorts): Core {
     results,
     operations,
     async stop() {
+      calls.stop()
       announcer.stop()
       health.stop()
       await catalogue.stop()

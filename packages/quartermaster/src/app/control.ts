@@ -2,7 +2,7 @@ import type { AgentCheck, Control, StatusReport } from '../contracts/index.ts'
 import { diagnose } from './doctor.ts'
 import { grantCapability } from './grant.ts'
 import type { Runtime } from './runtime.ts'
-import { toolDetail, toolSummary } from './tool-report.ts'
+import { listTools, toolDetail } from './tool-report.ts'
 import { VERSION } from './version.ts'
 
 /** The control interface over a runtime in this process. */
@@ -14,10 +14,9 @@ export function createControl(
   const { catalogue, health, agents, registry, calls, results } = core
   return {
     status: async () => statusOf(runtime, facts),
-    async tools({ state, section, agent }) {
-      const tools = agent === undefined ? [...catalogue.current().tools.values()] : toolsOf(runtime, agent)
-      const summaries = tools.map(tool => toolSummary(tool, health))
-      return summaries.filter(one => (state ?? one.state) === one.state && (section ?? one.section) === one.section)
+    async tools({ agent, ...filter }) {
+      const tools = agent === undefined ? catalogue.current().tools.values() : toolsOf(runtime, agent)
+      return listTools(tools, health, filter)
     },
     tool: async ({ name }) => toolDetail(catalogue.tool(name), health),
     capabilities: async () => registry.knownCapabilities(),
@@ -69,6 +68,7 @@ function statusOf(
     generation: generation.number,
     tools: { active, disabled: generation.tools.size - active },
     agents: agents.list().length,
+    running: runtime.core.operations.running().length,
     dependencies: health.dependencies(),
     problems: runtime.problems(),
   }
@@ -77,5 +77,11 @@ function statusOf(
 function checkAgent({ core: { agents } }: Runtime, name: string): AgentCheck {
   const { file } = agents.entry(name)
   const problems = agents.problems(name)
-  return { name, file, ok: problems.length === 0, report: agents.seat(name).view().report(), problems }
+  return {
+    name,
+    file,
+    ok: problems.every(problem => problem.severity !== 'error'),
+    report: agents.seat(name).view().report(),
+    problems,
+  }
 }

@@ -1,10 +1,11 @@
 import type { DependencyStatus, Finding, Problem } from '../contracts/index.ts'
+import { checkExamples } from '../core/catalogue/index.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Looks at everything that can be wrong, and says how to mend each. */
-export function diagnose(runtime: Runtime): Finding[] {
+export async function diagnose(runtime: Runtime): Promise<Finding[]> {
   const { core, project } = runtime
-  const problems = runtime.problems()
+  const problems = [...runtime.problems(), ...(await checkExamples(core.catalogue.current()))]
   const dependencies = core.health.dependencies()
   const agents = core.agents.list()
   return [
@@ -14,9 +15,7 @@ export function diagnose(runtime: Runtime): Finding[] {
     ok(
       `${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`,
     ),
-    agents.length === 0
-      ? NO_AGENTS
-      : ok(`${agents.length} agents are configured: ${agents.map(agent => agent.name).join(', ')}.`),
+    agents.length === 0 ? NO_AGENTS : ok(`Agents: ${agents.map(agent => agent.name).join(', ')}.`),
   ]
 }
 

@@ -1,4 +1,5 @@
 import { type AgentConfig, AppError, type CapabilityConfig, type ControlInput } from '../contracts/index.ts'
+import { refuseIssues } from '../core/agents/index.ts'
 import { didYouMean } from '../core/kernel/index.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -35,19 +36,6 @@ function revoked(agent: AgentConfig, { agent: name, capability, consent }: Contr
 /** The agent with this one capability: what else is wrong with its file must not stand in the way. */
 function only(agent: AgentConfig, capability: string): AgentConfig {
   return { ...agent, capabilities: { [capability]: agent.capabilities[capability] ?? {} } }
-}
-
-function refuseIssues(
-  issues: readonly {
-    code: 'CAPABILITY_UNKNOWN' | 'CONFIG_INVALID'
-    path: readonly (string | number)[]
-    message: string
-  }[],
-): void {
-  const [first] = issues
-  if (!first) return
-  const lines = issues.map(issue => `${issue.path.join('.')}: ${issue.message}`)
-  throw new AppError(first.code, lines.join('\n'), { details: { issues } })
 }
 
 function refuseUnknownConsent(names: readonly string[], known: readonly string[]): void {

@@ -8,7 +8,7 @@ import {
 } from '../adapters/cli/index.ts'
 import { initProject } from '../adapters/project-files/index.ts'
 import { createJsonLog, createLevelledLog, createSystemClock } from '../adapters/system/index.ts'
-import { DEFAULT_SETTINGS, type Settings } from '../contracts/index.ts'
+import { DEFAULT_SETTINGS, messageOf, SETTINGS, type Settings } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { openControl } from './open-control.ts'
 import { VERSION } from './version.ts'
@@ -16,6 +16,7 @@ import { VERSION } from './version.ts'
 /** Runs the command line of this process and answers its exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
   process.setSourceMapsEnabled(true)
+  keepOutputClean()
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
@@ -33,10 +34,19 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
+/** Standard output belongs to the command's answer. What project code prints goes where diagnostics go. */
+function keepOutputClean(): void {
+  console.log = console.error
+  console.info = console.error
+  console.debug = console.error
+}
+
 function createHost(signal: AbortSignal): CliHost {
   const { stdout, stderr, stdin, env } = process
   const cwd = process.cwd()
-  const quiet = processLog(() => 'warn')
+  const quiet = processLog(() => given.data ?? 'silent')
+  // A command answers by its output; whoever wants to see more of the inside says so.
+  const given = SETTINGS.logLevel.schema.safeParse(env[SETTINGS.logLevel.env])
   const interrupt = () => void process.kill(process.pid, 'SIGINT')
   return {
     version: VERSION,
@@ -56,6 +66,7 @@ async function up(options: UpOptions, cwd: string): Promise<UpStarted> {
   const { onEvent, json, ...rest } = options
   let level: Settings['logLevel'] = DEFAULT_SETTINGS.logLevel
   const log = json ? processLog(() => level) : noticeLog(onEvent, () => level)
+  surviveProjectCode(log)
   const serving = await serve({
     ...rest,
     from: cwd,
@@ -70,6 +81,17 @@ async function up(options: UpOptions, cwd: string): Promise<UpStarted> {
     },
   })
   return { url: serving.url, status: await serving.status(), closed: serving.closed }
+}
+
+/**
+ * A stray rejection or a timer that throws in one tool must not take everybody else's tools down. Our own state is
+ * only ever replaced in one step, so going on is safe; see docs/decisions/0008.
+ */
+function surviveProjectCode(log: Log): void {
+  const report = (what: string) => (error: unknown) =>
+    log.error(what, { error: error instanceof Error ? (error.stack ?? messageOf(error)) : messageOf(error) })
+  process.on('unhandledRejection', report('a rejection that nobody took'))
+  process.on('uncaughtException', report('an error that nobody caught'))
 }
 
 function processLog(level: () => Settings['logLevel']): Log {

@@ -33,8 +33,9 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
   ])
   try {
     const project = await openProject({ ...options, watch: false })
-    const runtime = await createRuntime(project, options.log)
-    await runtime.start()
+    const runtime = await createRuntime(project, { log: options.log })
+    await runtime.load()
+    await runtime.look()
     const control = createControl(runtime, { from: 'process', isReady: () => true })
     return { control, from: 'process', close: () => runtime.stop() }
   } catch (error) {

@@ -30,6 +30,7 @@ export interface Project {
   readonly sources: readonly Source[]
   readonly agentFiles: AgentFiles
   dependencyOptions(name: string): DependencyOptions
+  allowedHosts(): readonly string[]
   /** Names that the configuration says something about. */
   configuredDependencies(): string[]
   /** What is wrong with the configuration; one that is broken now keeps its last good version. */
@@ -69,6 +70,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     sources: [builtin, project],
     agentFiles,
     dependencyOptions: name => read.config.dependencies[name] ?? {},
+    allowedHosts: () => read.config.allowedHosts,
     configuredDependencies: () => Object.keys(read.config.dependencies),
     problems: () => problems,
     async reload() {

@@ -1,29 +1,32 @@
 import { silentLog } from '../adapters/system/index.ts'
-import type {
-  AgentConfig,
-  CallAnswer,
-  CapabilityConfig,
-  CapabilityDescriptor,
-  Control,
-  ControlInput,
-  ControlOptions,
-  DependencyStatus,
-  McpServerConfig,
-  RecheckAnswer,
-  ReloadReport,
-  ResolvedCapabilities,
-  ResolverContext,
-  RunMode,
-  ToolDetail,
-  ToolSummary,
+import {
+  type AgentConfig,
+  AppError,
+  type CallAnswer,
+  type CapabilityConfig,
+  type CapabilityDescriptor,
+  CONTROL,
+  type Control,
+  type ControlInput,
+  type ControlOptions,
+  type DependencyStatus,
+  issueText,
+  type McpServerConfig,
+  type RecheckAnswer,
+  type ReloadReport,
+  type ResolvedCapabilities,
+  type ResolverContext,
+  type RunMode,
+  type ToolDetail,
+  type ToolSummary,
 } from '../contracts/index.ts'
 import type { CapabilityRegistry } from '../core/agents/index.ts'
 import type { Capability } from '../core/catalogue/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { createControl } from './control.ts'
-import { openProject } from './project.ts'
-import { createRuntime } from './runtime.ts'
-import { toolDetail, toolSummary } from './tool-report.ts'
+import { openProject, type Project } from './project.ts'
+import { createRuntime, type Runtime } from './runtime.ts'
+import { listTools, toolDetail } from './tool-report.ts'
 
 export interface QuartermasterOptions {
   /** The project folder, or any folder below it; the working folder when absent. */
@@ -69,22 +72,12 @@ export interface Quartermaster {
 export async function createQuartermaster(options: QuartermasterOptions = {}): Promise<Quartermaster> {
   const { dir = process.cwd(), env = process.env, log = silentLog, watch = false, capabilities = [] } = options
   const project = await openProject({ from: dir, config: options.config, data: options.data, env, watch, log })
-  const runtime = await createRuntime(project, log)
+  const runtime = await startRuntime(project, { log, capabilities })
   const { core } = runtime
   const { catalogue, health, registry, agents } = core
-  try {
-    for (const capability of capabilities) registry.register(capability)
-    await runtime.start()
-  } catch (error) {
-    await runtime.stop()
-    throw error
-  }
   if (watch) runtime.watch()
   const control = createControl(runtime, { from: 'process', isReady: () => true })
-  const tools: Quartermaster['tools'] = ({ state, section } = {}) =>
-    [...catalogue.current().tools.values()]
-      .map(tool => toolSummary(tool, health))
-      .filter(tool => (state ?? tool.state) === tool.state && (section ?? tool.section) === tool.section)
+  const tools: Quartermaster['tools'] = filter => listTools(catalogue.current().tools.values(), health, filter)
   return {
     registry,
     control,
@@ -94,7 +87,7 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
     dependency: name => health.dependency(name),
     recheck: (name, { force = false } = {}) => health.recheck(name, { force }),
     reload: () => runtime.reload(),
-    call: (request, more) => control.call(request, more),
+    call: async (request, more) => control.call(parseCall(request), more),
     resolve: (wanted, context) => registry.resolve(wanted, context),
     resolveInjections: (mode, context) => registry.resolveInjections(mode, context),
     knownCapabilities: () => registry.knownCapabilities(),
@@ -105,4 +98,29 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
     },
     stop: () => runtime.stop(),
   }
+}
+
+/** Opens everything, and closes it again when that fails half way. */
+async function startRuntime(
+  project: Project,
+  { log, capabilities }: { log: Log; capabilities: readonly Capability[] },
+): Promise<Runtime> {
+  let runtime: Runtime | undefined
+  try {
+    runtime = await createRuntime(project, { log })
+    for (const capability of capabilities) runtime.core.registry.register(capability)
+    await runtime.load()
+    await runtime.look()
+    return runtime
+  } catch (error) {
+    await (runtime ? runtime.stop() : project.close())
+    throw error
+  }
+}
+
+/** Host programs are not always typed. */
+function parseCall(request: unknown): ControlInput<'call'> {
+  const parsed = CONTROL.call.input.omit({ consented: true }).safeParse(request)
+  if (parsed.success) return parsed.data
+  throw new AppError('INPUT_INVALID', parsed.error.issues.map(issueText).join(' '))
 }

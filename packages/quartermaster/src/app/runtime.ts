@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
 import { createIds, createSystemClock, sha256, systemRandom } from '../adapters/system/index.ts'
-import type { Problem, ReloadReport } from '../contracts/index.ts'
+import { messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
 import { didYouMean, type Log } from '../core/kernel/index.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
 import type { Project } from './project.ts'
@@ -12,8 +12,10 @@ export interface Runtime {
   readonly core: Core
   readonly project: Project
   readonly startedAt: number
-  /** Definitions, agents and the first look at dependencies. Resolves when the look is over. */
-  start(): Promise<void>
+  /** Definitions and agents. */
+  load(): Promise<void>
+  /** The first look at dependencies. */
+  look(): Promise<void>
   /** Looks in the background, and picks up edited files if the project is watched. */
   watch(): void
   /** Reads configuration, agents and definitions anew. */
@@ -25,7 +27,18 @@ export interface Runtime {
   stop(): Promise<void>
 }
 
-export async function createRuntime(project: Project, log: Log): Promise<Runtime> {
+export interface RuntimeOptions {
+  readonly log: Log
+  /** How long one slow file may hold up the first generation. A command waits for all; `up` is there for the rest at once. */
+  readonly patienceMs?: number
+}
+
+const PATIENCE_MS = 60_000
+
+export async function createRuntime(
+  project: Project,
+  { log, patienceMs = PATIENCE_MS }: RuntimeOptions,
+): Promise<Runtime> {
   const clock = createSystemClock()
   // Loaded here and not above, so that commands which only talk to a running `up` do without the MCP SDK.
   const { inProcessServer } = await import('../adapters/mcp-server/index.ts')
@@ -40,6 +53,7 @@ export async function createRuntime(project: Project, log: Log): Promise<Runtime
     agentStore: project.agentFiles,
     secrets: project.secrets,
     settings: project.settings,
+    patienceMs,
     dependencyOptions: name => project.dependencyOptions(name),
     folders: ({ workspaceDir }) => ({
       agentDir: join(project.projectDir, 'agents'),
@@ -63,15 +77,15 @@ export async function createRuntime(project: Project, log: Log): Promise<Runtime
     project,
     startedAt,
     folders: ports.folders,
-    async start() {
+    async load() {
       await Promise.all([core.agents.reload(), core.catalogue.reload()])
-      await core.health.probeNew()
     },
+    look: () => core.health.probeNew(),
     watch() {
       core.health.watch()
       core.catalogue.watch()
       project.agentFiles.onChange(() => {
-        reloadAgents().catch(error => log.error('reload failed', { error: String(error) }))
+        reloadAgents().catch(error => log.error('reload failed', { error: messageOf(error) }))
       })
     },
     async reload() {

@@ -1,7 +1,7 @@
 import { openDataFolder } from '../adapters/data-folder/index.ts'
 import { createHttpApp, listen } from '../adapters/http/index.ts'
 import type { Environment } from '../adapters/project-files/index.ts'
-import type { Control, Events, Settings, StatusReport } from '../contracts/index.ts'
+import { type Control, type Events, messageOf, type Settings, type StatusReport } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { createControl } from './control.ts'
 import type { ProjectPlace } from './locate-project.ts'
@@ -28,15 +28,15 @@ export interface Serving {
   readonly closed: Promise<void>
 }
 
-/** Ready is said after this long even if a probe still hangs: one silent dependency must not hold up the rest. */
-const READY_AFTER_MS = 1_000
+/** One slow file, and then one silent dependency, may hold up being ready for this long: the rest should not wait for them. */
+const PATIENCE_MS = 1_000
 
 /** Runs everything in this process until the signal aborts. Whatever was opened is closed again, also when starting fails half way. */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const opened: (() => Promise<void>)[] = []
   const closeAll = async () => {
     for (const close of opened.toReversed())
-      await close().catch(error => options.log.error('closing failed', { error: String(error) }))
+      await close().catch(error => options.log.error('closing failed', { error: messageOf(error) }))
   }
   try {
     const serving = await start(options, close => opened.push(close))
@@ -72,7 +72,7 @@ async function start(
   const lock = await folder.lock()
   onClose(() => lock.release())
   const token = await folder.adminToken()
-  const runtime = await createRuntime(project, log)
+  const runtime = await createRuntime(project, { log, patienceMs: PATIENCE_MS })
   onClose(() => runtime.stop())
   announce(runtime, options)
   let isReady = false
@@ -83,14 +83,15 @@ async function start(
     prove: folder.prover(token),
     isReady: () => isReady,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
-    allowedHosts: () => [host],
+    allowedHosts: () => [host, ...project.allowedHosts()],
     log,
   })
   const listener = await listen({ app, host, port, log })
   onClose(() => listener.close())
   await folder.writeEndpoint({ url: listener.url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })
   onClose(() => folder.removeEndpoint())
-  await startWithin(runtime, READY_AFTER_MS, log)
+  await runtime.load()
+  await within(PATIENCE_MS, runtime.look(), log)
   runtime.watch()
   isReady = true
   return { url: listener.url, control, status: () => control.status({}) }
@@ -99,6 +100,7 @@ async function start(
 function announce({ core: { emitter } }: Runtime, { onEvent }: ServeOptions): void {
   const names = [
     'generation.swapped',
+    'definitions.rejected',
     'dependency.changed',
     'tools.disabled',
     'tools.restored',
@@ -108,13 +110,12 @@ function announce({ core: { emitter } }: Runtime, { onEvent }: ServeOptions): vo
   for (const name of names) emitter.on(name, event => onEvent(name, event as never))
 }
 
-async function startWithin(runtime: Runtime, ms: number, log: Log): Promise<void> {
-  const started = runtime.start()
-  started.catch(error => log.error('start failed', { error: String(error) }))
+async function within(ms: number, work: Promise<void>, log: Log): Promise<void> {
+  work.catch(error => log.error('probing failed', { error: messageOf(error) }))
   let timer: NodeJS.Timeout | undefined
   const enough = new Promise<void>(resolve => {
     timer = setTimeout(resolve, ms)
   })
-  await Promise.race([started, enough])
+  await Promise.race([work, enough])
   clearTimeout(timer)
 }

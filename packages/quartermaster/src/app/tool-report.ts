@@ -2,8 +2,7 @@ import type { ToolDetail, ToolSummary } from '../contracts/index.ts'
 import type { Tool } from '../core/catalogue/index.ts'
 import type { Health } from '../core/health/index.ts'
 
-/** A tool with its present state, as lists show it. */
-export function toolSummary(tool: Tool, health: Health): ToolSummary {
+function toolSummary(tool: Tool, health: Health): ToolSummary {
   const { active, recovering } = health.availability(tool)
   return {
     name: tool.name,
@@ -16,6 +15,16 @@ export function toolSummary(tool: Tool, health: Health): ToolSummary {
     recovering,
     missing: active ? [] : health.missing(tool),
   }
+}
+
+/** Tools with their present state, those that the filter leaves. */
+export function listTools(
+  tools: Iterable<Tool>,
+  health: Health,
+  { state, section }: { state?: ToolSummary['state'] | undefined; section?: string | undefined } = {},
+): ToolSummary[] {
+  const summaries = [...tools].map(tool => toolSummary(tool, health))
+  return summaries.filter(one => (state ?? one.state) === one.state && (section ?? one.section) === one.section)
 }
 
 /** Everything there is to know about a tool. */

@@ -58,6 +58,8 @@ export const StatusReport = z.object({
   generation: z.number().int(),
   tools: z.object({ active: z.number().int(), disabled: z.number().int() }),
   agents: z.number().int(),
+  /** Calls that run right now. */
+  running: z.number().int(),
   dependencies: z.array(DependencyStatus),
   problems: z.array(Problem),
 })

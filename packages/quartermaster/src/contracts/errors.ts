@@ -63,6 +63,18 @@ export const Issue = z.object({
 })
 export type Issue = z.infer<typeof Issue>
 
+/** `dirs.0: must be text.`: an issue as a sentence. */
+export function issueText({
+  path,
+  message,
+}: {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}): string {
+  const text = /[.!?]$/.test(message) ? message : `${message}.`
+  return path.length === 0 ? text : `${path.map(String).join('.')}: ${text}`
+}
+
 /** An error as it travels between processes. */
 export const ErrorBody = z.object({
   code: z.string(),
@@ -87,9 +99,11 @@ export class AppError extends Error {
   readonly details: Record<string, unknown> | undefined
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    // Code without types may invent a code. It must not break whoever handles the error.
+    const isKnown = isErrorCode(code)
+    super(isKnown ? message : `${code}: ${message}`, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'AppError'
-    this.code = code
+    this.code = isKnown ? code : 'INTERNAL'
     this.details = options.details
     Object.defineProperty(this, BRAND, { value: true })
   }
@@ -107,18 +121,23 @@ export class AppError extends Error {
     return details === undefined ? { code, kind, retry, message } : { code, kind, retry, message, details }
   }
 
-  /** The error that another process sent. A code we do not know becomes `INTERNAL` and keeps its text. */
+  /** The error that another process sent. */
   static fromJSON(body: ErrorBody): AppError {
-    const known = Object.hasOwn(ERRORS, body.code)
-    const message = known ? body.message : `${body.code}: ${body.message}`
-    const options = body.details === undefined ? {} : { details: body.details }
-    return new AppError(known ? (body.code as ErrorCode) : 'INTERNAL', message, options)
+    return new AppError(
+      body.code as ErrorCode,
+      body.message,
+      body.details === undefined ? {} : { details: body.details },
+    )
   }
+}
+
+function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(ERRORS, code)
 }
 
 /** Whether this is one of ours. By brand, so that an error of a second loaded copy is still recognised. */
 export function isAppError(error: unknown): error is AppError {
-  return typeof error === 'object' && error !== null && BRAND in error
+  return error instanceof Error && BRAND in error && isErrorCode((error as { code?: unknown }).code)
 }
 
 /** Any thrown value as an AppError. What we did not raise ourselves becomes `INTERNAL`. */
@@ -127,7 +146,13 @@ export function toAppError(error: unknown): AppError {
   return new AppError('INTERNAL', messageOf(error), { cause: error })
 }
 
-/** The text of any thrown value. */
+/** The text of any thrown value, however odd. It never throws itself. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  try {
+    const text = error instanceof Error ? error.message : error
+    return typeof text === 'string' ? text : String(text)
+  } catch {
+    // A getter that throws, an object without a prototype: there is nothing to be said about it.
+    return 'something that cannot be shown'
+  }
 }

@@ -1,4 +1,5 @@
 import type { DependencyState } from './dependency.ts'
+import type { Problem } from './problem.ts'
 
 /** Everything that is announced inside the process: noun, then verb. */
 export interface Events {
@@ -8,6 +9,8 @@ export interface Events {
     changed: readonly string[]
     removed: readonly string[]
   }
+  /** What is wrong now and was not before. */
+  'definitions.rejected': { problems: readonly Problem[] }
   'dependency.changed': { name: string; from: DependencyState; to: DependencyState; reason: string }
   'tools.disabled': { tools: readonly string[]; dependency: string; reason: string }
   'tools.restored': { tools: readonly string[]; dependency: string }

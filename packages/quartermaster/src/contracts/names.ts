@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
-const NAME = /^[A-Za-z0-9_-]{1,64}$/
+// The three words that mean something to every JavaScript object are nobody's name.
+const NAME = /^(?!(?:__proto__|constructor|prototype)$)[A-Za-z0-9_-]{1,64}$/
 
 /** 64 characters of this alphabet are accepted by every runtime we hand tools to, so a name is the same everywhere. */
 export const Name = z.string().regex(NAME, 'must be 1 to 64 of the characters A–Z a–z 0–9 _ -')

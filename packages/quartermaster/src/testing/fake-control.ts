@@ -16,6 +16,7 @@ export const STATUS_REPORT: StatusReport = {
   generation: 7,
   tools: { active: 2, disabled: 1 },
   agents: 1,
+  running: 0,
   dependencies: [],
   problems: [],
 }

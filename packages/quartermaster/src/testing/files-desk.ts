@@ -31,6 +31,7 @@ export interface DeskOptions {
   files?: Record<string, unknown>
   dirs?: string[]
   maxFileBytes?: number
+  editProject?: boolean
   walk?: 'handles' | 'paths'
   /** Relative to the project; made before the test begins unless `noData`. */
   dataDir?: string
@@ -38,13 +39,14 @@ export interface DeskOptions {
 }
 
 export async function filesDesk(options: DeskOptions = {}): Promise<FilesDesk> {
-  const { files = {}, dirs = ['./work'], maxFileBytes, walk, dataDir = '.quartermaster', noData = false } = options
+  const { files = {}, dirs = ['./work'], maxFileBytes, editProject, walk } = options
+  const { dataDir = '.quartermaster', noData = false } = options
   const project = await tempProject(files)
   await mkdir(project.path('work'), { recursive: true })
   if (!noData) await project.write(`${dataDir}/admin.token`, 'TOP-SECRET')
   const paths = { projectDir: project.dir, dataDir: project.path(dataDir) }
   const walls = createWalls({ paths, ...(walk && { walk }) })
-  const settings = FilesSettings.parse({ dirs, ...(maxFileBytes && { maxFileBytes }) })
+  const settings = FilesSettings.parse({ dirs, editProject, ...(maxFileBytes && { maxFileBytes }) })
   const config = toFilesConfig(settings, project.dir)
   const caller = (tool: AnyTool) => (input?: object, context?: Partial<CallContext>) =>
     callTool(tool, input ?? {}, { ...plainContext(config), ...context })

@@ -30,7 +30,9 @@ import { createFakeClock, type FakeClock } from './fake-clock.ts'
 export interface Hub extends Core {
   readonly clock: FakeClock
   /** Writes or replaces a unit, as saving a file would. */
-  write(unit: string, definitions: UnitContents): void
+  write(unit: string, definitions: UnitContents, problems?: readonly Problem[]): void
+  /** Lets a slow source answer. */
+  hurry(): void
   /** Makes a unit unreadable, as a syntax error would. */
   spoil(unit: string, message?: string): void
   remove(unit: string): void
@@ -55,6 +57,8 @@ export interface HubOptions {
   settings?: SettingsInput
   dependencyOptions?: Record<string, DependencyOptions>
   secrets?: Record<string, string>
+  /** The source answers its first load only when told to hurry. */
+  slow?: boolean
 }
 
 export async function createHub(options: HubOptions = {}): Promise<Hub> {
@@ -66,11 +70,16 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
   let edits = 0
   let loads = 0
   let notify = () => {}
+  let release = () => {}
+  const gate = new Promise<void>(resolve => {
+    release = resolve
+  })
   const source: Source = {
     id: 'project',
     kind: 'code',
     async load() {
       loads++
+      if (options.slow) await gate
       await clock.breathe()
       return [...units.values()]
     },
@@ -89,6 +98,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     sources: [source],
     agentStore: { load: async () => Object.entries(agents).map(([name, config]) => entryOf(name, config)) },
     secrets: { get: name => options.secrets?.[name] },
+    patienceMs: 1_000,
     settings: { ...DEFAULT_SETTINGS, ...withoutUndefined(options.settings ?? {}) },
     dependencyOptions: name => dependencyOptions.get(name) ?? {},
     folders: () => ({ agentDir: '/project/agents', workspaceDir: '/project' }),
@@ -100,9 +110,10 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     clock,
     audit,
     loads: () => loads,
-    write(unit, contents) {
+    hurry: () => release(),
+    write(unit, contents, problems = []) {
       const definitions = { capabilities: [], dependencies: [], injections: [], ...contents }
-      units.set(unit, { id: unit, hash: `${unit}#${edits++}`, definitions })
+      units.set(unit, { id: unit, hash: `${unit}#${edits++}`, definitions, problems })
     },
     spoil(unit, message = 'Unexpected token') {
       const problem: Problem = { severity: 'error', code: 'DEFINITION_INVALID', where: unit, message }
@@ -124,7 +135,9 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
   }
   for (const [unit, contents] of Object.entries(options.units ?? {})) hub.write(unit, contents)
   await core.agents.reload()
-  await core.catalogue.reload()
+  const built = core.catalogue.reload()
+  if (options.slow) await clock.advance(1_000)
+  await built
   return hub
 }
 
@@ -140,6 +153,8 @@ function withoutUndefined<T extends object>(value: T): { [K in keyof T]: Exclude
 export interface FakeService {
   verdict: ProbeVerdict | 'throws' | 'hangs'
   probes: number
+  /** The probe answers only after this. */
+  wait?: Promise<void>
   readonly dependency: DependencyDefinition
 }
 
@@ -157,6 +172,7 @@ export function fakeService(
         describe: { kind: 'fake', name },
         async run() {
           service.probes++
+          await service.wait
           if (service.verdict === 'throws') throw new Error('socket hang up')
           if (service.verdict === 'hangs') return new Promise(() => {})
           return service.verdict

@@ -1,7 +1,14 @@
-import type { MissingDependency, Problem } from '../../contracts/index.ts'
+import type { DependencyState, MissingDependency, Problem } from '../../contracts/index.ts'
 import { inWords } from './duration.ts'
+import type { OpenedControl } from './host.ts'
 import { paragraph } from './layout.ts'
 import type { Frame } from './table.ts'
+
+/** When someone looks, and who answered. */
+export interface Look {
+  readonly now: number
+  readonly from: OpenedControl['from'] | undefined
+}
 
 const STATES = {
   up: 'up',
@@ -9,38 +16,70 @@ const STATES = {
   down: 'down',
   unknown: 'unknown',
   optedOut: 'switched off',
-} as const satisfies Record<MissingDependency['state'], string>
+} as const satisfies Record<DependencyState, string>
 
 /** A dependency's state as people say it. */
-export function stateInWords(state: MissingDependency['state']): string {
+export function stateInWords(state: DependencyState): string {
   return STATES[state]
 }
 
-/** `mail has been down for 3 minutes: connection refused`. */
-export function missingInWords({ dependency, state, ageMs, reason }: MissingDependency): string {
-  return `${dependency} has been ${stateInWords(state)} for ${inWords(ageMs)}: ${reason}`
+/** `mail is down: connection refused`. */
+export function dependencyInWords({ name, state, reason }: { name: string; state: DependencyState; reason: string }) {
+  // Its reason would only say the same once more.
+  if (state === 'optedOut') return `${name} is switched off in the configuration`
+  return `${name} is ${stateInWords(state)}: ${reason}`
 }
 
-/** When a recheck may look again. */
-export function nextRecheckInWords(at: number | undefined, now: number): string {
-  if (at === undefined) return 'never, because it is switched off in the configuration'
-  return at <= now ? 'now' : `in ${inWords(Math.max(1_000, at - now))}`
+/** `mail has been down for 3 minutes: connection refused`. */
+export function missingInWords({ dependency: name, state, ageMs, reason }: MissingDependency): string {
+  if (state === 'optedOut') return dependencyInWords({ name, state, reason })
+  return `${name} has been ${stateInWords(state)} for ${inWords(ageMs)}: ${reason}`
+}
+
+/** Whether it, or what it hangs on, was switched off by a person, so that no recheck ever looks at it. */
+export function isSwitchedOff({ state, nextRecheckAt }: MissingDependency): boolean {
+  return state === 'optedOut' || nextRecheckAt === undefined
 }
 
 /** Everything about one missing dependency: reason, age, next recheck, mend. */
-export function missingBlock(missing: MissingDependency, now: number, frame: Frame): string {
-  const lines = [
+export function missingBlock(missing: MissingDependency, look: Look, frame: Frame): string {
+  return [
     paragraph(missingInWords(missing), frame, '  '),
-    paragraph(`Next recheck: ${nextRecheckInWords(missing.nextRecheckAt, now)}.`, frame, '    '),
-  ]
-  return lines.join('') + mendBlock(missing.mend, frame, '    ')
+    nextRecheckLine(missing, look, frame),
+    mendBlock(mendOf(missing), frame, '    '),
+  ].join('')
+}
+
+/** A wait is only real where an `up` remembers when it last looked; a command that looks by itself always looks anew. */
+function nextRecheckLine(missing: MissingDependency, { now, from }: Look, frame: Frame): string {
+  const { nextRecheckAt: at } = missing
+  if (from !== 'up' || at === undefined || isSwitchedOff(missing)) return ''
+  return paragraph(`Next recheck: ${at <= now ? 'now' : `in ${inWords(Math.max(1_000, at - now))}`}.`, frame, '    ')
+}
+
+/** What its author says about mending helps nobody while it is switched off. */
+function mendOf({ dependency, state, mend }: MissingDependency): string | undefined {
+  return state === 'optedOut' ? `Switch it on in the configuration: dependencies.${dependency}.enabled.` : mend
 }
 
 /** One problem with its place and how to mend it. */
 export function problemBlock(problem: Problem, frame: Frame): string {
   const mark = problem.severity === 'error' ? frame.paint.red('✗') : frame.paint.yellow('!')
-  const place = [problem.where, problem.subject, problem.field].filter(Boolean).join(' · ')
-  return `${mark} ${hanging(`${place}: ${problem.message}`, frame)}${mendBlock(problem.mend, frame, '  ')}`
+  return `${mark} ${hanging(problemInWords(problem), frame)}${mendBlock(problem.mend, frame, '  ')}`
+}
+
+/** One problem with its place, which is told once, as exactly as is known. */
+export function problemInWords({ where, subject, field, message }: Problem): string {
+  const begin = placeAtBegin(message, where) ?? ''
+  const place = begin === '' ? where : begin.replace(/:\s+$/, '')
+  return `${[place, subject, field].filter(Boolean).join(' · ')}: ${message.slice(begin.length)}`
+}
+
+/** The `FILE:LINE:COLUMN: ` that a message begins with, if the file is this one. */
+export function placeAtBegin(message: string, where: string): string | undefined {
+  if (!message.startsWith(where)) return undefined
+  const [rest] = /^(?::\d+){0,2}:\s+/.exec(message.slice(where.length)) ?? []
+  return rest === undefined ? undefined : where + rest
 }
 
 /** What to do about something, if its author said so. */

@@ -18,9 +18,9 @@ export function fields(entries: readonly (readonly [name: string, value: string 
   return present.map(([name, value]) => field(name, value, column, frame)).join('')
 }
 
-/** `1 tool`, `2 tools`. */
+/** `1 tool`, `2 tools`, `3 capabilities`. */
 export function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? '' : 's'}`
+  return `${amount} ${amount === 1 ? noun : `${noun}s`.replace(/ys$/, 'ies')}`
 }
 
 function field(name: string, value: string, column: number, { paint, width }: Frame): string {

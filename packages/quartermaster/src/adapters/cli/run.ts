@@ -42,6 +42,7 @@ async function runProgram(argv: readonly string[], host: CliHost, outer: Session
       const session = createSession(host, program.opts())
       exitCode = await run(session).catch(error => {
         outer.hints = session.hints
+        outer.from = session.from
         throw error
       })
     },
@@ -89,12 +90,12 @@ async function settle(error: unknown, session: Session): Promise<number> {
 }
 
 function textOf(error: unknown, session: Session): string {
-  const { notices, hints, host } = session
+  const { notices, hints, host, from } = session
   if (error instanceof UsageError) return `${notices.paint.red('Error:')} ${escapeBlock(error.message)}\n`
   const known = toAppError(error)
   // Whoever pressed Ctrl-C knows what happened.
   if (known.code === 'CANCELLED' && host.signal.aborted) return 'Cancelled.\n'
-  return errorText(known, hints, { paint: notices.paint, width: notices.width, now: host.clock.now() })
+  return errorText(known, hints, { paint: notices.paint, width: notices.width, now: host.clock.now(), from })
 }
 
 /** The reader has what it wanted, as in `quartermaster tools | head -1`. */

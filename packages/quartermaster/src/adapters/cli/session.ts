@@ -19,6 +19,10 @@ export interface Hints {
   tool?: string | undefined
   capability?: string | undefined
   name?: string | undefined
+  /** What would give the agent the tool. */
+  grant?: { readonly capability: string; readonly tools?: readonly string[] } | undefined
+  /** The agent's file has problems, and so it has no tools at all. */
+  isAgentBroken?: boolean | undefined
 }
 
 /** One run of one command: its outputs, and the way to `Control`. */
@@ -32,6 +36,8 @@ export interface Session {
   /** Everything else. */
   readonly notices: Printer
   hints: Hints
+  /** Who answers: an `up`, or this very process; known once connected. */
+  from: OpenedControl['from'] | undefined
   printJson(value: unknown): Promise<void>
   /** Opens `Control` for as long as `use` runs. */
   connect<T>(use: (control: Control) => Promise<T>): Promise<T>
@@ -57,19 +63,21 @@ export function createSession(host: CliHost, options: GlobalOptions): Session {
       line.stop()
     }
   }
-  return {
+  const session: Session = {
     host,
     options,
     json,
     out,
     notices,
     hints: {},
+    from: undefined,
     printJson: value => out.write(`${toJsonText(value, { pretty: out.isTerminal })}\n`),
     attend,
     untilAborted: work => untilAborted(host.signal, work),
     async connect(use) {
       const opening = host.openControl(defined({ config: options.config, data: options.data }))
       const opened = await attend('Starting', () => opening).catch(error => abandon(opening, error))
+      session.from = opened.from
       try {
         return await use(opened.control)
       } finally {
@@ -77,6 +85,7 @@ export function createSession(host: CliHost, options: GlobalOptions): Session {
       }
     },
   }
+  return session
 }
 
 /** Waits for something to end, but not for ever and whatever its end is. */

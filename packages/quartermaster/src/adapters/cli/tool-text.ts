@@ -2,19 +2,19 @@ import type { ToolDetail } from '../../contracts/index.ts'
 import { inWords } from './duration.ts'
 import { escapeBlock, toJsonText } from './escape.ts'
 import { exampleLine } from './example-line.ts'
-import { missingBlock } from './explain.ts'
+import { type Look, missingBlock } from './explain.ts'
 import { fields, paragraph } from './layout.ts'
 import type { Frame } from './table.ts'
 
 /** Everything about a tool, with its schemas and a line that calls it. */
-export function toolText(tool: ToolDetail, frame: Frame, now: number): string {
+export function toolText(tool: ToolDetail, frame: Frame, look: Look): string {
   const { paint } = frame
   const heading = (title: string) => `\n${paint.bold(title)}\n`
   return [
     `${paint.bold(escapeBlock(tool.name))}  ${stateText(tool, frame)}\n`,
     paragraph(tool.short, frame),
     tool.whenToUse === '' ? '' : `\n${paragraph(tool.whenToUse, frame)}`,
-    ...tool.missing.map(missing => missingBlock(missing, now, frame)),
+    ...tool.missing.map(missing => missingBlock(missing, look, frame)),
     '\n',
     facts(tool, frame),
     heading('Input'),

@@ -1,53 +1,92 @@
-import type { AuditEntry } from '../../contracts/index.ts'
+import type { AuditEntry, Events, Problem } from '../../contracts/index.ts'
 import { escapeLine } from './escape.ts'
-import { stateInWords } from './explain.ts'
+import { dependencyInWords, problemInWords } from './explain.ts'
 import type { UpEvent } from './host.ts'
+import { count } from './layout.ts'
 import type { Session } from './session.ts'
 
 export interface UpLog {
   add(event: UpEvent): void
-  /** From now on lines are written; those of before come first. */
-  open(): void
+  /** From now on lines are written; those of before come first, without the problems that were told already. */
+  open(told: readonly Problem[]): void
 }
 
 /** Tells the person who watches `up` what happens. A program that reads `--json` is told nothing more. */
 export function createUpLog({ json, notices, host }: Session): UpLog {
-  const early: string[] = []
+  const early: { time: string; event: UpEvent }[] = []
   let isOpen = false
+  const write = (time: string, lines: readonly string[]) => {
+    const text = lines.map(line => `${notices.paint.dim(time)} ${escapeLine(line)}\n`).join('')
+    if (text !== '') void notices.write(text)
+  }
   return {
     add(event) {
       if (json) return
       const time = new Date(host.clock.now()).toTimeString().slice(0, 8)
-      const line = `${notices.paint.dim(time)} ${escapeLine(describe(event))}\n`
-      if (isOpen) void notices.write(line)
-      else early.push(line)
+      if (isOpen) write(time, describe(event))
+      else early.push({ time, event })
     },
-    open() {
+    open(told) {
       isOpen = true
-      if (early.length > 0) void notices.write(early.join(''))
+      const known = new Set(told.map(problemInWords))
+      for (const { time, event } of early) write(time, describe(withoutKnown(event, known)))
     },
   }
 }
 
-function describe(happened: UpEvent): string {
+function withoutKnown(happened: UpEvent, known: ReadonlySet<string>): UpEvent {
+  if (happened.name !== 'definitions.rejected') return happened
+  const problems = happened.event.problems.filter(problem => !known.has(problemInWords(problem)))
+  return { name: happened.name, event: { problems } }
+}
+
+function describe(happened: UpEvent): readonly string[] {
   switch (happened.name) {
-    case 'generation.swapped': {
-      const { generation, added, changed, removed } = happened.event
-      return `generation ${generation}: ${added.length} added, ${changed.length} changed, ${removed.length} removed`
-    }
+    case 'generation.swapped':
+      return [generationLine(happened.event)]
+    case 'definitions.rejected':
+      return happened.event.problems.map(problemLine)
     case 'dependency.changed':
-      return `${happened.event.name} is ${stateInWords(happened.event.to)}: ${happened.event.reason}`
+      return [dependencyInWords({ ...happened.event, state: happened.event.to })]
     case 'tools.disabled':
-      return `disabled: ${happened.event.tools.join(', ')} (${happened.event.dependency}: ${happened.event.reason})`
+      return [`disabled: ${happened.event.tools.join(', ')} (${happened.event.dependency}: ${happened.event.reason})`]
     case 'tools.restored':
-      return `active again: ${happened.event.tools.join(', ')} (${happened.event.dependency} is back)`
+      return [`active again: ${happened.event.tools.join(', ')} (${happened.event.dependency} is back)`]
     case 'agents.reloaded':
-      return `agents read again: ${happened.event.names.join(', ') || 'none'}`
+      return [`agents read again: ${happened.event.names.join(', ') || 'none'}`]
     case 'call.settled':
-      return callLine(happened.event)
+      return [callLine(happened.event)]
     case 'notice':
-      return `${happened.event.level === 'warning' ? 'warning: ' : ''}${happened.event.text}`
+      return [`${happened.event.level === 'warning' ? 'warning: ' : ''}${happened.event.text}`]
   }
+}
+
+/** As many names as a line can hold. */
+const FEW = 6
+
+function generationLine({ generation, ...changes }: Events['generation.swapped']): string {
+  const lists = (['added', 'changed', 'removed'] as const)
+    .map(verb => ({ verb, addresses: changes[verb] }))
+    .filter(({ addresses }) => addresses.length > 0)
+  const total = lists.reduce((sum, { addresses }) => sum + addresses.length, 0)
+  const parts = lists.map(({ verb, addresses }) =>
+    total <= FEW ? `${verb} ${addresses.join(', ')}` : `${countByKind(addresses)} ${verb}`,
+  )
+  return `generation ${generation}: ${parts.join('; ') || 'nothing changed'}`
+}
+
+/** `12 tools, 3 capabilities`. */
+function countByKind(addresses: readonly string[]): string {
+  const amounts = new Map<string, number>()
+  for (const address of addresses) {
+    const kind = address.slice(0, address.indexOf(':'))
+    amounts.set(kind, (amounts.get(kind) ?? 0) + 1)
+  }
+  return [...amounts].map(([kind, amount]) => count(amount, kind)).join(', ')
+}
+
+function problemLine(problem: Problem): string {
+  return `${problem.severity === 'error' ? 'problem' : 'warning'}: ${problemInWords(problem)}`
 }
 
 const OUTCOMES = { succeeded: 'done', failed: 'failed', unknown: 'outcome unknown', notRun: 'not run' } as const

@@ -74,7 +74,12 @@ interface AnswerContext {
 }
 
 /** A line of the stream. Unknown ones, such as heartbeats, are passed over. */
-const Line = z.object({ progress: Progress.optional(), result: z.unknown().optional(), error: ErrorBody.optional() })
+// Progress that cannot be read is no reason to take the whole answer for lost.
+const Line = z.object({
+  progress: Progress.optional().catch(undefined),
+  result: z.unknown().optional(),
+  error: ErrorBody.optional(),
+})
 
 async function readAnswer(operation: ControlOperation, response: Response, context: AnswerContext): Promise<unknown> {
   for await (const text of received(response, context.failures)) {

@@ -13,7 +13,9 @@ export function guard(options: { allowedHosts: () => readonly string[] }): Middl
     if (!incoming.url?.startsWith('/')) throw refused('The request target must be a path.')
     const host = c.req.header('host') ?? ''
     if (!isAllowedHost(host, incoming.socket.localPort, options.allowedHosts())) {
-      throw refused(`This server does not answer to the host "${shorten(host)}". Use localhost, or allow the host.`)
+      throw refused(
+        `This server does not answer to the host "${shorten(host)}". Use localhost, or name the host in "allowedHosts" of the configuration.`,
+      )
     }
     const origin = c.req.header('origin')
     if (origin !== undefined && !isSameHost(origin, host)) {

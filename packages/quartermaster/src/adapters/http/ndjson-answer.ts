@@ -18,7 +18,10 @@ export function ndjsonAnswer(options: NdjsonAnswerOptions): Response {
   const signal = AbortSignal.any([options.signal, gone.signal])
   const stream = new ReadableStream<Uint8Array>(
     {
-      start: controller => void deliver(controller, { ...options, signal }),
+      start(controller) {
+        // Whatever goes wrong in telling the answer ends this answer, and not the process.
+        deliver(controller, { ...options, signal }).catch(error => controller.error(error))
+      },
       cancel: reason => gone.abort(reason),
     },
     new ByteLengthQueuingStrategy({ highWaterMark: QUEUED_BYTES }),

@@ -2,10 +2,11 @@
 export type Dialect = '2020-12' | 'draft-07'
 
 /** The dialect a schema says it is written in, 2020-12 when it does not say; `undefined` for one we do not know. */
-export function dialectOf(schema: { readonly $schema?: unknown }): Dialect | undefined {
-  if (schema.$schema === undefined) return '2020-12'
-  const uri = String(schema.$schema).replace(/^https?:\/\//, '')
-  return URIS.get(uri.replace(/#$/, ''))
+export function dialectOf(schema: { readonly $schema?: unknown } | null): Dialect | undefined {
+  const $schema = schema?.$schema
+  if ($schema === undefined) return '2020-12'
+  if (typeof $schema !== 'string') return undefined
+  return URIS.get($schema.replace(/^https?:\/\//, '').replace(/#$/, ''))
 }
 
 const URIS: ReadonlyMap<string, Dialect> = new Map([

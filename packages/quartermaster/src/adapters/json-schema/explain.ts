@@ -23,6 +23,7 @@ export function explain({ errors, value, lookup, maxIssues }: Findings): Issue[]
 
 /** Each issue once, and at most so many; the last one then says how many were left out. */
 export function limitIssues(issues: readonly Issue[], maxIssues: number): Issue[] {
+  if (issues.length === 0) return []
   const unique = [...new Map(issues.map(issue => [JSON.stringify(issue), issue])).values()]
   if (unique.length <= maxIssues) return unique
   const shown = unique.slice(0, maxIssues - 1)

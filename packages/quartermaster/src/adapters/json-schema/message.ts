@@ -2,8 +2,11 @@ import type { ErrorObject } from 'ajv'
 import { closest, didYouMean } from '../../core/kernel/index.ts'
 import { type Path, subjectOf } from './path.ts'
 
+/** As much of an error as its sentence needs. */
+export type Failing = Pick<ErrorObject, 'keyword' | 'params'> & Partial<ErrorObject>
+
 /** An error as a sentence that names the place and what would be right. It never repeats the value: it may be secret. */
-export function messageOf(error: ErrorObject, path: Path): string {
+export function messageOf(error: Failing, path: Path): string {
   const say = MESSAGES[error.keyword]
   const { propertyName } = error
   const subject = propertyName === undefined ? subjectOf(path) : `The property name ${JSON.stringify(propertyName)}`
@@ -34,7 +37,7 @@ const MAX_VALUE = 60
 const MAX_PATTERN = 200
 
 interface Facts {
-  readonly error: ErrorObject
+  readonly error: Failing
   readonly subject: string
   readonly path: Path
   readonly [param: string]: unknown

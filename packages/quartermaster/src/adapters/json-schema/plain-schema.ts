@@ -3,7 +3,7 @@ import { ASSERTIONS, type Dialect, HOLDINGS } from './dialect.ts'
 import { expansionIssue } from './expansion.ts'
 import { isPattern, linearPattern } from './pattern.ts'
 import { createReferences, type Place, pathTo, type References } from './references.ts'
-import { isObject } from './structure.ts'
+import { isObject } from './shape.ts'
 
 export type SchemaNode = Record<string, unknown>
 
@@ -15,21 +15,11 @@ export function plainSchema(document: SchemaNode, dialect: Dialect): SchemaNode 
 
 /** What is wrong with the references and patterns of a schema. Patterns are read, not compiled: that takes far longer. */
 export function plainIssues(document: SchemaNode, dialect: Dialect): readonly Issue[] {
-  if (!mentions(document)) return []
   const { schema, issues, referring } = rewrite(document, { dialect, mode: 'look' })
   if (issues.length > 0 || !referring) return issues
   const endless = expansionIssue(schema)
   return endless ? [endless] : []
 }
-
-/** Whether there is any reference or pattern to look at. Most small schemas have none, and are done with. */
-function mentions(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  for (const [key, child] of Object.entries(value)) if (NOTEWORTHY.has(key) || mentions(child)) return true
-  return false
-}
-
-const NOTEWORTHY: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', 'pattern', 'patternProperties'])
 
 interface Rewriting {
   readonly dialect: Dialect

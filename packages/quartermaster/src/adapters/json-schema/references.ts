@@ -1,5 +1,5 @@
 import { type Dialect, subschemas } from './dialect.ts'
-import { isObject } from './structure.ts'
+import { isObject } from './shape.ts'
 
 type Path = readonly (string | number)[]
 

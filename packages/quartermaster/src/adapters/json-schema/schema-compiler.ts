@@ -3,11 +3,11 @@ import { AppError, type Issue, type JsonSchema, messageOf } from '../../contract
 import type { SchemaCompiler, Validated } from '../../core/catalogue/index.ts'
 import { canonicalJson, type Digest } from '../../core/kernel/index.ts'
 import { type Checker, compileMetaSchema, compilePlain } from './ajv.ts'
-import { type Dialect, dialectOf } from './dialect.ts'
-import { explain, limitIssues } from './explain.ts'
-import { plainIssues, plainSchema, type SchemaNode } from './plain-schema.ts'
+import { dialectOf } from './dialect.ts'
+import { createExaminer } from './examiner.ts'
+import { explain } from './explain.ts'
+import { plainSchema, type SchemaNode } from './plain-schema.ts'
 import { createRecent } from './recent.ts'
-import { type StructureLimits, structureIssue } from './structure.ts'
 
 export interface SchemaCompilerOptions {
   /** The largest schema that is read, in bytes of JSON. Default 128 KiB: larger ones are longer than a model will read. */
@@ -24,7 +24,7 @@ export interface SchemaCompilerOptions {
 /** Makes the schema compiler over Ajv: 2020-12 and draft-07, no remote references, patterns in linear time. */
 export function createSchemaCompiler(options: SchemaCompilerOptions = {}): SchemaCompiler {
   const { maxBytes = 128 * 1024, maxDepth = 64, maxIssues = 20, maxCompiled = 2000, digest = sha256 } = options
-  const examine = createExaminer({ maxBytes, maxDepth, maxIssues })
+  const examine = createExaminer({ limits: { maxBytes, maxDepth }, maxIssues, compileMetaSchema })
   const bySchema = new WeakMap<JsonSchema, Validator>()
   const byDigest = createRecent<Compiled>(maxCompiled)
 
@@ -38,7 +38,7 @@ export function createSchemaCompiler(options: SchemaCompilerOptions = {}): Schem
     return { checker, validator }
   }
   return {
-    check: schema => limitIssues(examine(schema), maxIssues),
+    check: examine,
     compile(schema) {
       const known = bySchema.get(schema)
       if (known) return known
@@ -56,31 +56,6 @@ type Validator = (value: unknown) => Validated
 interface Compiled {
   readonly checker: Checker
   readonly validator: Validator
-}
-
-type Examine = (schema: JsonSchema) => readonly Issue[]
-
-function createExaminer(limits: StructureLimits & { maxIssues: number }): Examine {
-  const metaSchemas = new Map<Dialect, Checker>()
-  const metaSchema = (dialect: Dialect): Checker => {
-    const checker = metaSchemas.get(dialect) ?? compileMetaSchema(dialect)
-    metaSchemas.set(dialect, checker)
-    return checker
-  }
-  return schema => {
-    const structure = structureIssue(schema, limits)
-    if (structure) return [structure]
-    const dialect = dialectOf(schema)
-    if (!dialect) return [unknownDialect(schema.$schema)]
-    const { find, lookup } = metaSchema(dialect)
-    const faults = explain({ errors: find(schema), value: schema, lookup, maxIssues: limits.maxIssues })
-    return [...faults, ...plainIssues(schema, dialect)]
-  }
-}
-
-function unknownDialect($schema: unknown): Issue {
-  const message = `${JSON.stringify($schema)} is not a dialect we know; use 2020-12 (or leave $schema out) or draft-07.`
-  return { path: ['$schema'], message }
 }
 
 function toChecker(schema: JsonSchema): Checker {

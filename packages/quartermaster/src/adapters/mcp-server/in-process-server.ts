@@ -40,7 +40,7 @@ function buildServer({ key, seat }: { key: string; seat: Seat }, deps: InProcess
     { name: key, version: deps.version },
     { capabilities: { tools: { listChanged: true }, resources: {} } },
   )
-  const own = (grant: Grant | undefined) => grant?.capability === key
+  const own = (grant: Grant) => grant.capability === key
   server.setRequestHandler('tools/list', () => ({
     tools: seat
       .view()
@@ -50,7 +50,7 @@ function buildServer({ key, seat }: { key: string; seat: Seat }, deps: InProcess
   server.setRequestHandler('tools/call', async (request, context) => {
     const { name, arguments: input = {} } = request.params
     const grant = seat.grant(name)
-    if (!own(grant)) throw toProtocolError(new AppError('TOOL_NOT_FOUND', `"${key}" has no tool "${name}".`))
+    if (!grant || !own(grant)) throw toProtocolError(new AppError('TOOL_NOT_FOUND', `"${key}" has no tool "${name}".`))
     try {
       const { signal } = context.mcpReq
       const answer = await deps.calls.call({
@@ -61,14 +61,14 @@ function buildServer({ key, seat }: { key: string; seat: Seat }, deps: InProcess
         onProgress: progressTo(context),
         ask: askThrough(context, seat),
       })
-      return toMcpResult(answer, grant?.tool)
+      return toMcpResult(answer, grant.tool)
     } catch (error) {
       if (isAppError(error) && error.code === 'TOOL_NOT_FOUND') throw toProtocolError(error)
       return toErrorResult(error)
     }
   })
   serveResults(server, seat, deps.results)
-  announceChanges(server, seat, deps.follow)
+  announceChanges(server, { seat, own, follow: deps.follow })
   return server
 }
 
@@ -93,11 +93,28 @@ function serveResults(server: Server, seat: Seat, results: KeptResults): void {
   })
 }
 
-function announceChanges(server: Server, seat: Seat, follow: Agents['follow']): void {
+interface Announced {
+  readonly seat: Seat
+  own(grant: Grant): boolean
+  follow: Agents['follow']
+}
+
+/** The seat may have other capabilities; only a change of this one's tools concerns this server's client. */
+function announceChanges(server: Server, { seat, own, follow }: Announced): void {
+  const listed = () =>
+    seat
+      .view()
+      .tools.filter(own)
+      .map(({ tool }) => tool.hash)
+      .join()
   let stop = () => {}
   server.oninitialized = () => {
+    let told = listed()
     stop()
     stop = follow(seat, () => {
+      const now = listed()
+      if (now === told) return
+      told = now
       // A client that has just gone away needs no news.
       server.sendToolListChanged().catch(() => {})
     })

@@ -19,21 +19,29 @@ export function toMcpTool(tool: Tool): McpTool {
       idempotentHint: tool.idempotent,
       ...(tool.mutates ? { destructiveHint: true } : {}),
     },
-    ...(tool.outputSchema ? { outputSchema: tool.outputSchema as NonNullable<McpTool['outputSchema']> } : {}),
+    ...(hasObjectOutput(tool) ? { outputSchema: tool.outputSchema as NonNullable<McpTool['outputSchema']> } : {}),
     ...(tool.icon === undefined ? {} : { icons: [{ src: tool.icon }] }),
   }
   rendered.set(tool, made)
   return made
 }
 
+/** Before 2026-07-28 structured content had to be an object, and clients of that era refuse anything else. */
+function hasObjectOutput(tool: Tool): boolean {
+  return tool.outputSchema?.type === 'object'
+}
+
 /** What a call answered, on the wire. The rest of a cut result is a resource. */
-export function toMcpResult({ result, kept, operationId }: CallAnswer, tool: Tool | undefined): CallToolResult {
+export function toMcpResult({ result, kept, operationId }: CallAnswer, tool: Tool): CallToolResult {
   const _meta = { ...result._meta, 'quartermaster/operationId': operationId }
-  if (!kept) return { ...result, _meta } as CallToolResult
+  const { structuredContent, ...plain } = result
+  const isObject =
+    typeof structuredContent === 'object' && structuredContent !== null && !Array.isArray(structuredContent)
+  if (!kept) return { ...plain, ...(isObject ? { structuredContent } : {}), _meta } as CallToolResult
   const uri = resultUri(kept.resultId, kept.nextOffset)
   const link = { type: 'resource_link' as const, uri, name: 'rest of the result', mimeType: 'text/plain' }
   // Clients refuse a result without the structure its tool promises, unless it is marked as an error.
-  const isError = result.isError || tool?.outputSchema !== undefined
+  const isError = result.isError || hasObjectOutput(tool)
   return { ...result, content: [...result.content, link], isError, _meta } as CallToolResult
 }
 

@@ -1,8 +1,8 @@
 import { join, relative } from 'node:path'
 import type { Location, Message } from 'esbuild'
 import type { Problem } from '../../contracts/index.ts'
+import type { BuildNotes } from './build-notes.ts'
 import type { Entry } from './entries.ts'
-import type { BuildNotes } from './project-plugin.ts'
 
 /** What the bundler says, told so that someone can mend it. */
 export function toBuildProblem(message: Message, entry: Entry, root: string, notes: BuildNotes): Problem {

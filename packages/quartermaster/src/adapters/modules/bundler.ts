@@ -1,12 +1,14 @@
 import { realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import type { BuildFailure, BuildOptions, Message } from 'esbuild'
+import type { BuildFailure, Message } from 'esbuild'
 import { messageOf, type Problem } from '../../contracts/index.ts'
+import { createBatches } from './batches.ts'
+import { type Built, buildEntries } from './build.ts'
+import { type BuildNotes, createNoteBook } from './build-notes.ts'
 import { toBuildProblem } from './build-problem.ts'
 import type { Entry } from './entries.ts'
 import { type Files, hashText, type Input } from './inputs.ts'
-import { type BuildNotes, createBuildNotes, META, projectPlugin } from './project-plugin.ts'
+import { createLimit } from './limit.ts'
 
 /** A module with its helpers in one text. */
 export interface Bundle {
@@ -26,6 +28,7 @@ export type BundleOutcome = { readonly inputs: readonly Input[] } & (
 )
 
 export interface Bundler {
+  /** Bundles an entry, together with those that are asked for at the same moment. */
   bundle(entry: Entry): Promise<BundleOutcome>
 }
 
@@ -34,30 +37,56 @@ export interface BundlerOptions {
   root: string
   packageEntries: Record<string, string>
   files: Files
+  signal: AbortSignal
 }
 
+/** Most of what a build costs is paid once, however many entries it has; all of a batch's texts are in memory at a time. */
+const BATCH = 128
+
+/** One batch uses all processors by itself; a second one fills its gaps. */
+const BATCHES = 2
+
+/** Enough single entries to keep the bundler's threads busy, few enough to leave file handles to others. */
+const SINGLES = 16
+
 /** Bundles modules of a project folder, for one load. esbuild itself is loaded at the first one. */
-export function createBundler({ root, packageEntries, files }: BundlerOptions): Bundler {
-  const bindings = { packageEntries, resolutions: new Map() }
-  // esbuild tells places by real paths; through a link they would all look foreign.
+export function createBundler({ root, packageEntries, files, signal }: BundlerOptions): Bundler {
+  const bindings = { packageEntries, files, resolutions: new Map() }
+  const batches = createLimit(BATCHES)
+  const singles = createLimit(SINGLES)
   let rootPath: Promise<string> | undefined
-  return {
-    async bundle(entry) {
-      const notes = createBuildNotes()
-      const settings = await Promise.all(settingsFiles(entry.file, root).map(path => files.read(path)))
-      rootPath ??= realpath(root)
-      const realRoot = await rootPath
-      try {
-        const { build } = await import('esbuild')
-        const result = await build({ ...optionsFor(entry, realRoot), plugins: [projectPlugin(bindings, notes)] })
-        const code = result.outputFiles?.[0]?.text ?? ''
-        const inputs = [...notes.inputs, ...settings]
-        return { inputs, bundle: { code, hash: hashText(code), complete: !notes.unresolved, notes, root: realRoot } }
-      } catch (error) {
-        return { problems: toProblems(error, entry, realRoot, notes), inputs: [...notes.inputs, ...settings] }
-      }
-    },
+
+  async function build(entries: readonly Entry[]): Promise<BundleOutcome[] | 'spoiled'> {
+    signal.throwIfAborted()
+    rootPath ??= realpath(root)
+    const realRoot = await rootPath
+    const noteBook = createNoteBook()
+    // Read now, so that a change during the build is seen at the next load.
+    const settings = await Promise.all(entries.map(readSettings))
+    try {
+      const built = await buildEntries({ entries, root: realRoot, bindings, noteBook })
+      return built.map((one, index) => toBundle(one, realRoot, settings[index] ?? []))
+    } catch (error) {
+      const [entry] = entries
+      if (!entry || entries.length > 1) return 'spoiled'
+      const notes = noteBook.merged(noteBook.paths())
+      return [{ problems: toProblems(error, entry, realRoot, notes), inputs: [...notes.inputs, ...settings.flat()] }]
+    }
   }
+
+  function readSettings(entry: Entry): Promise<Input[]> {
+    return Promise.all(settingsFiles(entry.file, root).map(path => files.read(path)))
+  }
+
+  /** A build with an error makes nothing at all, so its entries are built once more, each alone. */
+  async function bundleAll(entries: readonly Entry[]): Promise<BundleOutcome[]> {
+    const limit = entries.length > 1 ? batches : singles
+    const outcomes = await limit(() => build(entries))
+    if (outcomes !== 'spoiled') return outcomes
+    return (await Promise.all(entries.map(entry => bundleAll([entry])))).flat()
+  }
+
+  return { bundle: createBatches(BATCH, bundleAll) }
 }
 
 /** The files that say how code is read and imports are found, from the module's folder up to the project's. */
@@ -67,33 +96,9 @@ function settingsFiles(file: string, root: string): string[] {
   return folders.flatMap(dir => [join(dir, 'tsconfig.json'), join(dir, 'package.json')])
 }
 
-function optionsFor(entry: Entry, root: string): BuildOptions {
-  const rootUrl = `${pathToFileURL(root).href}/`
-  return {
-    entryPoints: [entry.file],
-    absWorkingDir: root,
-    // Never written. It stands in the project folder so that the places in the source map, and with them the hash, are
-    // the same wherever the bundle ends up.
-    outfile: join(root, 'bundle.mjs'),
-    write: false,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    // Without "module", which is for bundlers: what is kept outside is read by Node.
-    conditions: [],
-    charset: 'utf8',
-    sourcemap: 'inline',
-    sourcesContent: false,
-    sourceRoot: rootUrl,
-    define: { 'import.meta': META, __dirname: `${META}.dirname`, __filename: `${META}.filename` },
-    // For helpers in CommonJS.
-    banner: {
-      js: `import { createRequire as __quartermaster_require } from 'node:module';const require=__quartermaster_require(${JSON.stringify(rootUrl)});`,
-    },
-    logLevel: 'silent',
-    logLimit: 0,
-  }
+function toBundle({ code, notes }: Built, root: string, settings: readonly Input[]): BundleOutcome {
+  const bundle = { code, hash: hashText(code), complete: !notes.unresolved, notes, root }
+  return { bundle, inputs: [...notes.inputs, ...settings] }
 }
 
 function toProblems(error: unknown, entry: Entry, root: string, notes: BuildNotes): Problem[] {

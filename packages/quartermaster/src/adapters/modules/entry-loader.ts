@@ -9,7 +9,10 @@ import type { GoodUnit } from './version-memory.ts'
 
 /** Loads one entry again and again, and does no work for what did not change. */
 export interface EntryLoader {
-  load(round: Round): Promise<SourceUnit>
+  /** The last unit, when nothing that it was made of has changed. */
+  unchanged(round: Round): Promise<SourceUnit | undefined>
+  /** A new unit. What is built at the same moment is bundled together. */
+  build(round: Round): Promise<SourceUnit>
   /** Whether another load would find the same files. */
   isCurrent(files: Files): Promise<boolean>
   /** The files it was last built from. */
@@ -34,8 +37,7 @@ export function createEntryLoader(entry: Entry, deps: EntryLoaderDeps): EntryLoa
   }
 
   async function build(round: Round): Promise<SourceUnit> {
-    const bundling = round.limit(() => round.bundler.bundle(entry))
-    const outcome = await settled(bundling, { aborted: round.aborted })
+    const outcome = await settled(round.bundler.bundle(entry), { aborted: round.aborted })
     current = undefined
     inputs = outcome.inputs
     if ('problems' in outcome) return { id: entry.id, broken: outcome.problems }
@@ -49,9 +51,10 @@ export function createEntryLoader(entry: Entry, deps: EntryLoaderDeps): EntryLoa
   return {
     inputs: () => inputs,
     isCurrent: async files => (await refreshInputs(inputs, files)) !== undefined,
-    async load(round) {
+    unchanged,
+    async build(round) {
       try {
-        return (await unchanged(round)) ?? (await build(round))
+        return await build(round)
       } catch (error) {
         return { id: entry.id, broken: [round.signal.aborted ? stopped(entry) : failed(entry, error)] }
       }

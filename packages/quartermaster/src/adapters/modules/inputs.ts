@@ -15,7 +15,15 @@ export interface Input {
 /** Looks at files, at each at most once. One belongs to one load. */
 export interface Files {
   look(path: string): Promise<Stamp | undefined>
+  /** How a file is, also when it is not there. */
   read(path: string): Promise<Input>
+  /** A file with its text; rejects when it cannot be read. */
+  open(path: string): Promise<OpenedFile>
+}
+
+export interface OpenedFile {
+  readonly input: Input
+  readonly contents: string
 }
 
 interface Stamp {
@@ -29,27 +37,19 @@ const RACY_MS = 2_000
 /** More at a time is not faster, and a large folder would use up the file handles. */
 const OPEN_FILES = 16
 
-/** Reads a file and remembers how it was. The stamp is taken first: a change while reading shows up at the next look. */
-export async function readInput(path: string): Promise<{ input: Input; contents: string }> {
-  const takenAt = Date.now()
-  const stamp = await takeStamp(path)
-  const contents = await readFile(path, 'utf8')
-  return { input: toInput(path, stamp, hashText(contents), takenAt), contents }
-}
-
 export function createFiles(): Files {
   const stamps = new Map<string, Promise<Stamp | undefined>>()
-  const inputs = new Map<string, Promise<Input>>()
+  const opened = new Map<string, Promise<OpenedFile>>()
   const limit = createLimit(OPEN_FILES)
+  const open = (path: string) => once(opened, path, () => limit(() => openFile(path)))
   return {
     look: path => once(stamps, path, () => takeStamp(path).catch(() => undefined)),
     read: path =>
-      once(inputs, path, () =>
-        limit(() => readInput(path)).then(
-          ({ input }) => input,
-          () => toInput(path, undefined, undefined, 0),
-        ),
+      open(path).then(
+        ({ input }) => input,
+        () => toInput(path, undefined, undefined, 0),
       ),
+    open,
   }
 }
 
@@ -68,6 +68,14 @@ async function refresh(input: Input, files: Files): Promise<Input | undefined> {
   if (stamp?.text === input.stamp && !input.racy) return input
   const now = await files.read(input.path)
   return now.hash === input.hash ? now : undefined
+}
+
+/** Reads a file and remembers how it was. The stamp is taken first: a change while reading shows up at the next look. */
+async function openFile(path: string): Promise<OpenedFile> {
+  const takenAt = Date.now()
+  const stamp = await takeStamp(path)
+  const contents = await readFile(path, 'utf8')
+  return { input: toInput(path, stamp, hashText(contents), takenAt), contents }
 }
 
 async function takeStamp(path: string): Promise<Stamp> {

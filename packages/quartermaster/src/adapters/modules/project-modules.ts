@@ -68,12 +68,14 @@ async function loadAll(
   { dir, signal, packageEntries, log }: LoadOptions,
 ): Promise<SourceUnit[]> {
   const files = createFiles()
-  const bundler = createBundler({ root: dirname(dir), packageEntries, files })
+  const bundler = createBundler({ root: dirname(dir), packageEntries, files, signal })
   const scratch = createScratch()
   const { aborted, forget } = whenAborted(signal)
   const round = { files, bundler, scratch, limit: createLimit(CONCURRENCY), signal, aborted }
   try {
-    return await Promise.all(loaders.map(loader => loader.load(round)))
+    // All are looked at before the first is built, because what is built at the same moment is bundled together.
+    const unchanged = await Promise.all(loaders.map(loader => loader.unchanged(round)))
+    return await Promise.all(loaders.map((loader, index) => unchanged[index] ?? loader.build(round)))
   } finally {
     forget()
     await scratch.remove().catch(error => log.warn(`A temporary folder could not be removed: ${messageOf(error)}`))

@@ -3,23 +3,8 @@ import { dirname, extname, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Loader, OnLoadResult, OnResolveArgs, OnResolveResult, Plugin, PluginBuild, ResolveResult } from 'esbuild'
 import { didYouMean } from '../../core/kernel/index.ts'
-import { type Input, readInput } from './inputs.ts'
-
-/** What one build found out on its way. */
-export interface BuildNotes {
-  /** Every file that was read. */
-  readonly inputs: Input[]
-  /** What stands before the first line of a file, by path; places on that line are off by it. */
-  readonly prefixes: Map<string, string>
-  /** What was imported, by the address it is bound to. */
-  readonly externals: Map<string, string>
-  /** Whether an import could not be found although the build may have succeeded (`import('x').catch(…)`). */
-  unresolved: boolean
-}
-
-export function createBuildNotes(): BuildNotes {
-  return { inputs: [], prefixes: new Map(), externals: new Map(), unresolved: false }
-}
+import type { BuildNotes, NoteBook } from './build-notes.ts'
+import type { Files } from './inputs.ts'
 
 /** What stands for `import.meta` and its kin in every bundled file. */
 export const META = '__quartermaster_meta'
@@ -39,19 +24,20 @@ const LOADERS: Record<string, Loader> = {
 }
 
 /** Binds `quartermaster` to the running package, keeps other packages outside, and notes all that goes in. */
-export function projectPlugin(bindings: Bindings, notes: BuildNotes): Plugin {
+export function projectPlugin(bindings: Bindings, noteBook: NoteBook): Plugin {
   return {
     name: 'quartermaster',
     setup(build) {
-      build.onResolve({ filter: /^[^./\\]/ }, args => resolveBare(args, build, bindings, notes))
-      build.onLoad({ filter: /.*/, namespace: 'file' }, ({ path }) => load(path, notes))
+      build.onResolve({ filter: /^[^./\\]/ }, args => resolveBare(args, build, bindings, noteBook))
+      build.onLoad({ filter: /.*/, namespace: 'file' }, ({ path }) => load(path, bindings.files, noteBook))
     },
   }
 }
 
-/** What names stand for: the running package, and other packages as far as they were looked up. */
+/** What names stand for: the running package, other packages as far as they were looked up, and files. */
 export interface Bindings {
   readonly packageEntries: Record<string, string>
+  readonly files: Files
   /** Looking a package up costs more than all the rest of a small build, and most files import the same few. */
   readonly resolutions: Map<string, Promise<ResolveResult>>
 }
@@ -66,11 +52,12 @@ async function resolveBare(
   args: OnResolveArgs,
   build: PluginBuild,
   bindings: Bindings,
-  notes: BuildNotes,
+  noteBook: NoteBook,
 ): Promise<OnResolveResult | undefined> {
   const { path, kind } = args
   if (kind === 'entry-point' || args.pluginData === OURS) return undefined
   if (isBuiltin(path)) return { path, external: true }
+  const notes = noteBook.about(args.importer)
   if (path === 'quartermaster' || path.startsWith('quartermaster/'))
     return resolveOwn(args, bindings.packageEntries, notes)
   if (HAS_SCHEME.test(path)) return undefined
@@ -115,12 +102,13 @@ function external({ kind, path: specifier }: OnResolveArgs, url: string, notes: 
   return { path: kind.startsWith('require') ? fileURLToPath(url) : url, external: true }
 }
 
-async function load(path: string, notes: BuildNotes): Promise<OnLoadResult> {
+async function load(path: string, files: Files, noteBook: NoteBook): Promise<OnLoadResult> {
   const loader = LOADERS[extname(path)]
   if (loader === undefined)
     return failure('This kind of file cannot be imported.', 'Read it with node:fs, beside import.meta.dirname.')
   try {
-    const { input, contents } = await readInput(path)
+    const { input, contents } = await files.open(path)
+    const notes = noteBook.about(path)
     notes.inputs.push(input)
     const prefix = loader === 'json' || loader === 'text' ? '' : prefixFor(path, contents)
     if (prefix) notes.prefixes.set(path, prefix)

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -36,6 +36,6 @@ async function importOnce(file: string): Promise<Record<string, unknown>> {
   try {
     return await import(pathToFileURL(file).href)
   } finally {
-    await rm(file, { force: true })
+    await unlink(file).catch(() => {}) // Gone with its folder already, or it goes with it.
   }
 }

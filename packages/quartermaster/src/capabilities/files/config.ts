@@ -28,6 +28,13 @@ export const FilesSettings = z.strictObject({
     .describe(
       'The largest file that is read whole, searched or written, in bytes; larger ones are read by ranges of lines.',
     ),
+  editProject: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Lets the agent write the configuration, agents/, capabilities/ and knowledge/ of the project: ' +
+        'such an agent can give itself anything.',
+    ),
 })
 export type FilesSettings = z.infer<typeof FilesSettings>
 
@@ -42,6 +49,8 @@ export interface Root {
 export interface FilesConfig {
   readonly roots: readonly Root[]
   readonly maxFileBytes: number
+  /** Whether the agent may write what decides about its own permission. */
+  readonly editProject: boolean
 }
 
 /** Prepares the settings for the handlers. Touches nothing: a missing folder is told by the call that needs it. */
@@ -51,7 +60,8 @@ export function toFilesConfig(settings: FilesSettings, projectDir: string): File
     const path = resolve(projectDir, dir)
     if (!byPath.has(path)) byPath.set(path, { label: withoutTrailingSlash(dir), path })
   }
-  return { roots: [...byPath.values()], maxFileBytes: settings.maxFileBytes }
+  const { maxFileBytes, editProject } = settings
+  return { roots: [...byPath.values()], maxFileBytes, editProject }
 }
 
 function withoutTrailingSlash(dir: string): string {

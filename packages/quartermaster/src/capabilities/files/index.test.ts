@@ -27,7 +27,12 @@ describe('the files capability', () => {
   })
 
   it('counts relative folders from the project folder, once each', () => {
-    const config = { dirs: ['./reports', 'reports/', '/data', '../shared'], maxFileBytes: 5, tools: [] }
+    const config = {
+      dirs: ['./reports', 'reports/', '/data', '../shared'],
+      maxFileBytes: 5,
+      editProject: false,
+      tools: [],
+    }
     expect(filesCapability().resolve(context, config)).toEqual({
       config: {
         roots: [
@@ -36,6 +41,7 @@ describe('the files capability', () => {
           { label: '../shared', path: '/shared' },
         ],
         maxFileBytes: 5,
+        editProject: false,
       },
     })
   })
@@ -50,6 +56,8 @@ describe('the files capability', () => {
     [{ dirs: ['a\0b'] }, false],
     [{ dirs: Array.from({ length: 51 }, (_, index) => `d${index}`) }, false],
     [{ dirs: ['.'], maxFileBytes: 0 }, false],
+    [{ dirs: ['.'], editProject: true }, true],
+    [{ dirs: ['.'], editProject: 'yes' }, false],
     [{ dirs: ['.'], other: true }, false],
   ])('accepts the configuration %j: %s', async (config, accepted) => {
     const checked = await (filesCapability().config as DescribedSchema)['~standard'].validate(config)

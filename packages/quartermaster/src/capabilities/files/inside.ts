@@ -3,8 +3,10 @@ import { sep } from 'node:path'
 import type { Root } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
 import { kindOfStat, Moved, type Pinned, type Walker } from './pinned.ts'
+import { errnoOf, Refusal } from './refusal.ts'
 import { type Addressing, outside } from './requested-path.ts'
 import type { Roots } from './roots.ts'
+import { settle } from './settle.ts'
 
 // A path that is replaced again and again is someone's game; an honest rename is over by the second look.
 const ATTEMPTS = 3
@@ -13,6 +15,8 @@ const ATTEMPTS = 3
 export interface Inside {
   /** The real thing behind a path, links followed as far as they stay inside. Throws `ENOENT` when there is none. */
   reach(path: string, options: ReachOptions): Promise<Pinned>
+  /** Throws the refusal of a path that leads outside or into the data folder, whether anything is there or not. */
+  refuseOutside(path: string, options: ReachOptions): Promise<void>
   /** What stands under a name in a folder; `undefined` for the data folder. Throws `Moved` for a link. */
   child(folder: Pinned, name: string): Promise<Pinned | undefined>
 }
@@ -47,25 +51,41 @@ export function createInside({ roots, walker, dataFolder, addressing }: InsideDe
     let here = around.pinned
     for (const name of namesBetween(around.real, real)) {
       const next = await child(here, name)
-      if (here !== around.pinned) await here.release()
+      await here.release()
       if (!next) throw outside(requested, addressing.folders)
       here = next
     }
     return here
   }
 
+  async function refuseOutside(path: string, options: ReachOptions): Promise<void> {
+    const real = await settle(path)
+    if (await dataFolder.claims(real)) throw outside(options.requested, addressing.folders)
+    const reached = await walk(real, options).catch(unlessRefusal)
+    await reached?.release()
+  }
+
   return {
     child,
+    refuseOutside,
     async reach(path, options) {
       for (let attempt = 1; ; attempt++) {
         try {
           return await walk(await realpath(path), options)
         } catch (error) {
-          if (!(error instanceof Moved) || attempt === ATTEMPTS) throw error
+          if (error instanceof Moved && attempt < ATTEMPTS) continue
+          // What the file system says of a place outside (missing, closed, a circle) would tell what is there.
+          if (errnoOf(error) !== undefined) await refuseOutside(path, options)
+          throw error
         }
       }
     },
   }
+}
+
+/** Inside, anything else that is wrong is told by whoever goes there. */
+function unlessRefusal(error: unknown): undefined {
+  if (error instanceof Refusal) throw error
 }
 
 function namesBetween(outer: string, inner: string): string[] {

@@ -12,19 +12,29 @@ const MOST_NAMES = 5_000
 export interface MissingDeps {
   requested: string
   candidates: readonly Candidate[]
+  /** What is wrong with folders that it could have been in. */
+  problems: readonly Refusal[]
   inside: Inside
   addressing: Addressing
 }
 
-/** The refusal for a path that leads to nothing: says what is near, or where to look. */
-export async function missing({ requested, candidates, inside, addressing }: MissingDeps): Promise<Refusal> {
+/** The refusal for a path that leads to nothing: says what is near, or where to look, and what could not be looked at. */
+export async function missing(deps: MissingDeps): Promise<Refusal> {
+  const { requested, problems, addressing } = deps
+  const near = await nearestOf(deps)
+  const said =
+    near === undefined
+      ? `There is no "${requested}" in the folders you may use: ${addressing.folders}. Look with list_files.`
+      : `There is no "${requested}". Did you mean "${near}"?`
+  return new Refusal([said, ...problems.map(problem => problem.message)].join(' '))
+}
+
+async function nearestOf({ candidates, inside }: MissingDeps): Promise<string | undefined> {
   for (const candidate of candidates) {
     const near = await nearest(candidate, inside).catch(noSuggestion)
-    if (near !== undefined) return new Refusal(`There is no "${requested}". Did you mean "${near}"?`)
+    if (near !== undefined) return near
   }
-  return new Refusal(
-    `There is no "${requested}" in the folders you may use: ${addressing.folders}. Look with list_files.`,
-  )
+  return undefined
 }
 
 /** The existing name nearest to the first one on the way that does not exist. */

@@ -1,6 +1,6 @@
 import { mkdir, realpath } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import type { DataFolder } from './data-folder.ts'
+import { basename, dirname } from 'node:path'
+import { type ControlFiles, controlled } from './control-files.ts'
 import type { Inside } from './inside.ts'
 import { kindOfStat, Moved, type Pinned, type Walker } from './pinned.ts'
 import { errnoOf, isMissing, Refusal } from './refusal.ts'
@@ -22,23 +22,22 @@ export interface PlacerDeps {
   inside: Inside
   addressing: Addressing
   walker: Walker
-  dataFolder: DataFolder
+  /** What must not be written; absent when everything inside may be. */
+  controlFiles?: ControlFiles
 }
 
 /** Finds the place that a requested path means; with `createFolders` the folders on the way are made. */
 export type Placer = (requested: string, options: { createFolders: boolean }) => Promise<Place>
 
 export function createPlacer(deps: PlacerDeps): Placer {
-  const { roots, addressing, dataFolder } = deps
   return async (requested, { createFolders }) => {
-    const way = await bestWay(await roots.usable(addressing.candidates(requested)))
+    const way = await bestWay(deps, requested)
     const { candidate, newFolders, name } = way
     if (candidate.path === candidate.root.path) throw isFolder(requested)
-    if (await dataFolder.claims(join(await realpath(way.folder), ...newFolders, name))) {
-      throw outside(requested, addressing.folders)
-    }
+    const start = await pinStart(deps, way, requested)
+    if (await deps.controlFiles?.hold(start, [...newFolders, name])) throw controlled(requested)
     if (newFolders.length > 0 && !createFolders) throw new Refusal(noFolder(requested))
-    const folder = await pinFolder(deps, way, requested)
+    const folder = await makeFolders(deps, { start, newFolders, requested })
     return { folder, name, existing: await look(deps, { folder, way, requested }), display: candidate.display }
   }
 }
@@ -51,12 +50,22 @@ function noFolder(requested: string): string {
   return `The folder of "${requested}" does not exist. Set createFolders to make it, or look with list_files.`
 }
 
-async function pinFolder(deps: PlacerDeps, way: Way, requested: string): Promise<Pinned> {
-  let folder = await deps.inside.reach(way.folder, { requested, root: way.candidate.root })
-  if (kindOfStat(folder.stat) !== 'folder') {
-    throw new Refusal(`"${requested}" goes through something that is not a folder.`)
-  }
-  for (const name of way.newFolders) {
+/** The folder on the way that is there already. */
+async function pinStart({ inside }: PlacerDeps, way: Way, requested: string): Promise<Pinned> {
+  const start = await inside.reach(way.folder, { requested, root: way.candidate.root })
+  if (kindOfStat(start.stat) === 'folder') return start
+  throw new Refusal(`"${requested}" goes through something that is not a folder.`)
+}
+
+interface MakeOptions {
+  start: Pinned
+  newFolders: readonly string[]
+  requested: string
+}
+
+async function makeFolders(deps: PlacerDeps, { start, newFolders, requested }: MakeOptions): Promise<Pinned> {
+  let folder = start
+  for (const name of newFolders) {
     const made = await makeFolder(deps, folder, name)
     if (!made) throw outside(requested, deps.addressing.folders)
     folder = made
@@ -104,10 +113,19 @@ interface Way {
 }
 
 /** The place of an existing file, else one in an existing folder, else the first. */
-async function bestWay(candidates: readonly Candidate[]): Promise<Way> {
+async function bestWay({ roots, inside, addressing }: PlacerDeps, requested: string): Promise<Way> {
+  const wanted = addressing.candidates(requested)
+  const { candidates, problems } = await roots.usable(wanted)
   const ways: Way[] = []
-  for (const candidate of candidates) ways.push(await wayTo(candidate))
-  return (ways.find(way => way.exists) ?? ways.find(way => way.newFolders.length === 0) ?? ways[0]) as Way
+  for (const candidate of candidates) {
+    await inside.refuseOutside(candidate.path, { requested, root: candidate.root })
+    const way = await wayTo(candidate)
+    if (way.exists) return way
+    ways.push(way)
+  }
+  // A new file goes where its path says. When that folder cannot be used, another one would be a surprise.
+  if (problems[0] && candidates[0] !== wanted[0]) throw problems[0]
+  return (ways.find(way => way.newFolders.length === 0) ?? ways[0]) as Way
 }
 
 async function wayTo(candidate: Candidate): Promise<Way> {

@@ -147,13 +147,6 @@ describe('read_file', () => {
     expect((await desk.read({ path: '/dev/zero' })).text).toContain('is a pipe, socket or device')
   })
 
-  it('says plainly that a folder of the agent does not exist', async () => {
-    const desk = await filesDesk({ dirs: ['./nowhere'] })
-    const said = await desk.read({ path: 'a.md' })
-    expect(said.ok).toBe(false)
-    expect(said.text).toMatch(/^The folder "\.\/nowhere" does not exist. Whoever owns this agent has to create it/)
-  })
-
   it('gives up when the call is aborted', async () => {
     const desk = await filesDesk({ files: { 'work/a': 'text' } })
     const reason = new Error('gone')

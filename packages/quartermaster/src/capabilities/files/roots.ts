@@ -4,6 +4,7 @@ import type { DataFolder } from './data-folder.ts'
 import { kindOfStat, type Pinned, type Walker } from './pinned.ts'
 import { errnoOf, Refusal } from './refusal.ts'
 import { type Candidate, contains } from './requested-path.ts'
+import { settle } from './settle.ts'
 
 /** A root that can be used. */
 export interface OpenRoot {
@@ -13,12 +14,19 @@ export interface OpenRoot {
 
 /** The agent's folders, each looked at once per call and only when it is needed. */
 export interface Roots {
-  /** Throws a `Refusal` that says what is wrong with it. */
+  /** It stays open until the call ends. Throws a `Refusal` that says what is wrong with it. */
   open(root: Root): Promise<OpenRoot>
   /** The root that a real path lies in; this one is tried first. */
   around(real: string, first: Root): Promise<OpenRoot | undefined>
-  /** The candidates whose root can be used. Throws what is wrong with the first one's when there is none. */
-  usable(candidates: readonly Candidate[]): Promise<Candidate[]>
+  /** Tells the candidates whose root can be used. Throws what is wrong with the first one's when there is none. */
+  usable(candidates: readonly Candidate[]): Promise<Usable>
+}
+
+export interface Usable {
+  /** At least one, the best first. */
+  readonly candidates: readonly Candidate[]
+  /** What is wrong with the roots of the others, in their order. */
+  readonly problems: readonly Refusal[]
 }
 
 export interface RootsDeps {
@@ -44,34 +52,60 @@ export function createRoots({ roots, walker, dataFolder }: RootsDeps): Roots {
       return undefined
     },
     async usable(candidates) {
-      const looks = await Promise.allSettled(candidates.map(candidate => open(candidate.root)))
-      const bad = looks.find(look => look.status === 'rejected')
-      const good = candidates.filter((_, index) => looks[index]?.status === 'fulfilled')
-      if (good.length === 0 && bad) throw bad.reason
-      return good
+      const good: Candidate[] = []
+      const problems = new Set<Refusal>()
+      for (const candidate of candidates) {
+        const problem = await open(candidate.root).then(() => undefined, onlyRefusal)
+        if (problem) problems.add(problem)
+        else good.push(candidate)
+      }
+      const [first] = problems
+      if (good.length === 0 && first) throw first
+      return { candidates: good, problems: [...problems] }
     },
   }
 }
 
-const MEND = 'Whoever owns this agent has to create it or change "dirs" in the agent\'s file.'
+const CORRECT = 'correct "dirs" in this agent\'s file.'
+const MEND = `A person has to ${CORRECT}`
 
 async function pinRoot(root: Root, walker: Walker, dataFolder: DataFolder): Promise<OpenRoot> {
   try {
     const pinned = await walker.root(root.path)
     if (kindOfStat(pinned.stat) !== 'folder') throw new Refusal(`"${root.label}" is not a folder. ${MEND}`)
-    if (await dataFolder.holds(pinned)) {
-      throw new Refusal(`"${root.label}" belongs to the gateway itself and is closed. ${MEND}`)
-    }
-    return { pinned, real: await realpath(root.path) }
+    if (await dataFolder.holds(pinned)) throw closed(root)
+    // Whoever gets to a root by a link lets go of it like of anything else; the others still stand on it.
+    return { pinned: { ...pinned, release: async () => {} }, real: await realpath(root.path) }
   } catch (error) {
-    const code = errnoOf(error)
-    if (code === 'ENOENT') throw new Refusal(`The folder "${root.label}" does not exist. ${MEND}`)
-    if (code === 'ENOTDIR') throw new Refusal(`"${root.label}" is not a folder. ${MEND}`)
-    throw error
+    const code = errnoOf(error) ?? ''
+    // To make a folder there would not help.
+    if (code === 'ENOENT' && (await dataFolder.claims(await settle(root.path)))) throw closed(root)
+    const wrong = WRONG[code]
+    throw wrong === undefined ? error : new Refusal(wrong(root.label))
   }
+}
+
+function closed(root: Root): Refusal {
+  return new Refusal(`"${root.label}" belongs to the gateway itself and is closed. ${MEND}`)
+}
+
+const locked = (label: string) =>
+  `The folder "${label}" is closed to the account that the gateway runs under. A person has to open it, or ${CORRECT}`
+
+const WRONG: Readonly<Record<string, (label: string) => string>> = {
+  EACCES: locked,
+  EPERM: locked,
+  ELOOP: label => `The folder "${label}" is a link that leads in a circle. ${MEND}`,
+  ENOENT: label => `The folder "${label}" does not exist. A person has to create it, or ${CORRECT}`,
+  ENOTDIR: label => `"${label}" is not a folder. ${MEND}`,
 }
 
 /** One root that cannot be used does not close the others. */
 function unlessRefused(error: unknown): undefined {
   if (!(error instanceof Refusal)) throw error
+}
+
+function onlyRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  throw error
 }

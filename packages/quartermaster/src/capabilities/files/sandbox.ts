@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, type FileHandle } from 'node:fs/promises'
 import type { Paths } from '../../core/catalogue/index.ts'
 import type { FilesConfig, Root } from './config.ts'
+import { createControlFiles } from './control-files.ts'
 import { lookAtDataFolder } from './data-folder.ts'
 import { createHandleWalker } from './handle-walker.ts'
 import { createInside, type Inside } from './inside.ts'
@@ -25,7 +26,7 @@ export interface Found {
 export interface Sandbox {
   /** The thing a requested path means. Throws a `Refusal` when it is outside, or missing. */
   find(requested: string): Promise<Found>
-  /** Every root that can be used, and what is wrong with the others. */
+  /** Every root that can be used, and what is wrong with the others. Throws a `Refusal` when there is none. */
   everything(): Promise<{ found: Found[]; problems: string[] }>
   isEverything(requested: string): boolean
   /** What stands under a name in a folder; `undefined` when it is gone, a link, or the data folder. */
@@ -53,6 +54,7 @@ export interface WallsOptions {
 
 export function createWalls({ paths, walk }: WallsOptions): Walls {
   let walking = walk
+  const controlFiles = createControlFiles(paths.projectDir)
   return {
     async enter(config, work) {
       walking ??= await bestWalk()
@@ -72,7 +74,7 @@ export function createWalls({ paths, walk }: WallsOptions): Walls {
           ...reading,
           walker,
           open: pinned => walker.open(pinned, constants.O_RDONLY),
-          place: createPlacer({ roots, inside, addressing, walker, dataFolder }),
+          place: createPlacer({ roots, inside, addressing, walker, ...(!config.editProject && { controlFiles }) }),
         })
       } finally {
         await keeper.releaseAll()
@@ -102,14 +104,14 @@ function createReading({ config, roots, inside, addressing }: ReadingDeps): Read
   return {
     isEverything: addressing.isEverything,
     async find(requested) {
-      const candidates = await roots.usable(addressing.candidates(requested))
+      const { candidates, problems } = await roots.usable(addressing.candidates(requested))
       for (const candidate of candidates) {
         const pinned = await inside
           .reach(candidate.path, { requested, root: candidate.root })
           .catch(error => ignoreMissing(error))
         if (pinned) return { pinned, kind: kindOfStat(pinned.stat), display: candidate.display }
       }
-      throw await missing({ requested, candidates, inside, addressing })
+      throw await missing({ requested, candidates, problems, inside, addressing })
     },
     everything: () => everything({ config, roots, addressing }),
     child: (folder, name) => inside.child(folder, name).catch(error => ignoreUnusable(error)),
@@ -136,6 +138,7 @@ async function everything({ config, roots, addressing }: Omit<ReadingDeps, 'insi
       problems.push(error.message)
     }
   }
+  if (found.length === 0) throw new Refusal(problems.join(' '))
   return { found, problems }
 }
 

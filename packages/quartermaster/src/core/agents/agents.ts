@@ -41,6 +41,7 @@ export function createAgents(deps: AgentsDeps): Agents {
   const { store, emitter, announcer, catalogue, folders } = deps
   const seats = new Map<string, Seat>()
   let entries: ReadonlyMap<string, AgentEntry> = new Map()
+  let reloading: Promise<void> = Promise.resolve()
 
   function entry(name: string): AgentEntry {
     const found = entries.get(name)
@@ -68,16 +69,26 @@ export function createAgents(deps: AgentsDeps): Agents {
     return made
   }
 
+  async function read(): Promise<void> {
+    entries = new Map((await store.load()).map(one => [one.name, one]))
+    for (const name of seats.keys()) if (!entries.has(name)) seats.delete(name)
+    emitter.emit('agents.reloaded', { names: [...entries.keys()] })
+  }
+
   function problemsOf(name: string): Problem[] {
     const { file, problems, config } = entry(name)
     if (!config) return [...problems]
-    return [...problems, ...resolve(name).issues.map(issue => issueProblem(name, file, issue))]
+    const issues = resolve(name).issues.map(issue => issueProblem(name, file, issue))
+    const known = catalogue.current().consentOperations
+    const unknown = (config.consent?.allow ?? []).filter(operation => !known.has(operation))
+    return [...problems, ...issues, ...unknown.map(operation => unknownConsent(name, file, operation, known.keys()))]
   }
 
   return {
-    async reload() {
-      entries = new Map((await store.load()).map(one => [one.name, one]))
-      emitter.emit('agents.reloaded', { names: [...entries.keys()] })
+    reload() {
+      // One after the other: an older read that ends later must not bring back what was taken away.
+      reloading = reloading.catch(() => {}).then(read)
+      return reloading
     },
     list: () => [...entries.values()].map(one => summaryOf(one, seat(one.name), problemsOf(one.name))),
     entry,
@@ -94,15 +105,20 @@ function nextStep(count: number): string {
     : ' `quartermaster agents` lists them.'
 }
 
-function issueProblem(name: string, file: string, issue: CapabilityIssue): Problem {
-  const field = issue.path.join('.')
+function issueProblem(name: string, file: string, { path, message }: CapabilityIssue): Problem {
+  const subject = `agent:${name}`
+  return { severity: 'error', code: 'AGENT_INVALID', where: file, subject, field: path.join('.'), message }
+}
+
+/** It allows nothing, so the owner who wrote it will be asked all the same, and wonder why. */
+function unknownConsent(name: string, file: string, operation: string, known: Iterable<string>): Problem {
   return {
-    severity: 'error',
+    severity: 'warning',
     code: 'AGENT_INVALID',
     where: file,
     subject: `agent:${name}`,
-    field,
-    message: `${field}: ${issue.message}`,
+    field: 'consent.allow',
+    message: `No capability declares the consent operation "${operation}".${didYouMean(operation, known)}`,
   }
 }
 

@@ -16,6 +16,9 @@ interface Follower {
   cancel: Cancel | undefined
 }
 
+/** How long looking may hold the event loop at a stretch: there may be thousands of agents. */
+const TURN_MS = 5
+
 export function createAnnouncer(deps: {
   emitter: Emitter
   clock: Clock
@@ -24,6 +27,7 @@ export function createAnnouncer(deps: {
   const { emitter, clock, settings } = deps
   const followers = new Set<Follower>()
   let isLooking = false
+  let isStale = false
 
   function look(follower: Follower): void {
     follower.cancel?.()
@@ -40,14 +44,26 @@ export function createAnnouncer(deps: {
     follower.listener()
   }
 
-  /** Changes come in bursts, so one look per turn of the event loop is enough for all of them. */
+  /** Changes come in bursts, so one round of looks is enough for all of them; those during a round get another. */
   function lookSoon(): void {
-    if (isLooking || followers.size === 0) return
+    isStale = true
+    if (!isLooking && followers.size > 0) void lookAtAll()
+  }
+
+  async function lookAtAll(): Promise<void> {
     isLooking = true
-    void clock.breathe().then(() => {
-      isLooking = false
-      for (const follower of followers) look(follower)
-    })
+    while (isStale) {
+      isStale = false
+      await clock.breathe()
+      let turnEnds = clock.now() + TURN_MS
+      for (const follower of followers) {
+        look(follower)
+        if (clock.now() < turnEnds) continue
+        await clock.breathe()
+        turnEnds = clock.now() + TURN_MS
+      }
+    }
+    isLooking = false
   }
 
   const stops = [

@@ -151,6 +151,70 @@ describe('resolve', () => {
   })
 })
 
+describe('what host programs hand in', () => {
+  const context = contextFor({ capabilities: {} })
+
+  it.each([
+    ['no capabilities', null],
+    ['a capability without configuration', { audio: null }],
+    ['tools that are no list', { audio: { tools: 'speak' } }],
+    ['tools that are no names', { audio: { tools: [1] } }],
+  ])('is refused with a typed error: %s', async (_what, capabilities) => {
+    const hub = await hubWith(audio)
+    expect(() => hub.registry.resolve(capabilities as never, context)).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID' }),
+    )
+  })
+
+  it.each([null, {}, { key: 'x', tools: [] }, { key: 'x', tools: [simpleTool('t')], resolve: () => ({}) }])(
+    'is refused when it is no capability: %j',
+    async thing => {
+      const hub = await createHub()
+      expect(() => hub.registry.register(thing as never)).toThrow(
+        expect.objectContaining({ code: 'DEFINITION_INVALID' }),
+      )
+    },
+  )
+
+  it('is refused for a kind of run there is not', async () => {
+    const hub = await createHub()
+    expect(() => hub.registry.resolveInjections('nightly' as never, context)).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID' }),
+    )
+  })
+
+  it('cannot keep resolving waiting', async () => {
+    const late = defineCapability({
+      key: 'late',
+      short: 'x',
+      tools: [simpleTool('t')],
+      resolve: (async () => Promise.reject(new Error('no'))) as never,
+    })
+    const hub = await hubWith(late)
+    expect(() => hub.registry.resolve({ late: {} }, context)).toThrow('must answer at once')
+  })
+
+  it('is told that a resolver brought nothing to call', async () => {
+    const hub = await createHub()
+    hub.registry.register({ key: 'empty', tools: [{ name: 'dig', title: 'Dig', short: 'Digs.' }], resolve: () => ({}) })
+    expect(hub.registry.resolve({ empty: {} }, context).report).toMatchObject([{ tool: 'dig', state: 'unavailable' }])
+  })
+
+  it('loses an injection whose own code fails, and nothing else', async () => {
+    const injection = defineInjection({
+      key: 'bad',
+      short: 'x',
+      modes: ['background'],
+      tools: [simpleTool('t')],
+      resolve() {
+        throw new Error('no')
+      },
+    })
+    const hub = await createHub({ units: { 'm.ts': { injections: [injection] } } })
+    expect(hub.registry.resolveInjections('background', context)).toEqual({})
+  })
+})
+
 describe('discovery', () => {
   it('needs nothing running and shows tools, texts and configuration schema', async () => {
     const hub = await hubWith(audio, files)
@@ -322,6 +386,21 @@ describe('agents', () => {
       { where: 'agents/bad.json', field: 'capabilities.audio.tools.0' },
     ])
     expect(hub.agents.problems('good')).toEqual([])
+  })
+
+  it('are told what a person will be asked for, and of consent that allows nothing', async () => {
+    const consentOperations = [{ name: 'mail.send', reason: 'Sends.', weight: 'low' as const }]
+    const capability = simpleCapability('mail', [simpleTool('send', { consent: ['mail.send'] })], { consentOperations })
+    const hub = await createHub({
+      units: { 'm.ts': { capabilities: [capability] } },
+      agents: { worker: { capabilities: { mail: {} }, consent: { allow: ['mail.sned'] } } },
+    })
+    expect(hub.agents.seat('worker').view().report()).toMatchObject([
+      { state: 'granted', reason: 'A person is asked first: mail.send.' },
+    ])
+    expect(hub.agents.problems('worker')).toMatchObject([
+      { severity: 'warning', message: expect.stringContaining('Did you mean "mail.send"?') },
+    ])
   })
 
   it('that do not exist are told apart with a suggestion', async () => {

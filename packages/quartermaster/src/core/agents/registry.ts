@@ -1,14 +1,17 @@
+import type { z } from 'zod'
 import {
+  AgentConfig,
   AppError,
   type CapabilityConfig,
   type CapabilityDescriptor,
+  issueText,
   type McpServerConfig,
   type ResolvedCapabilities,
   ResolverContext,
   RunMode,
 } from '../../contracts/index.ts'
 import type { CapabilityResolver, Catalogue, CatalogueInjection, Generation } from '../catalogue/index.ts'
-import type { Grant, Resolution } from './grants.ts'
+import { type CapabilityIssue, type Grant, NOTHING_GRANTED, type Resolution } from './grants.ts'
 import { resolveCapabilities } from './resolve-capabilities.ts'
 import { createSeat, type Seat, type SeatDeps } from './seat.ts'
 
@@ -51,9 +54,10 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
 
   return {
     register: resolver => catalogue.register(resolver),
-    resolve(capabilities, contextInput) {
-      const context = checkedContext(contextInput)
-      refuseIssues(resolveCapabilities(capabilities, context, catalogue.current()))
+    resolve(wanted, contextInput) {
+      const context = parsed(ResolverContext, contextInput, 'context')
+      const capabilities = parsed(AgentConfig.shape.capabilities, wanted, 'capabilities')
+      refuseIssues(resolveCapabilities(capabilities, context, catalogue.current()).issues)
       // One seat for the whole run: a tool may call the agent's other tools, wherever they come from.
       const seat = runSeat(context, generation => resolveCapabilities(capabilities, context, generation))
       const report = seat.view().report()
@@ -62,8 +66,8 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
       return { mcpServers, report }
     },
     resolveInjections(modeInput, contextInput) {
-      const mode = RunMode.parse(modeInput)
-      const context = checkedContext(contextInput)
+      const mode = parsed(RunMode, modeInput, 'mode')
+      const context = parsed(ResolverContext, contextInput, 'context')
       const servers: Record<string, McpServerConfig> = {}
       for (const { injection } of catalogue.current().injections) {
         if (
@@ -91,14 +95,16 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
   }
 }
 
-function checkedContext(context: ResolverContext): ResolverContext {
-  const parsed = ResolverContext.safeParse(context)
-  if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map(issue => `context.${issue.path.join('.')}: ${issue.message}`)
-  throw new AppError('CONFIG_INVALID', issues.join('\n'))
+/** Host programs are not always typed; what they hand in is checked like anything else that comes from outside. */
+function parsed<S extends z.ZodType>(schema: S, value: unknown, what: string): z.infer<S> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const lines = result.error.issues.map(issue => issueText({ path: [what, ...issue.path], message: issue.message }))
+  throw new AppError('CONFIG_INVALID', lines.join('\n'))
 }
 
-function refuseIssues({ issues }: Resolution): void {
+/** Throws what is wrong with capabilities, everything at once. */
+export function refuseIssues(issues: readonly CapabilityIssue[]): void {
   if (issues.length === 0) return
   const code = issues.every(issue => issue.code === 'CONFIG_INVALID') ? 'CONFIG_INVALID' : 'CAPABILITY_UNKNOWN'
   const lines = issues.map(issue =>
@@ -109,10 +115,16 @@ function refuseIssues({ issues }: Resolution): void {
   })
 }
 
+/** An injection whose own code fails is left out of the run, as one that says `null` is. */
 function resolveInjection(key: string, context: ResolverContext, generation: Generation): Resolution {
   const entry = generation.injections.find(({ injection }) => injection.key === key)
-  const resolved = entry && (entry.injection.resolve ? entry.injection.resolve(context) : {})
-  return { grants: new Map(resolved ? grantAll(entry, resolved.config) : []), withheld: [], issues: [] }
+  if (!entry) return NOTHING_GRANTED
+  try {
+    const resolved = entry.injection.resolve ? entry.injection.resolve(context) : {}
+    return resolved ? { grants: new Map(grantAll(entry, resolved.config)), withheld: [], issues: [] } : NOTHING_GRANTED
+  } catch {
+    return NOTHING_GRANTED
+  }
 }
 
 function grantAll({ injection, tools }: CatalogueInjection, config: unknown): [string, Grant][] {

@@ -42,7 +42,11 @@ function resolveOne(key: string, entry: CapabilityConfig, context: ResolverConte
   const value = checked.ok ? (checked.value as Record<string, unknown>) : {}
   try {
     const sound = allowed.filter(name => !capability.leftOut.includes(name))
-    return grantAllowed(capability, allowed, capability.resolver.resolve(context, { ...value, tools: sound }))
+    return grantAllowed(
+      capability,
+      allowed,
+      checkResolved(capability.resolver.resolve(context, { ...value, tools: sound })),
+    )
   } catch (error) {
     const message = `Capability "${key}" could not be resolved: ${messageOf(error)}`
     return failed([{ code: 'CONFIG_INVALID', path: ['capabilities', key], message }])
@@ -90,6 +94,18 @@ function checkConfig(config: Record<string, unknown>, capability: CatalogueCapab
   return checked
 }
 
+/** What a resolver gave, if it is anything it may give. */
+function checkResolved(resolved: unknown): ResolvedCapability | null {
+  if (resolved instanceof Promise) {
+    // Nobody waits for it, so nobody would take its rejection.
+    resolved.catch(() => {})
+    throw new TypeError('its resolver must answer at once, not with a promise')
+  }
+  if (resolved !== null && typeof resolved !== 'object')
+    throw new TypeError('its resolver must answer with an object or null')
+  return resolved as ResolvedCapability | null
+}
+
 function grantAllowed(
   capability: CatalogueCapability,
   allowed: readonly string[],
@@ -112,6 +128,14 @@ function grantAllowed(
     .filter(tool => allowed.includes(tool.name))
     .map(tool => ({ tool, capability: key, config: resolved.config }))
   const wrong = allowed.filter(name => capability.leftOut.includes(name))
-  const withheld = withhold('unavailable', 'Its definition is wrong; `quartermaster doctor` says how.', wrong)
+  const callable = new Set([...grants.map(grant => grant.tool.name), ...wrong])
+  const withheld = [
+    ...withhold('unavailable', 'Its definition is wrong; `quartermaster doctor` says how.', wrong),
+    ...withhold(
+      'unavailable',
+      'Its capability brought nothing that can be called.',
+      allowed.filter(name => !callable.has(name)),
+    ),
+  ]
   return { position, grants, withheld, issues: [] }
 }

@@ -55,7 +55,11 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest }: 
       const current = resolution()
       const version = health.version()
       if (rendered?.resolution !== current || rendered.health !== version) {
-        rendered = { resolution: current, health: version, view: renderView(current, health, digest) }
+        rendered = {
+          resolution: current,
+          health: version,
+          view: renderView({ resolution: current, health, digest, allowed: options.agent()?.consent?.allow ?? [] }),
+        }
       }
       return rendered.view
     },

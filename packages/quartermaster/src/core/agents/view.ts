@@ -15,12 +15,17 @@ export interface View {
   report(): ResolutionEntry[]
 }
 
+/** What a view is rendered from. */
+export interface ViewParts {
+  readonly resolution: Resolution
+  readonly health: Pick<Health, 'availability' | 'missing'>
+  readonly digest: Digest
+  /** Consent operations the owner allows for good. */
+  readonly allowed: readonly string[]
+}
+
 /** Lays health over a resolution. */
-export function renderView(
-  resolution: Resolution,
-  health: Pick<Health, 'availability' | 'missing'>,
-  digest: Digest,
-): View {
+export function renderView({ resolution, health, digest, allowed }: ViewParts): View {
   const tools: Grant[] = []
   const unavailable: Grant[] = []
   let seen = ''
@@ -38,14 +43,24 @@ export function renderView(
       return unavailable.map(grant => ({ grant, missing: health.missing(grant.tool) }))
     },
     report() {
-      const granted = tools.map(({ tool, capability }) => ({ capability, tool: tool.name, state: 'granted' as const }))
+      const granted = tools.map(grant => grantedEntry(grant, allowed))
       const missing = unavailable.map(grant => unavailableEntry(grant, health.missing(grant.tool)))
       return [...granted, ...missing, ...resolution.withheld]
     },
   }
 }
 
+function grantedEntry({ tool, capability }: Grant, allowed: readonly string[]): ResolutionEntry {
+  const entry = { capability, tool: tool.name, state: 'granted' as const }
+  const asks = tool.consent.filter(name => !allowed.includes(name))
+  return asks.length === 0 ? entry : { ...entry, reason: `A person is asked first: ${asks.join(', ')}.` }
+}
+
 function unavailableEntry({ tool, capability }: Grant, missing: readonly MissingDependency[]): ResolutionEntry {
-  const reason = missing.map(one => `${one.dependency} is ${one.state}: ${one.reason}`).join(' ')
+  const reason = missing.map(one => `${one.dependency} is ${inWords(one.state)}: ${one.reason}`).join(' ')
   return { capability, tool: tool.name, state: 'unavailable', reason }
+}
+
+function inWords(state: MissingDependency['state']): string {
+  return state === 'optedOut' ? 'switched off' : state
 }

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createHub, DOWN, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
-import { defineCapability, defineTool } from './index.ts'
+import { checkExamples, defineCapability, defineTool } from './index.ts'
 
 const unitWith = (...names: string[]) => ({
   capabilities: [
@@ -208,11 +208,6 @@ describe('definitions', () => {
     ['an unknown dependency', { requires: ['mial'] }, 'requires'],
     ['a misspelled field', { require: ['mail'] } as never, 'require'],
     ['an input that is no object', { input: { type: 'string' } }, 'input.type'],
-    [
-      'an example that its own schema refuses',
-      { input: { type: 'object', required: ['a'] }, examples: [{ query: 'q', input: {} }] },
-      'examples.0.input',
-    ],
     ['a name no runtime accepts', { name: 'has space' }, 'name'],
   ])('refuse %s', async (_what, fault, field) => {
     const hub = await createHub({
@@ -256,6 +251,28 @@ describe('definitions', () => {
     expect(() => hub.catalogue.tool('wether')).toThrow(
       expect.objectContaining({ code: 'TOOL_NOT_FOUND', message: expect.stringContaining('"weather"') }),
     )
+  })
+})
+
+describe('examples', () => {
+  it('are told when their own schema refuses them', async () => {
+    const input = { type: 'object', required: ['a'] }
+    const tool = simpleTool('t', {
+      input,
+      examples: [
+        { query: 'all of it', input: {} },
+        { query: 'a', input: { a: 1 } },
+      ],
+    })
+    const hub = await createHub({ units: { 'a.ts': { capabilities: [simpleCapability('main', [tool])] } } })
+    expect(await checkExamples(hub.catalogue.current())).toMatchObject([
+      {
+        severity: 'warning',
+        subject: 'tool:t',
+        field: 'examples.0.input',
+        message: expect.stringContaining('all of it'),
+      },
+    ])
   })
 })
 

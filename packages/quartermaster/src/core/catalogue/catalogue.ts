@@ -1,12 +1,13 @@
-import { AppError, type Problem, type ReloadReport } from '../../contracts/index.ts'
+import { AppError, messageOf, type Problem, type ReloadReport } from '../../contracts/index.ts'
 import { type Clock, didYouMean, type Emitter, type Log } from '../kernel/index.ts'
 import type { CapabilityResolver } from './capability.ts'
 import type { CheckDeps } from './check-place.ts'
 import type { CheckedUnit } from './check-unit.ts'
 import { composeGeneration } from './compose.ts'
+import { composeBest } from './compose-best.ts'
 import { diffGenerations } from './diff.ts'
 import { EMPTY_GENERATION, type Generation, type Tool } from './generation.ts'
-import { createLoader } from './loader.ts'
+import { createLoader, type Loaded } from './loader.ts'
 import { checkRegistered } from './registrations.ts'
 import type { Source } from './source.ts'
 
@@ -31,43 +32,70 @@ export interface CatalogueDeps extends CheckDeps {
   readonly clock: Clock
   readonly emitter: Emitter
   readonly log: Log
+  /** How long the first load of a source may hold up the others. */
+  readonly patienceMs: number
   /** Gets new dependencies looked at before their tools are offered. Not awaited for the first generation. */
   prepare(next: Generation): Promise<void>
 }
 
 export function createCatalogue(deps: CatalogueDeps): Catalogue {
   const { sources, clock, emitter, log, prepare } = deps
-  const loader = createLoader({ sources, clock, deps })
+  const late = () => reload().catch(error => log.error('reload failed', { error: messageOf(error) }))
+  const loader = createLoader({ sources, clock, deps, patienceMs: deps.patienceMs, onLate: () => void late() })
   const stopping = new AbortController()
   const registered: CheckedUnit[] = []
-  let loaded: readonly CheckedUnit[] = []
+  // What was read last, and what is used of it: a file whose new version does not fit keeps its old one.
+  let read: readonly CheckedUnit[] = []
+  let used: readonly CheckedUnit[] = []
   let generation = EMPTY_GENERATION
   let problems: readonly Problem[] = []
+  let composeProblems: readonly Problem[] = []
   let running: Promise<ReloadReport> | undefined
   let waiting: Promise<ReloadReport> | undefined
   let unwatch: (() => void)[] = []
 
-  function swap(next: Generation): Omit<ReloadReport, 'durationMs' | 'rejected'> {
+  function swap(next: Generation): SwapReport {
     const diff = diffGenerations(generation, next)
     generation = next
     emitter.emit('generation.swapped', { generation: next.number, ...diff })
     return { generation: next.number, ...diff }
   }
 
+  function reportProblems(now: readonly Problem[]): void {
+    const known = new Set(problems.map(problem => `${problem.where}\n${problem.message}`))
+    const fresh = now.filter(problem => !known.has(`${problem.where}\n${problem.message}`))
+    problems = now
+    if (fresh.length > 0) emitter.emit('definitions.rejected', { problems: fresh })
+  }
+
   async function build(): Promise<ReloadReport> {
     const started = clock.now()
     const load = await loader.load(stopping.signal)
     stopping.signal.throwIfAborted()
-    const isSame = load.units.length === loaded.length && load.units.every((unit, index) => unit === loaded[index])
-    const compose = () => composeGeneration(generation.number + 1, [...load.units, ...registered])
+    const isSame = load.units.length === read.length && load.units.every((unit, index) => unit === read[index])
+    const answer = isSame && generation.number > 0 ? stay(load.problems) : await swapIn(load)
+    return { ...answer, rejected: [...problems], durationMs: clock.now() - started }
+  }
+
+  function stay(loadProblems: readonly Problem[]): SwapReport {
+    reportProblems([...loadProblems, ...composeProblems])
+    return { generation: generation.number, added: [], changed: [], removed: [] }
+  }
+
+  async function swapIn({ units, problems: loadProblems }: Loaded): Promise<SwapReport> {
+    const compose = () =>
+      composeBest({ number: generation.number + 1, units, registered, used, faults: composeProblems })
     let composed = compose()
-    if (generation.number > 0 && !isSame) await prepare(composed.generation)
+    if (generation.number > 0) await prepare(composed.generation)
+    // Composing, comparing and taking over each take a while where there are many tools.
+    await clock.breathe()
     // A capability registered while new dependencies were looked at must not get lost.
     if (composed.generation.number !== generation.number + 1) composed = compose()
-    loaded = load.units
-    problems = [...load.problems, ...composed.problems]
-    const answer = isSame && generation.number > 0 ? unchanged(generation) : swap(composed.generation)
-    return { ...answer, rejected: [...problems], durationMs: clock.now() - started }
+    read = units
+    used = composed.units
+    composeProblems = composed.problems
+    reportProblems([...loadProblems, ...composeProblems])
+    return swap(composed.generation)
   }
 
   function reload(): Promise<ReloadReport> {
@@ -100,7 +128,7 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     reload,
     register(resolver) {
       const unit = checkRegistered(resolver, deps)
-      const composed = composeGeneration(generation.number + 1, [...loaded, ...registered, unit])
+      const composed = composeGeneration(generation.number + 1, [...used, ...registered, unit])
       const fresh = composed.problems.filter(problem => problem.where === unit.unit)
       if (fresh.length > 0) {
         throw new AppError('DEFINITION_INVALID', fresh.map(problem => problem.message).join('\n'), {
@@ -113,7 +141,7 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     watch() {
       unwatch = sources.flatMap(source => {
         const stop = source.onChange?.(() => {
-          reload().catch(error => log.error('reload failed', { source: source.id, error: String(error) }))
+          reload().catch(error => log.error('reload failed', { source: source.id, error: messageOf(error) }))
         })
         return stop ? [stop] : []
       })
@@ -128,6 +156,4 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
   }
 }
 
-function unchanged({ number }: Generation): Omit<ReloadReport, 'durationMs' | 'rejected'> {
-  return { generation: number, added: [], changed: [], removed: [] }
-}
+type SwapReport = Omit<ReloadReport, 'durationMs' | 'rejected'>

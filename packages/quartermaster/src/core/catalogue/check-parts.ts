@@ -32,6 +32,21 @@ export function checkFields(
   }
 }
 
+/** Reports fields that must be lists and are not; `false` then. */
+export function checkLists(
+  definition: object,
+  fields: readonly string[],
+  subject: string,
+  problems: ProblemList,
+): boolean {
+  const wrong = fields.filter(field => {
+    const value = (definition as Record<string, unknown>)[field]
+    return !Array.isArray(value) || value.some(item => item === null || item === undefined)
+  })
+  for (const field of wrong) problems.add(subject, field, 'must be a list')
+  return wrong.length === 0
+}
+
 interface SchemaPlace {
   readonly subject: string
   readonly field: string
@@ -48,7 +63,8 @@ export function checkSchema(
 ): { described: JsonSchema; validate: Validate } | undefined {
   const { problems, deps } = at.place
   try {
-    if (typeof schema !== 'object' && typeof schema !== 'function') throw new TypeError('must be a schema')
+    if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null)
+      throw new TypeError('must be a schema')
     const described = describeSchema(schema, at.side)
     const issues = deps.compiler.check(described)
     if (at.root && described.type !== at.root) issues.push({ path: ['type'], message: `must be "${at.root}"` })

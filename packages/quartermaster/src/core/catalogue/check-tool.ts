@@ -1,11 +1,9 @@
 import { type CommandDecision, ToolFacts } from '../../contracts/index.ts'
-import { canonicalJson } from '../kernel/index.ts'
 import type { Capability } from './capability.ts'
 import { checkFields, checkSchema } from './check-parts.ts'
 import type { UnitPlace } from './check-place.ts'
+import { CheckedTool } from './checked-tool.ts'
 import type { Tool } from './generation.ts'
-import { issueText, type ProblemList } from './problem-list.ts'
-import type { Validate } from './schema.ts'
 import type { AnyTool } from './tool.ts'
 
 const FIELDS = [...Object.keys(ToolFacts.shape), 'input', 'output', 'handler']
@@ -14,7 +12,7 @@ type Bundle = Pick<Capability, 'key' | 'requires'>
 
 /** Checks one tool completely. A bad one is left out, with everything that is wrong with it in the problems. */
 export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace): Tool | undefined {
-  const { problems, deps } = place
+  const { problems } = place
   const subject = `tool:${String(definition?.name)}`
   const before = problems.errors
   if (typeof definition !== 'object' || definition === null) {
@@ -29,19 +27,16 @@ export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace)
     definition.output && checkSchema(definition.output, { subject, field: 'output', side: 'output', place })
   if (typeof definition.handler !== 'function') problems.add(subject, 'handler', 'must be a function')
   if (facts.success) checkPolicies(facts.data, subject, place)
-  if (facts.success && input) checkExamples(facts.data, input.validate, subject, problems)
   if (problems.errors > before || !facts.success || !input) return undefined
-  const described = { ...facts.data, input: input.described, output: output?.described, code: place.unitHash }
-  return Object.freeze({
-    ...facts.data,
-    ...place.origin,
+  return new CheckedTool({
+    facts: facts.data,
+    origin: place.origin,
     capability: bundle.key,
-    inputSchema: input.described,
-    outputSchema: output?.described,
-    validateInput: input.validate,
-    validateOutput: output?.validate,
+    input,
+    output,
     handler: definition.handler.bind(definition) as Tool['handler'],
-    hash: deps.digest(canonicalJson(described)),
+    unitHash: place.unitHash,
+    digest: place.deps.digest,
   })
 }
 
@@ -53,10 +48,10 @@ function withDefaults(tool: AnyTool, bundle: Bundle, { deps }: UnitPlace): unkno
     short: tool.short,
     whenToUse: tool.whenToUse ?? '',
     section: tool.section ?? bundle.key,
-    ...(tool.icon === undefined ? {} : { icon: tool.icon }),
+    icon: tool.icon,
     command: tool.command ?? commandFrom(tool.name),
     examples: tool.examples ?? [],
-    requires: [...new Set([...bundle.requires, ...(tool.requires ?? [])])],
+    requires: union(bundle.requires, tool.requires ?? []),
     mutates,
     idempotent: tool.idempotent ?? !mutates,
     retry: tool.retry ?? 'manual',
@@ -65,6 +60,12 @@ function withDefaults(tool: AnyTool, bundle: Bundle, { deps }: UnitPlace): unkno
     timeoutMs: tool.timeoutMs ?? deps.settings.callTimeoutSeconds * 1000,
     maxResultBytes: tool.maxResultBytes ?? deps.settings.maxResultBytes,
   }
+}
+
+/** Both lists; what is no list is passed on as it is, for the check to say so. */
+function union(first: readonly string[], second: unknown): unknown {
+  if (!Array.isArray(second) || first.length === 0) return second
+  return [...new Set([...first, ...second])]
 }
 
 /** `read_file` → `read-file`. */
@@ -90,12 +91,4 @@ function checkPolicies(facts: ToolFacts, subject: string, { problems, deps }: Un
     if (!deps.effectKinds.has(effect.kind))
       problems.add(subject, 'effects', `has the kind "${effect.kind}", which nothing here can verify`)
   }
-}
-
-function checkExamples(facts: ToolFacts, validate: Validate, subject: string, problems: ProblemList): void {
-  facts.examples.forEach((example, index) => {
-    const validated = validate(example.input)
-    if (validated instanceof Promise || validated.ok) return
-    for (const issue of validated.issues) problems.add(subject, `examples.${index}.input`, issueText(issue))
-  })
 }

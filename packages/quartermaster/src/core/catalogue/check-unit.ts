@@ -1,8 +1,9 @@
+import { z } from 'zod'
 import type { ConsentOperation, Problem } from '../../contracts/index.ts'
-import { ConsentOperation as ConsentOperationSchema } from '../../contracts/index.ts'
+import { ConsentOperation as ConsentOperationSchema, RunMode } from '../../contracts/index.ts'
 import type { Capability } from './capability.ts'
 import { checkDependency } from './check-dependency.ts'
-import { checkSchema, checkTexts } from './check-parts.ts'
+import { checkLists, checkSchema, checkTexts } from './check-parts.ts'
 import type { CheckDeps, UnitPlace } from './check-place.ts'
 import { checkTool } from './check-tool.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Origin, Tool } from './generation.ts'
@@ -32,23 +33,23 @@ export function* checkUnit(
 ): Generator<void, CheckedUnit, void> {
   const origin: Origin = { source: place.source, unit: unit.id }
   const problems = new ProblemList(unit.id, unit.problems)
+  const at: UnitPlace = { origin, unitHash: unit.hash, problems, deps }
   const capabilities: CatalogueCapability[] = []
   const injections: CatalogueInjection[] = []
+  const written = [...unit.definitions.dependencies]
+  const consentOperations: ConsentOperation[] = []
   for (const definition of unit.definitions.capabilities) {
-    const capability = yield* checkCapability(definition, { origin, unitHash: unit.hash, problems, deps })
-    if (capability) capabilities.push(capability)
+    const capability = yield* checkCapability(definition, at)
+    if (!capability) continue
+    capabilities.push(capability)
+    written.push(...definition.dependencies)
+    consentOperations.push(...checkConsentOperations(definition, problems))
   }
-  for (const injection of unit.definitions.injections) {
-    injections.push(yield* checkInjection(injection, { origin, unitHash: unit.hash, problems, deps }))
+  for (const definition of unit.definitions.injections) {
+    const injection = yield* checkInjection(definition, at)
+    if (injection) injections.push(injection)
   }
-  const written = [
-    ...unit.definitions.dependencies,
-    ...unit.definitions.capabilities.flatMap(one => one.dependencies ?? []),
-  ]
-  const dependencies = [...new Set(written)].flatMap(
-    one => checkDependency(one, { origin, unitHash: unit.hash, problems, deps }) ?? [],
-  )
-  const consentOperations = unit.definitions.capabilities.flatMap(one => checkConsentOperations(one, problems))
+  const dependencies = [...new Set(written)].flatMap(one => checkDependency(one, at) ?? [])
   return {
     ...origin,
     kind: place.kind,
@@ -68,7 +69,7 @@ function* checkCapability(
   const subject = `capability:${String(capability.key)}`
   const before = place.problems.errors
   checkTexts({ name: capability.key, title: capability.title, short: capability.short }, subject, place.problems)
-  if (!Array.isArray(capability.tools)) place.problems.add(subject, 'tools', 'must be a list of tools')
+  checkLists(capability, ['tools', 'requires', 'dependencies', 'consentOperations'], subject, place.problems)
   const config =
     capability.config &&
     checkSchema(capability.config, { subject, field: 'config', side: 'input', root: 'object', place })
@@ -85,9 +86,7 @@ function* checkCapability(
     configSchema: config?.described,
     validateConfig: config?.validate,
     resolver: capability,
-    hash: place.deps.digest(
-      [capability.key, capability.short, place.unitHash, ...tools.map(tool => tool.hash)].join('\n'),
-    ),
+    hash: place.deps.digest([capability.key, capability.short, place.unitHash].join('\n')),
     position: 0,
   }
 }
@@ -96,9 +95,17 @@ function namesOf(tools: readonly AnyTool[]): string[] {
   return tools.flatMap(tool => (typeof tool?.name === 'string' ? [tool.name] : []))
 }
 
-function* checkInjection(injection: Injection, place: UnitPlace): Generator<void, CatalogueInjection, void> {
+function* checkInjection(
+  injection: Injection,
+  place: UnitPlace,
+): Generator<void, CatalogueInjection | undefined, void> {
   const subject = `injection:${String(injection.key)}`
+  const before = place.problems.errors
   checkTexts({ name: injection.key, title: injection.key, short: injection.short }, subject, place.problems)
+  checkLists(injection, ['tools', 'modes'], subject, place.problems)
+  const modes = z.array(RunMode).safeParse(injection.modes)
+  if (!modes.success) place.problems.addIssues(subject, 'modes', modes.error.issues)
+  if (place.problems.errors > before) return undefined
   const tools = yield* checkTools({ key: injection.key, requires: [], tools: injection.tools }, place)
   return { ...place.origin, injection, tools }
 }
@@ -117,7 +124,7 @@ function* checkTools(
 }
 
 function checkConsentOperations(capability: Capability, problems: ProblemList): ConsentOperation[] {
-  return (capability.consentOperations ?? []).filter(operation => {
+  return capability.consentOperations.filter(operation => {
     const parsed = ConsentOperationSchema.safeParse(operation)
     if (!parsed.success)
       problems.addIssues(`consent:${String(operation.name)}`, 'consentOperations', parsed.error.issues)

@@ -18,10 +18,10 @@ export function diffGenerations(before: Generation, after: Generation): Generati
 type Hashed = ReadonlyMap<string, { readonly hash: string }>
 
 function compare(kind: string, before: Hashed, after: Hashed, diff: GenerationDiff): void {
-  for (const [name, { hash }] of after) {
+  for (const [name, item] of after) {
     const old = before.get(name)
     if (!old) diff.added.push(`${kind}:${name}`)
-    else if (old.hash !== hash) diff.changed.push(`${kind}:${name}`)
+    else if (old !== item && old.hash !== item.hash) diff.changed.push(`${kind}:${name}`)
   }
   for (const name of before.keys()) if (!after.has(name)) diff.removed.push(`${kind}:${name}`)
 }

@@ -1,6 +1,7 @@
 export { kindOf } from './brand.ts'
 export type { Capability, CapabilityDefinition, CapabilityResolver, ResolvedCapability } from './capability.ts'
 export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
+export { checkExamples } from './check-examples.ts'
 export { defineCapability, defineDependency, defineTool, toolFailure, toolResult } from './define.ts'
 export type { DependencyDefinition, Probe, ProbeContext, ProbeFunction, ProbeVerdict } from './dependency.ts'
 export {

@@ -16,6 +16,8 @@ it('lets others have their turn every few milliseconds while it checks', async (
     sources: [{ id: 'project', kind: 'code', load: async () => [{ id: 'many.ts', hash: '1', definitions }] }],
     // Every look at the clock costs a millisecond, so that the count below does not depend on the machine.
     clock: { ...clock, now: () => now++, breathe: async () => void turns++ },
+    patienceMs: 1_000_000,
+    onLate: () => {},
     deps: { compiler: createSchemaCompiler(), digest: sha256, settings: DEFAULT_SETTINGS, effectKinds: new Set() },
   })
   const { units } = await loader.load(new AbortController().signal)

@@ -21,20 +21,45 @@ export interface Loader {
   load(signal: AbortSignal): Promise<Loaded>
 }
 
-export function createLoader(options: { sources: readonly Source[]; clock: Clock; deps: CheckDeps }): Loader {
-  const { sources, clock, deps } = options
+export interface LoaderOptions {
+  readonly sources: readonly Source[]
+  readonly clock: Clock
+  readonly deps: CheckDeps
+  /** How long the first load of a source may hold up the others; afterwards it comes late. */
+  readonly patienceMs: number
+  /** A source that came late is there now. */
+  onLate(): void
+}
+
+export function createLoader({ sources, clock, deps, patienceMs, onLate }: LoaderOptions): Loader {
   const lastGood = new Map<Source, readonly CheckedUnit[]>()
 
-  async function loadSource(source: Source, signal: AbortSignal): Promise<Loaded> {
+  async function loadWhole(source: Source, signal: AbortSignal): Promise<Loaded> {
     const before = lastGood.get(source) ?? []
-    let loaded: Loaded
     try {
-      loaded = await checkAll(await withDeadline(source, signal, clock), { source, before, clock, deps })
+      const loaded = await checkAll(await withDeadline(source, signal, clock), { source, before, clock, deps })
+      lastGood.set(source, loaded.units)
+      return loaded
     } catch (error) {
       return { units: before, problems: [brokenSource(source, error)] }
     }
-    lastGood.set(source, loaded.units)
-    return loaded
+  }
+
+  function loadSource(source: Source, signal: AbortSignal): Promise<Loaded> {
+    const loading = loadWhole(source, signal)
+    if (lastGood.has(source)) return loading
+    return new Promise(resolve => {
+      let isLate = false
+      const cancel = clock.after(patienceMs, () => {
+        isLate = true
+        resolve({ units: [], problems: [stillLoading(source)] })
+      })
+      void loading.then(loaded => {
+        cancel()
+        resolve(loaded)
+        if (isLate && !signal.aborted) onLate()
+      })
+    })
   }
 
   return {
@@ -45,6 +70,11 @@ export function createLoader(options: { sources: readonly Source[]; clock: Clock
   }
 }
 
+function stillLoading(source: Source): Problem {
+  const message = `Source "${source.id}" is still loading; what it brings comes as soon as it is there.`
+  return { severity: 'warning', code: 'DEFINITION_INVALID', where: source.id, message }
+}
+
 interface CheckAllOptions {
   readonly source: Source
   readonly before: readonly CheckedUnit[]
@@ -52,44 +82,71 @@ interface CheckAllOptions {
   readonly deps: CheckDeps
 }
 
-async function checkAll(
-  units: readonly SourceUnit[],
-  { source, before, clock, deps }: CheckAllOptions,
-): Promise<Loaded> {
-  const known = new Map(before.map(unit => [unit.unit, unit]))
+async function checkAll(units: readonly SourceUnit[], options: CheckAllOptions): Promise<Loaded> {
+  const known = new Map(options.before.map(unit => [unit.unit, unit]))
+  const turns = createTurns(options.clock)
   const good: CheckedUnit[] = []
   const problems: Problem[] = []
-  let turnEnds = clock.now() + TURN_MS
   for (const unit of units) {
     const old = known.get(unit.id)
-    if ('broken' in unit) {
-      problems.push(...unit.broken.map(problem => (old ? withLastGood(problem) : problem)))
-      if (old) good.push(old)
-      continue
-    }
-    if (old?.hash === unit.hash) {
-      good.push(old)
-      continue
-    }
+    const checked = await checkOne(unit, old, turns, options)
+    const isWorse =
+      'broken' in checked || (old !== undefined && checked !== old && !hasErrors(old) && hasErrors(checked))
+    const kept = isWorse ? old : checked
+    if (kept) good.push(kept)
+    if (isWorse)
+      problems.push(
+        ...('broken' in checked ? checked.broken : checked.problems).map(one => (old ? withLastGood(one) : one)),
+      )
+  }
+  return { units: good, problems }
+}
+
+type Broken = Extract<SourceUnit, { broken: readonly Problem[] }>
+
+async function checkOne(
+  unit: SourceUnit,
+  old: CheckedUnit | undefined,
+  turns: Turns,
+  { source, deps }: CheckAllOptions,
+): Promise<CheckedUnit | Broken> {
+  if ('broken' in unit) return unit
+  if (old?.hash === unit.hash) return old
+  try {
     const steps = checkUnit(unit, { source: source.id, kind: source.kind }, deps)
     let step = steps.next()
     for (; !step.done; step = steps.next()) {
-      if (clock.now() < turnEnds) continue
-      await clock.breathe()
-      turnEnds = clock.now() + TURN_MS
+      const turn = turns.next()
+      if (turn) await turn
     }
-    const isWorse = old !== undefined && old.problems.length === 0 && hasErrors(step.value)
-    if (isWorse) problems.push(...step.value.problems.map(withLastGood))
-    good.push(isWorse ? old : step.value)
+    return step.value
+  } catch (error) {
+    // Definitions are code: a getter that throws or a proxy that lies must spoil its own file and nothing else.
+    const message = `Its definitions cannot be read: ${messageOf(error)}.`
+    return { id: unit.id, broken: [{ severity: 'error', code: 'DEFINITION_INVALID', where: unit.id, message }] }
   }
-  return { units: good, problems }
+}
+
+interface Turns {
+  /** Gives up the event loop when it was held long enough. */
+  next(): Promise<void> | undefined
+}
+
+function createTurns(clock: Clock): Turns {
+  let ends = clock.now() + TURN_MS
+  const breathe = async () => {
+    await clock.breathe()
+    ends = clock.now() + TURN_MS
+  }
+  return { next: () => (clock.now() < ends ? undefined : breathe()) }
 }
 
 function hasErrors(unit: CheckedUnit): boolean {
   return unit.problems.some(problem => problem.severity === 'error')
 }
 
-function withLastGood(problem: Problem): Problem {
+/** Says that what is broken now is not what is used. */
+export function withLastGood(problem: Problem): Problem {
   const note = 'The last good version stays in use.'
   return { ...problem, mend: problem.mend === undefined ? note : `${problem.mend} ${note}` }
 }

@@ -74,7 +74,15 @@ function create(module: ModuleDefinition, services: Services): unknown {
       )
     }
   }
-  return module.create(Object.fromEntries(module.needs.map(need => [need, services[need]])) as unknown as Services)
+  const made: unknown = module.create(
+    Object.fromEntries(module.needs.map(need => [need, services[need]])) as unknown as Services,
+  )
+  if (made instanceof Promise) {
+    // Whatever becomes of it, nobody waits for it.
+    made.catch(() => {})
+    throw new AppError('DEFINITION_INVALID', 'Its "create" must give definitions at once, not a promise.')
+  }
+  return made
 }
 
 function looseTool(name: string, where: string): Problem {

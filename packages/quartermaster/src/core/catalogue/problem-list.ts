@@ -1,4 +1,4 @@
-import type { Issue, Problem } from '../../contracts/index.ts'
+import type { Problem } from '../../contracts/index.ts'
 
 /** Collects what is wrong with one unit, so that everything is told at once. */
 export class ProblemList {
@@ -8,14 +8,15 @@ export class ProblemList {
   constructor(where: string, already: readonly Problem[] = []) {
     this.#where = where
     this.all = [...already]
+    this.errors = already.filter(problem => problem.severity === 'error').length
   }
 
-  get errors(): number {
-    return this.all.filter(problem => problem.severity === 'error').length
-  }
+  /** How many of them are errors. Counted along: it is asked for every definition. */
+  errors: number
 
   add(subject: string, field: string, message: string, mend?: string): void {
-    const text = `${subject.replace(':', ' "')}": ${field} ${message}.`
+    const text = `${subject.replace(':', ' "')}": ${field} ${message.replace(/\.$/, '')}.`
+    this.errors++
     const problem: Problem = {
       severity: 'error',
       code: 'DEFINITION_INVALID',
@@ -35,9 +36,4 @@ export class ProblemList {
     for (const issue of issues)
       this.add(subject, [field, ...issue.path].filter(part => part !== '').join('.'), issue.message)
   }
-}
-
-/** `must be one of …` at a place, for messages: `dirs.0: must be text`. */
-export function issueText(issue: Issue): string {
-  return issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`
 }

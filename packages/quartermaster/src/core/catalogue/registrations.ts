@@ -8,6 +8,7 @@ import { ProblemList } from './problem-list.ts'
 
 /** The unit of a capability that was registered by the host program rather than loaded from a file. */
 export function checkRegistered(resolver: CapabilityResolver, deps: CheckDeps): CheckedUnit {
+  refuseOtherThings(resolver)
   const unit = `registered:${resolver.key}`
   const checked =
     kindOf(resolver) === 'capability'
@@ -18,6 +19,17 @@ export function checkRegistered(resolver: CapabilityResolver, deps: CheckDeps): 
     throw new AppError('DEFINITION_INVALID', lines.join('\n'), { details: { problems: checked.problems } })
   }
   return checked
+}
+
+function refuseOtherThings(resolver: unknown): void {
+  const given = resolver as Partial<CapabilityResolver> | null | undefined
+  const isResolver = typeof given?.resolve === 'function' && Array.isArray(given.tools)
+  const hasHandlers = isResolver && kindOf(given) === undefined && given.tools?.some(tool => 'handler' in Object(tool))
+  if (isResolver && !hasHandlers) return
+  const what = hasHandlers
+    ? 'Its tools have handlers, so make it with defineCapability.'
+    : 'It has no "tools" or no "resolve".'
+  throw new AppError('DEFINITION_INVALID', `What was registered is no capability. ${what}`)
 }
 
 const SOURCE = { source: 'registered', kind: 'code' } as const

@@ -11,9 +11,9 @@ export function validatorOf(schema: SchemaLike, compiler: SchemaCompiler): Valid
 }
 
 function standardValidator(schema: StandardSchemaV1): Validate {
-  const { validate } = schema['~standard']
+  const standard = schema['~standard']
   return value => {
-    const result = validate(value)
+    const result = standard.validate(value)
     return result instanceof Promise ? result.then(toValidated) : toValidated(result)
   }
 }

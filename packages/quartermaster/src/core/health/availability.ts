@@ -6,28 +6,37 @@ export interface Effective {
   readonly state: DependencyState
   readonly reason: string
   readonly since: number
-  /** The dependency that is really at fault: itself, or the parent it hangs on. */
+  /** The dependency that is really at fault, itself or one above it, and its own reason. */
   readonly root: string
+  readonly rootReason: string
 }
 
-export interface Graph {
-  parentsOf(name: string): readonly string[]
-  record(name: string): DependencyRecord
+/** What is known around one dependency. `effective` is remembered by whoever gives it: diamonds would take for ever otherwise. */
+export interface Surroundings {
+  readonly record: DependencyRecord
+  readonly parents: readonly string[]
+  effective(name: string): Effective
 }
 
 /** A child is worth no more than its parents, whatever it last said itself. */
-export function effectiveState(name: string, graph: Graph): Effective {
-  const record = graph.record(name)
-  const own: Effective = { state: record.state, reason: record.reason, since: record.since, root: name }
+export function effectiveState(name: string, { record, parents, effective }: Surroundings): Effective {
+  const own: Effective = {
+    state: record.state,
+    reason: record.reason,
+    since: record.since,
+    root: name,
+    rootReason: record.reason,
+  }
   if (record.state === 'optedOut') return own
   let worst = own
-  for (const parent of graph.parentsOf(name)) {
-    const above = effectiveState(parent, graph)
+  for (const parent of parents) {
+    const above = effective(parent)
     if (rank(above.state) < rank(worst.state) || (!isThere(above.state) && worst === own)) worst = above
   }
   if (worst === own) return own
   const state = worst.state === 'optedOut' ? 'down' : worst.state
-  return { state, reason: `It needs "${worst.root}": ${worst.reason}`, since: worst.since, root: worst.root }
+  const { root, rootReason, since } = worst
+  return { state, reason: `It needs "${root}": ${rootReason}`, since, root, rootReason }
 }
 
 /** Up and recovering count as there: a client that has seen a tool vanish will not call it again. */

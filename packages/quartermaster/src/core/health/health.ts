@@ -125,7 +125,7 @@ export function createHealth(deps: HealthDeps): Health {
     },
     recheckTool: tool => rechecker.recheck(tool.requires),
     settled(tool, { budgetMs, signal }) {
-      if (!isRecovering(tool)) return Promise.resolve()
+      if (!isRecovering(tool) || signal.aborted) return Promise.resolve()
       return new Promise(resolve => {
         const end = () => {
           forget()

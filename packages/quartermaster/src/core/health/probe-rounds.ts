@@ -73,11 +73,18 @@ export function createProbeRounds({ records, clock, settings, options, hasSecret
     return probed
   }
 
-  function isReachable(dependency: Dependency, dependencies: ReadonlyMap<string, Dependency>): boolean {
+  /** Itself and all its parents are there. */
+  function isReachable(
+    dependency: Dependency,
+    dependencies: ReadonlyMap<string, Dependency>,
+    seen = new Set<string>(),
+  ): boolean {
+    if (seen.has(dependency.name)) return true
+    seen.add(dependency.name)
     if (!isThere(records.record(dependency).state)) return false
     return dependency.dependsOn.every(name => {
       const parent = dependencies.get(name)
-      return parent !== undefined && isReachable(parent, dependencies)
+      return parent !== undefined && isReachable(parent, dependencies, seen)
     })
   }
 

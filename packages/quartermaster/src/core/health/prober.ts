@@ -1,5 +1,5 @@
 import { messageOf } from '../../contracts/index.ts'
-import type { ProbeFunction } from '../catalogue/index.ts'
+import type { ProbeFunction, ProbeVerdict } from '../catalogue/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { ProbeOutcome } from './record.ts'
 
@@ -26,17 +26,28 @@ export async function runProbe({ probe, timeoutMs, clock, hasSecret }: ProbeOpti
   const at = () => ({ at: clock.now(), durationMs: clock.now() - started })
   try {
     const answer = await Promise.race([Promise.resolve(probe({ signal: controller.signal, hasSecret })), deadline])
-    if (answer === true || answer === false) return { kind: 'verdict', verdict: plainVerdict(answer), ...at() }
-    if (typeof answer?.up === 'boolean') return { kind: 'verdict', verdict: answer, ...at() }
-    return { kind: 'unknown', reason: 'Its probe gave no verdict.', ...at() }
+    const verdict = toVerdict(answer)
+    return verdict
+      ? { kind: 'verdict', verdict, ...at() }
+      : { kind: 'unknown', reason: 'Its probe gave no verdict.', ...at() }
   } catch (error) {
-    const reason = controller.signal.aborted ? silent : `Its probe failed: ${messageOf(error)}`
+    const reason = controller.signal.aborted ? silent : `Its probe failed: ${messageOf(error)}`.slice(0, REASON_LIMIT)
     return { kind: 'unknown', reason, ...at() }
   } finally {
     cancel()
   }
 }
 
-function plainVerdict(up: boolean): { up: true } | { up: false; reason: string } {
-  return up ? { up } : { up, reason: 'Its probe said no.' }
+/** Long reasons end up in every list and every refused call. */
+const REASON_LIMIT = 500
+
+/** What a probe said, in order: its author may have left the reason out or put anything there. */
+function toVerdict(answer: unknown): ProbeVerdict | undefined {
+  const given =
+    typeof answer === 'object' && answer !== null ? (answer as { up?: unknown; reason?: unknown }) : { up: answer }
+  if (typeof given.up !== 'boolean') return undefined
+  const reason =
+    typeof given.reason === 'string' && given.reason !== '' ? given.reason.slice(0, REASON_LIMIT) : undefined
+  if (given.up) return reason === undefined ? { up: true } : { up: true, reason }
+  return { up: false, reason: reason ?? 'Its probe said no.' }
 }

@@ -23,6 +23,10 @@ export interface RecheckerDeps {
 export function createRechecker({ records, rounds, clock, settings, dependencies }: RecheckerDeps): Rechecker {
   // Only rechecks count for the cool-down. If the probe at start counted too, the first call after it would never look.
   const recheckedAt = new WeakMap<Dependency, number>()
+  // What was back in between is a new failure, and may be looked at anew.
+  records.onChange(dependency => {
+    if (records.record(dependency).state === 'up') recheckedAt.delete(dependency)
+  })
 
   function mayRecheckAt(dependency: Dependency): number {
     const last = recheckedAt.get(dependency)
@@ -48,7 +52,7 @@ export function createRechecker({ records, rounds, clock, settings, dependencies
       const isOff = at !== undefined && records.record(at).state === 'optedOut'
       const entry: MissingDependency = { dependency: name, state, reason, ageMs: Math.max(0, Math.round(now - since)) }
       if (at && !isOff) entry.nextRecheckAt = Math.round(Math.max(now, mayRecheckAt(at)))
-      const mend = at?.mend
+      const mend = isOff ? `Switch it on in the configuration: dependencies.${root}.enabled.` : at?.mend
       return [mend === undefined ? entry : { ...entry, mend }]
     })
   }

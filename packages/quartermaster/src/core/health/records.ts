@@ -19,6 +19,7 @@ export interface Records {
   /** Takes over a new generation; forgets dependencies that no longer exist. */
   adopt(generation: Generation): void
   childrenOf(name: string): readonly Dependency[]
+  /** Calls back when a state or a reason changed. */
   onChange(listener: (dependency: Dependency, from: DependencyState) => void): () => void
 }
 
@@ -47,6 +48,7 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
     return fresh
   }
 
+  /** A call that started in an older generation may still need what no longer exists. */
   function recordOf(dependency: Dependency | undefined): DependencyRecord {
     return dependency
       ? record(dependency)
@@ -56,10 +58,11 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
   function effective(name: string): Effective {
     const known = cache.get(name)
     if (known) return known
+    const dependency = dependencies.get(name)
     const computed = effectiveState(name, {
-      parentsOf: one => dependencies.get(one)?.dependsOn ?? [],
-      // A call that started in an older generation may still need what no longer exists.
-      record: one => recordOf(dependencies.get(one)),
+      record: recordOf(dependency),
+      parents: dependency?.dependsOn ?? [],
+      effective,
     })
     cache.set(name, computed)
     return computed
@@ -91,6 +94,14 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
     if (restored.length > 0) emitter.emit('tools.restored', { tools: restored, dependency: name })
   }
 
+  /** The owner may have switched it on or off since the last look. */
+  function announceSwitch(dependency: Dependency): void {
+    const before = records.get(keyOf(dependency))?.state
+    const { state, reason } = record(dependency)
+    if (before === undefined || before === state) return
+    emitter.emit('dependency.changed', { name: dependency.name, from: before, to: state, reason })
+  }
+
   return {
     version: () => version,
     record,
@@ -108,7 +119,7 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
       if (!isVisible) return
       bump()
       announce(dependency, before, activeBefore, affected)
-      if (after.state !== before.state) for (const listener of [...listeners]) listener(dependency, before.state)
+      for (const listener of [...listeners]) listener(dependency, before.state)
     },
     adopt(generation) {
       dependencies = generation.dependencies
@@ -116,6 +127,7 @@ export function createRecords({ clock, emitter, settings, options }: RecordsDeps
       const keys = new Set([...dependencies.values()].map(keyOf))
       for (const key of records.keys()) if (!keys.has(key)) records.delete(key)
       bump()
+      for (const dependency of dependencies.values()) announceSwitch(dependency)
     },
     childrenOf: name => index.childrenOf(name),
     onChange(listener) {
@@ -148,13 +160,17 @@ function indexOf(generation: Generation | undefined) {
     for (const parent of dependency.dependsOn) push(children, parent, dependency)
   }
   for (const tool of generation?.tools.values() ?? []) for (const name of tool.requires) push(tools, name, tool)
-  const descendants = (name: string): string[] => [
-    name,
-    ...(children.get(name) ?? []).flatMap(child => descendants(child.name)),
-  ]
+  const descendants = (name: string, seen = new Set<string>()): Set<string> => {
+    if (seen.has(name)) return seen
+    seen.add(name)
+    for (const child of children.get(name) ?? []) descendants(child.name, seen)
+    return seen
+  }
   return {
     childrenOf: (name: string): readonly Dependency[] => children.get(name) ?? [],
-    toolsUnder: (name: string): readonly Tool[] => [...new Set(descendants(name).flatMap(one => tools.get(one) ?? []))],
+    toolsUnder: (name: string): readonly Tool[] => [
+      ...new Set([...descendants(name)].flatMap(one => tools.get(one) ?? [])),
+    ],
   }
 }
 

@@ -17,7 +17,7 @@ export function afterProbe(record: DependencyRecord, outcome: ProbeOutcome, poli
  */
 export function afterCallFailure(record: DependencyRecord, reason: string, now: number): DependencyRecord {
   if (record.state !== 'up') return record
-  return { ...move(record, 'recovering', reason, now), failures: 0, successes: 0, falls: [...record.falls, now] }
+  return { ...move(record, 'recovering', reason, now), falls: [...record.falls, now] }
 }
 
 /** The record when the time for recovering is over. */
@@ -50,15 +50,18 @@ function afterFailure(record: DependencyRecord, reason: string, now: number, pol
 function afterSilence(record: DependencyRecord, reason: string, now: number, policy: HealthPolicy): DependencyRecord {
   const unknowns = record.unknowns + 1
   const counted = { ...record, unknowns, successes: 0 }
-  if (unknowns >= policy.unknownsUntilDown && record.state !== 'down') {
+  // What is recovering has its time to answer, whether it fails or is silent meanwhile.
+  const isPatient = record.state === 'recovering' && now - record.since < policy.recoveringMs
+  if (unknowns >= policy.unknownsUntilDown && record.state !== 'down' && !isPatient) {
     const falls = record.state === 'up' ? [...recentFalls(record, now, policy), now] : record.falls
     return { ...move(counted, 'down', `${reason} (${unknowns} times in a row)`, now), falls }
   }
   return record.state === 'up' || record.state === 'recovering' ? counted : { ...counted, reason }
 }
 
+/** A new state starts counting anew: how long it took to get there says nothing about how long it will last. */
 function move(record: DependencyRecord, state: DependencyState, reason: string, now: number): DependencyRecord {
-  return { ...record, state, reason, since: now }
+  return { ...record, state, reason, since: now, failures: 0, unknowns: 0, successes: 0 }
 }
 
 function recentFalls(record: DependencyRecord, now: number, policy: HealthPolicy): readonly number[] {

@@ -77,9 +77,10 @@ export function createWatcher({ records, rounds, clock, random, settings, option
     schedule(dependency)
   }
 
-  records.onChange(dependency => {
+  records.onChange((dependency, from) => {
     schedule(dependency)
-    if (!isThere(records.effective(dependency.name).state)) return
+    const { state } = records.record(dependency)
+    if (state === from || !isThere(records.effective(dependency.name).state)) return
     // A parent is back: its children could not be looked at meanwhile.
     for (const child of records.childrenOf(dependency.name)) {
       if (!['up', 'optedOut'].includes(records.record(child).state) && !isStopped)

@@ -1,4 +1,12 @@
-import { type Answer, AppError, type EffectSpec, type Question, type ToolResult } from '../../contracts/index.ts'
+import {
+  type Answer,
+  AppError,
+  type EffectSpec,
+  messageOf,
+  Progress,
+  type Question,
+  type ToolResult,
+} from '../../contracts/index.ts'
 import type { CallContext, Tool } from '../catalogue/index.ts'
 import type { Log } from '../kernel/index.ts'
 import type { CallRequest } from './call-request.ts'
@@ -27,16 +35,25 @@ export function createCallContext({ request, operationId }: Journey, parts: Cont
     deadline: deadline.at,
     operationId,
     idempotencyKey: operationId,
-    progress(update) {
-      request.onProgress?.(update)
-      seat.callbacks?.progress?.({ tool: tool.name, ...update })
-    },
+    progress: update => passProgress(update, request, tool, log),
     ask: question => deadline.race(ask(request, tool, question, deadline.signal)),
     call: nested,
     missingEffects: NO_EFFECTS,
     get log() {
       return toolLog(log, { tool: tool.name, operationId })
     },
+  }
+}
+
+/** Progress is a courtesy: neither a bad value nor a listener that fails may change how the call ends. */
+function passProgress(update: unknown, { onProgress, seat }: CallRequest, tool: Tool, log: Log): void {
+  const parsed = Progress.safeParse(update)
+  if (!parsed.success) return log.warn('progress that is none was dropped', { tool: tool.name })
+  try {
+    onProgress?.(parsed.data)
+    seat.callbacks?.progress?.({ tool: tool.name, ...parsed.data })
+  } catch (error) {
+    log.warn('a listener to progress failed', { tool: tool.name, error: messageOf(error) })
   }
 }
 

@@ -39,6 +39,8 @@ export interface CallPathDeps {
 export function createCalls(deps: CallPathDeps): Calls {
   const { catalogue, health, results, operations, clock, ids, digest, emitter, settings } = deps
   const restartWaitMs = settings.restartWaitSeconds * 1000
+  const underWay = new Set<Deadline>()
+  let isStopping = false
 
   async function travel(journey: Journey): Promise<CallAnswer> {
     try {
@@ -54,28 +56,43 @@ export function createCalls(deps: CallPathDeps): Calls {
 
   async function walk(journey: Journey): Promise<CallAnswer> {
     const { request } = journey
-    const { tool } = permit(request.seat, request.tool)
+    if (isStopping) throw stopping()
+    const { tool, config } = permit(request.seat, request.tool)
     journey.tool = tool
     const deadline = deadlineFor(journey, tool)
+    underWay.add(deadline)
     try {
       const checked = checkInput(tool, request.input)
-      const input = checked instanceof Promise ? await deadline.race(checked) : checked
-      journey.digest = digest(canonicalJson(request.input ?? {}))
+      const input = checked instanceof Promise ? await inTime(tool, deadline.race(checked)) : checked
+      journey.digest = digestOf(tool, request.input)
       await passHealth(request, tool, deadline)
       journey.consent = consentFor(journey, tool)
       operations.begin(recordOf(journey, tool))
-      return await runRecorded(journey, tool, input, deadline)
+      return await runRecorded(journey, { tool, config, input }, deadline)
+    } finally {
+      underWay.delete(deadline)
+      deadline.release()
+    }
+  }
+
+  /** A check that asks somewhere else gets no longer than the tool itself. */
+  async function inTime<T>(tool: Tool, work: Promise<T>): Promise<T> {
+    const what = `Checking the arguments of "${tool.name}"`
+    const deadline = createDeadline({ clock, ms: tool.timeoutMs, parent: undefined, what })
+    try {
+      return await deadline.race(work)
     } finally {
       deadline.release()
     }
   }
 
   /** From here on the call is on record. What was allowed before is looked at once more, because waiting took time. */
-  async function runRecorded(journey: Journey, tool: Tool, input: unknown, deadline: Deadline): Promise<CallAnswer> {
+  async function runRecorded(journey: Journey, ready: ReadyCall, deadline: Deadline): Promise<CallAnswer> {
     const { request, operationId } = journey
     const { seat } = request
+    const { tool, config, input } = ready
     if (deadline.reason) throw deadline.reason
-    const { config } = permit(seat, tool.name)
+    permit(seat, tool.name)
     if (!request.evenIfDisabled) refuseDisabled(tool, health)
     consentFor(journey, tool)
     deadline.tighten(tool.timeoutMs, `"${tool.name}"`)
@@ -87,8 +104,9 @@ export function createCalls(deps: CallPathDeps): Calls {
     return { operationId, ...limited }
   }
 
+  /** Waiting has budgets of its own; this bounds the whole only where the caller or the call around it does. */
   function deadlineFor({ request, outer }: Journey, tool: Tool): Deadline {
-    const own = request.timeoutMs ?? tool.timeoutMs + restartWaitMs
+    const own = request.timeoutMs ?? Number.POSITIVE_INFINITY
     const ms = outer ? Math.max(0, Math.min(own, outer.at - clock.now())) : own
     return createDeadline({ clock, ms, parent: request.signal, what: `The call of "${tool.name}"` })
   }
@@ -132,13 +150,40 @@ export function createCalls(deps: CallPathDeps): Calls {
     }
   }
 
+  function digestOf(tool: Tool, input: unknown): string {
+    try {
+      return digest(canonicalJson(input ?? {}))
+    } catch (error) {
+      throw new AppError('INPUT_INVALID', `The arguments of "${tool.name}" cannot be written as JSON.`, {
+        cause: error,
+      })
+    }
+  }
+
   function settle(journey: Journey, outcome: AuditEntry['outcome'], code?: string): void {
     operations.end(journey.operationId)
     const end = { at: clock.now(), outcome }
     emitter.emit('call.settled', auditOf(journey, code === undefined ? end : { ...end, code }))
   }
 
-  return { call: request => travel(begin(request)) }
+  return {
+    call: request => travel(begin(request)),
+    stop() {
+      isStopping = true
+      for (const deadline of underWay) deadline.cancel(stopping())
+    },
+  }
+}
+
+function stopping(): AppError {
+  return new AppError('STOPPING', 'Quartermaster is stopping.')
+}
+
+/** A call that was let through. The configuration belongs to the tool's own generation. */
+interface ReadyCall {
+  readonly tool: Tool
+  readonly config: unknown
+  readonly input: unknown
 }
 
 /** A tool that is not granted does not exist for the caller, and the two are answered alike. */

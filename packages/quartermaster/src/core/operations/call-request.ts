@@ -27,4 +27,6 @@ export interface ConsentedOnce {
 export interface Calls {
   /** Throws `AppError` when it could not be run; a tool that said no is an answer. */
   call(request: CallRequest): Promise<CallAnswer>
+  /** Ends what is under way with `STOPPING` and takes nothing more. */
+  stop(): void
 }

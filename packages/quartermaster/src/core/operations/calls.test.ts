@@ -176,7 +176,160 @@ describe('results', () => {
   })
 })
 
+describe('what no client could read', () => {
+  const cyclic: Record<string, unknown> = {}
+  cyclic.self = cyclic
+
+  it.each([
+    ['a value JSON has no word for', () => ({ big: 1n })],
+    ['a circle', () => cyclic],
+    ['a result with a circle', () => toolResult({ content: [], _meta: cyclic })],
+    ['a result whose content is none', () => toolResult({ content: [{ type: 'text', text: 5 }] } as never)],
+  ])('is refused and the tool named: %s', async (_what, handler) => {
+    const hub = await hubWith([simpleTool('odd', { handler })])
+    await expect(hub.callAs('worker', 'odd')).rejects.toMatchObject({
+      code: 'OUTPUT_INVALID',
+      message: expect.stringContaining('"odd"'),
+    })
+  })
+
+  it('is refused on the way in', async () => {
+    const hub = await hubWith([simpleTool('any')])
+    await expect(hub.callAs('worker', 'any', { big: 1n })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+  })
+
+  it.each([
+    ['nothing', null],
+    ['a text', 'plain'],
+    ['an object without a prototype', Object.create(null)],
+    ['an error whose message is no text', Object.assign(new Error('x'), { message: 5 })],
+    ['an error of ours with a code that is none', new AppError('NOT_THERE' as never, 'Gone.')],
+  ])('is still told when a tool throws %s', async (_what, thrown) => {
+    const handler = () => {
+      throw thrown
+    }
+    const hub = await hubWith([simpleTool('odd', { handler })])
+    const end = await hub.callAs('worker', 'odd').then(
+      answer => answer.result.content[0],
+      (error: AppError) => error.toJSON(),
+    )
+    expect(typeof (end as { text?: string }).text === 'string' || (end as { code?: string }).code === 'INTERNAL').toBe(
+      true,
+    )
+    expect(hub.audit).toHaveLength(1)
+  })
+
+  it('does not matter in progress, nor does a listener that fails', async () => {
+    const tool = defineTool({
+      name: 'goes_on',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      handler(_input, context) {
+        context.progress({ progress: '50%' } as never)
+        context.progress({ progress: 1 })
+        return 'done'
+      },
+    })
+    const hub = await hubWith([tool])
+    const onProgress = () => {
+      throw new Error('listener')
+    }
+    expect((await hub.callAs('worker', 'goes_on', {}, { onProgress })).result.content).toEqual([
+      { type: 'text', text: 'done' },
+    ])
+  })
+})
+
+describe('limits', () => {
+  const large = 'x'.repeat(5_000)
+
+  it.each([
+    ['meta data', toolResult({ content: [{ type: 'text', text: 'short' }], _meta: { large } })],
+    ['meta data of a part', toolResult({ content: [{ type: 'text', text: 'short', _meta: { large } }] })],
+    [
+      'structure beside a short text',
+      toolResult({ content: [{ type: 'text', text: 'short' }], structuredContent: { large } }),
+    ],
+    ['an image', toolResult({ content: [{ type: 'image', data: large, mimeType: 'image/png' }] })],
+  ])('count %s, and keep all of it', async (_what, result) => {
+    const hub = await hubWith([simpleTool('big', { maxResultBytes: 1024, handler: () => result })])
+    const answer = await hub.callAs('worker', 'big')
+    expect(JSON.stringify(answer.result).length).toBeLessThan(3_000)
+    const { caller } = hub.agents.seat('worker')
+    let whole = ''
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const page: { text: string; nextOffset?: number | undefined } = hub.results.page(
+        caller,
+        answer.operationId,
+        offset,
+      )
+      whole += page.text
+      offset = page.nextOffset
+    }
+    expect(JSON.parse(whole)).toEqual(JSON.parse(JSON.stringify(result)))
+  })
+})
+
+describe('stopping', () => {
+  it('ends what is under way and takes nothing more', async () => {
+    const stuck = simpleTool('stuck', { handler: () => new Promise(() => {}) })
+    const hub = await hubWith([stuck, simpleTool('writes', { mutates: true, handler: () => new Promise(() => {}) })])
+    const ends = [failureOf(hub.callAs('worker', 'stuck')), failureOf(hub.callAs('worker', 'writes'))]
+    await hub.clock.advance(1)
+    await hub.stop()
+    expect(await ends[0]).toMatchObject({ code: 'STOPPING' })
+    expect(await ends[1]).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { because: 'STOPPING' } })
+    await expect(hub.callAs('worker', 'stuck')).rejects.toMatchObject({ code: 'STOPPING' })
+  })
+})
+
 describe('time', () => {
+  it('bounds a check of arguments or results that asks somewhere else', async () => {
+    const never = z.object({}).refine(() => new Promise<boolean>(() => {}))
+    const tools = [
+      defineTool({
+        name: 'in',
+        short: 'x',
+        input: { schema: never, jsonSchema: { type: 'object' } },
+        mutates: false,
+        timeoutMs: 100,
+        handler: () => '',
+      }),
+      defineTool({
+        name: 'out',
+        short: 'x',
+        input: { type: 'object' },
+        output: { schema: never, jsonSchema: { type: 'object' } },
+        mutates: false,
+        timeoutMs: 100,
+        handler: () => ({}),
+      }),
+    ]
+    const hub = await hubWith(tools)
+    const ends = [failureOf(hub.callAs('worker', 'in')), failureOf(hub.callAs('worker', 'out'))]
+    await hub.clock.advance(100)
+    expect(await Promise.all(ends)).toMatchObject([{ code: 'DEADLINE_EXCEEDED' }, { code: 'DEADLINE_EXCEEDED' }])
+  })
+
+  it('of the run does not include waiting', async () => {
+    const mail = fakeService('mail', DOWN)
+    const hub = await hubWith([simpleTool('send', { requires: ['mail'], timeoutMs: 400 })], {
+      dependencies: [mail],
+      settings: { restartWaitSeconds: 0 },
+    })
+    await hub.health.probeNew()
+    let answer = () => {}
+    mail.wait = new Promise<void>(resolve => {
+      answer = resolve
+    })
+    mail.verdict = UP
+    const call = hub.callAs('worker', 'send')
+    await hub.clock.advance(800)
+    answer()
+    expect((await call).result.content).toEqual([{ type: 'text', text: 'send' }])
+  })
+
   const stuck = (mutates: boolean) =>
     simpleTool('stuck', { mutates, timeoutMs: 500, handler: () => new Promise(() => {}) })
 

@@ -13,12 +13,15 @@ export interface Deadline {
   tighten(ms: number, what: string): void
   /** Settles as `work` does, but no later than the end, whatever the work does with its signal. */
   race<T>(work: Promise<T>): Promise<T>
+  /** Ends it now. */
+  cancel(reason: AppError): void
   /** Lets go of the clock and of the caller's signal. */
   release(): void
 }
 
 export interface DeadlineOptions {
   readonly clock: Clock
+  /** How long it may take in all; `Infinity` where only the run is bounded. */
   readonly ms: number
   /** What is being waited for, for the message. */
   readonly what: string
@@ -39,7 +42,9 @@ export function createDeadline({ clock, ms, what, parent }: DeadlineOptions): De
   }
 
   const arm = (within: number, name: string): Cancel =>
-    clock.after(within, () => end(new AppError('DEADLINE_EXCEEDED', `${name} did not finish within ${within} ms.`)))
+    within === Number.POSITIVE_INFINITY
+      ? () => {}
+      : clock.after(within, () => end(new AppError('DEADLINE_EXCEEDED', `${name} did not finish within ${within} ms.`)))
   let cancelTimer = arm(ms, what)
   const onParent = () => end(cancelled(parent?.reason))
   if (parent?.aborted) onParent()
@@ -73,6 +78,7 @@ export function createDeadline({ clock, ms, what, parent }: DeadlineOptions): De
         work.then(resolve, reject).finally(() => waiting.delete(reject))
       })
     },
+    cancel: end,
     release() {
       cancelTimer()
       parent?.removeEventListener('abort', onParent)

@@ -1,4 +1,4 @@
-import { AppError, type Issue } from '../../contracts/index.ts'
+import { AppError, issueText } from '../../contracts/index.ts'
 import type { Tool, Validated } from '../catalogue/index.ts'
 
 /** Checks the arguments completely and gives what the handler gets. */
@@ -9,13 +9,8 @@ export function checkInput(tool: Tool, input: unknown): unknown {
 
 function inputOf(tool: Tool, checked: Validated): unknown {
   if (checked.ok) return checked.value
-  const lines = checked.issues.map(issueLine)
+  const lines = checked.issues.map(issueText)
   throw new AppError('INPUT_INVALID', `The arguments of "${tool.name}" are wrong. ${lines.join(' ')}`, {
     details: { issues: checked.issues },
   })
-}
-
-function issueLine({ path, message }: Issue): string {
-  const text = /[.!?]$/.test(message) ? message : `${message}.`
-  return path.length === 0 ? text : `${path.join('.')}: ${text}`
 }

@@ -62,6 +62,7 @@ export function createKeptResults({ clock, settings }: KeptResultsDeps): KeptRes
     makeRoom(end)
     kept.set(id, entry)
     keptBytes += end
+    clock.after(entry.until - clock.now(), () => makeRoom(0))
     return entry
   }
 
@@ -97,28 +98,36 @@ export function createKeptResults({ clock, settings }: KeptResultsDeps): KeptRes
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** Whether the result exceeds the limit, in the order that answers soonest: most results are a short text. */
+/** Whether the result exceeds the limit. Most are one short text, and need not be written as JSON to know. */
 function isLarger(result: ToolResult, maxBytes: number): boolean {
-  let most = 0
-  for (const block of result.content) most += block.type === 'text' ? block.text.length * 3 : Number.POSITIVE_INFINITY
-  if (result.structuredContent !== undefined || most === Number.POSITIVE_INFINITY)
-    return encoder.encode(JSON.stringify(result)).length > maxBytes
-  if (most <= maxBytes) return false
-  return encoder.encode(textOf(result)).length > maxBytes
+  const [only] = result.content
+  const isPlain = Object.keys(result).length === 1 && result.content.length === 1
+  if (isPlain && only && isBareText(only)) return only.text.length * 3 > maxBytes && sizeOf(only.text) > maxBytes
+  return sizeOf(JSON.stringify(result)) > maxBytes
 }
 
-/** What is paged: the text when there is only text, else everything as JSON. */
+function sizeOf(text: string): number {
+  return encoder.encode(text).length
+}
+
+/** What is paged: the text when that is all there is to know, else everything as JSON. */
 function textOf(result: ToolResult): string {
-  const texts = result.content.flatMap(block => (block.type === 'text' ? [block.text] : []))
-  const isPlain = texts.length === result.content.length && texts.length > 0
-  return isPlain ? texts.join('\n') : JSON.stringify(result)
+  const { structuredContent, isError: _isError, content, ...more } = result
+  const texts = content.flatMap(block => (isBareText(block) ? [block.text] : []))
+  const text = texts.join('\n')
+  const isAll = texts.length > 0 && texts.length === content.length && Object.keys(more).length === 0
+  const isSame = structuredContent === undefined || text === JSON.stringify(structuredContent)
+  return isAll && isSame ? text : JSON.stringify(result)
+}
+
+function isBareText(block: ToolResult['content'][number]): block is ToolResult['content'][number] & { type: 'text' } {
+  return block.type === 'text' && Object.keys(block).length === 2
 }
 
 function cutResult(result: ToolResult, text: string, { resultId, totalBytes, nextOffset }: KeptResult): ToolResult {
   const note = `[Cut at ${nextOffset} of ${totalBytes} bytes. The rest is kept as result "${resultId}" from offset ${nextOffset}.]`
-  const { structuredContent: _large, ...rest } = result
   return {
-    ...rest,
+    ...(result.isError ? { isError: true } : {}),
     content: [
       { type: 'text', text },
       { type: 'text', text: note },

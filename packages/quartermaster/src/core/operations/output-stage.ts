@@ -1,19 +1,21 @@
-import { AppError, ToolResult } from '../../contracts/index.ts'
+import { AppError, issueText, ToolResult } from '../../contracts/index.ts'
 import { kindOf, type Tool } from '../catalogue/index.ts'
 
 /** Makes a result of whatever a handler returned, and checks structured content against the output schema. */
 export async function toToolResult(tool: Tool, output: unknown): Promise<ToolResult> {
   if (kindOf(output) === 'result') return checkedResult(tool, output as ToolResult)
-  if (tool.validateOutput) return structured(await checkOutput(tool, output))
+  if (tool.validateOutput) return structured(tool, await checkOutput(tool, output))
   if (typeof output === 'string') return { content: [{ type: 'text', text: output }] }
   if (output === undefined || output === null) return { content: [] }
-  return { content: [{ type: 'text', text: toText(tool, output) }] }
+  return { content: [{ type: 'text', text: toJson(tool, output) }] }
 }
 
 async function checkedResult(tool: Tool, output: ToolResult): Promise<ToolResult> {
   const parsed = ToolResult.safeParse(output)
   if (!parsed.success) throw outputInvalid(tool, parsed.error.issues)
   if (tool.validateOutput && !output.isError) await checkOutput(tool, output.structuredContent)
+  // It will travel as JSON; better to find out here, where the tool can be named.
+  toJson(tool, output)
   return output
 }
 
@@ -24,22 +26,21 @@ async function checkOutput(tool: Tool, output: unknown): Promise<unknown> {
 }
 
 /** Text beside the structure, for clients that only read text. */
-function structured(value: unknown): ToolResult {
-  return { content: [{ type: 'text', text: JSON.stringify(value) ?? '' }], structuredContent: value }
+function structured(tool: Tool, value: unknown): ToolResult {
+  return { content: [{ type: 'text', text: toJson(tool, value) }], structuredContent: value }
 }
 
-function toText(tool: Tool, output: unknown): string {
+function toJson(tool: Tool, output: unknown): string {
   try {
-    return JSON.stringify(output) ?? String(output)
+    return JSON.stringify(output) ?? ''
   } catch (error) {
-    throw new AppError('OUTPUT_INVALID', `"${tool.name}" ran, but what it returned cannot be written as JSON.`, {
-      cause: error,
-    })
+    const message = `"${tool.name}" ran, but what it returned cannot be written as JSON.`
+    throw new AppError('OUTPUT_INVALID', message, { cause: error })
   }
 }
 
 function outputInvalid(tool: Tool, issues: readonly { path: readonly PropertyKey[]; message: string }[]): AppError {
-  const lines = issues.map(issue => `${issue.path.join('.') || 'result'}: ${issue.message}`)
-  const message = `"${tool.name}" ran, but its result is not what its definition promises. ${lines.join('; ')}`
+  const lines = issues.map(issueText)
+  const message = `"${tool.name}" ran, but its result is not what its definition promises. ${lines.join(' ')}`
   return new AppError('OUTPUT_INVALID', message, { details: { issues: lines } })
 }

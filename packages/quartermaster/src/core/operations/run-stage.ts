@@ -27,7 +27,7 @@ export async function runTool({ tool, input, context, deadline }: Run, deps: Run
   } catch (error) {
     return failedRun(tool, error, deadline, deps)
   }
-  return toToolResult(tool, output)
+  return deadline.race(toToolResult(tool, output))
 }
 
 /** As `await` sees it: also a promise of another library. */
@@ -41,7 +41,7 @@ function failedRun(tool: Tool, error: unknown, deadline: Deadline, { health, log
     // The tool's own failure is its answer: the agent reads it and decides. The stack is for whoever wrote the tool.
     log.warn('tool threw', {
       tool: tool.name,
-      error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      error: error instanceof Error ? (error.stack ?? messageOf(error)) : messageOf(error),
     })
     return {
       content: [{ type: 'text', text: messageOf(error) || `"${tool.name}" failed without saying why.` }],

@@ -21,7 +21,7 @@ async function run(argv: string[], { details, ...options }: CliHostOptions & { d
   }
   const { host, seen } = createFakeCliHost({
     ...options,
-    control: { call, tool: async () => READ_FILE_DETAIL },
+    control: { call, tool: async () => READ_FILE_DETAIL, ...options.control },
     env: { NO_COLOR: '1' },
   })
   return { code: await runCli(['call', 'write_file', ...argv], host), calls, ...seen }
@@ -82,12 +82,30 @@ describe('call: consent at the terminal', () => {
     expect(stderr).toContain(
       'Error: "write_file" needs a person\'s consent.\n  files.write (moderate): Writes a file in a folder of yours.',
     )
-    expect(stderr).toContain('quartermaster grant default CAPABILITY --consent OPERATION')
+    expect(stderr).toContain(
+      'Next: Run it at a terminal to be asked, or allow it for good: quartermaster grant default files --consent files.write files.delete\n',
+    )
   })
 
-  it('names the capability in the next step where it knows it', async () => {
-    const { stderr } = await run(['path=a'])
-    expect(stderr).toContain('quartermaster grant default files --consent OPERATION')
+  it('names the capability of the nested call that asks, which no terminal can be asked about', async () => {
+    const asked: string[] = []
+    const tool: Control['tool'] = async ({ name }) => {
+      asked.push(name)
+      return { ...READ_FILE_DETAIL, capability: 'demolition' }
+    }
+    const { stderr } = await run(['{}'], {
+      details: { tool: 'delete_everything', operations: OPERATIONS.slice(1) },
+      control: { tool },
+    })
+    expect(asked).toEqual(['delete_everything'])
+    expect(stderr).toContain('Next: Allow it for good: quartermaster grant default demolition --consent files.delete\n')
+  })
+
+  it('says how to allow it although the tool cannot be looked up', async () => {
+    const tool: Control['tool'] = () => Promise.reject(new AppError('STOPPING', 'Not now.'))
+    const { code, stderr } = await run(['{}'], { control: { tool } })
+    expect(code).toBe(7)
+    expect(stderr).toContain('quartermaster grant default CAPABILITY --consent files.write files.delete\n')
   })
 
   it('does not ask about a nested call whose arguments it cannot show', async () => {

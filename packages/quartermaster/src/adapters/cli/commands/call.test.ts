@@ -1,28 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import {
-  AppError,
-  type CallAnswer,
-  type Control,
-  type ControlInput,
-  type ToolResult,
-} from '../../../contracts/index.ts'
-import { FORECAST_DOWN, READ_FILE_DETAIL } from '../../../testing/cli-fixtures.ts'
+import type { CallAnswer, Control, ControlInput, ToolResult } from '../../../contracts/index.ts'
+import { READ_FILE_DETAIL } from '../../../testing/cli-fixtures.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { runCli } from '../index.ts'
 
 interface Situation extends CliHostOptions {
   result?: ToolResult
   kept?: CallAnswer['kept']
-  error?: AppError
 }
 
 const text = (...texts: string[]): ToolResult => ({ content: texts.map(each => ({ type: 'text', text: each })) })
 
-async function run(argv: string[], { result = text('done'), kept, error, ...options }: Situation = {}) {
+async function run(argv: string[], { result = text('done'), kept, ...options }: Situation = {}) {
   const calls: ControlInput<'call'>[] = []
   const call: Control['call'] = async input => {
     calls.push(input)
-    if (error) throw error
     return kept ? { operationId: 'op1', result, kept } : { operationId: 'op1', result }
   }
   const { host, seen } = createFakeCliHost({
@@ -97,6 +89,11 @@ describe('call: results', () => {
   it('makes what could steer a terminal visible there, and ends the line', async () => {
     const { stdout } = await run(['read_file'], { result: text('one\n\t\u001b[2Jtwo'), terminal: { stdout: true } })
     expect(stdout).toBe('one\n\t\\x1b[2Jtwo\n')
+  })
+
+  it.each(['one\n', 'one\r\n', ''])('adds no empty line on a terminal to %j', async said => {
+    const { stdout } = await run(['read_file'], { result: text(said), terminal: { stdout: true } })
+    expect(stdout).toBe(said.replace('\r', ''))
   })
 
   it('begins every block on its own line and sums up what is no text', async () => {
@@ -213,70 +210,5 @@ describe('call: cut results', () => {
       result: cut,
       kept,
     })
-  })
-})
-
-describe('call: errors', () => {
-  it('says of a disabled tool what is missing, why, since when, when to recheck and how to mend it', async () => {
-    const error = new AppError('TOOL_DISABLED', '"weather" is disabled. It needs …', {
-      details: { tool: 'weather', missing: [FORECAST_DOWN] },
-    })
-    const { code, stdout, stderr } = await run(['weather'], { error })
-    expect({ code, stdout }).toEqual({ code: 5, stdout: '' })
-    expect(stderr).toBe(
-      [
-        'Error: "weather" is disabled.',
-        '  forecast has been down for 3 minutes: connection refused',
-        '    Next recheck: in 20 seconds.',
-        '    Mend: Start it with `docker compose up forecast`.',
-        'Next: Mend what is missing, then: quartermaster recheck weather',
-        '      Or run it anyway: add --even-if-disabled',
-        '(TOOL_DISABLED)',
-        '',
-      ].join('\n'),
-    )
-  })
-
-  it('says of a dependency that is switched off that no recheck will look at it', async () => {
-    const { nextRecheckAt: _never, ...off } = FORECAST_DOWN
-    const error = new AppError('TOOL_DISABLED', 'No.', {
-      details: { tool: 'weather', missing: [{ ...off, state: 'optedOut' }] },
-    })
-    const { stderr } = await run(['weather'], { error })
-    expect(stderr).toContain('forecast has been switched off for 3 minutes')
-    expect(stderr).toContain('Next recheck: never, because it is switched off in the configuration.')
-  })
-
-  it('says what is wrong with the arguments once, and where to look', async () => {
-    const issues = [
-      { path: ['path'], message: 'is missing' },
-      { path: [], message: 'is too large' },
-    ]
-    const error = new AppError('INPUT_INVALID', 'The arguments are wrong. path: is missing.', { details: { issues } })
-    const { code, stderr } = await run(['read_file'], { error })
-    expect(code).toBe(3)
-    expect(stderr).toBe(
-      'Error: The arguments are wrong. path: is missing.\n  input: is too large\nNext: See what it takes: quartermaster tools read_file\n(INPUT_INVALID)\n',
-    )
-  })
-
-  it('is the one JSON value on standard output with --json', async () => {
-    const error = new AppError('DEADLINE_EXCEEDED', 'Too slow.', { details: { tool: 'read_file' } })
-    const { code, stdout, stderr } = await run(['read_file', '--json'], { error })
-    expect({ code, stderr }).toEqual({ code: 6, stderr: '' })
-    expect(JSON.parse(stdout)).toEqual({
-      error: {
-        code: 'DEADLINE_EXCEEDED',
-        kind: 'timeout',
-        retry: 'later',
-        message: 'Too slow.',
-        details: { tool: 'read_file' },
-      },
-    })
-  })
-
-  it('shows control characters of messages instead of sending them', async () => {
-    const { stderr } = await run(['read_file'], { error: new AppError('INTERNAL', 'a\u001b[2Jb') })
-    expect(stderr).toContain('Error: a\\x1b[2Jb\n')
   })
 })

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { AppError, type CallAnswer, type Control, type ControlInput } from '../../../contracts/index.ts'
 import { buildObject, parseObject, readArguments, type WrittenArguments } from '../arguments.ts'
+import { hintsAfter } from '../call-hints.ts'
 import { CompletingArgument, CompletingOption } from '../completion/kinds.ts'
 import { askConsent, canAsk, consentAsked } from '../consent.ts'
 import { defined } from '../defined.ts'
@@ -59,7 +60,10 @@ async function call(session: Session, tool: string, words: readonly string[], op
       ...defined({ evenIfDisabled: options.evenIfDisabled, timeoutMs: options.timeout }),
     }
     const mayAsk = written.kind !== 'stdin' && canAsk(session)
-    const answer = await callWithConsent(session, control, request, mayAsk)
+    const answer = await callWithConsent(session, control, request, mayAsk).catch(async error => {
+      session.hints = { ...session.hints, ...(await hintsAfter(session, control, { ...request, error })) }
+      throw error
+    })
     await printResult(session, control, { answer, agent: options.agent, all: options.all === true })
     return answer.result.isError ? EXIT.no : EXIT.done
   })
@@ -75,8 +79,7 @@ async function toInput(
     return parseObject(await session.untilAborted(session.host.io.stdin.read()), 'Standard input')
   if (written.kind === 'json') return parseObject(written.text, 'The argument')
   if (written.pairs.length === 0) return {}
-  const { input, capability } = await session.attend('Looking', options => control.tool({ name: tool }, options))
-  session.hints = { ...session.hints, capability }
+  const { input } = await session.attend('Looking', options => control.tool({ name: tool }, options))
   return buildObject(written.pairs, input)
 }
 

@@ -1,6 +1,6 @@
 import type { Finding } from '../../../contracts/index.ts'
 import { EXIT } from '../errors.ts'
-import { hanging, mendBlock } from '../explain.ts'
+import { hanging, mendBlock, placeAtBegin } from '../explain.ts'
 import { count } from '../layout.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
@@ -36,6 +36,7 @@ const MARKS = { ok: ['green', '✓'], warning: ['yellow', '!'], error: ['red', '
 
 function findingText({ level, what, where, mend }: Finding, printer: Printer): string {
   const [style, mark] = MARKS[level]
-  const text = where === undefined ? what : `${what} (${where})`
+  const isPlaced = where === undefined || placeAtBegin(what, where) !== undefined
+  const text = isPlaced ? what : `${what} (${where})`
   return `${printer.paint[style](mark)} ${hanging(text, printer)}${mendBlock(mend, printer, '  ')}`
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   AppError,
   type Control,
+  type DependencyStatus,
   type Finding,
   type Problem,
   type RecheckAnswer,
@@ -10,12 +11,13 @@ import {
 } from '../../../contracts/index.ts'
 import { FORECAST_DOWN } from '../../../testing/cli-fixtures.ts'
 import { createFakeCliHost } from '../../../testing/cli-host.ts'
-import { STATUS_REPORT } from '../../../testing/fake-control.ts'
-import { runCli } from '../index.ts'
+import { fakeControl, STATUS_REPORT } from '../../../testing/fake-control.ts'
+import { type OpenedControl, runCli } from '../index.ts'
 
-async function run(argv: string[], control: Partial<Control>) {
-  const { host, seen } = createFakeCliHost({ control })
-  return { code: await runCli(argv, host), ...seen }
+async function run(argv: string[], control: Partial<Control>, from: OpenedControl['from'] = 'process') {
+  const { host, seen } = createFakeCliHost()
+  const openControl = async () => ({ control: fakeControl(control), from, close: async () => {} })
+  return { code: await runCli(argv, { ...host, openControl }), ...seen }
 }
 
 const PROBLEM: Problem = {
@@ -26,6 +28,14 @@ const PROBLEM: Problem = {
   field: 'input.properties.city',
   message: 'has no type.',
   mend: 'Say `type: "string"`.',
+}
+
+/** A problem as the bundler tells it: the message begins with the place. */
+const PLACED: Problem = {
+  severity: 'error',
+  code: 'DEFINITION_INVALID',
+  where: 'capabilities/weather.ts',
+  message: 'capabilities/weather.ts:25:1: Expected identifier.',
 }
 
 describe('status', () => {
@@ -77,6 +87,23 @@ describe('status', () => {
     )
   })
 
+  it('says where a problem is once, as exactly as is known', async () => {
+    const { stdout } = await run(['status'], { status: async () => ({ ...STATUS_REPORT, problems: [PLACED] }) })
+    expect(stdout).toContain('1 problem\n✗ capabilities/weather.ts:25:1: Expected identifier.\n')
+  })
+
+  it('calls a dependency switched off that is', async () => {
+    const off: DependencyStatus = {
+      name: 'mail',
+      state: 'optedOut',
+      reason: 'It is switched off.',
+      since: 0,
+      dependsOn: [],
+    }
+    const { stdout } = await run(['status'], { status: async () => ({ ...STATUS_REPORT, dependencies: [off] }) })
+    expect(stdout).toMatch(/^mail\s+switched off/m)
+  })
+
   it('says how to start a server and make an agent when there is none', async () => {
     const { stdout } = await run(['status'], { status: async () => ({ ...STATUS_REPORT, from: 'process', agents: 0 }) })
     expect(stdout).toContain('start it: quartermaster up')
@@ -107,6 +134,11 @@ describe('doctor', () => {
         '',
       ].join('\n'),
     )
+  })
+
+  it('says where a problem is once, as exactly as is known', async () => {
+    const { stdout } = await doctor([{ level: 'error', what: PLACED.message, where: PLACED.where }])
+    expect(stdout).toBe('✗ capabilities/weather.ts:25:1: Expected identifier.\n1 error, 0 warnings.\n')
   })
 
   it('ends with 0 when there are only warnings', async () => {
@@ -150,6 +182,25 @@ describe('reload', () => {
     expect(code).toBe(1)
     expect(stdout).toContain('1 problem; the last good version stays\n✗ capabilities/weather.ts')
   })
+
+  it.each([
+    { problem: PLACED, printed: '✗ capabilities/weather.ts:25:1: Expected identifier.' },
+    {
+      problem: { ...PLACED, subject: 'tool:weather' },
+      printed: '✗ capabilities/weather.ts:25:1 · tool:weather: Expected identifier.',
+    },
+    {
+      problem: { ...PLACED, message: 'capabilities/weather.ts: It cannot be read.' },
+      printed: '✗ capabilities/weather.ts: It cannot be read.',
+    },
+    {
+      problem: { ...PLACED, message: 'capabilities/weather.tsx: It is another file.' },
+      printed: '✗ capabilities/weather.ts: capabilities/weather.tsx: It is another file.',
+    },
+  ])('says where a problem is once, as exactly as is known: $printed', async ({ problem, printed }) => {
+    const { stdout } = await run(['reload'], { reload: async () => ({ ...report, rejected: [problem] }) })
+    expect(stdout).toContain(`\n${printed}\n`)
+  })
 })
 
 describe('recheck', () => {
@@ -164,21 +215,100 @@ describe('recheck', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '✓ tool:weather has everything it needs.\nProbed  forecast\n' })
   })
 
-  it('ends with 1 and says what is still missing', async () => {
+  it('ends with 1 and says what is still missing, and when up looks again', async () => {
     const answer: RecheckAnswer = { active: false, missing: [{ ...FORECAST_DOWN, nextRecheckAt: 1 }], probed: [] }
-    const { code, stdout } = await run(['recheck', 'weather'], { recheck: async () => answer })
+    const { code, stdout } = await run(['recheck', 'weather'], { recheck: async () => answer }, 'up')
     expect(code).toBe(1)
     expect(stdout).toContain(
       '✗ weather is still missing something.\n  forecast has been down for 3 minutes: connection refused\n    Next recheck: now.',
     )
-    expect(stdout).toContain('Probed  nothing')
+    expect(stdout).toContain('Probed  nothing: it is up, or was looked at a moment ago')
   })
 
-  it('says how to name an ambiguous thing', async () => {
+  it('says nothing of a wait where no up runs, because the next command looks anew', async () => {
+    const answer: RecheckAnswer = { active: false, missing: [FORECAST_DOWN], probed: ['forecast'] }
+    const { stdout } = await run(['recheck', 'weather'], { recheck: async () => answer })
+    expect(stdout).toBe(
+      [
+        '✗ weather is still missing something.',
+        '  forecast has been down for 3 minutes: connection refused',
+        '    Mend: Start it with `docker compose up forecast`.',
+        'Probed  forecast',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('says of what is switched off how to switch it on, and that no recheck looks at it', async () => {
+    const { nextRecheckAt: _never, ...off } = FORECAST_DOWN
+    const answer: RecheckAnswer = { active: false, missing: [{ ...off, state: 'optedOut' }], probed: [] }
+    const { stdout } = await run(['recheck', 'weather'], { recheck: async () => answer }, 'up')
+    expect(stdout).toBe(
+      [
+        '✗ weather is still missing something.',
+        '  forecast is switched off in the configuration',
+        '    Mend: Switch it on in the configuration: dependencies.forecast.enabled.',
+        'Probed  nothing: what is switched off is never looked at',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it.each([
+    {
+      message: '"mail" names a tool and a dependency. Say "tool:mail" or "dependency:mail".',
+      next: 'Next: Say which: quartermaster recheck tool:mail, or: quartermaster recheck dependency:mail\n',
+    },
+    {
+      message: '"mail" names a dependency and a capability. Say "dependency:mail" or "capability:mail".',
+      next: 'Next: Say which: quartermaster recheck dependency:mail, or: quartermaster recheck capability:mail\n',
+    },
+  ])('offers for an ambiguous name only what there is: $message', async ({ message, next }) => {
     const { code, stderr } = await run(['recheck', 'mail'], {
-      recheck: () => Promise.reject(new AppError('NAME_AMBIGUOUS', '"mail" is two things.')),
+      recheck: () => Promise.reject(new AppError('NAME_AMBIGUOUS', message)),
     })
     expect(code).toBe(3)
-    expect(stderr).toContain('Say which: quartermaster recheck tool:mail, dependency:mail or capability:mail')
+    expect(stderr).toContain(next)
+  })
+})
+
+describe('an error that carries problems', () => {
+  const problem: Problem = {
+    severity: 'error',
+    code: 'CONFIG_INVALID',
+    where: 'quartermaster.config.json:3:5',
+    field: 'settings.logLevel',
+    message: 'must be one of debug, info.',
+    mend: 'Write "info".',
+  }
+  const second: Problem = { ...problem, where: 'quartermaster.config.json:4:5', field: 'x', message: 'is no key.' }
+  const status = (message: string, problems: Problem[]) =>
+    run(['status'], {
+      status: () => Promise.reject(new AppError('CONFIG_INVALID', message, { details: { problems } })),
+    })
+
+  it('tells each once, with how to mend it', async () => {
+    const lines = [
+      'The configuration has 2 problems:',
+      '- quartermaster.config.json:3:5: settings.logLevel: must be one of debug, info. Write "info".',
+      '- quartermaster.config.json:4:5: x: is no key. Write "info".',
+    ]
+    expect((await status(lines.join('\n'), [problem, second])).stderr).toBe(
+      [
+        'Error: The configuration has 2 problems:',
+        '✗ quartermaster.config.json:3:5 · settings.logLevel: must be one of debug, info.',
+        '  Mend: Write "info".',
+        '✗ quartermaster.config.json:4:5 · x: is no key.',
+        '  Mend: Write "info".',
+        'Next: See everything that is wrong: quartermaster doctor',
+        '(CONFIG_INVALID)',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('counts them where its message says nothing else', async () => {
+    const { stderr } = await status(problem.message, [problem])
+    expect(stderr).toContain('Error: 1 problem:\n✗ quartermaster.config.json:3:5 · settings.logLevel: must be one of')
   })
 })

@@ -2,7 +2,7 @@ import type { RecheckAnswer } from '../../../contracts/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
 import { EXIT } from '../errors.ts'
-import { missingBlock } from '../explain.ts'
+import { isSwitchedOff, missingBlock } from '../explain.ts'
 import { fields, paragraph } from '../layout.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
@@ -35,16 +35,19 @@ async function recheck(session: Session, name: string, force: boolean | undefine
   return answer.active ? EXIT.done : EXIT.no
 }
 
-function recheckText(name: string, answer: RecheckAnswer, { out, host }: Session): string {
+function recheckText(name: string, answer: RecheckAnswer, { out, host, from }: Session): string {
   const head = answer.active ? `${name} has everything it needs.` : `${name} is still missing something.`
   const mark = answer.active ? out.paint.green('✓') : out.paint.red('✗')
-  const probed =
-    answer.probed.length === 0
-      ? 'nothing: it is up, switched off, or was looked at a moment ago'
-      : answer.probed.join(', ')
   return [
     `${mark} ${paragraph(head, { ...out, width: undefined })}`,
-    ...answer.missing.map(missing => missingBlock(missing, host.clock.now(), out)),
-    fields([['Probed', probed]], out),
+    ...answer.missing.map(missing => missingBlock(missing, { now: host.clock.now(), from }, out)),
+    fields([['Probed', probedText(answer)]], out),
   ].join('')
+}
+
+function probedText({ probed, missing }: RecheckAnswer): string {
+  if (probed.length > 0) return probed.join(', ')
+  return missing.length > 0 && missing.every(isSwitchedOff)
+    ? 'nothing: what is switched off is never looked at'
+    : 'nothing: it is up, or was looked at a moment ago'
 }

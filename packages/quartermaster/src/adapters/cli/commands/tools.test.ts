@@ -75,8 +75,19 @@ describe('tools', () => {
       tool: async () => ({ ...READ_FILE_DETAIL, state: 'disabled', missing: [FORECAST_DOWN] }),
     })
     expect(stdout).toContain('forecast has been down for 3 minutes: connection refused')
-    expect(stdout).toContain('Next recheck: in 20 seconds.')
+    expect(stdout).not.toContain('Next recheck')
     expect(stdout).toContain('Mend: Start it with `docker compose up forecast`.')
+  })
+
+  it('says of a tool whose dependency is switched off how to switch it on', async () => {
+    const { nextRecheckAt: _never, ...off } = FORECAST_DOWN
+    const missing = [{ ...off, state: 'optedOut' } as const]
+    const one = await run(['weather'], { tool: async () => ({ ...READ_FILE_DETAIL, state: 'disabled', missing }) })
+    expect(one.stdout).toContain(
+      '  forecast is switched off in the configuration\n    Mend: Switch it on in the configuration: dependencies.forecast.enabled.\n',
+    )
+    const all = await run([], { tools: async () => [{ ...WEATHER, missing }] })
+    expect(all.stdout).toContain('└ forecast is switched off in the configuration\n')
   })
 
   it('prints one tool as JSON', async () => {

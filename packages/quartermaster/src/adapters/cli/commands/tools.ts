@@ -42,7 +42,7 @@ async function show(session: Session, name: string, options: ToolsOptions): Prom
   const tool = await session.connect(control => session.attend('Looking', on => control.tool({ name }, on)))
   await (session.json
     ? session.printJson(tool)
-    : session.out.write(toolText(tool, session.out, session.host.clock.now())))
+    : session.out.write(toolText(tool, session.out, { now: session.host.clock.now(), from: session.from })))
   return EXIT.done
 }
 

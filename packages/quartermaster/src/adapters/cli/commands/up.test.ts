@@ -1,10 +1,10 @@
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { AppError } from '../../../contracts/index.ts'
+import { AppError, type Events, type Problem } from '../../../contracts/index.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { STATUS_REPORT } from '../../../testing/fake-control.ts'
-import { runCli, type UpOptions, type UpStarted } from '../index.ts'
+import { runCli, type UpEvent, type UpOptions, type UpStarted } from '../index.ts'
 
 /** A server that runs until it is told to stop. */
 function running(options: CliHostOptions & { started?: Partial<UpStarted> } = {}) {
@@ -111,11 +111,97 @@ describe('up', () => {
       'mail is down: no\\x1banswer',
       'disabled: send (mail: no answer)',
       'active again: send (mail is back)',
-      'generation 2: 1 added, 0 changed, 0 removed',
+      'generation 2: added tool:a',
       'worker called send: not run, TOOL_DISABLED (3 ms)',
       'warning: careful',
       '',
     ])
+  })
+
+  describe('for whoever watches', () => {
+    /** The lines that events make, without their times. */
+    async function linesOf(events: UpEvent[], { early = false, started = {} as Partial<UpStarted> } = {}) {
+      const { asked, clock, interrupt, run, seen } = running({ started })
+      const ended = run()
+      const { onEvent } = await asked
+      if (early) events.forEach(onEvent)
+      await clock.breathe()
+      if (!early) events.forEach(onEvent)
+      interrupt()
+      await ended
+      return seen.stderr
+        .trimEnd()
+        .split('\n')
+        .map(line => line.replace(/^\d\d:\d\d:\d\d /, ''))
+    }
+    const swapped = (changes: Partial<Events['generation.swapped']>): UpEvent => ({
+      name: 'generation.swapped',
+      event: { generation: 2, added: [], changed: [], removed: [], ...changes },
+    })
+    const many = (kind: string, amount: number) => Array.from({ length: amount }, (_, i) => `${kind}:n${i}`)
+    const problem: Problem = {
+      severity: 'error',
+      code: 'DEFINITION_INVALID',
+      where: 'capabilities/weather.ts',
+      message: 'capabilities/weather.ts:25:1: Expected\nidentifier.',
+      mend: 'Correct the file.',
+    }
+    const rejected = (problems: Problem[]): UpEvent => ({ name: 'definitions.rejected', event: { problems } })
+
+    it('names what a reload changed when it is little', async () => {
+      expect(
+        await linesOf([
+          swapped({ added: ['tool:shout', 'capability:shout'] }),
+          swapped({ added: ['tool:a'], changed: ['tool:b', 'tool:c'], removed: many('dependency', 3) }),
+          swapped({}),
+        ]),
+      ).toEqual([
+        'generation 2: added tool:shout, capability:shout',
+        'generation 2: added tool:a; changed tool:b, tool:c; removed dependency:n0, dependency:n1, dependency:n2',
+        'generation 2: nothing changed',
+      ])
+    })
+
+    it('counts what a reload changed by kind when it is much', async () => {
+      const added = [...many('tool', 12), ...many('capability', 3)]
+      expect(
+        await linesOf([
+          swapped({ added }),
+          swapped({ added: many('dependency', 6), removed: ['tool:a', 'capability:a'] }),
+        ]),
+      ).toEqual([
+        'generation 2: 12 tools, 3 capabilities added',
+        'generation 2: 6 dependencies added; 1 tool, 1 capability removed',
+      ])
+    })
+
+    it('tells each new problem in a line of its own', async () => {
+      const warning = { ...problem, severity: 'warning', subject: 'tool:weather', message: 'has no title.' } as const
+      expect(await linesOf([rejected([problem, warning])])).toEqual([
+        'problem: capabilities/weather.ts:25:1: Expected identifier.',
+        'warning: capabilities/weather.ts · tool:weather: has no title.',
+      ])
+    })
+
+    it('does not tell again what stood under the address already', async () => {
+      const other = { ...problem, message: 'It is empty.' }
+      const started = { status: { ...STATUS_REPORT, problems: [problem] } }
+      expect(await linesOf([rejected([problem, other])], { early: true, started })).toEqual([
+        'problem: capabilities/weather.ts: It is empty.',
+      ])
+    })
+
+    it('calls a dependency switched off that is', async () => {
+      const event = {
+        name: 'mail',
+        from: 'up',
+        to: 'optedOut',
+        reason: 'It is switched off (enabled: false).',
+      } as const
+      expect(await linesOf([{ name: 'dependency.changed', event }])).toEqual([
+        'mail is switched off in the configuration',
+      ])
+    })
   })
 
   it.each(['0.0.0.0', '::', '192.168.1.5', 'example.org'])(

@@ -66,7 +66,7 @@ async function up(session: Session, { host, port }: Listen): Promise<number> {
   try {
     const started = await session.attend('Starting', () => starting)
     await announce(session, started)
-    log.open()
+    log.open(started.status.problems)
     await started.closed
     return EXIT.done
   } finally {

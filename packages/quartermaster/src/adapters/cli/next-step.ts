@@ -1,0 +1,79 @@
+import type { AppError, ErrorCode } from '../../contracts/index.ts'
+import { detail, toolOf } from './error-details.ts'
+import { isSwitchedOff } from './explain.ts'
+import type { Hints } from './session.ts'
+import { shellWord } from './shell-word.ts'
+
+/** What a person can do about an error, as lines to copy where there are any. */
+export function nextStep(error: AppError, hints: Hints): string | undefined {
+  return NEXT_STEPS[error.code]?.(hints, error)
+}
+
+const NEXT_STEPS: { readonly [K in ErrorCode]?: (hints: Hints, error: AppError) => string } = {
+  TOOL_NOT_FOUND: findTool,
+  TOOL_DISABLED: enableTool,
+  INPUT_INVALID: ({ tool }) => `See what it takes: ${tool ? command('tools', tool) : command('tools', 'NAME')}`,
+  CONSENT_REQUIRED: allow,
+  DEADLINE_EXCEEDED: () => 'Give it more time: add --timeout 2m',
+  DEPENDENCY_UNAVAILABLE: ({ tool = 'NAME' }) =>
+    `See what is down: ${command('status')}, then: ${command('recheck', `tool:${tool}`)}`,
+  DEPENDENCY_UNKNOWN: () => `See all dependencies: ${command('status')}`,
+  OUTCOME_UNKNOWN: () => 'It may have happened. Look at what it changes before you run it again.',
+  AGENT_NOT_FOUND: ({ agent = 'NAME', capability = 'CAPABILITY' }) =>
+    `See all agents: ${command('agents')}, or make it: ${command('grant', agent, capability, '--create')}`,
+  AGENT_INVALID: mendAgent,
+  CAPABILITY_UNKNOWN: () => `See all capabilities: ${command('capabilities')}`,
+  CONFIG_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
+  DEFINITION_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
+  NAME_UNKNOWN: () => `See what there is: ${command('status')} and ${command('tools')}`,
+  NAME_AMBIGUOUS: sayWhich,
+  STORE_LOCKED: () => 'Another process owns the data folder. Stop it, or name another folder with --data.',
+  INTERNAL: () => `Look for a cause: ${command('doctor')}`,
+}
+
+function findTool(hints: Hints): string {
+  const { agent, grant, isAgentBroken } = hints
+  if (agent === undefined) return `See what there is: ${command('tools')}`
+  if (isAgentBroken) return mendAgent(hints)
+  if (grant === undefined) return `See what it has: ${command('tools', '--agent', agent)}`
+  const only = grant.tools === undefined ? [] : ['--tools', grant.tools.join(',')]
+  return `Give it: ${command('grant', agent, grant.capability, ...only)}`
+}
+
+function mendAgent({ agent = 'NAME' }: Hints): string {
+  return `See what is wrong with its file: ${command('agents', 'check', agent)}`
+}
+
+/** With its kind before the name, because a capability or a dependency often has the same one. */
+function enableTool({ tool: called = 'NAME' }: Hints, error: AppError): string {
+  const tool = toolOf(error) ?? called
+  const missing = detail(error, 'missing')
+  const step =
+    missing.length > 0 && missing.every(isSwitchedOff)
+      ? 'Switch on what is switched off, then call it again.'
+      : `Mend what is missing, then: ${command('recheck', `tool:${tool}`)}`
+  // The option counts for the tool that is called, not for those it calls.
+  return tool === called ? `${step}\nOr run it anyway: add --even-if-disabled` : step
+}
+
+function allow({ agent = 'AGENT', capability = 'CAPABILITY', tool }: Hints, error: AppError): string {
+  const names = detail(error, 'operations').map(operation => operation.name)
+  const grant = command('grant', agent, capability, '--consent', ...(names.length > 0 ? names : ['OPERATION']))
+  // A person is asked about arguments they can see, and those of a nested call cannot be shown.
+  const canBeAsked = (toolOf(error) ?? tool) === tool
+  return canBeAsked ? `Run it at a terminal to be asked, or allow it for good: ${grant}` : `Allow it for good: ${grant}`
+}
+
+const KINDS = ['tool', 'dependency', 'capability']
+
+/** Only what the message names exists. */
+function sayWhich({ name = 'NAME' }: Hints, { message }: AppError): string {
+  const addresses = KINDS.map(kind => `${kind}:${name}`)
+  const named = addresses.filter(address => message.includes(`"${address}"`))
+  const commands = (named.length > 0 ? named : addresses).map(address => command('recheck', address))
+  return `Say which: ${commands.join(', or: ')}`
+}
+
+function command(...words: string[]): string {
+  return ['quartermaster', ...words.map(shellWord)].join(' ')
+}

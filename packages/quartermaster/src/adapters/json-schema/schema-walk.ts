@@ -1,0 +1,154 @@
+import type { Issue } from '../../contracts/index.ts'
+import { leftToAjv, rankOf, schemaShape } from './keywords.ts'
+import { messageOf } from './message.ts'
+import { anything, isObject, type Shape } from './shape.ts'
+
+export interface StructureLimits {
+  /** Of the schema as JSON text. */
+  readonly maxBytes: number
+  /** Objects and arrays inside each other. */
+  readonly maxDepth: number
+}
+
+export interface WalkOptions {
+  readonly limits: StructureLimits
+  /** Whether keywords are looked at, as those of 2020-12; otherwise only what is true of every JSON document is. */
+  readonly judging: boolean
+}
+
+/** What one walk over a schema found. */
+export interface Findings {
+  /** Why this is not a JSON document of bearable size. Nothing else may look at the schema then. */
+  readonly unbearable: Issue | undefined
+  /** Keywords that are not what they must be. */
+  readonly faults: readonly Issue[]
+  /** Whether keywords were met that only Ajv can judge; then the faults are not all. */
+  readonly unjudged: boolean
+  /** Whether there is any reference or pattern to look at. Most small schemas have none. */
+  readonly noteworthy: boolean
+}
+
+/**
+ * Looks at every value of a schema once. It comes before everything else: whatever looks at a schema afterwards
+ * recurses through it and makes text of it. Asking Ajv for the faults costs several times as much for each schema, and
+ * before the first one a tenth of a second in which nothing else happens.
+ */
+export function walkSchema(schema: unknown, { limits, judging }: WalkOptions): Findings {
+  const walk: Walk = { limits, bytes: 0, ancestors: [], path: [], faults: [], unjudged: !judging, noteworthy: false }
+  const unbearable = isObject(schema)
+    ? (visit(schema, judging ? schemaShape : anything, walk) ?? tooLong(schema, walk))
+    : { path: [], message: `A schema must be an object, not ${nameOf(schema)}.` }
+  const { faults, unjudged, noteworthy } = walk
+  return { unbearable, faults, unjudged, noteworthy }
+}
+
+interface Walk {
+  readonly limits: StructureLimits
+  /** Never more than the text will have; an object that stands in many places ends the walk early by it. */
+  bytes: number
+  readonly ancestors: unknown[]
+  readonly path: (string | number)[]
+  readonly faults: Issue[]
+  unjudged: boolean
+  noteworthy: boolean
+}
+
+/** Looks at the value and all that is in it, and ends at the first thing that makes it unbearable. */
+function visit(value: unknown, shape: Shape, walk: Walk): Issue | undefined {
+  walk.bytes += typeof value === 'string' ? value.length + 2 : 1
+  // Items are counted one by one below; their number alone may be more than anybody should look through.
+  const ahead = Array.isArray(value) ? value.length : 0
+  if (walk.bytes + ahead > walk.limits.maxBytes) return tooLarge(walk.limits)
+  const fits = judge(value, shape, walk)
+  if (typeof value === 'object' && value !== null) return visitInside(value, fits ? shape : anything, walk)
+  if (isJsonLeaf(value)) return undefined
+  return { path: [...walk.path], message: `${nameOf(value)} cannot stand in a schema, which is JSON.` }
+}
+
+function judge(value: unknown, shape: Shape, walk: Walk): boolean {
+  if (shape === leftToAjv) walk.unjudged = true
+  const fault = shape.check(value)
+  if (!fault) return true
+  const path = [...walk.path]
+  walk.faults.push({ path, message: messageOf({ ...fault, data: value }, path) })
+  return false
+}
+
+function visitInside(value: object, shape: Shape, walk: Walk): Issue | undefined {
+  if (walk.ancestors.length >= walk.limits.maxDepth) return tooDeep(value, walk)
+  walk.ancestors.push(value)
+  const told = walk.faults.length
+  const issue = Array.isArray(value)
+    ? visitItems(value, shape, walk)
+    : visitEntries(value as Record<string, unknown>, shape, walk)
+  if (shape === schemaShape && walk.faults.length > told + 1) sortFaults(told, walk)
+  walk.ancestors.pop()
+  return issue
+}
+
+function visitItems(value: readonly unknown[], shape: Shape, walk: Walk): Issue | undefined {
+  // By number rather than by key: JSON knows no gaps, and a gap must not pass where an item is asked for.
+  for (let index = 0; index < value.length; index++) {
+    walk.path.push(index)
+    const issue = visit(value[index], shape.inside(index, value[index]), walk)
+    if (issue) return issue
+    walk.path.pop()
+  }
+  return undefined
+}
+
+function visitEntries(value: Record<string, unknown>, shape: Shape, walk: Walk): Issue | undefined {
+  for (const key of Object.keys(value)) {
+    walk.path.push(key)
+    if (key === '__proto__') return { path: [...walk.path], message: 'A key named "__proto__" is not allowed.' }
+    walk.bytes += key.length + 3
+    walk.noteworthy ||= NOTEWORTHY.has(key)
+    const child = value[key]
+    const issue = visit(child, shape.inside(key, child), walk)
+    if (issue) return issue
+    walk.path.pop()
+  }
+  return undefined
+}
+
+const NOTEWORTHY: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', 'pattern', 'patternProperties'])
+
+/** Puts the faults of one schema in the order of the keywords, so that they read the same however it is written. */
+function sortFaults(start: number, { faults, path }: Walk): void {
+  const rank = (issue: Issue) => rankOf(issue.path[path.length])
+  const sorted = faults.slice(start).sort((a, b) => rank(a) - rank(b))
+  for (const [offset, fault] of sorted.entries()) faults[start + offset] = fault
+}
+
+function isJsonLeaf(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  return value === null || value === undefined || typeof value === 'string' || typeof value === 'boolean'
+}
+
+/** How much longer than counted a text can be: a number of one byte counted has 24 at most, a character six. */
+const MAX_GROWTH = 24
+
+function tooLong(schema: unknown, { bytes, limits }: Walk): Issue | undefined {
+  if (bytes * MAX_GROWTH <= limits.maxBytes) return undefined
+  return Buffer.byteLength(JSON.stringify(schema)) > limits.maxBytes ? tooLarge(limits) : undefined
+}
+
+function tooLarge({ maxBytes }: StructureLimits): Issue {
+  return { path: [], message: `The schema is larger than ${maxBytes} bytes of JSON; shorten descriptions and lists.` }
+}
+
+function tooDeep(value: object, { ancestors, limits, path }: Walk): Issue {
+  // An object inside itself always ends up here, so the question need not be asked at every step of the way.
+  const first = ancestors.indexOf(value)
+  if (first < 0) return { path: [...path], message: `The schema is nested deeper than ${limits.maxDepth} levels.` }
+  const second = ancestors.indexOf(value, first + 1)
+  const message = 'The schema contains itself; write "$ref": "#" or a reference into $defs instead.'
+  return { path: path.slice(0, second < 0 ? ancestors.length : second), message }
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'number' && !Number.isFinite(value)) return `the number ${value}`
+  return typeof value === 'undefined' ? 'nothing' : `a ${typeof value}`
+}

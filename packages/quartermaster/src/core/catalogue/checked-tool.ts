@@ -1,0 +1,85 @@
+import type { JsonSchema, ToolFacts } from '../../contracts/index.ts'
+import { canonicalJson, type Digest } from '../kernel/index.ts'
+import type { Origin, Tool } from './generation.ts'
+import type { Validate } from './schema.ts'
+
+export interface ToolParts {
+  readonly facts: ToolFacts
+  readonly origin: Origin
+  readonly capability: string
+  readonly input: { readonly described: JsonSchema; readonly validate: Validate }
+  readonly output: { readonly described: JsonSchema; readonly validate: Validate } | undefined
+  readonly handler: Tool['handler']
+  /** Of the code behind it. */
+  readonly unitHash: string
+  readonly digest: Digest
+}
+
+/**
+ * A tool that was checked, frozen. Every field is assigned by name: spreading two dozen properties takes longer than all
+ * checks together, and there may be ten thousand tools. For the same reason the hash is made when it is first asked for.
+ */
+export class CheckedTool implements Tool {
+  readonly name: string
+  readonly title: string
+  readonly short: string
+  readonly whenToUse: string
+  readonly section: string
+  readonly icon: ToolFacts['icon']
+  readonly command: ToolFacts['command']
+  readonly examples: ToolFacts['examples']
+  readonly requires: ToolFacts['requires']
+  readonly mutates: boolean
+  readonly idempotent: boolean
+  readonly retry: ToolFacts['retry']
+  readonly consent: ToolFacts['consent']
+  readonly effects: ToolFacts['effects']
+  readonly timeoutMs: number
+  readonly maxResultBytes: number
+  readonly source: string
+  readonly unit: string
+  readonly capability: string
+  readonly inputSchema: JsonSchema
+  readonly outputSchema: JsonSchema | undefined
+  readonly validateInput: Validate
+  readonly validateOutput: Validate | undefined
+  readonly handler: Tool['handler']
+  readonly #parts: ToolParts
+  #hash: string | undefined
+
+  constructor(parts: ToolParts) {
+    const { facts, origin, input, output } = parts
+    this.name = facts.name
+    this.title = facts.title
+    this.short = facts.short
+    this.whenToUse = facts.whenToUse
+    this.section = facts.section
+    this.icon = facts.icon
+    this.command = facts.command
+    this.examples = facts.examples
+    this.requires = facts.requires
+    this.mutates = facts.mutates
+    this.idempotent = facts.idempotent
+    this.retry = facts.retry
+    this.consent = facts.consent
+    this.effects = facts.effects
+    this.timeoutMs = facts.timeoutMs
+    this.maxResultBytes = facts.maxResultBytes
+    this.source = origin.source
+    this.unit = origin.unit
+    this.capability = parts.capability
+    this.inputSchema = input.described
+    this.outputSchema = output?.described
+    this.validateInput = input.validate
+    this.validateOutput = output?.validate
+    this.handler = parts.handler
+    this.#parts = parts
+    Object.freeze(this)
+  }
+
+  get hash(): string {
+    const { facts, input, output, unitHash, digest } = this.#parts
+    this.#hash ??= digest(canonicalJson({ ...facts, input: input.described, output: output?.described, unitHash }))
+    return this.#hash
+  }
+}
