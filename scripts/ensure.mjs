@@ -1,7 +1,16 @@
 // @ts-check
 // Plain JavaScript without dependencies: this runs before anything is installed or built.
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { withLock } from './lock.mjs'
@@ -101,6 +110,9 @@ async function build() {
   for (const folder of [next, old]) rmSync(folder, { recursive: true, force: true })
   await compileInto(next)
   writeFileSync(join(next, BUILD_STAMP), hash)
+  // tsc knows no modes, and a linked command must be one.
+  const bin = join(next, 'bin', 'quartermaster.js')
+  if (existsSync(bin)) chmodSync(bin, 0o755)
   if (existsSync(DIST)) renameSync(DIST, old)
   renameSync(next, DIST)
   rmSync(old, { recursive: true, force: true })

@@ -90,6 +90,11 @@ async function start(
   onClose(() => listener.close())
   await folder.writeEndpoint({ url: listener.url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })
   onClose(() => folder.removeEndpoint())
+  // First of all: requests end by themselves once their calls have, so nobody has to be cut off.
+  onClose(async () => {
+    isReady = false
+    runtime.core.calls.stop()
+  })
   await runtime.load()
   await within(PATIENCE_MS, runtime.look(), log)
   runtime.watch()

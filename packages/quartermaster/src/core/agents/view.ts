@@ -1,5 +1,5 @@
 import type { MissingDependency, ResolutionEntry } from '../../contracts/index.ts'
-import type { Health } from '../health/index.ts'
+import { type Health, stateInWords } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import type { Grant, Resolution } from './grants.ts'
 
@@ -57,10 +57,6 @@ function grantedEntry({ tool, capability }: Grant, allowed: readonly string[]): 
 }
 
 function unavailableEntry({ tool, capability }: Grant, missing: readonly MissingDependency[]): ResolutionEntry {
-  const reason = missing.map(one => `${one.dependency} is ${inWords(one.state)}: ${one.reason}`).join(' ')
+  const reason = missing.map(one => `${one.dependency} is ${stateInWords(one.state)}: ${one.reason}`).join(' ')
   return { capability, tool: tool.name, state: 'unavailable', reason }
-}
-
-function inWords(state: MissingDependency['state']): string {
-  return state === 'optedOut' ? 'switched off' : state
 }

@@ -17,7 +17,10 @@ export function parseAddress(text: string, generation: Generation): Address {
   const hits = kinds.filter(kind => shelves[kind].has(rest))
   if (hits.length > 1) {
     const ways = hits.map(kind => `"${kind}:${rest}"`).join(' or ')
-    throw new AppError('NAME_AMBIGUOUS', `"${rest}" names a ${hits.join(' and a ')}. Say ${ways}.`)
+    const addresses = hits.map(kind => `${kind}:${rest}`)
+    throw new AppError('NAME_AMBIGUOUS', `"${rest}" names a ${hits.join(' and a ')}. Say ${ways}.`, {
+      details: { addresses },
+    })
   }
   const [kind] = hits
   if (kind) return { kind, name: rest }

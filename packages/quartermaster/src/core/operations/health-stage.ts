@@ -1,6 +1,6 @@
 import { AppError, type MissingDependency } from '../../contracts/index.ts'
 import type { Tool } from '../catalogue/index.ts'
-import type { Health } from '../health/index.ts'
+import { type Health, stateInWords } from '../health/index.ts'
 
 export interface HealthStageDeps {
   readonly health: Pick<Health, 'availability' | 'missing' | 'recheckTool' | 'settled'>
@@ -38,5 +38,5 @@ function missingLine(one: MissingDependency): string {
   const next =
     one.nextRecheckAt === undefined ? '' : ` It can be rechecked from ${new Date(one.nextRecheckAt).toISOString()} on.`
   const mend = one.mend === undefined ? '' : ` ${one.mend}`
-  return `It needs "${one.dependency}", which is ${one.state} for ${Math.round(one.ageMs / 1000)} s: ${one.reason}${mend}${next}`
+  return `It needs "${one.dependency}", which is ${stateInWords(one.state)} for ${Math.round(one.ageMs / 1000)} s: ${one.reason}${mend}${next}`
 }

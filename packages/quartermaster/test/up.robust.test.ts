@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { makeProject, quartermaster, startUp } from './support/product.ts'
+
+const tool = (name: string, body: string, more = '') =>
+  `defineTool({ name: '${name}', short: 'x', input: { type: 'object' }, mutates: false, ${more} handler: (_, context) => { ${body} } })`
+
+const ODD = `
+  import { AppError, defineCapability, defineTool } from 'quartermaster'
+  console.log('printed while loading')
+  export default defineCapability({ key: 'odd', short: 'Odd.', tools: [
+    ${tool('fine', `return 'fine'`)},
+    ${tool('own_code', `throw new AppError('NOT_THERE', 'Gone.')`)},
+    ${tool('stray', `Promise.reject(new Error('stray')); return 'ok'`)},
+    ${tool('timer', `setTimeout(() => { throw new Error('late') }, 0); return 'ok'`)},
+    ${tool('noisy', `console.log('noise'); return 'quiet'`)},
+    ${tool('percent', `context.progress({ progress: '50%' }); return 'done'`)},
+    ${tool('forever', `return new Promise(() => {})`)},
+  ] })
+`
+const project = (more: Record<string, string> = {}) =>
+  makeProject({ 'capabilities/odd.js': ODD, 'agents/default.json': '{ "capabilities": { "odd": {} } }', ...more })
+
+describe('up', () => {
+  it('outlives tools that throw odd things, forget promises and break timers', async () => {
+    const dir = await project()
+    const up = await startUp(dir)
+    const call = (name: string) => quartermaster(['call', name, '--json'], { cwd: dir })
+    expect((await call('own_code')).json()).toMatchObject({ error: { code: 'INTERNAL' } })
+    expect((await call('stray')).code).toBe(0)
+    expect((await call('timer')).code).toBe(0)
+    expect((await call('percent')).json()).toMatchObject({ result: { content: [{ text: 'done' }] } })
+    expect((await call('fine')).json()).toMatchObject({ result: { content: [{ text: 'fine' }] } })
+    expect(up.child.exitCode).toBeNull()
+  })
+
+  it('keeps standard output for answers, whatever project code prints', async () => {
+    const dir = await project()
+    const alone = await quartermaster(['call', 'noisy', '--json'], { cwd: dir })
+    expect(alone.json()).toMatchObject({ result: { content: [{ text: 'quiet' }] } })
+    expect(alone.stderr).toContain('noise')
+    const up = await startUp(dir)
+    expect(up.url).toMatch(/^http:/)
+  })
+
+  it('is ready with everything else while one file takes its time', async () => {
+    const dir = await project({ 'capabilities/hang.js': 'await new Promise(() => {})' })
+    const up = await startUp(dir)
+    expect(await (await fetch(`${up.url}/health`)).json()).toMatchObject({ generation: 1 })
+    const tools = (await quartermaster(['tools', '--json'], { cwd: dir })).json<{ name: string }[]>()
+    expect(tools.map(one => one.name)).toContain('read_file')
+  })
+
+  it('ends calls that are under way when it stops, and says so', async () => {
+    const dir = await project()
+    const up = await startUp(dir)
+    const call = quartermaster(['call', 'forever', '--json'], { cwd: dir })
+    const running = async () =>
+      (await quartermaster(['status', '--json'], { cwd: dir })).json<{ running: number }>().running
+    await expect.poll(running, { timeout: 10_000 }).toBe(1)
+    expect(await up.stop()).toBe(0)
+    expect((await call).json()).toMatchObject({ error: { code: 'STOPPING' } })
+  })
+})
