@@ -52,7 +52,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   const isWatching = watch && settings.watchFiles
   // Through a function, because a reload replaces what was read.
   const secrets: Secrets = { get: name => read.secrets.get(name) }
-  const services = { paths: { projectDir, dataDir }, secrets }
+  const services = { paths: { projectDir, dataDir, configFile }, secrets }
   const project: ClosableSource = createProjectSource({
     dir: join(projectDir, 'capabilities'),
     services,

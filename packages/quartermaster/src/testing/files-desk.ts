@@ -35,6 +35,8 @@ export interface DeskOptions {
   walk?: 'handles' | 'paths'
   /** Relative to the project; made before the test begins unless `noData`. */
   dataDir?: string
+  /** The configuration file, where it has another name than usual. */
+  configFile?: string
   noData?: boolean
 }
 
@@ -44,7 +46,11 @@ export async function filesDesk(options: DeskOptions = {}): Promise<FilesDesk> {
   const project = await tempProject(files)
   await mkdir(project.path('work'), { recursive: true })
   if (!noData) await project.write(`${dataDir}/admin.token`, 'TOP-SECRET')
-  const paths = { projectDir: project.dir, dataDir: project.path(dataDir) }
+  const paths = {
+    projectDir: project.dir,
+    dataDir: project.path(dataDir),
+    configFile: options.configFile === undefined ? undefined : project.path(options.configFile),
+  }
   const walls = createWalls({ paths, ...(walk && { walk }) })
   const settings = FilesSettings.parse({ dirs, editProject, ...(maxFileBytes && { maxFileBytes }) })
   const config = toFilesConfig(settings, project.dir)

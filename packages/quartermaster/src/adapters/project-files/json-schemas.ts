@@ -39,6 +39,7 @@ const SCHEMA_REFERENCE = {
 const CONFIG_TEXTS: Readonly<Record<string, EditorText>> = {
   $schema: SCHEMA_REFERENCE,
   dependencies: { title: 'Dependencies' },
+  allowedHosts: { title: 'Allowed hosts' },
   'dependencies.*.enabled': {
     description: 'false: switched off. It is never probed and its tools stay disabled.',
     default: true,

@@ -5,7 +5,7 @@ export const STARTING_FILES: Readonly<Record<string, string>> = {
   'quartermaster.config.json': json({ $schema: './.quartermaster/schemas/config.schema.json', settings: {} }),
   'agents/default.json': json({
     $schema: '../.quartermaster/schemas/agent.schema.json',
-    capabilities: { files: { dirs: ['.'], tools: ['read_file', 'list_files', 'search_files'] }, hello: {} },
+    capabilities: { files: { dirs: ['.'], tools: ['read_file', 'list_files', 'search_files'] } },
   }),
   'capabilities/hello.ts': `// A first tool of your own. How to go on: the docs folder of the Quartermaster repository.
 import { defineCapability, defineTool } from 'quartermaster'

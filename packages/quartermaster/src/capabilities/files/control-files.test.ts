@@ -172,3 +172,9 @@ describe('a folded name', () => {
     expect(fold(one)).toBe(fold(other))
   })
 })
+
+it('includes the configuration file in use, whatever its name', async () => {
+  const desk = await openDesk({ configFile: 'notes/a.md' })
+  expect(await writing(desk, 'notes/a.md')).toEqual([refused('notes/a.md')])
+  expect(await changes(desk)).toEqual([])
+})

@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Paths } from '../../core/catalogue/index.ts'
 import { fold } from './fold.ts'
 import { identityOf, upwards } from './identity.ts'
 import { type Identity, isSame, type Pinned } from './pinned.ts'
@@ -20,8 +21,9 @@ export interface ControlFiles {
  * Knows the project's control files. It looks anew each time: a folder that is pinned by then and lies in one of them
  * is seen, also when that one was made a moment ago.
  */
-export function createControlFiles(projectDir: string): ControlFiles {
-  const controls = CONTROL_NAMES.map(name => join(projectDir, name))
+export function createControlFiles({ projectDir, configFile }: Omit<Paths, 'dataDir'>): ControlFiles {
+  const named = CONTROL_NAMES.map(name => join(projectDir, name))
+  const controls = configFile === undefined ? named : [...named, configFile]
   return {
     hold: async (folder, names) =>
       (await isNamed(projectDir, folder, names)) ||

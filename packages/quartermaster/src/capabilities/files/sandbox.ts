@@ -54,7 +54,7 @@ export interface WallsOptions {
 
 export function createWalls({ paths, walk }: WallsOptions): Walls {
   let walking = walk
-  const controlFiles = createControlFiles(paths.projectDir)
+  const controlFiles = createControlFiles(paths)
   return {
     async enter(config, work) {
       walking ??= await bestWalk()

@@ -11,6 +11,8 @@ import type { AnyTool } from './tool.ts'
 export interface Paths {
   readonly projectDir: string
   readonly dataDir: string
+  /** The configuration file in use, which may have any name. */
+  readonly configFile?: string | undefined
 }
 
 /** Texts that are nobody else's business. */
