@@ -72,11 +72,13 @@ export function buildCore(ports: CorePorts): Core {
   const emitter = createEmitter({
     onError: (error, event) => log.error('a listener failed', { event, error: String(error) }),
   })
+  const reportProbing = (error: unknown) => log.error('probing failed', { error: messageOf(error) })
   // The two know each other: health follows the catalogue's generations, the catalogue has new dependencies looked at.
   const catalogue: Catalogue = createCatalogue({
     ...ports,
     emitter,
     effectKinds: new Set(),
+    lookAhead: dependencies => void health.lookAhead(dependencies).catch(reportProbing),
     prepare: next => health.prepare(next),
   })
   const health: Health = createHealth({
@@ -89,7 +91,7 @@ export function buildCore(ports: CorePorts): Core {
   emitter.on('generation.swapped', () => {
     health.adopt(catalogue.current())
     // What a reload brings was looked at before; this is for the first generation and for what a host registers.
-    health.probeNew().catch(error => log.error('probing failed', { error: messageOf(error) }))
+    health.probeNew().catch(reportProbing)
   })
   const announcer = createAnnouncer({ emitter, clock, settings })
   const agents = createAgents({

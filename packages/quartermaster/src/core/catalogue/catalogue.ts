@@ -3,10 +3,10 @@ import { type Clock, didYouMean, type Emitter, type Log } from '../kernel/index.
 import type { CapabilityResolver } from './capability.ts'
 import type { CheckDeps } from './check-place.ts'
 import type { CheckedUnit } from './check-unit.ts'
-import { composeGeneration } from './compose.ts'
+import { composeGeneration, linkedDependencies } from './compose.ts'
 import { composeBest } from './compose-best.ts'
 import { diffGenerations } from './diff.ts'
-import { EMPTY_GENERATION, type Generation, type Tool } from './generation.ts'
+import { type Dependency, EMPTY_GENERATION, type Generation, type Tool } from './generation.ts'
 import { createLoader, type Loaded } from './loader.ts'
 import { checkRegistered } from './registrations.ts'
 import type { Source } from './source.ts'
@@ -34,14 +34,27 @@ export interface CatalogueDeps extends CheckDeps {
   readonly log: Log
   /** How long the first load of a source may hold up the others. */
   readonly patienceMs: number
+  /** Begins looking at dependencies that are about to come. */
+  lookAhead(dependencies: ReadonlyMap<string, Dependency>): void
   /** Gets new dependencies looked at before their tools are offered. Not awaited for the first generation. */
   prepare(next: Generation): Promise<void>
 }
 
 export function createCatalogue(deps: CatalogueDeps): Catalogue {
   const { sources, clock, emitter, log, prepare } = deps
+  const lookAhead = (coming: readonly Dependency[]) => {
+    const named = coming.map(dependency => [dependency.name, dependency] as const)
+    deps.lookAhead(linkedDependencies(new Map([...generation.dependencies, ...named])))
+  }
   const late = () => reload().catch(error => log.error('reload failed', { error: messageOf(error) }))
-  const loader = createLoader({ sources, clock, deps, patienceMs: deps.patienceMs, onLate: () => void late() })
+  const loader = createLoader({
+    sources,
+    clock,
+    deps,
+    patienceMs: deps.patienceMs,
+    onLate: () => void late(),
+    onDependencies: deps.lookAhead,
+  })
   const stopping = new AbortController()
   const registered: CheckedUnit[] = []
   // What was read last, and what is used of it: a file whose new version does not fit keeps its old one.

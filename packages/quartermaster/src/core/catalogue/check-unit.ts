@@ -23,7 +23,8 @@ export interface CheckedUnit extends Origin {
   readonly problems: readonly Problem[]
 }
 
-type LoadedUnit = Extract<SourceUnit, { hash: string }>
+/** A unit that could be read. */
+export type LoadedUnit = Extract<SourceUnit, { hash: string }>
 
 /** Checks one unit, pausing after every tool so that a caller can let others have their turn. */
 export function* checkUnit(
@@ -59,6 +60,23 @@ export function* checkUnit(
     dependencies,
     consentOperations,
     problems: problems.all,
+  }
+}
+
+/** The dependencies a unit brings, those that are right. Cheap, and never throws: problems are for `checkUnit` to tell. */
+export function dependenciesOf(unit: LoadedUnit, source: string, deps: CheckDeps): Dependency[] {
+  const place: UnitPlace = {
+    origin: { source, unit: unit.id },
+    unitHash: unit.hash,
+    problems: new ProblemList(unit.id),
+    deps,
+  }
+  try {
+    const { capabilities, dependencies } = unit.definitions
+    const written = new Set([...dependencies, ...capabilities.flatMap(one => one.dependencies)])
+    return [...written].flatMap(one => checkDependency(one, place) ?? [])
+  } catch {
+    return []
   }
 }
 

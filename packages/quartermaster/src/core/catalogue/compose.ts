@@ -87,7 +87,10 @@ function takeNames<T extends Origin & ({ name: string } | { key: string })>(
 }
 
 /** Leaves out dependencies that hang on nothing or on themselves, and those that hang on them. */
-function linkedDependencies(all: Map<string, Dependency>, problems: Problem[]): Map<string, Dependency> {
+export function linkedDependencies(
+  all: ReadonlyMap<string, Dependency>,
+  problems: Problem[] = [],
+): Map<string, Dependency> {
   const verdicts = new Map<string, boolean>()
   const isSound = (name: string, trail: readonly string[]): boolean => {
     const known = verdicts.get(name)

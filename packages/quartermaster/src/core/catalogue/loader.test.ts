@@ -18,6 +18,7 @@ it('lets others have their turn every few milliseconds while it checks', async (
     clock: { ...clock, now: () => now++, breathe: async () => void turns++ },
     patienceMs: 1_000_000,
     onLate: () => {},
+    onDependencies: () => {},
     deps: { compiler: createSchemaCompiler(), digest: sha256, settings: DEFAULT_SETTINGS, effectKinds: new Set() },
   })
   const { units } = await loader.load(new AbortController().signal)

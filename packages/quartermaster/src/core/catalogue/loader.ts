@@ -1,7 +1,8 @@
 import { messageOf, type Problem } from '../../contracts/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { CheckDeps } from './check-place.ts'
-import { type CheckedUnit, checkUnit } from './check-unit.ts'
+import { type CheckedUnit, checkUnit, dependenciesOf, type LoadedUnit } from './check-unit.ts'
+import type { Dependency } from './generation.ts'
 import type { Source, SourceUnit } from './source.ts'
 
 /** A source that has not answered by then keeps what it had; a hanging disk must not end reloads for good. */
@@ -29,15 +30,19 @@ export interface LoaderOptions {
   readonly patienceMs: number
   /** A source that came late is there now. */
   onLate(): void
+  /** Dependencies of changed units, told before their tools are checked: looking at them takes longer than checking. */
+  onDependencies(dependencies: readonly Dependency[]): void
 }
 
-export function createLoader({ sources, clock, deps, patienceMs, onLate }: LoaderOptions): Loader {
+export function createLoader({ sources, clock, deps, patienceMs, onLate, onDependencies }: LoaderOptions): Loader {
   const lastGood = new Map<Source, readonly CheckedUnit[]>()
 
   async function loadWhole(source: Source, signal: AbortSignal): Promise<Loaded> {
     const before = lastGood.get(source) ?? []
     try {
-      const loaded = await checkAll(await withDeadline(source, signal, clock), { source, before, clock, deps })
+      const units = await withDeadline(source, signal, clock)
+      onDependencies(changedUnits(units, before).flatMap(unit => dependenciesOf(unit, source.id, deps)))
+      const loaded = await checkAll(units, { source, before, clock, deps })
       lastGood.set(source, loaded.units)
       return loaded
     } catch (error) {
@@ -73,6 +78,11 @@ export function createLoader({ sources, clock, deps, patienceMs, onLate }: Loade
 function stillLoading(source: Source): Problem {
   const message = `Source "${source.id}" is still loading; what it brings comes as soon as it is there.`
   return { severity: 'warning', code: 'DEFINITION_INVALID', where: source.id, message }
+}
+
+function changedUnits(units: readonly SourceUnit[], before: readonly CheckedUnit[]): LoadedUnit[] {
+  const known = new Map(before.map(unit => [unit.unit, unit.hash]))
+  return units.filter((unit): unit is LoadedUnit => !('broken' in unit) && known.get(unit.id) !== unit.hash)
 }
 
 interface CheckAllOptions {

@@ -38,6 +38,8 @@ export interface Health {
   settled(tool: Tool, options: { budgetMs: number; signal: AbortSignal }): Promise<void>
   /** A real call failed because of this dependency. */
   reportFailure(name: string, reason: string): void
+  /** Begins looking at what is about to come, while the rest of it is still being checked. */
+  lookAhead(dependencies: ReadonlyMap<string, Dependency>): Promise<void>
   /** Looks at dependencies that were never looked at, before their tools are offered. */
   prepare(next: Generation): Promise<void>
   /** Takes over a generation that was swapped in. */
@@ -144,6 +146,7 @@ export function createHealth(deps: HealthDeps): Health {
       const dependency = catalogue.current().dependencies.get(name)
       if (dependency) records.update(dependency, record => afterCallFailure(record, reason, clock.now()))
     },
+    lookAhead: probeUnseen,
     prepare: next => probeUnseen(next.dependencies),
     adopt(generation) {
       records.adopt(generation)
