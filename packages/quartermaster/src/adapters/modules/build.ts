@@ -1,20 +1,20 @@
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { BuildOptions, BuildResult } from 'esbuild'
+import type * as Esbuild from 'esbuild'
 import { createBuildGraph } from './build-graph.ts'
 import type { BuildNotes, NoteBook } from './build-notes.ts'
 import type { Entry } from './entries.ts'
 import { type Bindings, META, projectPlugin } from './project-plugin.ts'
 
-/** What one build makes of one entry. */
+/** What a build makes of one entry. */
 export interface Built {
   readonly code: string
   /** About the files of this entry only. */
   readonly notes: BuildNotes
 }
 
-export interface BuildRequest {
-  readonly entries: readonly Entry[]
+export interface BuildPlace {
   /** The project folder, without links: esbuild tells places by real paths, through a link they would all look foreign. */
   readonly root: string
   readonly bindings: Bindings
@@ -22,18 +22,44 @@ export interface BuildRequest {
   readonly noteBook: NoteBook
 }
 
-/**
- * Bundles entries in one go and answers in their order; rejects when one of them has an error. The entries share what was
- * read and parsed, but each is linked by itself, so its text is the same whichever others are built with it.
- */
-export async function buildEntries({ entries, root, bindings, noteBook }: BuildRequest): Promise<Built[]> {
-  const { build } = await import('esbuild')
+/** Builds one entry; rejects when it has errors. */
+export async function buildAlone(entry: Entry, { root, bindings, noteBook }: BuildPlace): Promise<Built> {
+  const { build } = loadEsbuild()
   const plugins = [projectPlugin(bindings, noteBook)]
-  const result = await build({ ...optionsFor(entries, root), plugins, write: false, metafile: true })
-  return toBuilt(result, entries, { root, noteBook })
+  const { outputFiles } = await build({ ...optionsFor([entry], root), plugins, write: false })
+  return { code: outputFiles[0]?.text ?? '', notes: noteBook.merged(noteBook.paths()) }
 }
 
-function optionsFor(entries: readonly Entry[], root: string): BuildOptions {
+/**
+ * Builds entries in one go; rejects when one of them has errors. They share what was read and parsed, but each is linked by
+ * itself, so its text is the same as if it had been built alone. One for which that is not certain is left out.
+ */
+export async function buildTogether(
+  entries: readonly Entry[],
+  { root, bindings, noteBook }: BuildPlace,
+): Promise<Map<Entry, Built>> {
+  const { build } = loadEsbuild()
+  const plugins = [projectPlugin(bindings, noteBook)]
+  const options = { ...optionsFor(entries, root), plugins, write: false, metafile: true } as const
+  const { outputFiles, metafile } = await build(options)
+  const graph = createBuildGraph(metafile, root, noteBook.paths())
+  const outputs = new Map(outputFiles.map(file => [file.path, file]))
+  const built = new Map<Entry, Built>()
+  for (const [index, entry] of entries.entries()) {
+    const name = `${index}.js`
+    const files = graph.filesOf(name)
+    const output = outputs.get(join(root, name))
+    if (files && output) built.set(entry, { code: output.text, notes: noteBook.merged(files) })
+  }
+  return built
+}
+
+/** By `require`: for `import`, Node first searches the text for exports, which holds the event loop twice as long. */
+function loadEsbuild(): typeof Esbuild {
+  return createRequire(import.meta.url)('esbuild')
+}
+
+function optionsFor(entries: readonly Entry[], root: string): Esbuild.BuildOptions {
   const rootUrl = `${pathToFileURL(root).href}/`
   return {
     entryPoints: entries.map((entry, index) => ({ in: entry.file, out: String(index) })),
@@ -64,21 +90,4 @@ function optionsFor(entries: readonly Entry[], root: string): BuildOptions {
     logLevel: 'silent',
     logLimit: 0,
   }
-}
-
-type Result = BuildResult<{ write: false; metafile: true }>
-
-function toBuilt(
-  { outputFiles, metafile }: Result,
-  entries: readonly Entry[],
-  { root, noteBook }: Pick<BuildRequest, 'root' | 'noteBook'>,
-): Built[] {
-  const graph = createBuildGraph(metafile, root)
-  const strays = graph.strays(noteBook.paths())
-  const outputs = new Map(outputFiles.map(file => [file.path, file]))
-  return entries.map((_, index) => {
-    const name = `${index}.js`
-    const notes = noteBook.merged([...graph.filesOf(name), ...strays])
-    return { code: outputs.get(join(root, name))?.text ?? '', notes }
-  })
 }

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { BuildFailure, Message } from 'esbuild'
 import { messageOf, type Problem } from '../../contracts/index.ts'
 import { createBatches } from './batches.ts'
-import { type Built, buildEntries } from './build.ts'
+import { type BuildPlace, type Built, buildAlone, buildTogether } from './build.ts'
 import { type BuildNotes, createNoteBook } from './build-notes.ts'
 import { toBuildProblem } from './build-problem.ts'
 import type { Entry } from './entries.ts'
@@ -40,53 +40,71 @@ export interface BundlerOptions {
   signal: AbortSignal
 }
 
-/** Most of what a build costs is paid once, however many entries it has; all of a batch's texts are in memory at a time. */
-const BATCH = 128
+/** More at a time is not faster; it holds the event loop longer, and has more to do over when one entry is broken. */
+const BATCH = 64
 
-/** One batch uses all processors by itself; a second one fills its gaps. */
-const BATCHES = 2
+/** One batch keeps all of the bundler's threads busy, and meanwhile the one before it is imported. */
+const BATCHES = 1
 
 /** Enough single entries to keep the bundler's threads busy, few enough to leave file handles to others. */
 const SINGLES = 16
 
 /** Bundles modules of a project folder, for one load. esbuild itself is loaded at the first one. */
-export function createBundler({ root, packageEntries, files, signal }: BundlerOptions): Bundler {
-  const bindings = { packageEntries, files, resolutions: new Map() }
+export function createBundler(options: BundlerOptions): Bundler {
+  const bundling = createBundling(options)
   const batches = createLimit(BATCHES)
   const singles = createLimit(SINGLES)
-  let rootPath: Promise<string> | undefined
 
-  async function build(entries: readonly Entry[]): Promise<BundleOutcome[] | 'spoiled'> {
-    signal.throwIfAborted()
-    rootPath ??= realpath(root)
-    const realRoot = await rootPath
-    const noteBook = createNoteBook()
-    // Read now, so that a change during the build is seen at the next load.
-    const settings = await Promise.all(entries.map(readSettings))
-    try {
-      const built = await buildEntries({ entries, root: realRoot, bindings, noteBook })
-      return built.map((one, index) => toBundle(one, realRoot, settings[index] ?? []))
-    } catch (error) {
-      const [entry] = entries
-      if (!entry || entries.length > 1) return 'spoiled'
-      const notes = noteBook.merged(noteBook.paths())
-      return [{ problems: toProblems(error, entry, realRoot, notes), inputs: [...notes.inputs, ...settings.flat()] }]
-    }
-  }
-
-  function readSettings(entry: Entry): Promise<Input[]> {
-    return Promise.all(settingsFiles(entry.file, root).map(path => files.read(path)))
-  }
-
-  /** A build with an error makes nothing at all, so its entries are built once more, each alone. */
   async function bundleAll(entries: readonly Entry[]): Promise<BundleOutcome[]> {
-    const limit = entries.length > 1 ? batches : singles
-    const outcomes = await limit(() => build(entries))
-    if (outcomes !== 'spoiled') return outcomes
-    return (await Promise.all(entries.map(entry => bundleAll([entry])))).flat()
+    const together = entries.length > 1 ? await batches(() => bundling.together(entries)) : undefined
+    return Promise.all(entries.map(entry => together?.get(entry) ?? singles(() => bundling.alone(entry))))
   }
 
   return { bundle: createBatches(BATCH, bundleAll) }
+}
+
+interface Bundling {
+  alone(entry: Entry): Promise<BundleOutcome>
+  /** The outcomes of a batch, without those that have to be found out alone. */
+  together(entries: readonly Entry[]): Promise<Map<Entry, Promise<BundleOutcome>>>
+}
+
+function createBundling({ root, packageEntries, files, signal }: BundlerOptions): Bundling {
+  const bindings = { packageEntries, files, resolutions: new Map() }
+  const readSettings = (entry: Entry) => Promise.all(settingsFiles(entry.file, root).map(path => files.read(path)))
+  let rootPath: Promise<string> | undefined
+
+  async function prepare(entries: readonly Entry[]): Promise<BuildPlace> {
+    signal.throwIfAborted()
+    rootPath ??= realpath(root)
+    // Read before the build, so that a change during it is seen at the next load.
+    await Promise.all(entries.map(readSettings))
+    return { root: await rootPath, bindings, noteBook: createNoteBook() }
+  }
+
+  async function toOutcome(entry: Entry, { code, notes }: Built, place: BuildPlace): Promise<BundleOutcome> {
+    const bundle = { code, hash: hashText(code), complete: !notes.unresolved, notes, root: place.root }
+    return { bundle, inputs: [...notes.inputs, ...(await readSettings(entry))] }
+  }
+
+  return {
+    async alone(entry) {
+      const place = await prepare([entry])
+      try {
+        return await toOutcome(entry, await buildAlone(entry, place), place)
+      } catch (error) {
+        const notes = place.noteBook.merged(place.noteBook.paths())
+        const inputs = [...notes.inputs, ...(await readSettings(entry))]
+        return { problems: toProblems(error, entry, place.root, notes), inputs }
+      }
+    },
+    async together(entries) {
+      const place = await prepare(entries)
+      // A build with an error makes nothing at all. What is wrong is told by the entries that are then built alone.
+      const built = await buildTogether(entries, place).catch(() => new Map<Entry, Built>())
+      return new Map([...built].map(([entry, one]) => [entry, toOutcome(entry, one, place)]))
+    },
+  }
 }
 
 /** The files that say how code is read and imports are found, from the module's folder up to the project's. */
@@ -94,11 +112,6 @@ function settingsFiles(file: string, root: string): string[] {
   const folders = [root]
   for (let dir = dirname(file); dir !== root && dir.startsWith(root); dir = dirname(dir)) folders.push(dir)
   return folders.flatMap(dir => [join(dir, 'tsconfig.json'), join(dir, 'package.json')])
-}
-
-function toBundle({ code, notes }: Built, root: string, settings: readonly Input[]): BundleOutcome {
-  const bundle = { code, hash: hashText(code), complete: !notes.unresolved, notes, root }
-  return { bundle, inputs: [...notes.inputs, ...settings] }
 }
 
 function toProblems(error: unknown, entry: Entry, root: string, notes: BuildNotes): Problem[] {

@@ -53,7 +53,7 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     deps,
     patienceMs: deps.patienceMs,
     onLate: () => void late(),
-    onDependencies: deps.lookAhead,
+    onDependencies: lookAhead,
   })
   const stopping = new AbortController()
   const registered: CheckedUnit[] = []
