@@ -1,3 +1,4 @@
+import { Console } from 'node:console'
 import {
   type CliHost,
   createProcessIo,
@@ -36,9 +37,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 /** Standard output belongs to the command's answer. What project code prints goes where diagnostics go. */
 function keepOutputClean(): void {
-  console.log = console.error
-  console.info = console.error
-  console.debug = console.error
+  globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr })
 }
 
 function createHost(signal: AbortSignal): CliHost {
