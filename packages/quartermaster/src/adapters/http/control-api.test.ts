@@ -81,13 +81,7 @@ describe('an operation', () => {
     expect(response.status).toBe(400)
     const problem = (await response.json()) as { code: string; details: { issues: { path: string[] }[] } }
     expect(problem.code).toBe('INPUT_INVALID')
-    expect(problem.details.issues.map(issue => issue.path.join('.')).sort()).toEqual([
-      '',
-      'agent',
-      'input',
-      'timeoutMs',
-      'tool',
-    ])
+    expect(problem.details.issues.map(issue => issue.path.join('.')).sort()).toEqual(['', 'agent', 'timeoutMs', 'tool'])
   })
 })
 
