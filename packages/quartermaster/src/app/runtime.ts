@@ -40,11 +40,12 @@ export async function createRuntime(
   { log, patienceMs = PATIENCE_MS }: RuntimeOptions,
 ): Promise<Runtime> {
   const clock = createSystemClock()
+  const ids = createIds()
   // Loaded here and not above, so that commands which only talk to a running `up` do without the MCP SDK.
-  const { inProcessServer } = await import('../adapters/mcp-server/index.ts')
+  const { createMcpServers } = await import('../adapters/mcp-server/index.ts')
   const ports: CorePorts = {
     clock,
-    ids: createIds(),
+    ids,
     random: systemRandom,
     digest: sha256,
     log,
@@ -59,7 +60,7 @@ export async function createRuntime(
       agentDir: join(project.projectDir, 'agents'),
       workspaceDir: resolve(project.projectDir, workspaceDir ?? '.'),
     }),
-    serverFactory: parts => server => inProcessServer(server, { ...parts, version: VERSION }),
+    serverFactory: parts => createMcpServers({ ...parts, clock, ids, version: VERSION }).inProcess,
   }
   const core = buildCore(ports)
   const startedAt = Math.round(clock.now())

@@ -1,5 +1,5 @@
 import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
-import { inProcessServer } from '../adapters/mcp-server/index.ts'
+import { createMcpServers, type McpServers } from '../adapters/mcp-server/index.ts'
 import { createIds, sha256, silentLog } from '../adapters/system/index.ts'
 import { buildCore, type Core } from '../app/build-core.ts'
 import {
@@ -43,6 +43,8 @@ export interface Hub extends Core {
   toolNamesFor(agent: string): string[]
   readonly audit: AuditEntry[]
   readonly loads: () => number
+  /** The servers in front, over the same core. */
+  readonly mcp: McpServers
 }
 
 export interface UnitContents {
@@ -63,6 +65,7 @@ export interface HubOptions {
 
 export async function createHub(options: HubOptions = {}): Promise<Hub> {
   const clock = createFakeClock()
+  const ids = createIds()
   const units = new Map<string, SourceUnit>()
   const audit: AuditEntry[] = []
   const dependencyOptions = new Map(Object.entries(options.dependencyOptions ?? {}))
@@ -70,6 +73,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
   let edits = 0
   let loads = 0
   let notify = () => {}
+  let mcp: McpServers | undefined
   let release = () => {}
   const gate = new Promise<void>(resolve => {
     release = resolve
@@ -90,7 +94,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
   }
   const core = buildCore({
     clock,
-    ids: createIds(),
+    ids,
     random: () => 0.5,
     digest: sha256,
     log: silentLog,
@@ -102,7 +106,10 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     settings: { ...DEFAULT_SETTINGS, ...withoutUndefined(options.settings ?? {}) },
     dependencyOptions: name => dependencyOptions.get(name) ?? {},
     folders: () => ({ agentDir: '/project/agents', workspaceDir: '/project' }),
-    serverFactory: parts => server => inProcessServer(server, { ...parts, version: '0.0.0' }),
+    serverFactory: parts => {
+      mcp = createMcpServers({ ...parts, clock, ids, version: '0.0.0' })
+      return mcp.inProcess
+    },
   })
   core.emitter.on('call.settled', entry => audit.push(entry))
   const hub: Hub = {
@@ -110,6 +117,10 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     clock,
     audit,
     loads: () => loads,
+    get mcp() {
+      if (!mcp) throw new Error('The core made no servers.')
+      return mcp
+    },
     hurry: () => release(),
     write(unit, contents, problems = []) {
       const definitions = { capabilities: [], dependencies: [], injections: [], ...contents }

@@ -1,1 +1,3 @@
-export { type InProcessServerDeps, inProcessServer } from './in-process-server.ts'
+export type { HttpFront } from './http-front.ts'
+export { createMcpServers, type McpServers, type McpServersDeps } from './mcp-servers.ts'
+export type { Who } from './who.ts'

@@ -45,6 +45,11 @@ export function toMcpResult({ result, kept, operationId }: CallAnswer, tool: Too
   return { ...result, content: [...result.content, link], isError, _meta } as CallToolResult
 }
 
+/** The page of a tool. */
+export function toolUri(name: string): string {
+  return `quartermaster://tools/${name}`
+}
+
 export function resultUri(resultId: string, offset: number): string {
   return `quartermaster://results/${resultId}?offset=${offset}`
 }

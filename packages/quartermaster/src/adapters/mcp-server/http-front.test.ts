@@ -1,0 +1,243 @@
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { defineTool, toolFailure } from '../../core/catalogue/index.ts'
+import { createHub, DOWN, fakeService, type Hub, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
+import { silentLog } from '../system/index.ts'
+import type { HttpFront } from './index.ts'
+
+const ERAS = ['auto', 'legacy'] as const
+type Era = (typeof ERAS)[number]
+
+/** A front whose tokens are `token-of-AGENT`, with a way to take them back. */
+function frontOf(hub: Hub): HttpFront & { revoke(agent: string): Promise<void> } {
+  const revoked = new Set<string>()
+  const front = hub.mcp.overHttp({
+    log: silentLog,
+    authenticate(token) {
+      const agent = /^token-of-(\w+)$/.exec(token)?.[1]
+      return agent === undefined || revoked.has(agent) ? undefined : { tokenId: token, seat: hub.agents.seat(agent) }
+    },
+  })
+  onTestFinished(() => front.close())
+  const revoke = (agent: string) => {
+    revoked.add(agent)
+    return front.end(`token-of-${agent}`)
+  }
+  return { ...front, revoke }
+}
+
+async function connect(front: HttpFront, agent: string, era: Era, options: ClientOptions = {}): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era }, ...options })
+  const fetch = (url: string | URL, init?: RequestInit) => front.handle(new Request(url, init))
+  const requestInit = { headers: { authorization: `Bearer token-of-${agent}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL('http://localhost/mcp'), { fetch, requestInit }))
+  onTestFinished(() => client.close())
+  return client
+}
+
+const add = defineTool({
+  name: 'add',
+  short: 'Adds.',
+  input: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+  output: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] },
+  mutates: false,
+  handler: ({ a, b }) => ({ sum: a + b }),
+})
+const asks = defineTool({
+  name: 'asks',
+  short: 'Asks.',
+  input: { type: 'object' },
+  mutates: false,
+  async handler(_input, { ask, progress }) {
+    progress({ progress: 1, total: 2 })
+    const first = await ask({ message: 'Sure?' })
+    progress({ progress: 2, total: 2 })
+    const second = await ask({ message: 'Really?' })
+    return `${first.action} and ${second.action}`
+  },
+})
+const mail = fakeService('mail', UP)
+const tools = [
+  add,
+  asks,
+  simpleTool('no', { handler: () => toolFailure('No.') }),
+  simpleTool('send', { requires: ['mail'] }),
+]
+
+async function open(more: Parameters<typeof createHub>[0] = {}) {
+  mail.verdict = UP
+  const hub = await createHub({
+    units: {
+      'main.ts': {
+        capabilities: [simpleCapability('main', tools), simpleCapability('other', [simpleTool('elsewhere')])],
+        dependencies: [mail.dependency],
+      },
+    },
+    agents: { worker: { capabilities: { main: {} } }, stranger: { capabilities: { other: {} } } },
+    settings: { recoveringSeconds: 0 },
+    ...more,
+  })
+  await hub.health.probeNew()
+  return { hub, front: frontOf(hub) }
+}
+
+describe.each(ERAS)('a client of the era %s', era => {
+  it('sees exactly its agent’s tools, and calls them', async () => {
+    const { front } = await open()
+    const client = await connect(front, 'worker', era)
+    expect(client.getProtocolEra()).toBe(era === 'auto' ? 'modern' : 'legacy')
+    expect((await client.listTools()).tools.map(tool => tool.name)).toEqual(['add', 'asks', 'no', 'send'])
+    const result = await client.callTool({ name: 'add', arguments: { a: 20, b: 22 } })
+    expect(result.structuredContent).toEqual({ sum: 42 })
+    expect(await client.callTool({ name: 'no', arguments: {} })).toMatchObject({ isError: true })
+    expect(await client.callTool({ name: 'add', arguments: {} })).toMatchObject({
+      isError: true,
+      structuredContent: { error: { code: 'INPUT_INVALID' } },
+      _meta: { 'quartermaster/error': { code: 'INPUT_INVALID' } },
+    })
+    await expect(client.callTool({ name: 'elsewhere', arguments: {} })).rejects.toThrow('has no tool "elsewhere"')
+    const others = await connect(front, 'stranger', era)
+    expect((await others.listTools()).tools.map(tool => tool.name)).toEqual(['elsewhere'])
+  })
+
+  it('is asked by a tool, as often as it asks, and hears of progress', async () => {
+    const { front } = await open()
+    const questions: string[] = []
+    const client = await connect(front, 'worker', era, { capabilities: { elicitation: { form: {} } } })
+    client.setRequestHandler('elicitation/create', request => {
+      questions.push(request.params.message)
+      return { action: questions.length === 1 ? 'accept' : 'decline', content: {} }
+    })
+    const heard: unknown[] = []
+    const onprogress = (progress: unknown) => heard.push(progress)
+    const result = await client.callTool({ name: 'asks', arguments: {} }, { onprogress })
+    expect(result.content).toEqual([{ type: 'text', text: 'accept and decline' }])
+    expect(questions).toEqual(['Sure?', 'Really?'])
+    expect(heard).toContainEqual({ progress: 1, total: 2 })
+    expect(heard).toContainEqual({ progress: 2, total: 2 })
+  })
+
+  it('is not asked when it cannot ask its person', async () => {
+    const { front } = await open()
+    const client = await connect(front, 'worker', era)
+    expect(await client.callTool({ name: 'asks', arguments: {} })).toMatchObject({
+      structuredContent: { error: { code: 'ANSWER_UNAVAILABLE' } },
+    })
+  })
+
+  it('reads the page of each of its tools', async () => {
+    const { front } = await open()
+    const client = await connect(front, 'worker', era)
+    const { resources } = await client.listResources()
+    expect(resources.map(resource => resource.uri)).toContain('quartermaster://tools/add')
+    const { contents } = await client.readResource({ uri: 'quartermaster://tools/add' })
+    expect(contents).toMatchObject([{ mimeType: 'text/markdown', text: expect.stringContaining('# Add (`add`)') }])
+    await expect(client.readResource({ uri: 'quartermaster://tools/elsewhere' })).rejects.toThrow()
+  })
+
+  it('hears when its own view changes, and nobody else does', async () => {
+    const { hub, front } = await open()
+    const news = { worker: 0, stranger: 0 }
+    for (const agent of ['worker', 'stranger'] as const) {
+      const onChanged = () => void news[agent]++
+      const client = await connect(front, agent, era, {
+        listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
+      })
+      await client.listTools()
+    }
+    await expect.poll(() => front.counts().streams).toBeGreaterThanOrEqual(2)
+    mail.verdict = DOWN
+    hub.health.reportFailure('mail', 'gone')
+    await hub.clock.advance(10)
+    await expect.poll(() => news.worker).toBe(1)
+    mail.verdict = UP
+    await hub.health.recheck('dependency:mail', { force: true })
+    await hub.clock.advance(1_100)
+    await expect.poll(() => news.worker).toBe(2)
+    expect(news.stranger).toBe(0)
+  })
+
+  it('loses everything with its token', async () => {
+    const { front } = await open()
+    const client = await connect(front, 'worker', era)
+    await client.callTool({ name: 'add', arguments: { a: 1, b: 1 } })
+    await front.revoke('worker')
+    await expect(client.callTool({ name: 'add', arguments: { a: 1, b: 1 } })).rejects.toThrow()
+    expect(front.counts()).toEqual({ sessions: 0, streams: 0 })
+  })
+})
+
+describe('the endpoint', () => {
+  const post = (front: HttpFront, body: unknown, headers: Record<string, string> = {}) =>
+    front.handle(
+      new Request('http://localhost/mcp', {
+        method: 'POST',
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+      }),
+    )
+  const initialize = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } },
+  }
+  const asWorker = { authorization: 'Bearer token-of-worker' }
+
+  it('lets nobody in without a token, and says how to get one', async () => {
+    const { front } = await open()
+    for (const headers of [{}, { authorization: 'Bearer nonsense' }, { authorization: 'Basic eDp5' }]) {
+      const response = await post(front, initialize, headers as Record<string, string>)
+      expect(response.status).toBe(401)
+      expect(response.headers.get('www-authenticate')).toContain('Bearer')
+      expect(await response.json()).toMatchObject({ error: { data: { code: 'TOKEN_INVALID' } } })
+    }
+  })
+
+  it('answers a session of another token as one that never was', async () => {
+    const { front } = await open()
+    const opened = await post(front, initialize, asWorker)
+    const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' }
+    const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
+    expect((await post(front, list, { ...asWorker, ...session })).status).toBe(200)
+    const stolen = await post(front, list, { authorization: 'Bearer token-of-stranger', ...session })
+    const unknown = await post(front, list, {
+      authorization: 'Bearer token-of-stranger',
+      'mcp-session-id': 'session_x',
+    })
+    expect([stolen.status, await stolen.text()]).toEqual([unknown.status, await unknown.text()])
+    expect(stolen.status).toBe(404)
+  })
+
+  it('refuses what is no JSON and what is too large', async () => {
+    const { front } = await open()
+    expect((await post(front, '{', asWorker)).status).toBe(400)
+    expect((await post(front, `"${'x'.repeat(5 * 1024 * 1024)}"`, asWorker)).status).toBe(413)
+  })
+
+  it('closes sessions that nobody uses', async () => {
+    const { hub, front } = await open()
+    await post(front, initialize, asWorker)
+    expect(front.counts().sessions).toBe(1)
+    await hub.clock.advance(46 * 60_000)
+    expect(front.counts().sessions).toBe(0)
+  })
+
+  it('pages long listings, and refuses a cursor of another version', async () => {
+    const many = Array.from({ length: 450 }, (_, index) => simpleTool(`tool_${index}`))
+    const { hub, front } = await open({
+      units: { 'main.ts': { capabilities: [simpleCapability('main', many)] } },
+      agents: { worker: { capabilities: { main: {} } } },
+    })
+    const client = await connect(front, 'worker', 'legacy')
+    const first = await client.listTools()
+    expect(first.tools).toHaveLength(450)
+    const page = await client.request({ method: 'tools/list', params: {} })
+    expect(page.tools).toHaveLength(200)
+    hub.write('main.ts', { capabilities: [simpleCapability('main', many.slice(1))] })
+    await hub.catalogue.reload()
+    await expect(client.request({ method: 'tools/list', params: { cursor: page.nextCursor ?? '' } })).rejects.toThrow(
+      'List from the beginning',
+    )
+  })
+})

@@ -1,0 +1,1 @@
+export { toolPage } from './tool-page.ts'
