@@ -55,6 +55,26 @@ describe('/health and /ready', () => {
   })
 })
 
+describe('a mounted endpoint', () => {
+  const mounts = [
+    {
+      path: '/mcp' as const,
+      handle: async (request: Request) => new Response(`${request.method} ${await request.text()}`),
+    },
+  ]
+
+  it('is asked whatever the method', async () => {
+    const { url } = await started({ mounts })
+    expect(await (await fetch(`${url}/mcp`, { method: 'POST', body: 'hello' })).text()).toBe('POST hello')
+    expect(await (await fetch(`${url}/mcp`, { method: 'DELETE' })).text()).toBe('DELETE ')
+  })
+
+  it('is not asked by a foreign origin', async () => {
+    const { url } = await started({ mounts })
+    expect((await fetch(`${url}/mcp`, { headers: { origin: 'https://evil.example' } })).status).toBe(403)
+  })
+})
+
 describe('the page', () => {
   it('tells people what runs here, without scripts', async () => {
     const { url } = await started({ status: () => ({ version: '1.0 <b>"&', generation: 3 }) })

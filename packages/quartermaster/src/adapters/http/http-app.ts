@@ -23,6 +23,15 @@ export interface HttpAppOptions {
   prove?: (challenge: string, port: number) => string
   log: Log
   limits?: Partial<HttpLimits>
+  /** Endpoints of other protocols. They check credentials themselves; Host and Origin are checked before they are asked. */
+  mounts?: readonly Mount[]
+}
+
+/** An endpoint that takes whole requests, whatever their method. */
+export interface Mount {
+  /** `/mcp` */
+  path: `/${string}`
+  handle(request: Request): Promise<Response>
 }
 
 /** The web application: `/health`, `/ready`, a page, and the control API. */
@@ -37,6 +46,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   app.get('/ready', c => (isReady() ? c.json({ status: 'ready' }) : c.json(NOT_READY, 503, { 'Retry-After': '1' })))
   for (const path of ['/', '/health', '/ready']) app.all(path, methodNotAllowed('GET, HEAD'))
   app.route('/api/v1/control', controlApi({ control, isAdmin, limits, report }))
+  for (const { path, handle } of options.mounts ?? []) app.all(path, c => handle(c.req.raw))
   app.notFound(c => problemResponse(new AppError('NAME_UNKNOWN', `Nothing is at "${c.req.path}".`)))
   app.onError(error => problemResponse(report(error)))
   return app

@@ -1,5 +1,5 @@
 export type { HttpApp, HttpEnv } from './env.ts'
 export { type ProblemDocument, problemResponse, STATUS } from './errors.ts'
-export { createHttpApp, type HttpAppOptions } from './http-app.ts'
+export { createHttpApp, type HttpAppOptions, type Mount } from './http-app.ts'
 export { HTTP_LIMITS, type HttpLimits, SERVER_LIMITS, type ServerLimits } from './limits.ts'
 export { type Listener, type ListenOptions, listen } from './listen.ts'
