@@ -20,6 +20,8 @@ const { DEFAULT_SETTINGS } = await built('contracts/index.js')
 const { createSchemaCompiler } = await built('adapters/json-schema/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/adapters/system/index.ts')} */
 const { createIds, createSystemClock, sha256, silentLog, systemRandom } = await built('adapters/system/index.js')
+/** @type {typeof import('../../packages/quartermaster/src/core/search/index.ts')} */
+export const { createSearchIndex } = await built('core/search/index.js')
 
 /**
  * A core with the product's own parts over definitions and agents in memory: what is measured is the registry, not the

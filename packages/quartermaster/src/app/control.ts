@@ -1,4 +1,5 @@
 import type { AgentCheck, Control, StatusReport } from '../contracts/index.ts'
+import type { Tokens } from '../core/organisation/index.ts'
 import { diagnose } from './doctor.ts'
 import { grantCapability } from './grant.ts'
 import type { Runtime } from './runtime.ts'
@@ -6,14 +7,19 @@ import { listTools, toolDetail } from './tool-report.ts'
 import { VERSION } from './version.ts'
 
 /** The control interface over a runtime in this process. */
-export function createControl(
-  runtime: Runtime,
-  facts: { from: StatusReport['from']; isReady: () => boolean },
-): Control {
+/** What a control needs beside the runtime. */
+export interface ControlParts {
+  readonly from: StatusReport['from']
+  isReady(): boolean
+  /** Opened when first needed: most commands have no use for the store. */
+  tokens(): Promise<Tokens>
+}
+
+export function createControl(runtime: Runtime, parts: ControlParts): Control {
   const { core } = runtime
   const { catalogue, health, agents, registry, calls, results } = core
   return {
-    status: async () => statusOf(runtime, facts),
+    status: async () => statusOf(runtime, parts),
     async tools({ agent, ...filter }) {
       const tools = agent === undefined ? catalogue.current().tools.values() : toolsOf(runtime, agent)
       return listTools(tools, health, filter)
@@ -42,6 +48,13 @@ export function createControl(
     },
     readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
     recheck: ({ name, force = false }) => health.recheck(name, { force }),
+    async createToken(request) {
+      agents.entry(request.agent)
+      return (await parts.tokens()).create(request)
+    },
+    tokens: async ({ agent }) => (await parts.tokens()).list(agent),
+    revokeToken: async ({ id }) => (await parts.tokens()).revoke(id),
+    rotateToken: async ({ id, overlapMs }) => (await parts.tokens()).rotate(id, { overlapMs }),
     reload: () => runtime.reload(),
     doctor: async () => diagnose(runtime),
   }
@@ -52,10 +65,7 @@ function toolsOf({ core }: Runtime, agent: string) {
   return [...view.tools, ...view.unavailable.map(({ grant }) => grant)].map(({ tool }) => tool)
 }
 
-function statusOf(
-  runtime: Runtime,
-  { from, isReady }: { from: StatusReport['from']; isReady: () => boolean },
-): StatusReport {
+function statusOf(runtime: Runtime, { from, isReady }: ControlParts): StatusReport {
   const { catalogue, health, agents } = runtime.core
   const generation = catalogue.current()
   const isActive = (tool: Parameters<typeof health.availability>[0]) => health.availability(tool).active

@@ -79,7 +79,9 @@ async function up(options: UpOptions, cwd: string): Promise<UpStarted> {
       else onEvent({ name, event } as UpEvent)
     },
   })
-  return { url: serving.url, status: await serving.status(), closed: serving.closed }
+  const mcpUrl = `${serving.url}/mcp`
+  const notes = [`MCP        ${mcpUrl}`, 'A client needs a token: quartermaster tokens create AGENT']
+  return { url: serving.url, facts: { mcpUrl }, notes, status: await serving.status(), closed: serving.closed }
 }
 
 /**

@@ -26,18 +26,24 @@ export async function openControl(options: OpenControlOptions): Promise<OpenCont
 
 async function openInProcess(options: OpenControlOptions): Promise<OpenControl> {
   // Not needed, and so not loaded, when an `up` answers.
-  const [{ openProject }, { createRuntime }, { createControl }] = await Promise.all([
+  const [{ openProject }, { createRuntime }, { createControl }, { lazyTokens }] = await Promise.all([
     import('./project.ts'),
     import('./runtime.ts'),
     import('./control.ts'),
+    import('./lazy-tokens.ts'),
   ])
   try {
     const project = await openProject({ ...options, watch: false })
     const runtime = await createRuntime(project, { log: options.log })
     await runtime.load()
     await runtime.look()
-    const control = createControl(runtime, { from: 'process', isReady: () => true })
-    return { control, from: 'process', close: () => runtime.stop() }
+    const tokens = lazyTokens(project.dataDir, options.log)
+    const control = createControl(runtime, { from: 'process', isReady: () => true, tokens: tokens.open })
+    const close = async () => {
+      await runtime.stop()
+      await tokens.close()
+    }
+    return { control, from: 'process', close }
   } catch (error) {
     if (!isAppError(error) || error.code !== 'CONFIG_INVALID') throw error
     return { control: await controlWithoutConfig(error), from: 'process', close: async () => {} }

@@ -24,6 +24,7 @@ import type { CapabilityRegistry } from '../core/agents/index.ts'
 import type { Capability } from '../core/catalogue/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { createControl } from './control.ts'
+import { lazyTokens } from './lazy-tokens.ts'
 import { openProject, type Project } from './project.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { listTools, toolDetail } from './tool-report.ts'
@@ -76,7 +77,8 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
   const { core } = runtime
   const { catalogue, health, registry, agents } = core
   if (watch) runtime.watch()
-  const control = createControl(runtime, { from: 'process', isReady: () => true })
+  const tokens = lazyTokens(project.dataDir, log)
+  const control = createControl(runtime, { from: 'process', isReady: () => true, tokens: tokens.open })
   const tools: Quartermaster['tools'] = filter => listTools(catalogue.current().tools.values(), health, filter)
   return {
     registry,
@@ -96,7 +98,10 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
       const named = { ...config, name: agent }
       return { ...runtime.folders(named), agent: named, ...run }
     },
-    stop: () => runtime.stop(),
+    async stop() {
+      await runtime.stop()
+      await tokens.close()
+    },
   }
 }
 

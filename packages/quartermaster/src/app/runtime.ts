@@ -1,7 +1,8 @@
 import { join, resolve } from 'node:path'
 import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
+import type { McpServers } from '../adapters/mcp-server/index.ts'
 import { createIds, createSystemClock, sha256, systemRandom } from '../adapters/system/index.ts'
-import { messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
+import { AppError, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
 import { didYouMean, type Log } from '../core/kernel/index.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
 import type { Project } from './project.ts'
@@ -10,6 +11,8 @@ import { VERSION } from './version.ts'
 /** A core that runs on a project folder. */
 export interface Runtime {
   readonly core: Core
+  /** The servers in front, over this core. */
+  readonly mcp: McpServers
   readonly project: Project
   readonly startedAt: number
   /** Definitions and agents. */
@@ -43,6 +46,7 @@ export async function createRuntime(
   const ids = createIds()
   // Loaded here and not above, so that commands which only talk to a running `up` do without the MCP SDK.
   const { createMcpServers } = await import('../adapters/mcp-server/index.ts')
+  let mcp: McpServers | undefined
   const ports: CorePorts = {
     clock,
     ids,
@@ -60,9 +64,13 @@ export async function createRuntime(
       agentDir: join(project.projectDir, 'agents'),
       workspaceDir: resolve(project.projectDir, workspaceDir ?? '.'),
     }),
-    serverFactory: parts => createMcpServers({ ...parts, clock, ids, version: VERSION }).inProcess,
+    serverFactory: parts => {
+      mcp = createMcpServers({ ...parts, clock, ids, version: VERSION })
+      return mcp.inProcess
+    },
   }
   const core = buildCore(ports)
+  if (!mcp) throw new AppError('INTERNAL', 'The core was built without its servers.')
   const startedAt = Math.round(clock.now())
 
   async function reloadAgents(): Promise<void> {
@@ -75,6 +83,7 @@ export async function createRuntime(
 
   return {
     core,
+    mcp,
     project,
     startedAt,
     folders: ports.folders,

@@ -1,10 +1,13 @@
 import { openDataFolder } from '../adapters/data-folder/index.ts'
 import { createHttpApp, listen } from '../adapters/http/index.ts'
+import type { Who } from '../adapters/mcp-server/index.ts'
 import type { Environment } from '../adapters/project-files/index.ts'
 import { type Control, type Events, messageOf, type Settings, type StatusReport } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
+import type { Tokens } from '../core/organisation/index.ts'
 import { createControl } from './control.ts'
 import type { ProjectPlace } from './locate-project.ts'
+import { openTokens } from './open-tokens.ts'
 import { openProject } from './project.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { VERSION } from './version.ts'
@@ -71,12 +74,19 @@ async function start(
   await folder.ensure()
   const lock = await folder.lock()
   onClose(() => lock.release())
+  const { tokens, close } = await openTokens({ dataDir: project.dataDir, log })
+  onClose(close)
   const token = await folder.adminToken()
   const runtime = await createRuntime(project, { log, patienceMs: PATIENCE_MS })
   onClose(() => runtime.stop())
   announce(runtime, options)
   let isReady = false
-  const control = createControl(runtime, { from: 'up', isReady: () => isReady })
+  const control = createControl(runtime, { from: 'up', isReady: () => isReady, tokens: async () => tokens })
+  const mcp = runtime.mcp.overHttp({ authenticate: authenticator(tokens, runtime), log })
+  onClose(() => mcp.close())
+  tokens.onRevoked(id => {
+    mcp.end(id).catch(error => log.error('ending sessions failed', { error: messageOf(error) }))
+  })
   const app = createHttpApp({
     control,
     isAdmin: folder.verifier(token),
@@ -84,6 +94,7 @@ async function start(
     isReady: () => isReady,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
     allowedHosts: () => [host, ...project.allowedHosts()],
+    mounts: [{ path: '/mcp', handle: mcp.handle }],
     log,
   })
   const listener = await listen({ app, host, port, log })
@@ -100,6 +111,15 @@ async function start(
   runtime.watch()
   isReady = true
   return { url: listener.url, control, status: () => control.status({}) }
+}
+
+/** Whom a token lets in: its agent, as long as there is one. */
+function authenticator(tokens: Tokens, { core: { agents } }: Runtime): (token: string) => Who | undefined {
+  return token => {
+    const holder = tokens.verify(token)
+    if (!holder || !agents.has(holder.agent)) return undefined
+    return { tokenId: holder.tokenId, seat: agents.seat(holder.agent) }
+  }
 }
 
 function announce({ core: { emitter } }: Runtime, { onEvent }: ServeOptions): void {

@@ -4,6 +4,7 @@ import { CapabilityDescriptor, ResolutionEntry } from './capability.ts'
 import { DependencyStatus, MissingDependency, RecheckAnswer } from './dependency.ts'
 import { Problem } from './problem.ts'
 import { CallAnswer, Progress, ResultPage } from './result.ts'
+import { IssuedToken, TokenFacts } from './token.ts'
 import { RetryPolicy, ToolExample } from './tool.ts'
 
 /** A tool as lists show it. */
@@ -139,6 +140,23 @@ export const CONTROL = {
     output: ResultPage,
   },
   recheck: { input: z.strictObject({ name: z.string(), force: z.boolean().optional() }), output: RecheckAnswer },
+  createToken: {
+    input: z.strictObject({
+      agent: z.string(),
+      /** What a person calls it. */
+      label: z.string().min(1).max(200).optional(),
+      /** How long it is good; for ever when absent. */
+      ttlMs: z.number().int().positive().optional(),
+    }),
+    output: IssuedToken,
+  },
+  tokens: { input: z.strictObject({ agent: z.string().optional() }), output: z.array(TokenFacts) },
+  revokeToken: { input: z.strictObject({ id: z.string() }), output: TokenFacts },
+  rotateToken: {
+    /** For the overlap both are good. */
+    input: z.strictObject({ id: z.string(), overlapMs: z.number().int().nonnegative() }),
+    output: IssuedToken,
+  },
   reload: { input: nothing, output: ReloadReport },
   doctor: { input: nothing, output: z.array(Finding) },
 } as const satisfies Record<string, { input: z.ZodType; output: z.ZodType }>

@@ -10,6 +10,7 @@ import { registerInit } from './commands/init.ts'
 import { registerRecheck } from './commands/recheck.ts'
 import { registerReload } from './commands/reload.ts'
 import { registerStatus } from './commands/status.ts'
+import { registerTokens } from './commands/tokens.ts'
 import { registerTools } from './commands/tools.ts'
 import { registerUp } from './commands/up.ts'
 import { CompletingOption } from './completion/kinds.ts'
@@ -73,6 +74,7 @@ const REGISTER = [
   registerCapabilities,
   registerAgents,
   registerGrant,
+  registerTokens,
   registerCall,
   registerRecheck,
   registerReload,

@@ -95,29 +95,7 @@ export function createParkedCalls({ clock, ids }: { clock: Clock; ids: Ids }): P
           new AppError('LIMIT_EXCEEDED', `${MOST_PARKED} calls wait for answers already. Answer those first.`),
         )
       }
-      const controller = new AbortController()
-      let call: Parked | undefined
-      const ask = (question: Question) =>
-        new Promise<Answer>(resolve => {
-          if (!call) return
-          call.reply = resolve
-          call.asked.resolve(question)
-        })
-      // A microtask later, so that a handler which asks at once finds its call.
-      const done = Promise.resolve().then(() =>
-        begin({ signal: controller.signal, ask, onProgress: progress => call?.onProgress?.(progress) }),
-      )
-      // Whoever follows takes the rejection; while parked nobody does.
-      done.catch(() => {})
-      call = {
-        owner,
-        controller,
-        done,
-        asked: deferred(),
-        reply: undefined,
-        onProgress: undefined,
-        cancelExpiry: () => {},
-      }
+      const call = createParked(owner, begin)
       return follow(ids.next('ask'), call, waiting)
     },
     resume(id, owner, waiting, answer) {
@@ -140,6 +118,31 @@ export function createParkedCalls({ clock, ids }: { clock: Clock; ids: Ids }): P
       parked.clear()
     },
   }
+}
+
+function createParked(owner: ParkedOwner, begin: StartCall): Parked {
+  const controller = new AbortController()
+  const ask = (question: Question) =>
+    new Promise<Answer>(resolve => {
+      call.reply = resolve
+      call.asked.resolve(question)
+    })
+  const onProgress = (progress: Progress) => call.onProgress?.(progress)
+  // A microtask later, so that a handler which asks at once finds its call.
+  const done = Promise.resolve().then(() => begin({ signal: controller.signal, ask, onProgress }))
+  // Whoever follows takes the rejection; while parked nobody does.
+  done.catch(() => {})
+  const cancelExpiry = () => {}
+  const call: Parked = {
+    owner,
+    controller,
+    done,
+    asked: deferred(),
+    reply: undefined,
+    onProgress: undefined,
+    cancelExpiry,
+  }
+  return call
 }
 
 function deferred<T>(): Deferred<T> {

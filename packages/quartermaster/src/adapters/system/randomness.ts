@@ -16,6 +16,7 @@ export function createIds(): Ids {
       used += ID_BYTES
       return `${prefix}_${id}`
     },
+    secret: prefix => `${prefix}_${crypto.randomBytes(32).toString('base64url')}`,
   }
 }
 

@@ -18,6 +18,7 @@ export interface Agents {
   /** Reads the agents anew. */
   reload(): Promise<void>
   list(): AgentSummary[]
+  has(name: string): boolean
   entry(name: string): AgentEntry
   /** What is wrong with an agent's file and with what it asks for. */
   problems(name?: string): Problem[]
@@ -91,6 +92,7 @@ export function createAgents(deps: AgentsDeps): Agents {
       return reloading
     },
     list: () => [...entries.values()].map(one => summaryOf(one, seat(one.name), problemsOf(one.name))),
+    has: name => entries.has(name),
     entry,
     problems: name => (name === undefined ? [...entries.keys()].flatMap(problemsOf) : problemsOf(name)),
     issuesWith: (name, config) => resolve(name, config).issues,

@@ -14,6 +14,8 @@ export interface Clock {
 /** Makes identifiers nobody can guess. */
 export interface Ids {
   next(prefix: string): string
+  /** A credential: 256 random bits. */
+  secret(prefix: string): string
 }
 
 /** A number in [0, 1), for jitter. */

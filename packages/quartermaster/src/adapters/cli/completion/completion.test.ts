@@ -26,7 +26,9 @@ async function complete(words: string[], options: CliHostOptions = {}) {
 
 describe('completion', () => {
   it.each([
-    { words: ['to'], values: ['tools'] },
+    { words: ['too'], values: ['tools'] },
+    { words: ['tokens', 'c'], values: ['create'] },
+    { words: ['tokens', 'create', 'r'], values: ['researcher'] },
     { words: ['re'], values: ['recheck', 'reload'] },
     { words: ['agents', 'c'], values: ['check'] },
     { words: ['agents', 'check', ''], values: ['researcher'] },
@@ -67,6 +69,7 @@ describe('completion', () => {
       'capabilities',
       'agents',
       'grant',
+      'tokens',
       'call',
       'recheck',
       'reload',

@@ -1,0 +1,131 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { IssuedToken, TokenFacts } from '../../../contracts/index.ts'
+import { didYouMean } from '../../../core/kernel/index.ts'
+import { CompletingArgument } from '../completion/kinds.ts'
+import { defined } from '../defined.ts'
+import { inWords, parseDuration } from '../duration.ts'
+import { EXIT, UsageError } from '../errors.ts'
+import { escapeLine } from '../escape.ts'
+import { addExamples, type Register } from '../register.ts'
+import type { Session } from '../session.ts'
+import { renderTable } from '../table.ts'
+
+export const registerTokens: Register = (program, act) => {
+  const tokens = program
+    .command('tokens')
+    .description('List the tokens of agents.')
+    .usage('[create | revoke | rotate] [options]')
+    // Otherwise a mistyped subcommand would be told to be "too many arguments".
+    .allowExcessArguments()
+    .action((_options: object, command: Command) => act(session => list(session, command.args)))
+  addExamples(tokens, [['quartermaster tokens', 'all of them, without their texts']])
+  registerCreate(tokens, act)
+  registerRevoke(tokens, act)
+  registerRotate(tokens, act)
+}
+
+const registerCreate: Register = (tokens, act) => {
+  const create = tokens
+    .command('create')
+    .description('Make a token for an agent. It is shown once.')
+    .addArgument(new CompletingArgument('<AGENT>', 'the agent', 'agent'))
+    .option('--label <TEXT>', 'what you call it')
+    .addOption(new Option('--for <TIME>', 'how long it is good, such as 8h; for ever without').argParser(toMs))
+    .action((agent: string, { label, for: ttlMs }: { label?: string; for?: number }) =>
+      act(session =>
+        issue(session, 'Making a token', control => control.createToken(defined({ agent, label, ttlMs }))),
+      ),
+    )
+  addExamples(create, [
+    ['quartermaster tokens create default', 'a token for the agent "default"'],
+    ['quartermaster tokens create default --label laptop --for 8h --json', 'for programs: { "token": … }'],
+  ])
+}
+
+const registerRevoke: Register = (tokens, act) => {
+  const revoke = tokens
+    .command('revoke')
+    .description('Take a token back, at once. What it has open ends.')
+    .argument('<ID>', 'the token, by its id')
+    .action((id: string) => act(session => revokeToken(session, id)))
+  addExamples(revoke, [['quartermaster tokens revoke tok_9fGk', 'nobody gets in with it any more']])
+}
+
+const registerRotate: Register = (tokens, act) => {
+  const rotate = tokens
+    .command('rotate')
+    .description('Make a successor of a token; the old one stays good for a while.')
+    .argument('<ID>', 'the token, by its id')
+    .addOption(new Option('--overlap <TIME>', 'how long both are good').default(HOUR_MS, '1h').argParser(toMs))
+    .action((id: string, { overlap }: { overlap: number }) =>
+      act(session => issue(session, 'Rotating', control => control.rotateToken({ id, overlapMs: overlap }))),
+    )
+  addExamples(rotate, [['quartermaster tokens rotate tok_9fGk --overlap 10m', 'ten minutes to hand the new one out']])
+}
+
+const HOUR_MS = 3_600_000
+
+function toMs(text: string): number {
+  const parsed = parseDuration(text)
+  if ('problem' in parsed) throw new InvalidArgumentError(parsed.problem)
+  return parsed.ms
+}
+
+type Control = Parameters<Parameters<Session['connect']>[0]>[0]
+
+async function issue(session: Session, what: string, run: (control: Control) => Promise<IssuedToken>): Promise<number> {
+  const issued = await session.connect(control => session.attend(what, () => run(control)))
+  if (session.json) await session.printJson({ token: issued.token, ...issued.facts })
+  else {
+    await session.out.write(`${issued.token}\n`)
+    const { id, agent } = issued.facts
+    await session.notices.write(
+      escapeLine(
+        `Token ${id} of "${agent}". It is shown this once; take it back with: quartermaster tokens revoke ${id}`,
+      ) + '\n',
+    )
+  }
+  return EXIT.done
+}
+
+async function list(session: Session, [unknown]: readonly string[]): Promise<number> {
+  if (unknown !== undefined) {
+    throw new UsageError(`unknown command 'tokens ${unknown}'.${didYouMean(unknown, ['create', 'revoke', 'rotate'])}`)
+  }
+  const tokens = await session.connect(control => session.attend('Looking', options => control.tokens({}, options)))
+  if (session.json) await session.printJson(tokens)
+  else if (tokens.length > 0) await session.out.write(listText(tokens, session))
+  else await session.notices.write('No tokens yet. Make one: quartermaster tokens create AGENT\n')
+  return EXIT.done
+}
+
+function listText(tokens: readonly TokenFacts[], { out, host }: Session): string {
+  const now = host.clock.now()
+  const columns = [
+    { title: 'Id' },
+    { title: 'Agent' },
+    { title: 'State' },
+    { title: 'Made' },
+    { title: 'Label', flexible: true },
+  ]
+  const rows = tokens.map(({ id, agent, state, createdAt, expiresAt, label }) => ({
+    cells: [id, agent, stateText(state, expiresAt, now), `${inWords(Math.max(0, now - createdAt))} ago`, label ?? ''],
+  }))
+  return renderTable({ columns, rows }, out)
+}
+
+function stateText(state: TokenFacts['state'], expiresAt: number | null, now: number): string {
+  return state === 'active' && expiresAt !== null ? `active for ${inWords(expiresAt - now)}` : state
+}
+
+async function revokeToken(session: Session, id: string): Promise<number> {
+  const facts = await session.connect(control =>
+    session.attend('Revoking', options => control.revokeToken({ id }, options)),
+  )
+  if (session.json) await session.printJson(facts)
+  else
+    await session.out.write(
+      `${session.out.paint.green('✓')} ${escapeLine(`Token ${facts.id} of "${facts.agent}" is taken back.`)}\n`,
+    )
+  return EXIT.done
+}

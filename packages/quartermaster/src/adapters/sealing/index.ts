@@ -1,0 +1,1 @@
+export { createSealer } from './sealer.ts'

@@ -1,0 +1,82 @@
+import { DatabaseSync } from '@photostructure/sqlite'
+import { describe, expect, it } from 'vitest'
+import { ROWS } from '../../contracts/index.ts'
+import { type ColumnKind, readColumns } from './columns.ts'
+import { migrationsFor } from './index.ts'
+
+const SQLITE_TYPES: Readonly<Record<ColumnKind, string>> = {
+  text: 'TEXT',
+  json: 'TEXT',
+  integer: 'INTEGER',
+  boolean: 'INTEGER',
+  real: 'REAL',
+}
+
+function migrated(): InstanceType<typeof DatabaseSync> {
+  const database = new DatabaseSync(':memory:')
+  for (const { statements } of migrationsFor('sqlite')) for (const sql of statements) database.exec(sql)
+  return database
+}
+
+describe('the migrations', () => {
+  it('make a column for everything that a row can say, and no other', () => {
+    const database = migrated()
+    for (const [table, columns] of Object.entries(readColumns())) {
+      const made = database
+        .prepare(`select name, upper(type) as type, "notnull" from pragma_table_info('${table}')`)
+        .all()
+      const wanted = [...columns.values()].map(({ sqlName, kind, isNullable }) => ({
+        name: sqlName,
+        type: SQLITE_TYPES[kind],
+        notnull: isNullable ? 0 : 1,
+      }))
+      expect(made.map((column: object) => ({ ...column }))).toEqual(wanted)
+    }
+    database.close()
+  })
+
+  it('give every table an organisation and a workspace', () => {
+    for (const row of Object.values(ROWS))
+      expect(Object.keys(row.shape)).toEqual(expect.arrayContaining(['organisation', 'workspace']))
+  })
+
+  it.each([
+    ['what is due', `state = 'queued' and due_at <= 5`, 'operations_by_due'],
+    ['leases that ran out', `state = 'leased' and lease_until <= 5`, 'operations_by_lease'],
+    ['what nobody answered in time', `state = 'queued' and expires_at <= 5`, 'operations_by_expiry'],
+    ['what ended long ago', 'ended_at <= 5', 'operations_by_end'],
+    [
+      'an agent’s newest',
+      `organisation = 'o' and workspace = 'w' order by created_at desc, id desc`,
+      'operations_by_workspace',
+    ],
+    [
+      'a repeated call',
+      `organisation = 'o' and workspace = 'w' and caller_kind = 'agent' and caller_name = 'n' and tool = 't' and idempotency_key = 'k'`,
+      'operations_by_idempotency_key',
+    ],
+  ])('find %s by an index', (_what, where, index) => {
+    const database = migrated()
+    const plan = database
+      .prepare(`explain query plan select id from operations where ${where.replaceAll(/'\w+'|5/g, '?')}`)
+      .all()
+    database.close()
+    expect(JSON.stringify(plan)).toContain(index)
+    expect(JSON.stringify(plan)).not.toContain('TEMP B-TREE')
+  })
+
+  it('speak to PostgreSQL of the same tables with its own types', () => {
+    const tables = migrationsFor('postgres').flatMap(({ statements }) => statements)
+    const audit = tables.find(sql => sql.startsWith('create table "audit"'))
+    expect(audit).toBe(
+      'create table "audit" ("id" text not null primary key, "organisation" text not null, "workspace" text not null, ' +
+        '"caller_kind" text not null, "caller_name" text not null, "at" bigint not null, "operation_id" text not null, ' +
+        '"tool" text not null, "digest" text not null, "decision" text not null, "outcome" text not null, "code" text, ' +
+        '"consent" text, "mutates" bigint not null, "duration_ms" double precision not null)',
+    )
+    expect(tables).toContain(
+      'create index "operations_by_due" on "operations" ("state", "due_at") where "due_at" is not null',
+    )
+    expect(tables).toHaveLength(migrationsFor('sqlite').flatMap(({ statements }) => statements).length)
+  })
+})

@@ -1,0 +1,35 @@
+export type SqlValue = string | number | null
+
+/** SQL with what belongs in its places. */
+export interface Statement {
+  readonly sql: string
+  readonly parameters: readonly SqlValue[]
+}
+
+/** A statement that spoils its commit unless it touches as many rows as it says. */
+export interface GuardedStatement extends Statement {
+  /** Whether the rows count that it finds, rather than those that it changes. */
+  readonly finds: boolean
+  readonly least: number
+  readonly most: number
+}
+
+/** The rows of every statement; or the first whose guard failed, with its rows. */
+export type StatementsOutcome =
+  | { readonly done: true; readonly rows: readonly number[] }
+  | { readonly done: false; readonly index: number; readonly rows: number }
+
+/** A row as a driver gives it: values in the order of the columns. */
+export type SqlRow = readonly SqlValue[]
+
+/** What a database does for us. Neither keeps a transaction open while something else is awaited. */
+export interface SqlExecutor {
+  /** Runs all in one transaction, synced before it answers; or undoes all at the first guard that fails. */
+  commit(statements: readonly GuardedStatement[]): Promise<StatementsOutcome>
+  read(statement: Statement): Promise<readonly SqlRow[]>
+}
+
+/** A statement that may touch any number of rows. */
+export function unguarded(sql: string, parameters: readonly SqlValue[] = []): GuardedStatement {
+  return { sql, parameters, finds: false, least: 0, most: Number.POSITIVE_INFINITY }
+}

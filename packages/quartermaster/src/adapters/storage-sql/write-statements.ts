@@ -1,0 +1,92 @@
+import { sql } from 'kysely'
+import type { Write } from '../../core/store/index.ts'
+import { type Column, type Columns, columnOf, encode } from './columns.ts'
+import { allOf, parametersOf, readConditions, shapeOf } from './conditions.ts'
+import type { SqlWriter } from './dialect.ts'
+import type { GuardedStatement, SqlValue } from './statement.ts'
+import type { Draft, StatementCache } from './statement-cache.ts'
+
+type Kind<K extends Write['kind']> = Extract<Write, { kind: K }>
+
+/** Turns writes into statements that carry their guard. */
+export function createWriteStatements(deps: {
+  readonly writer: SqlWriter
+  readonly columns: Columns
+  readonly cache: StatementCache
+}): (write: Write) => GuardedStatement {
+  const { writer, columns, cache } = deps
+
+  function insertion({ table, row }: Kind<'insert'>): Draft {
+    const values: SqlValue[] = []
+    for (const column of columns[table].values()) values.push(encode(column, valueIn(row, column)))
+    return {
+      shape: `insert ${table}`,
+      parameters: values,
+      write: () => {
+        const names = [...columns[table].values()].map(column => column.sqlName)
+        const record = Object.fromEntries(names.map((name, i) => [name, values[i] as SqlValue]))
+        return writer
+          .insertInto(table)
+          .values(record)
+          .onConflict(conflict => conflict.doNothing())
+          .compile()
+      },
+    }
+  }
+
+  function change({ table, where, set }: Kind<'update'>): Draft {
+    const changes = Object.entries(set).map(([name, value]) => {
+      const column = columnOf(columns, table, name)
+      return [column.sqlName, encode(column, value)] as const
+    })
+    const conditions = readConditions(columns, table, where)
+    return {
+      shape: `update ${table} set ${changes.map(([name]) => name)} where ${conditions.map(shapeOf)}`,
+      parameters: [...changes.map(([, value]) => value), ...conditions.flatMap(parametersOf)],
+      write: () => writer.updateTable(table).set(Object.fromEntries(changes)).where(allOf(conditions)).compile(),
+    }
+  }
+
+  function removal({ table, where }: Kind<'delete'>): Draft {
+    const conditions = readConditions(columns, table, where)
+    return {
+      shape: `delete ${table} where ${conditions.map(shapeOf)}`,
+      parameters: conditions.flatMap(parametersOf),
+      write: () => writer.deleteFrom(table).where(allOf(conditions)).compile(),
+    }
+  }
+
+  function look({ table, where }: Kind<'mustExist' | 'mustNotExist'>): Draft {
+    const conditions = readConditions(columns, table, where)
+    const one = sql<number>`1`
+    return {
+      shape: `look ${table} where ${conditions.map(shapeOf)}`,
+      parameters: conditions.flatMap(parametersOf),
+      write: () => writer.selectFrom(table).select(one.as('one')).where(allOf(conditions)).limit(one).compile(),
+    }
+  }
+
+  return write => {
+    switch (write.kind) {
+      case 'insert':
+        return { ...cache(insertion(write)), finds: false, least: 1, most: 1 }
+      case 'update':
+        return { ...cache(change(write)), finds: false, ...expected(write) }
+      case 'delete':
+        return { ...cache(removal(write)), finds: false, ...expected(write) }
+      case 'mustExist':
+        return { ...cache(look(write)), finds: true, least: 1, most: 1 }
+      case 'mustNotExist':
+        return { ...cache(look(write)), finds: true, least: 0, most: 0 }
+    }
+  }
+}
+
+function valueIn(row: object, { name, fallback }: Column): unknown {
+  const value = (row as Record<string, unknown>)[name]
+  return value === undefined ? fallback : value
+}
+
+function expected({ rows = 1 }: Kind<'update' | 'delete'>): Pick<GuardedStatement, 'least' | 'most'> {
+  return rows === 'any' ? { least: 0, most: Number.POSITIVE_INFINITY } : { least: rows, most: rows }
+}

@@ -1,0 +1,80 @@
+import type { GuardedStatement, StatementsOutcome } from '../storage-sql/index.ts'
+import type { Connection } from './connection.ts'
+import { toFault } from './fault.ts'
+import type { Answer } from './protocol.ts'
+
+export interface CommitRequest {
+  readonly id: number
+  readonly statements: readonly GuardedStatement[]
+}
+
+/** The answers to a group, and whether the connection can still be trusted. */
+export interface GroupAnswer {
+  readonly answers: readonly Answer[]
+  readonly isBroken: boolean
+}
+
+/**
+ * Commits what callers who came together want in one transaction, so that they share one sync. A caller whose guard or
+ * statement fails is undone by itself; the others are not touched by it.
+ */
+export function commitGroup(connection: Connection, requests: readonly CommitRequest[]): GroupAnswer {
+  let answers: readonly Answer[]
+  try {
+    connection.exec('BEGIN IMMEDIATE')
+    answers = requests.map(request => applyAlone(connection, request))
+  } catch (error) {
+    const isBroken = !isUndone(connection)
+    return { answers: failAll(requests, error, false), isBroken }
+  }
+  try {
+    connection.exec('COMMIT')
+    return { answers, isBroken: false }
+  } catch (error) {
+    // The sync may have failed after everything was written. Only reading the file again tells what is in it.
+    isUndone(connection)
+    return { answers: failAll(requests, error, true), isBroken: true }
+  }
+}
+
+/** Throws only when the whole transaction is lost. */
+function applyAlone(connection: Connection, { id, statements }: CommitRequest): Answer {
+  connection.exec('SAVEPOINT caller')
+  try {
+    const outcome = apply(connection, statements)
+    if (!outcome.done) connection.exec('ROLLBACK TO caller')
+    connection.exec('RELEASE caller')
+    return { id, outcome }
+  } catch (error) {
+    // A full disk or a failing one ends the transaction by itself, and with it what the others of the group wrote.
+    if (!connection.isInTransaction) throw error
+    connection.exec('ROLLBACK TO caller')
+    connection.exec('RELEASE caller')
+    return { id, fault: toFault(error), isUnknown: false }
+  }
+}
+
+function apply(connection: Connection, statements: readonly GuardedStatement[]): StatementsOutcome {
+  const counts: number[] = []
+  for (const [index, statement] of statements.entries()) {
+    const rows = connection.countRows(statement)
+    if (rows < statement.least || rows > statement.most) return { done: false, index, rows }
+    counts.push(rows)
+  }
+  return { done: true, rows: counts }
+}
+
+function failAll(requests: readonly CommitRequest[], error: unknown, isUnknown: boolean): readonly Answer[] {
+  return requests.map(({ id }) => ({ id, fault: toFault(error), isUnknown }))
+}
+
+/** Whether nothing of the transaction is left. */
+function isUndone(connection: Connection): boolean {
+  try {
+    if (connection.isInTransaction) connection.exec('ROLLBACK')
+    return true
+  } catch {
+    // A connection that cannot even roll back is closed and opened anew, which does the same.
+    return false
+  }
+}

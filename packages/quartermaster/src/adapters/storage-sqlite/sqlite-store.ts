@@ -1,0 +1,109 @@
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '../../contracts/index.ts'
+import type { Log } from '../../core/kernel/index.ts'
+import type { Store } from '../../core/store/index.ts'
+import { createSqlStore, type Migration, migrate, migrationsFor, type SqlExecutor } from '../storage-sql/index.ts'
+import { unusable } from './errors.ts'
+import { toFault } from './fault.ts'
+import { createLane, type Lane } from './lane.ts'
+import type { Answer } from './protocol.ts'
+import { createCounters, type StoreStatistics } from './statistics.ts'
+import { findWorker } from './worker-entry.ts'
+
+/** A store in a folder. */
+export interface SqliteStore extends Store {
+  /** What it has done so far, for metrics. */
+  statistics(): StoreStatistics
+  /** The settings that make a commit durable, as the database itself tells them. */
+  durability(): Promise<{ readonly journal: string; readonly synchronous: number }>
+  /** Finishes what was asked for before, then lets go of the file. May be called again. */
+  close(): Promise<void>
+}
+
+export interface SqliteStoreOptions {
+  /** The data folder. Whoever opens the store holds the folder's lock. */
+  readonly dir: string
+  readonly log: Log
+  /** Requests that may wait; one more gets `LIMIT_EXCEEDED`. */
+  readonly mostWaiting?: number
+  /** The shapes of the database, when they are not this version's own. */
+  readonly migrations?: readonly Migration[]
+}
+
+/**
+ * A minute's worth on a slow disk. Waiting callers are what slows a burst down; the bound is there for the one that
+ * would fill the memory.
+ */
+const MOST_WAITING = 20_000
+
+/** Opens the store in this folder, made and brought to this version's shape if need be. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
+  const { dir, log, mostWaiting = MOST_WAITING, migrations = migrationsFor('sqlite') } = options
+  const file = join(dir, 'store.db')
+  createPrivately(file)
+  const startWorker = await findWorker()
+  const counters = createCounters()
+  const lane = (name: string, readOnly: boolean) =>
+    createLane({
+      name,
+      log,
+      mostWaiting,
+      start: () => startWorker(name, { file, readOnly }),
+      refusal: fault => unusable(file, fault),
+      onGroup: counters.group,
+    })
+  // Two threads: a slow read holds up reads, and no commit.
+  const committer = lane('store-committer', false)
+  const reader = lane('store-reader', true)
+  try {
+    await migrate({ executor: executorOver(committer, committer), migrations, log, place: `"${file}"` })
+  } catch (error) {
+    await committer.close()
+    throw error
+  }
+  const store = createSqlStore({ dialect: 'sqlite', executor: counters.counting(executorOver(committer, reader)) })
+  return {
+    ...store,
+    statistics: () => ({
+      ...counters.read(),
+      waiting: committer.waiting() + reader.waiting(),
+      restarts: committer.restarts() + reader.restarts(),
+    }),
+    durability: () => readDurability(committer),
+    // The last one out tidies up, and one that only reads could not.
+    close: () => committer.close(reader.close()),
+  }
+}
+
+/** SQLite would make the file readable for others; its companions take the mode of this one. */
+function createPrivately(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw unusable(file, toFault(error))
+  }
+}
+
+function executorOver(committer: Lane, reader: Lane): SqlExecutor {
+  return {
+    commit: async statements => outcomeIn(await committer.ask({ kind: 'commit', statements })),
+    read: async statement => rowsIn(await reader.ask({ kind: 'read', statement })),
+  }
+}
+
+async function readDurability(committer: Lane): Promise<{ journal: string; synchronous: number }> {
+  const read = async (sql: string) =>
+    rowsIn(await committer.ask({ kind: 'read', statement: { sql, parameters: [] } }))[0]?.[0]
+  return { journal: String(await read('PRAGMA journal_mode')), synchronous: Number(await read('PRAGMA synchronous')) }
+}
+
+function outcomeIn(answer: Answer) {
+  if ('outcome' in answer) return answer.outcome
+  throw new AppError('INTERNAL', 'The store answered a commit with something else.')
+}
+
+function rowsIn(answer: Answer) {
+  if ('rows' in answer) return answer.rows
+  throw new AppError('INTERNAL', 'The store answered a read with something else.')
+}

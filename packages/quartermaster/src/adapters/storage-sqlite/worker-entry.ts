@@ -1,0 +1,35 @@
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import type { WorkerSettings } from './protocol.ts'
+
+/** Starts the worker's thread. */
+export type StartWorker = (name: string, settings: WorkerSettings) => Worker
+
+/** Finds the worker's code: the compiled file beside this one, or the source when this is the source. */
+export async function findWorker(): Promise<StartWorker> {
+  const isCompiled = !import.meta.url.endsWith('.ts')
+  const code = isCompiled ? new URL('worker.js', import.meta.url) : await bundleSource()
+  // None of our flags and variables concern it, and those of a test runner would keep it from starting.
+  const options = { eval: !isCompiled, env: {}, execArgv: [] }
+  return (name, settings) => new Worker(code, { ...options, name, workerData: settings })
+}
+
+const DRIVER = '@photostructure/sqlite'
+
+/** No Node that we support runs TypeScript, and tests run on the sources: what they test is never an old build. */
+async function bundleSource(): Promise<string> {
+  const { build } = await import('esbuild')
+  const driver = createRequire(import.meta.url).resolve(DRIVER)
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL('worker.ts', import.meta.url))],
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    alias: { [DRIVER]: driver },
+    external: [driver],
+    write: false,
+    logLevel: 'silent',
+  })
+  return outputFiles[0]?.text ?? ''
+}

@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { Caller } from './agent.ts'
+import { ErrorBody } from './errors.ts'
+import { Name } from './names.ts'
+import { ToolResult } from './result.ts'
+
+// The rows of the store, one schema a table. What a row may leave out is null; times are whole epoch milliseconds.
+
+const Id = z.string().min(1).max(128)
+const Time = z.number().int().nonnegative()
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex')
+
+const maybe = <T extends z.ZodType>(schema: T) => schema.nullable().default(null)
+
+/** Whose row it is. Every row says so, in every table. */
+const place = {
+  id: Id,
+  organisation: Name.default('default'),
+  workspace: Name,
+}
+
+const caller = {
+  callerKind: Caller.shape.kind,
+  callerName: Name,
+}
+
+/** A credential. Only its hash is known here, so a stolen store lets nobody in. */
+export const TokenRow = z.object({
+  ...place,
+  ...caller,
+  hash: Sha256,
+  /** What a person calls it. */
+  label: maybe(z.string().max(200)),
+  scopes: z.array(z.string()).default([]),
+  createdAt: Time,
+  /** From then on it is refused. Rotating sets it on the old one: the overlap. */
+  expiresAt: maybe(Time),
+  revokedAt: maybe(Time),
+  /** The token that takes its place. */
+  replacedBy: maybe(Id),
+  lastUsedAt: maybe(Time),
+})
+export type TokenRow = z.infer<typeof TokenRow>
+
+/** Where an operation stands. The last seven are ends. */
+export const OperationState = z.enum([
+  'waitingForApproval',
+  'queued',
+  'leased',
+  'succeeded',
+  'failed',
+  'denied',
+  'exhausted',
+  'expired',
+  'cancelled',
+  'unknown',
+])
+export type OperationState = z.infer<typeof OperationState>
+
+/** What is known about what a run did. */
+export const OperationOutcome = z.enum(['succeeded', 'failed', 'unknown'])
+export type OperationOutcome = z.infer<typeof OperationOutcome>
+
+/** The record of a call that may change something, waits, or is retried. */
+export const OperationRow = z.object({
+  ...place,
+  ...caller,
+  tool: Name,
+  definitionHash: z.string().min(1),
+  mutates: z.boolean(),
+  /** The operation from inside which it was called. */
+  parentId: maybe(Id),
+  /** Sealed; gone when the operation has ended. */
+  arguments: maybe(z.string()),
+  /** SHA-256 over the canonical JSON of the arguments. */
+  digest: Sha256,
+  /** Unique for a caller and tool. */
+  idempotencyKey: maybe(z.string().min(1).max(255)),
+  state: OperationState,
+  /** Runs begun so far. */
+  attempts: z.number().int().nonnegative().default(0),
+  /** When a queued one is to run; null when it waits for something other than time. */
+  dueAt: maybe(Time),
+  /** Who runs it, until when, and the number that only the present holder knows: it grows with every lease. */
+  leaseOwner: maybe(z.string()),
+  leaseUntil: maybe(Time),
+  fence: z.number().int().nonnegative().default(0),
+  outcome: maybe(OperationOutcome),
+  /** What it leaves behind outside, made concrete before the run, with what was seen of it. */
+  effects: z.array(z.record(z.string(), z.unknown())).default([]),
+  result: maybe(ToolResult),
+  /** Why it failed, or was not run the last time. */
+  error: maybe(ErrorBody),
+  /** How far it has come, in words for whoever asks. */
+  progress: maybe(z.string()),
+  cancelRequestedAt: maybe(Time),
+  /** When its end was told to whoever waits for it. */
+  announcedAt: maybe(Time),
+  createdAt: Time,
+  updatedAt: Time,
+  startedAt: maybe(Time),
+  endedAt: maybe(Time),
+  /** Given up then, unless it has ended. */
+  expiresAt: maybe(Time),
+  /** Not forgotten before then. */
+  keepUntil: maybe(Time),
+})
+export type OperationRow = z.infer<typeof OperationRow>
+
+/** One line of the audit. */
+export const AuditRow = z.object({
+  ...place,
+  ...caller,
+  at: Time,
+  operationId: Id,
+  tool: z.string(),
+  digest: Sha256,
+  decision: z.enum(['allowed', 'refused']),
+  outcome: z.enum(['succeeded', 'failed', 'unknown', 'notRun']),
+  code: maybe(z.string()),
+  consent: maybe(z.object({ operations: z.array(z.string()), by: z.string() })),
+  mutates: z.boolean(),
+  durationMs: z.number().nonnegative(),
+})
+export type AuditRow = z.infer<typeof AuditRow>
+
+/** What is known about a secret. Its text is sealed, or kept elsewhere. */
+export const SecretRow = z.object({
+  ...place,
+  /** Unique in its workspace. */
+  name: z.string().min(1).max(255),
+  keptIn: z.enum(['store', 'file', 'environment']),
+  sealed: maybe(z.string()),
+  /** What it is for. */
+  purpose: maybe(z.string()),
+  createdAt: Time,
+  updatedAt: Time,
+  expiresAt: maybe(Time),
+  lastUsedAt: maybe(Time),
+})
+export type SecretRow = z.infer<typeof SecretRow>
+
+/** Every table of the store. */
+export const ROWS = {
+  tokens: TokenRow,
+  operations: OperationRow,
+  audit: AuditRow,
+  secrets: SecretRow,
+} as const
+
+export type Table = keyof typeof ROWS
+/** A row as it is read. */
+export type Row<T extends Table> = z.infer<(typeof ROWS)[T]>
+/** A row as it is written: what has a default may be left out. */
+export type NewRow<T extends Table> = z.input<(typeof ROWS)[T]>

@@ -1,0 +1,19 @@
+import { z } from 'zod'
+
+/** A token as lists show it; its text is shown once, when it is made. */
+export const TokenFacts = z.object({
+  id: z.string(),
+  agent: z.string(),
+  label: z.string().nullable(),
+  state: z.enum(['active', 'expired', 'revoked']),
+  createdAt: z.number(),
+  expiresAt: z.number().nullable(),
+  revokedAt: z.number().nullable(),
+  /** The token that takes its place. */
+  replacedBy: z.string().nullable(),
+})
+export type TokenFacts = z.infer<typeof TokenFacts>
+
+/** A token that was just made: the only time its text is seen. */
+export const IssuedToken = z.object({ token: z.string(), facts: TokenFacts })
+export type IssuedToken = z.infer<typeof IssuedToken>

@@ -1,0 +1,1 @@
+export { createTokens, type TokenHolder, type Tokens, type TokensDeps } from './tokens.ts'

@@ -1,0 +1,100 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openSqliteStore } from '../../adapters/storage-sqlite/index.ts'
+import { createIds, sha256, silentLog } from '../../adapters/system/index.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
+import { tempProject } from '../../testing/temp-project.ts'
+import { createTokens } from './index.ts'
+
+async function open() {
+  const { dir } = await tempProject()
+  const store = await openSqliteStore({ dir, log: silentLog })
+  onTestFinished(() => store.close())
+  const clock = createFakeClock()
+  const make = () => createTokens({ store, clock, ids: createIds(), digest: sha256 })
+  const tokens = make()
+  await tokens.load()
+  /** The same tokens, as another start would find them. */
+  const reopen = async () => {
+    const again = make()
+    await again.load()
+    return again
+  }
+  return { tokens, store, clock, reopen }
+}
+
+describe('tokens', () => {
+  it('stand for the agent they were made for, also after a restart', async () => {
+    const { tokens, reopen } = await open()
+    const { token, facts } = await tokens.create({ agent: 'worker', label: 'laptop' })
+    expect(token).toMatch(/^qm_[\w-]{43}$/)
+    expect(tokens.verify(token)).toEqual({ tokenId: facts.id, agent: 'worker' })
+    expect((await reopen()).verify(token)).toEqual({ tokenId: facts.id, agent: 'worker' })
+  })
+
+  it('are kept as a hash, and their text nowhere', async () => {
+    const { tokens, store } = await open()
+    const { token, facts } = await tokens.create({ agent: 'worker' })
+    const row = await store.get('tokens', facts.id)
+    expect(row?.hash).toBe(sha256(token))
+    expect(JSON.stringify(row)).not.toContain(token.slice(3))
+    expect(JSON.stringify(tokens.list())).not.toContain(token.slice(3))
+  })
+
+  it.each(['', 'qm_', 'qm_nonsense', 'Bearer x', '__proto__'])('let nobody in with %j', async text => {
+    const { tokens } = await open()
+    await tokens.create({ agent: 'worker' })
+    expect(tokens.verify(text)).toBeUndefined()
+  })
+
+  it('end at once when they are taken back, and whoever holds something open is told', async () => {
+    const { tokens, reopen } = await open()
+    const { token, facts } = await tokens.create({ agent: 'worker' })
+    const told: string[] = []
+    tokens.onRevoked(id => told.push(id))
+    expect(await tokens.revoke(facts.id)).toMatchObject({ state: 'revoked' })
+    await tokens.revoke(facts.id)
+    expect(told).toEqual([facts.id])
+    expect(tokens.verify(token)).toBeUndefined()
+    expect((await reopen()).verify(token)).toBeUndefined()
+  })
+
+  it('end when their time is over', async () => {
+    const { tokens, clock } = await open()
+    const { token } = await tokens.create({ agent: 'worker', ttlMs: 60_000 })
+    expect(tokens.verify(token)).toBeDefined()
+    await clock.advance(60_000)
+    expect(tokens.verify(token)).toBeUndefined()
+    expect(tokens.list()).toMatchObject([{ state: 'expired' }])
+  })
+
+  it('are rotated with an overlap in which both are good', async () => {
+    const { tokens, clock } = await open()
+    const old = await tokens.create({ agent: 'worker', label: 'laptop' })
+    const fresh = await tokens.rotate(old.facts.id, { overlapMs: 3_600_000 })
+    expect([tokens.verify(old.token)?.agent, tokens.verify(fresh.token)?.agent]).toEqual(['worker', 'worker'])
+    await clock.advance(3_600_000)
+    expect([tokens.verify(old.token), tokens.verify(fresh.token)?.agent]).toEqual([undefined, 'worker'])
+    expect(tokens.list('worker')).toMatchObject([
+      { replacedBy: fresh.facts.id, state: 'expired' },
+      { label: 'laptop', state: 'active' },
+    ])
+  })
+
+  it('are rotated once: the second of two is told to look again', async () => {
+    const { tokens } = await open()
+    const { facts } = await tokens.create({ agent: 'worker' })
+    const both = await Promise.allSettled([
+      tokens.rotate(facts.id, { overlapMs: 1 }),
+      tokens.rotate(facts.id, { overlapMs: 1 }),
+    ])
+    expect(both.map(one => one.status).toSorted()).toEqual(['fulfilled', 'rejected'])
+  })
+
+  it('that do not exist or have ended cannot be rotated', async () => {
+    const { tokens } = await open()
+    await expect(tokens.rotate('tok_x', { overlapMs: 1 })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+    const { facts } = await tokens.create({ agent: 'worker' })
+    await tokens.revoke(facts.id)
+    await expect(tokens.rotate(facts.id, { overlapMs: 1 })).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
+  })
+})

@@ -1,0 +1,162 @@
+import { AppError, type IssuedToken, type TokenFacts, type TokenRow } from '../../contracts/index.ts'
+import { type Clock, type Digest, didYouMean, type Ids } from '../kernel/index.ts'
+import { insert, type Store, update } from '../store/index.ts'
+
+/** Whom a token stands for. */
+export interface TokenHolder {
+  readonly tokenId: string
+  readonly agent: string
+}
+
+/** The credentials of agents: shown once, kept as a hash. */
+export interface Tokens {
+  /** Reads them all; from then on `verify` needs nothing but memory. */
+  load(): Promise<void>
+  /** Makes a token. Its text is in this answer and nowhere else. */
+  create(request: { agent: string; label?: string | undefined; ttlMs?: number | undefined }): Promise<IssuedToken>
+  list(agent?: string): TokenFacts[]
+  /** Ends it, at once. Ending one that has ended changes nothing. */
+  revoke(id: string): Promise<TokenFacts>
+  /** Makes a successor; the old one stays good for the overlap, so that nobody is cut off while it is handed out. */
+  rotate(id: string, options: { overlapMs: number }): Promise<IssuedToken>
+  verify(token: string): TokenHolder | undefined
+  /** Calls back when a token has been taken back: whatever it has open must end. */
+  onRevoked(listener: (id: string) => void): () => void
+}
+
+export interface TokensDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly digest: Digest
+}
+
+const PREFIX = 'qm'
+
+export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens {
+  const byHash = new Map<string, TokenRow>()
+  const listeners = new Set<(id: string) => void>()
+
+  const now = () => Math.round(clock.now())
+  const find = (id: string): TokenRow => {
+    const rows = [...byHash.values()]
+    const row = rows.find(one => one.id === id)
+    if (row) return row
+    throw new AppError(
+      'NAME_UNKNOWN',
+      `There is no token "${id}".${didYouMean(
+        id,
+        rows.map(one => one.id),
+      )}`,
+    )
+  }
+
+  function issue(
+    agent: string,
+    facts: { label: string | null; expiresAt: number | null },
+  ): { token: string; row: TokenRow } {
+    const token = ids.secret(PREFIX)
+    const row: TokenRow = {
+      id: ids.next('tok'),
+      organisation: 'default',
+      workspace: agent,
+      callerKind: 'agent',
+      callerName: agent,
+      hash: digest(token),
+      scopes: [],
+      createdAt: now(),
+      revokedAt: null,
+      replacedBy: null,
+      lastUsedAt: null,
+      ...facts,
+    }
+    return { token, row }
+  }
+
+  return {
+    async load() {
+      byHash.clear()
+      for await (const row of allTokens(store)) byHash.set(row.hash, row)
+    },
+    async create({ agent, label, ttlMs }) {
+      const { token, row } = issue(agent, {
+        label: label ?? null,
+        expiresAt: ttlMs === undefined ? null : now() + ttlMs,
+      })
+      await store.commit([insert('tokens', row)])
+      byHash.set(row.hash, row)
+      return { token, facts: factsOf(row, now()) }
+    },
+    list(agent) {
+      const rows = [...byHash.values()].filter(row => agent === undefined || row.callerName === agent)
+      return rows.toSorted((a, b) => a.createdAt - b.createdAt).map(row => factsOf(row, now()))
+    },
+    async revoke(id) {
+      const row = find(id)
+      if (row.revokedAt !== null) return factsOf(row, now())
+      const revoked = { ...row, revokedAt: now() }
+      // Out of memory first: between the two nobody may be let in any more.
+      byHash.set(row.hash, revoked)
+      await store.commit([update('tokens', { where: { id }, set: { revokedAt: revoked.revokedAt } })])
+      for (const listener of listeners) listener(id)
+      return factsOf(revoked, now())
+    },
+    async rotate(id, { overlapMs }) {
+      const old = find(id)
+      if (stateOf(old, now()) !== 'active')
+        throw new AppError('TOKEN_INVALID', `Token "${id}" has ended. Make a new one.`)
+      const lifetime = old.expiresAt === null ? null : old.expiresAt - old.createdAt
+      const { token, row } = issue(old.callerName, {
+        label: old.label,
+        expiresAt: lifetime === null ? null : now() + lifetime,
+      })
+      const expiresAt = Math.min(old.expiresAt ?? Number.POSITIVE_INFINITY, now() + overlapMs)
+      const outcome = await store.commit([
+        update('tokens', {
+          where: { id, revokedAt: null, replacedBy: null },
+          set: { expiresAt, replacedBy: row.id },
+          guard: 'token.current',
+        }),
+        insert('tokens', row),
+      ])
+      if (!outcome.committed)
+        throw new AppError('EDIT_CONFLICT', `Token "${id}" was rotated or revoked meanwhile. Look again.`)
+      byHash.set(old.hash, { ...old, expiresAt, replacedBy: row.id })
+      byHash.set(row.hash, row)
+      return { token, facts: factsOf(row, now()) }
+    },
+    verify(token) {
+      if (!token.startsWith(`${PREFIX}_`)) return undefined
+      const row = byHash.get(digest(token))
+      if (!row || stateOf(row, clock.now()) !== 'active') return undefined
+      return { tokenId: row.id, agent: row.callerName }
+    },
+    onRevoked(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+const PAGE = 1_000
+
+async function* allTokens(store: Store): AsyncGenerator<TokenRow> {
+  for (let after: readonly (string | number)[] | undefined; ; ) {
+    const query = { order: { by: ['id' as const] }, limit: PAGE }
+    const rows = await store.find('tokens', after ? { ...query, after } : query)
+    yield* rows
+    const last = rows.at(-1)
+    if (!last || rows.length < PAGE) return
+    after = [last.id]
+  }
+}
+
+function stateOf(row: TokenRow, now: number): TokenFacts['state'] {
+  if (row.revokedAt !== null) return 'revoked'
+  return row.expiresAt !== null && row.expiresAt <= now ? 'expired' : 'active'
+}
+
+function factsOf(row: TokenRow, now: number): TokenFacts {
+  const { id, callerName: agent, label, createdAt, expiresAt, revokedAt, replacedBy } = row
+  return { id, agent, label, createdAt, expiresAt, revokedAt, replacedBy, state: stateOf(row, now) }
+}

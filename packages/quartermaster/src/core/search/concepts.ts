@@ -1,0 +1,59 @@
+import { nearTerms } from './near-terms.ts'
+import { SYNONYMS } from './synonyms.ts'
+import type { Posting, TermIndex } from './term-index.ts'
+import { toTerm, type WeightedTerm } from './terms.ts'
+
+/** One term of the index that speaks for a word of the question. */
+export interface Voice {
+  posting: Posting
+  weight: number
+}
+
+/** Everything that speaks for one word. Of several voices for the same document only the loudest is heard. */
+export type Concept = readonly Voice[]
+
+/** Finds what the index has for the words of a question. */
+export type ConceptFinder = (terms: readonly WeightedTerm[], documents: number) => Map<string, Concept>
+
+/** Rare terms say even more than BM25 thinks: tools are described in the same few common words. */
+const RARITY_POWER = 1.25
+/** Another word for it is not the word. */
+const SYNONYM_WEIGHT = 0.4
+const NEAR_WEIGHT = 0.5
+/** A question full of names and values is not worth looking around for each of them. */
+const MAX_NEAR_LOOKUPS = 8
+
+export function createConceptFinder(index: TermIndex): ConceptFinder {
+  const synonyms = synonymTable()
+  return (terms, documents) => {
+    const asked = new Set(terms.map(({ term }) => term))
+    let lookups = MAX_NEAR_LOOKUPS
+    const voices = (others: Iterable<string>, weight: number): Voice[] =>
+      [...others].flatMap(term => {
+        const posting = index.posting(term)
+        return posting ? [{ posting, weight: weight * rarity(posting, documents) }] : []
+      })
+    const conceptOf = ({ term, word, weight }: WeightedTerm): Concept => {
+      const others = (synonyms.get(term) ?? []).filter(other => !asked.has(other))
+      const found = [...voices([term], weight), ...voices(others, weight * SYNONYM_WEIGHT)]
+      if (found.length > 0 || !isWord(word) || lookups-- <= 0) return found
+      return voices(nearTerms(term, index.alike(term)), weight * NEAR_WEIGHT)
+    }
+    return new Map(terms.map(term => [term.term, conceptOf(term)]))
+  }
+}
+
+function synonymTable(): Map<string, string[]> {
+  const table = new Map<string, string[]>()
+  for (const group of SYNONYMS.map(words => words.map(toTerm)))
+    for (const term of group) table.set(term, [...(table.get(term) ?? []), ...group.filter(other => other !== term)])
+  return table
+}
+
+/** BM25's inverse document frequency, sharpened. */
+function rarity({ slots }: Posting, documents: number): number {
+  return Math.log(1 + (documents - slots.length + 0.5) / (slots.length + 0.5)) ** RARITY_POWER
+}
+
+/** Codes and numbers are never almost right. */
+const isWord = (word: string) => /^\p{L}+$/u.test(word)

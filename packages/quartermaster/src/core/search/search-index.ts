@@ -1,0 +1,135 @@
+import { createBest } from './best.ts'
+import { impactsOf, type SearchDocument } from './fields.ts'
+import { createNameIndex, type NameIndex } from './name-index.ts'
+import { readQuestion } from './needs.ts'
+import { createRanker } from './ranking.ts'
+import { createShelf, type Shelf } from './shelf.ts'
+import { createTermIndex, type TermIndex } from './term-index.ts'
+import { createTermReader, type TermReader } from './terms.ts'
+
+/** One answer to a question. */
+export interface SearchHit<T> {
+  id: string
+  value: T
+  /** Above 0 and at most 1; it compares the hits of one search and says nothing across searches. */
+  score: number
+  /** The question names it. Such hits come first. */
+  exact: boolean
+}
+
+/** How many, and of what. */
+export interface SearchOptions<T> {
+  /** 10 unless set. */
+  limit?: number
+  /** What it refuses is neither shown nor compared with; only how rare a word is counts every document. */
+  filter?: (value: T) => boolean
+}
+
+/** A document and what a hit on it gives back. */
+export interface SearchEntry<T> {
+  document: SearchDocument
+  value: T
+}
+
+/** Full-text search over short documents, kept up to date one document at a time. */
+export interface SearchIndex<T> {
+  readonly size: number
+  /** Takes the place of an earlier document with this id. */
+  add(document: SearchDocument, value: T): void
+  /** Answers whether there was one. */
+  remove(id: string): boolean
+  /** Holds exactly these from now on. Documents whose hash is unchanged are not read again. */
+  replaceAll(entries: Iterable<SearchEntry<T>>): void
+  search(query: string, options?: SearchOptions<T>): SearchHit<T>[]
+}
+
+const DEFAULT_LIMIT = 10
+
+/** An empty index. */
+export function createSearchIndex<T>(): SearchIndex<T> {
+  const parts: Parts<T> = {
+    reader: createTermReader(),
+    shelf: createShelf<T>(),
+    terms: createTermIndex(),
+    names: createNameIndex(),
+  }
+  const { shelf } = parts
+  const { add, remove, keep } = createKeeper(parts)
+  return {
+    get size() {
+      return shelf.size
+    },
+    add: (document, value) => add({ document, value }),
+    remove,
+    replaceAll(entries) {
+      const gone = new Set(shelf.ids())
+      for (const entry of entries) {
+        gone.delete(entry.document.id)
+        keep(entry)
+      }
+      for (const id of gone) remove(id)
+    },
+    search: createSearch(parts),
+  }
+}
+
+interface Parts<T> {
+  reader: TermReader
+  shelf: Shelf<T>
+  terms: TermIndex
+  names: NameIndex
+}
+
+/** Brings documents in and out. */
+function createKeeper<T>({ reader, shelf, terms, names }: Parts<T>) {
+  const remove = (id: string): boolean => {
+    const slot = shelf.slotOf(id)
+    if (slot === undefined) return false
+    terms.remove(slot, shelf.at(slot).terms)
+    names.remove(slot, shelf.at(slot).name)
+    shelf.clear(slot)
+    return true
+  }
+  const add = ({ document, value }: SearchEntry<T>) => {
+    remove(document.id)
+    const { id, name, hash } = document
+    const impacts = impactsOf(document, reader)
+    const slot = shelf.put({ id, name, hash, terms: [...impacts.keys()], value })
+    terms.add(slot, impacts)
+    names.add(slot, name)
+  }
+  /** An unchanged document stays where it is and only gets the new value. */
+  const keep = (entry: SearchEntry<T>) => {
+    const slot = shelf.slotOf(entry.document.id)
+    const known = slot === undefined ? undefined : shelf.at(slot)
+    if (known?.hash !== undefined && known.hash === entry.document.hash) known.value = entry.value
+    else add(entry)
+  }
+  return { add, remove, keep }
+}
+
+interface Scored {
+  slot: number
+  score: number
+}
+
+function createSearch<T>({ reader, shelf, terms, names }: Parts<T>): SearchIndex<T>['search'] {
+  const ranker = createRanker(terms)
+  // Ids are unique, so the order of equal scores is the same whatever was added first.
+  const compare = (a: Scored, b: Scored) => b.score - a.score || (shelf.at(a.slot).id < shelf.at(b.slot).id ? -1 : 1)
+  const hit = ({ slot, score }: Scored, exact: boolean): SearchHit<T> => {
+    const { id, value } = shelf.at(slot)
+    return { id, value, score, exact }
+  }
+  return (query, { limit = DEFAULT_LIMIT, filter = () => true } = {}) => {
+    const question = readQuestion(query, reader)
+    const isVisible = (slot: number) => filter(shelf.at(slot).value)
+    const named = new Set(names.named(question.text).filter(isVisible))
+    const best = createBest<Scored>(limit - named.size, compare)
+    const isWanted = (slot: number) => !named.has(slot) && isVisible(slot)
+    const scope = { documents: shelf.size, slots: shelf.slots, isWanted }
+    ranker.rank(question, scope, (slot, score) => best.offer({ slot, score }))
+    const exact = [...named].slice(0, Math.max(0, limit))
+    return [...exact.map(slot => hit({ slot, score: 1 }, true)), ...best.values().map(scored => hit(scored, false))]
+  }
+}

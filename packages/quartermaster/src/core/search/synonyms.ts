@@ -1,0 +1,74 @@
+/**
+ * Words that people and descriptions use for the same thing. Only what holds in every field of work: a word that means
+ * something else elsewhere costs more than it brings.
+ */
+export const SYNONYMS: readonly (readonly string[])[] = `
+show display view
+create make generate build
+delete remove erase clear
+update change modify edit
+search find lookup discover locate
+calculate compute determine estimate
+convert conversion transform
+recommend suggest advise
+recognize recognition detect identify
+classify categorize
+describe description
+check verify validate
+summarize summary
+analyze analysis analyse
+fix repair solve
+buy purchase order
+book reserve
+teach tutor learn
+picture photo image photograph
+speech voice audio
+movie film
+song music track playlist
+car vehicle automobile
+house home property apartment
+hotel accommodation lodging
+trip travel vacation tour
+flight plane airline
+weather forecast
+food eat diet nutrition
+recipe cook meal dish
+restaurant dining
+job career employment hire
+doctor physician
+illness disease
+medicine drug medication
+exercise workout fitness
+child kid
+pet animal
+gift present
+shop product
+discount coupon deal
+price cost
+currency money exchange
+stock share
+cryptocurrency crypto bitcoin
+company business firm
+law legal
+study research
+paper literature publication
+test exam quiz
+email mail
+message sms
+appointment meeting
+calendar schedule
+news headline
+latest recent
+file document
+folder directory
+website webpage site url
+chart graph plot diagram
+code program
+error bug
+repository repo
+database sql
+area region location
+`
+  .trim()
+  .split('\n')
+  .map(line => line.split(' '))

@@ -1,0 +1,46 @@
+/**
+ * The words of a text in lower case, without accents. Identifiers are taken apart at `_`, `-`, `.`, camel case and
+ * digits, and one that was taken apart is also a word by itself, so that "GitHub" is found by "github" and by "hub".
+ */
+export function wordsOf(text: string): string[] {
+  const words: string[] = []
+  for (const run of withoutAccents(text).match(RUN) ?? []) {
+    // Scripts without spaces have no words to split at; pairs of characters serve as well.
+    if (UNSPACED.test(run)) words.push(...pairsOf(run))
+    else words.push(...partsOf(run))
+  }
+  return words
+}
+
+/** The name as words with single spaces: equal for `read_file`, `readFile`, `Read-File` and `read file`. */
+export const spokenName = (name: string): string => withoutAccents(name).match(PART)?.join(' ').toLowerCase() ?? ''
+
+const RUN = /[\p{L}\p{N}]+/gu
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
+/** `HTTPServer2` is HTTP, Server and 2. */
+const PART = /\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lm}\p{Lo}]+|\p{Lu}|\p{N}+/gu
+const MIXED = /.\p{Lu}|\p{N}/u
+/** `PDF` and `PDFs`. */
+const ACRONYM = /^\p{Lu}+s?$/u
+
+function withoutAccents(text: string): string {
+  const plain = text.replace(/['’](s\b)?/g, '')
+  if (/^[\x20-\x7e\s]*$/.test(plain)) return plain
+  return plain
+    .normalize('NFKD')
+    .replace(/\p{Mn}+/gu, '')
+    .normalize('NFC')
+}
+
+function partsOf(run: string): string[] {
+  const whole = run.toLowerCase()
+  if (!MIXED.test(run) || ACRONYM.test(run)) return [whole]
+  const parts = run.match(PART) ?? []
+  return parts.length > 1 ? [...parts.map(part => part.toLowerCase()), whole] : [whole]
+}
+
+function pairsOf(run: string): string[] {
+  const characters = [...run.toLowerCase()]
+  if (characters.length < 2) return characters
+  return characters.slice(1).map((character, i) => `${characters[i]}${character}`)
+}

@@ -1,0 +1,97 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { silentLog } from '../../adapters/system/index.ts'
+import type { NewRow } from '../../contracts/index.ts'
+import type { Log } from '../../core/kernel/index.ts'
+import type { Store } from '../../core/store/index.ts'
+
+/** A store that can be closed. */
+export interface OpenedStore extends Store {
+  close(): Promise<void>
+}
+
+/** One shape of the database, as SQL that every database understands. */
+export interface Shape {
+  readonly version: number
+  readonly name: string
+  readonly statements: readonly string[]
+}
+
+export interface OpenOptions {
+  readonly dir: string
+  readonly log: Log
+  readonly migrations?: readonly Shape[]
+}
+
+/** What the suite has to know about a store. */
+export interface StoreSubject {
+  open(options: OpenOptions): Promise<OpenedStore>
+  /** Every shape of this version. */
+  readonly shapes: readonly Shape[]
+  /** Where a process of its own finds `open`: a module below `dist`, and the name of the function. */
+  readonly built: { readonly module: string; readonly name: string }
+  /** Whether a migration that runs in another process has written something already. */
+  isHalfWay(dir: string): Promise<boolean>
+}
+
+/** A store in a folder that is gone after the test. */
+export async function openFresh(subject: StoreSubject, more: Partial<OpenOptions> = {}): Promise<OpenedStore> {
+  const store = await subject.open({ dir: await freshFolder(), log: silentLog, ...more })
+  onTestFinished(() => store.close())
+  return store
+}
+
+export async function freshFolder(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'store-'))
+  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  return dir
+}
+
+const DIGEST = 'ab'.repeat(32)
+
+/** An operation that is queued. */
+export function operation(id: string, more: Partial<NewRow<'operations'>> = {}): NewRow<'operations'> {
+  return {
+    id,
+    workspace: 'researcher',
+    callerKind: 'agent',
+    callerName: 'researcher',
+    tool: 'send_mail',
+    definitionHash: 'd1',
+    mutates: true,
+    digest: DIGEST,
+    state: 'queued',
+    createdAt: 1,
+    updatedAt: 1,
+    ...more,
+  }
+}
+
+export function token(id: string, more: Partial<NewRow<'tokens'>> = {}): NewRow<'tokens'> {
+  const hash = Buffer.from(id).toString('hex').padStart(64, '0')
+  return { id, workspace: 'researcher', callerKind: 'agent', callerName: 'researcher', hash, createdAt: 1, ...more }
+}
+
+export function auditLine(id: string, more: Partial<NewRow<'audit'>> = {}): NewRow<'audit'> {
+  return {
+    id,
+    workspace: 'researcher',
+    callerKind: 'agent',
+    callerName: 'researcher',
+    at: 1,
+    operationId: 'op',
+    tool: 'send_mail',
+    digest: DIGEST,
+    decision: 'allowed',
+    outcome: 'succeeded',
+    mutates: true,
+    durationMs: 0.25,
+    ...more,
+  }
+}
+
+export function secret(id: string, more: Partial<NewRow<'secrets'>> = {}): NewRow<'secrets'> {
+  return { id, workspace: 'researcher', name: id, keptIn: 'store', createdAt: 1, updatedAt: 1, ...more }
+}
