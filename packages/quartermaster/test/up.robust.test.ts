@@ -61,3 +61,26 @@ describe('up', () => {
     expect((await call).json()).toMatchObject({ error: { code: 'STOPPING' } })
   })
 })
+
+describe('a command', () => {
+  const LINGERING = `
+    import { defineCapability, defineTool } from 'quartermaster'
+    setInterval(() => {}, 1000)
+    void Promise.reject(new Error('forgotten'))
+    const fine = defineTool({ name: 'fine', short: 'x', input: { type: 'object' }, mutates: false, handler: () => 'fine' })
+    export default defineCapability({ key: 'odd', short: 'Odd.', tools: [fine] })`
+
+  it('ends when it has answered, whatever project code leaves running or forgets', async () => {
+    const dir = await project({ 'capabilities/odd.js': LINGERING })
+    const { code, stderr, json } = await quartermaster(['call', 'fine', '--json'], { cwd: dir })
+    expect(json()).toMatchObject({ result: { content: [{ text: 'fine' }] } })
+    expect(code).toBe(0)
+    expect(stderr).toContain('forgotten')
+  })
+
+  it('and up end when asked, too', async () => {
+    const dir = await project({ 'capabilities/odd.js': LINGERING })
+    const up = await startUp(dir)
+    expect(await up.stop()).toBe(0)
+  })
+})

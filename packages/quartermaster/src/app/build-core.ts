@@ -107,7 +107,7 @@ export function buildCore(ports: CorePorts): Core {
   const operations = createRunningOperations()
   const calls = createCalls({ ...ports, catalogue, health, results, operations, emitter })
   const createServer = ports.serverFactory({ calls, results, follow: agents.follow })
-  const registry = createCapabilityRegistry({ catalogue, health, digest, createServer })
+  const registry = createCapabilityRegistry({ catalogue, health, digest, createServer, log })
   return {
     emitter,
     catalogue,

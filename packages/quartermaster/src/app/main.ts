@@ -9,7 +9,7 @@ import {
 } from '../adapters/cli/index.ts'
 import { initProject } from '../adapters/project-files/index.ts'
 import { createJsonLog, createLevelledLog, createSystemClock } from '../adapters/system/index.ts'
-import { DEFAULT_SETTINGS, messageOf, SETTINGS, type Settings } from '../contracts/index.ts'
+import { DEFAULT_SETTINGS, SETTINGS, type Settings, stackOf } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { openControl } from './open-control.ts'
 import { VERSION } from './version.ts'
@@ -17,19 +17,24 @@ import { VERSION } from './version.ts'
 /** Runs the command line of this process and answers its exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
   process.setSourceMapsEnabled(true)
+  const strays = { log: processLog(() => 'error') }
   keepOutputClean()
+  surviveProjectCode(strays)
   const stopping = new AbortController()
+  let askedAt = 0
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      // Asked twice, someone is in a hurry.
-      if (stopping.signal.aborted) process.exit(130)
+      // Asked twice, someone is in a hurry; at the same moment it is the same wish, come by two ways.
+      const isRepeat = stopping.signal.aborted && performance.now() - askedAt > 500
+      if (isRepeat) process.exit(130)
+      askedAt = performance.now()
       stopping.abort(new Error(`Stopped by ${signal}.`))
     })
   }
   // Our own timers keep no process alive, and a process with nothing else to wait for would end in the middle.
   const alive = setInterval(() => {}, 2 ** 30)
   try {
-    return await runCli(argv, createHost(stopping.signal))
+    return await runCli(argv, createHost(stopping.signal, strays))
   } finally {
     clearInterval(alive)
   }
@@ -40,7 +45,7 @@ function keepOutputClean(): void {
   globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr })
 }
 
-function createHost(signal: AbortSignal): CliHost {
+function createHost(signal: AbortSignal, strays: { log: Log }): CliHost {
   const { stdout, stderr, stdin, env } = process
   const cwd = process.cwd()
   const quiet = processLog(() => given.data ?? 'silent')
@@ -54,18 +59,18 @@ function createHost(signal: AbortSignal): CliHost {
     signal,
     clock: createSystemClock(),
     openControl: options => openControl({ from: cwd, ...options, env, log: quiet }),
-    up: options => up(options, cwd),
+    up: options => up(options, cwd, strays),
     init: ({ dir }) => initProject({ dir }),
   }
 }
 
-async function up(options: UpOptions, cwd: string): Promise<UpStarted> {
+async function up(options: UpOptions, cwd: string, strays: { log: Log }): Promise<UpStarted> {
   // Only this command needs a server.
   const { serve } = await import('./serve.ts')
   const { onEvent, json, ...rest } = options
   let level: Settings['logLevel'] = DEFAULT_SETTINGS.logLevel
   const log = json ? processLog(() => level) : noticeLog(onEvent, () => level)
-  surviveProjectCode(log)
+  strays.log = log
   const serving = await serve({
     ...rest,
     from: cwd,
@@ -85,14 +90,14 @@ async function up(options: UpOptions, cwd: string): Promise<UpStarted> {
 }
 
 /**
- * A stray rejection or a timer that throws in one tool must not take everybody else's tools down. Our own state is
- * only ever replaced in one step, so going on is safe; see docs/decisions/0008.
+ * A stray rejection or a timer that throws in project code must not take everybody else's tools down, nor the answer of
+ * a command that has nothing to do with it. Our own state is only ever replaced in one step, so going on is safe; see
+ * docs/decisions/0008.
  */
-function surviveProjectCode(log: Log): void {
-  const report = (what: string) => (error: unknown) =>
-    log.error(what, { error: error instanceof Error ? (error.stack ?? messageOf(error)) : messageOf(error) })
-  process.on('unhandledRejection', report('a rejection that nobody took'))
-  process.on('uncaughtException', report('an error that nobody caught'))
+function surviveProjectCode(strays: { log: Log }): void {
+  const report = (what: string) => (error: unknown) => strays.log.error(what, { error: stackOf(error) })
+  process.on('unhandledRejection', report('A rejection that nobody took.'))
+  process.on('uncaughtException', report('An error that nobody caught.'))
 }
 
 function processLog(level: () => Settings['logLevel']): Log {

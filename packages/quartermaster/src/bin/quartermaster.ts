@@ -1,5 +1,9 @@
 #!/usr/bin/env node
 import { main } from '../app/main.ts'
 
-// A code, not an exit: what was written to a pipe must still get through it.
-process.exitCode = await main(process.argv.slice(2))
+const code = await main(process.argv.slice(2))
+
+// What was written must still get through the pipe; what project code left running must not keep the process.
+const flushed = (stream: NodeJS.WriteStream) => new Promise<void>(resolve => stream.write('', () => resolve()))
+await Promise.all([flushed(process.stdout), flushed(process.stderr)])
+process.exit(code)

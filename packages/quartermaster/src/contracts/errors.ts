@@ -137,13 +137,27 @@ function isErrorCode(code: unknown): code is ErrorCode {
 
 /** Whether this is one of ours. By brand, so that an error of a second loaded copy is still recognised. */
 export function isAppError(error: unknown): error is AppError {
-  return error instanceof Error && BRAND in error && isErrorCode((error as { code?: unknown }).code)
+  try {
+    return error instanceof Error && BRAND in error && isErrorCode((error as { code?: unknown }).code)
+  } catch {
+    // A proxy that refuses to be looked at is none of ours.
+    return false
+  }
 }
 
 /** Any thrown value as an AppError. What we did not raise ourselves becomes `INTERNAL`. */
 export function toAppError(error: unknown): AppError {
   if (isAppError(error)) return error
   return new AppError('INTERNAL', messageOf(error), { cause: error })
+}
+
+/** The stack of any thrown value, or its text: for whoever wrote what threw. */
+export function stackOf(error: unknown): string {
+  try {
+    return error instanceof Error && typeof error.stack === 'string' ? error.stack : messageOf(error)
+  } catch {
+    return messageOf(error)
+  }
 }
 
 /** The text of any thrown value, however odd. It never throws itself. */

@@ -51,7 +51,7 @@ function enableTool({ tool: called = 'NAME' }: Hints, error: AppError): string {
   const step =
     missing.length > 0 && missing.every(isSwitchedOff)
       ? 'Switch on what is switched off, then call it again.'
-      : `Mend what is missing, then: ${command('recheck', `tool:${tool}`)}`
+      : `Mend what is missing, then: ${command('recheck', `tool:${tool}`, '--force')}`
   // The option counts for the tool that is called, not for those it calls.
   return tool === called ? `${step}\nOr run it anyway: add --even-if-disabled` : step
 }

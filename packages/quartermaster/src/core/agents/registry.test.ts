@@ -200,6 +200,21 @@ describe('what host programs hand in', () => {
     expect(hub.registry.resolve({ empty: {} }, context).report).toMatchObject([{ tool: 'dig', state: 'unavailable' }])
   })
 
+  it.each([async () => null, async () => Promise.reject(new Error('no')), () => 5])(
+    'loses an injection whose resolver answers oddly: %s',
+    async resolve => {
+      const injection = defineInjection({
+        key: 'odd',
+        short: 'x',
+        modes: ['background'],
+        tools: [simpleTool('t')],
+        resolve: resolve as never,
+      })
+      const hub = await createHub({ units: { 'm.ts': { injections: [injection] } } })
+      expect(hub.registry.resolveInjections('background', context)).toEqual({})
+    },
+  )
+
   it('loses an injection whose own code fails, and nothing else', async () => {
     const injection = defineInjection({
       key: 'bad',

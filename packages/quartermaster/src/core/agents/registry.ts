@@ -6,13 +6,15 @@ import {
   type CapabilityDescriptor,
   issueText,
   type McpServerConfig,
+  messageOf,
   type ResolvedCapabilities,
   ResolverContext,
   RunMode,
 } from '../../contracts/index.ts'
 import type { CapabilityResolver, Catalogue, CatalogueInjection, Generation } from '../catalogue/index.ts'
+import type { Log } from '../kernel/index.ts'
 import { type CapabilityIssue, type Grant, NOTHING_GRANTED, type Resolution } from './grants.ts'
-import { resolveCapabilities } from './resolve-capabilities.ts'
+import { checkResolved, resolveCapabilities } from './resolve-capabilities.ts'
 import { createSeat, type Seat, type SeatDeps } from './seat.ts'
 
 /** Makes the in-process MCP server through which a run reaches the tools that one capability gives a seat. */
@@ -33,10 +35,11 @@ export interface CapabilityRegistry {
 export interface RegistryDeps extends Omit<SeatDeps, 'catalogue'> {
   readonly catalogue: Pick<Catalogue, 'current' | 'register'>
   readonly createServer: ServerFactory
+  readonly log: Log
 }
 
 export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry {
-  const { catalogue, createServer } = deps
+  const { catalogue, createServer, log } = deps
 
   function runSeat(context: ResolverContext, resolve: (generation: Generation) => Resolution): Seat {
     const { name } = context.agent
@@ -72,10 +75,10 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
       for (const { injection } of catalogue.current().injections) {
         if (
           !injection.modes.includes(mode) ||
-          resolveInjection(injection.key, context, catalogue.current()).grants.size === 0
+          resolveInjection(injection.key, context, catalogue.current(), log).grants.size === 0
         )
           continue
-        const seat = runSeat(context, generation => resolveInjection(injection.key, context, generation))
+        const seat = runSeat(context, generation => resolveInjection(injection.key, context, generation, log))
         servers[injection.key] = createServer({ key: injection.key, seat })
       }
       return servers
@@ -100,7 +103,8 @@ function parsed<S extends z.ZodType>(schema: S, value: unknown, what: string): z
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const lines = result.error.issues.map(issue => issueText({ path: [what, ...issue.path], message: issue.message }))
-  throw new AppError('CONFIG_INVALID', lines.join('\n'))
+  const issues = result.error.issues.map(issue => ({ path: [what, ...issue.path], message: issue.message }))
+  throw new AppError('CONFIG_INVALID', lines.join('\n'), { details: { issues } })
 }
 
 /** Throws what is wrong with capabilities, everything at once. */
@@ -115,14 +119,15 @@ export function refuseIssues(issues: readonly CapabilityIssue[]): void {
   })
 }
 
-/** An injection whose own code fails is left out of the run, as one that says `null` is. */
-function resolveInjection(key: string, context: ResolverContext, generation: Generation): Resolution {
+/** An injection whose own code fails is left out of the run, as one that says `null` is; its author finds out from the log. */
+function resolveInjection(key: string, context: ResolverContext, generation: Generation, log: Log): Resolution {
   const entry = generation.injections.find(({ injection }) => injection.key === key)
   if (!entry) return NOTHING_GRANTED
   try {
-    const resolved = entry.injection.resolve ? entry.injection.resolve(context) : {}
+    const resolved = checkResolved(entry.injection.resolve ? entry.injection.resolve(context) : {})
     return resolved ? { grants: new Map(grantAll(entry, resolved.config)), withheld: [], issues: [] } : NOTHING_GRANTED
-  } catch {
+  } catch (error) {
+    log.warn('an injection failed', { injection: key, error: messageOf(error) })
     return NOTHING_GRANTED
   }
 }

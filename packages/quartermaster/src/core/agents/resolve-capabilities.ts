@@ -26,6 +26,7 @@ interface Step {
 
 function resolveOne(key: string, entry: CapabilityConfig, context: ResolverContext, generation: Generation): Step {
   const capability = generation.capabilities.get(key)
+  if (!capability && generation.isPartial) return stillComing(key, entry)
   if (!capability) {
     const message = `There is no capability "${key}".${didYouMean(key, generation.capabilities.keys())}`
     return failed([{ code: 'CAPABILITY_UNKNOWN', path: ['capabilities', key], message }])
@@ -51,6 +52,12 @@ function resolveOne(key: string, entry: CapabilityConfig, context: ResolverConte
     const message = `Capability "${key}" could not be resolved: ${messageOf(error)}`
     return failed([{ code: 'CONFIG_INVALID', path: ['capabilities', key], message }])
   }
+}
+
+/** At start a file may take its time. An agent that names what it brings keeps everything else meanwhile. */
+function stillComing(key: string, { tools = ['*'] }: CapabilityConfig): Step {
+  const reason = 'It is still being loaded, or does not exist.'
+  return { ...failed([]), withheld: tools.map(tool => ({ capability: key, tool, state: 'unavailable', reason })) }
 }
 
 function failed(issues: readonly CapabilityIssue[]): Step {
@@ -95,7 +102,7 @@ function checkConfig(config: Record<string, unknown>, capability: CatalogueCapab
 }
 
 /** What a resolver gave, if it is anything it may give. */
-function checkResolved(resolved: unknown): ResolvedCapability | null {
+export function checkResolved(resolved: unknown): ResolvedCapability | null {
   if (resolved instanceof Promise) {
     // Nobody waits for it, so nobody would take its rejection.
     resolved.catch(() => {})

@@ -119,6 +119,16 @@ describe('reload', () => {
     expect(hub.toolNamesFor('worker')).toEqual(['a', 'b'])
   })
 
+  it('does not wait for a new dependency that is slow to answer', async () => {
+    const hub = await createHub({ units: { 'a.ts': unitWith('one') } })
+    const slow = fakeService('slow', 'hangs', { timeoutMs: 20_000 })
+    hub.write('b.ts', { dependencies: [slow.dependency] })
+    const reload = hub.catalogue.reload()
+    for (let turn = 0; turn < 10; turn++) await hub.clock.advance(500)
+    expect(await reload).toMatchObject({ generation: 2, added: ['dependency:slow'] })
+    expect(hub.health.dependency('slow').state).toBe('unknown')
+  })
+
   it('leaves the state of dependencies as it was', async () => {
     const mail = fakeService('mail', DOWN)
     const hub = await createHub({ units: { 'a.ts': { dependencies: [mail.dependency] } } })

@@ -40,6 +40,9 @@ export interface CatalogueDeps extends CheckDeps {
   prepare(next: Generation): Promise<void>
 }
 
+/** How long new dependencies may hold up the generation that brings them. */
+const PREPARE_MS = 1_000
+
 export function createCatalogue(deps: CatalogueDeps): Catalogue {
   const { sources, clock, emitter, log, prepare } = deps
   const lookAhead = (coming: readonly Dependency[]) => {
@@ -85,7 +88,10 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     const started = clock.now()
     const load = await loader.load(stopping.signal)
     stopping.signal.throwIfAborted()
-    const isSame = load.units.length === read.length && load.units.every((unit, index) => unit === read[index])
+    const isSame =
+      load.isPartial === generation.isPartial &&
+      load.units.length === read.length &&
+      load.units.every((unit, index) => unit === read[index])
     const answer = isSame && generation.number > 0 ? stay(load.problems) : await swapIn(load)
     return { ...answer, rejected: [...problems], durationMs: clock.now() - started }
   }
@@ -95,11 +101,19 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     return { generation: generation.number, added: [], changed: [], removed: [] }
   }
 
-  async function swapIn({ units, problems: loadProblems }: Loaded): Promise<SwapReport> {
+  /** A new dependency that is slow to answer must not hold up what has nothing to do with it; it is unknown until then. */
+  function inTime(work: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const cancel = clock.after(PREPARE_MS, resolve)
+      work.then(resolve, reject).finally(cancel)
+    })
+  }
+
+  async function swapIn({ units, problems: loadProblems, isPartial }: Loaded): Promise<SwapReport> {
     const compose = () =>
-      composeBest({ number: generation.number + 1, units, registered, used, faults: composeProblems })
+      composeBest({ number: generation.number + 1, isPartial, units, registered, used, faults: composeProblems })
     let composed = compose()
-    if (generation.number > 0) await prepare(composed.generation)
+    if (generation.number > 0) await inTime(prepare(composed.generation))
     // Composing, comparing and taking over each take a while where there are many tools.
     await clock.breathe()
     // A capability registered while new dependencies were looked at must not get lost.
@@ -141,7 +155,11 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     reload,
     register(resolver) {
       const unit = checkRegistered(resolver, deps)
-      const composed = composeGeneration(generation.number + 1, [...used, ...registered, unit])
+      const composed = composeGeneration({ number: generation.number + 1, isPartial: generation.isPartial }, [
+        ...used,
+        ...registered,
+        unit,
+      ])
       const fresh = composed.problems.filter(problem => problem.where === unit.unit)
       if (fresh.length > 0) {
         throw new AppError('DEFINITION_INVALID', fresh.map(problem => problem.message).join('\n'), {
@@ -162,7 +180,7 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     async stop() {
       for (const stop of unwatch) stop()
       stopping.abort(new AppError('STOPPING', 'Quartermaster is stopping.'))
-      await running?.catch(() => {
+      await (waiting ?? running)?.catch(() => {
         // Aborted on purpose.
       })
     },

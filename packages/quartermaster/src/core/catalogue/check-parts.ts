@@ -43,7 +43,7 @@ export function checkLists(
     const value = (definition as Record<string, unknown>)[field]
     return !Array.isArray(value) || value.some(item => item === null || item === undefined)
   })
-  for (const field of wrong) problems.add(subject, field, 'must be a list')
+  for (const field of wrong) problems.add(subject, field, 'must be a list without holes')
   return wrong.length === 0
 }
 

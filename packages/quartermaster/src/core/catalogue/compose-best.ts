@@ -13,6 +13,8 @@ export interface Composition {
 
 export interface CompositionParts {
   readonly number: number
+  /** Some source is still loading. */
+  readonly isPartial: boolean
   readonly units: readonly CheckedUnit[]
   /** Units of the host program; they come with every generation. */
   readonly registered: readonly CheckedUnit[]
@@ -25,8 +27,9 @@ export interface CompositionParts {
  * Composes; a changed file that is right in itself but does not fit with the others (it needs what nothing defines, or
  * takes a name) keeps the version that did fit.
  */
-export function composeBest({ number, units, registered, used, faults }: CompositionParts): Composition {
-  const compose = (chosen: readonly CheckedUnit[]) => composeGeneration(number, [...chosen, ...registered])
+export function composeBest({ number, isPartial, units, registered, used, faults }: CompositionParts): Composition {
+  const compose = (chosen: readonly CheckedUnit[]) =>
+    composeGeneration({ number, isPartial }, [...chosen, ...registered])
   const first = compose(units)
   const before = new Map(used.filter(unit => !isFaulty(unit, faults)).map(unit => [keyOf(unit), unit]))
   const instead = (unit: CheckedUnit) =>

@@ -6,7 +6,7 @@ import { SOURCE_KINDS } from './source.ts'
 
 /** Puts checked units together: the earlier source keeps a name, and what refers to nothing is left out and explained. */
 export function composeGeneration(
-  number: number,
+  facts: Pick<Generation, 'number' | 'isPartial'>,
   units: readonly CheckedUnit[],
 ): { generation: Generation; problems: Problem[] } {
   const problems = units.flatMap(unit => unit.problems)
@@ -32,7 +32,7 @@ export function composeGeneration(
   }
   const injections = takeInjections(ordered, capabilities, known)
   return {
-    generation: Object.freeze({ number, tools, dependencies, capabilities, injections, consentOperations }),
+    generation: Object.freeze({ ...facts, tools, dependencies, capabilities, injections, consentOperations }),
     problems,
   }
 }

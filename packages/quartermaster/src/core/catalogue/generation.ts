@@ -65,6 +65,8 @@ export interface CatalogueInjection extends Origin {
 /** One immutable state of all definitions. Calls in flight keep the one they started in. */
 export interface Generation {
   readonly number: number
+  /** Some source has not answered yet: what is missing may still come. */
+  readonly isPartial: boolean
   /** In order of definition. */
   readonly tools: ReadonlyMap<string, Tool>
   readonly dependencies: ReadonlyMap<string, Dependency>
@@ -75,6 +77,7 @@ export interface Generation {
 
 export const EMPTY_GENERATION: Generation = Object.freeze({
   number: 0,
+  isPartial: true,
   tools: new Map(),
   dependencies: new Map(),
   capabilities: new Map(),

@@ -106,12 +106,18 @@ describe('a new version that does not fit', () => {
 
 describe('a source that takes its time', () => {
   it('does not hold up the others, and comes when it is there', async () => {
-    const hub = await createHub({ units: { 'a.ts': good }, slow: true })
+    const hub = await createHub({
+      units: { 'a.ts': good },
+      agents: { worker: { capabilities: { good: {} } } },
+      slow: true,
+    })
     expect(hub.catalogue.current().number).toBe(1)
     expect(hub.catalogue.current().tools.size).toBe(0)
     expect(hub.catalogue.problems()).toMatchObject([
       { severity: 'warning', message: expect.stringContaining('still loading') },
     ])
+    expect(hub.agents.problems('worker')).toEqual([])
+    expect(hub.agents.seat('worker').view().report()).toMatchObject([{ capability: 'good', state: 'unavailable' }])
     const swapped = new Promise(resolve => hub.emitter.on('generation.swapped', resolve))
     hub.hurry()
     await swapped

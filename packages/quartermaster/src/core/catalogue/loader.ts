@@ -15,6 +15,8 @@ export interface Loaded {
   readonly units: readonly CheckedUnit[]
   /** What is broken now; the units above are the last good ones in its place. */
   readonly problems: readonly Problem[]
+  /** Some source has not answered yet. */
+  readonly isPartial: boolean
 }
 
 /** Loads sources and checks what changed. It remembers the last good version of every unit. */
@@ -46,7 +48,7 @@ export function createLoader({ sources, clock, deps, patienceMs, onLate, onDepen
       lastGood.set(source, loaded.units)
       return loaded
     } catch (error) {
-      return { units: before, problems: [brokenSource(source, error)] }
+      return { units: before, problems: [brokenSource(source, error)], isPartial: false }
     }
   }
 
@@ -57,7 +59,7 @@ export function createLoader({ sources, clock, deps, patienceMs, onLate, onDepen
       let isLate = false
       const cancel = clock.after(patienceMs, () => {
         isLate = true
-        resolve({ units: [], problems: [stillLoading(source)] })
+        resolve({ units: [], problems: [stillLoading(source)], isPartial: true })
       })
       void loading.then(loaded => {
         cancel()
@@ -70,7 +72,11 @@ export function createLoader({ sources, clock, deps, patienceMs, onLate, onDepen
   return {
     async load(signal) {
       const loads = await Promise.all(sources.map(source => loadSource(source, signal)))
-      return { units: loads.flatMap(load => load.units), problems: loads.flatMap(load => load.problems) }
+      return {
+        units: loads.flatMap(load => load.units),
+        problems: loads.flatMap(load => load.problems),
+        isPartial: loads.some(load => load.isPartial),
+      }
     },
   }
 }
@@ -109,7 +115,7 @@ async function checkAll(units: readonly SourceUnit[], options: CheckAllOptions):
         ...('broken' in checked ? checked.broken : checked.problems).map(one => (old ? withLastGood(one) : one)),
       )
   }
-  return { units: good, problems }
+  return { units: good, problems, isPartial: false }
 }
 
 type Broken = Extract<SourceUnit, { broken: readonly Problem[] }>

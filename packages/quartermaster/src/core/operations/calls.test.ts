@@ -203,6 +203,17 @@ describe('what no client could read', () => {
     ['a text', 'plain'],
     ['an object without a prototype', Object.create(null)],
     ['an error whose message is no text', Object.assign(new Error('x'), { message: 5 })],
+    [
+      'an error that refuses to be looked at',
+      new Proxy(new Error('x'), {
+        get() {
+          throw new Error('no')
+        },
+        getPrototypeOf() {
+          throw new Error('no')
+        },
+      }),
+    ],
     ['an error of ours with a code that is none', new AppError('NOT_THERE' as never, 'Gone.')],
   ])('is still told when a tool throws %s', async (_what, thrown) => {
     const handler = () => {

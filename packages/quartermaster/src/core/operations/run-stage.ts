@@ -1,4 +1,4 @@
-import { AppError, isAppError, messageOf, type ToolResult } from '../../contracts/index.ts'
+import { AppError, isAppError, messageOf, stackOf, type ToolResult } from '../../contracts/index.ts'
 import type { CallContext, Tool } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import type { Log } from '../kernel/index.ts'
@@ -41,7 +41,7 @@ function failedRun(tool: Tool, error: unknown, deadline: Deadline, { health, log
     // The tool's own failure is its answer: the agent reads it and decides. The stack is for whoever wrote the tool.
     log.warn('tool threw', {
       tool: tool.name,
-      error: error instanceof Error ? (error.stack ?? messageOf(error)) : messageOf(error),
+      error: stackOf(error),
     })
     return {
       content: [{ type: 'text', text: messageOf(error) || `"${tool.name}" failed without saying why.` }],

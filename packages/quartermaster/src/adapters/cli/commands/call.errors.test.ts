@@ -41,7 +41,7 @@ describe('call: a disabled tool', () => {
         '  forecast has been down for 3 minutes: connection refused',
         '    Next recheck: in 20 seconds.',
         '    Mend: Start it with `docker compose up forecast`.',
-        'Next: Mend what is missing, then: quartermaster recheck tool:weather',
+        'Next: Mend what is missing, then: quartermaster recheck tool:weather --force',
         '      Or run it anyway: add --even-if-disabled',
         '(TOOL_DISABLED)',
         '',
@@ -53,7 +53,7 @@ describe('call: a disabled tool', () => {
     const { stderr } = await run(['weather'], { error: disabled([FORECAST_DOWN]) })
     expect(stderr).toContain('connection refused\n    Mend: Start it')
     expect(stderr).not.toContain('Next recheck')
-    expect(nextOf(stderr)[0]).toBe('Mend what is missing, then: quartermaster recheck tool:weather')
+    expect(nextOf(stderr)[0]).toBe('Mend what is missing, then: quartermaster recheck tool:weather --force')
   })
 
   it('says how to switch on what is switched off, and offers no recheck', async () => {
@@ -81,12 +81,12 @@ describe('call: a disabled tool', () => {
 
   it('offers a recheck when something else is missing too', async () => {
     const { stderr } = await run(['weather'], { error: disabled([OFF, { ...FORECAST_DOWN, dependency: 'mail' }]) })
-    expect(nextOf(stderr)[0]).toBe('Mend what is missing, then: quartermaster recheck tool:weather')
+    expect(nextOf(stderr)[0]).toBe('Mend what is missing, then: quartermaster recheck tool:weather --force')
   })
 
   it('names the nested tool that is disabled, which no option of this call can run', async () => {
     const { stderr } = await run(['weather'], { error: disabled([FORECAST_DOWN], 'geocode') })
-    expect(nextOf(stderr)).toEqual(['Mend what is missing, then: quartermaster recheck tool:geocode'])
+    expect(nextOf(stderr)).toEqual(['Mend what is missing, then: quartermaster recheck tool:geocode --force'])
   })
 })
 
