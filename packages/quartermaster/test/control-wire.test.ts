@@ -41,6 +41,9 @@ describe('Control over the wire', () => {
       call: CALL,
       readResult: { agent: 'x', resultId: 'x', offset: 0 },
       recheck: { name: 'x' },
+      createToken: { agent: 'x' },
+      revokeToken: { id: 'x' },
+      rotateToken: { id: 'x', overlapMs: 0 },
     }
     const ask = control as unknown as Record<string, (input: object) => Promise<unknown>>
     const answered = await Promise.all(
