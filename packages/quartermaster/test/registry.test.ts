@@ -81,6 +81,72 @@ describe('the registry', () => {
     expect(quartermaster.dependency('mail').state).toBe('up')
   })
 
+  it('ends a probe that hangs, takes one that throws for no verdict, and never asks one that is switched off', async () => {
+    const off = service('off')
+    const hanging = defineDependency({ name: 'hanging', probe: () => new Promise<boolean>(() => {}), timeoutMs: 50 })
+    const throwing = defineDependency({
+      name: 'throwing',
+      probe() {
+        throw new Error('socket hang up')
+      },
+    })
+    const config = '{ "dependencies": { "off": { "enabled": false } } }'
+    const tools = [tool('a', ['hanging']), tool('b', ['throwing']), tool('c', ['off']), tool('d', [])]
+    const services = [off, { dependency: hanging }, { dependency: throwing }] as ReturnType<typeof service>[]
+    const { quartermaster, active } = await open(tools, services, { 'quartermaster.config.json': config })
+    expect(active()).toEqual(['d'])
+    expect(quartermaster.dependency('hanging')).toMatchObject({
+      state: 'unknown',
+      reason: 'It did not answer within 50 ms.',
+    })
+    expect(quartermaster.dependency('throwing')).toMatchObject({
+      state: 'unknown',
+      reason: 'Its probe failed: socket hang up',
+    })
+    await quartermaster.recheck('c', { force: true })
+    expect([off.probes, quartermaster.dependency('off').state]).toEqual([0, 'optedOut'])
+  })
+
+  it('looks at a child when its parent is back, and not before', async () => {
+    const parent = service('network', DOWN)
+    const child = { ...service('mail'), probes: 0 }
+    child.dependency = defineDependency({ name: 'mail', dependsOn: ['network'], probe: () => ++child.probes > 0 })
+    const { quartermaster, active } = await open([tool('send', ['mail'])], [parent, child])
+    expect(child.probes).toBe(0)
+    expect(quartermaster.disabled()[0]?.missing).toMatchObject([
+      { dependency: 'mail', reason: 'It needs "network": It left.' },
+    ])
+    parent.verdict = { up: true }
+    expect(await quartermaster.recheck('send')).toMatchObject({ active: true, probed: ['network', 'mail'] })
+    expect(active()).toEqual(['send'])
+  })
+
+  it('takes down what does not come back, and wants several good probes from what flapped', async () => {
+    const mail = service('mail')
+    const fails = () => {
+      throw new AppError('DEPENDENCY_UNAVAILABLE', 'It hung up.', { details: { dependency: 'mail' } })
+    }
+    const config = '{ "settings": { "recoveringSeconds": 0, "recheckCooldownSeconds": 0 } }'
+    const { quartermaster, call } = await open([tool('send', ['mail'], fails)], [mail], {
+      'quartermaster.config.json': config,
+    })
+    const state = () => quartermaster.dependency('mail').state
+    const fall = async () => {
+      await expect(call('send')).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
+      mail.verdict = DOWN
+      await expect.poll(state).toBe('down')
+      mail.verdict = { up: true }
+    }
+    await fall()
+    await expect.poll(async () => (await quartermaster.recheck('send')).active).toBe(true)
+    await fall()
+    expect(await quartermaster.recheck('send')).toMatchObject({
+      active: false,
+      missing: [{ reason: expect.stringContaining('1 of 3 good probes') }],
+    })
+    await expect.poll(state).toBe('up')
+  })
+
   it('builds once for two reloads at once, and lets a call in flight finish on what it started with', async () => {
     const file = (answer: string) => `
       import { defineCapability, defineTool } from 'quartermaster'

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { makeProject, quartermaster } from './support/product.ts'
+
+interface Finding {
+  level: string
+  what: string
+  where?: string
+  mend?: string
+}
+
+async function findings(files: Record<string, string>): Promise<{ code: number | null; errors: Finding[] }> {
+  const dir = await makeProject({ 'agents/default.json': '{ "capabilities": {} }', ...files })
+  const { code, json } = await quartermaster(['doctor', '--json'], { cwd: dir })
+  return { code, errors: json<Finding[]>().filter(finding => finding.level !== 'ok') }
+}
+
+const capability = (parts: string, more = '') => `
+  import { defineCapability, defineDependency, defineTool } from 'quartermaster'
+  import { program } from 'quartermaster/probes'
+  ${more}
+  export default defineCapability({ key: 'mine', short: 'Mine.', ${parts} })`
+
+describe('doctor', () => {
+  it('is content with a healthy project', async () => {
+    expect(await findings({})).toEqual({ code: 0, errors: [] })
+  })
+
+  it('finds a broken definition, with its file and field', async () => {
+    const tools = `tools: [defineTool({ name: 't', short: 'x', input: { type: 'object' }, retry: 'always', handler: () => '' })]`
+    const { code, errors } = await findings({ 'capabilities/mine.js': capability(tools) })
+    expect(code).toBe(1)
+    expect(errors).toMatchObject([{ where: 'capabilities/mine.js', what: expect.stringContaining('retry') }])
+  })
+
+  it('finds a file that does not read, with the place', async () => {
+    const { code, errors } = await findings({ 'capabilities/mine.js': 'export default {\n' })
+    expect(code).toBe(1)
+    expect(errors).toMatchObject([
+      { what: expect.stringContaining('capabilities/mine.js:2:1'), mend: expect.any(String) },
+    ])
+  })
+
+  it('finds a missing program, and says how to mend it', async () => {
+    const dependency = `const gone = defineDependency({ name: 'gone', probe: program({ command: 'no-such-program' }), mend: 'Install it.' })`
+    const { errors } = await findings({
+      'capabilities/mine.js': capability('tools: [], dependencies: [gone]', dependency),
+    })
+    expect(errors).toMatchObject([
+      { what: expect.stringContaining('"no-such-program" is not on the PATH'), mend: 'Install it.' },
+    ])
+  })
+
+  it('finds a variable that is not set, although nothing else can be read then', async () => {
+    const config = '{ "settings": { "logLevel": "${env:NO_SUCH_VARIABLE}" } }'
+    const { code, errors } = await findings({ 'quartermaster.config.json': config })
+    expect(code).toBe(1)
+    expect(errors).toMatchObject([
+      {
+        where: expect.stringContaining('quartermaster.config.json:1:'),
+        what: expect.stringContaining('NO_SUCH_VARIABLE'),
+      },
+    ])
+  })
+
+  it('finds an example that its own tool would refuse', async () => {
+    const tools = `tools: [defineTool({ name: 't', short: 'x', input: { type: 'object', required: ['a'] }, mutates: false,
+      examples: [{ query: 'all', input: {} }], handler: () => '' })]`
+    const { code, errors } = await findings({ 'capabilities/mine.js': capability(tools) })
+    expect(code).toBe(0)
+    expect(errors).toMatchObject([{ level: 'warning', what: expect.stringContaining('"all"') }])
+  })
+})
