@@ -1,9 +1,6 @@
 // @ts-check
 import { parseArgs } from 'node:util'
-import { measureInChild } from '../lib/child.mjs'
-import { verdictOf } from '../lib/figure.mjs'
-import { describeMachine } from '../lib/machine.mjs'
-import { renderTable } from '../lib/table.mjs'
+import { runParts } from '../lib/run-parts.mjs'
 import { FULL, QUICK } from './sizes.mjs'
 
 const { values } = parseArgs({
@@ -29,23 +26,4 @@ const PARTS = [
   { part: 'call', options: sizes.call },
 ]
 
-const machine = describeMachine()
-const wanted = values.only?.split(',') ?? PARTS.map(({ part }) => part)
-const unknown = wanted.filter(name => !PARTS.some(({ part }) => part === name))
-if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.`)
-const figures = []
-for (const { part, options } of PARTS.filter(({ part }) => wanted.includes(part))) {
-  console.error(`Measuring ${part}.`)
-  const file = new URL(`${part}.mjs`, import.meta.url).href
-  const profiling = values.profile === undefined ? {} : { profileDir: values.profile }
-  for (const figure of await measureInChild({ file, options, ...profiling })) figures.push({ part, ...figure })
-}
-
-if (values.json) {
-  const judged = figures.map(figure => ({ ...figure, verdict: verdictOf(figure) }))
-  console.log(JSON.stringify({ machine, figures: judged }, null, 2))
-} else {
-  const { cpu, cores, memoryGb, platform, node, load } = machine
-  console.log(renderTable(figures))
-  console.log(`\n${cores} cores (${cpu}), ${memoryGb} GB, ${platform}, Node ${node}, load ${load} at the start`)
-}
+await runParts({ parts: PARTS, beside: import.meta.url, flags: values })

@@ -1,10 +1,7 @@
 // @ts-check
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { measureInChild } from '../lib/child.mjs'
-import { verdictOf } from '../lib/figure.mjs'
-import { describeMachine } from '../lib/machine.mjs'
-import { renderTable } from '../lib/table.mjs'
+import { runParts } from '../lib/run-parts.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -23,20 +20,4 @@ const PARTS = [
   { part: 'speed', options: { folder, many: Number(values.documents) } },
 ]
 
-const machine = describeMachine()
-const figures = []
-for (const { part, options } of PARTS) {
-  console.error(`Measuring ${part}.`)
-  const file = new URL(`${part}.mjs`, import.meta.url).href
-  const profiling = values.profile === undefined ? {} : { profileDir: values.profile }
-  for (const figure of await measureInChild({ file, options, ...profiling })) figures.push({ part, ...figure })
-}
-
-if (values.json) {
-  const judged = figures.map(figure => ({ ...figure, verdict: verdictOf(figure) }))
-  console.log(JSON.stringify({ machine, figures: judged }, null, 2))
-} else {
-  const { cpu, cores, memoryGb, platform, node, load } = machine
-  console.log(renderTable(figures))
-  console.log(`\n${cores} cores (${cpu}), ${memoryGb} GB, ${platform}, Node ${node}, load ${load} at the start`)
-}
+await runParts({ parts: PARTS, beside: import.meta.url, flags: values })

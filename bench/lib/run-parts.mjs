@@ -1,0 +1,35 @@
+// @ts-check
+import { measureInChild } from './child.mjs'
+import { verdictOf } from './figure.mjs'
+import { describeMachine } from './machine.mjs'
+import { renderTable } from './table.mjs'
+
+/**
+ * Measures parts one after the other, each in a process of its own, and prints what came of them.
+ *
+ * @param {object} benchmark
+ * @param {readonly { part: string, options: object }[]} benchmark.parts each a file beside the benchmark's own
+ * @param {string} benchmark.beside the benchmark's own URL
+ * @param {{ json?: boolean | undefined, only?: string | undefined, profile?: string | undefined }} benchmark.flags
+ */
+export async function runParts({ parts, beside, flags }) {
+  const machine = describeMachine()
+  const wanted = flags.only?.split(',') ?? parts.map(({ part }) => part)
+  const unknown = wanted.filter(name => !parts.some(({ part }) => part === name))
+  if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.`)
+  const figures = []
+  for (const { part, options } of parts.filter(({ part }) => wanted.includes(part))) {
+    console.error(`Measuring ${part}.`)
+    const file = new URL(`${part}.mjs`, beside).href
+    const profiling = flags.profile === undefined ? {} : { profileDir: flags.profile }
+    for (const figure of await measureInChild({ file, options, ...profiling })) figures.push({ part, ...figure })
+  }
+  if (flags.json) {
+    const judged = figures.map(figure => ({ ...figure, verdict: verdictOf(figure) }))
+    console.log(JSON.stringify({ machine, figures: judged }, null, 2))
+    return
+  }
+  const { cpu, cores, memoryGb, platform, node, load } = machine
+  console.log(renderTable(figures))
+  console.log(`\n${cores} cores (${cpu}), ${memoryGb} GB, ${platform}, Node ${node}, load ${load} at the start`)
+}
