@@ -82,7 +82,7 @@ it('gives an import up when the load is stopped', async () => {
   Reflect.set(globalThis, 'stop', () => controller.abort())
   await project.write(
     'capabilities/hangs.ts',
-    capability('1', { head: '(globalThis as any).stop(); await new Promise(() => {})' }),
+    capability('1', { head: 'globalThis.stop(); await new Promise(() => {})' }),
   )
   const units = await (await project.open()).load(controller.signal)
   expect(units.map(unit => problems(unit)[0]?.message)).toEqual(['Loading was stopped before this file was done.'])
@@ -91,7 +91,7 @@ it('gives an import up when the load is stopped', async () => {
 it('takes a module up when its import ends after all', async () => {
   let finish = () => {}
   Reflect.set(globalThis, 'slow', new Promise<void>(resolve => (finish = resolve)))
-  await project.write('capabilities/slow.ts', capability('"late"', { head: 'await (globalThis as any).slow' }))
+  await project.write('capabilities/slow.ts', capability('"late"', { head: 'await globalThis.slow' }))
   const source = await project.open({ importTimeoutMs: 50, watch: true })
   expect(problems(await only(source))).toHaveLength(1)
   const changed = new Promise<void>(resolve => source.onChange(resolve))

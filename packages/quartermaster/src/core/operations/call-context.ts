@@ -32,11 +32,21 @@ export function createCallContext({ request, operationId }: Journey, parts: Cont
     get signal() {
       return deadline.signal
     },
-    deadline: deadline.at,
+    get deadline() {
+      return deadline.at
+    },
     operationId,
     idempotencyKey: operationId,
     progress: update => passProgress(update, request, tool, log),
-    ask: question => deadline.race(ask(request, tool, question, deadline.signal)),
+    async ask(question) {
+      // Waiting for a person is not running: the tool's own time stands still meanwhile.
+      const resume = deadline.pauseRun()
+      try {
+        return await deadline.race(ask(request, tool, question, deadline.signal))
+      } finally {
+        resume()
+      }
+    },
     call: nested,
     missingEffects: NO_EFFECTS,
     get log() {

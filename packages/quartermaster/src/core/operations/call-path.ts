@@ -95,7 +95,7 @@ export function createCalls(deps: CallPathDeps): Calls {
     permit(seat, tool.name)
     if (!request.evenIfDisabled) refuseDisabled(tool, health)
     consentFor(journey, tool)
-    deadline.tighten(tool.timeoutMs, `"${tool.name}"`)
+    deadline.limitRun(tool.timeoutMs, `"${tool.name}"`)
     journey.hasRun = true
     const nested = (name: string, given: unknown) => callNested(journey, deadline, name, given)
     const context = createCallContext(journey, { tool, config, deadline, log: deps.log, nested })
@@ -106,9 +106,8 @@ export function createCalls(deps: CallPathDeps): Calls {
 
   /** Waiting has budgets of its own; this bounds the whole only where the caller or the call around it does. */
   function deadlineFor({ request, outer }: Journey, tool: Tool): Deadline {
-    const own = request.timeoutMs ?? Number.POSITIVE_INFINITY
-    const ms = outer ? Math.max(0, Math.min(own, outer.at - clock.now())) : own
-    return createDeadline({ clock, ms, parent: request.signal, what: `The call of "${tool.name}"` })
+    const ms = request.timeoutMs ?? Number.POSITIVE_INFINITY
+    return createDeadline({ clock, ms, parent: request.signal, outer, what: `The call of "${tool.name}"` })
   }
 
   async function passHealth(request: CallRequest, tool: Tool, deadline: Deadline): Promise<void> {

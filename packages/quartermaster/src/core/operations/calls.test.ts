@@ -323,6 +323,51 @@ describe('time', () => {
     expect(await Promise.all(ends)).toMatchObject([{ code: 'DEADLINE_EXCEEDED' }, { code: 'DEADLINE_EXCEEDED' }])
   })
 
+  it('of the run stands still while a person is asked, also around a nested call', async () => {
+    const asks = defineTool({
+      name: 'asks',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      timeoutMs: 100,
+      async handler(_input, context) {
+        await context.ask({ message: 'Sure?' })
+        return new Promise(() => {})
+      },
+    })
+    const outer = defineTool({
+      name: 'outer',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      timeoutMs: 100,
+      handler: async (_input, context) => toolResult(await context.call('asks', {})),
+    })
+    const hub = await hubWith([asks, outer])
+    let answer = () => {}
+    const ask = () => new Promise<{ action: 'accept' }>(resolve => (answer = () => resolve({ action: 'accept' })))
+    const ended = failureOf(hub.callAs('worker', 'outer', {}, { ask }))
+    await hub.clock.advance(60_000)
+    expect(hub.audit).toEqual([])
+    answer()
+    await hub.clock.advance(100)
+    expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  })
+
+  it('of the whole call goes on while a person is asked', async () => {
+    const asks = defineTool({
+      name: 'asks',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      handler: async (_input, context) => (await context.ask({ message: 'Sure?' })).action,
+    })
+    const hub = await hubWith([asks])
+    const ended = failureOf(hub.callAs('worker', 'asks', {}, { timeoutMs: 500, ask: () => new Promise(() => {}) }))
+    await hub.clock.advance(500)
+    expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  })
+
   it('of the run does not include waiting', async () => {
     const mail = fakeService('mail', DOWN)
     const hub = await hubWith([simpleTool('send', { requires: ['mail'], timeoutMs: 400 })], {

@@ -9,8 +9,10 @@ export interface Deadline {
   readonly signal: AbortSignal
   /** Why it ended, if it has. */
   readonly reason: AppError | undefined
-  /** Moves the end closer, never away. */
-  tighten(ms: number, what: string): void
+  /** The run begins, and may take this long. */
+  limitRun(ms: number, what: string): void
+  /** Stops the clock of the run, and of those around it, while a person is asked; answers how to go on. */
+  pauseRun(): () => void
   /** Settles as `work` does, but no later than the end, whatever the work does with its signal. */
   race<T>(work: Promise<T>): Promise<T>
   /** Ends it now. */
@@ -26,13 +28,25 @@ export interface DeadlineOptions {
   /** What is being waited for, for the message. */
   readonly what: string
   readonly parent: AbortSignal | undefined
+  /** The end of the call around it, whose signal is the parent. */
+  readonly outer?: Deadline | undefined
 }
 
-export function createDeadline({ clock, ms, what, parent }: DeadlineOptions): Deadline {
+interface Limit {
+  readonly at: number
+  readonly ms: number
+  readonly what: string
+}
+
+export function createDeadline({ clock, ms, what, parent, outer }: DeadlineOptions): Deadline {
   const waiting = new Set<(reason: AppError) => void>()
-  let at = clock.now() + ms
+  const whole: Limit = { at: clock.now() + ms, ms, what }
+  let run: Limit | undefined
+  let paused: { run: Limit; left: number } | undefined
+  let pauses = 0
   let reason: AppError | undefined
   let controller: AbortController | undefined
+  let cancelTimer: Cancel = () => {}
 
   function end(why: AppError): void {
     if (reason) return
@@ -41,11 +55,24 @@ export function createDeadline({ clock, ms, what, parent }: DeadlineOptions): De
     for (const reject of waiting) reject(why)
   }
 
-  const arm = (within: number, name: string): Cancel =>
-    within === Number.POSITIVE_INFINITY
-      ? () => {}
-      : clock.after(within, () => end(new AppError('DEADLINE_EXCEEDED', `${name} did not finish within ${within} ms.`)))
-  let cancelTimer = arm(ms, what)
+  const nearest = (): Limit => (run && run.at < whole.at ? run : whole)
+
+  function arm(): void {
+    cancelTimer()
+    const limit = nearest()
+    if (limit.at === Number.POSITIVE_INFINITY) return
+    const message = `${limit.what} did not finish within ${limit.ms} ms.`
+    cancelTimer = clock.after(limit.at - clock.now(), () => end(new AppError('DEADLINE_EXCEEDED', message)))
+  }
+
+  function resume(): void {
+    if (--pauses > 0 || !paused) return
+    run = { ...paused.run, at: clock.now() + paused.left }
+    paused = undefined
+    arm()
+  }
+
+  arm()
   const onParent = () => end(cancelled(parent?.reason))
   if (parent?.aborted) onParent()
   // Not AbortSignal.any: on Node 20 it keeps every derived signal alive as long as its sources are.
@@ -53,7 +80,7 @@ export function createDeadline({ clock, ms, what, parent }: DeadlineOptions): De
 
   return {
     get at() {
-      return at
+      return Math.min(nearest().at, outer?.at ?? Number.POSITIVE_INFINITY)
     },
     get signal() {
       controller ??= new AbortController()
@@ -63,12 +90,21 @@ export function createDeadline({ clock, ms, what, parent }: DeadlineOptions): De
     get reason() {
       return reason
     },
-    tighten(within, name) {
-      const sooner = clock.now() + within
-      if (sooner >= at) return
-      at = sooner
-      cancelTimer()
-      cancelTimer = arm(within, name)
+    limitRun(within, name) {
+      run = { at: clock.now() + within, ms: within, what: name }
+      if (run.at < whole.at) arm()
+    },
+    pauseRun() {
+      const resumeOuter = outer?.pauseRun()
+      if (pauses++ === 0 && run) {
+        paused = { run, left: run.at - clock.now() }
+        run = undefined
+        arm()
+      }
+      return () => {
+        resume()
+        resumeOuter?.()
+      }
     },
     race(work) {
       return new Promise((resolve, reject) => {
