@@ -95,6 +95,15 @@ describe('examples/snippets', { timeout: 60_000 }, () => {
     ])
   })
 
+  it('bring prompts and resources as the pages say', async () => {
+    const dir = await copyOf('snippets')
+    const { output } = await node([PROGRAM, 'capabilities', 'handbook', '--json'], dir)
+    expect(JSON.parse(output)).toMatchObject({
+      prompts: [{ name: 'explain', arguments: [{ name: 'page', required: true }, { name: 'reader' }] }],
+      resources: [{ uri: 'handbook://contents' }, { uriTemplate: 'handbook://{page}' }],
+    })
+  })
+
   it('use the library as the pages say', async () => {
     const { code, output } = await node(['library.mjs'], join(HERE, 'snippets'))
     expect({ code, output }).toEqual({

@@ -1,36 +1,40 @@
 // @ts-check
 // Plain JavaScript without dependencies: this runs before anything is installed or built.
-import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { join, relative } from 'node:path'
+import { chmodSync, existsSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { contentOf, hashOf } from './hash.mjs'
 import { withLock } from './lock.mjs'
+import { packagesOf } from './packages.mjs'
 import { Failure, installedTool, runMain, runQuietly } from './run.mjs'
 
 /** The folder of the checkout. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 const OLDEST_NODE = 20
-const NODE_MODULES = join(ROOT, 'node_modules')
 const PRODUCT = join(ROOT, 'packages', 'quartermaster')
 const DIST = join(PRODUCT, 'dist')
-const INSTALL_STAMP = join(NODE_MODULES, '.ensure-stamp')
 const BUILD_STAMP = '.ensure-stamp'
 const LOCK = join(ROOT, '.ensure.lock')
+
+const packages = packagesOf(ROOT, {
+  manifests: () => readdirSync(join(ROOT, 'packages')).map(name => join(ROOT, 'packages', name, 'package.json')),
+})
 
 /** Installs the locked dependencies where they are missing or differ from what the lockfile says. */
 export async function ensureInstalled() {
   requireNode()
-  await unlessFresh(isInstalled, install)
+  await unlessFresh(packages.isInstalled, packages.install)
+}
+
+/**
+ * The same for a folder that has a lockfile of its own, so that what only some commands need is installed by these.
+ * @param {string} folder
+ */
+export async function ensureInstalledIn(folder) {
+  requireNode()
+  const own = packagesOf(join(ROOT, folder), { what: `the locked dependencies of ${folder}` })
+  await unlessFresh(own.isInstalled, own.install)
 }
 
 /** Builds the product where its build is missing or older than its sources. */
@@ -57,41 +61,6 @@ async function unlessFresh(isFresh, work) {
   await withLock(LOCK, { onWait }, async () => {
     if (!isFresh()) await work()
   })
-}
-
-function isInstalled() {
-  return contentOf(INSTALL_STAMP) === installHash()
-}
-
-async function install() {
-  console.error('Installing the locked dependencies with npm ci.')
-  const hash = installHash()
-  rmSync(INSTALL_STAMP, { force: true })
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  // The build needs what production leaves out, whatever NODE_ENV says.
-  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--include=dev', '--loglevel=error']
-  const { code, output } = await runQuietly([npm, 'ci', ...flags], ROOT).catch(npmIsMissing)
-  if (code !== 0) throw new Failure(`${output}\nnpm ci failed with exit code ${code}; nothing was built or run.`, code)
-  writeFileSync(INSTALL_STAMP, hash)
-}
-
-/**
- * @param {NodeJS.ErrnoException} error
- * @returns {never}
- */
-function npmIsMissing(error) {
-  if (error.code !== 'ENOENT') throw error
-  throw new Failure('npm is not on the PATH. It comes with Node: get one from https://nodejs.org.', 127)
-}
-
-/** What the installed packages depend on: native ones differ by platform, processor and Node. */
-function installHash() {
-  const packages = readdirSync(join(ROOT, 'packages')).sort()
-  const manifests = ['', ...packages.map(name => join('packages', name))].map(folder =>
-    join(ROOT, folder, 'package.json'),
-  )
-  const node = process.versions.node.split('.')[0]
-  return hashOf([join(ROOT, 'package-lock.json'), ...manifests], `${node} ${process.platform} ${process.arch}`)
 }
 
 function isBuilt() {
@@ -132,7 +101,7 @@ async function compileInto(folder) {
 
 function buildHash() {
   const configs = [join(ROOT, 'tsconfig.base.json'), join(PRODUCT, 'tsconfig.json')]
-  return hashOf([...configs, ...sourcesBelow(join(PRODUCT, 'src'))], installHash())
+  return hashOf(ROOT, [...configs, ...sourcesBelow(join(PRODUCT, 'src'))], packages.hash())
 }
 
 /**
@@ -146,30 +115,6 @@ function sourcesBelow(folder) {
     if (entry.isDirectory()) return sourcesBelow(path)
     return entry.name.endsWith('.test.ts') ? [] : [path]
   })
-}
-
-/**
- * A hash over names and contents: a checkout gives every file a new time, so times would tell too little.
- * @param {string[]} files
- * @param {string} more
- */
-function hashOf(files, more) {
-  const hash = createHash('sha256').update(more)
-  for (const file of [...files].sort()) {
-    hash.update(`\0${relative(ROOT, file)}\0`).update(contentOf(file) ?? '')
-  }
-  return hash.digest('hex')
-}
-
-/** @param {string} file */
-function contentOf(file) {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    const { code } = /** @type {NodeJS.ErrnoException} */ (error)
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw error
-  }
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {

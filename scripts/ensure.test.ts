@@ -128,6 +128,25 @@ describe('installing', () => {
   })
 })
 
+describe('a folder with a lockfile of its own', () => {
+  it('is installed for whoever needs it, and once', async () => {
+    const checkout = makeCheckout()
+    checkout.write('interop/package.json', '{ "private": true }')
+    checkout.write('interop/package-lock.json', '{ "lockfileVersion": 3 }')
+    checkout.write(
+      'need.mjs',
+      "import { ensureInstalledIn } from './scripts/ensure.mjs'\nawait ensureInstalledIn('interop')",
+    )
+    const installing = 'Installing the locked dependencies of interop with npm ci.\n'
+    expect(await checkout.run('need.mjs')).toEqual({ code: 0, stdout: '', stderr: installing })
+    expect(await checkout.run('need.mjs')).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(checkout.has('interop/node_modules/.ensure-stamp')).toBe(true)
+    expect(checkout.has('node_modules')).toBe(false)
+    checkout.write('interop/package-lock.json', '{ "lockfileVersion": 3, "version": "2.0.0" }')
+    expect(await checkout.run('need.mjs')).toMatchObject({ stderr: installing })
+  })
+})
+
 describe('building', () => {
   it('follows a changed source', async () => {
     const checkout = makeCheckout()

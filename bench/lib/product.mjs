@@ -23,6 +23,18 @@ const { createIds, createSystemClock, sha256, silentLog, systemRandom } = await 
 /** @type {typeof import('../../packages/quartermaster/src/core/search/index.ts')} */
 export const { createSearchIndex } = await built('core/search/index.js')
 
+/** The built-in gateway view, as a unit of definitions. */
+export async function gatewayUnit() {
+  /** @type {typeof import('../../packages/quartermaster/src/core/catalogue/index.ts')} */
+  const { collectDefinitions } = await built('core/catalogue/index.js')
+  const { problems: _none, ...definitions } = collectDefinitions(
+    await built('capabilities/gateway/index.js'),
+    {},
+    'gateway',
+  )
+  return { id: 'gateway', hash: 'gateway', definitions }
+}
+
 /**
  * A core with the product's own parts over definitions and agents in memory: what is measured is the registry, not the
  * reading of files.
@@ -30,9 +42,10 @@ export const { createSearchIndex } = await built('core/search/index.js')
  * @param {readonly SourceUnit[]} options.units
  * @param {Record<string, AgentConfig>} [options.agents]
  * @param {Partial<CorePorts['settings']>} [options.settings]
+ * @param {CorePorts['storage']} [options.storage]
  * @returns {Core}
  */
-export function createCore({ units, agents = {}, settings = {} }) {
+export function createCore({ units, agents = {}, settings = {}, storage = NO_STORE }) {
   const entries = Object.entries(agents).map(([name, config]) => ({
     name,
     file: `agents/${name}.json`,
@@ -52,12 +65,36 @@ export function createCore({ units, agents = {}, settings = {} }) {
     secrets: { get: () => undefined },
     patienceMs: 60_000,
     settings: { ...DEFAULT_SETTINGS, ...settings },
+    storage,
     dependencyOptions: () => ({}),
     folders: () => ({ agentDir: '/bench/agents', workspaceDir: '/bench' }),
     serverFactory: () => () => {
       throw new Error('Nothing here asks for a server.')
     },
   })
+}
+
+/** As in a program that only reads: nothing has to be written down. */
+const NO_STORE = {
+  open: async () => {
+    throw new Error('Nothing here changes anything.')
+  },
+  current: () => undefined,
+}
+
+/**
+ * The store of a folder, as `up` has it.
+ * @param {string} dir
+ * @returns {Promise<{ storage: CorePorts['storage'], close(): Promise<void> }>}
+ */
+export async function openStorage(dir) {
+  /** @type {typeof import('../../packages/quartermaster/src/adapters/storage-sqlite/index.ts')} */
+  const { openSqliteStore } = await built('adapters/storage-sqlite/index.js')
+  /** @type {typeof import('../../packages/quartermaster/src/adapters/sealing/index.ts')} */
+  const { createSealer } = await built('adapters/sealing/index.js')
+  const store = await openSqliteStore({ dir, log: silentLog })
+  const opened = { store, sealer: createSealer({ key: new Uint8Array(32) }) }
+  return { storage: { open: async () => opened, current: () => opened }, close: () => store.close() }
 }
 
 /**

@@ -24,6 +24,7 @@ const PARTS = [
   { part: 'reload', options: sizes.reload },
   { part: 'recheck', options: sizes.recheck },
   { part: 'call', options: sizes.call },
+  { part: 'find', options: sizes.find },
 ]
 
 await runParts({ parts: PARTS, beside: import.meta.url, flags: values })

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PARTS = ['build', 'view', 'reload', 'recheck', 'call']
+const PARTS = ['build', 'view', 'reload', 'recheck', 'call', 'find']
 const TIMEOUT_MS = 120_000
 
 const node = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })

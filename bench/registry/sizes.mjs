@@ -8,6 +8,7 @@ export const FULL = {
   reload: { files: 1_000, repeats: 5 },
   recheck: { tools: 500, callers: 50, repeats: 100 },
   call: { samples: 20_000, inFlight: 64, leakCalls: 100_000 },
+  find: { tools: 10_000, questions: 300 },
 }
 
 /** Just enough to see that every part works; its numbers mean nothing. @type {typeof FULL} */
@@ -18,4 +19,5 @@ export const QUICK = {
   reload: { files: 5, repeats: 1 },
   recheck: { tools: 5, callers: 5, repeats: 2 },
   call: { samples: 50, inFlight: 4, leakCalls: 100 },
+  find: { tools: 50, questions: 5 },
 }

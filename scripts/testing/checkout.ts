@@ -36,7 +36,9 @@ const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const NPM = join(REPOSITORY, 'scripts', 'testing', 'npm.mjs')
 const COPIED = [
   'scripts/ensure.mjs',
+  'scripts/hash.mjs',
   'scripts/lock.mjs',
+  'scripts/packages.mjs',
   'scripts/run.mjs',
   'scripts/start.mjs',
   'scripts/test.mjs',

@@ -44,6 +44,9 @@ describe('Control over the wire', () => {
       createToken: { agent: 'x' },
       revokeToken: { id: 'x' },
       rotateToken: { id: 'x', overlapMs: 0 },
+      operation: { id: 'x' },
+      lendToken: { agent: 'x' },
+      extendToken: { id: 'x' },
     }
     const ask = control as unknown as Record<string, (input: object) => Promise<unknown>>
     const answered = await Promise.all(

@@ -11,6 +11,8 @@ it('exports from "quartermaster" exactly what others depend on', () => {
     'defineDependency',
     'defineInjection',
     'defineModule',
+    'definePrompt',
+    'defineResource',
     'defineTool',
     'isAppError',
     'toolFailure',

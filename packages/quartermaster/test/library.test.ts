@@ -26,6 +26,14 @@ it('reads tools in order of definition, one by name, and what is disabled', asyn
     'list_files',
     'search_files',
     'write_file',
+    'find_tools',
+    'describe_tool',
+    'call_tool',
+    'get_status',
+    'read_docs',
+    'registry_status',
+    'registry_recheck',
+    'registry_reload',
     'add',
   ])
   expect(quartermaster.tools({ section: 'maths', state: 'active' }).map(tool => tool.name)).toEqual(['add'])
@@ -62,5 +70,5 @@ it('gives an agent engine the servers of a run', async () => {
 
 it('lists capabilities without anything running', async () => {
   const quartermaster = await open()
-  expect(quartermaster.knownCapabilities().map(capability => capability.key)).toEqual(['files', 'maths'])
+  expect(quartermaster.knownCapabilities().map(capability => capability.key)).toEqual(['files', 'registry', 'maths'])
 })

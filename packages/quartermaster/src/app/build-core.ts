@@ -24,14 +24,19 @@ import {
   type Ids,
   type Log,
   type Random,
+  type Tracer,
 } from '../core/kernel/index.ts'
 import {
   type Calls,
   createCalls,
   createKeptResults,
-  createRunningOperations,
+  createOperations,
+  createReadings,
+  createStoredOperations,
   type KeptResults,
-  type OperationLog,
+  type Operations,
+  type Readings,
+  type StorageAccess,
 } from '../core/operations/index.ts'
 
 /** Everything the core asks of the outside. */
@@ -46,12 +51,22 @@ export interface CorePorts {
   readonly agentStore: AgentStore
   readonly secrets: Secrets
   readonly settings: Settings
+  /** Where calls are written down. */
+  readonly storage: StorageAccess
+  /** Nobody follows calls without one. */
+  readonly tracer?: Tracer | undefined
   /** How long the first load of a source may hold up the others. */
   readonly patienceMs: number
   dependencyOptions(name: string): DependencyOptions
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
   /** Renders the servers of a run; it gets the core, because calls go through it. */
-  serverFactory(core: { calls: Calls; results: KeptResults; follow: Agents['follow'] }): ServerFactory
+  serverFactory(core: {
+    calls: Calls
+    readings: Readings
+    results: KeptResults
+    operations: Operations
+    follow: Agents['follow']
+  }): ServerFactory
 }
 
 /** The contexts, wired. */
@@ -62,8 +77,9 @@ export interface Core {
   readonly agents: Agents
   readonly registry: CapabilityRegistry
   readonly calls: Calls
+  readonly readings: Readings
   readonly results: KeptResults
-  readonly operations: OperationLog
+  readonly operations: Operations
   stop(): Promise<void>
 }
 
@@ -101,13 +117,16 @@ export function buildCore(ports: CorePorts): Core {
     catalogue,
     health,
     digest,
+    settings,
     folders: ports.folders,
   })
   const results = createKeptResults({ clock, settings })
-  const operations = createRunningOperations()
-  const calls = createCalls({ ...ports, catalogue, health, results, operations, emitter })
-  const createServer = ports.serverFactory({ calls, results, follow: agents.follow })
-  const registry = createCapabilityRegistry({ catalogue, health, digest, createServer, log })
+  const operationLog = createStoredOperations(ports)
+  const operations = createOperations({ storage: ports.storage, log: operationLog })
+  const calls = createCalls({ ...ports, catalogue, health, results, operations: operationLog, emitter })
+  const readings = createReadings({ ...ports, health, operations: operationLog, emitter })
+  const createServer = ports.serverFactory({ calls, readings, results, operations, follow: agents.follow })
+  const registry = createCapabilityRegistry({ catalogue, health, digest, settings, createServer, log })
   return {
     emitter,
     catalogue,
@@ -115,13 +134,15 @@ export function buildCore(ports: CorePorts): Core {
     agents,
     registry,
     calls,
+    readings,
     results,
     operations,
     async stop() {
       calls.stop()
+      readings.stop()
       announcer.stop()
       health.stop()
-      await catalogue.stop()
+      await Promise.all([catalogue.stop(), operationLog.stop()])
     },
   }
 }

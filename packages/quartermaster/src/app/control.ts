@@ -4,17 +4,20 @@ import { diagnose } from './doctor.ts'
 import { grantCapability } from './grant.ts'
 import type { Runtime } from './runtime.ts'
 import { listTools, toolDetail } from './tool-report.ts'
+import { type UpControl, WITHOUT_UP } from './up-control.ts'
 import { VERSION } from './version.ts'
 
-/** The control interface over a runtime in this process. */
 /** What a control needs beside the runtime. */
 export interface ControlParts {
   readonly from: StatusReport['from']
   isReady(): boolean
   /** Opened when first needed: most commands have no use for the store. */
   tokens(): Promise<Tokens>
+  /** What only an `up` can answer; refused when absent. */
+  readonly up?: UpControl
 }
 
+/** The control interface over a runtime in this process. */
 export function createControl(runtime: Runtime, parts: ControlParts): Control {
   const { core } = runtime
   const { catalogue, health, agents, registry, calls, results } = core
@@ -34,7 +37,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       return { file, agent: config, check: checkAgent(runtime, request.agent) }
     },
     async call({ agent, tool, input, evenIfDisabled, timeoutMs, consented }, options = {}) {
-      const { signal, onProgress } = options
+      const { signal, onProgress, trace } = options
       return calls.call({
         seat: agents.seat(agent),
         tool,
@@ -44,6 +47,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
         consented,
         signal,
         onProgress,
+        trace,
       })
     },
     readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
@@ -55,6 +59,10 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     tokens: async ({ agent }) => (await parts.tokens()).list(agent),
     revokeToken: async ({ id }) => (await parts.tokens()).revoke(id),
     rotateToken: async ({ id, overlapMs }) => (await parts.tokens()).rotate(id, { overlapMs }),
+    ...(parts.up ?? WITHOUT_UP),
+    operations: filter => core.operations.list(filter),
+    operation: ({ id }) => core.operations.find(id),
+    audit: filter => core.operations.audit(filter),
     reload: () => runtime.reload(),
     doctor: async () => diagnose(runtime),
   }
@@ -87,11 +95,13 @@ function statusOf(runtime: Runtime, { from, isReady }: ControlParts): StatusRepo
 function checkAgent({ core: { agents } }: Runtime, name: string): AgentCheck {
   const { file } = agents.entry(name)
   const problems = agents.problems(name)
+  const view = agents.seat(name).view()
   return {
     name,
     file,
     ok: problems.every(problem => problem.severity !== 'error'),
-    report: agents.seat(name).view().report(),
+    view: view.kind,
+    report: view.report(),
     problems,
   }
 }

@@ -60,13 +60,22 @@ function createHost(signal: AbortSignal, strays: { log: Log }): CliHost {
     clock: createSystemClock(),
     openControl: options => openControl({ from: cwd, ...options, env, log: quiet }),
     up: options => up(options, cwd, strays),
+    async connect(options) {
+      // Loaded here, because nothing else needs it.
+      const { connect } = await import('./connect.ts')
+      return connect({ from: cwd, ...options, stdin, stdout, stderr, signal })
+    },
+    async connectCommand({ agent, ...place }) {
+      const { connectCommand } = await import('./connect-command.ts')
+      return connectCommand(agent, { from: cwd, ...place })
+    },
     init: ({ dir }) => initProject({ dir }),
   }
 }
 
 async function up(options: UpOptions, cwd: string, strays: { log: Log }): Promise<UpStarted> {
   // Only this command needs a server.
-  const { serve } = await import('./serve.ts')
+  const [{ serve }, { upNotes }] = await Promise.all([import('./serve.ts'), import('./up-notes.ts')])
   const { onEvent, json, ...rest } = options
   let level: Settings['logLevel'] = DEFAULT_SETTINGS.logLevel
   const log = json ? processLog(() => level) : noticeLog(onEvent, () => level)
@@ -80,13 +89,13 @@ async function up(options: UpOptions, cwd: string, strays: { log: Log }): Promis
       level = settings.logLevel
     },
     onEvent(name, event) {
-      if (json) log.info(name, { ...event })
+      // Calls are many, and stand in the audit; whoever debugs sees them here as well.
+      if (json) log[name === 'call.settled' ? 'debug' : 'info'](name, { ...event })
       else onEvent({ name, event } as UpEvent)
     },
   })
-  const mcpUrl = `${serving.url}/mcp`
-  const notes = [`MCP        ${mcpUrl}`, 'A client needs a token: quartermaster tokens create AGENT']
-  return { url: serving.url, facts: { mcpUrl }, notes, status: await serving.status(), closed: serving.closed }
+  const { facts, notes } = await upNotes(serving, { from: cwd, config: options.config, data: options.data })
+  return { url: serving.url, facts, notes, status: await serving.status(), closed: serving.closed }
 }
 
 /**

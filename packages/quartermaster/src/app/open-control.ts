@@ -26,22 +26,23 @@ export async function openControl(options: OpenControlOptions): Promise<OpenCont
 
 async function openInProcess(options: OpenControlOptions): Promise<OpenControl> {
   // Not needed, and so not loaded, when an `up` answers.
-  const [{ openProject }, { createRuntime }, { createControl }, { lazyTokens }] = await Promise.all([
+  const [{ openProject }, { createRuntime }, { createControl }, { lazyStore }] = await Promise.all([
     import('./project.ts'),
     import('./runtime.ts'),
     import('./control.ts'),
-    import('./lazy-tokens.ts'),
+    import('./lazy-store.ts'),
   ])
   try {
     const project = await openProject({ ...options, watch: false })
-    const runtime = await createRuntime(project, { log: options.log })
+    const storage = lazyStore({ dataDir: project.dataDir, settings: project.settings, log: options.log })
+    const runtime = await createRuntime(project, { log: options.log, storage })
     await runtime.load()
     await runtime.look()
-    const tokens = lazyTokens(project.dataDir, options.log)
-    const control = createControl(runtime, { from: 'process', isReady: () => true, tokens: tokens.open })
+    const tokens = async () => (await storage.open()).tokens
+    const control = createControl(runtime, { from: 'process', isReady: () => true, tokens })
     const close = async () => {
       await runtime.stop()
-      await tokens.close()
+      await storage.close()
     }
     return { control, from: 'process', close }
   } catch (error) {

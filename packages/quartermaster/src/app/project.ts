@@ -7,8 +7,8 @@ import {
   type Environment,
   readProjectConfig,
 } from '../adapters/project-files/index.ts'
-import type { DependencyOptions, Problem, Settings } from '../contracts/index.ts'
-import type { Secrets, Source } from '../core/catalogue/index.ts'
+import { AppError, type DependencyOptions, type Problem, type Settings } from '../contracts/index.ts'
+import type { RegistryDesk, Secrets, Services, Source } from '../core/catalogue/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 import { CAPABILITIES_DIR, PACKAGE_ENTRIES } from './package-entries.ts'
@@ -35,6 +35,8 @@ export interface Project {
   configuredDependencies(): string[]
   /** What is wrong with the configuration; one that is broken now keeps its last good version. */
   problems(): readonly Problem[]
+  /** Says who answers modules that look after definitions. */
+  attach(registry: RegistryDesk): void
   /** Reads the configuration anew. Settings stay as they were at start. */
   reload(): Promise<void>
   close(): Promise<void>
@@ -52,7 +54,16 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   const isWatching = watch && settings.watchFiles
   // Through a function, because a reload replaces what was read.
   const secrets: Secrets = { get: name => read.secrets.get(name) }
-  const services = { paths: { projectDir, dataDir, configFile }, secrets }
+  let registry: RegistryDesk | undefined
+  const services: Services = {
+    paths: { projectDir, dataDir, configFile },
+    secrets,
+    // Modules ask when they are loaded, and nothing is loaded before there is a core.
+    get registry() {
+      if (!registry) throw new AppError('INTERNAL', 'A module was loaded before the core was built.')
+      return registry
+    },
+  }
   const project: ClosableSource = createProjectSource({
     dir: join(projectDir, 'capabilities'),
     services,
@@ -73,6 +84,9 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     allowedHosts: () => read.config.allowedHosts,
     configuredDependencies: () => Object.keys(read.config.dependencies),
     problems: () => problems,
+    attach(desk) {
+      registry = desk
+    },
     async reload() {
       try {
         read = await readConfig()

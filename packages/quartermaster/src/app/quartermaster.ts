@@ -24,9 +24,9 @@ import type { CapabilityRegistry } from '../core/agents/index.ts'
 import type { Capability } from '../core/catalogue/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { createControl } from './control.ts'
-import { lazyTokens } from './lazy-tokens.ts'
+import { lazyStore } from './lazy-store.ts'
 import { openProject, type Project } from './project.ts'
-import { createRuntime, type Runtime } from './runtime.ts'
+import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 import { listTools, toolDetail } from './tool-report.ts'
 
 export interface QuartermasterOptions {
@@ -73,12 +73,13 @@ export interface Quartermaster {
 export async function createQuartermaster(options: QuartermasterOptions = {}): Promise<Quartermaster> {
   const { dir = process.cwd(), env = process.env, log = silentLog, watch = false, capabilities = [] } = options
   const project = await openProject({ from: dir, config: options.config, data: options.data, env, watch, log })
-  const runtime = await startRuntime(project, { log, capabilities })
+  const storage = lazyStore({ dataDir: project.dataDir, settings: project.settings, log })
+  const runtime = await startRuntime(project, { log, storage, capabilities })
   const { core } = runtime
   const { catalogue, health, registry, agents } = core
   if (watch) runtime.watch()
-  const tokens = lazyTokens(project.dataDir, log)
-  const control = createControl(runtime, { from: 'process', isReady: () => true, tokens: tokens.open })
+  const tokens = async () => (await storage.open()).tokens
+  const control = createControl(runtime, { from: 'process', isReady: () => true, tokens })
   const tools: Quartermaster['tools'] = filter => listTools(catalogue.current().tools.values(), health, filter)
   return {
     registry,
@@ -100,7 +101,7 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
     },
     async stop() {
       await runtime.stop()
-      await tokens.close()
+      await storage.close()
     },
   }
 }
@@ -108,11 +109,11 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
 /** Opens everything, and closes it again when that fails half way. */
 async function startRuntime(
   project: Project,
-  { log, capabilities }: { log: Log; capabilities: readonly Capability[] },
+  { capabilities, ...options }: RuntimeOptions & { capabilities: readonly Capability[] },
 ): Promise<Runtime> {
   let runtime: Runtime | undefined
   try {
-    runtime = await createRuntime(project, { log })
+    runtime = await createRuntime(project, options)
     for (const capability of capabilities) runtime.core.registry.register(capability)
     await runtime.load()
     await runtime.look()

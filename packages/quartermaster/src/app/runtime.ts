@@ -3,7 +3,9 @@ import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
 import type { McpServers } from '../adapters/mcp-server/index.ts'
 import { createIds, createSystemClock, sha256, systemRandom } from '../adapters/system/index.ts'
 import { AppError, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
-import { didYouMean, type Log } from '../core/kernel/index.ts'
+import type { RegistryDesk } from '../core/catalogue/index.ts'
+import { didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
+import type { StorageAccess } from '../core/operations/index.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
 import type { Project } from './project.ts'
 import { VERSION } from './version.ts'
@@ -32,6 +34,9 @@ export interface Runtime {
 
 export interface RuntimeOptions {
   readonly log: Log
+  /** Where calls are written down. */
+  readonly storage: StorageAccess
+  readonly tracer?: Tracer | undefined
   /** How long one slow file may hold up the first generation. A command waits for all; `up` is there for the rest at once. */
   readonly patienceMs?: number
 }
@@ -40,7 +45,7 @@ const PATIENCE_MS = 60_000
 
 export async function createRuntime(
   project: Project,
-  { log, patienceMs = PATIENCE_MS }: RuntimeOptions,
+  { log, storage, tracer, patienceMs = PATIENCE_MS }: RuntimeOptions,
 ): Promise<Runtime> {
   const clock = createSystemClock()
   const ids = createIds()
@@ -58,6 +63,8 @@ export async function createRuntime(
     agentStore: project.agentFiles,
     secrets: project.secrets,
     settings: project.settings,
+    storage,
+    tracer,
     patienceMs,
     dependencyOptions: name => project.dependencyOptions(name),
     folders: ({ workspaceDir }) => ({
@@ -65,7 +72,7 @@ export async function createRuntime(
       workspaceDir: resolve(project.projectDir, workspaceDir ?? '.'),
     }),
     serverFactory: parts => {
-      mcp = createMcpServers({ ...parts, clock, ids, version: VERSION })
+      mcp = createMcpServers({ ...parts, clock, ids, settings: project.settings, version: VERSION })
       return mcp.inProcess
     },
   }
@@ -81,7 +88,7 @@ export async function createRuntime(
     await core.health.probeNew()
   }
 
-  return {
+  const runtime: Runtime = {
     core,
     mcp,
     project,
@@ -112,6 +119,21 @@ export async function createRuntime(
       await core.stop()
       await project.close()
     },
+  }
+  project.attach(registryDesk(runtime))
+  return runtime
+}
+
+/** What built-in and project modules may see and do of all this. */
+function registryDesk({ core: { catalogue, health }, problems, reload }: Runtime): RegistryDesk {
+  return {
+    generation: () => catalogue.current(),
+    problems,
+    dependencies: () => health.dependencies(),
+    availability: tool => health.availability(tool),
+    missing: tool => health.missing(tool),
+    recheck: (name, options) => health.recheck(name, options),
+    reload,
   }
 }
 

@@ -29,7 +29,7 @@ export function listTools(
 
 /** Everything there is to know about a tool. */
 export function toolDetail(tool: Tool, health: Health): ToolDetail {
-  const { whenToUse, mutates, idempotent, retry, timeoutMs, maxResultBytes, hash } = tool
+  const { whenToUse, mutates, idempotent, retry, timeoutMs, maxResultBytes, asTask, hash } = tool
   return {
     ...toolSummary(tool, health),
     whenToUse,
@@ -43,6 +43,7 @@ export function toolDetail(tool: Tool, health: Health): ToolDetail {
     consent: [...tool.consent],
     timeoutMs,
     maxResultBytes,
+    asTask,
     hash,
   }
 }

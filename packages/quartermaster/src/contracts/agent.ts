@@ -1,10 +1,15 @@
 import { z } from 'zod'
 import { ConsentOperationName, Name } from './names.ts'
+import type { Answer, Question } from './question.ts'
 import type { Progress } from './result.ts'
 
 /** What an agent says about one capability: `tools` is ours, the rest is the capability's own configuration. */
 export const CapabilityConfig = z.looseObject({ tools: z.array(z.string()).optional() })
 export type CapabilityConfig = z.infer<typeof CapabilityConfig>
+
+/** How an agent sees its tools: each by itself, or through the few of the gateway view. */
+export const ViewKind = z.enum(['direct', 'gateway'])
+export type ViewKind = z.infer<typeof ViewKind>
 
 /** `agents/NAME.json`. The capabilities object is the agent's whole permission. */
 export const AgentConfig = z.strictObject({
@@ -18,6 +23,8 @@ export const AgentConfig = z.strictObject({
       allow: z.array(ConsentOperationName).default([]),
     })
     .optional(),
+  /** How it sees its tools; by their number when absent. */
+  view: ViewKind.optional(),
   /** The agent's working folder; relative ones count from the project folder. */
   workspaceDir: z.string().min(1).optional(),
 })
@@ -35,6 +42,10 @@ export type Caller = z.infer<typeof Caller>
 export const RunMode = z.enum(['interactive', 'background', 'delegated'])
 export type RunMode = z.infer<typeof RunMode>
 
+/** What brings an injection along: a kind of run, or the gateway view, in which its tools stand for all others. */
+export const InjectionMode = z.enum([...RunMode.options, 'gateway'])
+export type InjectionMode = z.infer<typeof InjectionMode>
+
 /** The conversation a run belongs to. */
 export const Thread = z.object({
   id: z.string().min(1),
@@ -42,19 +53,6 @@ export const Thread = z.object({
   startedAt: z.number().optional(),
 })
 export type Thread = z.infer<typeof Thread>
-
-/** One question of a tool to whoever started the run; `schema` is the JSON Schema of the answer's content. */
-export const Question = z.object({
-  message: z.string().min(1),
-  schema: z.record(z.string(), z.unknown()).optional(),
-})
-export type Question = z.infer<typeof Question>
-
-export const Answer = z.object({
-  action: z.enum(['accept', 'decline', 'cancel']),
-  content: z.record(z.string(), z.unknown()).optional(),
-})
-export type Answer = z.infer<typeof Answer>
 
 const isFunction = (value: unknown) => typeof value === 'function'
 
@@ -82,6 +80,8 @@ export const AgentSummary = z.object({
   name: Name,
   title: z.string().optional(),
   capabilities: z.array(z.string()),
+  /** Absent when an older server answers. */
+  view: ViewKind.optional(),
   granted: z.number().int(),
   unavailable: z.number().int(),
   problems: z.array(z.string()),

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { Name } from './names.ts'
+import { PromptDescriptor } from './prompt.ts'
+import { ResourceDescriptor } from './resource.ts'
 import { ToolDescriptor } from './tool.ts'
 
 /** A capability as discovery shows it. */
@@ -8,6 +10,9 @@ export const CapabilityDescriptor = z.object({
   title: z.string(),
   short: z.string(),
   tools: z.array(ToolDescriptor),
+  /** Absent when it brings none. */
+  prompts: z.array(PromptDescriptor).optional(),
+  resources: z.array(ResourceDescriptor).optional(),
   /** JSON Schema of the configuration, `tools` left out. */
   configSchema: z.record(z.string(), z.unknown()).optional(),
 })

@@ -1,11 +1,14 @@
 import { z } from 'zod'
-import { AgentConfig, AgentSummary } from './agent.ts'
+import { AgentConfig, AgentSummary, ViewKind } from './agent.ts'
 import { CapabilityDescriptor, ResolutionEntry } from './capability.ts'
 import { DependencyStatus, MissingDependency, RecheckAnswer } from './dependency.ts'
+import { AuditPage, OperationFacts, OperationPage } from './operation.ts'
 import { Problem } from './problem.ts'
 import { CallAnswer, Progress, ResultPage } from './result.ts'
-import { IssuedToken, TokenFacts } from './token.ts'
-import { RetryPolicy, ToolExample } from './tool.ts'
+import { OperationState } from './rows.ts'
+import { IssuedToken, LentToken, TokenFacts } from './token.ts'
+import { AsTask, RetryPolicy, ToolExample } from './tool.ts'
+import type { TraceContext } from './trace.ts'
 
 /** A tool as lists show it. */
 export const ToolSummary = z.object({
@@ -35,6 +38,7 @@ export const ToolDetail = ToolSummary.extend({
   consent: z.array(z.string()),
   timeoutMs: z.number(),
   maxResultBytes: z.number(),
+  asTask: AsTask,
   hash: z.string(),
 })
 export type ToolDetail = z.infer<typeof ToolDetail>
@@ -71,6 +75,8 @@ export const AgentCheck = z.object({
   name: z.string(),
   file: z.string().optional(),
   ok: z.boolean(),
+  /** How it sees its tools. Absent when an older server answers. */
+  view: ViewKind.optional(),
   report: z.array(ResolutionEntry),
   problems: z.array(Problem),
 })
@@ -86,6 +92,9 @@ export const Finding = z.object({
 export type Finding = z.infer<typeof Finding>
 
 const nothing = z.strictObject({})
+
+/** Which page of a list. */
+const page = { limit: z.number().int().min(1).max(1_000).optional(), cursor: z.string().max(200).optional() }
 
 /**
  * Everything a command can ask for, in process or over HTTP. Both sides of the wire are made from this table, so a new
@@ -157,6 +166,27 @@ export const CONTROL = {
     input: z.strictObject({ id: z.string(), overlapMs: z.number().int().nonnegative() }),
     output: IssuedToken,
   },
+  /** A token for one run, which only a running `up` can lend: it lives in that process. */
+  lendToken: { input: z.strictObject({ agent: z.string() }), output: LentToken },
+  /** Keeps a lent token for another while. */
+  extendToken: { input: z.strictObject({ id: z.string() }), output: z.object({ expiresAt: z.number() }) },
+  /** Asks an `up` that was started in the background to stop, because a person starts one. */
+  stepAside: { input: nothing, output: z.object({ leaving: z.boolean() }) },
+  operations: {
+    input: z.strictObject({ agent: z.string().optional(), state: OperationState.optional(), ...page }),
+    output: OperationPage,
+  },
+  operation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
+  audit: {
+    input: z.strictObject({
+      agent: z.string().optional(),
+      tool: z.string().optional(),
+      /** From this time on, as epoch milliseconds. */
+      since: z.number().int().nonnegative().optional(),
+      ...page,
+    }),
+    output: AuditPage,
+  },
   reload: { input: nothing, output: ReloadReport },
   doctor: { input: nothing, output: z.array(Finding) },
 } as const satisfies Record<string, { input: z.ZodType; output: z.ZodType }>
@@ -168,6 +198,8 @@ export type ControlOutput<K extends ControlOperation> = z.infer<(typeof CONTROL)
 export interface ControlOptions {
   signal?: AbortSignal
   onProgress?: (progress: Progress) => void
+  /** Whose trace a call belongs to. */
+  trace?: TraceContext
 }
 
 /** The one interface behind every command. */

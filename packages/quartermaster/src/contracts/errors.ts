@@ -23,6 +23,9 @@ export type RetryAdvice = 'never' | 'later' | 'verifyFirst' | 'afterApproval'
 export const ERRORS = {
   TOOL_NOT_FOUND: { kind: 'notFound', retry: 'never' },
   TOOL_DISABLED: { kind: 'unavailable', retry: 'later' },
+  PROMPT_NOT_FOUND: { kind: 'notFound', retry: 'never' },
+  RESOURCE_NOT_FOUND: { kind: 'notFound', retry: 'never' },
+  READING_FAILED: { kind: 'internal', retry: 'later' },
   INPUT_INVALID: { kind: 'invalid', retry: 'never' },
   OUTPUT_INVALID: { kind: 'internal', retry: 'never' },
   CONSENT_REQUIRED: { kind: 'consentRequired', retry: 'afterApproval' },
@@ -47,8 +50,11 @@ export const ERRORS = {
   EDIT_CONFLICT: { kind: 'conflict', retry: 'later' },
   IDEMPOTENCY_CONFLICT: { kind: 'conflict', retry: 'never' },
   LIMIT_EXCEEDED: { kind: 'tooLarge', retry: 'never' },
+  RATE_LIMITED: { kind: 'rateLimited', retry: 'later' },
   PEER_NOT_FOUND: { kind: 'notFound', retry: 'never' },
   STORE_LOCKED: { kind: 'conflict', retry: 'later' },
+  STORE_BUSY: { kind: 'rateLimited', retry: 'later' },
+  STORE_UNAVAILABLE: { kind: 'unavailable', retry: 'later' },
   STOPPING: { kind: 'unavailable', retry: 'later' },
   INTERNAL: { kind: 'internal', retry: 'later' },
 } as const satisfies Record<string, { kind: ErrorKind; retry: RetryAdvice }>

@@ -114,7 +114,8 @@ export const AuditRow = z.object({
   at: Time,
   operationId: Id,
   tool: z.string(),
-  digest: Sha256,
+  /** Empty when the call was refused before anybody looked at its arguments. */
+  digest: z.string().regex(/^(?:[0-9a-f]{64})?$/, 'must be a SHA-256 in lower-case hex'),
   decision: z.enum(['allowed', 'refused']),
   outcome: z.enum(['succeeded', 'failed', 'unknown', 'notRun']),
   code: maybe(z.string()),

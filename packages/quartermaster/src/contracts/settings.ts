@@ -96,6 +96,39 @@ export const SETTINGS = {
     default: 15,
     reason: 'How long a cut result can be paged.',
   },
+  directCalls: {
+    schema: z.boolean(),
+    default: true,
+    env: 'QUARTERMASTER_MCP_DIRECT_CALLS',
+    reason:
+      'Ordinary MCP calls take our own way instead of the SDK’s, which costs several times as much. Off only to compare the two.',
+  },
+  taskAfterMs: {
+    schema: count(0, 60_000),
+    default: 100,
+    reason: 'How long a slow tool may take to answer directly before its caller gets a task to follow.',
+  },
+  taskTtlMinutes: {
+    schema: count(1, 43_200),
+    default: 1_440,
+    reason: 'How long the result of a task can be fetched after its end: a day, for whoever comes back tomorrow.',
+  },
+  operationDays: {
+    schema: count(1, 3_650),
+    default: 30,
+    reason: 'How long the record of a call that may have changed something is kept after its end.',
+  },
+  auditDays: {
+    schema: count(1, 3_650),
+    default: 90,
+    reason: 'How long the audit is kept: about as long as anybody asks who did something.',
+  },
+  gatewayViewOver: {
+    schema: count(0, 100_000),
+    default: 40,
+    reason:
+      'An agent with more tools than this sees the gateway view instead, unless its file says how it sees them: models choose worse among many, and every definition costs tokens in every turn.',
+  },
   announceIntervalMs: {
     schema: count(0, 60_000),
     default: 1_000,
@@ -106,11 +139,23 @@ export const SETTINGS = {
     default: true,
     reason: 'Whether edited, added and deleted files of the project are picked up by themselves while `up` runs.',
   },
+  backgroundIdleSeconds: {
+    schema: seconds(1, 86_400),
+    default: 60,
+    reason:
+      'How long an `up` that `connect` started in the background stays after its last client has gone. Clients come back within seconds when they are restarted.',
+  },
   logLevel: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),
     default: 'info',
     env: 'QUARTERMASTER_LOG_LEVEL',
     reason: 'What `up` writes to standard error.',
+  },
+  metricsAccess: {
+    schema: z.enum(['loopback', 'token', 'open']),
+    default: 'loopback',
+    reason:
+      'Who may read `/metrics`: programs on this machine freely and others with the admin token, everyone with the admin token, or everyone. It has the names of capabilities and dependencies in it.',
   },
 } as const satisfies Record<string, SettingRow>
 

@@ -17,3 +17,7 @@ export type TokenFacts = z.infer<typeof TokenFacts>
 /** A token that was just made: the only time its text is seen. */
 export const IssuedToken = z.object({ token: z.string(), facts: TokenFacts })
 export type IssuedToken = z.infer<typeof IssuedToken>
+
+/** A token for one run: never stored, and over when its time is or its process ends. */
+export const LentToken = z.object({ id: z.string(), token: z.string(), expiresAt: z.number() })
+export type LentToken = z.infer<typeof LentToken>

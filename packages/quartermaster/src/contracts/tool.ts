@@ -9,6 +9,10 @@ export type RetryPolicy = z.infer<typeof RetryPolicy>
 export const Weight = z.enum(['low', 'moderate', 'high'])
 export type Weight = z.infer<typeof Weight>
 
+/** Whether a slow call may be answered with a task to follow instead of its result. */
+export const AsTask = z.enum(['never', 'whenPossible', 'always'])
+export type AsTask = z.infer<typeof AsTask>
+
 /** A named thing a person may have to allow. */
 export const ConsentOperation = z.strictObject({
   name: ConsentOperationName,
@@ -60,6 +64,7 @@ export const ToolFacts = z.strictObject({
     .int()
     .min(1024)
     .max(16 * 1024 * 1024),
+  asTask: AsTask,
 })
 export type ToolFacts = z.infer<typeof ToolFacts>
 

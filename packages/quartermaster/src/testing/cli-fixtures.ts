@@ -63,6 +63,7 @@ export const READ_FILE_DETAIL: ToolDetail = {
   consent: [],
   timeoutMs: 30_000,
   maxResultBytes: 262_144,
+  asTask: 'never',
   hash: 'abc',
 }
 

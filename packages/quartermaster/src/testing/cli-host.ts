@@ -59,6 +59,8 @@ export function createFakeCliHost(options: CliHostOptions = {}): FakeCliHost {
       return { control: fakeControl(options.control), from: 'process', close: async () => void seen.closed++ }
     },
     up: unused('up'),
+    connect: unused('connect'),
+    connectCommand: unused('connectCommand'),
     init: unused('init'),
     ...options.host,
   }

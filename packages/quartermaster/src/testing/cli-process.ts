@@ -55,6 +55,8 @@ void runCli(process.argv.slice(2), {
   }),
   openControl: async () => ({ control, from: 'process', close: async () => {} }),
   up: () => Promise.reject(new Error('There is no server here.')),
+  connect: () => Promise.reject(new Error('There is no bridge here.')),
+  connectCommand: () => Promise.reject(new Error('There is no bridge here.')),
   init: () => Promise.reject(new Error('There is no project here.')),
 }).then(code => {
   process.exitCode = code

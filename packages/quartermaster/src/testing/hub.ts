@@ -12,19 +12,24 @@ import {
   type SettingsInput,
 } from '../contracts/index.ts'
 import {
+  type AnyPrompt,
+  type AnyResource,
   type AnyTool,
   type Capability,
   type DependencyDefinition,
   defineCapability,
   defineDependency,
+  definePrompt,
+  defineResource,
   defineTool,
   type Injection,
   type ProbeVerdict,
   type Source,
   type SourceUnit,
 } from '../core/catalogue/index.ts'
-import type { CallRequest } from '../core/operations/index.ts'
+import type { CallRequest, StorageAccess } from '../core/operations/index.ts'
 import { createFakeClock, type FakeClock } from './fake-clock.ts'
+import { memoryStorage } from './memory-store.ts'
 
 /** A whole core on a clock that tests move, with definitions and agents that tests edit. */
 export interface Hub extends Core {
@@ -59,6 +64,8 @@ export interface HubOptions {
   settings?: SettingsInput
   dependencyOptions?: Record<string, DependencyOptions>
   secrets?: Record<string, string>
+  /** Where calls are written down; in memory when absent. */
+  storage?: StorageAccess
   /** The source answers its first load only when told to hurry. */
   slow?: boolean
 }
@@ -92,6 +99,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
       return () => {}
     },
   }
+  const settings = { ...DEFAULT_SETTINGS, ...withoutUndefined(options.settings ?? {}) }
   const core = buildCore({
     clock,
     ids,
@@ -104,10 +112,11 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     secrets: { get: name => options.secrets?.[name] },
     patienceMs: 1_000,
     settings: { ...DEFAULT_SETTINGS, ...withoutUndefined(options.settings ?? {}) },
+    storage: options.storage ?? memoryStorage(),
     dependencyOptions: name => dependencyOptions.get(name) ?? {},
     folders: () => ({ agentDir: '/project/agents', workspaceDir: '/project' }),
     serverFactory: parts => {
-      mcp = createMcpServers({ ...parts, clock, ids, version: '0.0.0' })
+      mcp = createMcpServers({ ...parts, clock, ids, settings, version: '0.0.0' })
       return mcp.inProcess
     },
   })
@@ -208,6 +217,16 @@ export function simpleTool(name: string, more: Partial<AnyTool> = {}): AnyTool &
     handler: () => name,
     ...more,
   } as never)
+}
+
+/** A prompt without arguments that answers its name. */
+export function simplePrompt(name: string, more: Partial<AnyPrompt> = {}): AnyPrompt {
+  return definePrompt({ name, short: `Asks for ${name}.`, render: () => name, ...more } as never)
+}
+
+/** A resource at this address that holds the address; its name is what comes last in it. */
+export function simpleResource(uri: string, more: Partial<AnyResource> = {}): AnyResource {
+  return defineResource({ name: uri.split('/').at(-1) ?? uri, uri, read: () => uri, ...more } as never)
 }
 
 export function simpleCapability(

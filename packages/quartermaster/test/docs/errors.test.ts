@@ -8,6 +8,9 @@ import { readPage, tableBelow } from './pages.ts'
 const CODES = [
   'TOOL_NOT_FOUND notFound never',
   'TOOL_DISABLED unavailable later',
+  'PROMPT_NOT_FOUND notFound never',
+  'RESOURCE_NOT_FOUND notFound never',
+  'READING_FAILED internal later',
   'INPUT_INVALID invalid never',
   'OUTPUT_INVALID internal never',
   'CONSENT_REQUIRED consentRequired afterApproval',
@@ -32,8 +35,11 @@ const CODES = [
   'EDIT_CONFLICT conflict later',
   'IDEMPOTENCY_CONFLICT conflict never',
   'LIMIT_EXCEEDED tooLarge never',
+  'RATE_LIMITED rateLimited later',
   'PEER_NOT_FOUND notFound never',
   'STORE_LOCKED conflict later',
+  'STORE_BUSY rateLimited later',
+  'STORE_UNAVAILABLE unavailable later',
   'STOPPING unavailable later',
   'INTERNAL internal later',
 ]

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 import { tempProject } from '../../src/testing/temp-project.ts'
 
 /** The built command line: these tests drive what users run. */
-const BIN = fileURLToPath(new URL('../../dist/bin/quartermaster.js', import.meta.url))
+export const BIN = fileURLToPath(new URL('../../dist/bin/quartermaster.js', import.meta.url))
 
 /** A project folder of its own, removed when the test is over. */
 export async function makeProject(files: Record<string, string> = {}): Promise<string> {
@@ -35,7 +35,8 @@ interface RunOptions {
   readonly input?: string
 }
 
-function start(args: readonly string[], { cwd, env = {} }: RunOptions): ChildProcess {
+/** Starts one command and leaves it to you. */
+export function startProcess(args: readonly string[], { cwd, env = {} }: RunOptions): ChildProcess {
   const { NO_COLOR: _no, FORCE_COLOR: _force, ...inherited } = process.env
   return spawn(process.execPath, [BIN, ...args], {
     cwd,
@@ -46,7 +47,7 @@ function start(args: readonly string[], { cwd, env = {} }: RunOptions): ChildPro
 
 /** Runs one command to its end. */
 export function quartermaster(args: readonly string[], options: RunOptions): Promise<Finished> {
-  const child = start(args, options)
+  const child = startProcess(args, options)
   child.stdin?.end(options.input ?? '')
   let stdout = ''
   let stderr = ''
@@ -60,6 +61,8 @@ export function quartermaster(args: readonly string[], options: RunOptions): Pro
 
 export interface RunningUp {
   readonly url: string
+  /** The object on its first line. */
+  readonly facts: Record<string, unknown>
   readonly child: ChildProcess
   /** Ends it politely and answers its exit code. */
   stop(): Promise<number | null>
@@ -71,11 +74,23 @@ export async function startUp(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<RunningUp> {
-  const child = start(['up', '--port', '0', '--json', ...args], { cwd, env })
+  return launchUp(cwd, { args, env, onStarted: child => onTestFinished(() => void child.kill('SIGKILL')) })
+}
+
+export interface LaunchOptions {
+  readonly args?: readonly string[]
+  readonly env?: Record<string, string>
+  /** Told before the first line is there, so that a process that never gets so far is ended as well. */
+  onStarted?(child: ChildProcess): void
+}
+
+/** The same for whoever lives longer than a test and ends it himself. */
+export async function launchUp(cwd: string, { args = [], env = {}, onStarted }: LaunchOptions): Promise<RunningUp> {
+  const child = startProcess(['up', '--port', '0', '--json', ...args], { cwd, env })
   let stderr = ''
   child.stderr?.on('data', data => (stderr += String(data)))
   const exited = new Promise<number | null>(resolve => child.once('exit', resolve))
-  onTestFinished(() => void child.kill('SIGKILL'))
+  onStarted?.(child)
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
   const first = await Promise.race([
     new Promise<string>(resolve => lines.once('line', resolve)),
@@ -83,9 +98,10 @@ export async function startUp(
       throw new Error(`up ended with ${code}: ${stderr}`)
     }),
   ])
-  const { url } = JSON.parse(first) as { url: string }
+  const facts = JSON.parse(first) as Record<string, unknown>
   return {
-    url,
+    url: String(facts.url),
+    facts,
     child,
     stop() {
       child.kill('SIGTERM')

@@ -22,13 +22,14 @@ export function checkText({ report, problems }: AgentCheck, printer: Printer): s
   return (rows.length === 0 ? '' : renderTable({ columns, rows }, printer)) + list
 }
 
-/** `2 granted, 1 unavailable`. */
-export function checkSummary({ report, problems }: AgentCheck): string {
+/** `2 granted, 1 unavailable`, and how the agent sees them when that is not directly. */
+export function checkSummary({ report, problems, view }: AgentCheck): string {
   const amounts = ORDER.map(state => ({ state, amount: report.filter(entry => entry.state === state).length }))
   const parts = amounts
     .filter(({ amount, state }) => amount > 0 || state === 'granted')
     .map(({ amount, state }) => `${amount} ${state}`)
-  return [...parts, ...(problems.length > 0 ? [count(problems.length, 'problem')] : [])].join(', ')
+  const seen = view === 'gateway' ? ['through the gateway view'] : []
+  return [...parts, ...seen, ...(problems.length > 0 ? [count(problems.length, 'problem')] : [])].join(', ')
 }
 
 const ORDER = ['granted', 'unavailable', 'skipped'] as const

@@ -1,4 +1,4 @@
-import type { Control, Events, Json, StatusReport } from '../../contracts/index.ts'
+import type { AppError, Control, Events, Json, StatusReport } from '../../contracts/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
 
 /** Where text goes. A reader that went away is an error with the code `EPIPE`, thrown or as a rejection. */
@@ -43,6 +43,8 @@ export interface UpOptions {
   config?: string
   /** A program reads along: diagnostics are JSON lines on standard error rather than events for a person. */
   json: boolean
+  /** Started by a bridge: it leaves when nobody is connected. */
+  background?: boolean
   onEvent(event: UpEvent): void
   /** Aborts to stop it. */
   signal: AbortSignal
@@ -60,6 +62,15 @@ export interface UpStarted {
   readonly closed: Promise<void>
 }
 
+/** How a client starts the bridge. */
+export interface ConnectCommand {
+  /** The program and what it runs, by whole paths. */
+  readonly program: readonly string[]
+  /** What the program is called, when a shell finds it under that name. */
+  readonly name?: string | undefined
+  readonly args: readonly string[]
+}
+
 /** Everything the command line is handed. It knows nothing else. */
 export interface CliHost {
   readonly version: string
@@ -70,5 +81,8 @@ export interface CliHost {
   readonly clock: Clock
   openControl(options: { config?: string; data?: string }): Promise<OpenedControl>
   up(options: UpOptions): Promise<UpStarted>
+  /** Is an MCP server on standard input and output until the client goes; answers why it never got to an `up`. */
+  connect(options: { agent: string; config?: string; data?: string }): Promise<{ failure?: AppError }>
+  connectCommand(options: { agent: string; config?: string; data?: string }): Promise<ConnectCommand>
   init(options: { dir: string }): Promise<{ created: string[]; kept: string[] }>
 }

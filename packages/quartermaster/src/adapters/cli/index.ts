@@ -1,5 +1,16 @@
+export { claudeHttpLine, clientSetup } from './client-setup.ts'
 export { EXIT, EXIT_CODES } from './errors.ts'
-export type { CliHost, CliInput, CliIo, CliOutput, OpenedControl, UpEvent, UpOptions, UpStarted } from './host.ts'
+export type {
+  CliHost,
+  CliInput,
+  CliIo,
+  CliOutput,
+  ConnectCommand,
+  OpenedControl,
+  UpEvent,
+  UpOptions,
+  UpStarted,
+} from './host.ts'
 export { createProcessIo, type ProcessLike } from './process-io.ts'
 export { cliReference } from './reference.ts'
 export { runCli } from './run.ts'

@@ -4,9 +4,12 @@ import { registerCall } from './commands/call.ts'
 import { registerCapabilities } from './commands/capabilities.ts'
 import { registerComplete } from './commands/complete.ts'
 import { registerCompletion } from './commands/completion.ts'
+import { registerConnect } from './commands/connect.ts'
 import { registerDoctor } from './commands/doctor.ts'
 import { registerGrant } from './commands/grant.ts'
 import { registerInit } from './commands/init.ts'
+import { registerLogs } from './commands/logs.ts'
+import { registerOperations } from './commands/operations.ts'
 import { registerRecheck } from './commands/recheck.ts'
 import { registerReload } from './commands/reload.ts'
 import { registerStatus } from './commands/status.ts'
@@ -70,6 +73,7 @@ export function createProgram({ version, act, output }: ProgramOptions): Command
 const REGISTER = [
   registerUp,
   registerInit,
+  registerConnect,
   registerTools,
   registerCapabilities,
   registerAgents,
@@ -79,6 +83,8 @@ const REGISTER = [
   registerRecheck,
   registerReload,
   registerStatus,
+  registerOperations,
+  registerLogs,
   registerDoctor,
   registerCompletion,
   registerComplete,

@@ -16,6 +16,7 @@ describe('docs/reference/cli.md', () => {
       'quartermaster',
       'quartermaster up',
       'quartermaster init',
+      'quartermaster connect',
       'quartermaster tools',
       'quartermaster capabilities',
       'quartermaster agents',
@@ -29,6 +30,10 @@ describe('docs/reference/cli.md', () => {
       'quartermaster recheck',
       'quartermaster reload',
       'quartermaster status',
+      'quartermaster operations',
+      'quartermaster operations list',
+      'quartermaster operations show',
+      'quartermaster logs',
       'quartermaster doctor',
       'quartermaster completion',
     ])

@@ -91,6 +91,32 @@ describe('the folder', () => {
   })
 })
 
+describe('the sealing key', () => {
+  it('is made once, 256 bits, also when many ask at once', async () => {
+    await openDataFolder(dir).ensure()
+    const keys = await Promise.all(Array.from({ length: 20 }, () => openDataFolder(dir).sealingKey()))
+    expect(new Set(keys.map(key => Buffer.from(key).toString('hex'))).size).toBe(1)
+    expect(keys[0]).toHaveLength(32)
+  })
+
+  it.skipIf(process.platform === 'win32')('is for its owner only, and not used when others could read it', async () => {
+    const folder = openDataFolder(dir)
+    await folder.ensure()
+    await folder.sealingKey()
+    expect(await modeOf(join(dir, 'sealing-key'))).toBe('600')
+    await chmod(join(dir, 'sealing-key'), 0o640)
+    await expect(folder.sealingKey()).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    expect(await modeOf(join(dir, 'sealing-key'))).toBe('640')
+  })
+
+  it('is put back from a backup when the file holds something else', async () => {
+    const folder = openDataFolder(dir)
+    await folder.ensure()
+    await writeFile(join(dir, 'sealing-key'), 'short\n', { mode: 0o600 })
+    await expect(folder.sealingKey()).rejects.toMatchObject({ message: expect.stringContaining('backup') })
+  })
+})
+
 describe('the admin token', () => {
   it('is made once, 256 bits, for its owner only', async () => {
     const folder = openDataFolder(dir)

@@ -4,6 +4,7 @@ import { makeAdminToken } from './admin-token.ts'
 import { type Endpoint, type EndpointFacts, readEndpoint, removeEndpoint, writeEndpoint } from './endpoint.ts'
 import { ensureFolder } from './folder.ts'
 import { lockFolder, type OwnerLock } from './owner-lock.ts'
+import { makeSealingKey } from './sealing-key.ts'
 import { prover, verifier } from './token-proof.ts'
 
 /** The folder that holds what one `up` keeps, with the credential and the address by which commands find it. */
@@ -16,6 +17,8 @@ export interface DataFolder {
   lock(): Promise<OwnerLock>
   /** The admin token; made the first time it is asked for. */
   adminToken(): Promise<string>
+  /** The key to what is sealed in the store; made the first time it is asked for. */
+  sealingKey(): Promise<Uint8Array>
   /** Tells whether a candidate is this token, in constant time. */
   verifier(token: string): (candidate: string) => boolean
   /** Proves that one knows this token without saying it. */
@@ -36,6 +39,7 @@ export function openDataFolder(dir: string): DataFolder {
     ensure: () => ensureFolder(path),
     lock: () => lockFolder(path),
     adminToken: () => makeAdminToken(path),
+    sealingKey: () => makeSealingKey(path),
     verifier,
     prover,
     writeEndpoint: facts => writeEndpoint(path, { ...facts, instance }),

@@ -1,4 +1,4 @@
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import { type Context, Hono } from 'hono'
 import type { z } from 'zod'
 import {
   AppError,
@@ -8,7 +8,8 @@ import {
   type ControlOptions,
   type Issue,
 } from '../../contracts/index.ts'
-import { didYouMean } from '../../core/kernel/index.ts'
+import { didYouMean, traceFrom } from '../../core/kernel/index.ts'
+import { limitInFlight, requireAdmin } from './admin.ts'
 import type { HttpApp, HttpEnv } from './env.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
 import type { HttpLimits } from './limits.ts'
@@ -25,7 +26,7 @@ export interface ControlApiOptions {
 /** `POST /:operation`, one route for every row of the `CONTROL` table. Nothing is told to who has not shown the token. */
 export function controlApi(options: ControlApiOptions): HttpApp {
   const api = new Hono<HttpEnv>()
-  api.use('*', requireAdmin(options.isAdmin))
+  api.use('*', requireAdmin(options.isAdmin), limitInFlight(options.limits.maxInFlight))
   api.post('/:operation', c => answer(c, options))
   api.all('/:operation', methodNotAllowed('POST'))
   return api
@@ -41,26 +42,13 @@ export function methodNotAllowed(allow: string): (c: Context<HttpEnv>) => Respon
 
 type Run = (input: unknown, options: ControlOptions) => Promise<unknown>
 
-function requireAdmin(isAdmin: (token: string) => boolean): MiddlewareHandler<HttpEnv> {
-  return async (c, next) => {
-    const token = /^Bearer +([\w.~+/=-]+)$/i.exec(c.req.header('authorization') ?? '')?.[1]
-    if (token === undefined || !isAdmin(token)) {
-      const hint = 'Send "Authorization: Bearer …" with the admin token of the data folder.'
-      throw new AppError(
-        'TOKEN_INVALID',
-        `This needs the admin token, and ${token ? 'this is another' : 'none was sent'}. ${hint}`,
-      )
-    }
-    await next()
-  }
-}
-
 async function answer(c: Context<HttpEnv>, { control, limits, report }: ControlApiOptions): Promise<Response> {
   const operation = parseOperation(c.req.param('operation') ?? '')
   if (!isJson(c.req.header('content-type'))) return unsupportedMediaType()
   const input = parseInput(operation, await readJsonBody(c.req.raw, limits))
   const operations = control as unknown as Record<ControlOperation, Run>
-  const run = (options: ControlOptions) => operations[operation](input, options)
+  const trace = traceFrom(c.req.header('traceparent'), c.req.header('tracestate'))
+  const run = (options: ControlOptions) => operations[operation](input, trace ? { ...options, trace } : options)
   const signal = c.req.raw.signal
   if (acceptsLines(c.req.header('accept')))
     return ndjsonAnswer({ run, signal, heartbeatMs: limits.heartbeatMs, report })

@@ -68,9 +68,10 @@ function titleOf(code: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** RFC 9110 §15.5.2 demands a challenge with every 401. */
-function headersFor(error: AppError): Record<string, string> {
-  return error.kind === 'unauthenticated' ? { 'WWW-Authenticate': 'Bearer realm="quartermaster"' } : {}
+/** RFC 9110 §15.5.2 demands a challenge with every 401; RFC 6585 §4 lets a 429 say when to come back. */
+function headersFor({ kind }: AppError): Record<string, string> {
+  if (kind === 'rateLimited') return { 'Retry-After': '1' }
+  return kind === 'unauthenticated' ? { 'WWW-Authenticate': 'Bearer realm="quartermaster"' } : {}
 }
 
 /** `toAppError` carries the text of what was thrown; that text was not written for a client. */

@@ -25,6 +25,11 @@ export function guard(options: { allowedHosts: () => readonly string[] }): Middl
   }
 }
 
+/** Whether a `Host` is one of this machine's names for itself, on whatever port. */
+export function isLoopbackName(host: string): boolean {
+  return LOOPBACK.has(parseAuthority(host)?.name ?? '')
+}
+
 const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
@@ -34,12 +39,15 @@ const SECURITY_HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
-/** Puts the safe headers on every answer that has not set its own. */
+const HEADERS_AS_PAIRS = Object.entries(SECURITY_HEADERS)
+
+/**
+ * Puts the safe headers on every answer; one that sets its own keeps it. They are set where the answer goes out: to look
+ * at the headers of each answer would cost a small call more than its tool does.
+ */
 export const securityHeaders: MiddlewareHandler<HttpEnv> = async (c, next) => {
+  for (const [name, value] of HEADERS_AS_PAIRS) c.env.outgoing.setHeader(name, value)
   await next()
-  for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
-    if (!c.res.headers.has(name)) c.res.headers.set(name, value)
-  }
 }
 
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])

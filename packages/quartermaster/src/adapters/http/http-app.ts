@@ -1,11 +1,16 @@
-import { Hono, type MiddlewareHandler } from 'hono'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { type Handler, Hono } from 'hono'
 import { AppError, type Control } from '../../contracts/index.ts'
-import type { Log } from '../../core/kernel/index.ts'
+import { type CancelSignal, createCancellation, type Log, type Tracer } from '../../core/kernel/index.ts'
+import { capabilitiesApi } from './capabilities-api.ts'
 import { controlApi, methodNotAllowed } from './control-api.ts'
+import { aiCatalogue, type DiscoveryOptions, serverCard } from './discovery.ts'
 import type { HttpApp, HttpEnv } from './env.ts'
 import { createErrorReporter, problemResponse } from './errors.ts'
 import { guard, securityHeaders } from './guard.ts'
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts'
+import { type MetricsOptions, metricsRoute } from './metrics-route.ts'
+import { observed, type ServedRequest, traced } from './observe.ts'
 import { pageResponse } from './page.ts'
 
 export interface HttpAppOptions {
@@ -25,13 +30,29 @@ export interface HttpAppOptions {
   limits?: Partial<HttpLimits>
   /** Endpoints of other protocols. They check credentials themselves; Host and Origin are checked before they are asked. */
   mounts?: readonly Mount[]
+  /** What is measured; there is no `/metrics` without it. */
+  metrics?: MetricsOptions
+  /** What registries may know; there are no discovery documents without it. */
+  discovery?: Omit<DiscoveryOptions, 'version'>
+  /** Told of every request that was answered. */
+  onRequest?: (request: ServedRequest) => void
+  /** Follows requests to the mounts and the control API. */
+  tracer?: Tracer | undefined
 }
 
 /** An endpoint that takes whole requests, whatever their method. */
 export interface Mount {
   /** `/mcp` */
   path: `/${string}`
-  handle(request: Request): Promise<Response>
+  /** Answers; the signal is given when the client has gone before it got all of it. */
+  handle(request: Request, gone: CancelSignal): Promise<Response | PlainAnswer>
+}
+
+/** An answer that is one short text and is written out as it is. */
+export interface PlainAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
 }
 
 /** The web application: `/health`, `/ready`, a page, and the control API. */
@@ -40,31 +61,62 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const report = createErrorReporter({ log })
   const limits = { ...HTTP_LIMITS, ...options.limits }
   const app = new Hono<HttpEnv>()
-  app.use('*', logged(log), securityHeaders, guard({ allowedHosts: options.allowedHosts }))
+  app.use('*', observed(options), securityHeaders, guard({ allowedHosts: options.allowedHosts }))
   app.get('/', () => pageResponse({ ...status(), ready: isReady() }))
   app.get('/health', c => c.json({ status: 'ok', ...status(), ...proof(c.req.query('challenge'), c.env, options) }))
   app.get('/ready', c => (isReady() ? c.json({ status: 'ready' }) : c.json(NOT_READY, 503, { 'Retry-After': '1' })))
   for (const path of ['/', '/health', '/ready']) app.all(path, methodNotAllowed('GET, HEAD'))
+  if (options.metrics) serveMetrics(app, options.metrics, isAdmin)
+  if (options.discovery) serveDiscovery(app, { ...options.discovery, version: status().version })
+  if (options.tracer) traceRequests(app, options.tracer, options.mounts)
   app.route('/api/v1/control', controlApi({ control, isAdmin, limits, report }))
-  for (const { path, handle } of options.mounts ?? []) app.all(path, c => handle(c.req.raw))
+  app.route('/api/v1/capabilities', capabilitiesApi({ control, isAdmin, limits, report }))
+  for (const { path, handle } of options.mounts ?? []) app.all(path, mounted(handle))
   app.notFound(c => problemResponse(new AppError('NAME_UNKNOWN', `Nothing is at "${c.req.path}".`)))
   app.onError(error => problemResponse(report(error)))
   return app
 }
 
+function serveMetrics(app: HttpApp, metrics: MetricsOptions, isAdmin: HttpAppOptions['isAdmin']): void {
+  app.get('/metrics', ...metricsRoute(metrics, isAdmin))
+  app.all('/metrics', methodNotAllowed('GET, HEAD'))
+}
+
+function serveDiscovery(app: HttpApp, discovery: DiscoveryOptions): void {
+  const documents = { [`${discovery.mcpPath}/server-card`]: serverCard, '/.well-known/ai-catalog.json': aiCatalogue }
+  for (const [path, document] of Object.entries(documents)) {
+    app.get(path, c => document(c, discovery))
+    app.all(path, methodNotAllowed('GET, HEAD'))
+  }
+}
+
+function traceRequests(app: HttpApp, tracer: Tracer, mounts: readonly Mount[] = []): void {
+  for (const { path } of mounts) app.use(path, traced(tracer, path))
+  app.use('/api/v1/control/:operation', traced(tracer, '/api/v1/control/:operation'))
+}
+
+function mounted(handle: Mount['handle']): Handler<HttpEnv> {
+  return async c => {
+    const { outgoing } = c.env
+    const answer = await handle(c.req.raw, goneSignal(outgoing))
+    if (answer instanceof Response) return answer
+    const { status, headers, text } = answer
+    outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) }).end(text)
+    return RESPONSE_ALREADY_SENT
+  }
+}
+
+function goneSignal(outgoing: HttpEnv['Bindings']['outgoing']): CancelSignal {
+  const { signal, cancel } = createCancellation()
+  outgoing.once('close', () => {
+    if (!outgoing.writableFinished) cancel(new Error('The client went away.'))
+  })
+  return signal
+}
+
 const NOT_READY = {
   status: 'starting',
   reason: 'The first look at all definitions is not over, or the server is stopping. Ask again.',
-}
-
-/** One line per request, without query, headers or body: those may hold secrets. */
-function logged(log: Log): MiddlewareHandler<HttpEnv> {
-  return async (c, next) => {
-    const start = performance.now()
-    await next()
-    const durationMs = Math.round(performance.now() - start)
-    log.debug('request', { method: c.req.method, path: c.req.path, status: c.res.status, durationMs })
-  }
 }
 
 /** Long enough to be fresh every time, short enough to cost nothing. */

@@ -4,11 +4,21 @@ export interface HttpLimits {
   readonly maxBodyBytes: number
   /** How deep JSON may nest; real inputs stay under ten, and recursive code behind us must not run out of stack. */
   readonly maxJsonDepth: number
+  /** How many values JSON may have: each costs many times its bytes once it is parsed. */
+  readonly maxJsonValues: number
+  /** Requests to the control API under way at once; a person and their scripts need a few. */
+  readonly maxInFlight: number
   /** How often a streamed answer that has nothing to say shows that it lives; clients give up after minutes of silence. */
   readonly heartbeatMs: number
 }
 
-export const HTTP_LIMITS: HttpLimits = { maxBodyBytes: 1024 * 1024, maxJsonDepth: 64, heartbeatMs: 10_000 }
+export const HTTP_LIMITS: HttpLimits = {
+  maxBodyBytes: 1024 * 1024,
+  maxJsonDepth: 64,
+  maxJsonValues: 100_000,
+  maxInFlight: 256,
+  heartbeatMs: 10_000,
+}
 
 /** What a connection to the server may cost. */
 export interface ServerLimits {
@@ -18,7 +28,11 @@ export interface ServerLimits {
   readonly requestTimeoutMs: number
   /** How long an idle connection is kept for the next request. */
   readonly keepAliveTimeoutMs: number
+  /** How long a client may leave what was sent to it unread; what waits for it takes memory. */
+  readonly stalledReaderMs: number
   readonly maxHeaderBytes: number
+  /** Browsers send about twenty. */
+  readonly maxHeaders: number
   /** Further connections are closed at once, so that a flood cannot use up file descriptors. */
   readonly maxConnections: number
 }
@@ -27,6 +41,8 @@ export const SERVER_LIMITS: ServerLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   keepAliveTimeoutMs: 5_000,
+  stalledReaderMs: 60_000,
   maxHeaderBytes: 16 * 1024,
+  maxHeaders: 100,
   maxConnections: 1_024,
 }

@@ -1,6 +1,6 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { getRequestListener, RequestError } from '@hono/node-server'
+import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
 import { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { HttpApp } from './env.ts'
@@ -39,7 +39,8 @@ export async function listen({ app, host = '127.0.0.1', port, log, limits }: Lis
 }
 
 function createLimitedServer(app: Pick<HttpApp, 'fetch'>, limits: ServerLimits): Server {
-  const listener = getRequestListener((request, env) => app.fetch(request, env as Parameters<typeof app.fetch>[1]), {
+  const serve = (request: Request, env: HttpBindings) => tooManyHeaders(env.incoming, limits) ?? app.fetch(request, env)
+  const listener = getRequestListener((request, env) => serve(request, env as HttpBindings), {
     // The global Request and Response belong to everyone in the process.
     overrideGlobalObjects: false,
     errorHandler: answerUnroutable,
@@ -54,10 +55,28 @@ function createLimitedServer(app: Pick<HttpApp, 'fetch'>, limits: ServerLimits):
     // TCP keep-alive notices a peer that vanished without a word while an answer was running.
     keepAlive: true,
   }
-  const server = createServer(options, (request, response) => void listener(request, response))
+  const server = createServer(options, (request, response) => {
+    cutStalledReader(response, limits.stalledReaderMs)
+    void listener(request, response)
+  })
   server.maxConnections = limits.maxConnections
   server.on('request', (_request, response) => response.once('close', () => closeWhenStopping(server)))
   return server
+}
+
+/** Node drops what is beyond its own count without a word, and half a request is not what the client meant. */
+function tooManyHeaders({ rawHeaders }: IncomingMessage, { maxHeaders }: ServerLimits): Response | undefined {
+  if (rawHeaders.length / 2 <= maxHeaders) return undefined
+  const error = new AppError('LIMIT_EXCEEDED', `The request has more than ${maxHeaders} headers.`)
+  return problemResponse(error, { status: 431, headers: { Connection: 'close' } })
+}
+
+/** Cuts a client that does not read. A connection over which there is nothing to say may be silent for as long as it likes. */
+function cutStalledReader(response: ServerResponse, stalledReaderMs: number): void {
+  response.setTimeout(stalledReaderMs, () => {
+    const { socket } = response
+    if (socket && socket.writableLength > 0) socket.destroy()
+  })
 }
 
 /** Node closes what is idle when it stops; a connection whose answer ends later would stay for its keep-alive time. */

@@ -2,7 +2,7 @@ import type { ControlOptions, Progress } from '../../contracts/index.ts'
 import type { ErrorReporter } from './errors.ts'
 
 export interface NdjsonAnswerOptions {
-  run: (options: Required<ControlOptions>) => Promise<unknown>
+  run: (options: Required<Pick<ControlOptions, 'signal' | 'onProgress'>>) => Promise<unknown>
   /** Aborts when the client goes away. */
   signal: AbortSignal
   heartbeatMs: number

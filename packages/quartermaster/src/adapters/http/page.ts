@@ -53,6 +53,7 @@ function render({ version, generation, ready }: PageFacts): string {
 <dt>Version</dt><dd>${escape(version)}</dd>
 <dt>Generation</dt><dd>${generation}</dd>
 <dt>Health</dt><dd><a href="/health"><code>/health</code></a> and <a href="/ready"><code>/ready</code></a></dd>
+<dt>Discovery</dt><dd><a href="/mcp/server-card"><code>/mcp/server-card</code></a> and <a href="/.well-known/ai-catalog.json"><code>/.well-known/ai-catalog.json</code></a></dd>
 <dt>Control</dt><dd><code>quartermaster status</code> in the project folder</dd>
 </dl>
 </main>

@@ -1,11 +1,10 @@
 import { AppError } from '../../contracts/index.ts'
+import { parseBoundedJson } from '../../core/kernel/index.ts'
 import type { HttpLimits } from './limits.ts'
 
 /** The JSON body of a request, read within the limits. */
 export async function readJsonBody(request: Request, limits: HttpLimits): Promise<unknown> {
-  const value = parseJson(decode(await readBytes(request, limits.maxBodyBytes)))
-  refuseHostileShape(value, limits.maxJsonDepth)
-  return value
+  return parseBoundedJson(decode(await readBytes(request, limits.maxBodyBytes)), limits)
 }
 
 /** Whether the body says that it is JSON. A form can be posted from any web page without asking; JSON cannot. */
@@ -42,25 +41,5 @@ function decode(bytes: Uint8Array): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {
     throw new AppError('INPUT_INVALID', 'The request body is not UTF-8.', { cause })
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // The parser's message quotes the body, which may hold a secret.
-    throw new AppError('INPUT_INVALID', 'The request body is not JSON.')
-  }
-}
-
-/** Refuses what code behind us might trip over: nesting that exhausts the stack, keys that reach a prototype. */
-function refuseHostileShape(value: unknown, depthLeft: number): void {
-  if (typeof value !== 'object' || value === null) return
-  if (depthLeft === 0) throw new AppError('LIMIT_EXCEEDED', 'The request body nests too deep.')
-  for (const [key, child] of Object.entries(value)) {
-    if (key === '__proto__')
-      throw new AppError('INPUT_INVALID', 'The request body has a key named "__proto__". Rename it.')
-    refuseHostileShape(child, depthLeft - 1)
   }
 }

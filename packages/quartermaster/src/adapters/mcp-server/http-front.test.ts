@@ -1,39 +1,9 @@
-import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { defineTool, toolFailure } from '../../core/catalogue/index.ts'
-import { createHub, DOWN, fakeService, type Hub, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
-import { silentLog } from '../system/index.ts'
+import { deferred } from '../../testing/deferred.ts'
+import { createHub, DOWN, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
 import type { HttpFront } from './index.ts'
-
-const ERAS = ['auto', 'legacy'] as const
-type Era = (typeof ERAS)[number]
-
-/** A front whose tokens are `token-of-AGENT`, with a way to take them back. */
-function frontOf(hub: Hub): HttpFront & { revoke(agent: string): Promise<void> } {
-  const revoked = new Set<string>()
-  const front = hub.mcp.overHttp({
-    log: silentLog,
-    authenticate(token) {
-      const agent = /^token-of-(\w+)$/.exec(token)?.[1]
-      return agent === undefined || revoked.has(agent) ? undefined : { tokenId: token, seat: hub.agents.seat(agent) }
-    },
-  })
-  onTestFinished(() => front.close())
-  const revoke = (agent: string) => {
-    revoked.add(agent)
-    return front.end(`token-of-${agent}`)
-  }
-  return { ...front, revoke }
-}
-
-async function connect(front: HttpFront, agent: string, era: Era, options: ClientOptions = {}): Promise<Client> {
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era }, ...options })
-  const fetch = (url: string | URL, init?: RequestInit) => front.handle(new Request(url, init))
-  const requestInit = { headers: { authorization: `Bearer token-of-${agent}` } }
-  await client.connect(new StreamableHTTPClientTransport(new URL('http://localhost/mcp'), { fetch, requestInit }))
-  onTestFinished(() => client.close())
-  return client
-}
+import { connect, ERAS, frontOf } from './testing/front.ts'
 
 const add = defineTool({
   name: 'add',
@@ -120,9 +90,12 @@ describe.each(ERAS)('a client of the era %s', era => {
   it('is not asked when it cannot ask its person', async () => {
     const { front } = await open()
     const client = await connect(front, 'worker', era)
-    expect(await client.callTool({ name: 'asks', arguments: {} })).toMatchObject({
-      structuredContent: { error: { code: 'ANSWER_UNAVAILABLE' } },
-    })
+    const outcome = await client.callTool({ name: 'asks', arguments: {} }).catch(error => error)
+    const told = {
+      legacy: { structuredContent: { error: { code: 'ANSWER_UNAVAILABLE' } } },
+      auto: { code: -32021, data: { requiredCapabilities: { elicitation: {} } } },
+    }
+    expect(outcome).toMatchObject(told[era])
   })
 
   it('reads the page of each of its tools', async () => {
@@ -157,13 +130,41 @@ describe.each(ERAS)('a client of the era %s', era => {
     expect(news.stranger).toBe(0)
   })
 
+  it('loses a call that is under way with its token', async () => {
+    const started = deferred<AbortSignal>()
+    const { front } = await open({
+      units: {
+        'main.ts': {
+          capabilities: [
+            simpleCapability('main', [
+              simpleTool('waits', {
+                handler(_input: never, { signal }) {
+                  started.resolve(signal)
+                  return new Promise(() => {})
+                },
+              }),
+            ]),
+          ],
+        },
+      },
+      agents: { worker: { capabilities: { main: {} } } },
+    })
+    const client = await connect(front, 'worker', era)
+    const call = client.callTool({ name: 'waits', arguments: {} }).catch(error => error)
+    const signal = await started.promise
+    await front.revoke('worker')
+    expect(signal.aborted).toBe(true)
+    await client.close()
+    await call
+  })
+
   it('loses everything with its token', async () => {
     const { front } = await open()
     const client = await connect(front, 'worker', era)
     await client.callTool({ name: 'add', arguments: { a: 1, b: 1 } })
     await front.revoke('worker')
     await expect(client.callTool({ name: 'add', arguments: { a: 1, b: 1 } })).rejects.toThrow()
-    expect(front.counts()).toEqual({ sessions: 0, streams: 0 })
+    expect(front.counts()).toEqual({ sessions: 0, streams: 0, requests: 0 })
   })
 })
 

@@ -1,8 +1,10 @@
 import type { Server } from '@modelcontextprotocol/server'
 import type { McpServerConfig } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
-import { buildServer, type ServerParts } from './server.ts'
-import { type Shelf, versionOf } from './shelf.ts'
+import { withAnnouncements } from './announcements.ts'
+import { buildServer } from './server.ts'
+import type { ServerParts } from './server-parts.ts'
+import type { Shelf } from './shelf.ts'
 
 export interface InProcessServerDeps extends ServerParts {
   follow: Agents['follow']
@@ -26,24 +28,4 @@ export function inProcessServer(
       return server
     },
   }
-}
-
-/** Tells the client of a session when its list changed. */
-export function withAnnouncements(server: Server, shelf: Shelf, follow: Agents['follow']): Server {
-  let stop = () => {}
-  server.oninitialized = () => {
-    let told = versionOf(shelf)
-    stop()
-    stop = follow(shelf.seat, () => {
-      const now = versionOf(shelf)
-      // The seat may have other capabilities; only a change of this shelf concerns its client.
-      if (now === told) return
-      told = now
-      // A client that has just gone away needs no news.
-      server.sendToolListChanged().catch(() => {})
-      server.sendResourceListChanged().catch(() => {})
-    })
-  }
-  server.onclose = () => stop()
-  return server
 }

@@ -5,13 +5,13 @@ import {
 } from '@modelcontextprotocol/server'
 import { AppError } from '../../contracts/index.ts'
 import type { Clock, Ids } from '../../core/kernel/index.ts'
-import { problem } from './http-problem.ts'
+import type { FrontLimits } from './front-limits.ts'
 import type { Who } from './who.ts'
 
 /** A session nobody has used for this long is closed: clients of that era seldom say goodbye. */
 const IDLE_MS = 30 * 60_000
-/** As many as one credential may have; each holds a server and its client's stream. */
-const MOST_SESSIONS = 64
+/** One that was used a moment ago has a client; one that was not may have lost its own. */
+const RECENT_MS = 5 * 60_000
 
 /** Sessions of clients from before 2026-07-28. Each belongs to the token that opened it. */
 export interface LegacySessions {
@@ -32,10 +32,11 @@ interface Session {
 export interface LegacySessionsDeps {
   readonly clock: Clock
   readonly ids: Ids
+  readonly limits: Pick<FrontLimits, 'maxSessions'>
   build(who: Who): Server
 }
 
-export function createLegacySessions({ clock, ids, build }: LegacySessionsDeps): LegacySessions {
+export function createLegacySessions({ clock, ids, build, limits }: LegacySessionsDeps): LegacySessions {
   const sessions = new Map<string, Session>()
   let cancelReaper = clock.after(IDLE_MS / 2, reap)
 
@@ -51,11 +52,21 @@ export function createLegacySessions({ clock, ids, build }: LegacySessionsDeps):
     cancelReaper = clock.after(IDLE_MS / 2, reap)
   }
 
-  async function open(request: Request, who: Who, body: unknown): Promise<Response> {
-    const own = [...sessions.values()].filter(session => session.tokenId === who.tokenId)
-    if (own.length >= MOST_SESSIONS) {
-      return problem(new AppError('LIMIT_EXCEEDED', `This token has ${MOST_SESSIONS} sessions open already.`), 429)
+  /** Clients of that era seldom say goodbye, so the session that was not used for the longest makes room for a new one. */
+  function makeRoom({ tokenId }: Who): void {
+    const own = [...sessions].filter(([, session]) => session.tokenId === tokenId)
+    if (own.length < limits.maxSessions) return
+    const [oldest] = own.toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
+    if (!oldest || clock.now() - oldest[1].usedAt < RECENT_MS) {
+      throw new AppError('RATE_LIMITED', `This token has ${limits.maxSessions} sessions in use already. Close some.`, {
+        details: { limit: limits.maxSessions },
+      })
     }
+    void drop(oldest[0])
+  }
+
+  async function open(request: Request, who: Who, body: unknown): Promise<Response> {
+    makeRoom(who)
     const server = build(who)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => ids.next('session'),

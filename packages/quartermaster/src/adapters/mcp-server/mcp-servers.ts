@@ -1,16 +1,26 @@
 import { randomBytes } from 'node:crypto'
-import type { McpServerConfig } from '../../contracts/index.ts'
+import type { McpServerConfig, Settings } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
-import type { Clock, Ids, Log } from '../../core/kernel/index.ts'
-import type { Calls, KeptResults } from '../../core/operations/index.ts'
+import type { Clock, Ids } from '../../core/kernel/index.ts'
+import {
+  type Calls,
+  createExchanges,
+  type KeptResults,
+  type Operations,
+  type Readings,
+} from '../../core/operations/index.ts'
 import { createHttpFront, type HttpFront, type HttpFrontDeps } from './http-front.ts'
 import { inProcessServer } from './in-process-server.ts'
-import { createParkedCalls } from './parked-calls.ts'
-import { createStates } from './server.ts'
+import { createStates } from './states.ts'
+import { createTasks } from './tasks.ts'
+import { createToolCalls } from './tool-calls.ts'
 
 export interface McpServersDeps {
   readonly calls: Calls
   readonly results: KeptResults
+  readonly readings: Readings
+  readonly operations: Pick<Operations, 'show'>
+  readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes' | 'directCalls'>
   readonly clock: Clock
   readonly ids: Ids
   readonly version: string
@@ -22,12 +32,14 @@ export interface McpServers {
   /** The server of one capability, inside this process. */
   inProcess(options: { key: string; seat: Seat }): McpServerConfig
   /** The endpoint for clients elsewhere. */
-  overHttp(options: { authenticate: HttpFrontDeps['authenticate']; log: Log }): HttpFront
+  overHttp(options: Pick<HttpFrontDeps, 'authenticate' | 'log' | 'limits'>): HttpFront
 }
 
 export function createMcpServers(deps: McpServersDeps): McpServers {
-  const parked = createParkedCalls(deps)
-  const parts = { ...deps, parked, states: createStates(randomBytes(32)) }
+  const exchanges = createExchanges(deps)
+  const tasks = createTasks({ ...deps, exchanges })
+  const toolCalls = createToolCalls({ calls: deps.calls, exchanges, tasks })
+  const parts = { ...deps, exchanges, tasks, toolCalls, states: createStates(randomBytes(32)) }
   return {
     inProcess: options => inProcessServer(options, parts),
     overHttp: options => createHttpFront({ ...parts, ...options }),

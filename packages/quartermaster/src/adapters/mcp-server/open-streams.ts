@@ -1,38 +1,58 @@
 import { AppError } from '../../contracts/index.ts'
-
-/** As many as one credential may keep open; a client needs one or two. */
-const MOST_STREAMS = 64
+import type { FrontLimits } from './front-limits.ts'
+import { boundedStream } from './slow-readers.ts'
 
 /** The answers that are still being sent, by token, so that a revoked token ends them at once. */
 export interface OpenStreams {
-  /** Follows a streaming answer. Throws `LIMIT_EXCEEDED` when this token has too many. */
-  follow(tokenId: string, response: Response): Response
+  /** Follows a stream until it has been sent, and tells when. Throws `RATE_LIMITED` when this token has too many. */
+  follow(tokenId: string, response: Response, onSent: () => void): Response
   /** Ends everything that is being sent to this token. */
   end(tokenId: string): void
   count(): number
   close(): void
 }
 
-export function createOpenStreams(): OpenStreams {
+export interface OpenStreamsDeps {
+  readonly limits: Pick<FrontLimits, 'maxStreams' | 'maxBacklogBytes'>
+  /** Told of the token whose client did not read. */
+  onCut(tokenId: string): void
+}
+
+export function createOpenStreams({ limits, onCut }: OpenStreamsDeps): OpenStreams {
   const streams = new Map<string, Set<AbortController>>()
 
   function end(tokenId: string): void {
     for (const controller of streams.get(tokenId) ?? []) controller.abort()
-    streams.delete(tokenId)
+  }
+
+  function register(tokenId: string): { signal: AbortSignal; forget: () => void } {
+    const open = streams.get(tokenId) ?? new Set()
+    const controller = new AbortController()
+    streams.set(tokenId, open.add(controller))
+    const forget = () => {
+      open.delete(controller)
+      if (open.size === 0) streams.delete(tokenId)
+    }
+    return { signal: controller.signal, forget }
   }
 
   return {
-    follow(tokenId, response) {
-      const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
-      if (!isStream || !response.body) return response
-      const open = streams.get(tokenId) ?? new Set()
-      if (open.size >= MOST_STREAMS) {
-        void response.body.cancel()
-        throw new AppError('LIMIT_EXCEEDED', `This token has ${MOST_STREAMS} streams open already. Close some first.`)
+    follow(tokenId, response, onSent) {
+      if (!response.body) {
+        onSent()
+        return response
       }
-      const controller = new AbortController()
-      streams.set(tokenId, open.add(controller))
-      const body = endable(response.body, controller.signal, () => open.delete(controller))
+      if ((streams.get(tokenId)?.size ?? 0) >= limits.maxStreams) {
+        void response.body.cancel()
+        throw tooMany(limits.maxStreams)
+      }
+      const { signal, forget } = register(tokenId)
+      const onEnd = () => {
+        forget()
+        onSent()
+      }
+      const { maxBacklogBytes } = limits
+      const body = boundedStream(response.body, { maxBacklogBytes, signal, onEnd, onCut: () => onCut(tokenId) })
       return new Response(body, { status: response.status, headers: response.headers })
     },
     end,
@@ -43,32 +63,8 @@ export function createOpenStreams(): OpenStreams {
   }
 }
 
-/** The same bytes, until the signal aborts. */
-function endable(body: ReadableStream<Uint8Array>, signal: AbortSignal, onEnd: () => void): ReadableStream<Uint8Array> {
-  const reader = body.getReader()
-  return new ReadableStream({
-    start(controller) {
-      signal.addEventListener(
-        'abort',
-        () => {
-          onEnd()
-          // The client goes away either way; whatever the source says about it helps nobody.
-          reader.cancel().catch(() => {})
-          controller.close()
-        },
-        { once: true },
-      )
-    },
-    async pull(controller) {
-      const { done, value } = await reader.read()
-      if (signal.aborted) return
-      if (!done) return controller.enqueue(value)
-      onEnd()
-      controller.close()
-    },
-    cancel(reason) {
-      onEnd()
-      return reader.cancel(reason)
-    },
+function tooMany(limit: number): AppError {
+  return new AppError('RATE_LIMITED', `This token has ${limit} streams open already. Close some first.`, {
+    details: { limit },
   })
 }

@@ -1,5 +1,5 @@
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/server'
-import type { CallAnswer } from '../../contracts/index.ts'
+import type { CallAnswer, ToolResult } from '../../contracts/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 
 const rendered = new WeakMap<Tool, McpTool>()
@@ -31,13 +31,19 @@ function hasObjectOutput(tool: Tool): boolean {
   return tool.outputSchema?.type === 'object'
 }
 
-/** What a call answered, on the wire. The rest of a cut result is a resource. */
-export function toMcpResult({ result, kept, operationId }: CallAnswer, tool: Tool): CallToolResult {
+/** A result as it is told, by itself: of a call that just ended, or of a task that ended before. */
+export function toMcpOutcome(result: ToolResult, operationId: string): CallToolResult {
   const _meta = { ...result._meta, 'quartermaster/operationId': operationId }
   const { structuredContent, ...plain } = result
   const isObject =
     typeof structuredContent === 'object' && structuredContent !== null && !Array.isArray(structuredContent)
-  if (!kept) return { ...plain, ...(isObject ? { structuredContent } : {}), _meta } as CallToolResult
+  return { ...plain, ...(isObject ? { structuredContent } : {}), _meta } as CallToolResult
+}
+
+/** What a call answered, on the wire. The rest of a cut result is a resource. */
+export function toMcpResult({ result, kept, operationId }: CallAnswer, tool: Tool): CallToolResult {
+  if (!kept) return toMcpOutcome(result, operationId)
+  const _meta = { ...result._meta, 'quartermaster/operationId': operationId }
   const uri = resultUri(kept.resultId, kept.nextOffset)
   const link = { type: 'resource_link' as const, uri, name: 'rest of the result', mimeType: 'text/plain' }
   // Clients refuse a result without the structure its tool promises, unless it is marked as an error.
@@ -48,6 +54,11 @@ export function toMcpResult({ result, kept, operationId }: CallAnswer, tool: Too
 /** The page of a tool. */
 export function toolUri(name: string): string {
   return `quartermaster://tools/${name}`
+}
+
+/** The tool whose page a resource address means, or nothing. */
+export function parseToolUri(uri: string): string | undefined {
+  return /^quartermaster:\/\/tools\/([A-Za-z0-9_-]{1,64})$/.exec(uri)?.[1]
 }
 
 export function resultUri(resultId: string, offset: number): string {

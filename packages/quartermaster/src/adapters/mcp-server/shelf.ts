@@ -1,30 +1,64 @@
-import type { Grant, Seat, View } from '../../core/agents/index.ts'
+import type { Grant, PromptGrant, ResourceGrant, Seat, View } from '../../core/agents/index.ts'
 
-/** What one server holds: all of a seat's tools, or those that one capability gives it. */
+/** What one server holds: what a seat is shown, or what one capability gives it. */
 export interface Shelf {
   /** The server's name. */
   readonly name: string
   readonly seat: Seat
-  /** Only this capability's tools, when given. */
+  /** Only this capability's, when given. */
   readonly capability?: string
 }
 
-/** What the server lists now. */
+/** The tools the server lists now. */
 export function listed({ seat, capability }: Shelf): View['tools'] {
-  const { tools } = seat.view()
-  return capability === undefined ? tools : tools.filter(grant => grant.capability === capability)
+  const { presented, tools } = seat.view()
+  return capability === undefined ? presented : tools.filter(grant => grant.capability === capability)
 }
 
 /** The grant by this name, if it is on the shelf; also one that is not working just now. */
 export function find({ seat, capability }: Shelf, name: string): Grant | undefined {
-  const grant = seat.grant(name)
+  return own(seat.grant(name), capability)
+}
+
+/** The prompts the server lists now. */
+export function promptsOn({ seat, capability }: Shelf): readonly PromptGrant[] {
+  const { prompts } = seat.view()
+  return capability === undefined ? prompts : prompts.filter(grant => grant.capability === capability)
+}
+
+export function findPrompt({ seat, capability }: Shelf, name: string): PromptGrant | undefined {
+  return own(seat.prompt(name), capability)
+}
+
+/** The resources the server lists now, those of a template among them. */
+export function resourcesOn({ seat, capability }: Shelf): readonly ResourceGrant[] {
+  const { resources } = seat.view()
+  return capability === undefined ? resources : resources.filter(grant => grant.capability === capability)
+}
+
+export function findResource({ seat, capability }: Shelf, uri: string): ResourceGrant | undefined {
+  return own(seat.resource(uri)?.grant, capability)
+}
+
+function own<G extends { readonly capability: string }>(grant: G | undefined, capability: string | undefined) {
   return capability === undefined || grant?.capability === capability ? grant : undefined
 }
 
-/** Changes exactly when a client that listed should list again. */
-export function versionOf(shelf: Shelf): string {
-  if (shelf.capability === undefined) return shelf.seat.view().version
-  return listed(shelf)
-    .map(({ tool }) => tool.hash)
-    .join()
+/** What changes exactly when a client that listed should list again. */
+export interface ShelfVersions {
+  readonly tools: string
+  readonly prompts: string
+  readonly resources: string
+}
+
+/** The versions of the lists. Every tool has its page among the resources, so their version has two parts. */
+export function versionsOf(shelf: Shelf): ShelfVersions {
+  if (shelf.capability === undefined) {
+    const { version, promptsVersion, resourcesVersion } = shelf.seat.view()
+    return { tools: version, prompts: promptsVersion, resources: `${version}-${resourcesVersion}` }
+  }
+  const tools = listed(shelf).map(({ tool }) => tool.hash)
+  const prompts = promptsOn(shelf).map(({ prompt }) => prompt.hash)
+  const resources = [...tools, ...resourcesOn(shelf).map(({ resource }) => resource.hash)]
+  return { tools: tools.join(), prompts: prompts.join(), resources: resources.join() }
 }

@@ -8,7 +8,7 @@ import { collectDefinitions, type Services, type Source, type SourceUnit } from 
 export interface BuiltinSourceOptions {
   /** The folder of capabilities: compiled ones, or their sources where the loader can read those. */
   dir: string
-  services: Services
+  services: Partial<Services>
   /** The package's version. It is part of every hash, because a capability also uses code outside of its own folder. */
   version: string
 }

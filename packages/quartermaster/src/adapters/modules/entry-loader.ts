@@ -20,7 +20,7 @@ export interface EntryLoader {
 }
 
 export interface EntryLoaderDeps extends ModuleImporterDeps {
-  services: Services
+  services: Partial<Services>
 }
 
 export function createEntryLoader(entry: Entry, deps: EntryLoaderDeps): EntryLoader {
@@ -62,7 +62,7 @@ export function createEntryLoader(entry: Entry, deps: EntryLoaderDeps): EntryLoa
   }
 }
 
-function toUnit({ id }: Entry, hash: string, exports: Record<string, unknown>, services: Services): GoodUnit {
+function toUnit({ id }: Entry, hash: string, exports: Record<string, unknown>, services: Partial<Services>): GoodUnit {
   const { problems, ...definitions } = collectDefinitions(exports, services, id)
   return { id, hash, definitions, ...(problems.length > 0 && { problems }) }
 }

@@ -8,7 +8,7 @@ import { createWatching } from './watching.ts'
 export interface ProjectSourceOptions {
   /** The project's `capabilities/`. It need not exist. */
   dir: string
-  services: Services
+  services: Partial<Services>
   /** What `quartermaster` and its subpaths mean in project code: file URLs of the running package. */
   packageEntries: Record<string, string>
   /** Whether `onChange` watches the files. */

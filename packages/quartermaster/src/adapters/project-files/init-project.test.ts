@@ -10,6 +10,7 @@ import {
   findProject,
   initProject,
   readProjectConfig,
+  writeFirstAgent,
 } from './index.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -132,6 +133,17 @@ describe('starting a project', () => {
   it('brings the schemas up to date', async () => {
     const project = await tempProject({ '.quartermaster/schemas/agent.schema.json': '{}' })
     expect((await initProject({ dir: project.dir })).created).toContain('.quartermaster/schemas/agent.schema.json')
+    expect(JSON.parse(await project.read('.quartermaster/schemas/agent.schema.json'))).toEqual(agentJsonSchema())
+  })
+})
+
+describe('the first agent', () => {
+  it('is the one that a new project begins with, alone', async () => {
+    const [project, started] = [await tempProject(), await tempProject()]
+    expect(await writeFirstAgent({ dir: project.dir })).toBe('default')
+    await initProject({ dir: started.dir })
+    expect(await project.read('agents/default.json')).toBe(await started.read('agents/default.json'))
+    expect((await readdir(project.dir)).sort()).toEqual(['.quartermaster', 'agents'])
     expect(JSON.parse(await project.read('.quartermaster/schemas/agent.schema.json'))).toEqual(agentJsonSchema())
   })
 })

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { AppError } from '../../contracts/index.ts'
 import { agentJsonSchema, configJsonSchema, schemaText } from './json-schemas.ts'
-import { STARTING_FILES } from './starting-files.ts'
+import { FIRST_AGENT, FIRST_AGENT_FILE, FIRST_AGENT_TEXT, STARTING_FILES } from './starting-files.ts'
 import { readText, writeAtomically } from './text-file.ts'
 
 export interface InitializedProject {
@@ -27,8 +27,21 @@ export async function initProject({
   await put(dir, '.gitignore', withIgnoredData, report)
   // The schemas are ours, and follow the version.
   await put(dir, `${DATA_DIR}/schemas/config.schema.json`, () => schemaText(configJsonSchema()), report)
-  await put(dir, `${DATA_DIR}/schemas/agent.schema.json`, () => schemaText(agentJsonSchema()), report)
+  await putAgentSchema(dir, report)
   return report
+}
+
+/** Writes the first agent of a folder that has none, and what its file refers to. Answers its name. */
+export async function writeFirstAgent({ dir }: { dir: string }): Promise<string> {
+  const report: InitializedProject = { created: [], kept: [] }
+  await mkdir(join(dir, DATA_DIR), { recursive: true, mode: 0o700 })
+  await putAgentSchema(dir, report)
+  await put(dir, FIRST_AGENT_FILE, current => current ?? FIRST_AGENT_TEXT, report)
+  return FIRST_AGENT
+}
+
+function putAgentSchema(dir: string, report: InitializedProject): Promise<void> {
+  return put(dir, `${DATA_DIR}/schemas/agent.schema.json`, () => schemaText(agentJsonSchema()), report)
 }
 
 const DATA_DIR = '.quartermaster'

@@ -63,6 +63,11 @@ const AGENT_TEXTS: Readonly<Record<string, EditorText>> = {
   'capabilities.*.tools': { description: 'Only these tools. Left out: all of the capability. []: none.' },
   consent: { title: 'Consent', description: 'What the owner has said about asking.' },
   'consent.allow': { description: 'Operations that the owner allows this agent for good, such as "files.write".' },
+  view: {
+    title: 'View',
+    description:
+      '"direct": it sees its tools. "gateway": it sees the few that find and call them. Left out: by their number.',
+  },
   workspaceDir: {
     title: 'Working folder',
     description: "The agent's working folder; a relative one counts from the project folder.",

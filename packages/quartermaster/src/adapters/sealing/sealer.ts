@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { AppError } from '../../contracts/index.ts'
 import type { SealedPlace, Sealer } from '../../core/store/index.ts'
-import { readKeys } from './key-file.ts'
 
 const ALGORITHM = 'aes-256-gcm'
+const KEY_BYTES = 32
 /** The length that GCM is made for. Random ones are safe for 2³² texts a key (NIST SP 800-38D §8.3). */
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -12,31 +12,29 @@ const TAG_BYTES = 16
 const FORM = 's1'
 const SEALED = /^s1\.([\w-]{8})\.([\w-]{38,})$/
 
-/** Seals with AES-256-GCM and the newest key of the file, which is made when it is not there. */
-export async function createSealer({ keyFile }: { readonly keyFile: string }): Promise<Sealer> {
-  const keys = await readKeys(keyFile)
-  const byName = new Map(keys.map(key => [nameOf(key), key]))
-  const [newest, newestKey] = [...byName].at(-1) ?? []
-  if (newest === undefined || !newestKey) throw new AppError('CONFIG_INVALID', `"${keyFile}" does not hold a key.`)
+/** Seals with AES-256-GCM and this key of 256 bits. */
+export function createSealer({ key }: { readonly key: Uint8Array }): Sealer {
+  if (key.length !== KEY_BYTES) throw new AppError('CONFIG_INVALID', `A sealing key has ${KEY_BYTES} bytes.`)
+  const name = nameOf(key)
   return {
     seal(text, place) {
       const nonce = randomBytes(NONCE_BYTES)
-      const cipher = createCipheriv(ALGORITHM, newestKey, nonce, { authTagLength: TAG_BYTES })
-      cipher.setAAD(contextOf(newest, place))
+      const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES })
+      cipher.setAAD(contextOf(name, place))
       const sealed = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
-      return `${FORM}.${newest}.${sealed.toString('base64url')}`
+      return `${FORM}.${name}.${sealed.toString('base64url')}`
     },
     open(sealed, place) {
-      const [, name = '', body = ''] = SEALED.exec(sealed) ?? []
-      const key = byName.get(name)
-      if (!key) throw unreadable(place, name === '' ? 'it is not a sealed text' : `its key is not in "${keyFile}"`)
+      const [, sealedWith, body = ''] = SEALED.exec(sealed) ?? []
+      if (sealedWith === undefined) throw unreadable(place, 'it is not a sealed text')
+      if (sealedWith !== name) throw unreadable(place, 'its key is not the one in the data folder')
       return decipher({ key, name, bytes: Buffer.from(body, 'base64url'), place })
     },
   }
 }
 
 /** Tells keys apart and says nothing about them: 256 random bits cannot be found from 48 bits of their hash. */
-function nameOf(key: Buffer): string {
+function nameOf(key: Uint8Array): string {
   return createHash('sha256').update(key).digest().subarray(0, 6).toString('base64url')
 }
 
@@ -46,7 +44,7 @@ function contextOf(name: string, { table, id, column }: SealedPlace): Buffer {
 }
 
 interface Sealed {
-  readonly key: Buffer
+  readonly key: Uint8Array
   readonly name: string
   readonly bytes: Buffer
   readonly place: SealedPlace

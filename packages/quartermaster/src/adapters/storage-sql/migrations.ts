@@ -29,6 +29,7 @@ const TYPES: Readonly<Record<DialectName, Readonly<Record<ColumnType, ColumnData
 
 const STEPS: readonly { readonly name: string; build(builder: Builder): readonly string[] }[] = [
   { name: 'tokens, operations, audit, secrets', build: firstTables },
+  { name: 'operations by time', build: operationsByTime },
 ]
 
 const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
@@ -150,6 +151,14 @@ function secrets(builder: Builder): readonly string[] {
       last_used_at: 'integer?',
     }),
     index(builder, 'secrets_by_name', { on: 'secrets', columns: ['organisation', 'workspace', 'name'], unique: true }),
+  ]
+}
+
+/** For whoever looks at what everybody did, and for what may be forgotten. */
+function operationsByTime(builder: Builder): readonly string[] {
+  return [
+    index(builder, 'operations_by_time', { on: 'operations', columns: ['organisation', 'created_at', 'id'] }),
+    index(builder, 'operations_by_keep', { on: 'operations', columns: ['keep_until'], notNull: 'keep_until' }),
   ]
 }
 

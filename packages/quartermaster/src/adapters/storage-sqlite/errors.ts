@@ -39,7 +39,7 @@ export function closed(): AppError {
 /** The error for one caller too many. */
 export function overloaded(waiting: number): AppError {
   const message = `The store is behind: ${waiting} requests wait already. Nothing of this one was done; try later.`
-  return new AppError('LIMIT_EXCEEDED', message, { details: { waiting } })
+  return new AppError('STORE_BUSY', message, { details: { waiting } })
 }
 
 const SQLITE_FULL = 13

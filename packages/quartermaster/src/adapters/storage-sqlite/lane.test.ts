@@ -95,7 +95,7 @@ it('gives up when no thread can be started', async () => {
 it('refuses one request too many, and takes more when there is room again', async () => {
   const { lane } = laneWith({ mostWaiting: 2 })
   const first = [lane.ask(read('a')), lane.ask(read('b'))]
-  await expect(lane.ask(read('c'))).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED', details: { waiting: 2 } })
+  await expect(lane.ask(read('c'))).rejects.toMatchObject({ code: 'STORE_BUSY', details: { waiting: 2 } })
   await Promise.all(first)
   expect(said(await lane.ask(read('c')))).toBe('c')
 })

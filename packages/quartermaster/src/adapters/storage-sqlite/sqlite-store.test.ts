@@ -98,7 +98,7 @@ describe('the committer', () => {
     const three = [1, 2, 3].map(i => append(store, `b${i}`))
     expect(store.statistics().waiting).toBe(2)
     const [, , third] = await Promise.allSettled(three)
-    expect(third).toMatchObject({ status: 'rejected', reason: { code: 'LIMIT_EXCEEDED' } })
+    expect(third).toMatchObject({ status: 'rejected', reason: { code: 'STORE_BUSY' } })
     expect(store.statistics()).toMatchObject({ commits: 4, refused: 1, reads: 1, errors: 1, waiting: 0, restarts: 0 })
   })
 })

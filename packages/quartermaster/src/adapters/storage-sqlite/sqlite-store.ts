@@ -25,7 +25,7 @@ export interface SqliteStoreOptions {
   /** The data folder. Whoever opens the store holds the folder's lock. */
   readonly dir: string
   readonly log: Log
-  /** Requests that may wait; one more gets `LIMIT_EXCEEDED`. */
+  /** Requests that may wait; one more gets `STORE_BUSY`. */
   readonly mostWaiting?: number
   /** The shapes of the database, when they are not this version's own. */
   readonly migrations?: readonly Migration[]

@@ -8,7 +8,7 @@ import {
 } from '../../contracts/index.ts'
 import { type Cancel, didYouMean, type Emitter } from '../kernel/index.ts'
 import type { AgentEntry, AgentStore } from './agent-entry.ts'
-import type { Announcer } from './announcer.ts'
+import type { Announcer, ViewChange } from './announcer.ts'
 import { type CapabilityIssue, NOTHING_GRANTED, type Resolution } from './grants.ts'
 import { resolveCapabilities } from './resolve-capabilities.ts'
 import { createSeat, type Seat, type SeatDeps } from './seat.ts'
@@ -26,8 +26,8 @@ export interface Agents {
   issuesWith(name: string, config: AgentConfig): readonly CapabilityIssue[]
   /** The agent's seat; the same object each time. Throws `AGENT_NOT_FOUND`. */
   seat(name: string): Seat
-  /** Calls back when what this seat can see changed. */
-  follow(seat: Seat, listener: () => void): Cancel
+  /** Calls back when what this seat can see changed, and says which lists. */
+  follow(seat: Seat, listener: (change: ViewChange) => void): Cancel
 }
 
 export interface AgentsDeps extends SeatDeps {
@@ -129,6 +129,7 @@ function summaryOf({ name, config }: AgentEntry, seat: Seat, problems: readonly 
   const summary: AgentSummary = {
     name,
     capabilities: Object.keys(config?.capabilities ?? {}),
+    view: view.kind,
     granted: view.tools.length,
     unavailable: view.unavailable.length,
     problems: problems.map(problem => problem.message),

@@ -1,17 +1,27 @@
 import type { Settings } from '../../contracts/index.ts'
 import type { Cancel, Clock, Emitter } from '../kernel/index.ts'
 import type { Seat } from './seat.ts'
+import type { View } from './view.ts'
 
 /** Tells those who follow a view that it changed: the first time at once, then at most once per interval. */
 export interface Announcer {
-  follow(seat: Seat, listener: () => void): Cancel
+  follow(seat: Seat, listener: (change: ViewChange) => void): Cancel
   stop(): void
 }
 
+/** Which lists of a view are others than when its follower was last told. */
+export interface ViewChange {
+  readonly tools: boolean
+  readonly prompts: boolean
+  readonly resources: boolean
+}
+
+type Versions = Pick<View, 'version' | 'promptsVersion' | 'resourcesVersion'>
+
 interface Follower {
   readonly seat: Seat
-  readonly listener: () => void
-  told: string
+  readonly listener: (change: ViewChange) => void
+  told: Versions
   quietUntil: number
   cancel: Cancel | undefined
 }
@@ -32,16 +42,17 @@ export function createAnnouncer(deps: {
   function look(follower: Follower): void {
     follower.cancel?.()
     follower.cancel = undefined
-    const { version } = follower.seat.view()
-    if (version === follower.told) return
+    const view = follower.seat.view()
+    const change = changeBetween(follower.told, view)
+    if (!change.tools && !change.prompts && !change.resources) return
     const now = clock.now()
     if (now < follower.quietUntil) {
       follower.cancel = clock.after(follower.quietUntil - now, () => look(follower))
       return
     }
-    follower.told = version
+    follower.told = versionsOf(view)
     follower.quietUntil = now + settings.announceIntervalMs
-    follower.listener()
+    follower.listener(change)
   }
 
   /** Changes come in bursts, so one round of looks is enough for all of them; those during a round get another. */
@@ -74,7 +85,7 @@ export function createAnnouncer(deps: {
 
   return {
     follow(seat, listener) {
-      const follower: Follower = { seat, listener, told: seat.view().version, quietUntil: 0, cancel: undefined }
+      const follower: Follower = { seat, listener, told: versionsOf(seat.view()), quietUntil: 0, cancel: undefined }
       followers.add(follower)
       return () => {
         follower.cancel?.()
@@ -86,5 +97,18 @@ export function createAnnouncer(deps: {
       for (const follower of followers) follower.cancel?.()
       followers.clear()
     },
+  }
+}
+
+/** Only these: a view holds on to everything it was made from. */
+function versionsOf({ version, promptsVersion, resourcesVersion }: View): Versions {
+  return { version, promptsVersion, resourcesVersion }
+}
+
+function changeBetween(told: Versions, now: Versions): ViewChange {
+  return {
+    tools: told.version !== now.version,
+    prompts: told.promptsVersion !== now.promptsVersion,
+    resources: told.resourcesVersion !== now.resourcesVersion,
   }
 }

@@ -1,5 +1,5 @@
 import type { Issue, ResolutionEntry } from '../../contracts/index.ts'
-import type { Tool } from '../catalogue/index.ts'
+import type { Prompt, Resource, Tool } from '../catalogue/index.ts'
 
 /** One tool that an agent has, and the configuration its handler gets. */
 export interface Grant {
@@ -8,10 +8,28 @@ export interface Grant {
   readonly config: unknown
 }
 
+/** One prompt that an agent has, and the configuration it is filled in with. */
+export interface PromptGrant {
+  readonly prompt: Prompt
+  readonly capability: string
+  readonly config: unknown
+}
+
+/** One resource that an agent may read, and the configuration it is read with. */
+export interface ResourceGrant {
+  readonly resource: Resource
+  readonly capability: string
+  readonly config: unknown
+}
+
 /** What an agent's capabilities come to in one generation, whatever works just now. */
 export interface Resolution {
   /** In order of definition. */
   readonly grants: ReadonlyMap<string, Grant>
+  /** By name, in order of definition. */
+  readonly prompts: ReadonlyMap<string, PromptGrant>
+  /** By address or template, in order of definition. */
+  readonly resources: ReadonlyMap<string, ResourceGrant>
   /** What was asked for and is not there, with the reason. */
   readonly withheld: readonly ResolutionEntry[]
   /** What is wrong with the configuration; when there is anything, nothing is granted. */
@@ -22,4 +40,10 @@ export interface CapabilityIssue extends Issue {
   readonly code: 'CAPABILITY_UNKNOWN' | 'CONFIG_INVALID'
 }
 
-export const NOTHING_GRANTED: Resolution = Object.freeze({ grants: new Map(), withheld: [], issues: [] })
+export const NOTHING_GRANTED: Resolution = Object.freeze({
+  grants: new Map(),
+  prompts: new Map(),
+  resources: new Map(),
+  withheld: [],
+  issues: [],
+})

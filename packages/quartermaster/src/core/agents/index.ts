@@ -1,7 +1,8 @@
 export type { AgentEntry, AgentStore } from './agent-entry.ts'
 export { type Agents, type AgentsDeps, createAgents } from './agents.ts'
-export { type Announcer, createAnnouncer } from './announcer.ts'
-export type { Grant } from './grants.ts'
+export { type Announcer, createAnnouncer, type ViewChange } from './announcer.ts'
+export type { GatewayConfig } from './gateway-view.ts'
+export type { Grant, PromptGrant, ResourceGrant } from './grants.ts'
 export {
   type CapabilityRegistry,
   createCapabilityRegistry,

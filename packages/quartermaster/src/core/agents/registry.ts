@@ -13,6 +13,7 @@ import {
 } from '../../contracts/index.ts'
 import type { CapabilityResolver, Catalogue, CatalogueInjection, Generation } from '../catalogue/index.ts'
 import type { Log } from '../kernel/index.ts'
+import { describeCapability } from './describe-capability.ts'
 import { type CapabilityIssue, type Grant, NOTHING_GRANTED, type Resolution } from './grants.ts'
 import { checkResolved, resolveCapabilities } from './resolve-capabilities.ts'
 import { createSeat, type Seat, type SeatDeps } from './seat.ts'
@@ -47,6 +48,7 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
       {
         caller: { kind: 'agent', name, workspace: name },
         callbacks: context.callbacks,
+        isDirect: true,
         agent: () => context.agent,
         key: () => context,
         resolve: () => resolve(catalogue.current()),
@@ -60,11 +62,13 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
     resolve(wanted, contextInput) {
       const context = parsed(ResolverContext, contextInput, 'context')
       const capabilities = parsed(AgentConfig.shape.capabilities, wanted, 'capabilities')
-      refuseIssues(resolveCapabilities(capabilities, context, catalogue.current()).issues)
+      const { issues, grants, prompts, resources } = resolveCapabilities(capabilities, context, catalogue.current())
+      refuseIssues(issues)
       // One seat for the whole run: a tool may call the agent's other tools, wherever they come from.
       const seat = runSeat(context, generation => resolveCapabilities(capabilities, context, generation))
       const report = seat.view().report()
-      const keys = new Set(report.flatMap(entry => seat.grant(entry.tool)?.capability ?? []))
+      const granted = [...grants.values(), ...prompts.values(), ...resources.values()]
+      const keys = new Set(granted.map(grant => grant.capability))
       const mcpServers = Object.fromEntries([...keys].map(key => [key, createServer({ key, seat })]))
       return { mcpServers, report }
     },
@@ -83,18 +87,7 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
       }
       return servers
     },
-    knownCapabilities: () => [...catalogue.current().capabilities.values()].map(describe),
-  }
-
-  function describe({
-    key,
-    title,
-    short,
-    descriptors,
-    configSchema,
-  }: ReturnType<Generation['capabilities']['get']> & object) {
-    const descriptor: CapabilityDescriptor = { key, title, short, tools: [...descriptors] }
-    return configSchema ? { ...descriptor, configSchema: { ...configSchema } } : descriptor
+    knownCapabilities: () => [...catalogue.current().capabilities.values()].map(describeCapability),
   }
 }
 
@@ -125,7 +118,7 @@ function resolveInjection(key: string, context: ResolverContext, generation: Gen
   if (!entry) return NOTHING_GRANTED
   try {
     const resolved = checkResolved(entry.injection.resolve ? entry.injection.resolve(context) : {})
-    return resolved ? { grants: new Map(grantAll(entry, resolved.config)), withheld: [], issues: [] } : NOTHING_GRANTED
+    return resolved ? { ...NOTHING_GRANTED, grants: new Map(grantAll(entry, resolved.config)) } : NOTHING_GRANTED
   } catch (error) {
     log.warn('an injection failed', { injection: key, error: messageOf(error) })
     return NOTHING_GRANTED

@@ -1,7 +1,14 @@
 import { type CapabilityConfig, messageOf, type ResolutionEntry, type ResolverContext } from '../../contracts/index.ts'
 import type { CatalogueCapability, Generation, ResolvedCapability, Validated } from '../catalogue/index.ts'
 import { didYouMean } from '../kernel/index.ts'
-import type { CapabilityIssue, Grant, Resolution } from './grants.ts'
+import {
+  type CapabilityIssue,
+  type Grant,
+  NOTHING_GRANTED,
+  type PromptGrant,
+  type Resolution,
+  type ResourceGrant,
+} from './grants.ts'
 
 /** Turns an agent's capabilities object into grants. Synchronous, starts nothing, tells everything that is wrong at once. */
 export function resolveCapabilities(
@@ -12,14 +19,22 @@ export function resolveCapabilities(
   const steps = Object.entries(capabilities).map(([key, config]) => resolveOne(key, config, context, generation))
   const issues = steps.flatMap(step => step.issues)
   const withheld = steps.flatMap(step => step.withheld)
-  if (issues.length > 0) return { grants: new Map(), withheld: [], issues }
-  const grants = steps.toSorted((a, b) => a.position - b.position).flatMap(step => step.grants)
-  return { grants: new Map(grants.map(grant => [grant.tool.name, grant])), withheld, issues }
+  if (issues.length > 0) return { ...NOTHING_GRANTED, issues }
+  const ordered = steps.toSorted((a, b) => a.position - b.position)
+  return {
+    grants: new Map(ordered.flatMap(step => step.grants).map(grant => [grant.tool.name, grant])),
+    prompts: new Map(ordered.flatMap(step => step.prompts).map(grant => [grant.prompt.name, grant])),
+    resources: new Map(ordered.flatMap(step => step.resources).map(grant => [grant.resource.key, grant])),
+    withheld,
+    issues,
+  }
 }
 
 interface Step {
   readonly position: number
   readonly grants: readonly Grant[]
+  readonly prompts: readonly PromptGrant[]
+  readonly resources: readonly ResourceGrant[]
   readonly withheld: readonly ResolutionEntry[]
   readonly issues: readonly CapabilityIssue[]
 }
@@ -28,7 +43,8 @@ function resolveOne(key: string, entry: CapabilityConfig, context: ResolverConte
   const capability = generation.capabilities.get(key)
   if (!capability && generation.isPartial) return stillComing(key, entry)
   if (!capability) {
-    const message = `There is no capability "${key}".${didYouMean(key, generation.capabilities.keys())}`
+    const hint = injectionHint(key, generation) ?? didYouMean(key, generation.capabilities.keys())
+    const message = `There is no capability "${key}".${hint}`
     return failed([{ code: 'CAPABILITY_UNKNOWN', path: ['capabilities', key], message }])
   }
   const { tools, ...config } = entry
@@ -54,6 +70,15 @@ function resolveOne(key: string, entry: CapabilityConfig, context: ResolverConte
   }
 }
 
+/** What comes along by itself has a name too, and people try it. */
+function injectionHint(key: string, { injections }: Generation): string | undefined {
+  const found = injections.find(({ injection }) => injection.key === key)
+  if (!found) return undefined
+  return found.injection.modes.includes('gateway')
+    ? ' It is a view: write "view": "gateway" beside "capabilities".'
+    : ' It comes with some runs by itself and cannot be given.'
+}
+
 /** At start a file may take its time. An agent that names what it brings keeps everything else meanwhile. */
 function stillComing(key: string, { tools = ['*'] }: CapabilityConfig): Step {
   const reason = 'It is still being loaded, or does not exist.'
@@ -61,7 +86,7 @@ function stillComing(key: string, { tools = ['*'] }: CapabilityConfig): Step {
 }
 
 function failed(issues: readonly CapabilityIssue[]): Step {
-  return { position: 0, grants: [], withheld: [], issues }
+  return { position: 0, grants: [], prompts: [], resources: [], withheld: [], issues }
 }
 
 /** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
@@ -131,9 +156,10 @@ function grantAllowed(
       withheld: withhold('unavailable', 'It names an MCP server that is not mounted here.'),
     }
   }
+  const { config } = resolved
   const grants = capability.tools
     .filter(tool => allowed.includes(tool.name))
-    .map(tool => ({ tool, capability: key, config: resolved.config }))
+    .map(tool => ({ tool, capability: key, config }))
   const wrong = allowed.filter(name => capability.leftOut.includes(name))
   const callable = new Set([...grants.map(grant => grant.tool.name), ...wrong])
   const withheld = [
@@ -144,5 +170,8 @@ function grantAllowed(
       allowed.filter(name => !callable.has(name)),
     ),
   ]
-  return { position, grants, withheld, issues: [] }
+  // The list of tools is about tools: whoever has the capability may read what it brings.
+  const prompts = capability.prompts.map(prompt => ({ prompt, capability: key, config }))
+  const resources = capability.resources.map(resource => ({ resource, capability: key, config }))
+  return { position, grants, prompts, resources, withheld, issues: [] }
 }

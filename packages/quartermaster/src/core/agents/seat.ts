@@ -1,8 +1,10 @@
-import type { AgentConfig, Caller, RunCallbacks } from '../../contracts/index.ts'
-import type { Catalogue } from '../catalogue/index.ts'
+import type { AgentConfig, Caller, RunCallbacks, Settings } from '../../contracts/index.ts'
+import type { Catalogue, Generation } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
-import type { Grant, Resolution } from './grants.ts'
+import { isGateway, standIns } from './gateway-view.ts'
+import type { Grant, PromptGrant, Resolution, ResourceGrant } from './grants.ts'
+import { findResource } from './readings-view.ts'
 import { renderView, type View } from './view.ts'
 
 /**
@@ -13,7 +15,16 @@ export interface Seat {
   readonly caller: Caller
   /** What the owner wrote down about the agent. */
   agent(): AgentConfig | undefined
+  /** A tool it has, working or not; in the gateway view also one of those that stand for them. */
   grant(tool: string): Grant | undefined
+  /** A prompt it has, working or not. */
+  prompt(name: string): PromptGrant | undefined
+  /** The resource it has at this address, working or not, and what stands for its template's names. */
+  resource(
+    uri: string,
+  ): { readonly grant: ResourceGrant; readonly params: Readonly<Record<string, string>> } | undefined
+  /** The resource it has with exactly this template, working or not. */
+  resourceTemplate(uriTemplate: string): ResourceGrant | undefined
   view(): View
   readonly callbacks: RunCallbacks | undefined
 }
@@ -22,11 +33,14 @@ export interface SeatDeps {
   readonly catalogue: Pick<Catalogue, 'current'>
   readonly health: Pick<Health, 'version' | 'availability' | 'missing'>
   readonly digest: Digest
+  readonly settings: Pick<Settings, 'gatewayViewOver'>
 }
 
 export interface SeatOptions {
   readonly caller: Caller
   readonly callbacks?: RunCallbacks | undefined
+  /** Whatever the agent's file says: a run's servers show the tools of one capability each, and those are few. */
+  readonly isDirect?: boolean
   agent(): AgentConfig | undefined
   /** Resolves anew; called at most once per generation and `key`. */
   resolve(): Resolution
@@ -34,32 +48,53 @@ export interface SeatOptions {
   key(): unknown
 }
 
-export function createSeat(options: SeatOptions, { catalogue, health, digest }: SeatDeps): Seat {
-  let resolved: { generation: number; key: unknown; resolution: Resolution } | undefined
+interface Resolved {
+  readonly generation: Generation
+  readonly key: unknown
+  readonly resolution: Resolution
+  /** What stands for the grants, in the gateway view. */
+  readonly gateway: ReadonlyMap<string, Grant> | undefined
+}
+
+export function createSeat(options: SeatOptions, { catalogue, health, digest, settings }: SeatDeps): Seat {
+  let known: Resolved | undefined
   let rendered: { resolution: Resolution; health: number; view: View } | undefined
 
-  function resolution(): Resolution {
-    const generation = catalogue.current().number
+  function resolved(): Resolved {
+    const generation = catalogue.current()
     const key = options.key()
-    if (resolved?.generation !== generation || resolved.key !== key)
-      resolved = { generation, key, resolution: options.resolve() }
-    return resolved.resolution
+    if (known?.generation !== generation || known.key !== key) known = resolve(generation, key)
+    return known
+  }
+
+  function resolve(generation: Generation, key: unknown): Resolved {
+    const resolution = options.resolve()
+    const { grants, withheld } = resolution
+    const isBehindGateway = !options.isDirect && isGateway(options.agent(), grants, settings)
+    const gateway = isBehindGateway ? standIns({ grants, withheld, generation, health }) : undefined
+    return { generation, key, resolution, gateway }
   }
 
   return {
     caller: options.caller,
     callbacks: options.callbacks,
     agent: () => options.agent(),
-    grant: tool => resolution().grants.get(tool),
+    grant(tool) {
+      const { resolution, gateway } = resolved()
+      return resolution.grants.get(tool) ?? gateway?.get(tool)
+    },
+    prompt: name => resolved().resolution.prompts.get(name),
+    resource: uri => findResource(resolved().resolution.resources, uri),
+    resourceTemplate(uriTemplate) {
+      const found = resolved().resolution.resources.get(uriTemplate)
+      return found?.resource.uriTemplate === uriTemplate ? found : undefined
+    },
     view() {
-      const current = resolution()
+      const { resolution, gateway } = resolved()
       const version = health.version()
-      if (rendered?.resolution !== current || rendered.health !== version) {
-        rendered = {
-          resolution: current,
-          health: version,
-          view: renderView({ resolution: current, health, digest, allowed: options.agent()?.consent?.allow ?? [] }),
-        }
+      if (rendered?.resolution !== resolution || rendered.health !== version) {
+        const allowed = options.agent()?.consent?.allow ?? []
+        rendered = { resolution, health: version, view: renderView({ resolution, gateway, health, digest, allowed }) }
       }
       return rendered.view
     },

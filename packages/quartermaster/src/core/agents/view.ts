@@ -1,12 +1,16 @@
-import type { MissingDependency, ResolutionEntry } from '../../contracts/index.ts'
-import { type Health, stateInWords } from '../health/index.ts'
+import type { MissingDependency, ResolutionEntry, ViewKind } from '../../contracts/index.ts'
+import { type Health, missingInWords } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import type { Grant, Resolution } from './grants.ts'
+import { type ReadingsView, renderReadings } from './readings-view.ts'
 
 /** What one agent can see now. */
-export interface View {
+export interface View extends ReadingsView {
   /** Changes whenever a client that listed the tools should list them again. */
   readonly version: string
+  readonly kind: ViewKind
+  /** What is shown to whoever lists: the tools themselves, or those that stand for them in the gateway view. */
+  readonly presented: readonly Grant[]
   /** Granted and callable, in order of definition; a recovering one is among them. */
   readonly tools: readonly Grant[]
   /** Granted, but not working now. */
@@ -18,6 +22,8 @@ export interface View {
 /** What a view is rendered from. */
 export interface ViewParts {
   readonly resolution: Resolution
+  /** What stands for the grants, in the gateway view. */
+  readonly gateway: ReadonlyMap<string, Grant> | undefined
   readonly health: Pick<Health, 'availability' | 'missing'>
   readonly digest: Digest
   /** Consent operations the owner allows for good. */
@@ -25,19 +31,16 @@ export interface ViewParts {
 }
 
 /** Lays health over a resolution. */
-export function renderView({ resolution, health, digest, allowed }: ViewParts): View {
-  const tools: Grant[] = []
-  const unavailable: Grant[] = []
-  let seen = ''
-  for (const grant of resolution.grants.values()) {
-    const { active } = health.availability(grant.tool)
-    if (active) tools.push(grant)
-    else unavailable.push(grant)
-    seen += active ? grant.tool.hash : grant.tool.name
-  }
+export function renderView({ resolution, gateway, health, digest, allowed }: ViewParts): View {
+  const { active: tools, disabled: unavailable } = divide(resolution.grants.values(), health)
+  const presented = gateway ? divide(gateway.values(), health).active : tools
   return {
-    version: digest(seen).slice(0, 16),
+    // What is behind the gateway may come and go: whoever listed its tools has nothing to list again.
+    version: versionOf(presented, gateway ? [] : unavailable, digest),
+    kind: gateway ? 'gateway' : 'direct',
+    presented,
     tools,
+    ...renderReadings(resolution, { health, digest }),
     // Reasons are for those who ask: most readers of a view only list and call.
     get unavailable() {
       return unavailable.map(grant => ({ grant, missing: health.missing(grant.tool) }))
@@ -50,6 +53,21 @@ export function renderView({ resolution, health, digest, allowed }: ViewParts): 
   }
 }
 
+function divide(grants: Iterable<Grant>, health: ViewParts['health']): { active: Grant[]; disabled: Grant[] } {
+  const active: Grant[] = []
+  const disabled: Grant[] = []
+  for (const grant of grants) {
+    if (health.availability(grant.tool).active) active.push(grant)
+    else disabled.push(grant)
+  }
+  return { active, disabled }
+}
+
+function versionOf(presented: readonly Grant[], unavailable: readonly Grant[], digest: Digest): string {
+  const names = unavailable.map(({ tool }) => tool.name)
+  return digest([...presented.map(({ tool }) => tool.hash), '', ...names].join('\n')).slice(0, 16)
+}
+
 function grantedEntry({ tool, capability }: Grant, allowed: readonly string[]): ResolutionEntry {
   const entry = { capability, tool: tool.name, state: 'granted' as const }
   const asks = tool.consent.filter(name => !allowed.includes(name))
@@ -57,6 +75,5 @@ function grantedEntry({ tool, capability }: Grant, allowed: readonly string[]): 
 }
 
 function unavailableEntry({ tool, capability }: Grant, missing: readonly MissingDependency[]): ResolutionEntry {
-  const reason = missing.map(one => `${one.dependency} is ${stateInWords(one.state)}: ${one.reason}`).join(' ')
-  return { capability, tool: tool.name, state: 'unavailable', reason }
+  return { capability, tool: tool.name, state: 'unavailable', reason: missingInWords(missing) }
 }

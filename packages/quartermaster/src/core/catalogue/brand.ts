@@ -1,6 +1,14 @@
 const BRAND = Symbol.for('quartermaster.definition')
 
-export type DefinitionKind = 'tool' | 'dependency' | 'capability' | 'injection' | 'module' | 'result'
+export type DefinitionKind =
+  | 'tool'
+  | 'prompt'
+  | 'resource'
+  | 'dependency'
+  | 'capability'
+  | 'injection'
+  | 'module'
+  | 'result'
 
 /** Freezes a definition and marks what it is. `Symbol.for`, so that a second loaded copy of us is understood too. */
 export function brand<T extends object>(kind: DefinitionKind, value: T): Readonly<T> {

@@ -7,6 +7,8 @@ import type {
   ToolDescriptor,
 } from '../../contracts/index.ts'
 import type { DependencyDefinition } from './dependency.ts'
+import type { AnyPrompt } from './prompt.ts'
+import type { AnyResource } from './resource.ts'
 import type { Parsed, SchemaLike } from './schema.ts'
 import type { AnyTool } from './tool.ts'
 
@@ -37,7 +39,11 @@ export interface CapabilityDefinition<C extends SchemaLike = SchemaLike> {
   /** What an agent may configure. Nothing when absent. */
   config?: C
   tools: readonly AnyTool[]
-  /** Needed by every tool of this capability. */
+  /** Texts with gaps that come along with it. Whoever has the capability has them all. */
+  prompts?: readonly AnyPrompt[]
+  /** What can be read by whoever has the capability. */
+  resources?: readonly AnyResource[]
+  /** Needed by every tool, prompt and resource of this capability. */
   requires?: readonly string[]
   /** Dependencies that come along with it. */
   dependencies?: readonly DependencyDefinition[]
@@ -53,6 +59,8 @@ export interface Capability extends CapabilityResolver {
   readonly short: string
   readonly config: SchemaLike | undefined
   readonly tools: readonly (AnyTool & ToolDescriptor)[]
+  readonly prompts: readonly AnyPrompt[]
+  readonly resources: readonly AnyResource[]
   readonly requires: readonly string[]
   readonly dependencies: readonly DependencyDefinition[]
   readonly consentOperations: readonly ConsentOperation[]

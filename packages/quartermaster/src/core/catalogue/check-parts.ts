@@ -28,7 +28,7 @@ export function checkFields(
 ): void {
   for (const key of Object.keys(definition)) {
     if (!known.includes(key))
-      problems.add(subject, key, `is not a field of a ${subject.split(':')[0]}${didYouMean(key, known)}`)
+      problems.add(subject, key, `is not a field of a ${subject.split(':')[0]}.${didYouMean(key, known)}`)
   }
 }
 
@@ -45,6 +45,12 @@ export function checkLists(
   })
   for (const field of wrong) problems.add(subject, field, 'must be a list without holes')
   return wrong.length === 0
+}
+
+/** Both lists; what is no list is passed on as it is, for the check to say so. */
+export function unionOf(first: readonly string[], second: unknown): unknown {
+  if (!Array.isArray(second) || first.length === 0) return second
+  return [...new Set([...first, ...second])]
 }
 
 interface SchemaPlace {

@@ -1,5 +1,6 @@
 import type { Settings } from '../../contracts/index.ts'
 import type { Digest } from '../kernel/index.ts'
+import type { Capability } from './capability.ts'
 import type { Origin } from './generation.ts'
 import type { ProblemList } from './problem-list.ts'
 import type { SchemaCompiler } from './schema.ts'
@@ -12,6 +13,9 @@ export interface CheckDeps {
   /** Effect kinds that something here can verify. */
   readonly effectKinds: ReadonlySet<string>
 }
+
+/** What the definitions being checked belong to. */
+export type Bundle = Pick<Capability, 'key' | 'requires'>
 
 /** The unit whose definitions are being checked. */
 export interface UnitPlace {

@@ -1,14 +1,12 @@
-import { type CommandDecision, ToolFacts } from '../../contracts/index.ts'
-import type { Capability } from './capability.ts'
-import { checkFields, checkSchema } from './check-parts.ts'
-import type { UnitPlace } from './check-place.ts'
+import { AppError, type CommandDecision, ToolFacts } from '../../contracts/index.ts'
+import { checkFields, checkSchema, unionOf } from './check-parts.ts'
+import type { Bundle, UnitPlace } from './check-place.ts'
 import { CheckedTool } from './checked-tool.ts'
 import type { Tool } from './generation.ts'
+import type { ProblemList } from './problem-list.ts'
 import type { AnyTool } from './tool.ts'
 
-const FIELDS = [...Object.keys(ToolFacts.shape), 'input', 'output', 'handler']
-
-type Bundle = Pick<Capability, 'key' | 'requires'>
+const FIELDS = [...Object.keys(ToolFacts.shape), 'input', 'output', 'handler', 'forward']
 
 /** Checks one tool completely. A bad one is left out, with everything that is wrong with it in the problems. */
 export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace): Tool | undefined {
@@ -25,19 +23,39 @@ export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace)
   const input = checkSchema(definition.input, { subject, field: 'input', side: 'input', root: 'object', place })
   const output =
     definition.output && checkSchema(definition.output, { subject, field: 'output', side: 'output', place })
-  if (typeof definition.handler !== 'function') problems.add(subject, 'handler', 'must be a function')
+  const behaviour = checkBehaviour(definition, subject, problems)
   if (facts.success) checkPolicies(facts.data, subject, place)
-  if (problems.errors > before || !facts.success || !input) return undefined
+  if (problems.errors > before || !facts.success || !input || !behaviour) return undefined
   return new CheckedTool({
     facts: facts.data,
     origin: place.origin,
     capability: bundle.key,
     input,
     output,
-    handler: definition.handler.bind(definition) as Tool['handler'],
+    ...behaviour,
     unitHash: place.unitHash,
     digest: place.deps.digest,
   })
+}
+
+/** A tool runs, or leads to another: one that said both would have facts that hold for neither. */
+function checkBehaviour(
+  definition: AnyTool,
+  subject: string,
+  problems: ProblemList,
+): Pick<Tool, 'handler' | 'forward'> | undefined {
+  const { handler, forward } = definition
+  if (forward === undefined && typeof handler === 'function')
+    return { handler: handler.bind(definition) as Tool['handler'], forward: undefined }
+  if (handler === undefined && definition.output === undefined && typeof forward === 'function')
+    return { handler: neverRuns, forward: forward.bind(definition) as Tool['forward'] }
+  if (forward === undefined) problems.add(subject, 'handler', 'must be a function')
+  else problems.add(subject, 'forward', 'must be a function, on a tool that has no handler and no output')
+  return undefined
+}
+
+function neverRuns(): never {
+  throw new AppError('INTERNAL', 'A forwarding tool was run by itself.')
 }
 
 function withDefaults(tool: AnyTool, bundle: Bundle, { deps }: UnitPlace): unknown {
@@ -51,7 +69,7 @@ function withDefaults(tool: AnyTool, bundle: Bundle, { deps }: UnitPlace): unkno
     icon: tool.icon,
     command: tool.command ?? commandFrom(tool.name),
     examples: tool.examples ?? [],
-    requires: union(bundle.requires, tool.requires ?? []),
+    requires: unionOf(bundle.requires, tool.requires ?? []),
     mutates,
     idempotent: tool.idempotent ?? !mutates,
     retry: tool.retry ?? 'manual',
@@ -59,13 +77,8 @@ function withDefaults(tool: AnyTool, bundle: Bundle, { deps }: UnitPlace): unkno
     effects: tool.effects ?? [],
     timeoutMs: tool.timeoutMs ?? deps.settings.callTimeoutSeconds * 1000,
     maxResultBytes: tool.maxResultBytes ?? deps.settings.maxResultBytes,
+    asTask: tool.asTask ?? 'never',
   }
-}
-
-/** Both lists; what is no list is passed on as it is, for the check to say so. */
-function union(first: readonly string[], second: unknown): unknown {
-  if (!Array.isArray(second) || first.length === 0) return second
-  return [...new Set([...first, ...second])]
 }
 
 /** `read_file` → `read-file`. */

@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import type { ConsentOperation, Problem } from '../../contracts/index.ts'
-import { ConsentOperation as ConsentOperationSchema, RunMode } from '../../contracts/index.ts'
+import { ConsentOperation as ConsentOperationSchema, InjectionMode } from '../../contracts/index.ts'
 import type { Capability } from './capability.ts'
 import { checkDependency } from './check-dependency.ts'
 import { checkLists, checkSchema, checkTexts } from './check-parts.ts'
-import type { CheckDeps, UnitPlace } from './check-place.ts'
+import type { Bundle, CheckDeps, UnitPlace } from './check-place.ts'
+import { checkPrompt } from './check-prompt.ts'
+import { checkResource } from './check-resource.ts'
 import { checkTool } from './check-tool.ts'
-import type { CatalogueCapability, CatalogueInjection, Dependency, Origin, Tool } from './generation.ts'
+import type { CatalogueCapability, CatalogueInjection, Dependency, Origin } from './generation.ts'
 import type { Injection } from './injection.ts'
 import { ProblemList } from './problem-list.ts'
 import type { SourceKind, SourceUnit } from './source.ts'
@@ -80,6 +82,8 @@ export function dependenciesOf(unit: LoadedUnit, source: string, deps: CheckDeps
   }
 }
 
+const CAPABILITY_LISTS = ['tools', 'prompts', 'resources', 'requires', 'dependencies', 'consentOperations']
+
 function* checkCapability(
   capability: Capability,
   place: UnitPlace,
@@ -87,12 +91,14 @@ function* checkCapability(
   const subject = `capability:${String(capability.key)}`
   const before = place.problems.errors
   checkTexts({ name: capability.key, title: capability.title, short: capability.short }, subject, place.problems)
-  checkLists(capability, ['tools', 'requires', 'dependencies', 'consentOperations'], subject, place.problems)
+  checkLists(capability, CAPABILITY_LISTS, subject, place.problems)
   const config =
     capability.config &&
     checkSchema(capability.config, { subject, field: 'config', side: 'input', root: 'object', place })
   if (place.problems.errors > before) return undefined
-  const tools = yield* checkTools(capability, place)
+  const tools = yield* checkEach(capability.tools, one => checkTool(one, capability, place))
+  const prompts = yield* checkEach(capability.prompts, one => checkPrompt(one, capability, place))
+  const resources = yield* checkEach(capability.resources, one => checkResource(one, capability, place))
   return {
     ...place.origin,
     key: capability.key,
@@ -100,6 +106,8 @@ function* checkCapability(
     short: capability.short,
     descriptors: tools.map(({ name, title, short }) => ({ name, title, short })),
     tools,
+    prompts,
+    resources,
     leftOut: namesOf(capability.tools).filter(name => !tools.some(tool => tool.name === name)),
     configSchema: config?.described,
     validateConfig: config?.validate,
@@ -121,24 +129,25 @@ function* checkInjection(
   const before = place.problems.errors
   checkTexts({ name: injection.key, title: injection.key, short: injection.short }, subject, place.problems)
   checkLists(injection, ['tools', 'modes'], subject, place.problems)
-  const modes = z.array(RunMode).safeParse(injection.modes)
+  const modes = z.array(InjectionMode).safeParse(injection.modes)
   if (!modes.success) place.problems.addIssues(subject, 'modes', modes.error.issues)
   if (place.problems.errors > before) return undefined
-  const tools = yield* checkTools({ key: injection.key, requires: [], tools: injection.tools }, place)
+  const bundle: Bundle = { key: injection.key, requires: [] }
+  const tools = yield* checkEach(injection.tools, one => checkTool(one, bundle, place))
   return { ...place.origin, injection, tools }
 }
 
-function* checkTools(
-  bundle: Pick<Capability, 'key' | 'requires'> & { tools: readonly AnyTool[] },
-  place: UnitPlace,
-): Generator<void, Tool[], void> {
-  const tools: Tool[] = []
-  for (const definition of bundle.tools) {
-    const tool = checkTool(definition, bundle, place)
-    if (tool) tools.push(tool)
+function* checkEach<D, T>(
+  definitions: readonly D[],
+  check: (definition: D) => T | undefined,
+): Generator<void, T[], void> {
+  const sound: T[] = []
+  for (const definition of definitions) {
+    const checked = check(definition)
+    if (checked) sound.push(checked)
     yield
   }
-  return tools
+  return sound
 }
 
 function checkConsentOperations(capability: Capability, problems: ProblemList): ConsentOperation[] {

@@ -10,6 +10,7 @@ export interface ToolParts {
   readonly input: { readonly described: JsonSchema; readonly validate: Validate }
   readonly output: { readonly described: JsonSchema; readonly validate: Validate } | undefined
   readonly handler: Tool['handler']
+  readonly forward: Tool['forward']
   /** Of the code behind it. */
   readonly unitHash: string
   readonly digest: Digest
@@ -36,6 +37,7 @@ export class CheckedTool implements Tool {
   readonly effects: ToolFacts['effects']
   readonly timeoutMs: number
   readonly maxResultBytes: number
+  readonly asTask: ToolFacts['asTask']
   readonly source: string
   readonly unit: string
   readonly capability: string
@@ -44,6 +46,7 @@ export class CheckedTool implements Tool {
   readonly validateInput: Validate
   readonly validateOutput: Validate | undefined
   readonly handler: Tool['handler']
+  readonly forward: Tool['forward']
   readonly #parts: ToolParts
   #hash: string | undefined
 
@@ -65,6 +68,7 @@ export class CheckedTool implements Tool {
     this.effects = facts.effects
     this.timeoutMs = facts.timeoutMs
     this.maxResultBytes = facts.maxResultBytes
+    this.asTask = facts.asTask
     this.source = origin.source
     this.unit = origin.unit
     this.capability = parts.capability
@@ -73,6 +77,7 @@ export class CheckedTool implements Tool {
     this.validateInput = input.validate
     this.validateOutput = output?.validate
     this.handler = parts.handler
+    this.forward = parts.forward
     this.#parts = parts
     Object.freeze(this)
   }

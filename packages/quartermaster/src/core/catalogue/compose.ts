@@ -1,6 +1,8 @@
 import type { ConsentOperation, Problem } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
 import type { CheckedUnit } from './check-unit.ts'
+import { misfit, missingRequires, nameTaken } from './compose-problems.ts'
+import { type KnownReadings, takeReadings } from './compose-readings.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Generation, Origin, Tool } from './generation.ts'
 import { SOURCE_KINDS } from './source.ts'
 
@@ -21,54 +23,63 @@ export function composeGeneration(
   )
   const consentOperations = takeConsentOperations(ordered, problems)
   const tools = new Map<string, Tool>()
-  const known = { tools, dependencies, consentOperations, problems }
-  const capabilities = new Map<string, CatalogueCapability>()
-  for (const capability of takeNames(
-    ordered.flatMap(unit => unit.capabilities),
-    'capability',
-    problems,
-  ).values()) {
-    capabilities.set(capability.key, { ...withSoundTools(capability, known), position: capabilities.size })
-  }
-  const injections = takeInjections(ordered, capabilities, known)
+  const prompts: KnownReadings['prompts'] = new Map()
+  const resources: KnownReadings['resources'] = new Map()
+  const known = { tools, prompts, resources, dependencies, consentOperations, problems }
+  const { capabilities, injections } = takeBundles(ordered, known)
   return {
-    generation: Object.freeze({ ...facts, tools, dependencies, capabilities, injections, consentOperations }),
+    generation: Object.freeze({
+      ...facts,
+      tools,
+      prompts,
+      resources,
+      dependencies,
+      capabilities,
+      injections,
+      consentOperations,
+    }),
     problems,
   }
 }
 
-function withSoundTools(capability: CatalogueCapability, known: Known): CatalogueCapability {
-  const tools = takeTools(capability.tools, known)
+function withSoundParts(found: CatalogueCapability, known: Known): CatalogueCapability {
+  const tools = takeTools(found.tools, known)
+  const capability = { ...found, ...takeReadings(found, known) }
   if (tools.length === capability.tools.length) return capability
   const descriptors = tools.map(({ name, title, short }) => ({ name, title, short }))
   const dropped = capability.tools.filter(tool => !tools.includes(tool)).map(tool => tool.name)
   return { ...capability, tools, descriptors, leftOut: [...capability.leftOut, ...dropped] }
 }
 
-/** An injection's server stands beside those of capabilities, so the two share one set of keys. */
-function takeInjections(
-  units: readonly CheckedUnit[],
-  capabilities: ReadonlyMap<string, CatalogueCapability>,
-  known: Known,
-): CatalogueInjection[] {
-  const taken = new Map<string, Origin>(capabilities)
-  return units
-    .flatMap(unit => unit.injections)
-    .flatMap(entry => {
-      const { key } = entry.injection
-      const first = taken.get(key)
-      if (first) known.problems.push(nameTaken('injection', key, entry, first))
-      if (first) return []
-      taken.set(key, entry)
-      return [{ ...entry, tools: takeTools(entry.tools, known) }]
-    })
+/**
+ * An injection's server stands beside those of capabilities, so the two share one set of keys. Unit by unit, so that
+ * nothing a project or an upstream brings takes the name of a built-in tool, whichever of the two brings that one.
+ */
+function takeBundles(units: readonly CheckedUnit[], known: Known) {
+  const taken = new Map<string, Origin>()
+  const capabilities = new Map<string, CatalogueCapability>()
+  const injections: CatalogueInjection[] = []
+  const take = (kind: string, key: string, origin: Origin): boolean => {
+    const first = taken.get(key)
+    if (first) known.problems.push(nameTaken(kind, key, origin, first))
+    else taken.set(key, origin)
+    return !first
+  }
+  for (const unit of units) {
+    for (const one of unit.capabilities) {
+      if (take('capability', one.key, one))
+        capabilities.set(one.key, { ...withSoundParts(one, known), position: capabilities.size })
+    }
+    for (const one of unit.injections) {
+      if (take('injection', one.injection.key, one)) injections.push({ ...one, tools: takeTools(one.tools, known) })
+    }
+  }
+  return { capabilities, injections }
 }
 
-interface Known {
+interface Known extends KnownReadings {
   readonly tools: Map<string, Tool>
-  readonly dependencies: ReadonlyMap<string, Dependency>
   readonly consentOperations: ReadonlyMap<string, ConsentOperation>
-  readonly problems: Problem[]
 }
 
 function takeNames<T extends Origin & ({ name: string } | { key: string })>(
@@ -109,7 +120,7 @@ function brokenParent(dependency: Dependency, parent: string, all: ReadonlyMap<s
   const message = all.has(parent)
     ? `hangs on "${parent}", which is left out or hangs on it in turn`
     : `names "${parent}", which nothing defines.${didYouMean(parent, all.keys())}`
-  return problem(dependency, `dependency:${dependency.name}`, 'dependsOn', `Dependency "${dependency.name}" ${message}`)
+  return misfit(dependency, `dependency:${dependency.name}`, 'dependsOn', `Dependency "${dependency.name}" ${message}`)
 }
 
 function takeConsentOperations(units: readonly CheckedUnit[], problems: Problem[]): Map<string, ConsentOperation> {
@@ -120,7 +131,7 @@ function takeConsentOperations(units: readonly CheckedUnit[], problems: Problem[
       if (!first) taken.set(operation.name, operation)
       else if (first.weight !== operation.weight || first.reason !== operation.reason) {
         const text = `Consent operation "${operation.name}" is declared twice and differently; the earlier one stays.`
-        problems.push(problem(unit, `consent:${operation.name}`, 'consentOperations', text))
+        problems.push(misfit(unit, `consent:${operation.name}`, 'consentOperations', text))
       }
     }
   }
@@ -142,28 +153,13 @@ function faultsOf(tool: Tool, known: Known): Problem[] {
   const faults: Problem[] = []
   const first = known.tools.get(tool.name)
   if (first) faults.push(nameTaken('tool', tool.name, tool, first))
-  for (const name of tool.requires) {
-    if (known.dependencies.has(name)) continue
-    const hint = didYouMean(name, known.dependencies.keys())
-    faults.push(
-      problem(tool, subject, 'requires', `Tool "${tool.name}" requires "${name}", which nothing defines.${hint}`),
-    )
-  }
+  faults.push(...missingRequires(tool, { kind: 'tool', name: tool.name }, known.dependencies))
   for (const name of tool.consent) {
     if (known.consentOperations.has(name)) continue
     const hint = didYouMean(name, known.consentOperations.keys())
     faults.push(
-      problem(tool, subject, 'consent', `Tool "${tool.name}" asks for "${name}", which no capability declares.${hint}`),
+      misfit(tool, subject, 'consent', `Tool "${tool.name}" asks for "${name}", which no capability declares.${hint}`),
     )
   }
   return faults
-}
-
-function nameTaken(kind: string, name: string, origin: Origin, first: Origin): Problem {
-  const text = `The ${kind} name "${name}" is taken by ${first.unit} (${first.source}); the earlier one stays.`
-  return { ...problem(origin, `${kind}:${name}`, 'name', text), mend: `Rename one of the two.` }
-}
-
-function problem(origin: Origin, subject: string, field: string, message: string): Problem {
-  return { severity: 'error', code: 'DEFINITION_INVALID', where: origin.unit, subject, field, message }
 }

@@ -3,8 +3,10 @@ import { brand } from './brand.ts'
 import type { Capability, CapabilityDefinition } from './capability.ts'
 import type { DependencyDefinition } from './dependency.ts'
 import { describeSchema } from './describe-schema.ts'
+import type { AnyPrompt, PromptArgumentDefinition, PromptDefinition } from './prompt.ts'
+import type { AnyResource, ResourceDefinition } from './resource.ts'
 import type { SchemaLike } from './schema.ts'
-import type { AnyTool, ToolDefinition } from './tool.ts'
+import type { AnyTool, ForwardingDefinition, ToolDefinition } from './tool.ts'
 
 // Nothing here throws: a wrong definition is found when definitions load, where all problems are told at once.
 
@@ -17,12 +19,33 @@ export function defineTool<
   return brand('tool', { ...definition, title: definition.title ?? titleFrom(definition.name) }) as never
 }
 
+/** Defines a prompt: a text with gaps, written down once. What `render` gets follows from the arguments. */
+export function definePrompt<const A extends readonly PromptArgumentDefinition<Config>[], Config = unknown>(
+  definition: PromptDefinition<A, Config>,
+): PromptDefinition<A, Config> & AnyPrompt & { readonly title: string } {
+  return brand('prompt', { ...definition, title: definition.title ?? titleFrom(definition.name) }) as never
+}
+
+/** Defines a resource: something to read, at one address or at all those of a template. */
+export function defineResource<const T extends string = never, Config = unknown>(
+  definition: ResourceDefinition<T, Config>,
+): ResourceDefinition<T, Config> & AnyResource & { readonly title: string } {
+  return brand('resource', { ...definition, title: definition.title ?? titleFrom(definition.name) }) as never
+}
+
+/** Defines a tool that passes its calls on to others. */
+export function defineForwardingTool<const I extends SchemaLike>(
+  definition: ForwardingDefinition<I>,
+): AnyTool & { readonly title: string } {
+  return brand('tool', { ...definition, title: definition.title ?? titleFrom(definition.name) }) as never
+}
+
 /** Defines something outside that tools need, and how to look whether it works. */
 export function defineDependency(definition: DependencyDefinition): DependencyDefinition {
   return brand('dependency', { ...definition })
 }
 
-/** Defines a bundle of tools that an agent can be given. */
+/** Defines a bundle of tools, prompts and resources that an agent can be given. */
 export function defineCapability<const C extends SchemaLike = SchemaLike>(
   definition: CapabilityDefinition<C>,
 ): Capability {
@@ -33,6 +56,8 @@ export function defineCapability<const C extends SchemaLike = SchemaLike>(
     short: definition.short,
     config: definition.config,
     tools: definition.tools as Capability['tools'],
+    prompts: definition.prompts ?? [],
+    resources: definition.resources ?? [],
     requires: definition.requires ?? [],
     dependencies: definition.dependencies ?? [],
     consentOperations: definition.consentOperations ?? [],

@@ -6,10 +6,15 @@ export interface GenerationDiff {
   readonly removed: string[]
 }
 
-/** What differs between two generations, as addresses: `tool:weather`, `dependency:mail`, `capability:files`. */
+/**
+ * What differs between two generations, as addresses: `tool:weather`, `prompt:review`, `resource:docs://handbook`,
+ * `capability:files`, `dependency:mail`.
+ */
 export function diffGenerations(before: Generation, after: Generation): GenerationDiff {
   const diff: GenerationDiff = { added: [], changed: [], removed: [] }
   compare('tool', before.tools, after.tools, diff)
+  compare('prompt', before.prompts, after.prompts, diff)
+  compare('resource', before.resources, after.resources, diff)
   compare('capability', before.capabilities, after.capabilities, diff)
   compare('dependency', before.dependencies, after.dependencies, diff)
   return diff

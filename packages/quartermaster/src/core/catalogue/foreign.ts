@@ -22,6 +22,8 @@ export function checkForeignResolver(resolver: CapabilityResolver, place: UnitPl
     short: resolver.key,
     descriptors: resolver.tools.map(({ name, title, short }) => ({ name, title, short })),
     tools: [],
+    prompts: [],
+    resources: [],
     leftOut: [],
     configSchema: config?.described,
     validateConfig: config?.validate,

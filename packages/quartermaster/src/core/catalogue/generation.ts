@@ -1,9 +1,18 @@
-import type { ConsentOperation, JsonSchema, ToolDescriptor, ToolFacts } from '../../contracts/index.ts'
+import type {
+  ConsentOperation,
+  JsonSchema,
+  PromptFacts,
+  ResourceFacts,
+  ToolDescriptor,
+  ToolFacts,
+} from '../../contracts/index.ts'
 import type { CapabilityResolver } from './capability.ts'
 import type { ProbeFunction } from './dependency.ts'
 import type { Injection } from './injection.ts'
+import type { ReadingContext, Suggest } from './reading.ts'
+import type { ResourceRequest } from './resource.ts'
 import type { Validate } from './schema.ts'
-import type { CallContext } from './tool.ts'
+import type { CallContext, Forwarded } from './tool.ts'
 
 /** Where a definition came from. */
 export interface Origin {
@@ -21,6 +30,34 @@ export interface Tool extends ToolFacts, Origin {
   readonly validateInput: Validate
   readonly validateOutput: Validate | undefined
   readonly handler: (input: unknown, context: CallContext) => unknown
+  /** Passes a call on instead of running anything; its input has been checked. */
+  readonly forward: ((input: unknown) => Forwarded) | undefined
+  /** Changes whenever the definition or the code behind it does. */
+  readonly hash: string
+}
+
+/** A checked prompt, ready to be filled in. */
+export interface Prompt extends Readonly<PromptFacts>, Origin {
+  readonly capability: string
+  readonly render: (args: Readonly<Record<string, string>>, context: ReadingContext) => unknown
+  /** By argument; those without have none. */
+  readonly suggest: ReadonlyMap<string, Suggest>
+  /** Changes whenever the definition or the code behind it does. */
+  readonly hash: string
+}
+
+/** A checked resource, ready to be read. */
+export interface Resource extends Readonly<ResourceFacts>, Origin {
+  /** Its address or its template: no two resources share one. */
+  readonly key: string
+  readonly capability: string
+  /** What stands for the template's names in an address of this resource; nothing for any other address. */
+  match(uri: string): Readonly<Record<string, string>> | undefined
+  /** The names of the template, in order. */
+  readonly params: readonly string[]
+  readonly read: (request: ResourceRequest, context: ReadingContext) => unknown
+  /** By name of the template; those without have none. */
+  readonly suggest: ReadonlyMap<string, Suggest>
   /** Changes whenever the definition or the code behind it does. */
   readonly hash: string
 }
@@ -46,6 +83,8 @@ export interface CatalogueCapability extends Origin {
   readonly short: string
   readonly descriptors: readonly ToolDescriptor[]
   readonly tools: readonly Tool[]
+  readonly prompts: readonly Prompt[]
+  readonly resources: readonly Resource[]
   /** Tools it would have if their definitions were right: an agent that lists one is told why it is not there. */
   readonly leftOut: readonly string[]
   readonly configSchema: JsonSchema | undefined
@@ -69,6 +108,9 @@ export interface Generation {
   readonly isPartial: boolean
   /** In order of definition. */
   readonly tools: ReadonlyMap<string, Tool>
+  readonly prompts: ReadonlyMap<string, Prompt>
+  /** By address or template. */
+  readonly resources: ReadonlyMap<string, Resource>
   readonly dependencies: ReadonlyMap<string, Dependency>
   readonly capabilities: ReadonlyMap<string, CatalogueCapability>
   readonly injections: readonly CatalogueInjection[]
@@ -79,6 +121,8 @@ export const EMPTY_GENERATION: Generation = Object.freeze({
   number: 0,
   isPartial: true,
   tools: new Map(),
+  prompts: new Map(),
+  resources: new Map(),
   dependencies: new Map(),
   capabilities: new Map(),
   injections: [],

@@ -2,13 +2,24 @@ export { kindOf } from './brand.ts'
 export type { Capability, CapabilityDefinition, CapabilityResolver, ResolvedCapability } from './capability.ts'
 export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
 export { checkExamples } from './check-examples.ts'
-export { defineCapability, defineDependency, defineTool, toolFailure, toolResult } from './define.ts'
+export {
+  defineCapability,
+  defineDependency,
+  defineForwardingTool,
+  definePrompt,
+  defineResource,
+  defineTool,
+  toolFailure,
+  toolResult,
+} from './define.ts'
 export type { DependencyDefinition, Probe, ProbeContext, ProbeFunction, ProbeVerdict } from './dependency.ts'
 export {
   type CatalogueCapability,
   type CatalogueInjection,
   type Dependency,
   type Generation,
+  type Prompt,
+  type Resource,
   type Tool,
 } from './generation.ts'
 export type { FromJsonSchema } from './infer-json-schema.ts'
@@ -19,9 +30,19 @@ export {
   defineModule,
   type ModuleDefinition,
   type Paths,
+  type RegistryDesk,
   type Secrets,
   type Services,
 } from './module.ts'
+export type {
+  AnyPrompt,
+  PromptArgumentDefinition,
+  PromptArguments,
+  PromptDefinition,
+  PromptOutput,
+} from './prompt.ts'
+export type { ReadingContext, Suggest, SuggestContext } from './reading.ts'
+export type { AnyResource, ResourceDefinition, ResourceOutput, ResourceRequest } from './resource.ts'
 export type {
   DescribedSchema,
   PairedSchema,
@@ -33,4 +54,11 @@ export type {
   Validated,
 } from './schema.ts'
 export { type Definitions, SOURCE_KINDS, type Source, type SourceKind, type SourceUnit } from './source.ts'
-export type { AnyTool, CallContext, HandlerOutput, ToolDefinition } from './tool.ts'
+export type {
+  AnyTool,
+  CallContext,
+  Forwarded,
+  ForwardingDefinition,
+  HandlerOutput,
+  ToolDefinition,
+} from './tool.ts'

@@ -1,13 +1,16 @@
-import type { ResolverContext, RunMode } from '../../contracts/index.ts'
+import type { InjectionMode, ResolverContext } from '../../contracts/index.ts'
 import { brand } from './brand.ts'
 import type { AnyTool } from './tool.ts'
 
-/** Tools that a run brings along by the way it was started; never listed in an agent's file, never switched there. */
+/**
+ * Tools that come along by the way a run was started, or with the gateway view; never listed in an agent's file, never
+ * switched there. In the gateway view their handlers' configuration is a `GatewayConfig`.
+ */
 export interface Injection {
   readonly key: string
   readonly short: string
-  /** The kinds of run that get it. */
-  readonly modes: readonly RunMode[]
+  /** The kinds of run that get it, or `gateway`. */
+  readonly modes: readonly InjectionMode[]
   readonly tools: readonly AnyTool[]
   /** The handlers' configuration for this run, or `null` to leave it out. */
   resolve?(context: ResolverContext): { config?: unknown } | null

@@ -1,11 +1,18 @@
-import { AppError, type Problem } from '../../contracts/index.ts'
+import {
+  AppError,
+  type DependencyStatus,
+  type MissingDependency,
+  type Problem,
+  type RecheckAnswer,
+  type ReloadReport,
+} from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
 import { brand, kindOf } from './brand.ts'
 import type { Capability } from './capability.ts'
 import type { DependencyDefinition } from './dependency.ts'
+import type { Generation, Tool } from './generation.ts'
 import type { Injection } from './injection.ts'
 import type { Definitions } from './source.ts'
-import type { AnyTool } from './tool.ts'
 
 /** What the project folder and the data folder are, for modules that touch files. */
 export interface Paths {
@@ -21,10 +28,25 @@ export interface Secrets {
   get(name: string): string | undefined
 }
 
+/** All definitions and what works of them, for modules that look after these. It shows more than any one agent may see. */
+export interface RegistryDesk {
+  generation(): Generation
+  /** Everything that is wrong with configuration, definitions and agents now. */
+  problems(): readonly Problem[]
+  dependencies(): DependencyStatus[]
+  availability(tool: Tool): { readonly active: boolean; readonly recovering: boolean }
+  missing(tool: Tool): MissingDependency[]
+  /** `name` is a dependency, tool or capability; `tool:x` and the like where that is ambiguous. */
+  recheck(name: string, options: { force: boolean }): Promise<RecheckAnswer>
+  /** Reads configuration, agents and definitions anew. Calls that are under way end on what they began with. */
+  reload(): Promise<ReloadReport>
+}
+
 /** What a module can ask for by name. It gets exactly what it asked for. */
 export interface Services {
   paths: Paths
   secrets: Secrets
+  registry: RegistryDesk
 }
 
 export type Definition = Capability | DependencyDefinition | Injection
@@ -45,7 +67,7 @@ export function defineModule<const N extends keyof Services>(definition: ModuleD
  */
 export function collectDefinitions(
   exports: Record<string, unknown>,
-  services: Services,
+  services: Partial<Services>,
   where: string,
 ): Definitions & { problems: Problem[] } {
   const found = new Set<unknown>()
@@ -54,20 +76,26 @@ export function collectDefinitions(
   const capabilities = of<Capability>('capability')
   const dependencies = of<DependencyDefinition>('dependency')
   const injections = of<Injection>('injection')
-  const placed = new Set([...capabilities, ...injections].flatMap(bundle => bundle.tools))
-  const loose = of<AnyTool>('tool').filter(tool => !placed.has(tool))
-  const problems = loose.map(tool => looseTool(tool.name, where))
+  const placed = new Set<unknown>([
+    ...[...capabilities, ...injections].flatMap(bundle => bundle.tools),
+    ...capabilities.flatMap(({ prompts, resources }) => [...prompts, ...resources]),
+  ])
+  const problems = (['tool', 'prompt', 'resource'] as const).flatMap(kind =>
+    of<{ name: string }>(kind)
+      .filter(one => !placed.has(one))
+      .map(one => looseDefinition(kind, one.name, where)),
+  )
   if (found.size === 0) problems.push(emptyModule(where))
   return { capabilities, dependencies, injections, problems }
 }
 
-function addExport(value: unknown, services: Services, found: Set<unknown>): void {
+function addExport(value: unknown, services: Partial<Services>, found: Set<unknown>): void {
   if (Array.isArray(value)) for (const item of value) addExport(item, services, found)
   else if (kindOf(value) === 'module') addExport(create(value as ModuleDefinition, services), services, found)
   else if (kindOf(value)) found.add(value)
 }
 
-function create(module: ModuleDefinition, services: Services): unknown {
+function create(module: ModuleDefinition, services: Partial<Services>): unknown {
   for (const need of module.needs) {
     if (!Object.hasOwn(services, need)) {
       throw new AppError(
@@ -87,14 +115,14 @@ function create(module: ModuleDefinition, services: Services): unknown {
   return made
 }
 
-function looseTool(name: string, where: string): Problem {
+function looseDefinition(kind: 'tool' | 'prompt' | 'resource', name: string, where: string): Problem {
   return {
     severity: 'warning',
     code: 'DEFINITION_INVALID',
     where,
-    subject: `tool:${name}`,
-    message: `Tool "${name}" is exported by itself, so no agent can be given it.`,
-    mend: 'Put it into the tools of a defineCapability and export that.',
+    subject: `${kind}:${name}`,
+    message: `${kind.charAt(0).toUpperCase()}${kind.slice(1)} "${name}" is exported by itself, so no agent can be given it.`,
+    mend: `Put it into the ${kind}s of a defineCapability and export that.`,
   }
 }
 

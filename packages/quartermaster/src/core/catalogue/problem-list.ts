@@ -15,7 +15,7 @@ export class ProblemList {
   errors: number
 
   add(subject: string, field: string, message: string, mend?: string): void {
-    const text = `${subject.replace(':', ' "')}": ${field} ${message.replace(/\.$/, '')}.`
+    const text = `${subject.replace(':', ' "')}": ${field} ${/[.!?]$/.test(message) ? message : `${message}.`}`
     this.errors++
     const problem: Problem = {
       severity: 'error',

@@ -1,4 +1,4 @@
-import type { Answer, Caller, EffectSpec, Progress, Question, ToolResult } from '../../contracts/index.ts'
+import type { Answer, Caller, EffectSpec, Progress, Question, ToolResult, TraceContext } from '../../contracts/index.ts'
 import type { Log } from '../kernel/index.ts'
 import type { Parsed, SchemaLike, Unparsed } from './schema.ts'
 
@@ -14,6 +14,8 @@ export interface CallContext<Config = unknown> {
   readonly operationId: string
   /** The same for every attempt at this operation; hand it to services that can tell a repeat by it. */
   readonly idempotencyKey: string
+  /** Whose trace this belongs to, if anybody's; hand it on to services in their `traceparent` and `tracestate` headers. */
+  readonly trace?: TraceContext | undefined
   progress(update: Progress): void
   /** Asks whoever started the call. Throws `ANSWER_UNAVAILABLE` where nobody can answer. */
   ask(question: Question): Promise<Answer>
@@ -55,12 +57,30 @@ export interface ToolDefinition<I extends SchemaLike = SchemaLike, O = undefined
   effects?: readonly EffectSpec[]
   timeoutMs?: number
   maxResultBytes?: number
+  /**
+   * Whether it is slow: `whenPossible` gives callers that can follow a task one when the call takes long, `always` takes
+   * no other callers. `never` when absent.
+   */
+  asTask?: 'never' | 'whenPossible' | 'always'
   handler(input: Parsed<I>, context: CallContext<Config>): HandlerOutput<O> | Promise<HandlerOutput<O>>
 }
 
-/** Any tool, whatever its types. */
+/** The call that a forwarding tool stands for. */
+export interface Forwarded {
+  readonly tool: string
+  readonly input: unknown
+}
+
+/** A tool that stands for calls of others: whatever holds for a call is taken from the tool it leads to. */
+export interface ForwardingDefinition<I extends SchemaLike = SchemaLike>
+  extends Omit<ToolDefinition<I>, 'handler' | 'output'> {
+  forward(input: Parsed<I>): Forwarded
+}
+
+/** Any tool, whatever its types. One that forwards has no handler, whatever is said here. */
 export interface AnyTool extends Omit<ToolDefinition, 'handler' | 'output' | 'input'> {
   input: SchemaLike
   output?: SchemaLike | undefined
   handler(input: never, context: CallContext<never>): unknown
+  forward?(input: never): Forwarded
 }

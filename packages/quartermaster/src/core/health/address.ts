@@ -38,7 +38,9 @@ export function parseAddress(text: string, generation: Generation): Address {
 export function requirementsOf({ kind, name }: Address, generation: Generation): readonly string[] {
   if (kind === 'dependency') return [name]
   if (kind === 'tool') return generation.tools.get(name)?.requires ?? []
-  return [...new Set(generation.capabilities.get(name)?.tools.flatMap(tool => tool.requires))]
+  const capability = generation.capabilities.get(name)
+  const parts = capability ? [...capability.tools, ...capability.prompts, ...capability.resources] : []
+  return [...new Set(parts.flatMap(part => part.requires))]
 }
 
 function split(text: string): [AddressKind | undefined, string] {

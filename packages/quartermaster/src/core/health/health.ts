@@ -6,7 +6,7 @@ import type {
   Settings,
 } from '../../contracts/index.ts'
 import { AppError } from '../../contracts/index.ts'
-import type { Catalogue, Dependency, Generation, Tool } from '../catalogue/index.ts'
+import type { Catalogue, Dependency, Generation } from '../catalogue/index.ts'
 import { type Clock, didYouMean, type Emitter, type Random } from '../kernel/index.ts'
 import { parseAddress, requirementsOf } from './address.ts'
 import { isThere } from './availability.ts'
@@ -15,6 +15,11 @@ import { createRechecker } from './recheck.ts'
 import { createRecords } from './records.ts'
 import { afterCallFailure } from './transitions.ts'
 import { createWatcher } from './watcher.ts'
+
+/** What needs dependencies: a tool, a prompt, a resource. */
+export interface Needing {
+  readonly requires: readonly string[]
+}
 
 /** Whether a tool can be called now. `recovering`: it is listed, and a call waits. */
 export interface Availability {
@@ -26,16 +31,17 @@ export interface Availability {
 export interface Health {
   /** Changes whenever what an agent can see may have changed. */
   version(): number
-  availability(tool: Tool): Availability
+  availability(item: Needing): Availability
   /** What a disabled tool lacks, with reasons; what is recovering only when asked for. */
-  missing(tool: Tool, options?: { withRecovering?: boolean }): MissingDependency[]
+  missing(item: Needing, options?: { withRecovering?: boolean }): MissingDependency[]
   dependency(name: string): DependencyStatus
   dependencies(): DependencyStatus[]
   /** `name` is a dependency, tool or capability; `tool:x` and the like where that is ambiguous. */
   recheck(name: string, options?: { force?: boolean }): Promise<RecheckAnswer>
-  recheckTool(tool: Tool): Promise<RecheckAnswer>
-  /** Resolves when nothing the tool needs is recovering any more, or the time or the signal ends it. */
-  settled(tool: Tool, options: { budgetMs: number; signal: AbortSignal }): Promise<void>
+  /** Looks again at what one of them needs. */
+  recheckFor(item: Needing): Promise<RecheckAnswer>
+  /** Resolves when nothing it needs is recovering any more, or the time or the signal ends it. */
+  settled(item: Needing, options: { budgetMs: number; signal: AbortSignal }): Promise<void>
   /** A real call failed because of this dependency. */
   reportFailure(name: string, reason: string): void
   /** Begins looking at what is about to come, while the rest of it is still being checked. */
@@ -86,8 +92,8 @@ export function createHealth(deps: HealthDeps): Health {
     )
   }
 
-  function isRecovering(tool: Tool): boolean {
-    return tool.requires.some(name => records.effective(name).state === 'recovering')
+  function isRecovering(item: Needing): boolean {
+    return item.requires.some(name => records.effective(name).state === 'recovering')
   }
 
   function statusOf(dependency: Dependency): DependencyStatus {
@@ -108,26 +114,26 @@ export function createHealth(deps: HealthDeps): Health {
 
   return {
     version: () => records.version(),
-    availability(tool) {
-      if (tool.requires.length === 0) return AVAILABLE
+    availability({ requires }) {
+      if (requires.length === 0) return AVAILABLE
       let recovering = false
-      for (const name of tool.requires) {
+      for (const name of requires) {
         const { state } = records.effective(name)
         if (!isThere(state)) return DISABLED
         recovering ||= state === 'recovering'
       }
       return recovering ? RECOVERING : AVAILABLE
     },
-    missing: (tool, options) => rechecker.missing(tool.requires, options),
+    missing: ({ requires }, options) => rechecker.missing(requires, options),
     dependency: name => statusOf(find(name)),
     dependencies: () => [...catalogue.current().dependencies.values()].map(statusOf),
     async recheck(name, options) {
       const generation = catalogue.current()
       return rechecker.recheck(requirementsOf(parseAddress(name, generation), generation), options)
     },
-    recheckTool: tool => rechecker.recheck(tool.requires),
-    settled(tool, { budgetMs, signal }) {
-      if (!isRecovering(tool) || signal.aborted) return Promise.resolve()
+    recheckFor: ({ requires }) => rechecker.recheck(requires),
+    settled(item, { budgetMs, signal }) {
+      if (!isRecovering(item) || signal.aborted) return Promise.resolve()
       return new Promise(resolve => {
         const end = () => {
           forget()
@@ -136,7 +142,7 @@ export function createHealth(deps: HealthDeps): Health {
           resolve()
         }
         const forget = records.onChange(() => {
-          if (!isRecovering(tool)) end()
+          if (!isRecovering(item)) end()
         })
         const cancel = clock.after(budgetMs, end)
         signal.addEventListener('abort', end, { once: true })

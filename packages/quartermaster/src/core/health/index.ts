@@ -1,2 +1,3 @@
-export { type Availability, createHealth, type Health, type HealthDeps } from './health.ts'
-export { stateInWords } from './state-words.ts'
+export { type Address, parseAddress, requirementsOf } from './address.ts'
+export { type Availability, createHealth, type Health, type HealthDeps, type Needing } from './health.ts'
+export { missingInWords, stateInWords } from './state-words.ts'

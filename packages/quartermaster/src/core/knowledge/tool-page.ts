@@ -44,7 +44,14 @@ function safetyLines(tool: Tool): string[] {
   return [
     `- ${tool.mutates ? 'may change something' : 'changes nothing'}; ${tool.idempotent ? 'doing it twice is the same as once' : 'doing it twice does it twice'}; ${consent}.`,
     `- ends after ${tool.timeoutMs / 1000} s at the latest; answers with at most ${tool.maxResultBytes} bytes at once.`,
+    ...TASKS[tool.asTask],
   ]
+}
+
+const TASKS: Readonly<Record<Tool['asTask'], readonly string[]>> = {
+  never: [],
+  whenPossible: ['- may take long: a caller that can follow tasks gets one instead of waiting.'],
+  always: ['- takes long: it is called as a task, by callers that can follow one.'],
 }
 
 function exampleBlock({ query, input }: Tool['examples'][number]): string {

@@ -1,15 +1,8 @@
-import {
-  type Answer,
-  AppError,
-  type EffectSpec,
-  messageOf,
-  Progress,
-  type Question,
-  type ToolResult,
-} from '../../contracts/index.ts'
-import type { CallContext, Tool } from '../catalogue/index.ts'
-import type { Log } from '../kernel/index.ts'
-import type { CallRequest } from './call-request.ts'
+import { type EffectSpec, messageOf, Progress, type ToolResult } from '../../contracts/index.ts'
+import type { CallContext, SchemaCompiler, Tool } from '../catalogue/index.ts'
+import { type Log, traceIdOf } from '../kernel/index.ts'
+import { askFitting } from './ask-stage.ts'
+import type { CallRequest, LogLevel } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
 import type { Journey } from './journey.ts'
 
@@ -18,14 +11,15 @@ export interface ContextParts {
   readonly config: unknown
   readonly deadline: Deadline
   readonly log: Log
+  readonly compiler: SchemaCompiler
   /** Calls another tool from inside this one. */
   nested(tool: string, input: unknown): Promise<ToolResult>
 }
 
 /** What a handler is told beside its input. */
 export function createCallContext({ request, operationId }: Journey, parts: ContextParts): CallContext {
-  const { tool, config, deadline, log, nested } = parts
-  const { seat } = request
+  const { tool, config, deadline, log, compiler, nested } = parts
+  const { seat, trace } = request
   return {
     caller: seat.caller,
     config,
@@ -37,12 +31,15 @@ export function createCallContext({ request, operationId }: Journey, parts: Cont
     },
     operationId,
     idempotencyKey: operationId,
+    trace,
     progress: update => passProgress(update, request, tool, log),
     async ask(question) {
       // Waiting for a person is not running: the tool's own time stands still meanwhile.
       const resume = deadline.pauseRun()
       try {
-        return await deadline.race(ask(request, tool, question, deadline.signal))
+        return await deadline.race(
+          askFitting(question, { request, subject: tool.name, signal: deadline.signal, compiler }),
+        )
       } finally {
         resume()
       }
@@ -50,7 +47,8 @@ export function createCallContext({ request, operationId }: Journey, parts: Cont
     call: nested,
     missingEffects: NO_EFFECTS,
     get log() {
-      return toolLog(log, { tool: tool.name, operationId })
+      const facts = { tool: tool.name, operationId }
+      return toolLog(log, trace ? { ...facts, traceId: traceIdOf(trace) } : facts, request.onLog)
     },
   }
 }
@@ -69,19 +67,11 @@ function passProgress(update: unknown, { onProgress, seat }: CallRequest, tool: 
 
 const NO_EFFECTS: readonly EffectSpec[] = Object.freeze([])
 
-async function ask(request: CallRequest, tool: Tool, question: Question, signal: AbortSignal): Promise<Answer> {
-  if (request.ask) return request.ask(question, signal)
-  const callback = request.seat.callbacks?.ask
-  if (callback) return callback(question, { tool: tool.name, signal })
-  const message = `"${tool.name}" has a question, and nobody is there to answer it: "${question.message}"`
-  throw new AppError('ANSWER_UNAVAILABLE', message)
-}
-
-function toolLog(log: Log, fields: Record<string, unknown>): Log {
-  return {
-    debug: (message, more) => log.debug(message, { ...more, ...fields }),
-    info: (message, more) => log.info(message, { ...more, ...fields }),
-    warn: (message, more) => log.warn(message, { ...more, ...fields }),
-    error: (message, more) => log.error(message, { ...more, ...fields }),
+/** The diagnostic log, and beside it whatever the client wants to see. */
+export function toolLog(log: Log, facts: Record<string, unknown>, onLog: CallRequest['onLog']): Log {
+  const write = (level: LogLevel) => (message: string, fields?: Record<string, unknown>) => {
+    log[level](message, { ...fields, ...facts })
+    onLog?.(level, message, fields)
   }
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }

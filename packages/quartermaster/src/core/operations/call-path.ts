@@ -1,30 +1,32 @@
-import { AppError, type AuditEntry, type CallAnswer, type Settings, toAppError } from '../../contracts/index.ts'
-import type { Grant, Seat } from '../agents/index.ts'
-import type { Catalogue, Tool } from '../catalogue/index.ts'
+import { AppError, type CallAnswer, type Settings, toAppError } from '../../contracts/index.ts'
+import type { Catalogue, SchemaCompiler, Tool } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import {
   type Clock,
   canonicalJson,
   type Digest,
-  didYouMean,
   type Emitter,
   type Ids,
   type Log,
+  type Tracer,
 } from '../kernel/index.ts'
 import { createCallContext } from './call-context.ts'
 import type { CallRequest, Calls } from './call-request.ts'
+import { createCallSpans } from './call-spans.ts'
 import { type Consent, decideConsent } from './consent-stage.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
 import { awaitHealth, isReady, refuseDisabled } from './health-stage.ts'
 import { checkInput } from './input-stage.ts'
-import { auditOf, type Journey } from './journey.ts'
+import type { Journey } from './journey.ts'
 import type { KeptResults } from './kept-results.ts'
-import type { OperationLog } from './operation-log.ts'
+import type { OperationLog, OperationRecord } from './operation-log.ts'
+import { followForward, permit } from './permission-stage.ts'
 import { runTool } from './run-stage.ts'
+import { settle } from './settle-stage.ts'
 
 export interface CallPathDeps {
   readonly catalogue: Pick<Catalogue, 'current'>
-  readonly health: Pick<Health, 'availability' | 'missing' | 'recheckTool' | 'settled' | 'reportFailure'>
+  readonly health: Pick<Health, 'availability' | 'missing' | 'recheckFor' | 'settled' | 'reportFailure'>
   readonly results: KeptResults
   readonly operations: OperationLog
   readonly clock: Clock
@@ -32,31 +34,39 @@ export interface CallPathDeps {
   readonly digest: Digest
   readonly emitter: Emitter
   readonly log: Log
+  readonly compiler: SchemaCompiler
+  /** Nobody follows calls without one. */
+  readonly tracer?: Tracer | undefined
   readonly settings: Pick<Settings, 'restartWaitSeconds' | 'nestedCallDepth'>
 }
 
 /** Builds the call path: permission, validation, health, consent, record, the same once more, run, verify, settle, audit. */
 export function createCalls(deps: CallPathDeps): Calls {
-  const { catalogue, health, results, operations, clock, ids, digest, emitter, settings } = deps
+  const { catalogue, health, results, operations, clock, ids, digest, settings } = deps
   const restartWaitMs = settings.restartWaitSeconds * 1000
   const underWay = new Set<Deadline>()
+  const spans = createCallSpans(deps)
   let isStopping = false
 
   async function travel(journey: Journey): Promise<CallAnswer> {
+    let answer: CallAnswer
     try {
-      const answer = await walk(journey)
-      settle(journey, answer.result.isError ? 'failed' : 'succeeded')
-      return answer
+      answer = await walk(journey)
     } catch (error) {
       const failure = toAppError(error)
-      settle(journey, outcomeOf(failure, journey), failure.code)
+      await settle(journey, { failure }, deps)
       throw failure
     }
+    const writing = settle(journey, { answer }, deps)
+    // Not awaited for nothing: most calls have no record, and each turn of the event loop is felt.
+    if (writing) await writing
+    return answer
   }
 
   async function walk(journey: Journey): Promise<CallAnswer> {
-    const { request } = journey
     if (isStopping) throw stopping()
+    journey.request = followForward(journey.request)
+    const { request } = journey
     const { tool, config } = permit(request.seat, request.tool)
     journey.tool = tool
     const deadline = deadlineFor(journey, tool)
@@ -67,7 +77,8 @@ export function createCalls(deps: CallPathDeps): Calls {
       journey.digest = digestOf(tool, request.input)
       await passHealth(request, tool, deadline)
       journey.consent = consentFor(journey, tool)
-      operations.begin(recordOf(journey, tool))
+      const writing = operations.begin(recordOf(journey, tool))
+      if (writing) await recorded(journey, writing)
       return await runRecorded(journey, { tool, config, input }, deadline)
     } finally {
       underWay.delete(deadline)
@@ -86,6 +97,12 @@ export function createCalls(deps: CallPathDeps): Calls {
     }
   }
 
+  /** Waited for to its end: a record that nobody waits for would stand there as if its call were running. */
+  async function recorded({ request, operationId }: Journey, writing: Promise<void>): Promise<void> {
+    await writing
+    request.onRecorded?.(operationId)
+  }
+
   /** From here on the call is on record. What was allowed before is looked at once more, because waiting took time. */
   async function runRecorded(journey: Journey, ready: ReadyCall, deadline: Deadline): Promise<CallAnswer> {
     const { request, operationId } = journey
@@ -98,7 +115,14 @@ export function createCalls(deps: CallPathDeps): Calls {
     deadline.limitRun(tool.timeoutMs, `"${tool.name}"`)
     journey.hasRun = true
     const nested = (name: string, given: unknown) => callNested(journey, deadline, name, given)
-    const context = createCallContext(journey, { tool, config, deadline, log: deps.log, nested })
+    const context = createCallContext(journey, {
+      tool,
+      config,
+      deadline,
+      log: deps.log,
+      compiler: deps.compiler,
+      nested,
+    })
     const result = await runTool({ tool, input, context, deadline }, deps)
     const limited = results.limit(result, { maxBytes: tool.maxResultBytes, caller: seat.caller, operationId })
     return { operationId, ...limited }
@@ -128,20 +152,20 @@ export function createCalls(deps: CallPathDeps): Calls {
       const most = `${settings.nestedCallDepth} is the most.`
       throw new AppError('LIMIT_EXCEEDED', `"${around.request.tool}" calls "${tool}" at depth ${depth + 1}; ${most}`)
     }
-    const { seat, ask } = around.request
-    const request: CallRequest = { seat, tool, input, signal: outer.signal, ask }
-    return (await travel(begin(request, depth, outer))).result
+    const { seat, ask, trace } = around.request
+    const request: CallRequest = { seat, tool, input, signal: outer.signal, ask, trace }
+    return (await travel(begin(request, { depth, outer, parentId: around.operationId }))).result
   }
 
-  function begin(request: CallRequest, depth = 0, outer?: Deadline): Journey {
-    const startedAt = clock.now()
+  function begin(given: CallRequest, around: Around = OUTERMOST): Journey {
     const operationId = ids.next('op')
+    const request = given.asTask ? followed(given, text => operations.progress(operationId, text)) : given
+    const trace = spans.begin(request, operationId)
     return {
-      request,
+      request: trace === request.trace ? request : { ...request, trace },
       operationId,
-      startedAt,
-      depth,
-      outer,
+      startedAt: clock.now(),
+      ...around,
       tool: undefined,
       digest: '',
       consent: undefined,
@@ -159,14 +183,9 @@ export function createCalls(deps: CallPathDeps): Calls {
     }
   }
 
-  function settle(journey: Journey, outcome: AuditEntry['outcome'], code?: string): void {
-    operations.end(journey.operationId)
-    const end = { at: clock.now(), outcome }
-    emitter.emit('call.settled', auditOf(journey, code === undefined ? end : { ...end, code }))
-  }
-
   return {
     call: request => travel(begin(request)),
+    target: ({ seat, tool, input }) => permit(seat, followForward({ seat, tool, input }).tool),
     stop() {
       isStopping = true
       for (const deadline of underWay) deadline.cancel(stopping())
@@ -185,20 +204,35 @@ interface ReadyCall {
   readonly input: unknown
 }
 
-/** A tool that is not granted does not exist for the caller, and the two are answered alike. */
-function permit(seat: Seat, name: string): Grant {
-  const grant = seat.grant(name)
-  if (grant) return grant
-  const visible = seat.view().tools.map(({ tool }) => tool.name)
-  throw new AppError('TOOL_NOT_FOUND', `"${seat.caller.name}" has no tool "${name}".${didYouMean(name, visible)}`)
+function recordOf({ request, operationId, digest, startedAt, parentId }: Journey, tool: Tool): OperationRecord {
+  const { seat, input, asTask } = request
+  return {
+    id: operationId,
+    caller: seat.caller,
+    tool: tool.name,
+    definitionHash: tool.hash,
+    mutates: tool.mutates,
+    digest,
+    input,
+    startedAt,
+    parentId,
+    ttlMs: asTask?.ttlMs,
+  }
 }
 
-function recordOf({ request, operationId, digest, startedAt }: Journey, tool: Tool) {
-  const { caller } = request.seat
-  return { id: operationId, caller, tool: tool.name, definitionHash: tool.hash, digest, startedAt }
-}
+/** The call around a call, as far as the inner one has to know. */
+type Around = Pick<Journey, 'depth' | 'outer' | 'parentId'>
 
-function outcomeOf(error: AppError, { hasRun }: Journey): AuditEntry['outcome'] {
-  if (!hasRun) return 'notRun'
-  return error.code === 'OUTCOME_UNKNOWN' ? 'unknown' : 'failed'
+const OUTERMOST: Around = { depth: 0, outer: undefined, parentId: undefined }
+
+/** Whoever looks at a task sees how far it has come, beside whoever listens already. */
+function followed(request: CallRequest, note: (text: string) => void): CallRequest {
+  return {
+    ...request,
+    onProgress(update) {
+      const { progress, total, message } = update
+      note(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`))
+      request.onProgress?.(update)
+    },
+  }
 }

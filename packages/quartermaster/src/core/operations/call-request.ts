@@ -1,20 +1,31 @@
-import type { Answer, CallAnswer, Progress, Question } from '../../contracts/index.ts'
-import type { Seat } from '../agents/index.ts'
+import type { Answer, CallAnswer, Progress, Question, TraceContext } from '../../contracts/index.ts'
+import type { Grant, Seat } from '../agents/index.ts'
+import type { CancelSignal, Log } from '../kernel/index.ts'
+
+export type LogLevel = keyof Log
 
 /** One call, as every adapter makes it. */
 export interface CallRequest {
   readonly seat: Seat
   readonly tool: string
   readonly input: unknown
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: CancelSignal | undefined
   /** Ends the whole call, waiting included; the tool's own limit bounds the run. */
   readonly timeoutMs?: number | undefined
   /** Runs the tool although something it needs is missing. Consent and record still apply. */
   readonly evenIfDisabled?: boolean | undefined
   /** What a person allowed for exactly these arguments, given by an adapter that knows the person. */
   readonly consented?: ConsentedOnce | undefined
+  /** Writes the call down whatever the tool, and keeps how it ended for this long, also over a restart. */
+  readonly asTask?: { readonly ttlMs: number } | undefined
+  /** Told once the record is durable, right before the tool runs: from then on the id can be handed out. */
+  readonly onRecorded?: ((operationId: string) => void) | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly ask?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined
+  /** What the tool writes to its log, for a client that wants to see it. */
+  readonly onLog?: ((level: LogLevel, message: string, fields?: Record<string, unknown>) => void) | undefined
+  /** Whose trace it belongs to. */
+  readonly trace?: TraceContext | undefined
 }
 
 /** A person's answer for one call: these operations, with the arguments of this digest. */
@@ -27,6 +38,8 @@ export interface ConsentedOnce {
 export interface Calls {
   /** Throws `AppError` when it could not be run; a tool that said no is an answer. */
   call(request: CallRequest): Promise<CallAnswer>
+  /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */
+  target(request: Pick<CallRequest, 'seat' | 'tool' | 'input'>): Grant
   /** Ends what is under way with `STOPPING` and takes nothing more. */
   stop(): void
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { AppError } from '../../contracts/index.ts'
+import { AppError, questionText } from '../../contracts/index.ts'
 import {
   createHub,
   DOWN,
@@ -606,7 +606,7 @@ describe('questions and progress', () => {
       {},
       {
         onProgress: update => progress.push(update),
-        ask: async question => ({ action: 'accept', content: { pick: question.message.length } }),
+        ask: async question => ({ action: 'accept', content: { pick: questionText(question).length } }),
       },
     )
     expect(result.content).toEqual([{ type: 'text', text: '10' }])

@@ -1,5 +1,5 @@
 import { AppError, toAppError } from '../../contracts/index.ts'
-import type { Cancel, Clock } from '../kernel/index.ts'
+import type { Cancel, CancelSignal, Clock } from '../kernel/index.ts'
 
 /** The end of a call: the caller's cancellation or the clock, whichever comes first. */
 export interface Deadline {
@@ -27,7 +27,7 @@ export interface DeadlineOptions {
   readonly ms: number
   /** What is being waited for, for the message. */
   readonly what: string
-  readonly parent: AbortSignal | undefined
+  readonly parent: CancelSignal | undefined
   /** The end of the call around it, whose signal is the parent. */
   readonly outer?: Deadline | undefined
 }

@@ -6,13 +6,16 @@ import type { Deadline } from './deadline.ts'
 
 /** One call on its way along the path. What it has met so far is what the audit tells, however it ends. */
 export interface Journey {
-  readonly request: CallRequest
+  /** What was asked for; after forwarding, what that came to. */
+  request: CallRequest
   readonly operationId: string
   readonly startedAt: number
   /** How many calls are around it. */
   readonly depth: number
   /** The end of the call around it; a nested call gets no more time than is left. */
   readonly outer: Deadline | undefined
+  /** The call around it. */
+  readonly parentId: string | undefined
   tool: Tool | undefined
   digest: string
   consent: Consent | undefined

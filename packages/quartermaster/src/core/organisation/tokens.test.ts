@@ -98,3 +98,49 @@ describe('tokens', () => {
     await expect(tokens.rotate(facts.id, { overlapMs: 1 })).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
   })
 })
+
+describe('lent tokens', () => {
+  const TTL = { ttlMs: 60_000 }
+
+  it('stand for their agent in this process alone, and are neither stored nor listed', async () => {
+    const { tokens, store, reopen } = await open()
+    const { id, token, expiresAt } = tokens.lend('worker', TTL)
+    expect(token).toMatch(/^qm_[\w-]{43}$/)
+    expect(expiresAt).toBe(1_700_000_060_000)
+    expect(tokens.verify(token)).toEqual({ tokenId: id, agent: 'worker' })
+    expect([tokens.list(), await store.count('tokens'), tokens.lent()]).toEqual([[], 0, 1])
+    expect((await reopen()).verify(token)).toBeUndefined()
+  })
+
+  it('end by themselves, and whoever holds something open is told', async () => {
+    const { tokens, clock } = await open()
+    const told: string[] = []
+    tokens.onRevoked(id => told.push(id))
+    const { id, token } = tokens.lend('worker', TTL)
+    await clock.advance(60_000)
+    expect([tokens.verify(token), tokens.lent(), told]).toEqual([undefined, 0, [id]])
+    expect(() => tokens.extend(id, TTL)).toThrow(expect.objectContaining({ code: 'NAME_UNKNOWN' }))
+  })
+
+  it('stay good for whoever extends them', async () => {
+    const { tokens, clock } = await open()
+    const { id, token } = tokens.lend('worker', TTL)
+    await clock.advance(40_000)
+    expect(tokens.extend(id, TTL)).toBe(1_700_000_100_000)
+    await clock.advance(59_999)
+    expect(tokens.verify(token)?.agent).toBe('worker')
+    await clock.advance(1)
+    expect(tokens.verify(token)).toBeUndefined()
+  })
+
+  it('can be given back before their time', async () => {
+    const { tokens, clock } = await open()
+    const told: string[] = []
+    tokens.onRevoked(id => told.push(id))
+    const { id, token } = tokens.lend('worker', TTL)
+    expect(await tokens.revoke(id)).toMatchObject({ id, agent: 'worker', state: 'revoked' })
+    expect(tokens.verify(token)).toBeUndefined()
+    await clock.advance(60_000)
+    expect(told).toEqual([id])
+  })
+})

@@ -1,6 +1,7 @@
-import { AppError, type IssuedToken, type TokenFacts, type TokenRow } from '../../contracts/index.ts'
+import { AppError, type IssuedToken, type LentToken, type TokenFacts, type TokenRow } from '../../contracts/index.ts'
 import { type Clock, type Digest, didYouMean, type Ids } from '../kernel/index.ts'
 import { insert, type Store, update } from '../store/index.ts'
+import { createLentTokens } from './lent-tokens.ts'
 
 /** Whom a token stands for. */
 export interface TokenHolder {
@@ -19,8 +20,14 @@ export interface Tokens {
   revoke(id: string): Promise<TokenFacts>
   /** Makes a successor; the old one stays good for the overlap, so that nobody is cut off while it is handed out. */
   rotate(id: string, options: { overlapMs: number }): Promise<IssuedToken>
+  /** Makes a token for one run. It is in memory only: not stored, not listed, and gone with this process. */
+  lend(agent: string, options: { ttlMs: number }): LentToken
+  /** Keeps a lent token for this long from now, and answers until when. Throws `NAME_UNKNOWN` when it has ended. */
+  extend(id: string, options: { ttlMs: number }): number
+  /** How many lent tokens are good now. */
+  lent(): number
   verify(token: string): TokenHolder | undefined
-  /** Calls back when a token has been taken back: whatever it has open must end. */
+  /** Calls back when a token was taken back, or a lent one is over: whatever it has open must end. */
   onRevoked(listener: (id: string) => void): () => void
 }
 
@@ -36,6 +43,10 @@ const PREFIX = 'qm'
 export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens {
   const byHash = new Map<string, TokenRow>()
   const listeners = new Set<(id: string) => void>()
+  const tell = (id: string) => {
+    for (const listener of listeners) listener(id)
+  }
+  const lent = createLentTokens({ clock, ids, digest, prefix: PREFIX, onEnded: tell })
 
   const now = () => Math.round(clock.now())
   const find = (id: string): TokenRow => {
@@ -92,13 +103,15 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
       return rows.toSorted((a, b) => a.createdAt - b.createdAt).map(row => factsOf(row, now()))
     },
     async revoke(id) {
+      const ended = lent.revoke(id)
+      if (ended) return ended
       const row = find(id)
       if (row.revokedAt !== null) return factsOf(row, now())
       const revoked = { ...row, revokedAt: now() }
       // Out of memory first: between the two nobody may be let in any more.
       byHash.set(row.hash, revoked)
       await store.commit([update('tokens', { where: { id }, set: { revokedAt: revoked.revokedAt } })])
-      for (const listener of listeners) listener(id)
+      tell(id)
       return factsOf(revoked, now())
     },
     async rotate(id, { overlapMs }) {
@@ -125,9 +138,20 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
       byHash.set(row.hash, row)
       return { token, facts: factsOf(row, now()) }
     },
+    lend: (agent, options) => lent.lend(agent, options),
+    extend(id, options) {
+      const expiresAt = lent.extend(id, options)
+      if (expiresAt === undefined)
+        throw new AppError('NAME_UNKNOWN', `There is no lent token "${id}" any more. Borrow another.`)
+      return expiresAt
+    },
+    lent: () => lent.count(),
     verify(token) {
       if (!token.startsWith(`${PREFIX}_`)) return undefined
-      const row = byHash.get(digest(token))
+      const hash = digest(token)
+      const borrowed = lent.find(hash)
+      if (borrowed) return { tokenId: borrowed.id, agent: borrowed.agent }
+      const row = byHash.get(hash)
       if (!row || stateOf(row, clock.now()) !== 'active') return undefined
       return { tokenId: row.id, agent: row.callerName }
     },

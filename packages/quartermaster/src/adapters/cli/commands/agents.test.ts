@@ -29,7 +29,8 @@ describe('agents', () => {
   it('lists agents with what they have and what is wrong', async () => {
     const { code, stdout } = await run([], {
       agents: async () => [
-        { name: 'default', capabilities: ['files'], granted: 4, unavailable: 0, problems: [] },
+        { name: 'default', capabilities: ['files'], view: 'direct', granted: 4, unavailable: 0, problems: [] },
+        { name: 'many', capabilities: ['world'], view: 'gateway', granted: 98, unavailable: 2, problems: [] },
         {
           name: 'researcher',
           title: 'Finds things',
@@ -43,9 +44,10 @@ describe('agents', () => {
     expect(code).toBe(0)
     expect(stdout).toBe(
       [
-        'NAME        TOOLS              CAPABILITIES  TITLE',
-        'default     4                  files',
-        'researcher  0 (2 unavailable)  -             Finds things',
+        'NAME        TOOLS                             CAPABILITIES  TITLE',
+        'default     4                                 files',
+        'many        98 (2 unavailable, gateway view)  world',
+        'researcher  0 (2 unavailable)                 -             Finds things',
         '  └ Its file is not JSON.',
         '',
       ].join('\n'),
@@ -71,6 +73,11 @@ describe('agents', () => {
         '',
       ].join('\n'),
     )
+  })
+
+  it('says when an agent sees its tools through the gateway view', async () => {
+    const { stdout } = await run(['check', 'researcher'], { checkAgent: async () => ({ ...CHECK, view: 'gateway' }) })
+    expect(stdout).toContain('1 granted, 1 unavailable, 1 skipped, through the gateway view\n')
   })
 
   it('ends with 1 when the file has problems, and says how to mend each', async () => {

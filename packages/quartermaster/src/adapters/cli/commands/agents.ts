@@ -49,16 +49,19 @@ function listText(agents: readonly AgentSummary[], printer: Printer): string {
     { title: 'Capabilities', flexible: true },
     { title: 'Title', flexible: true },
   ]
-  const rows = agents.map(({ name, granted, unavailable, capabilities, title, problems }) => ({
-    cells: [
-      name,
-      unavailable > 0 ? `${granted} (${unavailable} unavailable)` : String(granted),
-      capabilities.join(', ') || '-',
-      title ?? '',
-    ],
-    notes: problems,
+  const rows = agents.map(agent => ({
+    cells: [agent.name, toolsCell(agent), agent.capabilities.join(', ') || '-', agent.title ?? ''],
+    notes: agent.problems,
   }))
   return renderTable({ columns, rows }, printer)
+}
+
+function toolsCell({ granted, unavailable, view }: AgentSummary): string {
+  const notes = [
+    ...(unavailable > 0 ? [`${unavailable} unavailable`] : []),
+    ...(view === 'gateway' ? ['gateway view'] : []),
+  ]
+  return notes.length > 0 ? `${granted} (${notes.join(', ')})` : String(granted)
 }
 
 async function checkAgent(session: Session, name: string): Promise<number> {

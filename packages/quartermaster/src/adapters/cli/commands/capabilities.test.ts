@@ -23,6 +23,44 @@ describe('capabilities', () => {
     expect(stdout).toContain('quartermaster grant default files')
   })
 
+  it('shows the prompts and resources that come along', async () => {
+    const handbook = {
+      key: 'handbook',
+      title: 'Handbook',
+      short: 'The handbook.',
+      tools: [],
+      prompts: [
+        {
+          name: 'explain',
+          title: 'Explain',
+          short: 'Explains a page.',
+          arguments: [
+            { name: 'page', required: true },
+            { name: 'reader', required: false },
+          ],
+        },
+      ],
+      resources: [
+        { name: 'contents', title: 'Contents', short: 'All pages.', uri: 'handbook://contents' },
+        { name: 'page', title: 'Page', short: '', uriTemplate: 'handbook://{page}' },
+      ],
+    }
+    const { stdout } = await run(['handbook'], async () => [handbook])
+    expect(stdout).toContain(
+      [
+        'It has no tools.',
+        '',
+        'PROMPT                 WHAT IT ASKS FOR',
+        'explain page [reader]  Explains a page.',
+        '',
+        'RESOURCE             WHAT IS TO BE READ',
+        'handbook://contents  All pages.',
+        'handbook://{page}    page',
+        '',
+      ].join('\n'),
+    )
+  })
+
   it('suggests the one that was meant', async () => {
     const { code, stderr } = await run(['flies'])
     expect(code).toBe(4)

@@ -1,4 +1,4 @@
-import { AppError, type CapabilityDescriptor } from '../../../contracts/index.ts'
+import { AppError, type CapabilityDescriptor, type PromptDescriptor } from '../../../contracts/index.ts'
 import { didYouMean } from '../../../core/kernel/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { EXIT } from '../errors.ts'
@@ -12,7 +12,7 @@ import { renderTable } from '../table.ts'
 export const registerCapabilities: Register = (program, act) => {
   const command = program
     .command('capabilities')
-    .description('List what agents can be given, or show one with its tools and its configuration.')
+    .description('List what agents can be given, or show one with all it brings and its configuration.')
     .addArgument(new CompletingArgument('[KEY]', 'show this one', 'capability'))
     .action((key: string | undefined) => act(session => capabilities(session, key)))
   addExamples(command, [
@@ -53,18 +53,45 @@ function listText(all: readonly CapabilityDescriptor[], printer: Printer): strin
   )
 }
 
-function detailText({ key, title, short, tools, configSchema }: CapabilityDescriptor, printer: Printer): string {
+function detailText(capability: CapabilityDescriptor, printer: Printer): string {
+  const { key, title, short, tools, configSchema } = capability
   const { paint } = printer
-  const rows = tools.map(tool => ({ cells: [tool.name, tool.short] }))
-  const table = renderTable({ columns: [{ title: 'Tool' }, { title: 'What it does', flexible: true }], rows }, printer)
   const schema =
     configSchema === undefined
       ? ''
       : `\n${paint.bold('Configuration')}\n${toJsonText(configSchema, { pretty: true }).replace(/^/gm, '  ')}\n`
   return [
     `${paint.bold(key)}  ${escapeLine(title)}\n${paragraph(short, printer)}\n`,
-    tools.length === 0 ? 'It has no tools.\n' : table,
+    tools.length === 0 ? 'It has no tools.\n' : pairsTable(['Tool', 'What it does'], tools.map(toolCells), printer),
+    ...readingTables(capability, printer),
     schema,
     `\n${paint.bold('Example')}\n  quartermaster grant default ${key}\n`,
   ].join('')
+}
+
+function toolCells(tool: CapabilityDescriptor['tools'][number]): [string, string] {
+  return [tool.name, tool.short]
+}
+
+/** What can be read, where there is anything. */
+function readingTables({ prompts = [], resources = [] }: CapabilityDescriptor, printer: Printer): string[] {
+  const addresses = resources.map(({ uri, uriTemplate, name, short }): [string, string] => [
+    uri ?? uriTemplate ?? name,
+    short || name,
+  ])
+  return [
+    prompts.length === 0 ? '' : `\n${pairsTable(['Prompt', 'What it asks for'], prompts.map(promptCells), printer)}`,
+    resources.length === 0 ? '' : `\n${pairsTable(['Resource', 'What is to be read'], addresses, printer)}`,
+  ]
+}
+
+/** `explain page [reader]`. */
+function promptCells({ name, short, arguments: given }: PromptDescriptor): [string, string] {
+  const words = given.map(argument => (argument.required ? argument.name : `[${argument.name}]`))
+  return [[name, ...words].join(' '), short]
+}
+
+function pairsTable(titles: [string, string], rows: readonly [string, string][], printer: Printer): string {
+  const columns = [{ title: titles[0] }, { title: titles[1], flexible: true }]
+  return renderTable({ columns, rows: rows.map(cells => ({ cells })) }, printer)
 }

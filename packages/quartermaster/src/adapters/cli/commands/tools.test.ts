@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AppError, type Control } from '../../../contracts/index.ts'
-import { FORECAST_DOWN, READ_FILE, READ_FILE_DETAIL, WEATHER } from '../../../testing/cli-fixtures.ts'
+import { CHECK, FORECAST_DOWN, READ_FILE, READ_FILE_DETAIL, WEATHER } from '../../../testing/cli-fixtures.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { runCli } from '../index.ts'
 
@@ -35,8 +35,9 @@ describe('tools', () => {
       asked.push(input)
       return [READ_FILE]
     }
+    const checkAgent = async () => CHECK
     await run([], { tools })
-    await run(['--state', 'active', '--section', 'files', '--agent', 'researcher'], { tools })
+    await run(['--state', 'active', '--section', 'files', '--agent', 'researcher'], { tools, checkAgent })
     expect(asked).toEqual([{}, { state: 'active', section: 'files', agent: 'researcher' }])
   })
 
@@ -49,6 +50,18 @@ describe('tools', () => {
     const { code, stdout, stderr } = await run(argv, { tools: async () => [] })
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toContain(next)
+  })
+
+  it('says when the agent sees them through the gateway view', async () => {
+    const control = (view: 'direct' | 'gateway') => ({
+      tools: async () => [READ_FILE],
+      checkAgent: async () => ({ ...CHECK, view }),
+    })
+    const { stdout, stderr } = await run(['--agent', 'researcher'], control('gateway'))
+    expect(stdout).toContain('read_file')
+    expect(stderr).toContain('"researcher" sees these through the gateway view')
+    expect((await run(['--agent', 'researcher'], control('direct'))).stderr).toBe('')
+    expect((await run(['--agent', 'researcher', '--json'], control('gateway'))).stderr).toBe('')
   })
 
   it('suggests the section that was meant', async () => {

@@ -50,7 +50,8 @@ async function list(session: Session, options: ToolsOptions): Promise<number> {
   session.hints = { agent: options.agent }
   const { tools, next } = await session.connect(async control => {
     const tools = await session.attend('Looking', on => control.tools(defined({ ...options }), on))
-    return { tools, next: tools.length > 0 || session.json ? '' : await emptyText(control, options) }
+    if (session.json) return { tools, next: '' }
+    return { tools, next: await (tools.length > 0 ? viewText(control, options) : emptyText(control, options)) }
   })
   if (session.json) await session.printJson(tools)
   else if (tools.length > 0) await session.out.write(listText(tools, session.out))
@@ -74,6 +75,15 @@ function toRow({ name, state, recovering, section, short, missing }: ToolSummary
     : { text: state, style: state === 'active' ? paint.green : paint.red }
   return { cells: [name, stateCell, section, short], notes: missing.map(missingInWords) }
 }
+
+/** Whoever connects as this agent is shown something else than this list, and should not wonder. */
+async function viewText(control: Control, { agent }: ToolsOptions): Promise<string> {
+  if (agent === undefined) return ''
+  const { view } = await control.checkAgent({ name: agent })
+  return view === 'gateway' ? `${escapeLine(`"${agent}" ${GATEWAY_NOTE}`)}\n` : ''
+}
+
+const GATEWAY_NOTE = 'sees these through the gateway view: its clients list the tools that find and call them.'
 
 /** What to do next when there is nothing to list. */
 async function emptyText(control: Control, { state, section, agent }: ToolsOptions): Promise<string> {

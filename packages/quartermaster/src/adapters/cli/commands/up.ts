@@ -13,6 +13,7 @@ import { createUpLog } from '../up-log.ts'
 interface Listen {
   host: string
   port: number
+  background?: true
 }
 
 export const registerUp: Register = (program, act) => {
@@ -21,6 +22,7 @@ export const registerUp: Register = (program, act) => {
     .description('Run everything in this process, until Ctrl-C.')
     .addOption(new Option('--host <HOST>', 'the address to listen on').default('127.0.0.1').argParser(toHost))
     .addOption(new Option('--port <PORT>', 'the port to listen on; 0 picks a free one').default(7420).argParser(toPort))
+    .addOption(new Option('--background', 'leave when nobody is connected').hideHelp())
     .action((options: Listen) => act(session => up(session, options)))
   addExamples(command, [
     ['quartermaster up', 'on http://127.0.0.1:7420'],
@@ -49,7 +51,7 @@ function toHost(text: string): string {
 /** A server that was told to stop has this long before the terminal is given back. */
 const STOP_WITHIN_MS = 10_000
 
-async function up(session: Session, { host, port }: Listen): Promise<number> {
+async function up(session: Session, { host, port, background }: Listen): Promise<number> {
   if (!isLoopback(host)) await session.notices.write(exposureWarning(session, host))
   const stop = new AbortController()
   const log = createUpLog(session)
@@ -61,7 +63,7 @@ async function up(session: Session, { host, port }: Listen): Promise<number> {
     json: session.json,
     onEvent: log.add,
     signal,
-    ...defined({ config, data }),
+    ...defined({ config, data, background }),
   })
   try {
     const started = await session.attend('Starting', () => starting)

@@ -18,7 +18,7 @@ export interface CapabilityProject {
   open(options?: Partial<ProjectSourceOptions>): Promise<ClosableSource>
 }
 
-export const SERVICES: Services = {
+export const SERVICES: Partial<Services> = {
   paths: { projectDir: '/project', dataDir: '/data' },
   secrets: { get: () => undefined },
 }

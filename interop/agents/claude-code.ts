@@ -1,0 +1,88 @@
+import { createRequire } from 'node:module'
+import { type McpServerConfig, type OnElicitation, query, type SDKMessage } from '@anthropic-ai/claude-agent-sdk'
+import { makeWorkplace, type Workplace } from './workplace.ts'
+
+const { resolve } = createRequire(import.meta.url)
+
+/** The program itself, which the SDK brings along for each platform. */
+const CLAUDE = resolve(`@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude`)
+
+/** A place where `claude` is a command that talks to this model. */
+export function claudeWorkplace(modelUrl: string): Promise<Workplace> {
+  return makeWorkplace({
+    commands: { claude: [CLAUDE] },
+    environment: home => ({
+      CLAUDE_CONFIG_DIR: `${home}/.claude`,
+      ANTHROPIC_BASE_URL: modelUrl,
+      ANTHROPIC_API_KEY: 'none',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_TELEMETRY: '1',
+      DISABLE_ERROR_REPORTING: '1',
+      DISABLE_AUTOUPDATER: '1',
+    }),
+  })
+}
+
+/** What one run came to. */
+export interface Transcript {
+  /** How each MCP server was at the start. */
+  readonly servers: Readonly<Record<string, string>>
+  /** What the tools answered, in order. */
+  readonly results: readonly { readonly isError: boolean; readonly text: string }[]
+  /** What the agent said at the end. */
+  readonly closing: string
+}
+
+export interface RunOptions {
+  readonly workplace: Workplace
+  readonly server: { readonly url: string; readonly token: string }
+  readonly onElicitation?: OnElicitation
+}
+
+/** Lets the agent work at one task, with one MCP server that is called `desk` and no tools of its own. */
+export async function runClaude({ workplace, server, onElicitation }: RunOptions): Promise<Transcript> {
+  const headers = { Authorization: `Bearer ${server.token}` }
+  const desk: McpServerConfig = { type: 'http', url: server.url, headers }
+  const messages = query({
+    prompt: 'Go on.',
+    options: {
+      model: 'claude-sonnet-4-5',
+      maxTurns: 60,
+      cwd: workplace.home,
+      env: workplace.env,
+      pathToClaudeCodeExecutable: CLAUDE,
+      settingSources: [],
+      tools: [],
+      strictMcpConfig: true,
+      mcpServers: { desk },
+      allowedTools: ['mcp__desk__*'],
+      ...(onElicitation ? { onElicitation } : {}),
+    },
+  })
+  return transcriptOf(messages)
+}
+
+/** What the messages of a run say, wherever they come from. */
+export async function transcriptOf(messages: AsyncIterable<SDKMessage> | Iterable<SDKMessage>): Promise<Transcript> {
+  const servers: Record<string, string> = {}
+  const results: { isError: boolean; text: string }[] = []
+  let closing = ''
+  for await (const message of messages) {
+    if (message.type === 'system' && message.subtype === 'init')
+      for (const { name, status } of message.mcp_servers) servers[name] = status
+    if (message.type === 'user') results.push(...resultsIn(message.message.content))
+    if (message.type === 'result' && message.subtype === 'success') closing = message.result
+  }
+  return { servers, results, closing }
+}
+
+function resultsIn(content: unknown): { isError: boolean; text: string }[] {
+  if (!Array.isArray(content)) return []
+  return content
+    .filter(block => block.type === 'tool_result')
+    .map(block => ({ isError: block.is_error === true, text: textIn(block.content) }))
+}
+
+function textIn(content: unknown): string {
+  return typeof content === 'string' ? content : JSON.stringify(content)
+}

@@ -1,0 +1,4 @@
+import { langchain } from './drivers/langchain.ts'
+import { keepsPromisesTo } from './keeps-promises.ts'
+
+keepsPromisesTo(langchain)

@@ -1,0 +1,7 @@
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { complaintsOfCompiler } from '../support/compiles.ts'
+
+it('agrees with the types of the packages it drives', async () => {
+  expect(await complaintsOfCompiler(fileURLToPath(new URL('..', import.meta.url)))).toBe('')
+})

@@ -1,0 +1,22 @@
+import { InvalidArgumentError, Option } from 'commander'
+
+/** `--limit`: how many entries of a list at most. */
+export function limitOption(): Option {
+  return new Option('--limit <NUMBER>', 'at most this many, up to 1000').default(50).argParser(toLimit)
+}
+
+/** `--cursor`: where the page before ended. */
+export function cursorOption(): Option {
+  return new Option('--cursor <CURSOR>', 'go on where the last page ended')
+}
+
+/** What stands below a page that is not the last. */
+export function nextPage(cursor: string | undefined): string {
+  return cursor === undefined ? '' : `More: the same with --cursor ${cursor}\n`
+}
+
+function toLimit(text: string): number {
+  const limit = Number(text)
+  if (Number.isInteger(limit) && limit >= 1 && limit <= 1_000) return limit
+  throw new InvalidArgumentError('Write a whole number from 1 to 1000.')
+}

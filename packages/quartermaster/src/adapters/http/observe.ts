@@ -1,0 +1,61 @@
+import type { MiddlewareHandler } from 'hono'
+import { routePath } from 'hono/route'
+import { type Log, type Tracer, traceFrom, traceIdOf } from '../../core/kernel/index.ts'
+import type { HttpEnv } from './env.ts'
+
+/** What is counted of a request. */
+export interface ServedRequest {
+  /** The pattern it matched, such as `/api/v1/control/:operation`; `other` when none did. */
+  readonly route: string
+  readonly method: string
+  readonly status: number
+  /** Until the answer began; a stream may go on for hours. */
+  readonly durationMs: number
+}
+
+/** One line per request, without query, headers or body: those may hold secrets. */
+export function observed(options: {
+  log: Log
+  onRequest?: ((request: ServedRequest) => void) | undefined
+}): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const start = performance.now()
+    await next()
+    const durationMs = performance.now() - start
+    const { method, path } = c.req
+    const { outgoing } = c.env
+    const status = outgoing.headersSent ? outgoing.statusCode : c.res.status
+    options.onRequest?.({ route: routeOf(routePath(c, -1)), method, status, durationMs })
+    const trace = traceFrom(c.req.header('traceparent'))
+    const facts = { method, path, status, durationMs: Math.round(durationMs) }
+    options.log.debug('request', trace ? { ...facts, traceId: traceIdOf(trace) } : facts)
+  }
+}
+
+/** A span per request, below the one that the client names; what the request leads to hangs below it in turn. */
+export function traced(tracer: Tracer, route: string): MiddlewareHandler<HttpEnv> {
+  return async (c, next) => {
+    const { method } = c.req
+    const { headers } = c.req.raw
+    const span = tracer.start({
+      name: `${method} ${route}`,
+      kind: 'server',
+      parent: traceFrom(headers.get('traceparent'), headers.get('tracestate')),
+      facts: { 'http.request.method': method, 'http.route': route },
+    })
+    headers.set('traceparent', span.trace.traceparent)
+    if (span.trace.tracestate !== undefined) headers.set('tracestate', span.trace.tracestate)
+    const { outgoing } = c.env
+    outgoing.once('close', () => {
+      const { statusCode } = outgoing
+      const facts = { 'http.response.status_code': statusCode }
+      span.end(statusCode < 500 ? { facts } : { facts, error: String(statusCode) })
+    })
+    await next()
+  }
+}
+
+/** What matches everything matches nothing in particular: paths that strangers invent must not become labels. */
+function routeOf(pattern: string): string {
+  return pattern.endsWith('*') ? 'other' : pattern
+}

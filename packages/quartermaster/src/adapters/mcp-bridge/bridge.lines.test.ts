@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest'
+import { AppError } from '../../contracts/index.ts'
+import { deferred } from '../../testing/deferred.ts'
+import { bridge, endpoint, legacy, modern, type Visit } from './testing/bridge-desk.ts'
+
+describe('what a bridge does with its lines', () => {
+  it.each(['{', '"text"', '[]', '{"id":1}'])('answers %s as no message', async line => {
+    const { url } = await endpoint(() => {})
+    const desk = bridge({ urls: [url] })
+    desk.send(line)
+    expect(await desk.next()).toMatchObject({ id: null, error: { code: -32_700 } })
+  })
+
+  it('passes over empty lines', async () => {
+    const { url } = await endpoint(visit => visit.answer({}))
+    const desk = bridge({ urls: [url] })
+    desk.send('')
+    desk.send('\r')
+    desk.send(modern(1, 'tools/list'))
+    expect(await desk.next()).toMatchObject({ id: 1 })
+  })
+
+  it('refuses a message that is too long by its id, and goes on', async () => {
+    const { url, visits } = await endpoint(visit => visit.answer({}))
+    const desk = bridge({ urls: [url] })
+    const long = 'x'.repeat(9 * 1024 * 1024)
+    desk.send(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":"${long}"}`)
+    desk.send(`{"method":"tools/call","params":"${long}","jsonrpc":"2.0","id":5}`)
+    desk.send(`{"method":"tools/call","id":5,"params":"${long}"}`)
+    const answers = [await desk.next(), await desk.next(), await desk.next()]
+    expect(answers.map(({ id }) => id)).toEqual(['a', 5, null])
+    expect(answers[0]).toMatchObject({ error: { data: { code: 'LIMIT_EXCEEDED' } } })
+    desk.send(modern(1, 'tools/list'))
+    await desk.next()
+    expect(visits).toHaveLength(1)
+  })
+
+  it('answers what was asked before the client stopped talking, and then ends', async () => {
+    const came = deferred<Visit>()
+    const { url } = await endpoint(visit => came.resolve(visit))
+    const desk = bridge({ urls: [url] })
+    desk.send(modern(1, 'tools/list'))
+    const visit = await came.promise
+    desk.end()
+    visit.answer({ tools: [] })
+    expect(await desk.next()).toMatchObject({ id: 1 })
+    expect(await desk.done).toEqual({})
+    expect(desk.givenBack).toEqual(['token-1'])
+  })
+
+  it('ends when nobody reads any more', async () => {
+    const { url } = await endpoint(visit => visit.answer({}))
+    const desk = bridge({ urls: [url] })
+    desk.send(modern(1, 'tools/list'))
+    await desk.next()
+    desk.output.destroy(new Error('EPIPE'))
+    expect(await desk.done).toEqual({})
+  })
+
+  it('reads no faster than the client does', async () => {
+    const sizes = { sent: 0 }
+    const { url } = await endpoint(visit => {
+      visit.stream()
+      const more = () => {
+        const data = JSON.stringify({
+          jsonrpc: '2.0',
+          method: 'notifications/message',
+          params: { text: 'x'.repeat(65_536) },
+        })
+        while (sizes.sent < 64 * 1024 * 1024) {
+          sizes.sent += data.length
+          if (!visit.response.write(`data: ${data}\n\n`)) return void visit.response.once('drain', more)
+        }
+      }
+      more()
+    })
+    const desk = bridge({ urls: [url] })
+    desk.output.pause()
+    desk.send(modern(1, 'tools/call', { name: 'chatter' }))
+    let before = -1
+    // What the pipes between the two hold is a few megabytes; then everything stands still.
+    await expect
+      .poll(
+        () => {
+          const isStill = sizes.sent > 0 && sizes.sent === before
+          before = sizes.sent
+          return isStill
+        },
+        { interval: 200, timeout: 10_000 },
+      )
+      .toBe(true)
+    expect(sizes.sent).toBeLessThan(32 * 1024 * 1024)
+  })
+
+  it('answers every request with why there is no way in, and says so once', async () => {
+    const find = () => Promise.reject(new AppError('AGENT_NOT_FOUND', 'There is no agent "nobody".'))
+    const desk = bridge({ find })
+    desk.send(legacy(0, 'initialize'))
+    desk.send(modern(1, 'server/discover'))
+    const error = { message: 'There is no agent "nobody".', data: { code: 'AGENT_NOT_FOUND' } }
+    const answers = [await desk.next(), await desk.next()].toSorted((a, b) => Number(a.id) - Number(b.id))
+    expect(answers).toMatchObject([
+      { id: 0, error },
+      { id: 1, error },
+    ])
+    desk.end()
+    expect(await desk.done).toMatchObject({ failure: { code: 'AGENT_NOT_FOUND' } })
+    expect(desk.told).toEqual(['There is no agent "nobody".'])
+  })
+})

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest'
+import { deferred } from '../../testing/deferred.ts'
+import { bridge, endpoint, legacy, modern, notification, type Visit } from './testing/bridge-desk.ts'
+
+const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
+
+describe('a bridge whose server goes away', () => {
+  it('asks the next one what it may ask twice', async () => {
+    const first = await endpoint(visit => visit.drop())
+    const second = await endpoint(visit => visit.answer({ tools: [] }))
+    const desk = bridge({ urls: [first.url, second.url] })
+    desk.send(modern(1, 'tools/list'))
+    expect(await desk.next()).toMatchObject({ id: 1, result: { tools: [] } })
+    expect(desk.told).toEqual(['The connection is lost; looking for Quartermaster.', 'Connected again.'])
+  })
+
+  it.each([
+    { era: 'modern', request: modern(1, 'tools/call', { name: 'pay' }), more: { resultType: 'complete' } },
+    { era: 'legacy', request: legacy(1, 'tools/call', { name: 'pay' }), more: {} },
+  ])('never sends a call twice that may have happened ($era)', async ({ request, more }) => {
+    const first = await endpoint(visit => visit.drop())
+    const second = await endpoint(visit => visit.answer({}))
+    const desk = bridge({ urls: [first.url, second.url] })
+    desk.send(request)
+    const answer = await desk.next()
+    expect(answer).toMatchObject({
+      id: 1,
+      result: {
+        isError: true,
+        structuredContent: { error: { code: 'OUTCOME_UNKNOWN', retry: 'verifyFirst' } },
+        ...more,
+      },
+    })
+    expect(JSON.stringify(answer)).toContain('OUTCOME_UNKNOWN: The connection to Quartermaster was lost')
+    expect([first.visits.length, second.visits.length]).toEqual([1, 0])
+  })
+
+  it('sends a call again that only reads, as its listing says', async () => {
+    const tools = [{ name: 'look', annotations: { readOnlyHint: true } }]
+    const first = await endpoint(visit => (visit.body.method === 'tools/list' ? visit.answer({ tools }) : visit.drop()))
+    const second = await endpoint(visit => visit.answer({ content: [] }))
+    const desk = bridge({ urls: [first.url, second.url] })
+    desk.send(modern(1, 'tools/list'))
+    await desk.next()
+    desk.send(modern(2, 'tools/call', { name: 'look' }))
+    expect(await desk.next()).toEqual({ jsonrpc: '2.0', id: 2, result: { content: [] } })
+  })
+
+  it('sends a call that nobody took to the next one', async () => {
+    const gone = await endpoint(() => {})
+    await gone.close()
+    const next = await endpoint(visit => visit.answer({ content: [] }))
+    const desk = bridge({ urls: [gone.url, next.url] })
+    desk.send(modern(1, 'tools/call', { name: 'pay' }))
+    expect(await desk.next()).toMatchObject({ id: 1, result: { content: [] } })
+  })
+
+  it('borrows another token when the one it has is not taken', async () => {
+    const { url, visits } = await endpoint(visit =>
+      visit.headers.authorization === 'Bearer token-1' ? visit.json(401, {}) : visit.answer({}),
+    )
+    const desk = bridge({ urls: [url] })
+    desk.send(modern(1, 'tools/call', { name: 'pay' }))
+    expect(await desk.next()).toMatchObject({ id: 1, result: {} })
+    expect(visits.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2'])
+  })
+
+  it('gives up on one that never lets it in, and says what to do', async () => {
+    const { url } = await endpoint(visit => visit.json(401, {}))
+    const desk = bridge({ urls: [url] })
+    desk.send(modern(1, 'tools/list'))
+    expect(await desk.next()).toMatchObject({
+      id: 1,
+      error: { message: expect.stringContaining('quartermaster doctor'), data: { code: 'DEPENDENCY_UNAVAILABLE' } },
+    })
+  })
+
+  it('asks another when one says that it is stopping, and passes that on for a call that may have run', async () => {
+    const stopping = { code: 'STOPPING', message: 'Quartermaster is stopping.' }
+    const result = { content: [], isError: true, _meta: { 'quartermaster/error': stopping } }
+    const first = await endpoint(visit => visit.answer(result))
+    const second = await endpoint(visit => visit.answer({ tools: [] }))
+    const desk = bridge({ urls: [first.url, second.url] })
+    desk.send(modern(1, 'tools/call', { name: 'pay' }))
+    expect(await desk.next()).toMatchObject({ id: 1, result })
+    desk.send(modern(2, 'tools/list'))
+    expect(await desk.next()).toMatchObject({ id: 2, result: { tools: [] } })
+  })
+
+  it('keeps one subscription over it: acknowledged once, and told what may have changed', async () => {
+    const notifications = { toolsListChanged: true, resourceSubscriptions: ['file:///a'] }
+    const acknowledged = (visit: Visit) => {
+      const say = visit.stream()
+      const _meta = { [SUBSCRIPTION]: visit.body.id }
+      say(notification('notifications/subscriptions/acknowledged', { notifications, _meta }))
+      return say
+    }
+    const opened = deferred<Visit>()
+    const first = await endpoint(visit => {
+      acknowledged(visit)
+      opened.resolve(visit)
+    })
+    const second = await endpoint(visit => {
+      const say = acknowledged(visit)
+      say(notification('notifications/tools/list_changed', { n: 2 }))
+    })
+    const desk = bridge({ urls: [first.url, second.url] })
+    desk.send(modern('listen:1', 'subscriptions/listen', { notifications }))
+    expect(await desk.next()).toMatchObject({ method: 'notifications/subscriptions/acknowledged' })
+    // As a server does that stops: it ends the subscription politely, and takes no more connections.
+    const { response, body } = await opened.promise
+    response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id: body.id, result: { resultType: 'complete' } })}\n\n`)
+    await first.close()
+    const _meta = { [SUBSCRIPTION]: 'listen:1' }
+    expect([await desk.next(), await desk.next(), await desk.next()]).toEqual([
+      notification('notifications/tools/list_changed', { _meta }),
+      notification('notifications/resources/updated', { uri: 'file:///a', _meta }),
+      notification('notifications/tools/list_changed', { n: 2 }),
+    ])
+    desk.send(notification('notifications/cancelled', { requestId: 'listen:1' }))
+    await second.visits[0]?.closed
+    expect(desk.rest()).toEqual([])
+  })
+
+  it('passes on the end of a subscription to nothing', async () => {
+    const { url } = await endpoint(visit => {
+      const say = visit.stream()
+      say(notification('notifications/subscriptions/acknowledged', { notifications: {} }))
+      say({ jsonrpc: '2.0', id: visit.body.id, result: { resultType: 'complete' } })
+      visit.response.end()
+    })
+    const desk = bridge({ urls: [url] })
+    desk.send(modern('l', 'subscriptions/listen', { notifications: {} }))
+    expect(await desk.next()).toMatchObject({ method: 'notifications/subscriptions/acknowledged' })
+    expect(await desk.next()).toMatchObject({ id: 'l', result: { resultType: 'complete' } })
+  })
+})

@@ -1,0 +1,132 @@
+import type { Readable, Writable } from 'node:stream'
+import type { AppError } from '../../contracts/index.ts'
+import type { Clock, Random } from '../../core/kernel/index.ts'
+import { notUnderstood, tooLong } from './errors.ts'
+import type { Incoming, Parts } from './exchange-parts.ts'
+import { createHttpExchange } from './http-exchange.ts'
+import { isRequest, isResponse, parseMessage, type Request, type Response } from './json-rpc.ts'
+import { createLegacyLane, type LegacyLane } from './legacy-lane.ts'
+import { readLines } from './line-reader.ts'
+import { createLineWriter } from './line-writer.ts'
+import { createLink, type LinkDeps } from './link.ts'
+import { createModernLane, type ModernLane } from './modern-lane.ts'
+import { createPause } from './pause.ts'
+import { claimedVersion } from './request-headers.ts'
+import { createToolFacts } from './tool-facts.ts'
+
+export interface BridgeOptions {
+  /** What the client says, a message per line. */
+  readonly input: Readable
+  /** What the client hears; nothing else is written there. */
+  readonly output: Writable
+  readonly clock: Clock
+  readonly random: Random
+  find: LinkDeps['find']
+  /** Diagnostics for people. */
+  tell(text: string): void
+  /** Aborts to end it at once. */
+  readonly signal: AbortSignal
+}
+
+/** Larger messages are no tool calls; the server takes half of it. */
+const MAX_LINE_BYTES = 8 * 1024 * 1024
+/** Requests under way when the client stops talking get this long for their answers; clients kill what lingers for 2 s. */
+const FINISH_MS = 1_000
+/** What is told to the server at the end is a courtesy, and not worth waiting for. */
+const GOODBYE_MS = 1_000
+
+/**
+ * Carries MCP between a client on standard input and output and the `up` that owns the data folder, until the client
+ * goes. Answers why it never got there, if it did not.
+ */
+export async function runBridge(options: BridgeOptions): Promise<{ failure?: AppError }> {
+  const ending = new AbortController()
+  const writer = createLineWriter(options.output)
+  const closing = AbortSignal.any([ending.signal, options.signal, writer.gone])
+  const { clock, random, tell } = options
+  const link = createLink(options)
+  const exchange = createHttpExchange()
+  const pause = createPause({ clock, random, signal: closing })
+  const parts: Parts = { link, exchange, writer, clock, pause, closing, tell, facts: createToolFacts() }
+  const lanes = { modern: createModernLane(parts), legacy: createLegacyLane(parts) }
+  // Found before anyone asks, so that the first request does not have to wait; whoever asks is told what went wrong.
+  link.gateway().catch(() => {})
+  const passing = createPassing(lanes, parts)
+  await Promise.race([passing.read(options.input), aborted(closing)])
+  await Promise.race([passing.finished(), aborted(closing), after(clock, FINISH_MS)])
+  const failure = link.failure()
+  ending.abort()
+  await Promise.race([sayGoodbye(lanes.legacy, parts), after(clock, GOODBYE_MS)])
+  exchange.close()
+  return failure ? { failure } : {}
+}
+
+interface Lanes {
+  readonly modern: ModernLane
+  readonly legacy: LegacyLane
+}
+
+interface Passing {
+  /** Takes in messages until there are no more. Never waits for the answer to one before it takes the next. */
+  read(input: Readable): Promise<void>
+  /** Resolves when no request waits for its answer; a subscription is not waited for. */
+  finished(): Promise<void>
+}
+
+function createPassing({ modern, legacy }: Lanes, { writer, tell }: Parts): Passing {
+  const waiting = new Set<Promise<void>>()
+
+  function passRequest(incoming: Incoming<Request>): Promise<void> {
+    const { method, params } = incoming.message
+    const passed = claimedVersion(params) === undefined ? legacy.request(incoming) : modern.request(incoming)
+    if (method === 'subscriptions/listen') return passed
+    waiting.add(passed)
+    return passed.finally(() => waiting.delete(passed))
+  }
+
+  async function pass(text: string): Promise<void> {
+    const message = parseMessage(text)
+    if (!message) return text.trim() === '' ? undefined : writer.write(JSON.stringify(notUnderstood()))
+    if (isRequest(message)) return passRequest({ message, text })
+    if (isResponse(message)) return legacy.respond(message)
+    if (message.method === 'notifications/cancelled' && modern.cancel(message.params?.requestId)) return
+    if (message.method === 'notifications/cancelled') return legacy.cancel({ message, text })
+    return (claimedVersion(message.params) === undefined ? legacy : modern).notify({ message, text })
+  }
+
+  return {
+    async read(input) {
+      for await (const line of readLines(input, { maxBytes: MAX_LINE_BYTES })) {
+        const passed = 'text' in line ? pass(line.text) : refuse(tooLong(line.tooLong, MAX_LINE_BYTES))
+        passed.catch(error => tell(`A message could not be passed on: ${String(error)}`))
+      }
+    },
+    async finished() {
+      while (waiting.size > 0) await Promise.allSettled(waiting)
+    },
+  }
+
+  function refuse(answer: Response): Promise<void> {
+    return writer.write(JSON.stringify(answer))
+  }
+}
+
+async function sayGoodbye(legacy: LegacyLane, { link }: Parts): Promise<void> {
+  const signal = AbortSignal.timeout(GOODBYE_MS)
+  await legacy.close(signal).catch(() => {})
+  // A token that is not given back ends by itself.
+  await link.close().catch(() => {})
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
+
+function after(clock: Clock, ms: number): Promise<void> {
+  return new Promise(resolve => {
+    clock.after(ms, resolve)
+  })
+}

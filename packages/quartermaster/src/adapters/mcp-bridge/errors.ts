@@ -1,0 +1,60 @@
+import { AppError, type ErrorKind, toAppError } from '../../contracts/index.ts'
+import type { Id, Request, Response } from './json-rpc.ts'
+import { claimedVersion } from './request-headers.ts'
+
+/** JSON-RPC 2.0 §5.1: the range that is left to servers. */
+const SERVER_ERROR = -32_000
+const PARSE_ERROR = -32_700
+const INVALID_REQUEST = -32_600
+
+/**
+ * The answer to a request that could not be passed on. A tool's call gets a result, as from the server itself: that is
+ * what a model reads. Everything else gets an error.
+ */
+export function failureAnswer(request: Request, error: unknown): Response {
+  const { id, method, params } = request
+  const body = toAppError(error).toJSON()
+  if (method !== 'tools/call')
+    return { jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message: body.message, data: body } }
+  const result = {
+    content: [{ type: 'text', text: `${body.code}: ${body.message}` }],
+    structuredContent: { error: body },
+    isError: true,
+    _meta: { 'quartermaster/error': body },
+  }
+  return { jsonrpc: '2.0', id, result: claimedVersion(params) ? { resultType: 'complete', ...result } : result }
+}
+
+/** The answer to a line that is no message. */
+export function notUnderstood(): Response {
+  return { jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message: 'This line is not one JSON-RPC message.' } }
+}
+
+/** The answer to a line that is too long. Its id is found where it stands first or last, as clients write it. */
+export function tooLong({ head, tail }: { head: string; tail: string }, maxBytes: number): Response {
+  const found = /^\{(?:"jsonrpc":"2\.0",)?"id":(\d+|"[^"\\]*"),/.exec(head) ?? /,"id":(\d+|"[^"\\]*")\}\s*$/.exec(tail)
+  const id = found?.[1] === undefined ? null : (JSON.parse(found[1]) as Id)
+  const error = new AppError('LIMIT_EXCEEDED', `A message has at most ${maxBytes} bytes. Send less at once.`)
+  return { jsonrpc: '2.0', id, error: { code: INVALID_REQUEST, message: error.message, data: error.toJSON() } }
+}
+
+/** The request left and no answer came: it may have been carried out. */
+export function outcomeUnknown({ method, params }: Request): AppError {
+  const what = method === 'tools/call' ? `the call of "${String(params?.name)}"` : `"${method}"`
+  return new AppError(
+    'OUTCOME_UNKNOWN',
+    `The connection to Quartermaster was lost during ${what}, and it may have happened. Look at what it changes before you try again.`,
+  )
+}
+
+/** An answer over HTTP that makes no sense here. */
+export function strangeAnswer(status: number): AppError {
+  return new AppError('DEPENDENCY_UNAVAILABLE', `Quartermaster answered with HTTP ${status} and nothing else.`)
+}
+
+const PASSING: ReadonlySet<ErrorKind> = new Set(['unavailable', 'timeout', 'conflict', 'rateLimited'])
+
+/** Whether trying again can help, without anybody doing something about it. */
+export function isPassing(error: unknown): boolean {
+  return PASSING.has(toAppError(error).kind)
+}

@@ -1,0 +1,2 @@
+export { type BridgeOptions, runBridge } from './bridge.ts'
+export type { FindOptions, Gateway } from './link.ts'

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { AppError } from '../../contracts/index.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
+import { createLink, type FindOptions, type Gateway } from './link.ts'
+
+function linked(find: (options: FindOptions, tries: number) => Promise<Partial<Gateway>>) {
+  const clock = createFakeClock()
+  const seen = { found: 0, extended: 0, givenBack: 0, told: [] as string[], asked: [] as FindOptions[] }
+  const link = createLink({
+    clock,
+    random: () => 0.5,
+    tell: text => void seen.told.push(text),
+    async find(options) {
+      seen.asked.push(options)
+      const gateway = await find(options, ++seen.found)
+      return {
+        url: `http://127.0.0.1:${seen.found}/mcp`,
+        token: 't',
+        goodForMs: 90_000,
+        extend: async () => void seen.extended++,
+        giveBack: async () => void seen.givenBack++,
+        ...gateway,
+      }
+    },
+  })
+  return { link, clock, seen }
+}
+
+const absent = () => new AppError('DEPENDENCY_UNAVAILABLE', 'Nobody is there.')
+
+describe('the link of a bridge', () => {
+  it('finds one gateway for all who ask at once', async () => {
+    const { link, seen } = linked(async () => ({}))
+    const [a, b] = await Promise.all([link.gateway(), link.gateway()])
+    expect([a === b, a === (await link.gateway()), seen.found]).toEqual([true, true, 1])
+  })
+
+  it('tries again for a while, and then says why not', async () => {
+    const { link, clock, seen } = linked(() => Promise.reject(absent()))
+    const asked = link.gateway().catch((error: AppError) => error.message)
+    await clock.advance(20_000)
+    expect(await asked).toBe('Nobody is there.')
+    expect(seen.found).toBeGreaterThan(10)
+    expect([link.failure()?.code, seen.told]).toEqual(['DEPENDENCY_UNAVAILABLE', ['Nobody is there.']])
+  })
+
+  it('takes what comes within that time', async () => {
+    const { link, clock, seen } = linked((_, tries) => (tries < 5 ? Promise.reject(absent()) : Promise.resolve({})))
+    const asked = link.gateway()
+    await clock.advance(2_000)
+    expect((await asked).url).toBe('http://127.0.0.1:5/mcp')
+    expect([seen.told, link.failure()]).toEqual([[], undefined])
+  })
+
+  it('does not try again what will not pass', async () => {
+    const { link, seen } = linked(() => Promise.reject(new AppError('AGENT_NOT_FOUND', 'No such agent.')))
+    await expect(link.gateway()).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' })
+    await expect(link.gateway()).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' })
+    expect([seen.found, seen.told]).toEqual([2, ['No such agent.']])
+  })
+
+  it('extends its token three times in the time it is good', async () => {
+    const { link, clock, seen } = linked(async () => ({}))
+    await link.gateway()
+    for (const _ of [1, 2, 3]) await clock.advance(30_000)
+    expect(seen.extended).toBe(3)
+    await link.close()
+    await clock.advance(90_000)
+    expect([seen.extended, seen.givenBack]).toEqual([3, 1])
+  })
+
+  it('finds another when the token has ended meanwhile, and knows since when it has none', async () => {
+    const extend = () => Promise.reject(new AppError('NAME_UNKNOWN', 'It has ended.'))
+    const { link, clock, seen } = linked(async () => ({ extend }))
+    const first = await link.gateway()
+    await clock.advance(30_000)
+    expect(await link.gateway()).not.toBe(first)
+    expect(seen.asked.map(({ lostAt }) => lostAt)).toEqual([undefined, 1_700_000_030_000])
+  })
+
+  it('loses a gateway once, however many notice', async () => {
+    const { link, seen } = linked(async () => ({}))
+    const first = await link.gateway()
+    link.lose(first)
+    const second = await link.gateway()
+    link.lose(first)
+    expect([await link.gateway()]).toEqual([second])
+    expect(seen.told).toEqual(['The connection is lost; looking for Quartermaster.', 'Connected again.'])
+  })
+})

@@ -1,0 +1,76 @@
+import { isRecord, metaOf, type Params, type Request } from './json-rpc.ts'
+
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
+
+/** The revision that a message of the modern era says it speaks. */
+export function claimedVersion(params: Params | undefined): string | undefined {
+  const version = metaOf(params)[VERSION_KEY]
+  return typeof version === 'string' ? version : undefined
+}
+
+/** Which parameter the `Mcp-Name` header repeats (MCP 2026-07-28, Streamable HTTP, "Standard Request Headers"). */
+const NAMED_BY: Readonly<Record<string, string>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+}
+
+/** The headers that repeat what a request of the modern era says; the server refuses it when they do not agree. */
+export function standardHeaders({ method, params }: Pick<Request, 'method' | 'params'>): Record<string, string> {
+  const version = claimedVersion(params)
+  if (version === undefined) return {}
+  const field = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined
+  const name = field === undefined ? undefined : params?.[field]
+  return {
+    'mcp-protocol-version': headerValue(version),
+    'mcp-method': headerValue(method),
+    ...(typeof name === 'string' ? { 'mcp-name': headerValue(name) } : {}),
+  }
+}
+
+/** An argument that a tool wants repeated as a header. */
+export interface HeaderParameter {
+  readonly header: string
+  /** Where it is in the arguments. */
+  readonly path: readonly string[]
+}
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
+/** The properties of a tool's input that are marked with `x-mcp-header`, at any depth. */
+export function headerParameters(schema: unknown, path: readonly string[] = []): HeaderParameter[] {
+  if (!isRecord(schema)) return []
+  const mark = schema['x-mcp-header']
+  const own = path.length > 0 && typeof mark === 'string' && TOKEN.test(mark) ? [{ header: mark, path }] : []
+  const properties = isRecord(schema.properties) ? Object.entries(schema.properties) : []
+  return [...own, ...properties.flatMap(([name, property]) => headerParameters(property, [...path, name]))]
+}
+
+/** The headers that repeat marked arguments. What is absent or no plain value has none. */
+export function parameterHeaders(parameters: readonly HeaderParameter[], given: unknown): Record<string, string> {
+  const entries = parameters.flatMap(({ header, path }) => {
+    const text = plainText(path.reduce((value: unknown, key) => (isRecord(value) ? value[key] : undefined), given))
+    return text === undefined ? [] : [[`mcp-param-${header.toLowerCase()}`, headerValue(text)]]
+  })
+  return Object.fromEntries(entries) as Record<string, string>
+}
+
+function plainText(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (typeof value === 'boolean') return String(value)
+  const isNumber = typeof value === 'number' && Number.isFinite(value)
+  return isNumber && (!Number.isInteger(value) || Number.isSafeInteger(value)) ? String(value) : undefined
+}
+
+const WRAPPED = /^=\?base64\?.*\?=$/s
+/** What can stand in a header as it is; blanks at the ends would be cut off. */
+const PLAIN = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/
+
+/** A value as a header carries it: wrapped in Base64 when it could not stand there as it is. */
+export function headerValue(text: string): string {
+  if (PLAIN.test(text) && !WRAPPED.test(text)) return text
+  return `=?base64?${Buffer.from(text).toString('base64')}?=`
+}

@@ -1,0 +1,58 @@
+import { isRecord, type Params, type Request } from './json-rpc.ts'
+import { type HeaderParameter, headerParameters, parameterHeaders } from './request-headers.ts'
+
+/** What lists of tools that passed by said, as far as it matters for passing on calls. */
+export interface ToolFacts {
+  /** Takes in a result of `tools/list`. */
+  learn(result: unknown): void
+  /** The headers that this call's tool wants. */
+  headersFor(params: Params | undefined): Record<string, string>
+  /** Whether this request may be sent a second time when nobody knows what became of the first. */
+  isRepeatable(request: Request): boolean
+}
+
+/** Requests that change nothing, or the same thing however often they are made. */
+const REPEATABLE = new Set([
+  'initialize',
+  'ping',
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'completion/complete',
+  'logging/setLevel',
+  'tasks/get',
+  'tasks/cancel',
+])
+
+interface Facts {
+  readonly parameters: readonly HeaderParameter[]
+  readonly isReadOnly: boolean
+}
+
+export function createToolFacts(): ToolFacts {
+  const known = new Map<string, Facts>()
+  const factsOf = (params: Params | undefined) =>
+    typeof params?.name === 'string' ? known.get(params.name) : undefined
+  return {
+    learn(result) {
+      const tools = isRecord(result) && Array.isArray(result.tools) ? result.tools : []
+      for (const tool of tools) {
+        if (!isRecord(tool) || typeof tool.name !== 'string') continue
+        const isReadOnly = isRecord(tool.annotations) && tool.annotations.readOnlyHint === true
+        known.set(tool.name, { parameters: headerParameters(tool.inputSchema), isReadOnly })
+      }
+    },
+    headersFor: params => parameterHeaders(factsOf(params)?.parameters ?? [], params?.arguments),
+    isRepeatable({ method, params }) {
+      if (method !== 'tools/call') return REPEATABLE.has(method)
+      // An answer to a question that the tool asked is given once.
+      return factsOf(params)?.isReadOnly === true && params?.inputResponses === undefined
+    },
+  }
+}

@@ -1,0 +1,139 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type ClientCapabilities,
+  LOG_LEVEL_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+  SERVER_INFO_META_KEY,
+} from '@modelcontextprotocol/server'
+import type { CancelSignal } from '../../core/kernel/index.ts'
+import { createAnswerStream, type Served } from './answer-stream.ts'
+import { toJsonRpcError } from './errors.ts'
+import type { McpRequest } from './mcp-request.ts'
+import type { ServerParts } from './server-parts.ts'
+import type { Shelf } from './shelf.ts'
+import { traceOf } from './trace.ts'
+
+/**
+ * Our own way for what clients do most: a `tools/call` of the modern era about which nothing is out of the ordinary. The
+ * SDK makes a server and a transport for each and looks at every message several times over; that costs ten times the
+ * call itself. Whatever is not ordinary, and every mistake, goes the SDK's way, which knows all of it.
+ */
+export interface DirectCalls {
+  /** The answer, or nothing when the request is one for the SDK. */
+  serve(request: Request, shelf: Shelf, call: DirectCall): Promise<Served> | undefined
+}
+
+/** A message that may be an ordinary call. */
+export interface DirectCall {
+  /** The token it came with, by its id. */
+  readonly holder: string
+  readonly body: unknown
+  /** Given when the client went away; without it the request itself is asked, which costs more. */
+  readonly gone: CancelSignal | undefined
+}
+
+const REVISION = '2026-07-28'
+
+type DirectCallsDeps = Pick<ServerParts, 'toolCalls' | 'states' | 'version'>
+
+export function createDirectCalls({ toolCalls, states, version }: DirectCallsDeps): DirectCalls {
+  function requestFrom(
+    request: Request,
+    { params }: OrdinaryCall,
+    more: Pick<McpRequest, 'notify' | 'holder' | 'signal'>,
+  ): McpRequest {
+    return {
+      isModern: true,
+      meta: params._meta,
+      client: params._meta[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities,
+      trace: traceOf(params._meta, request.headers),
+      state: undefined,
+      inputResponses: NOTHING,
+      ...more,
+      // A client that wants to see logs says so, and goes the other way.
+      log() {},
+      sign: state => states.mint(state),
+    }
+  }
+
+  return {
+    serve(request, shelf, { holder, body, gone }) {
+      if (!isOrdinaryCall(body) || !isOrdinaryPost(request.headers, body)) return undefined
+      const answer = createAnswerStream()
+      const serverInfo = { name: shelf.name, version }
+      toolCalls
+        .call(
+          shelf,
+          body.params,
+          requestFrom(request, body, { holder, notify: answer.notify, signal: gone ?? request.signal }),
+        )
+        .then(
+          result => answer.end({ jsonrpc: '2.0', id: body.id, result: stamped({ ...result }, serverInfo) }),
+          error => answer.end({ jsonrpc: '2.0', id: body.id, error: toJsonRpcError(error) }),
+        )
+      return answer.served
+    },
+  }
+}
+
+const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({})
+
+/** Every result says what kind it is and who it comes from. */
+function stamped(result: Record<string, unknown>, serverInfo: { name: string; version: string }) {
+  result.resultType ??= 'complete'
+  result._meta = { ...(result._meta as object | undefined), [SERVER_INFO_META_KEY]: serverInfo }
+  return result
+}
+
+interface OrdinaryCall {
+  readonly id: string | number
+  readonly params: {
+    readonly name: string
+    readonly arguments?: Record<string, unknown>
+    readonly _meta: Record<string, unknown>
+  }
+}
+
+/** The headers of a modern request repeat its body, letter for letter. */
+function isOrdinaryPost(headers: Headers, { params }: OrdinaryCall): boolean {
+  const accept = headers.get('accept') ?? ''
+  return (
+    headers.get('mcp-protocol-version') === REVISION &&
+    headers.get('mcp-method') === 'tools/call' &&
+    headers.get('mcp-name') === params.name &&
+    /^application\/json\b/i.test(headers.get('content-type') ?? '') &&
+    accept.includes('application/json') &&
+    accept.includes('text/event-stream')
+  )
+}
+
+function isOrdinaryCall(body: unknown): body is OrdinaryCall {
+  if (!isObject(body) || body.jsonrpc !== '2.0' || body.method !== 'tools/call') return false
+  const { id, params } = body
+  if (typeof id !== 'string' && !Number.isSafeInteger(id)) return false
+  if (!isObject(params) || typeof params.name !== 'string') return false
+  // A repeat with answers belongs to what waits for them.
+  if (params.inputResponses !== undefined || params.requestState !== undefined) return false
+  return (params.arguments === undefined || isObject(params.arguments)) && isOrdinaryMeta(params._meta)
+}
+
+function isOrdinaryMeta(meta: unknown): boolean {
+  if (!isObject(meta) || meta[PROTOCOL_VERSION_META_KEY] !== REVISION) return false
+  if (meta[LOG_LEVEL_META_KEY] !== undefined) return false
+  const token = meta.progressToken
+  if (token !== undefined && typeof token !== 'string' && !Number.isSafeInteger(token)) return false
+  return areCapabilities(meta[CLIENT_CAPABILITIES_META_KEY]) && isClientInfo(meta[CLIENT_INFO_META_KEY])
+}
+
+function areCapabilities(capabilities: unknown): boolean {
+  return isObject(capabilities) && Object.values(capabilities).every(isObject)
+}
+
+function isClientInfo(info: unknown): boolean {
+  return info === undefined || (isObject(info) && typeof info.name === 'string' && typeof info.version === 'string')
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,62 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
+  type Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import type { TraceContext } from '../../contracts/index.ts'
+import type { CancelSignal } from '../../core/kernel/index.ts'
+import type { LogLevel } from '../../core/operations/index.ts'
+import type { CarriedState, StateSigner } from './states.ts'
+import { traceOf } from './trace.ts'
+
+/** A request as our handlers see it, whatever brought it: a server of the SDK, or our own way for calls. */
+export interface McpRequest {
+  /** From 2026-07-28 on: no sessions, and questions are answered by repeating the request. */
+  readonly isModern: boolean
+  /** The token it came with, by its id. A session has one of its own, and ends with it. */
+  readonly holder: string | undefined
+  readonly signal: CancelSignal
+  readonly meta: Readonly<Record<string, unknown>>
+  readonly client: ClientCapabilities
+  /** Whose trace it belongs to. */
+  readonly trace?: TraceContext | undefined
+  /** What the client carried from the round before, verified. */
+  readonly state: CarriedState | undefined
+  /** What the client answered, as it came. */
+  readonly inputResponses: Readonly<Record<string, unknown>>
+  /** Sends something on the way. Whether it arrives changes nothing about the request. */
+  notify(method: string, params: Record<string, unknown>): void
+  log(level: LogLevel, data: unknown): void
+  /** Signs what the client is to carry to the next round. */
+  sign(state: CarriedState): Promise<string>
+}
+
+/** The request as a server of the SDK has it. */
+export function requestOf(server: Server, context: ServerContext, states: StateSigner): McpRequest {
+  const { mcpReq } = context
+  const envelope = mcpReq.envelope as Record<string, unknown> | undefined
+  const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
+  return {
+    isModern: envelope !== undefined,
+    holder: context.http?.authInfo?.clientId,
+    signal: mcpReq.signal,
+    meta: mcpReq._meta ?? {},
+    client: (declared ?? {}) as ClientCapabilities,
+    trace: traceOf(mcpReq._meta ?? {}, context.http?.req?.headers),
+    state: mcpReq.requestState<CarriedState>(),
+    inputResponses: mcpReq.inputResponses ?? {},
+    notify(method, params) {
+      mcpReq.notify({ method, params } as never).catch(() => {})
+    },
+    log(level, data) {
+      mcpReq.log(LEVEL[level], data).catch(() => {})
+    },
+    sign: state => states.mint(state, context),
+  }
+}
+
+const LEVEL = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' } as const satisfies Record<
+  LogLevel,
+  string
+>

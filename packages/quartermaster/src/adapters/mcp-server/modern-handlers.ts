@@ -1,0 +1,110 @@
+import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server'
+import type { Settings } from '../../contracts/index.ts'
+import type { Agents, Seat } from '../../core/agents/index.ts'
+import type { CancelSignal, Log } from '../../core/kernel/index.ts'
+import { createSubscriptions, createTeller } from './announcements.ts'
+import type { Served } from './answer-stream.ts'
+import { createDirectCalls } from './direct-calls.ts'
+import { findMismatch } from './param-headers.ts'
+import { buildServer } from './server.ts'
+import type { ServerParts } from './server-parts.ts'
+import { find, type Shelf } from './shelf.ts'
+import type { Who } from './who.ts'
+
+export interface ModernHandlersDeps extends ServerParts {
+  readonly log: Log
+  readonly maxBodyBytes: number
+  readonly settings: Pick<Settings, 'directCalls'>
+  follow: Agents['follow']
+}
+
+/** Serves clients from 2026-07-28 on: every request stands by itself. */
+export interface ModernHandlers {
+  /** The answer to an ordinary call, or nothing when it is not one. */
+  serveOrdinary(
+    request: Request,
+    who: Who,
+    call: { body: unknown; gone: CancelSignal | undefined },
+  ): Promise<Served> | undefined
+  handle(request: Request, who: Who, body: unknown): Promise<Response>
+  close(): Promise<void>
+}
+
+interface AgentHandler {
+  readonly shelf: Shelf
+  readonly handler: McpHttpHandler
+  watch(uris: readonly string[]): void
+  unfollow(): void
+}
+
+export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
+  // One handler per agent: a handler tells all its streams alike, and agents must not hear of each other's changes.
+  const handlers = new Map<Seat, AgentHandler>()
+  const direct = deps.settings.directCalls ? createDirectCalls(deps) : undefined
+
+  function handlerOf(seat: Seat): AgentHandler {
+    const known = handlers.get(seat) ?? createAgentHandler(seat, deps)
+    handlers.set(seat, known)
+    return known
+  }
+
+  return {
+    serveOrdinary(request, { seat, tokenId }, { body, gone }) {
+      const { shelf } = handlerOf(seat)
+      if (mismatchIn(request, shelf, body)) return undefined
+      return direct?.serve(request, shelf, { holder: tokenId, body, gone })
+    },
+    async handle(request, who, body) {
+      const { shelf, handler, watch } = handlerOf(who.seat)
+      watch(watchedUris(body))
+      return (
+        mismatchIn(request, shelf, body) ??
+        handler.fetch(request, { parsedBody: body, authInfo: { token: '', clientId: who.tokenId, scopes: [] } })
+      )
+    },
+    async close() {
+      for (const { unfollow } of handlers.values()) unfollow()
+      await Promise.all([...handlers.values()].map(({ handler }) => handler.close()))
+    },
+  }
+}
+
+function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler {
+  const shelf: Shelf = { name: seat.caller.name, seat }
+  const handler = createMcpHandler(() => buildServer(shelf, deps), {
+    legacy: 'reject',
+    maxRequestBodySize: deps.maxBodyBytes,
+    onerror: error => deps.log.debug('an MCP exchange failed', { error: error.message }),
+  })
+  const subscriptions = createSubscriptions(shelf)
+  const tell = createTeller(shelf, handler.notify)
+  const unfollow = deps.follow(seat, () => {
+    tell()
+    for (const uri of subscriptions.changed()) handler.notify.resourceUpdated(uri)
+  })
+  return { shelf, handler, unfollow, watch: uris => uris.forEach(subscriptions.add) }
+}
+
+type Message = { method?: unknown; id?: unknown; params?: Record<string, unknown> } | null
+
+/** What a client wants to hear of when it begins to listen. */
+function watchedUris(body: unknown): string[] {
+  const { method, params } = (body as Message) ?? {}
+  if (method !== 'subscriptions/listen') return []
+  const wanted = (params?.notifications as { resourceSubscriptions?: unknown } | undefined)?.resourceSubscriptions
+  return Array.isArray(wanted) ? wanted.filter(uri => typeof uri === 'string') : []
+}
+
+/** Header and body must agree, also where a tool has its arguments repeated in headers. */
+function mismatchIn(request: Request, shelf: Shelf, body: unknown): Response | undefined {
+  const { method, id, params } = (body as Message) ?? {}
+  const grant = method === 'tools/call' && typeof params?.name === 'string' ? find(shelf, params.name) : undefined
+  const mismatch = grant && findMismatch(grant.tool, params?.arguments, request.headers)
+  if (!mismatch) return undefined
+  const message = `Header and body do not agree: ${mismatch.body} (${mismatch.header}).`
+  const error = { code: HEADER_MISMATCH, message, data: { mismatch } }
+  return Response.json({ jsonrpc: '2.0', id: id ?? null, error }, { status: 400 })
+}
+
+/** As the specification of 2026-07-28 numbers it. */
+const HEADER_MISMATCH = -32020

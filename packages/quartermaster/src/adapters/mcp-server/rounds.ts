@@ -1,0 +1,70 @@
+import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
+import type { Progress } from '../../contracts/index.ts'
+import type { Audience, Exchange, ExchangeContext, Exchanges, Turn } from '../../core/operations/index.ts'
+import type { McpRequest } from './mcp-request.ts'
+import { refuseUnanswerable, toAnswers, toEarlyAnswers, toInputRequests } from './questions.ts'
+
+/** One piece of work that may take several rounds of requests. */
+export interface RoundWork<T> {
+  /** Who asked for what; only an equal request goes on with it. Made when it is needed: most work asks nothing. */
+  owner(): string
+  begin(context: ExchangeContext): Promise<T>
+}
+
+/** What the client is told at the end of a round: the answer, or what it has to find out first. */
+export type RoundEnd<T> = { readonly answer: T } | { readonly required: InputRequiredResult }
+
+/** One round from beginning to end. */
+export async function takeRound<T>(
+  exchanges: Exchanges,
+  work: RoundWork<T>,
+  request: McpRequest,
+): Promise<RoundEnd<T>> {
+  const exchange = enterExchange(exchanges, work, request)
+  const turn = await exchange.turn(request.signal, audienceOf(request))
+  return endRound(exchanges, { exchange, turn, work, request })
+}
+
+/** Starts the work, or goes on with what the client was asked about before. */
+export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, request: McpRequest): Exchange<T> {
+  if (request.state) {
+    const exchange = exchanges.resume<T>(request.state.exchangeId, work.owner())
+    exchange.answer(toAnswers(exchange.questions, request.inputResponses))
+    return exchange
+  }
+  return exchanges.start({
+    holder: request.holder,
+    early: toEarlyAnswers(request.inputResponses),
+    begin: context =>
+      work.begin({
+        ...context,
+        async ask(question) {
+          refuseUnanswerable(question, request.client)
+          return context.ask(question)
+        },
+      }),
+  })
+}
+
+/** Keeps what waits for answers, and tells the client. */
+export async function endRound<T>(
+  exchanges: Exchanges,
+  round: { exchange: Exchange<T>; turn: Turn<T>; work: RoundWork<T>; request: McpRequest },
+): Promise<RoundEnd<T>> {
+  const { exchange, turn, work, request } = round
+  if ('answer' in turn) return turn
+  exchanges.park(exchange, work.owner())
+  const number = (request.state?.round ?? 0) + 1
+  const requestState = await request.sign({ exchangeId: exchange.id, round: number })
+  return { required: inputRequired({ inputRequests: toInputRequests(turn.questions), requestState }) }
+}
+
+/** The client, as far as it wants to hear of what happens on the way. */
+export function audienceOf(request: McpRequest): Audience {
+  const { progressToken } = request.meta
+  const onProgress = (progress: Progress) => request.notify('notifications/progress', { progressToken, ...progress })
+  return {
+    onProgress: progressToken === undefined ? undefined : onProgress,
+    onLog: (level, message, fields) => request.log(level, fields === undefined ? message : { message, ...fields }),
+  }
+}

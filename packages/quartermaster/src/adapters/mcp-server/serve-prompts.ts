@@ -1,0 +1,89 @@
+import type { CompleteResult, Prompt as McpPrompt, Server } from '@modelcontextprotocol/server'
+import { AppError, type PromptResult } from '../../contracts/index.ts'
+import type { Prompt } from '../../core/catalogue/index.ts'
+import { canonicalJson } from '../../core/kernel/index.ts'
+import type { Readings } from '../../core/operations/index.ts'
+import { orProtocolError, readingError, toProtocolError } from './errors.ts'
+import { requestOf } from './mcp-request.ts'
+import { pageOf } from './page.ts'
+import { type RoundWork, takeRound } from './rounds.ts'
+import type { ServerParts } from './server-parts.ts'
+import { findPrompt, promptsOn, type Shelf, versionsOf } from './shelf.ts'
+
+/** Lists the prompts of a shelf, fills them in, and helps whoever types their arguments or those of a resource. */
+export function servePrompts(server: Server, shelf: Shelf, { readings, exchanges, states }: ServerParts): void {
+  server.setRequestHandler('prompts/list', request => {
+    const page = () => pageOf(promptsOn(shelf), versionsOf(shelf).prompts, request.params?.cursor)
+    const { items, nextCursor } = orProtocolError(page)
+    const prompts = items.map(({ prompt }) => toMcpPrompt(prompt))
+    return nextCursor === undefined ? { prompts } : { prompts, nextCursor }
+  })
+  server.setRequestHandler('prompts/get', async ({ params }, context) => {
+    const mcpRequest = requestOf(server, context, states)
+    try {
+      const end = await takeRound(exchanges, promptWork(shelf, params, readings), mcpRequest)
+      return 'answer' in end ? (end.answer as never) : end.required
+    } catch (error) {
+      throw readingError(error, mcpRequest)
+    }
+  })
+  server.setRequestHandler('completion/complete', ({ params }, context) =>
+    suggest(shelf, params, { readings, signal: context.mcpReq.signal }),
+  )
+}
+
+function promptWork(
+  shelf: Shelf,
+  { name, arguments: given }: { name: string; arguments?: Record<string, string> | undefined },
+  readings: Readings,
+): RoundWork<PromptResult> {
+  const { seat } = shelf
+  return {
+    owner: () => [seat.caller.name, `prompt:${name}`, canonicalJson(given ?? {})].join('\n'),
+    async begin({ signal, ask, onLog }) {
+      if (!findPrompt(shelf, name)) throw new AppError('PROMPT_NOT_FOUND', `"${shelf.name}" has no prompt "${name}".`)
+      return readings.renderPrompt({ seat, name, arguments: given, signal, ask, onLog })
+    },
+  }
+}
+
+interface CompleteParams {
+  readonly ref: { type: 'ref/prompt'; name: string } | { type: 'ref/resource'; uri: string }
+  readonly argument: { name: string; value: string }
+  readonly context?: { arguments?: Record<string, string> | undefined } | undefined
+}
+
+async function suggest(
+  { seat }: Shelf,
+  { ref, argument, context }: CompleteParams,
+  { readings, signal }: { readings: Readings; signal: AbortSignal },
+): Promise<CompleteResult> {
+  try {
+    const wanted = ref.type === 'ref/prompt' ? { prompt: ref.name } : { resource: ref.uri }
+    const completion = await readings.suggest({ seat, ref: wanted, argument, arguments: context?.arguments, signal })
+    return { completion }
+  } catch (error) {
+    throw toProtocolError(error)
+  }
+}
+
+const rendered = new WeakMap<Prompt, McpPrompt>()
+
+function toMcpPrompt(prompt: Prompt): McpPrompt {
+  const known = rendered.get(prompt)
+  if (known) return known
+  const made: McpPrompt = {
+    name: prompt.name,
+    title: prompt.title,
+    description: prompt.short,
+    arguments: prompt.arguments.map(({ name, title, short, required }) => ({
+      name,
+      required,
+      ...(title === undefined ? {} : { title }),
+      ...(short === undefined ? {} : { description: short }),
+    })),
+    ...(prompt.icon === undefined ? {} : { icons: [{ src: prompt.icon }] }),
+  }
+  rendered.set(prompt, made)
+  return made
+}

@@ -1,0 +1,93 @@
+import {
+  type Resource as McpResource,
+  type ReadResourceResult,
+  ResourceNotFoundError,
+  type ResourceTemplateType,
+  type Server,
+} from '@modelcontextprotocol/server'
+import type { ResourceContents } from '../../contracts/index.ts'
+import type { Grant, ResourceGrant } from '../../core/agents/index.ts'
+import { toolPage } from '../../core/knowledge/index.ts'
+import type { KeptResults, Readings } from '../../core/operations/index.ts'
+import { orProtocolError, readingError } from './errors.ts'
+import { requestOf } from './mcp-request.ts'
+import { pageOf } from './page.ts'
+import { parseResultUri, parseToolUri, resultUri, toolUri } from './render.ts'
+import { type RoundWork, takeRound } from './rounds.ts'
+import type { ServerParts } from './server-parts.ts'
+import { find, findResource, listed, resourcesOn, type Shelf, versionsOf } from './shelf.ts'
+
+/**
+ * What can be read on a shelf: the resources of its capabilities, the pages of its tools, and the rest of results that
+ * were too large to hand over at once.
+ */
+export function serveResources(server: Server, shelf: Shelf, parts: ServerParts): void {
+  server.setRequestHandler('resources/list', request => {
+    const all = [...listed(shelf), ...resourcesOn(shelf).filter(({ resource }) => resource.uri !== undefined)]
+    const page = () => pageOf(all, versionsOf(shelf).resources, request.params?.cursor)
+    const { items, nextCursor } = orProtocolError(page)
+    const resources = items.map(toMcpResource)
+    return nextCursor === undefined ? { resources } : { resources, nextCursor }
+  })
+  server.setRequestHandler('resources/templates/list', request => {
+    const page = () => pageOf(templatesOn(shelf), versionsOf(shelf).resources, request.params?.cursor)
+    const { items, nextCursor } = orProtocolError(page)
+    return nextCursor === undefined ? { resourceTemplates: [...items] } : { resourceTemplates: [...items], nextCursor }
+  })
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
+    const own = readOwn(uri, shelf, parts.results)
+    if (own) return own
+    if (!findResource(shelf, uri)) throw new ResourceNotFoundError(uri)
+    const request = requestOf(server, context, parts.states)
+    try {
+      const end = await takeRound(parts.exchanges, readWork(shelf, uri, parts.readings), request)
+      return 'answer' in end ? { contents: end.answer } : end.required
+    } catch (error) {
+      throw readingError(error, request)
+    }
+  })
+}
+
+function templatesOn(shelf: Shelf): ResourceTemplateType[] {
+  const own = { uriTemplate: 'quartermaster://results/{resultId}{?offset}', name: 'result', mimeType: 'text/plain' }
+  const defined = resourcesOn(shelf).flatMap(({ resource }) =>
+    resource.uriTemplate === undefined ? [] : [{ ...factsOf(resource), uriTemplate: resource.uriTemplate }],
+  )
+  return [own, ...defined]
+}
+
+function readWork({ seat }: Shelf, uri: string, readings: Readings): RoundWork<ResourceContents[]> {
+  return {
+    owner: () => [seat.caller.name, `resource:${uri}`].join('\n'),
+    begin: ({ signal, ask, onLog }) => readings.readResource({ seat, uri, signal, ask, onLog }),
+  }
+}
+
+/** What we have to read ourselves. Every granted tool has its page, also one that the gateway view does not list. */
+function readOwn(uri: string, shelf: Shelf, results: KeptResults): ReadResourceResult | undefined {
+  const name = parseToolUri(uri)
+  const grant = name === undefined ? undefined : find(shelf, name)
+  if (grant) return { contents: [{ uri, mimeType: 'text/markdown', text: toolPage(grant.tool) }] }
+  const place = parseResultUri(uri)
+  if (!place) return undefined
+  const page = orProtocolError(() => results.page(shelf.seat.caller, place.resultId, place.offset))
+  const next =
+    page.nextOffset === undefined ? {} : { _meta: { 'quartermaster/next': resultUri(place.resultId, page.nextOffset) } }
+  return { contents: [{ uri, mimeType: 'text/plain', text: page.text, ...next }] }
+}
+
+function toMcpResource(grant: Grant | ResourceGrant): McpResource {
+  if ('resource' in grant) return { ...factsOf(grant.resource), uri: grant.resource.uri ?? grant.resource.key }
+  const { name, title } = grant.tool
+  return { uri: toolUri(name), name, title, description: `How to use ${name}.`, mimeType: 'text/markdown' }
+}
+
+function factsOf({ name, title, short, mimeType, icon }: ResourceGrant['resource']) {
+  return {
+    name,
+    title,
+    ...(short === '' ? {} : { description: short }),
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(icon === undefined ? {} : { icons: [{ src: icon }] }),
+  }
+}

@@ -1,0 +1,170 @@
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import {
+  AppError,
+  type CallAnswer,
+  type Caller,
+  type OperationFacts,
+  type Progress,
+  type Settings,
+} from '../../contracts/index.ts'
+import { type CancelSignal, type Clock, createCancellation } from '../../core/kernel/index.ts'
+import type { Audience, CallRequest, Exchange, Exchanges, Operations, Turn } from '../../core/operations/index.ts'
+import { toAnswers, toInputRequests } from './questions.ts'
+import { taskEnvelope, toEndedTask, type WireTask } from './task-wire.ts'
+
+/** A call that will be a task unless it is quick. */
+export interface TaskSeed {
+  readonly caller: Caller
+  /** What the call has to be made with. */
+  readonly request: Pick<CallRequest, 'asTask' | 'onRecorded'>
+  /** Resolves with the operation's id when it is on record. */
+  readonly recorded: Promise<string>
+  readonly createdAt: number
+}
+
+/** The tasks that clients follow. */
+export interface Tasks {
+  seed(caller: Caller): TaskSeed
+  /** The next turn of a call; a task instead when it was to be one and takes its time. */
+  turn(
+    exchange: Exchange<CallAnswer>,
+    seed: TaskSeed | undefined,
+    waiting: { signal: CancelSignal; audience: Audience },
+  ): Promise<Turn<CallAnswer> | { task: WireTask }>
+  get(caller: Caller, taskId: string): Promise<WireTask>
+  /** Hands over answers to what the task asked. */
+  update(caller: Caller, taskId: string, inputResponses: Readonly<Record<string, unknown>>): Promise<void>
+  /** Ends it, if it has not ended yet. */
+  cancel(caller: Caller, taskId: string): Promise<void>
+}
+
+export interface TasksDeps {
+  readonly clock: Clock
+  readonly operations: Pick<Operations, 'show'>
+  readonly exchanges: Pick<Exchanges, 'release'>
+  readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes'>
+}
+
+/** A task whose call runs in this process. */
+interface LiveTask {
+  readonly seed: TaskSeed
+  readonly exchange: Exchange<CallAnswer>
+  updatedAt: number
+  message: string | undefined
+}
+
+export function createTasks({ clock, operations, exchanges, settings }: TasksDeps): Tasks {
+  const live = new Map<string, LiveTask>()
+  const seeds = new WeakMap<Exchange<CallAnswer>, TaskSeed>()
+  const ttlMs = settings.taskTtlMinutes * 60_000
+
+  /** From here on the call belongs to the task, and no longer to the request that made it. */
+  function adopt(taskId: string, exchange: Exchange<CallAnswer>, seed: TaskSeed): WireTask {
+    const task: LiveTask = { seed, exchange, updatedAt: clock.now(), message: undefined }
+    live.set(taskId, task)
+    exchanges.release(exchange)
+    const forget = () => live.delete(taskId)
+    exchange.done.then(forget, forget)
+    // Its questions wait in the task until they are answered, so nobody has to take this turn.
+    exchange.turn(NEVER, { onProgress: progress => note(task, progress), onLog: undefined }).catch(() => {})
+    return { ...wireOf(taskId, task), resultType: 'task' }
+  }
+
+  function note(task: LiveTask, { progress, total, message }: Progress): void {
+    task.updatedAt = clock.now()
+    task.message = message ?? (total === undefined ? String(progress) : `${progress} of ${total}`)
+  }
+
+  function wireOf(taskId: string, { seed, exchange, updatedAt, message }: LiveTask): WireTask {
+    const { questions } = exchange
+    return {
+      ...taskEnvelope({ taskId, createdAt: seed.createdAt, updatedAt, ttlMs }),
+      status: questions.size > 0 ? 'input_required' : 'working',
+      ...(message === undefined ? {} : { statusMessage: message }),
+      ...(questions.size > 0 ? { inputRequests: toInputRequests(questions) } : {}),
+    }
+  }
+
+  function findLive(caller: Caller, taskId: string): LiveTask | undefined {
+    const task = live.get(taskId)
+    return task && isSame(task.seed.caller, caller) ? task : undefined
+  }
+
+  async function ended(caller: Caller, taskId: string): Promise<OperationFacts> {
+    const facts = await operations.show(caller, taskId)
+    if (facts?.ttlMs !== undefined) return facts
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no task "${taskId}".`)
+  }
+
+  return {
+    seed(caller) {
+      let onRecorded = (_operationId: string): void => {}
+      const recorded = new Promise<string>(resolve => {
+        onRecorded = resolve
+      })
+      return { caller, request: { asTask: { ttlMs }, onRecorded }, recorded, createdAt: clock.now() }
+    },
+    async turn(exchange, given, { signal, audience }) {
+      const seed = given ?? seeds.get(exchange)
+      if (!seed) return exchange.turn(signal, audience)
+      seeds.set(exchange, seed)
+      // The request's own signal must not reach a call that has become a task.
+      const leash = createLeash(signal)
+      const patience = createPatience(clock, seed.recorded, settings.taskAfterMs)
+      try {
+        const first = await Promise.race([exchange.turn(leash.signal, audience), patience.over])
+        return typeof first === 'string' ? { task: adopt(first, exchange, seed) } : first
+      } finally {
+        patience.end()
+        leash.release()
+      }
+    },
+    async get(caller, taskId) {
+      const task = findLive(caller, taskId)
+      return task ? wireOf(taskId, task) : toEndedTask(await ended(caller, taskId))
+    },
+    async update(caller, taskId, inputResponses) {
+      const task = findLive(caller, taskId)
+      if (!task) return void (await ended(caller, taskId))
+      task.exchange.answer(toAnswers(task.exchange.questions, inputResponses))
+      task.updatedAt = clock.now()
+    },
+    async cancel(caller, taskId) {
+      const task = findLive(caller, taskId)
+      if (!task) return void (await ended(caller, taskId))
+      task.exchange.cancel(new AppError('CANCELLED', 'The task was cancelled.'))
+      // Whoever asks next should see it cancelled. The call path lets go of a handler at once, so this is short.
+      await task.exchange.done.catch(() => {})
+    },
+  }
+}
+
+const NEVER = createCancellation().signal
+
+function isSame(a: Caller, b: Caller): boolean {
+  return a.kind === b.kind && a.name === b.name && a.workspace === b.workspace
+}
+
+function createLeash(signal: CancelSignal): { signal: CancelSignal; release(): void } {
+  const own = createCancellation()
+  const pull = () => own.cancel(signal.reason)
+  if (signal.aborted) pull()
+  signal.addEventListener('abort', pull, { once: true })
+  return { signal: own.signal, release: () => signal.removeEventListener('abort', pull) }
+}
+
+/** Over, with the operation's id, when the tool has run for this long. */
+function createPatience(clock: Clock, recorded: Promise<string>, ms: number): { over: Promise<string>; end(): void } {
+  let cancel = () => {}
+  let isEnded = false
+  const over = new Promise<string>(resolve => {
+    void recorded.then(id => {
+      if (!isEnded) cancel = clock.after(ms, () => resolve(id))
+    })
+  })
+  const end = () => {
+    isEnded = true
+    cancel()
+  }
+  return { over, end }
+}

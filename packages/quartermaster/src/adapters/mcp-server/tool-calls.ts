@@ -1,0 +1,94 @@
+import { type InputRequiredResult, MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server'
+import { AppError, type CallAnswer, isAppError, type TraceContext } from '../../contracts/index.ts'
+import type { Grant } from '../../core/agents/index.ts'
+import { canonicalJson } from '../../core/kernel/index.ts'
+import type { Calls, Exchanges } from '../../core/operations/index.ts'
+import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
+import type { McpRequest } from './mcp-request.ts'
+import { toMcpResult } from './render.ts'
+import { audienceOf, endRound, enterExchange, type RoundWork } from './rounds.ts'
+import { find, type Shelf } from './shelf.ts'
+import { followsTasks, TASKS_REQUIRED, type WireTask } from './task-wire.ts'
+import type { TaskSeed, Tasks } from './tasks.ts'
+
+export interface ToolCallsDeps {
+  readonly calls: Calls
+  readonly exchanges: Exchanges
+  readonly tasks: Tasks
+}
+
+/** What `tools/call` answers. */
+export type ToolCallResult = ReturnType<typeof toMcpResult> | InputRequiredResult | WireTask
+
+/** Calls of tools, as MCP makes them: with questions in several rounds, and with tasks for what is slow. */
+export interface ToolCalls {
+  call(shelf: Shelf, params: { name: string; arguments?: unknown }, request: McpRequest): Promise<ToolCallResult>
+}
+
+export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
+  const { exchanges, tasks } = deps
+  return {
+    async call(shelf, { name, arguments: input = {} }, request) {
+      const grant = find(shelf, name)
+      if (!grant) throw toProtocolError(new AppError('TOOL_NOT_FOUND', `"${shelf.name}" has no tool "${name}".`))
+      try {
+        const target = targetOf(deps.calls, { shelf, grant, input })
+        const seed = !request.state && wantsTask(target, request) ? tasks.seed(shelf.seat.caller) : undefined
+        const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace })
+        const exchange = enterExchange(exchanges, work, request)
+        const turn = await tasks.turn(exchange, seed, { signal: request.signal, audience: audienceOf(request) })
+        if ('task' in turn) return turn.task
+        const end = await endRound(exchanges, { exchange, turn, work, request })
+        return 'answer' in end ? toMcpResult(end.answer, grant.tool) : end.required
+      } catch (error) {
+        // What a tool was asked for inside its arguments is the model's mistake, and the model has to read about it.
+        if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !find(shelf, name)) throw toProtocolError(error)
+        return failed(error, request)
+      }
+    },
+  }
+}
+
+interface OneCall {
+  readonly shelf: Shelf
+  readonly grant: Grant
+  readonly input: unknown
+  readonly seed: TaskSeed | undefined
+  readonly trace: TraceContext | undefined
+}
+
+function workOf(calls: Calls, { shelf: { seat }, grant, input, seed, trace }: OneCall): RoundWork<CallAnswer> {
+  const tool = grant.tool.name
+  // A host that offers to answer is asked directly; the client is asked where there is none.
+  const isHosted = seat.callbacks?.ask !== undefined
+  return {
+    owner: () => [seat.caller.name, `tool:${tool}`, canonicalJson(input)].join('\n'),
+    begin: ({ ask, ...context }) =>
+      calls.call({ seat, tool, input, trace, ...context, ...seed?.request, ...(isHosted ? {} : { ask }) }),
+  }
+}
+
+/** What a call will really run. One that leads nowhere is left to the call path, which refuses it and writes that down. */
+function targetOf(calls: Calls, { shelf: { seat }, grant, input }: Omit<OneCall, 'seed' | 'trace'>): Grant {
+  if (!grant.tool.forward) return grant
+  try {
+    return calls.target({ seat, tool: grant.tool.name, input })
+  } catch {
+    return grant
+  }
+}
+
+/** A client may ask for a task, or the tool says that it is slow. One that can only be followed is refused to others. */
+function wantsTask({ tool }: Grant, request: McpRequest): boolean {
+  if (followsTasks(request)) return tool.asTask !== 'never' || request.meta['quartermaster/asTask'] === true
+  // Before 2026-07-28 there were no tasks to follow, and waiting is better than not having the tool at all.
+  if (tool.asTask === 'always' && request.isModern) throw new MissingRequiredClientCapabilityError(TASKS_REQUIRED)
+  return false
+}
+
+/** Our errors are answers that the model can read; those of the request itself are the client's. */
+function failed(error: unknown, request: McpRequest): ToolCallResult {
+  const missing = missingCapability(error, request)
+  if (missing) throw missing
+  return toErrorResult(error)
+}

@@ -1,0 +1,115 @@
+/** Label names with their values, in the order of the instrument's labels. */
+export type LabelValues = readonly string[]
+
+/** One line of an exposition: what stands behind the metric's name, its labels, its value. */
+export interface Sample {
+  readonly suffix?: '_bucket' | '_sum' | '_count'
+  readonly labels: readonly (readonly [name: string, value: string])[]
+  readonly value: number
+}
+
+/** Something that is measured, ready to be read. */
+export interface Instrument {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  samples(): Iterable<Sample>
+}
+
+interface Described {
+  readonly name: string
+  /** One sentence for whoever finds it on a dashboard. */
+  readonly help: string
+  readonly labels?: readonly string[]
+}
+
+/** Counts upwards. */
+export interface Counter extends Instrument {
+  add(values?: LabelValues, amount?: number): void
+}
+
+export function createCounter({ name, help, labels = [] }: Described): Counter {
+  const counts = new Map<string, { values: LabelValues; count: number }>()
+  return {
+    name,
+    help,
+    type: 'counter',
+    add(values = [], amount = 1) {
+      const key = values.join(SEPARATOR)
+      const entry = counts.get(key)
+      if (entry) entry.count += amount
+      else counts.set(key, { values, count: amount })
+    },
+    *samples() {
+      // A counter that is not there until its first event hides that event from every rate.
+      if (labels.length === 0 && counts.size === 0) yield { labels: [], value: 0 }
+      for (const { values, count } of counts.values()) yield { labels: pair(labels, values), value: count }
+    },
+  }
+}
+
+/** Reads what is so at this moment; or, for a counter, what somebody else has counted. */
+export function createReading(
+  { name, help, labels = [] }: Described,
+  read: () => number | Iterable<readonly [values: LabelValues, value: number]>,
+  type: 'gauge' | 'counter' = 'gauge',
+): Instrument {
+  return {
+    name,
+    help,
+    type,
+    *samples() {
+      const found = read()
+      if (typeof found === 'number') yield { labels: [], value: found }
+      else for (const [values, value] of found) yield { labels: pair(labels, values), value }
+    },
+  }
+}
+
+/** Sorts measured values into buckets. */
+export interface Histogram extends Instrument {
+  observe(values: LabelValues, value: number): void
+}
+
+export function createHistogram({
+  name,
+  help,
+  labels = [],
+  buckets,
+}: Described & { buckets: readonly number[] }): Histogram {
+  const series = new Map<string, { values: LabelValues; counts: number[]; sum: number; count: number }>()
+  return {
+    name,
+    help,
+    type: 'histogram',
+    observe(values, value) {
+      const key = values.join(SEPARATOR)
+      const entry = series.get(key) ?? { values, counts: buckets.map(() => 0), sum: 0, count: 0 }
+      series.set(key, entry)
+      entry.sum += value
+      entry.count++
+      const bucket = buckets.findIndex(bound => value <= bound)
+      if (bucket !== -1) entry.counts[bucket] = (entry.counts[bucket] ?? 0) + 1
+    },
+    *samples() {
+      for (const { values, counts, sum, count } of series.values()) {
+        const own = pair(labels, values)
+        let below = 0
+        for (const [index, bound] of buckets.entries()) {
+          below += counts[index] ?? 0
+          yield { suffix: '_bucket', labels: [...own, ['le', String(bound)]], value: below }
+        }
+        yield { suffix: '_bucket', labels: [...own, ['le', '+Inf']], value: count }
+        yield { suffix: '_sum', labels: own, value: sum }
+        yield { suffix: '_count', labels: own, value: count }
+      }
+    },
+  }
+}
+
+/** No label has it in it, so that no two series share a key. */
+const SEPARATOR = '\u0000'
+
+function pair(labels: readonly string[], values: LabelValues): (readonly [string, string])[] {
+  return labels.map((label, index) => [label, values[index] ?? ''])
+}

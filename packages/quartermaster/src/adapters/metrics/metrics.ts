@@ -1,0 +1,170 @@
+import { type DependencyState, ERRORS } from '../../contracts/index.ts'
+import type { Emitter } from '../../core/kernel/index.ts'
+import { expose } from './exposition.ts'
+import { createCounter, createHistogram, createReading, type Instrument } from './instruments.ts'
+import { createProcessMetrics } from './process-metrics.ts'
+
+/** What is read only when somebody looks: the parts that know it keep count anyway. */
+export interface MetricsSources {
+  /** The capability a tool belongs to, if there is such a tool. */
+  capabilityOf(tool: string): string | undefined
+  running(): number
+  front(): { sessions: number; streams: number; requests: number }
+  generation(): number
+  tools(): { active: number; disabled: number }
+  dependencies(): Iterable<{ readonly name: string; readonly state: DependencyState }>
+  store(): StoreReadings
+}
+
+/** What the store tells about itself. */
+export interface StoreReadings {
+  readonly commits: number
+  readonly refused: number
+  readonly groups: number
+  readonly busyMs: number
+  readonly reads: number
+  readonly errors: number
+  readonly waiting: number
+  readonly restarts: number
+}
+
+export interface MetricsDeps {
+  readonly emitter: Emitter
+  readonly sources: MetricsSources
+}
+
+/** Everything that is measured. */
+export interface Metrics {
+  /** As Prometheus reads it. */
+  text(): string
+  /** A request over HTTP was answered. */
+  request(request: { route: string; method: string; status: number; durationMs: number }): void
+  stop(): void
+}
+
+export function createMetrics({ emitter, sources }: MetricsDeps): Metrics {
+  const process = createProcessMetrics()
+  const http = httpInstruments()
+  const instruments = [
+    ...callInstruments(emitter, sources),
+    ...http.instruments,
+    ...changeInstruments(emitter),
+    ...stateInstruments(sources),
+    ...storeInstruments(sources.store),
+    ...process.instruments,
+  ]
+  return {
+    text: () => expose(instruments),
+    request: http.count,
+    stop: process.stop,
+  }
+}
+
+/** From a tool that adds two numbers to one that waits for somebody. */
+const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+
+function callInstruments(emitter: Emitter, { capabilityOf }: MetricsSources): Instrument[] {
+  const total = createCounter({
+    name: 'quartermaster_calls_total',
+    help: 'Calls that have ended, by capability, outcome and error code.',
+    labels: ['capability', 'outcome', 'code'],
+  })
+  const duration = createHistogram({
+    name: 'quartermaster_call_duration_seconds',
+    help: 'How long calls took, waiting included.',
+    labels: ['capability'],
+    buckets: SECONDS,
+  })
+  emitter.on('call.settled', ({ tool, outcome, code, durationMs }) => {
+    // A caller may ask for anything, and whatever it invents must not become a label.
+    const capability = capabilityOf(tool) ?? 'none'
+    total.add([capability, outcome, code === undefined || Object.hasOwn(ERRORS, code) ? (code ?? '') : 'other'])
+    duration.observe([capability], durationMs / 1e3)
+  })
+  return [total, duration]
+}
+
+function httpInstruments() {
+  const total = createCounter({
+    name: 'quartermaster_http_requests_total',
+    help: 'Requests over HTTP, by route, method and class of status.',
+    labels: ['route', 'method', 'status'],
+  })
+  const duration = createHistogram({
+    name: 'quartermaster_http_request_duration_seconds',
+    help: 'How long requests took until their answer began.',
+    labels: ['route'],
+    buckets: SECONDS,
+  })
+  const refused = createCounter({
+    name: 'quartermaster_tokens_refused_total',
+    help: 'Requests without a token that is good for them, by route.',
+    labels: ['route'],
+  })
+  const count: Metrics['request'] = ({ route, method, status, durationMs }) => {
+    if (status === 401) refused.add([route])
+    total.add([route, METHODS.has(method) ? method : 'other', `${Math.floor(status / 100)}xx`])
+    duration.observe([route], durationMs / 1e3)
+  }
+  return { instruments: [total, duration, refused], count }
+}
+
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+function changeInstruments(emitter: Emitter): Instrument[] {
+  const reloads = createCounter({ name: 'quartermaster_reloads_total', help: 'Generations since the start.' })
+  const rejected = createCounter({
+    name: 'quartermaster_definitions_rejected_total',
+    help: 'Problems with definitions that were new when they were found.',
+  })
+  const changes = createCounter({
+    name: 'quartermaster_dependency_changes_total',
+    help: 'Times a dependency came to a state.',
+    labels: ['dependency', 'state'],
+  })
+  emitter.on('generation.swapped', () => reloads.add())
+  emitter.on('definitions.rejected', ({ problems }) => rejected.add([], problems.length))
+  emitter.on('dependency.changed', ({ name, to }) => changes.add([name, to]))
+  return [reloads, rejected, changes]
+}
+
+const STATES = ['up', 'recovering', 'down', 'unknown', 'optedOut'] as const satisfies readonly DependencyState[]
+
+function stateInstruments({ running, front, generation, tools, dependencies }: MetricsSources): Instrument[] {
+  const reading = (name: string, help: string, read: () => number) =>
+    createReading({ name: `quartermaster_${name}`, help }, read)
+  const dependency = { name: 'quartermaster_dependency_state', help: 'Whether a dependency is in a state, 1 or 0.' }
+  return [
+    reading('calls_running', 'Calls under way.', running),
+    reading('sessions', 'Sessions of MCP clients from before 2026-07-28.', () => front().sessions),
+    reading('streams', 'Streams that are open to MCP clients.', () => front().streams),
+    reading('requests_in_flight', 'Requests of MCP clients under way, open streams included.', () => front().requests),
+    reading('generation', 'The number of the current generation.', generation),
+    createReading({ name: 'quartermaster_tools', help: 'Tools that are defined, by state.', labels: ['state'] }, () =>
+      Object.entries(tools()).map(([state, count]) => [[state], count] as const),
+    ),
+    createReading({ ...dependency, labels: ['dependency', 'state'] }, () =>
+      [...dependencies()].flatMap(({ name, state }) =>
+        STATES.map(one => [[name, one], one === state ? 1 : 0] as const),
+      ),
+    ),
+  ]
+}
+
+function storeInstruments(store: () => StoreReadings): Instrument[] {
+  const counter = (name: string, help: string, read: (readings: StoreReadings) => number) =>
+    createReading({ name: `quartermaster_store_${name}_total`, help }, () => read(store()), 'counter')
+  return [
+    counter('commits', 'Commits that were answered.', ({ commits }) => commits),
+    counter('commits_refused', 'Commits whose guard did not hold.', ({ refused }) => refused),
+    counter('syncs', 'Transactions, each with one sync of the disk; commits share them.', ({ groups }) => groups),
+    counter('commit_seconds', 'Time spent committing: with commits, the latency.', ({ busyMs }) => busyMs / 1e3),
+    counter('reads', 'Reads that were answered.', ({ reads }) => reads),
+    counter('errors', 'Requests to the store that ended in an error.', ({ errors }) => errors),
+    counter('restarts', 'Threads of the store that died and were replaced.', ({ restarts }) => restarts),
+    createReading(
+      { name: 'quartermaster_store_waiting', help: 'Requests to the store without an answer.' },
+      () => store().waiting,
+    ),
+  ]
+}

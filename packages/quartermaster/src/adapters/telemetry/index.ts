@@ -1,0 +1,1 @@
+export { openTelemetry, type Telemetry, type TelemetryDeps } from './telemetry.ts'

@@ -1,0 +1,92 @@
+import { messageOf } from '../../contracts/index.ts'
+import type { Log, Tracer } from '../../core/kernel/index.ts'
+import { configuredExport, type TelemetryEnvironment } from './configured.ts'
+import { installCommand, loadSdk, type Sdk } from './sdk.ts'
+import { createTracer } from './tracer.ts'
+
+export interface TelemetryDeps {
+  readonly env: TelemetryEnvironment
+  readonly version: string
+  readonly log: Log
+  /** Gets the packages; those that are installed unless said. */
+  readonly load?: typeof loadSdk
+}
+
+/** Traces for whoever collects them. */
+export interface Telemetry {
+  /** Nothing where the environment asks for no traces, or where they cannot be made. */
+  readonly tracer: Tracer | undefined
+  /** Sends what is left. */
+  close(): Promise<void>
+}
+
+/** Sets up OpenTelemetry as the environment says. What is wrong with it is logged; tools work without traces. */
+export async function openTelemetry({ env, version, log, load = loadSdk }: TelemetryDeps): Promise<Telemetry> {
+  const wanted = configuredExport(env)
+  if (!wanted) return NONE
+  if ('problem' in wanted) {
+    log.warn(`There are no traces. ${wanted.problem}`)
+    return NONE
+  }
+  try {
+    return start(await load(wanted.protocol), { version, log })
+  } catch (error) {
+    const mend = isMissing(error) ? `Their packages are not installed: ${installCommand(wanted.protocol)}` : ''
+    log.warn(`There are no traces. ${mend}`.trim(), mend ? undefined : { error: messageOf(error) })
+    return NONE
+  }
+}
+
+const NONE: Telemetry = { tracer: undefined, close: async () => {} }
+
+function start(sdk: Sdk, { version, log }: { version: string; log: Log }): Telemetry {
+  const { defaultResource, detectResources, envDetector, resourceFromAttributes } = sdk.resources
+  const exporter = reporting(new sdk.OTLPTraceExporter(), log)
+  const provider = new sdk.sdk.BasicTracerProvider({
+    // Later ones win: who runs this may call it something else.
+    resource: defaultResource()
+      .merge(resourceFromAttributes({ 'service.name': 'quartermaster', 'service.version': version }))
+      .merge(detectResources({ detectors: [envDetector] })),
+    spanProcessors: [new sdk.sdk.BatchSpanProcessor(exporter)],
+  })
+  return {
+    tracer: createTracer(sdk, provider.getTracer('quartermaster', version)),
+    close: () => within(CLOSING_MS, provider.shutdown()),
+  }
+}
+
+/** How long a collector that does not answer may hold up the end. */
+const CLOSING_MS = 2_000
+
+interface Exporter {
+  export(spans: never, done: (result: { code: number; error?: Error }) => void): void
+}
+
+/** Says once when traces do not arrive, and once when they do again: a line for every batch would say nothing more. */
+function reporting<T extends Exporter>(exporter: T, log: Log): T {
+  let isFailing = false
+  const send = exporter.export.bind(exporter)
+  exporter.export = (spans, done) =>
+    send(spans, result => {
+      const hasFailed = result.code !== 0
+      if (hasFailed && !isFailing) log.warn('Traces do not arrive.', { error: messageOf(result.error) })
+      if (!hasFailed && isFailing) log.info('Traces arrive again.')
+      isFailing = hasFailed
+      done(result)
+    })
+  return exporter
+}
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const enough = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, ms)
+  })
+  // Spans that cannot be sent any more were reported when they failed.
+  await Promise.race([work.catch(() => {}), enough])
+  clearTimeout(timer)
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
+}

@@ -1,0 +1,57 @@
+import { openDataFolder } from '../adapters/data-folder/index.ts'
+import type { Settings } from '../contracts/index.ts'
+import type { Log } from '../core/kernel/index.ts'
+import type { StorageAccess } from '../core/operations/index.ts'
+import type { OpenedStore } from './open-store.ts'
+
+export interface LazyStoreOptions {
+  readonly dataDir: string
+  readonly settings: Settings
+  readonly log: Log
+}
+
+/** The store for a process that does not own the data folder: it becomes its owner when it first needs it. */
+export interface LazyStore extends StorageAccess {
+  open(): Promise<OpenedStore>
+  current(): OpenedStore | undefined
+  close(): Promise<void>
+}
+
+export function lazyStore(options: LazyStoreOptions): LazyStore {
+  let opening: Promise<OpenedStore> | undefined
+  let opened: OpenedStore | undefined
+  return {
+    async open() {
+      const attempt = (opening ??= openLocked(options))
+      try {
+        opened = await attempt
+        return opened
+      } catch (error) {
+        // Whoever owns the folder now may be gone the next time.
+        if (opening === attempt) opening = undefined
+        throw error
+      }
+    },
+    current: () => opened,
+    async close() {
+      // If opening failed there is nothing to close, and whoever opened was told.
+      const store = await opening?.catch(() => undefined)
+      await store?.close()
+    },
+  }
+}
+
+async function openLocked({ dataDir, settings, log }: LazyStoreOptions): Promise<OpenedStore> {
+  const folder = openDataFolder(dataDir)
+  await folder.ensure()
+  const lock = await folder.lock()
+  try {
+    // Loaded here, because most commands have no use for a database.
+    const { openStore } = await import('./open-store.ts')
+    const store = await openStore({ folder, settings, log })
+    return { ...store, close: () => store.close().finally(() => lock.release()) }
+  } catch (error) {
+    await lock.release()
+    throw error
+  }
+}

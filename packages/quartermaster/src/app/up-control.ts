@@ -1,0 +1,52 @@
+import { AppError, type Control } from '../contracts/index.ts'
+import type { Agents } from '../core/agents/index.ts'
+import type { Tokens } from '../core/organisation/index.ts'
+
+/** The part of the control that only an `up` can answer. */
+export type UpControl = Pick<Control, 'lendToken' | 'extendToken' | 'stepAside'>
+
+export interface UpControlDeps {
+  readonly tokens: Tokens
+  readonly agents: Pick<Agents, 'entry'>
+  /** Resolves when agents and definitions are read; before that nobody can be told what exists. */
+  readonly ready: Promise<void>
+  /** Stops this process's server; absent when a person started it. */
+  readonly leave: (() => void) | undefined
+}
+
+/**
+ * How long a lent token is good unless it is extended. A bridge that was killed keeps its sessions, and a background `up`
+ * alive, for this long; one that lives extends it three times in it.
+ */
+export const LENT_MS = 90_000
+
+/** Lends tokens, and gives way when asked to. */
+export function createUpControl({ tokens, agents, ready, leave }: UpControlDeps): UpControl {
+  return {
+    async lendToken({ agent }) {
+      await ready
+      agents.entry(agent)
+      return tokens.lend(agent, { ttlMs: LENT_MS })
+    },
+    extendToken: async ({ id }) => ({ expiresAt: tokens.extend(id, { ttlMs: LENT_MS }) }),
+    async stepAside() {
+      // Afterwards, so that the answer still gets out.
+      if (leave) setImmediate(leave)
+      return { leaving: leave !== undefined }
+    },
+  }
+}
+
+const refuse = async (): Promise<never> => {
+  throw new AppError(
+    'DEPENDENCY_UNAVAILABLE',
+    'Only a running "up" lends tokens, because they live in its process. Start one: quartermaster up',
+  )
+}
+
+/** Where no `up` runs there is nothing to lend, and nobody to step aside. */
+export const WITHOUT_UP: UpControl = {
+  lendToken: refuse,
+  extendToken: refuse,
+  stepAside: async () => ({ leaving: false }),
+}

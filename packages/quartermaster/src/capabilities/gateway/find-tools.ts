@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
+import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
+import { line, stateOf, ToolState } from './granted.ts'
+import { createSections, type Sections } from './sections.ts'
+import type { ToolIndex } from './tool-index.ts'
+
+const MOST = 50
+const USUAL_HITS = 10
+/** Enough to choose by; describe_tool has the rest. */
+const SHORT_CHARACTERS = 300
+
+const Input = z.strictObject({
+  query: z
+    .string()
+    .max(20_000)
+    .default('')
+    .describe(
+      'What you want to do, in plain words, or a name. Several needs may stand in one question. Empty: list all.',
+    ),
+  section: z.string().min(1).max(64).optional().describe('Only tools of this section.'),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(MOST)
+    .optional()
+    .describe(`The most tools to show; ${USUAL_HITS} for a question, ${MOST} for a list.`),
+  cursor: z
+    .string()
+    .regex(/^[\w-]+\/[\w-]+$/, 'must be the nextCursor of the page before')
+    .optional()
+    .describe('Goes on with a list: nextCursor of the page before. Only with an empty query.'),
+})
+type Input = z.infer<typeof Input>
+
+const Hit = ToolState.extend({
+  name: z.string(),
+  title: z.string(),
+  short: z.string(),
+  section: z.string(),
+  score: z.number().optional().describe('How well it fits, up to 1; 1 when the question names it.'),
+})
+type Hit = z.infer<typeof Hit>
+
+const Output = z.object({
+  tools: z.array(Hit).describe('The best first, or in order of section and name.'),
+  total: z.number().int().describe('How many tools you have, in this section if one was given.'),
+  sections: z
+    .array(z.object({ section: z.string(), tools: z.number().int() }))
+    .optional()
+    .describe('With the first page of a list: what there is.'),
+  nextCursor: z.string().optional().describe('There: the list goes on.'),
+})
+type Output = z.infer<typeof Output>
+
+/** The tool that finds tools. */
+export function createFindTools(index: ToolIndex) {
+  const sections = createSections()
+  return defineTool({
+    name: 'find_tools',
+    title: 'Find tools',
+    short:
+      'Finds the tools you were given here: say in plain words what you want to do and get the best ones by name. Start here.',
+    whenToUse:
+      'Before anything else, and again for every new need: you have more tools than are listed. ' +
+      'Comes back with names, what each does, and whether it works now; a disabled one has the reason. ' +
+      'Names in the question come first. With an empty query it lists everything by section, page by page. ' +
+      'It does not tell what arguments a tool takes (describe_tool) and runs nothing (call_tool).',
+    section: 'gateway',
+    command: { none: 'On the command line all tools are listed: quartermaster tools.' },
+    input: Input,
+    output: Output,
+    examples: [
+      { query: 'what do I have for mail?', input: { query: 'send a mail' } },
+      { query: 'two needs at once', input: { query: 'read the report, then mail it to Ada', limit: 5 } },
+      { query: 'everything there is', input: { query: '' } },
+    ],
+    mutates: false,
+    async handler(input, { config }: CallContext<GatewayConfig>) {
+      const found = isBlank(input.query) ? list(input, config, sections) : await search(input, config, index)
+      return toolResult({ content: [{ type: 'text', text: textOf(found) }], structuredContent: found })
+    },
+  })
+}
+
+/** Nothing to search for, as with a question of punctuation alone. */
+function isBlank(query: string): boolean {
+  return !/[\p{L}\p{N}]/u.test(query)
+}
+
+async function search({ query, section, limit }: Input, config: GatewayConfig, index: ToolIndex): Promise<Output> {
+  const { grants } = config
+  const isWanted = ({ tool }: Grant) => section === undefined || tool.section === section
+  const known = await index.upTo(config.generation)
+  const hits = known.search(query, {
+    limit: limit ?? USUAL_HITS,
+    filter: name => {
+      const grant = grants.get(name)
+      return grant !== undefined && isWanted(grant)
+    },
+  })
+  const tools = hits.flatMap(({ value, score }) => {
+    const grant = grants.get(value)
+    return grant ? [{ ...toHit(grant, config), score: Math.round(score * 1000) / 1000 }] : []
+  })
+  const total = section === undefined ? grants.size : [...grants.values()].filter(isWanted).length
+  return { tools, total }
+}
+
+function list({ section, limit = MOST, cursor }: Input, config: GatewayConfig, sections: Sections): Output {
+  const { page, total, nextCursor } = sections.page(config.grants, { section, limit, cursor })
+  const tools = page.map(grant => toHit(grant, config))
+  return {
+    tools,
+    total,
+    ...(cursor === undefined ? { sections: sections.counts(config.grants, section) } : {}),
+    ...(nextCursor === undefined ? {} : { nextCursor }),
+  }
+}
+
+function toHit({ tool }: Grant, config: GatewayConfig): Hit {
+  const { name, title, short, section } = tool
+  return { name, title, short: line(short, SHORT_CHARACTERS), section, ...stateOf(tool, config) }
+}
+
+/** The same in fewer words than JSON takes. */
+function textOf({ tools, total, sections, nextCursor }: Output): string {
+  const count = `${total} ${total === 1 ? 'tool' : 'tools'}`
+  if (tools.length === 0 && total === 0) return 'You have no such tools.'
+  if (tools.length === 0) return `None of your ${count} fits. Use other words, or an empty query to list them.`
+  const head = sections && `${count}: ${sections.map(one => `${one.section} (${one.tools})`).join(', ')}`
+  const foot = nextCursor && `[More: call again with cursor "${nextCursor}".]`
+  return [head, ...tools.map(hitLine), foot].filter(part => part !== undefined).join('\n')
+}
+
+function hitLine({ name, short, state, reason }: Hit): string {
+  const note = reason === undefined ? '' : ` ${line(reason, SHORT_CHARACTERS)}`
+  return `- ${name}: ${short}${state === 'disabled' ? ` [disabled:${note}]` : note && ` [${note.trim()}]`}`
+}

@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { MissingDependency } from '../../contracts/index.ts'
+import type { GatewayConfig } from '../../core/agents/index.ts'
+import { type CallContext, defineTool, type Tool, toolResult } from '../../core/catalogue/index.ts'
+import { grantsNamed, line, stateOf, ToolName, ToolState } from './granted.ts'
+
+/** What a model can take in; more of the same would not help it. */
+const MOST = 100
+const REASON_CHARACTERS = 500
+
+const Input = z.strictObject({ name: ToolName.optional().describe('Only this tool; all of yours when left out.') })
+
+const One = ToolState.extend({
+  name: z.string(),
+  missing: z.array(MissingDependency).describe('What it lacks or waits for, each with its reason.'),
+  nextRecheckAt: z.number().optional().describe('From when on it can be looked at again, in epoch milliseconds.'),
+})
+type One = z.infer<typeof One>
+
+const Output = z.object({
+  active: z.number().int().describe('How many of the tools looked at work.'),
+  disabled: z.number().int(),
+  tools: z.array(One).describe('Those that do not work or are recovering; the one that was named in any case.'),
+  more: z.number().int().optional().describe('How many further ones do not fit in here.'),
+  withheld: z
+    .array(z.object({ tool: z.string(), capability: z.string(), reason: z.string() }))
+    .optional()
+    .describe('What you were meant to have and do not: a person has to mend it.'),
+})
+type Output = z.infer<typeof Output>
+
+/** The tool that tells what works. */
+export function createGetStatus() {
+  return defineTool({
+    name: 'get_status',
+    title: 'Get the status of tools',
+    short: 'Tells which of the tools you were given here do not work right now, why, and from when on to try again.',
+    whenToUse:
+      'When a call failed because a tool is disabled, or before work that depends on several tools. ' +
+      'Comes back with how many work, and each one that does not with what it lacks and when it may be looked at again. ' +
+      'It looks at nothing itself: calling a disabled tool does. It says nothing about tools that you were not given.',
+    section: 'gateway',
+    command: { none: 'On the command line: quartermaster status, and quartermaster tools --state disabled.' },
+    input: Input,
+    output: Output,
+    examples: [
+      { query: 'is anything broken?', input: {} },
+      { query: 'why can I not send mail?', input: { name: 'send_mail' } },
+    ],
+    mutates: false,
+    handler({ name }, { config }: CallContext<GatewayConfig>) {
+      const status = name === undefined ? statusOfAll(config) : statusOfOne(name, config)
+      return toolResult({ content: [{ type: 'text', text: textOf(status) }], structuredContent: status })
+    },
+  })
+}
+
+function statusOfOne(name: string, config: GatewayConfig): Output {
+  const tools = grantsNamed(config, [name]).map(({ tool }) => statusOf(tool, config))
+  const active = tools.filter(one => one.state === 'active').length
+  return { active, disabled: tools.length - active, tools }
+}
+
+function statusOfAll(config: GatewayConfig): Output {
+  const { grants, health } = config
+  const tools = [...grants.values()].map(({ tool }) => tool)
+  const disabled = tools.filter(tool => !health.availability(tool).active)
+  const recovering = tools.filter(tool => health.availability(tool).recovering)
+  const troubled = [...disabled, ...recovering]
+  return {
+    active: tools.length - disabled.length,
+    disabled: disabled.length,
+    tools: troubled.slice(0, MOST).map(tool => statusOf(tool, config)),
+    ...(troubled.length > MOST ? { more: troubled.length - MOST } : {}),
+    ...(config.withheld.length > 0 ? { withheld: withheldOf(config) } : {}),
+  }
+}
+
+function statusOf(tool: Tool, config: GatewayConfig): One {
+  const missing = config.health.missing(tool, { withRecovering: true })
+  const times = missing.flatMap(one => one.nextRecheckAt ?? [])
+  const next = times.length === 0 ? {} : { nextRecheckAt: Math.min(...times) }
+  return { name: tool.name, ...stateOf(tool, config), missing, ...next }
+}
+
+function withheldOf({ withheld }: GatewayConfig): NonNullable<Output['withheld']> {
+  return withheld.slice(0, MOST).map(({ tool, capability, reason = '' }) => ({ tool, capability, reason }))
+}
+
+function textOf({ active, disabled, tools, more, withheld = [] }: Output): string {
+  const lines = [
+    `${active} active, ${disabled} disabled.`,
+    ...tools.map(statusLine),
+    more === undefined ? '' : `[${more} more are not shown; name one to see it.]`,
+    ...withheld.map(one => `- ${one.tool} of ${one.capability}: withheld. ${line(one.reason, REASON_CHARACTERS)}`),
+  ]
+  return lines.filter(text => text !== '').join('\n')
+}
+
+function statusLine({ name, state, reason, nextRecheckAt }: One): string {
+  const why = reason === undefined ? '' : ` ${line(reason, REASON_CHARACTERS)}`
+  const next =
+    state === 'active' || nextRecheckAt === undefined
+      ? ''
+      : ` It can be looked at again from ${new Date(nextRecheckAt).toISOString()} on.`
+  return `- ${name}: ${state}.${why}${next}`
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod'
+import { AppError } from '../../contracts/index.ts'
+import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
+import type { Tool } from '../../core/catalogue/index.ts'
+import { missingInWords } from '../../core/health/index.ts'
+import { didYouMean } from '../../core/kernel/index.ts'
+
+/** A tool's name, as an agent gives it. Whether it is one is answered in words, so any short text will do. */
+export const ToolName = z.string().min(1).max(128).describe('The name of a tool, as find_tools gives it.')
+
+/** Whether a tool works now, and if not, why. */
+export const ToolState = z.object({
+  state: z.enum(['active', 'disabled']),
+  reason: z.string().optional().describe('Why it is disabled, or what a call would wait for.'),
+})
+export type ToolState = z.infer<typeof ToolState>
+
+/** The grants by these names. What is not granted is answered as what does not exist. */
+export function grantsNamed({ grants }: GatewayConfig, names: readonly string[]): Grant[] {
+  const found = names.map(name => grants.get(name) ?? name)
+  const unknown = found.filter(one => typeof one === 'string')
+  if (unknown.length > 0) {
+    const sentences = unknown.map(name => `You have no tool "${name}".${didYouMean(name, grants.keys())}`)
+    throw new AppError('TOOL_NOT_FOUND', `${sentences.join(' ')} Use find_tools to find the right name.`)
+  }
+  return found.filter(one => typeof one !== 'string')
+}
+
+/** The state of a tool now, in words. */
+export function stateOf(tool: Tool, { health }: GatewayConfig): ToolState {
+  const { active, recovering } = health.availability(tool)
+  if (!active) return { state: 'disabled', reason: missingInWords(health.missing(tool)) }
+  if (!recovering) return { state: 'active' }
+  const reason = missingInWords(health.missing(tool, { withRecovering: true }))
+  return { state: 'active', reason: `${reason} A call waits for it.` }
+}
+
+/** One line, and not too long a one: a description must not pass for several tools, nor crowd out the others. */
+export function line(text: string, most: number): string {
+  const flat = text.replace(/\s+/g, ' ').trim()
+  return flat.length <= most ? flat : `${flat.slice(0, most - 1).trimEnd()}…`
+}

@@ -1,0 +1,20 @@
+import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
+import { createRecheck } from './recheck.ts'
+import { createReload } from './reload.ts'
+import { createStatus } from './status.ts'
+
+/**
+ * Looking after what is defined and what works. It shows every tool and dependency, granted or not, so it is for agents
+ * that mend things.
+ */
+export default defineModule({
+  needs: ['registry'],
+  create({ registry }) {
+    return defineCapability({
+      key: 'registry',
+      title: 'Registry',
+      short: 'See what is defined and what works, have it looked at again, and load changed definitions.',
+      tools: [createStatus(registry), createRecheck(registry), createReload(registry)],
+    })
+  },
+})

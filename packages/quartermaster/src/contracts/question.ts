@@ -1,0 +1,46 @@
+import { z } from 'zod'
+
+/** What the answer is filed under, where several are asked for at once. Made when absent. */
+const key = z
+  .string()
+  .regex(/^[\w.-]{1,64}$/, 'must be letters, digits, "_", "-" or ".", at most 64')
+  .optional()
+
+/** A question to the person who started the run; `schema` is the JSON Schema of the answer's content. */
+export const PersonQuestion = z.object({
+  kind: z.literal('person').optional(),
+  key,
+  message: z.string().min(1),
+  schema: z.record(z.string(), z.unknown()).optional(),
+})
+export type PersonQuestion = z.infer<typeof PersonQuestion>
+
+/** A question to the caller's language model. Few clients have one to lend; its answer's content is what the model said. */
+export const ModelQuestion = z.looseObject({
+  kind: z.literal('model'),
+  key,
+  messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content: z.unknown() })).min(1),
+  maxTokens: z.number().int().positive(),
+  systemPrompt: z.string().optional(),
+})
+export type ModelQuestion = z.infer<typeof ModelQuestion>
+
+/** A question for the folders the caller works in; its answer's content is `{ roots: [{ uri, name }] }`. */
+export const RootsQuestion = z.object({ kind: z.literal('roots'), key })
+export type RootsQuestion = z.infer<typeof RootsQuestion>
+
+/** One question of a tool to whoever started the run. */
+export const Question = z.union([PersonQuestion, ModelQuestion, RootsQuestion])
+export type Question = z.infer<typeof Question>
+
+export const Answer = z.object({
+  action: z.enum(['accept', 'decline', 'cancel']),
+  content: z.record(z.string(), z.unknown()).optional(),
+})
+export type Answer = z.infer<typeof Answer>
+
+/** What is being asked, in words. */
+export function questionText(question: Question): string {
+  if (question.kind === 'model') return 'an answer of the language model'
+  return question.kind === 'roots' ? 'the folders it works in' : question.message
+}

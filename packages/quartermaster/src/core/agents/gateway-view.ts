@@ -1,0 +1,35 @@
+import type { AgentConfig, Settings } from '../../contracts/index.ts'
+import type { Generation } from '../catalogue/index.ts'
+import type { Health } from '../health/index.ts'
+import type { Grant, Resolution } from './grants.ts'
+
+/**
+ * What the handlers of the gateway view get as their configuration: what one seat has. It comes with the grant of that
+ * seat, so there is nothing to look up and nothing to mix up, whatever two seats are called.
+ */
+export interface GatewayConfig {
+  /** What the agent has, working or not, in order of definition. */
+  readonly grants: Resolution['grants']
+  /** What it asked for and did not get, with the reason. */
+  readonly withheld: Resolution['withheld']
+  /** All definitions; only those among the grants may be shown. */
+  readonly generation: Generation
+  readonly health: Pick<Health, 'availability' | 'missing'>
+}
+
+/** Whether an agent sees its tools through the gateway. Counts what it was granted, so that an outage changes nothing. */
+export function isGateway(
+  agent: AgentConfig | undefined,
+  grants: Resolution['grants'],
+  settings: Pick<Settings, 'gatewayViewOver'>,
+): boolean {
+  return agent?.view === undefined ? grants.size > settings.gatewayViewOver : agent.view === 'gateway'
+}
+
+/** The tools that stand for all others of a seat, or nothing where no source brings any: then it sees its own. */
+export function standIns(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
+  const grants = config.generation.injections
+    .filter(({ injection }) => injection.modes.includes('gateway'))
+    .flatMap(({ injection, tools }) => tools.map(tool => ({ tool, capability: injection.key, config })))
+  return grants.length === 0 ? undefined : new Map(grants.map(grant => [grant.tool.name, grant]))
+}

@@ -1,0 +1,34 @@
+import type { Problem } from '../../contracts/index.ts'
+import { didYouMean } from '../kernel/index.ts'
+import type { Dependency, Origin } from './generation.ts'
+
+/** Something about a definition that is right in itself and does not fit with the others. */
+export function misfit(origin: Origin, subject: string, field: string, message: string): Problem {
+  return { severity: 'error', code: 'DEFINITION_INVALID', where: origin.unit, subject, field, message }
+}
+
+export function nameTaken(kind: string, name: string, origin: Origin, first: Origin): Problem {
+  const text = `The ${kind} name "${name}" is taken by ${first.unit} (${first.source}); the earlier one stays.`
+  return { ...misfit(origin, `${kind}:${name}`, 'name', text), mend: `Rename one of the two.` }
+}
+
+/** A definition that says what it needs. */
+interface Needing extends Origin {
+  readonly requires: readonly string[]
+}
+
+/** What it requires and nothing defines. */
+export function missingRequires(
+  item: Needing,
+  { kind, name }: { kind: string; name: string },
+  dependencies: ReadonlyMap<string, Dependency>,
+): Problem[] {
+  const title = kind.charAt(0).toUpperCase() + kind.slice(1)
+  return item.requires
+    .filter(one => !dependencies.has(one))
+    .map(one => {
+      const hint = didYouMean(one, dependencies.keys())
+      const text = `${title} "${name}" requires "${one}", which nothing defines.${hint}`
+      return misfit(item, `${kind}:${name}`, 'requires', text)
+    })
+}

@@ -1,0 +1,55 @@
+import type { Problem } from '../../contracts/index.ts'
+import { misfit, missingRequires, nameTaken } from './compose-problems.ts'
+import type { CatalogueCapability, Dependency, Origin, Prompt, Resource } from './generation.ts'
+
+/** What the capabilities before this one have brought. */
+export interface KnownReadings {
+  readonly prompts: Map<string, Prompt>
+  readonly resources: Map<string, Resource>
+  readonly dependencies: ReadonlyMap<string, Dependency>
+  readonly problems: Problem[]
+}
+
+/** Adds a capability's prompts and resources to those there are. What does not fit is left out and explained. */
+export function takeReadings(
+  { prompts, resources }: CatalogueCapability,
+  known: KnownReadings,
+): Pick<CatalogueCapability, 'prompts' | 'resources'> {
+  return {
+    prompts: prompts.filter(prompt => take(known.prompts, prompt.name, prompt, promptFaults(prompt, known), known)),
+    resources: resources.filter(one => take(known.resources, one.key, one, resourceFaults(one, known), known)),
+  }
+}
+
+function take<T>(
+  taken: Map<string, T>,
+  key: string,
+  item: T,
+  faults: readonly Problem[],
+  { problems }: KnownReadings,
+): boolean {
+  problems.push(...faults)
+  if (faults.length === 0) taken.set(key, item)
+  return faults.length === 0
+}
+
+function promptFaults(prompt: Prompt, { prompts, dependencies }: KnownReadings): Problem[] {
+  const { name } = prompt
+  const first = prompts.get(name)
+  const missing = missingRequires(prompt, { kind: 'prompt', name }, dependencies)
+  return first ? [nameTaken('prompt', name, prompt, first), ...missing] : missing
+}
+
+function resourceFaults(resource: Resource, { resources, dependencies }: KnownReadings): Problem[] {
+  const { key } = resource
+  const first = resources.get(key)
+  const missing = missingRequires(resource, { kind: 'resource', name: key }, dependencies)
+  return first ? [addressTaken(resource, first), ...missing] : missing
+}
+
+function addressTaken(resource: Resource, first: Origin): Problem {
+  const { key, uri } = resource
+  const text = `The address "${key}" is taken by ${first.unit} (${first.source}); the earlier one stays.`
+  const field = uri === undefined ? 'uriTemplate' : 'uri'
+  return { ...misfit(resource, `resource:${key}`, field, text), mend: 'Give one of the two another address.' }
+}

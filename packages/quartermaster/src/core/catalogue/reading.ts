@@ -1,0 +1,28 @@
+import type { Answer, Caller, Question } from '../../contracts/index.ts'
+import type { Log } from '../kernel/index.ts'
+
+/** All that filling in a prompt or reading a resource is told beside what was asked for. */
+export interface ReadingContext<Config = unknown> {
+  readonly caller: Caller
+  /** The capability's configuration for this agent. */
+  readonly config: Config
+  /** Aborts when the caller goes away or the time is over. Pass it on to whatever you wait for. */
+  readonly signal: AbortSignal
+  /** When it ends at the latest, as epoch milliseconds. */
+  readonly deadline: number
+  /** Asks whoever wants it. Throws `ANSWER_UNAVAILABLE` where nobody can answer. */
+  ask(question: Question): Promise<Answer>
+  readonly log: Log
+}
+
+/** What is known while someone is still typing. */
+export interface SuggestContext<Config = unknown> extends Pick<ReadingContext<Config>, 'caller' | 'config' | 'signal'> {
+  /** What the other arguments are so far. */
+  readonly arguments: Readonly<Record<string, string>>
+}
+
+/** What may stand where `value` is being typed, the best first. */
+export type Suggest<Config = unknown> = (
+  value: string,
+  context: SuggestContext<Config>,
+) => readonly string[] | Promise<readonly string[]>

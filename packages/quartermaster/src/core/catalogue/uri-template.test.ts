@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { parseUriTemplate } from './uri-template.ts'
+
+describe('a template', () => {
+  it.each([
+    ['docs://{page}', 'docs://intro', { page: 'intro' }],
+    ['docs://{page}', 'docs://two%20words%2Fone', { page: 'two words/one' }],
+    ['docs://{book}/{page}.md', 'docs://guide/v1.2.md', { book: 'guide', page: 'v1.2' }],
+    ['log:{year}-{month}', 'log:2026-07', { year: '2026', month: '07' }],
+    ['log:{year}-{rest}', 'log:2026-07-28', { year: '2026', rest: '07-28' }],
+    ['test://template/{id}/data', 'test://template/1/data', { id: '1' }],
+    ['a:{x}.txt', 'a:b.txt.txt', { x: 'b.txt' }],
+  ])('%s fits %s', (template, uri, values) => {
+    expect(parseUriTemplate(template).match(uri)).toEqual(values)
+  })
+
+  it.each([
+    ['docs://{page}', 'docs://'],
+    ['docs://{page}', 'docs://a/b'],
+    ['docs://{page}', 'docs://a?b'],
+    ['docs://{page}', 'docs://%zz'],
+    ['docs://{page}', 'DOCS://a'],
+    ['docs://{page}.md', 'docs://a.txt'],
+    ['docs://{page}.md', 'docs://.md'],
+    ['log:{year}-{month}', 'log:2026'],
+    ['log:{year}-{month}', 'log:-07'],
+  ])('%s does not fit %s', (template, uri) => {
+    expect(parseUriTemplate(template).match(uri)).toBeUndefined()
+  })
+
+  it('names its gaps in order', () => {
+    expect(parseUriTemplate('a:{z}/{y}/{x}').params).toEqual(['z', 'y', 'x'])
+  })
+
+  it('is matched once through, however many gaps there are and however an address is made up', () => {
+    const template = parseUriTemplate(`a:${Array.from({ length: 50 }, (_, index) => `{g${index}}`).join('-')}!`)
+    expect(template.match(`a:${'-'.repeat(100_000)}`)).toBeUndefined()
+  })
+})

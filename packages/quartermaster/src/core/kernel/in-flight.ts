@@ -1,0 +1,39 @@
+import { AppError } from '../../contracts/index.ts'
+
+/** Counts what each credential has under way, so that one cannot take everything. */
+export interface InFlight {
+  /** Takes a place and answers how to give it back, which is safe to do twice. Throws `RATE_LIMITED` when there is none. */
+  enter(key: string): () => void
+  count(): number
+}
+
+export function createInFlight({ most, what }: { most: number; what: string }): InFlight {
+  const places = new Map<string, number>()
+  let total = 0
+
+  function leave(key: string): void {
+    total--
+    const left = (places.get(key) ?? 1) - 1
+    if (left === 0) places.delete(key)
+    else places.set(key, left)
+  }
+
+  return {
+    enter(key) {
+      const taken = places.get(key) ?? 0
+      if (taken >= most) {
+        throw new AppError('RATE_LIMITED', `This token has ${most} ${what} already. Wait for one to end.`, {
+          details: { limit: most },
+        })
+      }
+      places.set(key, taken + 1)
+      total++
+      let isIn = true
+      return () => {
+        if (isIn) leave(key)
+        isIn = false
+      }
+    },
+    count: () => total,
+  }
+}

@@ -1,0 +1,61 @@
+import { type Answer, AppError, issueText, type PersonQuestion, Question, questionText } from '../../contracts/index.ts'
+import type { SchemaCompiler } from '../catalogue/index.ts'
+import type { CallRequest } from './call-request.ts'
+
+export interface AskParts {
+  readonly request: Pick<CallRequest, 'seat' | 'ask'>
+  /** Who asks, for messages: the tool. */
+  readonly subject: string
+  readonly signal: AbortSignal
+  readonly compiler: SchemaCompiler
+}
+
+/** How often a question is put when its answers do not fit. */
+const MOST_TRIES = 3
+
+/** Asks, and asks again when what comes back is not what the question wants. */
+export async function askFitting(written: Question, parts: AskParts): Promise<Answer> {
+  const question = parseQuestion(written, parts.subject)
+  const validate = answerValidator(question, parts.compiler)
+  let asked = question
+  for (let tries = 1; ; tries++) {
+    const answer = await askSomebody(asked, parts)
+    const wrong = validate(answer)
+    if (wrong === undefined) return answer
+    if (tries === MOST_TRIES) {
+      const message = `"${parts.subject}" asked ${MOST_TRIES} times and got no answer that fits. ${wrong}`
+      throw new AppError('ANSWER_UNAVAILABLE', message)
+    }
+    asked = {
+      ...(question as PersonQuestion),
+      message: `${questionText(question)} (The last answer did not fit: ${wrong})`,
+    }
+  }
+}
+
+function parseQuestion(written: Question, subject: string): Question {
+  const parsed = Question.safeParse(written)
+  if (parsed.success) return parsed.data
+  const lines = parsed.error.issues.map(issueText).join(' ')
+  throw new AppError('DEFINITION_INVALID', `What "${subject}" asks is no question. ${lines}`)
+}
+
+/** What is wrong with an answer, if anything. Only a person's accepted answer has a shape to keep to. */
+function answerValidator(question: Question, compiler: SchemaCompiler): (answer: Answer) => string | undefined {
+  const schema = question.kind === 'model' || question.kind === 'roots' ? undefined : question.schema
+  if (schema === undefined) return () => undefined
+  const check = compiler.compile(schema)
+  return ({ action, content = {} }) => {
+    if (action !== 'accept') return undefined
+    const checked = check(content)
+    return checked.ok ? undefined : checked.issues.map(issueText).join(' ')
+  }
+}
+
+async function askSomebody(question: Question, { request, subject, signal }: AskParts): Promise<Answer> {
+  if (request.ask) return request.ask(question, signal)
+  const callback = request.seat.callbacks?.ask
+  if (callback) return callback(question, { tool: subject, signal })
+  const message = `"${subject}" has a question, and nobody is there to answer it: "${questionText(question)}"`
+  throw new AppError('ANSWER_UNAVAILABLE', message)
+}

@@ -1,0 +1,132 @@
+import type { Answer, AppError, Question } from '../../contracts/index.ts'
+import { type CancelSignal, type Clock, createCancellation } from '../kernel/index.ts'
+import type { CallRequest } from './call-request.ts'
+
+/** Who hears of what happens on the way: whoever waits for the work just now. */
+export type Audience = Pick<CallRequest, 'onProgress' | 'onLog'>
+
+type Heard = { readonly [K in keyof Audience]-?: NonNullable<Audience[K]> }
+
+/** What work is given that may ask something while it runs. */
+export interface ExchangeContext extends Heard {
+  readonly signal: CancelSignal
+  ask(question: Question): Promise<Answer>
+}
+
+/** Where an exchange stands when its client is answered: done, or waiting for answers. */
+export type Turn<T> = { readonly answer: T } | { readonly questions: ReadonlyMap<string, Question> }
+
+/**
+ * Work that may ask questions, seen from the client: it runs, asks, waits for the answers and goes on. The client may
+ * come back for each turn with another request; the work is the same.
+ */
+export interface Exchange<T> {
+  readonly id: string
+  /** How the work ends. */
+  readonly done: Promise<T>
+  /** What is being asked now, by key. */
+  readonly questions: ReadonlyMap<string, Question>
+  /** Hands over answers. Those to other keys are ignored, and what nobody answered stays open. */
+  answer(answers: Readonly<Record<string, Answer>>): void
+  /** The end or the next questions, whichever comes first. The work is cancelled when the signal aborts meanwhile. */
+  turn(signal: CancelSignal, audience?: Audience): Promise<Turn<T>>
+  cancel(reason: AppError): void
+}
+
+export interface ExchangeOptions<T> {
+  readonly id: string
+  readonly clock: Clock
+  begin(context: ExchangeContext): Promise<T>
+  /** Answers that came with the request, before anything was asked. */
+  readonly early?: Readonly<Record<string, Answer>>
+}
+
+/** What a question is filed under when its tool does not say. */
+const DEFAULT_KEY = 'answer'
+
+interface OpenQuestion {
+  readonly question: Question
+  reply(answer: Answer): void
+}
+
+/** Starts the work. */
+export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOptions<T>): Exchange<T> {
+  const cancellation = createCancellation()
+  const open = new Map<string, OpenQuestion>()
+  const unused = new Map(Object.entries(early))
+  let tell = (): void => {}
+  let isGathering = false
+  let heardBy: Audience = {}
+
+  function ask(question: Question): Promise<Answer> {
+    const wanted = question.key ?? DEFAULT_KEY
+    const known = unused.get(wanted)
+    if (known) {
+      unused.delete(wanted)
+      return Promise.resolve(known)
+    }
+    return new Promise(reply => {
+      open.set(freeKey(wanted, open), { question, reply })
+      void gather()
+    })
+  }
+
+  /** Questions that are asked at the same time go out together. */
+  async function gather(): Promise<void> {
+    if (isGathering) return
+    isGathering = true
+    await clock.breathe()
+    isGathering = false
+    if (open.size > 0) tell()
+  }
+
+  const questions = (): ReadonlyMap<string, Question> => new Map([...open].map(([key, one]) => [key, one.question]))
+  // A microtask later, so that work which asks at once finds its exchange.
+  const done = Promise.resolve().then(() =>
+    begin({
+      signal: cancellation.signal,
+      ask,
+      onProgress: progress => heardBy.onProgress?.(progress),
+      onLog: (...line) => heardBy.onLog?.(...line),
+    }),
+  )
+  // Whoever takes a turn takes the rejection; between two turns nobody does.
+  done.catch(() => {}).finally(() => open.clear())
+
+  return {
+    id,
+    done,
+    get questions() {
+      return questions()
+    },
+    answer(answers) {
+      for (const [key, answer] of Object.entries(answers)) {
+        const asked = open.get(key)
+        open.delete(key)
+        asked?.reply(answer)
+      }
+    },
+    turn(signal, audience = {}) {
+      heardBy = audience
+      if (open.size > 0 && !isGathering) return Promise.resolve({ questions: questions() })
+      const abort = () => cancellation.cancel(signal.reason)
+      if (signal.aborted) abort()
+      signal.addEventListener('abort', abort, { once: true })
+      const leave = () => signal.removeEventListener('abort', abort)
+      return new Promise((resolve, reject) => {
+        tell = () => {
+          leave()
+          resolve({ questions: questions() })
+        }
+        done.then(answer => resolve({ answer }), reject).finally(leave)
+      })
+    },
+    cancel: cancellation.cancel,
+  }
+}
+
+function freeKey(wanted: string, taken: ReadonlyMap<string, unknown>): string {
+  let key = wanted
+  for (let number = 2; taken.has(key); number++) key = `${wanted}-${number}`
+  return key
+}

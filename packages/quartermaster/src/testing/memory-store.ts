@@ -1,0 +1,139 @@
+import { createSealer } from '../adapters/sealing/index.ts'
+import { AppError, type NewRow, ROWS, type Row, type Table } from '../contracts/index.ts'
+import type { StorageAccess } from '../core/operations/index.ts'
+import type { CommitOutcome, Query, Store, Write } from '../core/store/index.ts'
+
+type AnyRow = Record<string, unknown> & { id: string }
+type Tables = Record<Table, Map<string, AnyRow>>
+
+/** A store that lives as long as its test. Rows are checked against their schemas, more strictly than a database can. */
+export function createMemoryStore(): Store {
+  let tables: Tables = { tokens: new Map(), operations: new Map(), audit: new Map(), secrets: new Map() }
+  return {
+    async commit(writes) {
+      const next = copyOf(tables)
+      const rows: number[] = []
+      for (const [index, write] of writes.entries()) {
+        const count = apply(next, write)
+        if (!isExpected(write, count)) return refused(index, write, count)
+        rows.push(count)
+      }
+      tables = next
+      return { committed: true, rows }
+    },
+    get: async (table, id) => structuredClone(tables[table].get(id)) as Row<typeof table> | undefined,
+    find: async (table, query) => select(tables[table], query as Query<Table>) as never,
+    count: async (table, where = {}) => [...tables[table].values()].filter(row => matches(row, where)).length,
+  }
+}
+
+/** A store in memory that is open, with a key of its own. */
+export function memoryStorage(): StorageAccess & { readonly store: Store } {
+  const storage = { store: createMemoryStore(), sealer: createSealer({ key: new Uint8Array(32) }) }
+  return { open: async () => storage, current: () => storage, store: storage.store }
+}
+
+function copyOf(tables: Tables): Tables {
+  return Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, new Map(rows)])) as Tables
+}
+
+/** Answers how many rows it touched or found. */
+function apply(tables: Tables, write: Write): number {
+  const rows = tables[write.table]
+  if (write.kind === 'insert') return add(rows, write.table, write.row)
+  const found = [...rows.values()].filter(row => matches(row, write.where))
+  for (const row of found) {
+    if (write.kind === 'update') rows.set(row.id, checked(write.table, { ...row, ...write.set }))
+    if (write.kind === 'delete') rows.delete(row.id)
+  }
+  return found.length
+}
+
+function add(rows: Map<string, AnyRow>, table: Table, given: NewRow<Table>): number {
+  const row = checked(table, given)
+  const isTaken = rows.has(row.id) || [...rows.values()].some(other => collides(table, row, other))
+  if (isTaken) return 0
+  rows.set(row.id, row)
+  return 1
+}
+
+/** Columns that no two rows may share. */
+const UNIQUE: Record<Table, readonly string[]> = {
+  tokens: ['hash'],
+  operations: ['organisation', 'workspace', 'callerKind', 'callerName', 'tool', 'idempotencyKey'],
+  audit: [],
+  secrets: ['organisation', 'workspace', 'name'],
+}
+
+function collides(table: Table, row: AnyRow, other: AnyRow): boolean {
+  const columns = UNIQUE[table]
+  return columns.length > 0 && columns.every(column => row[column] !== null && row[column] === other[column])
+}
+
+const UNKEEPABLE = /[\0\p{Surrogate}]/u
+
+function checked(table: Table, given: unknown): AnyRow {
+  const parsed = ROWS[table].safeParse(given)
+  const place = parsed.success
+    ? Object.entries(parsed.data).find(([, value]) => typeof value === 'string' && UNKEEPABLE.test(value))?.[0]
+    : parsed.error.issues[0]?.path.join('.')
+  if (place !== undefined || !parsed.success) throw new AppError('INTERNAL', `"${table}.${place}" cannot be kept.`)
+  return JSON.parse(JSON.stringify(parsed.data))
+}
+
+function isExpected(write: Write, count: number): boolean {
+  if (write.kind === 'mustExist') return count > 0
+  if (write.kind === 'mustNotExist') return count === 0
+  const rows = 'rows' in write ? (write.rows ?? 1) : 1
+  return rows === 'any' || rows === count
+}
+
+function refused(index: number, { kind, table, guard }: Write, rows: number): CommitOutcome {
+  const failed = { index, kind, table, rows: kind === 'mustExist' ? 0 : rows }
+  return { committed: false, failed: guard === undefined ? failed : { ...failed, guard } }
+}
+
+function matches(row: AnyRow, where: object): boolean {
+  return Object.entries(where).every(([column, condition]) => holds(row[column], condition))
+}
+
+type Plain = string | number
+
+function holds(value: unknown, condition: unknown): boolean {
+  if (condition === undefined) throw new AppError('INTERNAL', 'A condition that was left open.')
+  if (typeof condition !== 'object' || condition === null) return value === condition
+  const [[word, wanted] = ['', undefined]] = Object.entries(condition)
+  if (word === 'in') return (wanted as unknown[]).includes(value)
+  if (word === 'not') return value !== wanted
+  if (value === null) return false
+  const order = compare(value as Plain, wanted as Plain)
+  return { below: order < 0, atMost: order <= 0, above: order > 0, atLeast: order >= 0 }[word] ?? false
+}
+
+function compare(a: Plain, b: Plain): number {
+  return a < b ? -1 : Number(a > b)
+}
+
+function select(rows: Map<string, AnyRow>, query: Query<Table>): unknown[] {
+  const { where = {}, order, after, limit = 100, columns } = query
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000) throw new AppError('INTERNAL', 'A page of that size.')
+  const by = (order?.by ?? []) as readonly string[]
+  const sign = order?.direction === 'descending' ? -1 : 1
+  const placeOf = (row: AnyRow) => by.map(column => row[column] as Plain)
+  const found = [...rows.values()].filter(row => matches(row, where))
+  const sorted = found.toSorted((a, b) => sign * compareAll(placeOf(a), placeOf(b)))
+  const rest = after ? sorted.filter(row => sign * compareAll(placeOf(row), after) > 0) : sorted
+  return rest.slice(0, limit).map(row => structuredClone(columns ? pick(row, columns) : row))
+}
+
+function compareAll(a: readonly Plain[], b: readonly Plain[]): number {
+  for (const [i, value] of a.entries()) {
+    const order = compare(value, b[i] as Plain)
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+function pick(row: AnyRow, columns: readonly string[]): object {
+  return Object.fromEntries(columns.map(column => [column, row[column]]))
+}

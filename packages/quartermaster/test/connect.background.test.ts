@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { connectClient, deskProject, endBackgroundAfter, ownerOf } from './support/bridge.ts'
+import { quartermaster, startUp } from './support/product.ts'
+
+/** What others may do with a file; Windows keeps that elsewhere. */
+const OTHERS = process.platform === 'win32' ? 0 : 0o077
+
+describe('connect where nothing runs', { timeout: 120_000 }, () => {
+  it('starts one up for all who come at once, which leaves when the last has gone', async () => {
+    const dir = await deskProject()
+    endBackgroundAfter(dir)
+    const clients = await Promise.all([connectClient(dir, 'legacy'), connectClient(dir, 'legacy')])
+    const answers = await Promise.all(clients.map(({ client }) => client.callTool({ name: 'work' })))
+    expect(answers.map(({ content }) => content)).toEqual([
+      [{ type: 'text', text: 'worked' }],
+      [{ type: 'text', text: 'worked' }],
+    ])
+    const log = join(dir, '.quartermaster', 'up.log')
+    const started = (await readFile(log, 'utf8')).split('\n').filter(line => line.startsWith('{"url"'))
+    expect(started).toHaveLength(1)
+    expect(started[0]).not.toContain('token')
+    expect((await stat(log)).mode & OTHERS).toBe(0)
+    await clients[0]?.client.close()
+    expect((await clients[1]?.client.callTool({ name: 'work' }))?.isError).not.toBe(true)
+    await clients[1]?.client.close()
+    await expect.poll(() => ownerOf(dir), { timeout: 30_000 }).toBeUndefined()
+  })
+
+  it('works with what --print gives, from another folder', async () => {
+    const dir = await deskProject()
+    endBackgroundAfter(dir)
+    const { args } = (await quartermaster(['connect', '--print', 'cursor', '--json'], { cwd: dir })).json<{
+      args: string[]
+    }>()
+    const { client } = await connectClient(tmpdir(), 'auto', { args: args.slice(2) })
+    expect((await client.callTool({ name: 'work' })).content).toEqual([{ type: 'text', text: 'worked' }])
+  })
+
+  it('gives way to an up that a person starts, and clients stay connected', async () => {
+    const dir = await deskProject()
+    endBackgroundAfter(dir)
+    const { client } = await connectClient(dir, 'legacy')
+    await client.callTool({ name: 'work' })
+    const background = await ownerOf(dir)
+    const up = await startUp(dir)
+    expect(up.child.pid).not.toBe(background)
+    expect(await ownerOf(dir)).toBe(up.child.pid)
+    expect((await client.callTool({ name: 'work' })).content).toEqual([{ type: 'text', text: 'worked' }])
+  })
+
+  it('says why it cannot be started', async () => {
+    const dir = await deskProject({ 'quartermaster.config.json': '{ "settings": { "nonsense": 1 } }' })
+    await expect(connectClient(dir, 'legacy')).rejects.toThrow('nonsense')
+    expect(existsSync(join(dir, '.quartermaster', 'endpoint.json'))).toBe(false)
+  })
+})

@@ -1,0 +1,159 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { deferred } from '../src/testing/deferred.ts'
+import { connectClient, deskProject, ERAS } from './support/bridge.ts'
+import { BIN, makeProject, quartermaster, startUp } from './support/product.ts'
+
+const names = (tools: readonly { name: string }[] | null | undefined) => tools?.map(tool => tool.name)
+const ALL = ['now', 'work', 'steps', 'ask', 'wait', 'pay']
+const WITHOUT_NOW = ALL.slice(1)
+
+describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_000 }, mode => {
+  it('carries lists, calls, progress, questions and changes', async () => {
+    const dir = await deskProject()
+    await startUp(dir)
+    const lists: (string[] | undefined)[] = []
+    const { client } = await connectClient(dir, mode, {
+      capabilities: { elicitation: {} },
+      listChanged: { tools: { debounceMs: 0, onChanged: (_error, tools) => void lists.push(names(tools)) } },
+    })
+    client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { ok: true } }))
+    expect(names((await client.listTools()).tools)).toEqual(ALL)
+    // The tool takes the next step when the last one was seen.
+    const onprogress = ({ progress }: { progress: number }) => writeFileSync(join(dir, `seen-${progress}.txt`), '')
+    const stepped = await client.callTool({ name: 'steps' }, { onprogress })
+    expect(stepped.content).toEqual([{ type: 'text', text: 'stepped' }])
+    expect(JSON.stringify((await client.callTool({ name: 'ask' })).content)).toContain('accept')
+    await rm(join(dir, 'feed.txt'))
+    await expect.poll(() => lists.at(-1), { timeout: 30_000 }).toEqual(WITHOUT_NOW)
+  })
+
+  it('answers others while a call waits, and ends a call that is cancelled', async () => {
+    const dir = await deskProject()
+    await startUp(dir)
+    const { client } = await connectClient(dir, mode)
+    const waits = client.callTool({ name: 'wait' })
+    const abort = new AbortController()
+    const cancelled = client.callTool({ name: 'wait' }, { signal: abort.signal }).catch(() => 'cancelled')
+    expect((await client.callTool({ name: 'work' })).content).toEqual([{ type: 'text', text: 'worked' }])
+    abort.abort()
+    expect(await cancelled).toBe('cancelled')
+    const running = async () =>
+      (await quartermaster(['status', '--json'], { cwd: dir })).json<{ running: number }>().running
+    await expect.poll(running, { timeout: 20_000 }).toBe(1)
+    await writeFile(join(dir, 'go.txt'), '')
+    expect((await waits).content).toEqual([{ type: 'text', text: 'gone' }])
+  })
+
+  it('survives a restart of up: asks again what may be asked twice, and says that lists may have changed', async () => {
+    const dir = await deskProject()
+    const first = await startUp(dir)
+    const changed = deferred<string[] | undefined>()
+    const { client, stderr } = await connectClient(dir, mode, {
+      listChanged: { tools: { debounceMs: 0, onChanged: (_error, tools) => changed.resolve(names(tools)) } },
+    })
+    expect(names((await client.listTools()).tools)).toEqual(ALL)
+    const pays = client.callTool({ name: 'pay' })
+    const waits = client.callTool({ name: 'wait' })
+    await client.callTool({ name: 'work' })
+    const killed = once(first.child, 'exit')
+    first.child.kill('SIGKILL')
+    await killed
+    expect(await pays).toMatchObject({ isError: true, structuredContent: { error: { code: 'OUTCOME_UNKNOWN' } } })
+    await startUp(dir)
+    expect(await changed.promise).toEqual(ALL)
+    await writeFile(join(dir, 'go.txt'), '')
+    expect((await waits).content).toEqual([{ type: 'text', text: 'gone' }])
+    expect(stderr()).toContain('quartermaster: Connected again.')
+  })
+
+  it('survives a polite stop of up as well, and lets it stop at once', async () => {
+    const dir = await deskProject()
+    const first = await startUp(dir)
+    const { client } = await connectClient(dir, mode, { listChanged: { tools: { onChanged: () => {} } } })
+    await client.listTools()
+    expect(await first.stop()).toBe(0)
+    const listed = client.listTools()
+    await startUp(dir)
+    expect(names((await listed).tools)).toEqual(ALL)
+  })
+
+  it('is told when its agent is gone, and works again when it is back', async () => {
+    const dir = await deskProject({ 'agents/guest.json': '{ "capabilities": { "desk": { "tools": ["work"] } } }' })
+    await startUp(dir)
+    const { client } = await connectClient(dir, mode, { args: ['--agent', 'guest'] })
+    expect(names((await client.listTools()).tools)).toEqual(['work'])
+    await rm(join(dir, 'agents', 'guest.json'))
+    await quartermaster(['reload'], { cwd: dir })
+    await expect(client.listPrompts()).rejects.toThrow('There is no agent "guest"')
+    await writeFile(join(dir, 'agents', 'guest.json'), '{ "capabilities": { "desk": { "tools": ["now"] } } }')
+    await quartermaster(['reload'], { cwd: dir })
+    expect((await client.callTool({ name: 'now' })).content).toEqual([{ type: 'text', text: 'tick' }])
+  })
+
+  it('tells a client of an agent that does not exist, by the failure it shows', async () => {
+    const dir = await deskProject()
+    await startUp(dir)
+    await expect(connectClient(dir, mode, { args: ['--agent', 'nobody'] })).rejects.toThrow(
+      'There is no agent "nobody"',
+    )
+  })
+})
+
+describe('connect', { timeout: 60_000 }, () => {
+  const initialize = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+  }
+
+  it('writes nothing but messages to standard output, and ends with 0 when there are no more', async () => {
+    const dir = await deskProject()
+    await startUp(dir)
+    const { code, stdout, stderr } = await quartermaster(['connect'], {
+      cwd: dir,
+      input: `${JSON.stringify(initialize)}\nnonsense\n`,
+    })
+    const messages = stdout
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line) as { id: unknown })
+    expect(messages.map(({ id }) => id).toSorted()).toEqual([1, null])
+    expect([code, stderr]).toEqual([0, ''])
+  })
+
+  it('ends with 4 when its agent does not exist, having answered why', async () => {
+    const dir = await deskProject()
+    await startUp(dir)
+    const input = `${JSON.stringify(initialize)}\n`
+    const { code, stdout, stderr } = await quartermaster(['connect', '--agent', 'nobody'], { cwd: dir, input })
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1, error: { data: { code: 'AGENT_NOT_FOUND' } } })
+    expect([code, stderr]).toEqual([
+      4,
+      'quartermaster: There is no agent "nobody". `quartermaster agents` lists them.\n',
+    ])
+  })
+
+  it('does not make a project of a folder that is none', async () => {
+    const dir = await makeProject()
+    await rm(join(dir, 'quartermaster.config.json'))
+    const { code, stdout } = await quartermaster(['connect'], { cwd: dir, input: `${JSON.stringify(initialize)}\n` })
+    expect(JSON.parse(stdout)).toMatchObject({ error: { message: expect.stringContaining('There is no project in') } })
+    expect(code).toBe(3)
+  })
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 by %s', async signal => {
+    const dir = await deskProject()
+    await startUp(dir)
+    const child = spawn(process.execPath, [BIN, 'connect'], { cwd: dir, stdio: ['pipe', 'pipe', 'inherit'] })
+    child.stdin.write(`${JSON.stringify(initialize)}\n`)
+    await once(child.stdout, 'data')
+    child.kill(signal)
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+})
