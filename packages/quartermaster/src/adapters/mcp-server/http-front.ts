@@ -62,6 +62,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     let leave = () => {}
     try {
       leave = inFlight.enter(who.tokenId)
+      streams.refuseMore(who.tokenId)
       const served = await serve(request, who, gone)
       if (isStream(served)) return streams.follow(who.tokenId, served, leave)
       leave()

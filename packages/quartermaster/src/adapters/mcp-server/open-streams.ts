@@ -4,7 +4,9 @@ import { boundedStream } from './slow-readers.ts'
 
 /** The answers that are still being sent, by token, so that a revoked token ends them at once. */
 export interface OpenStreams {
-  /** Follows a stream until it has been sent, and tells when. Throws `RATE_LIMITED` when this token has too many. */
+  /** Throws `RATE_LIMITED` when this token has as many as it may: before anything is begun that could not be answered. */
+  refuseMore(tokenId: string): void
+  /** Follows a stream until it has been sent, and tells when. */
   follow(tokenId: string, response: Response, onSent: () => void): Response
   /** Ends everything that is being sent to this token. */
   end(tokenId: string): void
@@ -36,15 +38,16 @@ export function createOpenStreams({ limits, onCut }: OpenStreamsDeps): OpenStrea
     return { signal: controller.signal, forget }
   }
 
+  function refuseMore(tokenId: string): void {
+    if ((streams.get(tokenId)?.size ?? 0) >= limits.maxStreams) throw tooMany(limits.maxStreams)
+  }
+
   return {
+    refuseMore,
     follow(tokenId, response, onSent) {
       if (!response.body) {
         onSent()
         return response
-      }
-      if ((streams.get(tokenId)?.size ?? 0) >= limits.maxStreams) {
-        void response.body.cancel()
-        throw tooMany(limits.maxStreams)
       }
       const { signal, forget } = register(tokenId)
       const onEnd = () => {

@@ -22,7 +22,10 @@ const catalogue = JSON.stringify(new URL('../../core/catalogue/index.ts', import
 const capability = (key: string) => `import { defineModule, defineCapability } from ${catalogue}
 export default defineModule({ needs: ['paths'], create: ({ paths }) => defineCapability({ key: '${key}', short: paths.dataDir, tools: [] }) })`
 
-const SERVICES: Partial<Services> = { paths: { projectDir: '/project', dataDir: '/data' }, secrets: { get: () => undefined } }
+const SERVICES: Partial<Services> = {
+  paths: { projectDir: '/project', dataDir: '/data' },
+  secrets: { get: () => undefined },
+}
 const open = (folder = dir, version = '1.0.0') => createBuiltinSource({ dir: folder, services: SERVICES, version })
 const load = (source = open()) => source.load(new AbortController().signal)
 const hashes = (units: readonly SourceUnit[]) => units.map(unit => ('hash' in unit ? unit.hash : undefined))

@@ -8,7 +8,10 @@ import { type ClosableSource, createProjectSource } from './index.ts'
 let project: string
 let source: ClosableSource
 
-const SERVICES: Partial<Services> = { paths: { projectDir: '/project', dataDir: '/data' }, secrets: { get: () => undefined } }
+const SERVICES: Partial<Services> = {
+  paths: { projectDir: '/project', dataDir: '/data' },
+  secrets: { get: () => undefined },
+}
 const LOG = { debug() {}, info() {}, warn() {}, error() {} }
 
 const open = (watch = true) =>
