@@ -16,7 +16,6 @@ import { VERSION } from './version.ts'
 
 /** Runs the command line of this process and answers its exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
-  process.setSourceMapsEnabled(true)
   const strays = { log: processLog(() => 'error') }
   keepOutputClean()
   surviveProjectCode(strays)

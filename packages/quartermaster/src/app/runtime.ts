@@ -17,6 +17,8 @@ export interface Runtime {
   readonly mcp: McpServers
   readonly project: Project
   readonly startedAt: number
+  /** Begins with the definitions, which takes longest; `load` waits for them. */
+  begin(): void
   /** Definitions and agents. */
   load(): Promise<void>
   /** The first look at dependencies. */
@@ -39,13 +41,15 @@ export interface RuntimeOptions {
   readonly tracer?: Tracer | undefined
   /** How long one slow file may hold up the first generation. A command waits for all; `up` is there for the rest at once. */
   readonly patienceMs?: number
+  /** Whether stacks of project code name its own lines. It concerns the whole process, so a host program decides that itself. */
+  readonly ownsProcess?: boolean
 }
 
 const PATIENCE_MS = 60_000
 
 export async function createRuntime(
   project: Project,
-  { log, storage, tracer, patienceMs = PATIENCE_MS }: RuntimeOptions,
+  { log, storage, tracer, patienceMs = PATIENCE_MS, ownsProcess = false }: RuntimeOptions,
 ): Promise<Runtime> {
   const clock = createSystemClock()
   const ids = createIds()
@@ -88,14 +92,23 @@ export async function createRuntime(
     await core.health.probeNew()
   }
 
+  let reading: Promise<unknown> | undefined
+  function definitions(): Promise<unknown> {
+    // Only now: Node would read the maps of everything that is loaded after this, and our own take a third of the start.
+    if (ownsProcess) process.setSourceMapsEnabled(true)
+    reading ??= core.catalogue.reload()
+    return reading
+  }
+
   const runtime: Runtime = {
     core,
     mcp,
     project,
     startedAt,
     folders: ports.folders,
+    begin: () => void definitions().catch(() => {}),
     async load() {
-      await Promise.all([core.agents.reload(), core.catalogue.reload()])
+      await Promise.all([core.agents.reload(), definitions()])
     },
     look: () => core.health.probeNew(),
     watch() {

@@ -1,24 +1,17 @@
-import { setTimeout as wait } from 'node:timers/promises'
-import { openDataFolder } from '../adapters/data-folder/index.ts'
-import { createHttpApp, listen } from '../adapters/http/index.ts'
-import { type HttpFront, PROTOCOL_VERSIONS, type Who } from '../adapters/mcp-server/index.ts'
+import { type DataFolder, openDataFolder } from '../adapters/data-folder/index.ts'
 import type { Environment } from '../adapters/project-files/index.ts'
-import { createSystemClock } from '../adapters/system/index.ts'
 import { openTelemetry } from '../adapters/telemetry/index.ts'
 import { type Control, type Events, messageOf, type Settings, type StatusReport } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import type { Storage, StorageAccess } from '../core/operations/index.ts'
-import type { Tokens } from '../core/organisation/index.ts'
-import { createControl } from './control.ts'
 import { type FirstAgent, makeFirstAgent } from './first-agent.ts'
-import { createIdleWatch, type IdleWatch } from './idle-watch.ts'
 import type { ProjectPlace } from './locate-project.ts'
-import { metricsOf } from './metrics.ts'
+import { type Life, openFront } from './open-front.ts'
 import { openStore } from './open-store.ts'
 import { openProject, type Project } from './project.ts'
+import { createReadiness } from './readiness.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
 import { takeFolder } from './take-folder.ts'
-import { createUpControl } from './up-control.ts'
 import { VERSION } from './version.ts'
 
 export interface ServeOptions extends ProjectPlace {
@@ -46,8 +39,6 @@ export interface Serving {
 
 /** One slow file, and then one silent dependency, may hold up being ready for this long: the rest should not wait for them. */
 const PATIENCE_MS = 1_000
-/** An answer that is ready is written within this. */
-const ANSWER_MS = 10
 
 /** Runs everything in this process until the signal aborts. Whatever was opened is closed again, also when starting fails half way. */
 export async function serve(options: ServeOptions): Promise<Serving> {
@@ -72,142 +63,52 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   }
 }
 
-interface Life {
-  onClose(close: () => Promise<void>): void
-  /** Stops it all, as the signal does. */
-  leave(): void
+async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, 'closed'>> {
+  const { env, log, background = false } = options
+  const { project, folder } = await takeProject(options, life)
+  const opening = openStore({ folder, settings: project.settings, log })
+  life.onClose(async () => (await opening.catch(() => undefined))?.close())
+  const { tracer, close: sendTraces } = await openTelemetry({ env, version: VERSION, log })
+  life.onClose(sendTraces)
+  const storage = storageOf(opening)
+  const runtime = await createRuntime(project, { log, storage, tracer, patienceMs: PATIENCE_MS, ownsProcess: true })
+  life.onClose(() => runtime.stop())
+  announce(runtime, options)
+  // The store opens in threads of its own; meanwhile this one reads definitions.
+  runtime.begin()
+  const store = await opening
+  const first = background ? undefined : await makeFirstAgent(project, { tokens: store.tokens, log })
+  const readiness = createReadiness()
+  const { url, control } = await openFront({ options, life, project, folder, runtime, store, readiness, tracer })
+  await runtime.load()
+  await within(PATIENCE_MS, runtime.look(), log)
+  runtime.watch()
+  readiness.become()
+  return { url, control, first, status: () => control.status({}) }
 }
 
-async function start(options: ServeOptions, { onClose, leave }: Life): Promise<Omit<Serving, 'closed'>> {
-  const { env, log, host, port, background = false } = options
-  const project = await openProject({
-    from: options.from,
-    config: options.config,
-    data: options.data,
-    env,
-    watch: true,
-    log,
-  })
+/** The project, and its data folder for this process alone. */
+async function takeProject(
+  options: ServeOptions,
+  { onClose }: Life,
+): Promise<{ project: Project; folder: DataFolder }> {
+  const { from, config, data, env, log, background = false } = options
+  const project = await openProject({ from, config, data, env, watch: true, log })
   onClose(() => project.close())
   options.onSettings(project.settings)
   const folder = openDataFolder(project.dataDir)
   await folder.ensure()
   const lock = await takeFolder(folder, { background })
   onClose(() => lock.release())
-  const store = await openStore({ folder, settings: project.settings, log })
-  onClose(() => store.close())
-  const { tokens } = store
-  const first = background ? undefined : await makeFirstAgent(project, { tokens, log })
-  const token = await folder.adminToken()
-  const { tracer, close: sendTraces } = await openTelemetry({ env, version: VERSION, log })
-  onClose(sendTraces)
-  const runtime = await createRuntime(project, { log, storage: opened(store), tracer, patienceMs: PATIENCE_MS })
-  onClose(() => runtime.stop())
-  announce(runtime, options)
-  let isReady = false
-  let becomeReady = () => {}
-  const ready = new Promise<void>(resolve => {
-    becomeReady = resolve
-  })
-  const up = createUpControl({
-    tokens,
-    agents: runtime.core.agents,
-    ready,
-    leave: background ? leave : undefined,
-  })
-  const control = createControl(runtime, { from: 'up', isReady: () => isReady, tokens: async () => tokens, up })
-  const mcp = runtime.mcp.overHttp({ authenticate: authenticator(tokens, runtime), log })
-  onClose(() => mcp.close())
-  tokens.onRevoked(id => {
-    mcp.end(id).catch(error => log.error('ending sessions failed', { error: messageOf(error) }))
-  })
-  const metrics = metricsOf(runtime, { mcp, store })
-  onClose(async () => metrics.stop())
-  const idle = background ? idleWatch({ project, runtime, tokens, mcp, leave, isReady: () => isReady }) : undefined
-  onClose(async () => idle?.stop())
-  const app = createHttpApp({
-    control,
-    isAdmin: folder.verifier(token),
-    prove: folder.prover(token),
-    isReady: () => isReady,
-    status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
-    allowedHosts: () => [host, ...project.allowedHosts()],
-    mounts: [{ path: '/mcp', handle: visits(mcp.answer, idle) }],
-    metrics: { text: metrics.text, access: () => project.settings.metricsAccess },
-    discovery: { mcpPath: '/mcp', protocolVersions: PROTOCOL_VERSIONS },
-    onRequest: metrics.request,
-    tracer,
-    log,
-  })
-  const listener = await listen({ app, host, port, log })
-  onClose(() => listener.close())
-  // Streams that are meant to stay open would hold up the listener's end for its whole grace time.
-  onClose(async () => {
-    await answersOut(runtime)
-    await mcp.close()
-  })
-  await folder.writeEndpoint({ url: listener.url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })
-  onClose(() => folder.removeEndpoint())
-  // First of all: requests end by themselves once their calls have, so nobody has to be cut off.
-  onClose(async () => {
-    isReady = false
-    runtime.core.calls.stop()
-  })
-  await runtime.load()
-  await within(PATIENCE_MS, runtime.look(), log)
-  runtime.watch()
-  isReady = true
-  becomeReady()
-  return { url: listener.url, control, first, status: () => control.status({}) }
+  return { project, folder }
 }
 
-/** A store that is there from the start. */
-function opened(storage: Storage): StorageAccess {
-  return { open: async () => storage, current: () => storage }
-}
-
-/** Whom a token lets in: its agent, as long as there is one. */
-function authenticator(tokens: Tokens, { core: { agents } }: Runtime): (token: string) => Who | undefined {
-  return token => {
-    const holder = tokens.verify(token)
-    if (!holder || !agents.has(holder.agent)) return undefined
-    return { tokenId: holder.tokenId, seat: agents.seat(holder.agent) }
-  }
-}
-
-interface Watched {
-  readonly project: Project
-  readonly runtime: Runtime
-  readonly tokens: Tokens
-  readonly mcp: Pick<HttpFront, 'counts'>
-  isReady(): boolean
-  leave(): void
-}
-
-/** Leaves when no bridge, no client and no call has been there for the time that is set. */
-function idleWatch({ project, runtime, tokens, mcp, isReady, leave }: Watched): IdleWatch {
-  const isBusy = () => {
-    const { sessions, streams } = mcp.counts()
-    // Whoever started it waits until it is ready.
-    return !isReady() || tokens.lent() + sessions + streams + runtime.core.operations.running().length > 0
-  }
-  const idleMs = project.settings.backgroundIdleSeconds * 1000
-  return createIdleWatch({ clock: createSystemClock(), idleMs, isBusy, onIdle: leave })
-}
-
-/** Clients without a session or stream are seen by their requests alone. */
-function visits(answer: HttpFront['answer'], idle: IdleWatch | undefined): HttpFront['answer'] {
-  return (request, gone) => {
-    idle?.touch()
-    return answer(request, gone)
-  }
-}
-
-/** Calls were told to end; their answers still have to get out. */
-async function answersOut({ core: { operations } }: Runtime): Promise<void> {
-  const until = performance.now() + PATIENCE_MS
-  do await wait(ANSWER_MS)
-  while (operations.running().length > 0 && performance.now() < until)
+/** A store that is being opened. */
+function storageOf(opening: Promise<Storage>): StorageAccess {
+  let current: Storage | undefined
+  // Whoever started it takes the rejection.
+  opening.then(store => (current = store)).catch(() => {})
+  return { open: () => opening, current: () => current }
 }
 
 function announce({ core: { emitter } }: Runtime, { onEvent }: ServeOptions): void {

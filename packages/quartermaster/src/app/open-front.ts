@@ -1,0 +1,147 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { DataFolder } from '../adapters/data-folder/index.ts'
+import { createHttpApp, type HttpApp, listen } from '../adapters/http/index.ts'
+import { type HttpFront, PROTOCOL_VERSIONS, type Who } from '../adapters/mcp-server/index.ts'
+import { createSystemClock } from '../adapters/system/index.ts'
+import { type Control, messageOf } from '../contracts/index.ts'
+import type { Log, Tracer } from '../core/kernel/index.ts'
+import type { Tokens } from '../core/organisation/index.ts'
+import { createControl } from './control.ts'
+import { createIdleWatch, type IdleWatch } from './idle-watch.ts'
+import { metricsOf } from './metrics.ts'
+import type { OpenedStore } from './open-store.ts'
+import type { Project } from './project.ts'
+import type { Readiness } from './readiness.ts'
+import type { Runtime } from './runtime.ts'
+import { createUpControl } from './up-control.ts'
+import { VERSION } from './version.ts'
+
+/** How long what is opened lives. */
+export interface Life {
+  onClose(close: () => Promise<void>): void
+  /** Stops it all, as the signal does. */
+  leave(): void
+}
+
+/** An answer that is ready is written within this. */
+const ANSWER_MS = 10
+/** All of them together have this long to get out. */
+const ANSWERS_MS = 1_000
+
+export interface FrontParts {
+  readonly options: { host: string; port: number; log: Log; background?: boolean | undefined }
+  readonly life: Life
+  readonly project: Project
+  readonly folder: DataFolder
+  readonly runtime: Runtime
+  readonly store: OpenedStore
+  readonly readiness: Readiness
+  readonly tracer: Tracer | undefined
+}
+
+/** Everything that can be reached from outside. */
+export async function openFront(parts: FrontParts): Promise<{ url: string; control: Control }> {
+  const { options, life, folder, runtime, store, readiness } = parts
+  const { log, host, port, background } = options
+  const { tokens } = store
+  const leave = background ? life.leave : undefined
+  const up = createUpControl({ tokens, agents: runtime.core.agents, ready: readiness.reached, leave })
+  const control = createControl(runtime, { from: 'up', isReady: readiness.is, tokens: async () => tokens, up })
+  const mcp = openMcp(parts)
+  const app = await openApp(parts, { control, mcp })
+  const listener = await listen({ app, host, port, log })
+  life.onClose(() => listener.close())
+  // Streams that are meant to stay open would hold up the listener's end for its whole grace time.
+  life.onClose(async () => {
+    await answersOut(runtime)
+    await mcp.close()
+  })
+  const { url } = listener
+  await folder.writeEndpoint({ url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })
+  life.onClose(() => folder.removeEndpoint())
+  // First of all: requests end by themselves once their calls have, so nobody has to be cut off.
+  life.onClose(async () => {
+    readiness.end()
+    runtime.core.calls.stop()
+  })
+  return { url, control }
+}
+
+/** MCP for whoever has a token, and only as long as it is good. */
+function openMcp({ options: { log }, life, runtime, store: { tokens } }: FrontParts): HttpFront {
+  const mcp = runtime.mcp.overHttp({ authenticate: authenticator(tokens, runtime), log })
+  life.onClose(() => mcp.close())
+  tokens.onRevoked(id => {
+    mcp.end(id).catch(error => log.error('ending sessions failed', { error: messageOf(error) }))
+  })
+  return mcp
+}
+
+async function openApp(parts: FrontParts, { control, mcp }: { control: Control; mcp: HttpFront }): Promise<HttpApp> {
+  const { options, life, project, folder, runtime, store, readiness, tracer } = parts
+  const token = await folder.adminToken()
+  const metrics = metricsOf(runtime, { mcp, store })
+  life.onClose(async () => metrics.stop())
+  const { leave } = life
+  const watched = { project, runtime, tokens: store.tokens, mcp, leave, isReady: readiness.is }
+  const idle = options.background ? idleWatch(watched) : undefined
+  life.onClose(async () => idle?.stop())
+  return createHttpApp({
+    control,
+    isAdmin: folder.verifier(token),
+    prove: folder.prover(token),
+    isReady: readiness.is,
+    status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
+    allowedHosts: () => [options.host, ...project.allowedHosts()],
+    mounts: [{ path: '/mcp', handle: visits(mcp.answer, idle) }],
+    metrics: { text: metrics.text, access: () => project.settings.metricsAccess },
+    discovery: { mcpPath: '/mcp', protocolVersions: PROTOCOL_VERSIONS },
+    onRequest: metrics.request,
+    tracer,
+    log: options.log,
+  })
+}
+
+/** Whom a token lets in: its agent, as long as there is one. */
+function authenticator(tokens: Tokens, { core: { agents } }: Runtime): (token: string) => Who | undefined {
+  return token => {
+    const holder = tokens.verify(token)
+    if (!holder || !agents.has(holder.agent)) return undefined
+    return { tokenId: holder.tokenId, seat: agents.seat(holder.agent) }
+  }
+}
+
+interface Watched {
+  readonly project: Project
+  readonly runtime: Runtime
+  readonly tokens: Tokens
+  readonly mcp: Pick<HttpFront, 'counts'>
+  isReady(): boolean
+  leave(): void
+}
+
+/** Leaves when no bridge, no client and no call has been there for the time that is set. */
+function idleWatch({ project, runtime, tokens, mcp, isReady, leave }: Watched): IdleWatch {
+  const isBusy = () => {
+    const { sessions, streams } = mcp.counts()
+    // Whoever started it waits until it is ready.
+    return !isReady() || tokens.lent() + sessions + streams + runtime.core.operations.running().length > 0
+  }
+  const idleMs = project.settings.backgroundIdleSeconds * 1000
+  return createIdleWatch({ clock: createSystemClock(), idleMs, isBusy, onIdle: leave })
+}
+
+/** Clients without a session or stream are seen by their requests alone. */
+function visits(answer: HttpFront['answer'], idle: IdleWatch | undefined): HttpFront['answer'] {
+  return (request, gone) => {
+    idle?.touch()
+    return answer(request, gone)
+  }
+}
+
+/** Calls were told to end; their answers still have to get out. */
+async function answersOut({ core: { operations } }: Runtime): Promise<void> {
+  const until = performance.now() + ANSWERS_MS
+  do await wait(ANSWER_MS)
+  while (operations.running().length > 0 && performance.now() < until)
+}
