@@ -18,7 +18,7 @@ export interface InteropPromise {
   keep(world: World): Promise<void>
 }
 
-const CLERK = ['add', 'ask_name', 'count_to', 'read_letter', 'refuse', 'rest', 'rests']
+const CLERK = ['add', 'ask_name', 'copy', 'count_to', 'read_letter', 'refuse', 'rest', 'rests']
 const WAIT = { timeout: 20_000 }
 
 export const PROMISES: readonly InteropPromise[] = [
@@ -50,6 +50,13 @@ export const PROMISES: readonly InteropPromise[] = [
     async keep({ enter }) {
       const outcome = await (await enter('clerk')).call('refuse', {})
       expect(outcome.text).toContain('The desk is closed.')
+    },
+  },
+  {
+    title: 'reads why a tool could not be run, also where it promises a structure',
+    async keep({ enter }) {
+      const outcome = await (await enter('clerk')).call('copy', {})
+      expect(outcome.text).toContain('The copier is out of paper.')
     },
   },
   {

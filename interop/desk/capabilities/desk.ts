@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { defineCapability, defineTool, toolFailure } from 'quartermaster'
+import { AppError, defineCapability, defineTool, toolFailure } from 'quartermaster'
 
 let cancelled = 0
 
@@ -18,6 +18,17 @@ const refuse = defineTool({
   input: { type: 'object', properties: {} },
   mutates: false,
   handler: () => toolFailure('The desk is closed.'),
+})
+
+const copy = defineTool({
+  name: 'copy',
+  short: 'Copies a page, if only the copier worked.',
+  input: { type: 'object', properties: {} },
+  output: { type: 'object', properties: { pages: { type: 'integer' } }, required: ['pages'] },
+  mutates: false,
+  handler() {
+    throw new AppError('DEPENDENCY_UNAVAILABLE', 'The copier is out of paper.')
+  },
 })
 
 const countTo = defineTool({
@@ -73,5 +84,5 @@ const askName = defineTool({
 export default defineCapability({
   key: 'desk',
   short: 'What a clerk does at a desk.',
-  tools: [add, refuse, countTo, rest, rests, askName],
+  tools: [add, copy, refuse, countTo, rest, rests, askName],
 })

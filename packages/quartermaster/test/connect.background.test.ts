@@ -3,8 +3,28 @@ import { readFile, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { createControlClient } from '../src/adapters/control-client/index.ts'
+import { connectToOwner } from '../src/adapters/data-folder/index.ts'
 import { connectClient, deskProject, endBackgroundAfter, ownerOf } from './support/bridge.ts'
-import { quartermaster, startUp } from './support/product.ts'
+import { quartermaster, startUp, writeFiles } from './support/product.ts'
+
+const TRANSFER = `
+  import { existsSync, writeFileSync } from 'node:fs'
+  import { setTimeout as wait } from 'node:timers/promises'
+  import { defineCapability, defineTool } from 'quartermaster'
+  const here = name => new URL('../' + name, import.meta.url)
+  export default defineCapability({
+    key: 'bank', short: 'A bank.',
+    tools: [defineTool({
+      name: 'transfer', short: 'Transfers.', input: { type: 'object', properties: {} }, mutates: true,
+      handler: async (_, { signal }) => {
+        writeFileSync(here('started.txt'), '')
+        while (!existsSync(here('go.txt'))) await wait(10, undefined, { signal })
+        return 'transferred'
+      },
+    })],
+  })
+`
 
 /** What others may do with a file; Windows keeps that elsewhere. */
 const OTHERS = process.platform === 'win32' ? 0 : 0o077
@@ -50,6 +70,22 @@ describe('connect where nothing runs', { timeout: 120_000 }, () => {
     expect(up.child.pid).not.toBe(background)
     expect(await ownerOf(dir)).toBe(up.child.pid)
     expect((await client.callTool({ name: 'work' })).content).toEqual([{ type: 'text', text: 'worked' }])
+  })
+
+  it('lets a call that runs end before it gives way', async () => {
+    const dir = await deskProject({
+      'capabilities/bank.ts': TRANSFER,
+      'agents/default.json': '{ "capabilities": { "bank": {} } }',
+    })
+    endBackgroundAfter(dir)
+    const { client } = await connectClient(dir, 'legacy')
+    const transfer = client.callTool({ name: 'transfer' })
+    await expect.poll(() => existsSync(join(dir, 'started.txt')), { timeout: 30_000 }).toBe(true)
+    const owner = await connectToOwner({ dir: join(dir, '.quartermaster') })
+    expect(owner && (await createControlClient(owner).stepAside({}))).toEqual({ leaving: true })
+    await writeFiles(dir, { 'go.txt': '' })
+    expect((await transfer).content).toEqual([{ type: 'text', text: 'transferred' }])
+    await expect.poll(() => ownerOf(dir), { timeout: 30_000 }).toBeUndefined()
   })
 
   it('says why it cannot be started', async () => {

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -28,6 +30,17 @@ describe('up in a folder without agents', () => {
     expect((await (await clientOf(`${second.url}/mcp`, token)).listTools()).tools).toHaveLength(3)
     const tokens = (await quartermaster(['tokens', '--json'], { cwd: dir })).json<{ agent: string }[]>()
     expect(tokens.map(({ agent }) => agent)).toEqual(['default'])
+  })
+
+  it('makes nothing when it cannot listen, so that the next start gives the token', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void taken.close())
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const { dir } = await tempProject({ 'notes.txt': 'hello' })
+    const failed = await quartermaster(['up', '--port', String(port)], { cwd: dir })
+    expect(failed.code).not.toBe(0)
+    expect((await startUp(dir)).facts).toHaveProperty('token')
   })
 
   it('makes nothing where there is an agent, whatever its name', async () => {

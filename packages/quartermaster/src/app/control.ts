@@ -56,7 +56,10 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       agents.entry(request.agent)
       return (await parts.tokens()).create(request)
     },
-    tokens: async ({ agent }) => (await parts.tokens()).list(agent),
+    async tokens({ agent }) {
+      const found = (await parts.tokens()).list(agent)
+      return found.map(facts => (agents.has(facts.agent) ? facts : { ...facts, agentMissing: true }))
+    },
     revokeToken: async ({ id }) => (await parts.tokens()).revoke(id),
     rotateToken: async ({ id, overlapMs }) => (await parts.tokens()).rotate(id, { overlapMs }),
     ...(parts.up ?? WITHOUT_UP),

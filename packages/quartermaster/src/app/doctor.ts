@@ -8,9 +8,12 @@ export async function diagnose(runtime: Runtime): Promise<Finding[]> {
   const problems = [...runtime.problems(), ...(await checkExamples(core.catalogue.current()))]
   const dependencies = core.health.dependencies()
   const agents = core.agents.list()
+  // Loaded here, because nothing else that needs no store needs its parts.
+  const { storeFinding } = await import('./store-finding.ts')
   return [
     ok(`Configuration: ${project.configFile ?? 'none; everything has its default'}.`),
     ...problems.map(problemFinding),
+    await storeFinding(project.dataDir),
     ...dependencies.map(dependencyFinding),
     ok(
       `${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`,

@@ -4,10 +4,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createControlClient } from '../adapters/control-client/index.ts'
 import { connectToOwner, type Owner } from '../adapters/data-folder/index.ts'
 import type { FindOptions, Gateway } from '../adapters/mcp-bridge/index.ts'
-import { AppError } from '../contracts/index.ts'
+import { AppError, type Control } from '../contracts/index.ts'
 import type { Clock } from '../core/kernel/index.ts'
 import { startBackgroundUp } from './background-up.ts'
 import { locateProject, type ProjectPlace } from './locate-project.ts'
+import { LENT_MS } from './up-control.ts'
 
 export interface GatewayFinderDeps {
   readonly place: ProjectPlace
@@ -21,6 +22,8 @@ const GRACE_MS = 3_000
 const LOOK_EVERY_MS = 50
 /** A first start on a busy machine; what takes longer is looked for again. */
 const START_MS = 10_000
+/** What keeps a token good is answered from memory; whoever takes longer is asked again. */
+const ANSWER_MS = 5_000
 
 /** Finds the `up` that owns a project's data folder, starts one where there is none, and borrows a token from it. */
 export function createGatewayFinder(deps: GatewayFinderDeps): (options: FindOptions) => Promise<Gateway> {
@@ -28,7 +31,7 @@ export function createGatewayFinder(deps: GatewayFinderDeps): (options: FindOpti
   return async options => {
     const { dataDir, ...project } = await locateProject(place)
     const owner = (await connectToOwner({ dir: dataDir })) ?? (await startOwner({ ...project, dataDir }))
-    return borrow(owner, deps)
+    return borrow(owner, { ...deps, dataDir })
 
     async function startOwner(found: Found): Promise<Owner> {
       const { lostAt, signal } = options
@@ -82,14 +85,30 @@ async function start({ dataDir }: Found, place: ProjectPlace, signal: AbortSigna
   throw new AppError('DEPENDENCY_UNAVAILABLE', '"up" did not start in time. Start it yourself: quartermaster up')
 }
 
-async function borrow(owner: Owner, { agent, clock }: GatewayFinderDeps): Promise<Gateway> {
-  const control = createControlClient(owner)
-  const { id, token, expiresAt } = await control.lendToken({ agent })
+interface BorrowDeps extends Pick<GatewayFinderDeps, 'agent' | 'clock'> {
+  readonly dataDir: string
+}
+
+/** A token of the owner's for this agent. */
+export async function borrow(owner: Owner, { agent, clock, dataDir }: BorrowDeps): Promise<Gateway> {
+  const { id, token, expiresAt } = await createControlClient(owner).lendToken({ agent })
+  const withLender = async <T>(ask: (control: Control, signal: AbortSignal) => Promise<T>): Promise<void> => {
+    await ask(createControlClient(await lender(owner, id, dataDir)), AbortSignal.timeout(ANSWER_MS))
+  }
   return {
     url: `${owner.url}/mcp`,
     token,
-    goodForMs: Math.max(1_000, expiresAt - clock.now()),
-    extend: async () => void (await control.extendToken({ id })),
-    giveBack: async () => void (await control.revokeToken({ id })),
+    // The clocks of two processes may differ, and a token that is extended too late is lost.
+    goodForMs: Math.min(LENT_MS, Math.max(1_000, expiresAt - clock.now())),
+    extend: () => withLender((control, signal) => control.extendToken({ id }, { signal })),
+    giveBack: () => withLender((control, signal) => control.revokeToken({ id }, { signal })),
   }
+}
+
+/** Whoever lent a token, after it has proved again who it is: it may have ended, and its port may be anyone's by now. */
+async function lender({ url }: Owner, id: string, dir: string): Promise<Owner> {
+  const owner = await connectToOwner({ dir })
+  if (!owner) throw new AppError('DEPENDENCY_UNAVAILABLE', '"up" does not answer. Start it again: quartermaster up')
+  if (owner.url === url) return owner
+  throw new AppError('NAME_UNKNOWN', `The "up" that lent the token "${id}" has ended. Borrow another.`)
 }

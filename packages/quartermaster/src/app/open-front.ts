@@ -13,6 +13,7 @@ import type { OpenedStore } from './open-store.ts'
 import type { Project } from './project.ts'
 import type { Readiness } from './readiness.ts'
 import type { Runtime } from './runtime.ts'
+import { createStepAside } from './step-aside.ts'
 import { createUpControl } from './up-control.ts'
 import { VERSION } from './version.ts'
 
@@ -44,7 +45,7 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   const { options, life, folder, runtime, store, readiness } = parts
   const { log, host, port, background } = options
   const { tokens } = store
-  const leave = background ? life.leave : undefined
+  const leave = background ? stepAside(parts) : undefined
   const up = createUpControl({ tokens, agents: runtime.core.agents, ready: readiness.reached, leave })
   const control = createControl(runtime, { from: 'up', isReady: readiness.is, tokens: async () => tokens, up })
   const mcp = openMcp(parts)
@@ -62,18 +63,27 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   // First of all: requests end by themselves once their calls have, so nobody has to be cut off.
   life.onClose(async () => {
     readiness.end()
+    runtime.mcp.stop()
     runtime.core.calls.stop()
+    runtime.core.readings.stop()
   })
   return { url, control }
+}
+
+function stepAside({ runtime: { core }, life: { leave } }: FrontParts): () => void {
+  return createStepAside({ clock: createSystemClock(), running: () => core.operations.running().length, leave })
 }
 
 /** MCP for whoever has a token, and only as long as it is good. */
 function openMcp({ options: { log }, life, runtime, store: { tokens } }: FrontParts): HttpFront {
   const mcp = runtime.mcp.overHttp({ authenticate: authenticator(tokens, runtime), log })
   life.onClose(() => mcp.close())
+  const failed = (error: unknown) => log.error('ending sessions failed', { error: messageOf(error) })
   tokens.onRevoked(id => {
-    mcp.end(id).catch(error => log.error('ending sessions failed', { error: messageOf(error) }))
+    mcp.end(id).catch(failed)
   })
+  const { agents, emitter } = runtime.core
+  emitter.on('agents.reloaded', () => void mcp.endAgentsBut(agents.has).catch(failed))
   return mcp
 }
 

@@ -1,8 +1,15 @@
 import type { DataFolder } from '../adapters/data-folder/index.ts'
 import { createSealer } from '../adapters/sealing/index.ts'
-import { openSqliteStore, type StoreStatistics } from '../adapters/storage-sqlite/index.ts'
+import {
+  damaged,
+  inspectStore,
+  isStoreAbsent,
+  openSqliteStore,
+  type StoreStatistics,
+  storeFile,
+} from '../adapters/storage-sqlite/index.ts'
 import { createIds, createSystemClock, sha256 } from '../adapters/system/index.ts'
-import type { Settings } from '../contracts/index.ts'
+import { isAppError, type Settings } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { createPruner, type Storage, settleLeftBehind } from '../core/operations/index.ts'
 import { createTokens, type Tokens } from '../core/organisation/index.ts'
@@ -21,10 +28,28 @@ export interface OpenedStore extends Storage {
   close(): Promise<void>
 }
 
+/** Said of a store that is made anew although there has been one. */
+const LOST =
+  'The store was missing and is made anew: earlier tokens, operations and the audit are gone, unless you put it back from a backup.'
+
 const DAY_MS = 24 * 3_600_000
 
 /** Opens the store of a data folder and ends what its last owner left behind. Whoever opens it holds the folder's lock. */
-export async function openStore({ folder, settings, log }: OpenStoreOptions): Promise<OpenedStore> {
+export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
+  const { dir } = options.folder
+  try {
+    return await open(options)
+  } catch (error) {
+    if (!isAppError(error) || error.code !== 'INTERNAL') throw error
+    // It failed at the first thing that it read. Whether the file is to blame, only a look at all of it tells.
+    const condition = await inspectStore(dir)
+    if (condition.state !== 'damaged') throw error
+    throw damaged(storeFile(dir), { reason: condition.reason, cause: error })
+  }
+}
+
+async function open({ folder, settings, log }: OpenStoreOptions): Promise<OpenedStore> {
+  if (folder.hasHistory() && isStoreAbsent(folder.dir)) log.warn(LOST, { file: storeFile(folder.dir) })
   const clock = createSystemClock()
   const ids = createIds()
   const sealer = createSealer({ key: await folder.sealingKey() })

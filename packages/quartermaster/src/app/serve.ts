@@ -77,9 +77,10 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   // The store opens in threads of its own; meanwhile this one reads definitions.
   runtime.begin()
   const store = await opening
-  const first = background ? undefined : await makeFirstAgent(project, { tokens: store.tokens, log })
   const readiness = createReadiness()
   const { url, control } = await openFront({ options, life, project, folder, runtime, store, readiness, tracer })
+  // Only now: a start that fails to listen must not leave a token behind that nobody has seen.
+  const first = background ? undefined : await makeFirstAgent(project, { tokens: store.tokens, log })
   await runtime.load()
   await within(PATIENCE_MS, runtime.look(), log)
   runtime.watch()

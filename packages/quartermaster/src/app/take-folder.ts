@@ -2,9 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createControlClient } from '../adapters/control-client/index.ts'
 import { connectToOwner, type DataFolder, type OwnerLock } from '../adapters/data-folder/index.ts'
 import { isAppError } from '../contracts/index.ts'
+import { CALLS_END_MS } from './step-aside.ts'
 
-/** An `up` that steps aside lets running calls end first. */
-const STEP_ASIDE_MS = 10_000
+/** An `up` that steps aside lets running calls end first, and then has to close what it has open. */
+const STEP_ASIDE_MS = CALLS_END_MS + 10_000
 /** An owner that does not say where it is starts, ends, or is a command that is done in a moment. */
 const UNKNOWN_MS = 3_000
 const LOOK_EVERY_MS = 50

@@ -10,7 +10,7 @@ export interface UpControlDeps {
   readonly agents: Pick<Agents, 'entry'>
   /** Resolves when agents and definitions are read; before that nobody can be told what exists. */
   readonly ready: Promise<void>
-  /** Stops this process's server; absent when a person started it. */
+  /** Stops this process's server when the calls that run have ended; absent when a person started it. */
   readonly leave: (() => void) | undefined
 }
 

@@ -37,7 +37,7 @@ export const OperationFacts = OperationSummary.extend({
   error: ErrorBody.optional(),
   /** How far it has come, while it runs. */
   progress: z.string().optional(),
-  /** How long it is kept after its end; absent while it runs, unless it is a task. */
+  /** How long its end is kept, result included. Only tasks have it. */
   ttlMs: z.number().optional(),
   /** Forgotten then. */
   keepUntil: z.number().optional(),

@@ -41,6 +41,9 @@ export const KeptResult = z.object({
 })
 export type KeptResult = z.infer<typeof KeptResult>
 
+/** Where a result that is on record says, in its `_meta`, that it was cut and what of it was kept: a `KeptResult`. */
+export const KEPT_META = 'quartermaster/kept'
+
 /** One page of a kept result. */
 export const ResultPage = z.object({
   text: z.string(),

@@ -102,8 +102,10 @@ export const OperationRow = z.object({
   endedAt: maybe(Time),
   /** Given up then, unless it has ended. */
   expiresAt: maybe(Time),
-  /** Not forgotten before then. */
+  /** Not forgotten before then. Known when it has ended. */
   keepUntil: maybe(Time),
+  /** Set for tasks, and only for them: how long the end is kept, result included. */
+  ttlMs: maybe(z.number().int().nonnegative()),
 })
 export type OperationRow = z.infer<typeof OperationRow>
 

@@ -11,6 +11,8 @@ export const TokenFacts = z.object({
   revokedAt: z.number().nullable(),
   /** The token that takes its place. */
   replacedBy: z.string().nullable(),
+  /** Whether there is no such agent now, so that it lets nobody in until there is one again; absent when there is. */
+  agentMissing: z.boolean().optional(),
 })
 export type TokenFacts = z.infer<typeof TokenFacts>
 

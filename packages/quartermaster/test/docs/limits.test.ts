@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { HTTP_LIMITS, SERVER_LIMITS } from '../../src/adapters/http/limits.ts'
+import { MOST_SUBSCRIPTIONS } from '../../src/adapters/mcp-server/announcements.ts'
 import { FRONT_LIMITS } from '../../src/adapters/mcp-server/front-limits.ts'
+import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
+import { ANSWER_SECONDS, MOST_WAITING } from '../../src/core/operations/index.ts'
 import { readPage, tableBelow } from './pages.ts'
 
 const page = readPage('docs/security.md')
@@ -49,6 +52,9 @@ describe('docs/security.md', () => {
       ['open streams', count(maxStreams)],
       ['sessions', count(maxSessions)],
       ['unread bytes in one stream, beside the last message', bytes(maxBacklogBytes)],
+      [`questions open, for ${ANSWER_SECONDS / 60} minutes each`, count(MOST_WAITING)],
+      ['resources watched by one client', count(MOST_SUBSCRIPTIONS)],
+      ['tasks under way of one agent, for `taskTtlMinutes` each', count(MOST_TASKS)],
     ])
   })
 })

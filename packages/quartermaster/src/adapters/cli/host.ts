@@ -69,6 +69,8 @@ export interface ConnectCommand {
   /** What the program is called, when a shell finds it under that name. */
   readonly name?: string | undefined
   readonly args: readonly string[]
+  /** Why it would lead nowhere as things are, for whoever is about to use it. */
+  readonly doubts?: readonly string[]
 }
 
 /** Everything the command line is handed. It knows nothing else. */

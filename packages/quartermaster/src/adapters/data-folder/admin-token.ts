@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { unusable } from './errors.ts'
 import { makeSecret, readSecret, type SecretFile } from './secret-file.ts'
@@ -14,6 +15,11 @@ export async function makeAdminToken(dir: string): Promise<string> {
 /** The folder's admin token, if one was made. One that others could read is no secret, so it is refused. */
 export function readAdminToken(dir: string): Promise<string | undefined> {
   return readSecret(tokenFile(dir))
+}
+
+/** Whether one was made, good or not. */
+export function hasAdminToken(dir: string): boolean {
+  return existsSync(tokenFile(dir).path)
 }
 
 function tokenFile(dir: string): SecretFile {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
-import { makeAdminToken } from './admin-token.ts'
+import { hasAdminToken, makeAdminToken } from './admin-token.ts'
 import { type Endpoint, type EndpointFacts, readEndpoint, removeEndpoint, writeEndpoint } from './endpoint.ts'
 import { ensureFolder } from './folder.ts'
 import { lockFolder, type OwnerLock } from './owner-lock.ts'
-import { makeSealingKey } from './sealing-key.ts'
+import { hasSealingKey, makeSealingKey } from './sealing-key.ts'
 import { prover, verifier } from './token-proof.ts'
 
 /** The folder that holds what one `up` keeps, with the credential and the address by which commands find it. */
@@ -15,6 +15,8 @@ export interface DataFolder {
   ensure(): Promise<void>
   /** Makes this process the folder's one owner, until released or until the process ends, however it ends. */
   lock(): Promise<OwnerLock>
+  /** Whether an owner has been here before: it has left its token or its key. */
+  hasHistory(): boolean
   /** The admin token; made the first time it is asked for. */
   adminToken(): Promise<string>
   /** The key to what is sealed in the store; made the first time it is asked for. */
@@ -38,6 +40,7 @@ export function openDataFolder(dir: string): DataFolder {
     dir: path,
     ensure: () => ensureFolder(path),
     lock: () => lockFolder(path),
+    hasHistory: () => hasAdminToken(path) || hasSealingKey(path),
     adminToken: () => makeAdminToken(path),
     sealingKey: () => makeSealingKey(path),
     verifier,

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { unusable } from './errors.ts'
 import { makeSecret, type SecretFile } from './secret-file.ts'
@@ -9,6 +10,11 @@ export async function makeSealingKey(dir: string): Promise<Uint8Array> {
   } catch (error) {
     throw unusable(dir, error)
   }
+}
+
+/** Whether one was made, good or not. */
+export function hasSealingKey(dir: string): boolean {
+  return existsSync(keyFile(dir).path)
 }
 
 function keyFile(dir: string): SecretFile {

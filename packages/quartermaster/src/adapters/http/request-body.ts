@@ -1,10 +1,10 @@
 import { AppError } from '../../contracts/index.ts'
-import { parseBoundedJson } from '../../core/kernel/index.ts'
+import { parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
 import type { HttpLimits } from './limits.ts'
 
 /** The JSON body of a request, read within the limits. */
 export async function readJsonBody(request: Request, limits: HttpLimits): Promise<unknown> {
-  return parseBoundedJson(decode(await readBytes(request, limits.maxBodyBytes)), limits)
+  return parseBoundedJson(textOfBody(await readBytes(request, limits.maxBodyBytes)), limits)
 }
 
 /** Whether the body says that it is JSON. A form can be posted from any web page without asking; JSON cannot. */
@@ -34,12 +34,4 @@ async function* received(request: Request): AsyncGenerator<Uint8Array> {
 
 function tooLarge(limit: number): AppError {
   return new AppError('LIMIT_EXCEEDED', `The request body is larger than ${limit} bytes.`, { details: { limit } })
-}
-
-function decode(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch (cause) {
-    throw new AppError('INPUT_INVALID', 'The request body is not UTF-8.', { cause })
-  }
 }

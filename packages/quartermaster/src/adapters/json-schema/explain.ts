@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import type { Issue } from '../../contracts/index.ts'
+import { fewIssues } from '../../core/kernel/index.ts'
 import type { Checker } from './ajv.ts'
 import { messageOf } from './message.ts'
 import { pathOf } from './path.ts'
@@ -25,9 +26,7 @@ export function explain({ errors, value, lookup, maxIssues }: Findings): Issue[]
 export function limitIssues(issues: readonly Issue[], maxIssues: number): Issue[] {
   if (issues.length === 0) return []
   const unique = [...new Map(issues.map(issue => [JSON.stringify(issue), issue])).values()]
-  if (unique.length <= maxIssues) return unique
-  const shown = unique.slice(0, maxIssues - 1)
-  return [...shown, { path: [], message: `There are ${unique.length - shown.length} more issues.` }]
+  return fewIssues(unique, maxIssues)
 }
 
 /** What a failure adds to those before it. A choice comes after the failures of its branches, and stands for them. */

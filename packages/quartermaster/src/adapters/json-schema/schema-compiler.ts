@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { AppError, type Issue, type JsonSchema, messageOf } from '../../contracts/index.ts'
 import type { SchemaCompiler, Validated } from '../../core/catalogue/index.ts'
-import { canonicalJson, type Digest } from '../../core/kernel/index.ts'
+import { canonicalJson, type Digest, MOST_ISSUES } from '../../core/kernel/index.ts'
 import { type Checker, compileMetaSchema, compilePlain } from './ajv.ts'
 import { dialectOf } from './dialect.ts'
 import { createExaminer } from './examiner.ts'
@@ -23,7 +23,7 @@ export interface SchemaCompilerOptions {
 
 /** Makes the schema compiler over Ajv: 2020-12 and draft-07, no remote references, patterns in linear time. */
 export function createSchemaCompiler(options: SchemaCompilerOptions = {}): SchemaCompiler {
-  const { maxBytes = 128 * 1024, maxDepth = 64, maxIssues = 20, maxCompiled = 2000, digest = sha256 } = options
+  const { maxBytes = 128 * 1024, maxDepth = 64, maxIssues = MOST_ISSUES, maxCompiled = 2000, digest = sha256 } = options
   const examine = createExaminer({ limits: { maxBytes, maxDepth }, maxIssues, compileMetaSchema })
   const bySchema = new WeakMap<JsonSchema, Validator>()
   const byDigest = createRecent<Compiled>(maxCompiled)

@@ -46,6 +46,46 @@ describe('a bridge whose server goes away', () => {
     expect(await desk.next()).toEqual({ jsonrpc: '2.0', id: 2, result: { content: [] } })
   })
 
+  it.each(['modern', 'legacy'] as const)('does not do so once the tools have changed (%s)', async era => {
+    const request = era === 'modern' ? modern : legacy
+    const tools = [{ name: 'look', annotations: { readOnlyHint: true } }]
+    const first = await endpoint(visit => {
+      if (visit.body.method === 'tools/list') return visit.answer({ tools })
+      if (visit.body.method !== 'prompts/list') return visit.drop()
+      const say = visit.stream()
+      say(notification('notifications/tools/list_changed'))
+      say({ jsonrpc: '2.0', id: visit.body.id, result: {} })
+    })
+    const second = await endpoint(visit => visit.answer({ content: [] }))
+    const desk = bridge({ urls: [first.url, second.url] })
+    desk.send(request(1, 'tools/list'))
+    await desk.next()
+    desk.send(request(2, 'prompts/list'))
+    expect(await desk.next()).toMatchObject({ method: 'notifications/tools/list_changed' })
+    await desk.next()
+    desk.send(request(3, 'tools/call', { name: 'look' }))
+    expect(await desk.next()).toMatchObject({
+      id: 3,
+      result: { structuredContent: { error: { code: 'OUTCOME_UNKNOWN' } } },
+    })
+    expect(second.visits).toEqual([])
+  })
+
+  it('leaves a call alone that runs over another connection, until it is answered', async () => {
+    const running = deferred<Visit>()
+    const first = await endpoint(visit => (visit.body.method === 'tools/call' ? running.resolve(visit) : visit.drop()))
+    const second = await endpoint(visit => visit.answer({ tools: [] }))
+    const desk = bridge({ urls: [first.url, second.url] })
+    desk.send(modern(1, 'tools/call', { name: 'pay' }))
+    const call = await running.promise
+    desk.send(modern(2, 'tools/list'))
+    expect(await desk.next()).toMatchObject({ id: 2 })
+    expect(desk.givenBack).toEqual([])
+    call.answer({ content: [] })
+    expect(await desk.next()).toMatchObject({ id: 1, result: { content: [] } })
+    await expect.poll(() => desk.givenBack).toEqual(['token-1'])
+  })
+
   it('sends a call that nobody took to the next one', async () => {
     const gone = await endpoint(() => {})
     await gone.close()

@@ -1,9 +1,9 @@
 import { AppError } from '../../contracts/index.ts'
 import { outcomeUnknown } from './errors.ts'
 import type { Parts } from './exchange-parts.ts'
+import type { Gateway } from './gateway.ts'
 import { Dropped } from './http-exchange.ts'
 import { isRecord, type Request, type Response } from './json-rpc.ts'
-import type { Gateway } from './link.ts'
 
 /**
  * What became of one try: answered; not taken, and the gateway is gone; not taken, but by this gateway the next may be;
@@ -29,7 +29,7 @@ export async function deliver({ link, facts, pause }: Parts, delivery: Delivery)
     if (tries > 1) await pause(tries)
     const gateway = await link.gateway()
     if (isOver()) return
-    const outcome = await outcomeOf(delivery, gateway)
+    const outcome = await link.during(gateway, () => outcomeOf(delivery, gateway))
     if (outcome === 'answered' || isOver()) return
     if (outcome !== 'again') link.lose(gateway)
     if (outcome === 'unknown' && !facts.isRepeatable(request)) throw outcomeUnknown(request)

@@ -1,4 +1,5 @@
 import { AppError, type ErrorKind, toAppError } from '../../contracts/index.ts'
+import { modelText } from '../../core/kernel/index.ts'
 import type { Id, Request, Response } from './json-rpc.ts'
 import { claimedVersion } from './request-headers.ts'
 
@@ -17,7 +18,7 @@ export function failureAnswer(request: Request, error: unknown): Response {
   if (method !== 'tools/call')
     return { jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message: body.message, data: body } }
   const result = {
-    content: [{ type: 'text', text: `${body.code}: ${body.message}` }],
+    content: [{ type: 'text', text: modelText(body) }],
     structuredContent: { error: body },
     isError: true,
     _meta: { 'quartermaster/error': body },
@@ -49,7 +50,10 @@ export function outcomeUnknown({ method, params }: Request): AppError {
 
 /** An answer over HTTP that makes no sense here. */
 export function strangeAnswer(status: number): AppError {
-  return new AppError('DEPENDENCY_UNAVAILABLE', `Quartermaster answered with HTTP ${status} and nothing else.`)
+  return new AppError(
+    'DEPENDENCY_UNAVAILABLE',
+    `Quartermaster answered with HTTP ${status} and nothing else. See what is wrong: quartermaster doctor`,
+  )
 }
 
 const PASSING: ReadonlySet<ErrorKind> = new Set(['unavailable', 'timeout', 'conflict', 'rateLimited'])

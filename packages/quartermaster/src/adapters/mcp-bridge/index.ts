@@ -1,2 +1,3 @@
 export { type BridgeOptions, runBridge } from './bridge.ts'
-export type { FindOptions, Gateway } from './link.ts'
+export type { Gateway } from './gateway.ts'
+export type { FindOptions } from './link.ts'

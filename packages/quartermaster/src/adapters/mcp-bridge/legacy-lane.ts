@@ -1,6 +1,7 @@
 import { deliver, isStopping, type Outcome } from './delivery.ts'
 import { failureAnswer, isPassing, strangeAnswer } from './errors.ts'
 import { type Incoming, type Parts, post, readAnswer } from './exchange-parts.ts'
+import type { Gateway } from './gateway.ts'
 import { Dropped } from './http-exchange.ts'
 import { keyOf, type Notification, type Request, type Response } from './json-rpc.ts'
 import { createLegacyMemory, INITIALIZED, listChanges } from './legacy-memory.ts'
@@ -13,7 +14,6 @@ import {
   sessionHeaders,
   sessionOf,
 } from './legacy-session.ts'
-import type { Gateway } from './link.ts'
 import { createServerRequests } from './server-requests.ts'
 
 /** Passes on what clients from before 2026-07-28 say, in a session that survives its server. */
@@ -51,6 +51,7 @@ export function createLegacyLane(parts: Parts): LegacyLane {
   const forward =
     (session: Session) =>
     async ({ message, text }: Incoming): Promise<void> => {
+      facts.notice(message)
       const outward = serverRequests.outward(message, session)
       await writer.write(outward === message ? text : JSON.stringify(outward))
     }
@@ -91,7 +92,10 @@ export function createLegacyLane(parts: Parts): LegacyLane {
     await postOneWay(session, JSON.stringify(INITIALIZED), parts)
     for (const request of memory.replay()) await repeat(request, session)
     void listenTo(session)
-    for (const change of listChanges(session.capabilities)) await writer.write(JSON.stringify(change))
+    for (const change of listChanges(session.capabilities)) {
+      facts.notice(change)
+      await writer.write(JSON.stringify(change))
+    }
     return session
   }
 
@@ -108,7 +112,8 @@ export function createLegacyLane(parts: Parts): LegacyLane {
     listening = session
     const isWanted = () => current === session && !closing.aborted
     for (let tries = 0; isWanted(); tries++) {
-      const end = await followStream(session, forward(session), parts).catch(() => 'refused' as const)
+      const follow = () => followStream(session, forward(session), parts)
+      const end = await link.during(session.gateway, follow).catch(() => 'refused' as const)
       if (end === 'none' || !isWanted()) return
       if (end === 'refused') link.lose(session.gateway)
       if (end !== 'ended') return restore(session)

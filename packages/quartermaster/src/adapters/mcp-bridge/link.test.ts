@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
+import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
-import { createLink, type FindOptions, type Gateway } from './link.ts'
+import type { Gateway } from './gateway.ts'
+import { createLink, type FindOptions } from './link.ts'
 
 function linked(find: (options: FindOptions, tries: number) => Promise<Partial<Gateway>>) {
   const clock = createFakeClock()
@@ -86,5 +88,64 @@ describe('the link of a bridge', () => {
     link.lose(first)
     expect([await link.gateway()]).toEqual([second])
     expect(seen.told).toEqual(['The connection is lost; looking for Quartermaster.', 'Connected again.'])
+  })
+
+  it('asks again when its token could not be extended, for as long as that is good', async () => {
+    let refusals = 3
+    const extend = async () => {
+      if (refusals-- > 0) throw absent()
+    }
+    const { link, clock, seen } = linked(async () => ({ extend }))
+    const first = await link.gateway()
+    await clock.advance(300_000)
+    expect([(await link.gateway()) === first, seen.told]).toEqual([true, []])
+  })
+
+  it('finds another when its token could not be extended in all the time that it was good', async () => {
+    const { link, clock, seen } = linked(async () => ({ extend: () => Promise.reject(absent()) }))
+    const first = await link.gateway()
+    await clock.advance(89_999)
+    expect(await link.gateway()).toBe(first)
+    await clock.advance(1)
+    expect(await link.gateway()).not.toBe(first)
+    expect(seen.asked[1]?.lostAt).toBe(1_700_000_090_000)
+  })
+
+  it('keeps the token of a lost gateway for what is still open there, and then gives it back', async () => {
+    const events: string[] = []
+    const { link, clock } = linked(async (_, tries) => ({
+      extend: async () => void events.push(`extend ${tries}`),
+      giveBack: async () => void events.push(`give back ${tries}`),
+    }))
+    const first = await link.gateway()
+    const [call, other] = [deferred<string>(), deferred()]
+    const answers = [link.during(first, () => call.promise), link.during(first, () => other.promise)]
+    link.lose(first)
+    await clock.advance(60_000)
+    other.resolve()
+    await answers[1]
+    await clock.advance(60_000)
+    expect(events).toEqual(Array(4).fill('extend 1'))
+    call.resolve('done')
+    expect(await answers[0]).toBe('done')
+    await clock.advance(300_000)
+    expect(events.slice(4)).toEqual(['give back 1'])
+  })
+
+  it('gives the token of a lost gateway back at once when nothing is open there', async () => {
+    const { link, seen } = linked(async () => ({}))
+    link.lose(await link.gateway())
+    expect(seen.givenBack).toBe(1)
+  })
+
+  it('gives every token back at the end', async () => {
+    const { link, clock, seen } = linked(async () => ({}))
+    const first = await link.gateway()
+    void link.during(first, () => new Promise(() => {}))
+    link.lose(first)
+    await link.gateway()
+    await link.close()
+    await clock.advance(300_000)
+    expect([seen.givenBack, seen.extended]).toEqual([2, 0])
   })
 })

@@ -1,19 +1,9 @@
 import { type AppError, toAppError } from '../../contracts/index.ts'
 import type { Clock, Random } from '../../core/kernel/index.ts'
 import { isPassing } from './errors.ts'
+import type { Gateway } from './gateway.ts'
+import { createLease, type Lease } from './lease.ts'
 import { createPause } from './pause.ts'
-
-/** An `up` that lets us in. */
-export interface Gateway {
-  /** Its MCP endpoint. */
-  readonly url: string
-  readonly token: string
-  /** How long the token is good unless it is extended. */
-  readonly goodForMs: number
-  extend(): Promise<void>
-  /** Gives the token back. */
-  giveBack(): Promise<void>
-}
 
 export interface FindOptions {
   readonly signal: AbortSignal
@@ -33,7 +23,9 @@ export interface LinkDeps {
 export interface Link {
   /** The gateway of now; waits for one, but not for ever. */
   gateway(): Promise<Gateway>
-  /** This one is gone, or does not let us in any more. */
+  /** Does something under a gateway's token, which stays good for that long even if the gateway is lost meanwhile. */
+  during<T>(gateway: Gateway, work: () => Promise<T>): Promise<T>
+  /** This one is gone, or does not let us in any more. Whatever is still open there may end by itself. */
   lose(gateway: Gateway): void
   /** Why there is none and never was. */
   failure(): AppError | undefined
@@ -50,33 +42,30 @@ export function createLink({ clock, random, find, tell }: LinkDeps): Link {
   let seeking: Promise<Gateway> | undefined
   let lostAt: number | undefined
   let failure: AppError | undefined
-  let cancelExtending = () => {}
+  /** The present one, and lost ones under which something is still open. */
+  const leases = new Map<Gateway, Lease>()
 
   function adopt(gateway: Gateway): Gateway {
-    // Found too late to be of use; one that cannot be given back ends by itself.
-    if (closing.signal.aborted) void gateway.giveBack().catch(() => {})
+    if (closing.signal.aborted) {
+      // Found too late to be of use; one that cannot be given back ends by itself.
+      gateway.giveBack().catch(() => {})
+      return gateway
+    }
     current = gateway
     if (lostAt !== undefined) tell('Connected again.')
     lostAt = undefined
     failure = undefined
-    keep(gateway)
+    const onDone = () => void leases.delete(gateway)
+    leases.set(gateway, createLease({ clock, gateway, onOver: () => lose(gateway), onDone }))
     return gateway
-  }
-
-  function keep(gateway: Gateway): void {
-    cancelExtending = clock.after(gateway.goodForMs / 3, () => {
-      gateway.extend().then(
-        () => current === gateway && keep(gateway),
-        () => lose(gateway),
-      )
-    })
   }
 
   function lose(gateway: Gateway): void {
     if (gateway !== current) return
     current = undefined
     lostAt = clock.now()
-    cancelExtending()
+    // One lost connection says nothing about the others, and calls may run on them for minutes.
+    leases.get(gateway)?.retire()
     if (!closing.signal.aborted) tell('The connection is lost; looking for Quartermaster.')
   }
 
@@ -107,14 +96,20 @@ export function createLink({ clock, random, find, tell }: LinkDeps): Link {
       })
       return seeking
     },
+    async during(gateway, work) {
+      const release = leases.get(gateway)?.hold()
+      try {
+        return await work()
+      } finally {
+        release?.()
+      }
+    },
     lose,
     failure: () => (current || lostAt !== undefined ? undefined : failure),
     async close() {
       closing.abort()
-      cancelExtending()
-      const last = current
       current = undefined
-      await last?.giveBack()
+      await Promise.all([...leases.values()].map(lease => lease.giveBack()))
     },
   }
 }

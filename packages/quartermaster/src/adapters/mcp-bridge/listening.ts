@@ -1,8 +1,8 @@
 import { isPassing, strangeAnswer } from './errors.ts'
 import { type Incoming, isStream, messagesOf, type Parts, post, readAnswer } from './exchange-parts.ts'
+import type { Gateway } from './gateway.ts'
 import { Dropped } from './http-exchange.ts'
-import { isRecord, isResponse, type Params, type Request } from './json-rpc.ts'
-import type { Gateway } from './link.ts'
+import { isRecord, isResponse, type Message, type Notification, type Params, type Request } from './json-rpc.ts'
 import { standardHeaders } from './request-headers.ts'
 
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
@@ -25,7 +25,7 @@ export async function listen(incoming: Incoming<Request>, signal: AbortSignal, p
     const openedAt = clock.now()
     try {
       const gateway = await link.gateway()
-      const end = await subscription.open(gateway)
+      const end = await link.during(gateway, () => subscription.open(gateway))
       if (end === 'answered' || signal.aborted) return
       if (end === 'lost') link.lose(gateway)
     } catch (error) {
@@ -47,14 +47,19 @@ function createSubscription(
   signal: AbortSignal,
   parts: Parts,
 ): Subscription {
-  const { writer } = parts
+  const { writer, facts } = parts
   let honoured: Params | undefined
 
   async function acknowledge(params: Params | undefined, acknowledgement: string): Promise<void> {
     const isFirst = honoured === undefined
     honoured = isRecord(params?.notifications) ? params.notifications : {}
     if (isFirst) return writer.write(acknowledgement)
-    for (const change of changesOf(honoured, request)) await writer.write(JSON.stringify(change))
+    for (const change of changesOf(honoured, request)) await pass(change, JSON.stringify(change))
+  }
+
+  function pass(message: Message, passed: string): Promise<void> {
+    facts.notice(message)
+    return writer.write(passed)
   }
 
   async function take({ message, text: taken }: Incoming): Promise<End | undefined> {
@@ -65,7 +70,7 @@ function createSubscription(
       return 'answered'
     }
     if (message.method === ACKNOWLEDGED) await acknowledge(message.params, taken)
-    else await writer.write(taken)
+    else await pass(message, taken)
     return undefined
   }
 
@@ -107,12 +112,16 @@ const CHANGES: Readonly<Record<string, string>> = {
 }
 
 /** Everything that a subscription is about, as changed. */
-function changesOf(honoured: Params, { id }: Request): object[] {
+function changesOf(honoured: Params, { id }: Request): Notification[] {
   const _meta = { [SUBSCRIPTION_KEY]: id }
   const lists = Object.entries(CHANGES).filter(([name]) => honoured[name] === true)
   const uris = Array.isArray(honoured.resourceSubscriptions) ? honoured.resourceSubscriptions : []
   return [
-    ...lists.map(([, method]) => ({ jsonrpc: '2.0', method, params: { _meta } })),
-    ...uris.map(uri => ({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri, _meta } })),
+    ...lists.map(([, method]) => ({ jsonrpc: '2.0' as const, method, params: { _meta } })),
+    ...uris.map(uri => ({
+      jsonrpc: '2.0' as const,
+      method: 'notifications/resources/updated',
+      params: { uri, _meta },
+    })),
   ]
 }

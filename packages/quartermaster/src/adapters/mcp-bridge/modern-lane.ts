@@ -1,8 +1,8 @@
 import { deliver, isStopping, type Outcome } from './delivery.ts'
 import { failureAnswer, strangeAnswer } from './errors.ts'
 import { type Incoming, type Parts, post, readAnswer } from './exchange-parts.ts'
+import type { Gateway } from './gateway.ts'
 import { isRecord, keyOf, metaOf, type Notification, type Request, type Response } from './json-rpc.ts'
-import type { Gateway } from './link.ts'
 import { listen } from './listening.ts'
 import { standardHeaders } from './request-headers.ts'
 
@@ -88,9 +88,10 @@ async function exchange(
     reply.resume()
     return 'notSent'
   }
-  const answer = await readAnswer(reply, message.id, incoming =>
-    signal.aborted ? Promise.resolve() : parts.writer.write(incoming.text),
-  )
+  const answer = await readAnswer(reply, message.id, async incoming => {
+    parts.facts.notice(incoming.message)
+    if (!signal.aborted) await parts.writer.write(incoming.text)
+  })
   if (answer) return answer
   const status = reply.statusCode ?? 0
   if (status >= 400) throw strangeAnswer(status)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { headerParameters, headerValue, parameterHeaders } from './request-headers.ts'
+import { mirroredParameters } from '../../core/kernel/index.ts'
+import { headerValue, parameterHeaders } from './request-headers.ts'
 
 describe('values of headers', () => {
   it.each([
@@ -20,19 +21,9 @@ describe('arguments that are repeated as headers', () => {
     properties: {
       a: { type: 'string', 'x-mcp-header': 'A' },
       b: { properties: { c: { type: 'integer', 'x-mcp-header': 'C' } } },
-      bad: { type: 'string', 'x-mcp-header': 'no blanks' },
-      list: { type: 'array', items: { 'x-mcp-header': 'Item' } },
     },
   }
-  const parameters = headerParameters(schema)
-
-  it('are those that are marked, at any depth', () => {
-    expect(parameters).toEqual([
-      { header: 'A', path: ['a'] },
-      { header: 'C', path: ['b', 'c'] },
-    ])
-    expect(headerParameters(undefined)).toEqual([])
-  })
+  const parameters = mirroredParameters(schema)
 
   it.each([
     { given: { a: 'x', b: { c: 3 } }, headers: { 'mcp-param-a': 'x', 'mcp-param-c': '3' } },

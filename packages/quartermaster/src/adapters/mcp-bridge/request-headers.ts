@@ -1,4 +1,5 @@
-import { isRecord, metaOf, type Params, type Request } from './json-rpc.ts'
+import { type MirroredParameter, mirroredText } from '../../core/kernel/index.ts'
+import { metaOf, type Params, type Request } from './json-rpc.ts'
 
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 
@@ -31,38 +32,13 @@ export function standardHeaders({ method, params }: Pick<Request, 'method' | 'pa
   }
 }
 
-/** An argument that a tool wants repeated as a header. */
-export interface HeaderParameter {
-  readonly header: string
-  /** Where it is in the arguments. */
-  readonly path: readonly string[]
-}
-
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-
-/** The properties of a tool's input that are marked with `x-mcp-header`, at any depth. */
-export function headerParameters(schema: unknown, path: readonly string[] = []): HeaderParameter[] {
-  if (!isRecord(schema)) return []
-  const mark = schema['x-mcp-header']
-  const own = path.length > 0 && typeof mark === 'string' && TOKEN.test(mark) ? [{ header: mark, path }] : []
-  const properties = isRecord(schema.properties) ? Object.entries(schema.properties) : []
-  return [...own, ...properties.flatMap(([name, property]) => headerParameters(property, [...path, name]))]
-}
-
 /** The headers that repeat marked arguments. What is absent or no plain value has none. */
-export function parameterHeaders(parameters: readonly HeaderParameter[], given: unknown): Record<string, string> {
-  const entries = parameters.flatMap(({ header, path }) => {
-    const text = plainText(path.reduce((value: unknown, key) => (isRecord(value) ? value[key] : undefined), given))
-    return text === undefined ? [] : [[`mcp-param-${header.toLowerCase()}`, headerValue(text)]]
+export function parameterHeaders(parameters: readonly MirroredParameter[], given: unknown): Record<string, string> {
+  const entries = parameters.flatMap(parameter => {
+    const text = mirroredText(parameter, given)
+    return text === undefined ? [] : [[`mcp-param-${parameter.header.toLowerCase()}`, headerValue(text)]]
   })
   return Object.fromEntries(entries) as Record<string, string>
-}
-
-function plainText(value: unknown): string | undefined {
-  if (typeof value === 'string') return value
-  if (typeof value === 'boolean') return String(value)
-  const isNumber = typeof value === 'number' && Number.isFinite(value)
-  return isNumber && (!Number.isInteger(value) || Number.isSafeInteger(value)) ? String(value) : undefined
 }
 
 const WRAPPED = /^=\?base64\?.*\?=$/s

@@ -1,10 +1,13 @@
-import { isRecord, type Params, type Request } from './json-rpc.ts'
-import { type HeaderParameter, headerParameters, parameterHeaders } from './request-headers.ts'
+import { type MirroredParameter, mirroredParameters } from '../../core/kernel/index.ts'
+import { isRecord, type Message, type Params, type Request } from './json-rpc.ts'
+import { parameterHeaders } from './request-headers.ts'
 
 /** What lists of tools that passed by said, as far as it matters for passing on calls. */
 export interface ToolFacts {
   /** Takes in a result of `tools/list`. */
   learn(result: unknown): void
+  /** Takes in whatever the server says unasked: when its tools have changed, nothing that was learnt holds any more. */
+  notice(message: Message): void
   /** The headers that this call's tool wants. */
   headersFor(params: Params | undefined): Record<string, string>
   /** Whether this request may be sent a second time when nobody knows what became of the first. */
@@ -31,7 +34,7 @@ const REPEATABLE = new Set([
 ])
 
 interface Facts {
-  readonly parameters: readonly HeaderParameter[]
+  readonly parameters: readonly MirroredParameter[]
   readonly isReadOnly: boolean
 }
 
@@ -45,8 +48,12 @@ export function createToolFacts(): ToolFacts {
       for (const tool of tools) {
         if (!isRecord(tool) || typeof tool.name !== 'string') continue
         const isReadOnly = isRecord(tool.annotations) && tool.annotations.readOnlyHint === true
-        known.set(tool.name, { parameters: headerParameters(tool.inputSchema), isReadOnly })
+        known.set(tool.name, { parameters: mirroredParameters(tool.inputSchema), isReadOnly })
       }
+    },
+    notice(message) {
+      // Sending a call twice whose tool has begun to change things would be worse than not knowing what became of it.
+      if ('method' in message && message.method === 'notifications/tools/list_changed') known.clear()
     },
     headersFor: params => parameterHeaders(factsOf(params)?.parameters ?? [], params?.arguments),
     isRepeatable({ method, params }) {

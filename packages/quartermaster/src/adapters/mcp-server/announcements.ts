@@ -62,18 +62,26 @@ export function withAnnouncements(server: Server, shelf: Shelf, follow: Agents['
   return server
 }
 
-/** As many as one session may watch. */
-const MOST_SUBSCRIPTIONS = 1_000
+/** As many as one client may watch. */
+export const MOST_SUBSCRIPTIONS = 1_000
 
-/** The addresses a client watches, and whether what is there is still what it was. */
-export function createSubscriptions(shelf: Shelf) {
+/** The addresses that are watched, and whether what is there is still what it was. */
+export interface Subscriptions {
+  /** Throws nothing: what is beyond the limit is not watched. */
+  add(uri: string): void
+  remove(uri: string): void
+  /** Those that have changed since they were last asked for. */
+  changed(): string[]
+}
+
+export function createSubscriptions(shelf: Shelf): Subscriptions {
   const watched = new Map<string, string | undefined>()
   return {
-    add(uri: string) {
+    add(uri) {
       if (watched.size < MOST_SUBSCRIPTIONS) watched.set(uri, hashAt(shelf, uri))
     },
-    remove: (uri: string) => void watched.delete(uri),
-    changed(): string[] {
+    remove: uri => void watched.delete(uri),
+    changed() {
       const changed = [...watched].filter(([uri, hash]) => hashAt(shelf, uri) !== hash).map(([uri]) => uri)
       for (const uri of changed) watched.set(uri, hashAt(shelf, uri))
       return changed

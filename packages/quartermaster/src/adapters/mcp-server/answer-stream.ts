@@ -1,3 +1,5 @@
+import { INTERNAL_ERROR } from '@modelcontextprotocol/server'
+
 /**
  * An answer that is one short text. It is written out as it is: a `Response` and its body stream cost more than the call
  * they carry.
@@ -10,6 +12,13 @@ export interface PlainAnswer {
 
 /** An answer as it leaves the endpoint. */
 export type Served = Response | PlainAnswer
+
+/** An answer that something is held for until it has been sent. */
+export interface HeldAnswer {
+  readonly served: Served
+  /** Lets go of it. */
+  release(): void
+}
 
 /** The answer to one request: one JSON document, or a stream of messages when something is sent on the way. */
 export interface AnswerStream {
@@ -43,23 +52,37 @@ export function createAnswerStream(): AnswerStream {
     resolve = settle
   })
   let stream: EventStream | undefined
+  let hasEnded = false
 
   return {
     served,
     notify(method, params) {
+      // A tool that outlives its call may go on telling; there is nobody left to hear it.
+      if (hasEnded) return
       if (!stream) {
         stream = createEventStream()
         resolve(new Response(stream.body, { headers: STREAM_HEADERS }))
       }
       stream.send(JSON.stringify({ jsonrpc: '2.0', method, params }))
     },
-    end({ error, ...message }) {
-      const { status = 200, ...body } = error ?? {}
-      const text = JSON.stringify(error ? { ...message, error: body } : message)
+    end(message) {
+      hasEnded = true
+      const { status, text } = textOf(message)
       if (!stream) return resolve({ status, headers: JSON_HEADERS, text })
       stream.send(text)
       stream.end()
     },
+  }
+}
+
+function textOf({ error, ...message }: FinalMessage): { status: number; text: string } {
+  const { status = 200, ...body } = error ?? {}
+  try {
+    return { status, text: JSON.stringify(error ? { ...message, error: body } : message) }
+  } catch {
+    // Whatever cannot be written as JSON, the client must hear something, or it waits for ever.
+    const unwritable = { code: INTERNAL_ERROR, message: 'The answer cannot be written as JSON.' }
+    return { status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: message.id, error: unwritable }) }
   }
 }
 

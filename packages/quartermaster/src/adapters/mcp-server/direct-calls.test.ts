@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { AppError } from '../../contracts/index.ts'
 import { defineTool, toolFailure, toolResult } from '../../core/catalogue/index.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
 import { frontOf, type TestFront } from './testing/front.ts'
@@ -34,6 +35,11 @@ const tools = [
   }),
   simpleTool('nothing', { handler: () => undefined }),
   simpleTool('slow', { asTask: 'always' }),
+  simpleTool('unspeakable', {
+    handler() {
+      throw new AppError('DEPENDENCY_UNAVAILABLE', 'It is gone.', { details: { size: 1n } })
+    },
+  }),
 ]
 
 async function frontWith(directCalls: boolean): Promise<TestFront> {
@@ -137,6 +143,21 @@ const CASES: Record<string, Case> = {
   'another method in the header': { headers: { 'mcp-method': 'tools/list' } },
   'another revision in the header': { headers: { 'mcp-protocol-version': '2025-11-25' } },
   'another type of body': { arguments: { a: 1, b: 2 }, headers: { 'content-type': 'text/plain' } },
+  'a type of body that only begins like JSON': { headers: { 'content-type': 'application/json-patch+json' } },
+  'two types of body': { headers: { 'content-type': 'application/json, text/plain' } },
+  'a member that JSON-RPC does not have': { arguments: { a: 1, b: 2 }, message: { extra: true } },
+  'a task it is related to, in the old way': { meta: { 'io.modelcontextprotocol/related-task': 7 } },
+  'capabilities with odd members': {
+    meta: { 'io.modelcontextprotocol/clientCapabilities': { sampling: { tools: 7 } } },
+  },
+  'capabilities nobody has heard of': {
+    arguments: { a: 1, b: 2 },
+    meta: { 'io.modelcontextprotocol/clientCapabilities': { telepathy: {} } },
+  },
+  'a client with an icon that is none': {
+    meta: { 'io.modelcontextprotocol/clientInfo': { name: 'me', version: '1', icons: 'none' } },
+  },
+  'an error that cannot be written as JSON': { name: 'unspeakable' },
   'capabilities that are none': { meta: { 'io.modelcontextprotocol/clientCapabilities': 'all' } },
   'a client that is no client': { meta: { 'io.modelcontextprotocol/clientInfo': { name: 7 } } },
   'a name that is none': { name: 7 },

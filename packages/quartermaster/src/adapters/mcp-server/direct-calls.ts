@@ -2,7 +2,6 @@ import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,
   type ClientCapabilities,
-  LOG_LEVEL_META_KEY,
   PROTOCOL_VERSION_META_KEY,
   SERVER_INFO_META_KEY,
 } from '@modelcontextprotocol/server'
@@ -102,14 +101,14 @@ function isOrdinaryPost(headers: Headers, { params }: OrdinaryCall): boolean {
     headers.get('mcp-protocol-version') === REVISION &&
     headers.get('mcp-method') === 'tools/call' &&
     headers.get('mcp-name') === params.name &&
-    /^application\/json\b/i.test(headers.get('content-type') ?? '') &&
+    /^application\/json\s*(;|$)/i.test(headers.get('content-type') ?? '') &&
     accept.includes('application/json') &&
     accept.includes('text/event-stream')
   )
 }
 
 function isOrdinaryCall(body: unknown): body is OrdinaryCall {
-  if (!isObject(body) || body.jsonrpc !== '2.0' || body.method !== 'tools/call') return false
+  if (!isObject(body) || body.jsonrpc !== '2.0' || body.method !== 'tools/call' || !hasOnly(body, MEMBERS)) return false
   const { id, params } = body
   if (typeof id !== 'string' && !Number.isSafeInteger(id)) return false
   if (!isObject(params) || typeof params.name !== 'string') return false
@@ -118,20 +117,46 @@ function isOrdinaryCall(body: unknown): body is OrdinaryCall {
   return (params.arguments === undefined || isObject(params.arguments)) && isOrdinaryMeta(params._meta)
 }
 
+const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params'])
+const PROTOCOL_META = new Set<string>([PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY])
+
+/** The protocol's own keys are those we know, and no others; whatever else a client writes there is its own affair. */
 function isOrdinaryMeta(meta: unknown): boolean {
   if (!isObject(meta) || meta[PROTOCOL_VERSION_META_KEY] !== REVISION) return false
-  if (meta[LOG_LEVEL_META_KEY] !== undefined) return false
+  const isUsual = (key: string) => PROTOCOL_META.has(key) || !key.startsWith('io.modelcontextprotocol/')
+  if (!Object.keys(meta).every(isUsual)) return false
   const token = meta.progressToken
   if (token !== undefined && typeof token !== 'string' && !Number.isSafeInteger(token)) return false
   return areCapabilities(meta[CLIENT_CAPABILITIES_META_KEY]) && isClientInfo(meta[CLIENT_INFO_META_KEY])
 }
 
+/** What clients can say they can do, and what they can say about it. */
+const CAPABILITIES = new Map([
+  ['elicitation', new Set(['form', 'url'])],
+  ['sampling', new Set(['tools', 'context'])],
+  ['roots', new Set<string>()],
+  ['extensions', undefined],
+])
+
 function areCapabilities(capabilities: unknown): boolean {
-  return isObject(capabilities) && Object.values(capabilities).every(isObject)
+  if (!isObject(capabilities)) return false
+  return Object.entries(capabilities).every(([name, value]) => {
+    if (!CAPABILITIES.has(name) || !isObject(value)) return false
+    const known = CAPABILITIES.get(name)
+    return Object.entries(value).every(([key, one]) => isObject(one) && (known?.has(key) ?? true))
+  })
 }
 
+const IMPLEMENTATION = new Set(['name', 'title', 'version'])
+
 function isClientInfo(info: unknown): boolean {
-  return info === undefined || (isObject(info) && typeof info.name === 'string' && typeof info.version === 'string')
+  if (info === undefined) return true
+  if (!isObject(info) || typeof info.name !== 'string' || typeof info.version !== 'string') return false
+  return hasOnly(info, IMPLEMENTATION) && Object.values(info).every(value => typeof value === 'string')
+}
+
+function hasOnly(value: Record<string, unknown>, known: ReadonlySet<string>): boolean {
+  return Object.keys(value).every(key => known.has(key))
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

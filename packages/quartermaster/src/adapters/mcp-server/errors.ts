@@ -1,33 +1,20 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { MissingRequiredClientCapabilityError, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
-import { type ErrorKind, isAppError, toAppError } from '../../contracts/index.ts'
+import { isAppError, toAppError } from '../../contracts/index.ts'
+import { modelText } from '../../core/kernel/index.ts'
 import type { McpRequest } from './mcp-request.ts'
 
-/** What the model is told to do next, by what went wrong. */
-const NEXT_STEP = {
-  invalid: 'Correct the arguments and call again.',
-  unauthenticated: 'A person has to renew the credential.',
-  denied: 'Do not try again; tell the person.',
-  notFound: 'List the tools again and choose one that is there.',
-  conflict: 'Look at the present state before you try again.',
-  gone: 'Start over from the beginning.',
-  tooLarge: 'Ask for less.',
-  consentRequired: 'A person has to allow it first. Say what you want to do and wait.',
-  rateLimited: 'Wait before you try again.',
-  cancelled: 'Call again if it is still needed.',
-  internal: 'Try something else; a person has to look into it.',
-  unavailable: 'Try again later or use another tool.',
-  timeout: 'Ask for less, or try again later.',
-} as const satisfies Record<ErrorKind, string>
-
-/** An error as a result that the model can read and a program can recognise. */
-export function toErrorResult(error: unknown): CallToolResult {
+/**
+ * An error as a result that the model can read and a program can recognise. `isBare` leaves the structure out: clients from
+ * before 2026-07-28 hold it against what the tool promises, even where it is an error, and then nobody sees either.
+ */
+export function toErrorResult(error: unknown, { isBare = false }: { isBare?: boolean } = {}): CallToolResult {
   const body = toAppError(error).toJSON()
-  const text = `${body.code}: ${body.message} ${NEXT_STEP[body.kind as ErrorKind]}`
+  const text = modelText(body)
   const facts = { ...body }
   return {
     content: [{ type: 'text', text }],
-    structuredContent: { error: facts },
+    ...(isBare ? {} : { structuredContent: { error: facts } }),
     isError: true,
     _meta: { 'quartermaster/error': facts },
   }

@@ -121,15 +121,24 @@ describe('one token', () => {
     const [oldest, newer] = [await post(front, INITIALIZE), await post(front, INITIALIZE)].map(
       response => response.headers.get('mcp-session-id') ?? '',
     )
+    const listening = (session = '') =>
+      front.handle(
+        new Request('http://localhost/mcp', {
+          headers: { accept: 'text/event-stream', authorization: 'Bearer token-of-worker', 'mcp-session-id': session },
+        }),
+      )
+    const streams = [await listening(oldest), await listening(newer)]
     const refused = await post(front, INITIALIZE)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
     expect(await refused.json()).toMatchObject({ error: { data: { code: 'RATE_LIMITED' } } })
     expect((await post(front, INITIALIZE, { authorization: 'Bearer token-of-other' })).status).toBe(200)
     await hub.clock.advance(6 * 60_000)
+    await streams[0]?.body?.cancel()
     const using = (session = '') => post(front, PING, { 'mcp-session-id': session })
     expect((await using(newer)).status).toBe(200)
     expect((await post(front, INITIALIZE)).status).toBe(200)
     expect([(await using(oldest)).status, (await using(newer)).status]).toEqual([404, 200])
+    await streams[1]?.body?.cancel()
   })
 })
 

@@ -72,7 +72,7 @@ describe.each(ERAS)('through the gateway view, a client of the era %s', era => {
     for (const name of ['call_tool', 'describe_tool', 'get_status', 'read_docs']) {
       expect(await client.callTool({ name, arguments: { name: 'add_numbers' } })).toMatchObject({
         isError: true,
-        structuredContent: { error: { code: 'TOOL_NOT_FOUND' } },
+        _meta: { 'quartermaster/error': { code: 'TOOL_NOT_FOUND' } },
       })
     }
     const found = await client.callTool({ name: 'find_tools', arguments: { query: 'add_numbers send mail' } })

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { defineTool, toolFailure } from '../../core/catalogue/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createHub, DOWN, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
+import type { FrontLimits } from './front-limits.ts'
 import type { HttpFront } from './index.ts'
 import { connect, ERAS, frontOf } from './testing/front.ts'
 
@@ -34,7 +35,7 @@ const tools = [
   simpleTool('send', { requires: ['mail'] }),
 ]
 
-async function open(more: Parameters<typeof createHub>[0] = {}) {
+async function open(more: Parameters<typeof createHub>[0] = {}, limits: Partial<FrontLimits> = {}) {
   mail.verdict = UP
   const hub = await createHub({
     units: {
@@ -48,7 +49,7 @@ async function open(more: Parameters<typeof createHub>[0] = {}) {
     ...more,
   })
   await hub.health.probeNew()
-  return { hub, front: frontOf(hub) }
+  return { hub, front: frontOf(hub, limits) }
 }
 
 describe.each(ERAS)('a client of the era %s', era => {
@@ -60,11 +61,13 @@ describe.each(ERAS)('a client of the era %s', era => {
     const result = await client.callTool({ name: 'add', arguments: { a: 20, b: 22 } })
     expect(result.structuredContent).toEqual({ sum: 42 })
     expect(await client.callTool({ name: 'no', arguments: {} })).toMatchObject({ isError: true })
-    expect(await client.callTool({ name: 'add', arguments: {} })).toMatchObject({
-      isError: true,
-      structuredContent: { error: { code: 'INPUT_INVALID' } },
-      _meta: { 'quartermaster/error': { code: 'INPUT_INVALID' } },
-    })
+    const refused = await client.callTool({ name: 'add', arguments: {} })
+    expect(refused).toMatchObject({ isError: true, _meta: { 'quartermaster/error': { code: 'INPUT_INVALID' } } })
+    // Clients from before 2026-07-28 hold structure against what the tool promises, and would show nothing at all.
+    const structure = refused.structuredContent as { error: { code: string } } | undefined
+    expect(structure?.error.code).toBe({ legacy: undefined, auto: 'INPUT_INVALID' }[era])
+    const bare = await client.callTool({ name: 'no', arguments: {}, _meta: { 'quartermaster/idempotencyKey': 'k' } })
+    expect(bare).toMatchObject({ structuredContent: { error: { code: 'INPUT_INVALID' } } })
     await expect(client.callTool({ name: 'elsewhere', arguments: {} })).rejects.toThrow('has no tool "elsewhere"')
     const others = await connect(front, 'stranger', era)
     expect((await others.listTools()).tools.map(tool => tool.name)).toEqual(['elsewhere'])
@@ -214,6 +217,30 @@ describe('the endpoint', () => {
     const { front } = await open()
     expect((await post(front, '{', asWorker)).status).toBe(400)
     expect((await post(front, `"${'x'.repeat(5 * 1024 * 1024)}"`, asWorker)).status).toBe(413)
+  })
+
+  it('gives the place of a session that nobody uses to a new one', async () => {
+    const { front } = await open()
+    for (let number = 0; number < 70; number++) expect((await post(front, initialize, asWorker)).status).toBe(200)
+    expect(front.counts().sessions).toBe(64)
+  })
+
+  it('answers ordinary calls also when a token has all its streams open', async () => {
+    const { front } = await open({}, { maxStreams: 1 })
+    const client = await connect(front, 'worker', 'auto', { listChanged: { tools: { onChanged() {} } } })
+    await expect.poll(() => front.counts().streams).toBe(1)
+    expect(await client.callTool({ name: 'add', arguments: { a: 1, b: 1 } })).toMatchObject({
+      structuredContent: { sum: 2 },
+    })
+  })
+
+  it('ends the streams of an agent that is taken away', async () => {
+    const { hub, front } = await open()
+    await connect(front, 'worker', 'auto', { listChanged: { tools: { onChanged() {} } } })
+    await expect.poll(() => front.counts().streams).toBe(1)
+    await hub.setAgents({ stranger: { capabilities: { other: {} } } })
+    await front.endAgentsBut(hub.agents.has)
+    await expect.poll(() => front.counts().streams).toBe(0)
   })
 
   it('closes sessions that nobody uses', async () => {

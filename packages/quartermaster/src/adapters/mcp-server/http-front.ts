@@ -3,7 +3,7 @@ import { AppError, type Settings } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
 import { type CancelSignal, type Clock, createInFlight, type Ids, type Log } from '../../core/kernel/index.ts'
 import { withAnnouncements } from './announcements.ts'
-import type { Served } from './answer-stream.ts'
+import type { HeldAnswer, Served } from './answer-stream.ts'
 import { FRONT_LIMITS, type FrontLimits } from './front-limits.ts'
 import { failureResponse, problem } from './http-problem.ts'
 import { createLegacySessions } from './legacy-sessions.ts'
@@ -25,6 +25,9 @@ export interface HttpFrontDeps extends ServerParts {
   readonly limits?: Partial<FrontLimits>
 }
 
+/** Longer than any request may take to arrive. */
+const ENDED_MS = 10 * 60_000
+
 /** The one MCP endpoint, for clients of both eras. The token decides the agent, and so what exists. */
 export interface HttpFront {
   handle(request: Request): Promise<Response>
@@ -32,6 +35,8 @@ export interface HttpFront {
   answer(request: Request, gone?: CancelSignal): Promise<Served>
   /** Ends what a token has open: it was revoked. */
   end(tokenId: string): Promise<void>
+  /** Ends what the tokens of all other agents have open: those are gone. */
+  endAgentsBut(isThere: (agent: string) => boolean): Promise<void>
   counts(): { sessions: number; streams: number; requests: number }
   close(): Promise<void>
 }
@@ -45,15 +50,49 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   const shelfOf = (seat: Seat) => ({ name: seat.caller.name, seat })
   const build = ({ seat }: Who): Server => withAnnouncements(buildServer(shelfOf(seat), deps), shelfOf(seat), follow)
   const sessions = createLegacySessions({ clock, ids, build, limits })
+  const ended = new Set<string>()
+  /** Whose the tokens are that were used: an agent that is taken away takes along what they have open. */
+  const agents = new Map<string, string>()
   const modern = createModernHandlers({ ...deps, maxBodyBytes: limits.maxBodyBytes })
 
-  async function serve(request: Request, who: Who, gone: CancelSignal | undefined): Promise<Served> {
-    if (request.method !== 'POST') return sessions.handle(request, who, undefined)
+  async function serve(request: Request, who: Who, gone: CancelSignal | undefined): Promise<HeldAnswer> {
+    if (request.method !== 'POST') {
+      streams.refuseMore(who.tokenId)
+      return sessions.handle(request, who, undefined)
+    }
     const body = await readMessage(request, limits)
+    // Reading may have taken a while, and the token may have been taken back meanwhile.
+    if (ended.has(who.tokenId)) return { served: UNAUTHORIZED(), release() {} }
     const ordinary = modern.serveOrdinary(request, who, { body, gone })
-    if (ordinary) return ordinary
+    if (ordinary) return { served: await ordinary, release() {} }
+    // Whatever comes now may be answered with a stream, and must not be begun when there can be none.
+    streams.refuseMore(who.tokenId)
     const isLegacy = await isLegacyRequest(request, body)
     return (isLegacy ? sessions : modern).handle(request, who, body)
+  }
+
+  /** A stream that was opened for a token which is gone by now would be there for ever. */
+  function send({ served, release }: HeldAnswer, { tokenId }: Who, leave: () => void): Served {
+    const onSent = () => {
+      release()
+      leave()
+    }
+    if (!isStream(served)) {
+      onSent()
+      return served
+    }
+    if (!ended.has(tokenId)) return streams.follow(tokenId, served, onSent)
+    onSent()
+    void served.body?.cancel()
+    return UNAUTHORIZED()
+  }
+
+  /** Ends everything that is open for a token. */
+  async function close(tokenId: string): Promise<void> {
+    agents.delete(tokenId)
+    deps.exchanges.end(tokenId)
+    streams.end(tokenId)
+    await sessions.end(tokenId)
   }
 
   async function answer(request: Request, gone?: CancelSignal): Promise<Served> {
@@ -62,11 +101,8 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     let leave = () => {}
     try {
       leave = inFlight.enter(who.tokenId)
-      streams.refuseMore(who.tokenId)
-      const served = await serve(request, who, gone)
-      if (isStream(served)) return streams.follow(who.tokenId, served, leave)
-      leave()
-      return served
+      agents.set(who.tokenId, who.seat.caller.name)
+      return send(await serve(request, who, gone), who, leave)
     } catch (error) {
       leave()
       return failureResponse(error, failure => log.error('an MCP request failed', { error: failure.message }))
@@ -79,10 +115,15 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       const served = await answer(request)
       return served instanceof Response ? served : new Response(served.text, served)
     },
+    async endAgentsBut(isThere) {
+      const gone = [...agents].filter(([, agent]) => !isThere(agent)).map(([tokenId]) => tokenId)
+      await Promise.all(gone.map(close))
+    },
     async end(tokenId) {
-      deps.exchanges.end(tokenId)
-      streams.end(tokenId)
-      await sessions.end(tokenId)
+      ended.add(tokenId)
+      // Nothing that was begun with it is still being read after this; and ids do not come back.
+      clock.after(ENDED_MS, () => ended.delete(tokenId))
+      await close(tokenId)
     },
     counts: () => ({ sessions: sessions.count(), streams: streams.count(), requests: inFlight.count() }),
     async close() {

@@ -5,17 +5,16 @@ import {
 } from '@modelcontextprotocol/server'
 import { AppError } from '../../contracts/index.ts'
 import type { Clock, Ids } from '../../core/kernel/index.ts'
+import type { HeldAnswer } from './answer-stream.ts'
 import type { FrontLimits } from './front-limits.ts'
-import type { Who } from './who.ts'
+import { authInfoOf, type Who } from './who.ts'
 
 /** A session nobody has used for this long is closed: clients of that era seldom say goodbye. */
 const IDLE_MS = 30 * 60_000
-/** One that was used a moment ago has a client; one that was not may have lost its own. */
-const RECENT_MS = 5 * 60_000
 
 /** Sessions of clients from before 2026-07-28. Each belongs to the token that opened it. */
 export interface LegacySessions {
-  handle(request: Request, who: Who, body: unknown): Promise<Response>
+  handle(request: Request, who: Who, body: unknown): Promise<HeldAnswer>
   /** Closes the sessions of a token. */
   end(tokenId: string): Promise<void>
   count(): number
@@ -27,6 +26,8 @@ interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport
   readonly server: Server
   usedAt: number
+  /** Requests and streams under way: such a session has a client, however long it has been silent. */
+  open: number
 }
 
 export interface LegacySessionsDeps {
@@ -38,7 +39,17 @@ export interface LegacySessionsDeps {
 
 export function createLegacySessions({ clock, ids, build, limits }: LegacySessionsDeps): LegacySessions {
   const sessions = new Map<string, Session>()
+  const opening = new Map<string, number>()
   let cancelReaper = clock.after(IDLE_MS / 2, reap)
+
+  function enter(session: Session): () => void {
+    session.open++
+    session.usedAt = clock.now()
+    return () => {
+      session.open--
+      session.usedAt = clock.now()
+    }
+  }
 
   async function drop(id: string): Promise<void> {
     const session = sessions.get(id)
@@ -47,7 +58,7 @@ export function createLegacySessions({ clock, ids, build, limits }: LegacySessio
   }
 
   function reap(): void {
-    const dead = [...sessions].filter(([, session]) => clock.now() - session.usedAt > IDLE_MS)
+    const dead = [...sessions].filter(([, session]) => session.open === 0 && clock.now() - session.usedAt > IDLE_MS)
     for (const [id] of dead) void drop(id)
     cancelReaper = clock.after(IDLE_MS / 2, reap)
   }
@@ -55,9 +66,10 @@ export function createLegacySessions({ clock, ids, build, limits }: LegacySessio
   /** Clients of that era seldom say goodbye, so the session that was not used for the longest makes room for a new one. */
   function makeRoom({ tokenId }: Who): void {
     const own = [...sessions].filter(([, session]) => session.tokenId === tokenId)
-    if (own.length < limits.maxSessions) return
-    const [oldest] = own.toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
-    if (!oldest || clock.now() - oldest[1].usedAt < RECENT_MS) {
+    if (own.length + (opening.get(tokenId) ?? 0) < limits.maxSessions) return
+    const unused = own.filter(([, session]) => session.open === 0)
+    const [oldest] = unused.toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
+    if (!oldest) {
       throw new AppError('RATE_LIMITED', `This token has ${limits.maxSessions} sessions in use already. Close some.`, {
         details: { limit: limits.maxSessions },
       })
@@ -65,18 +77,30 @@ export function createLegacySessions({ clock, ids, build, limits }: LegacySessio
     void drop(oldest[0])
   }
 
-  async function open(request: Request, who: Who, body: unknown): Promise<Response> {
+  /** One that is being opened has its place already, or many at once would all find room. */
+  async function open(request: Request, who: Who, body: unknown): Promise<HeldAnswer> {
     makeRoom(who)
+    opening.set(who.tokenId, (opening.get(who.tokenId) ?? 0) + 1)
+    try {
+      return { served: await initialise(request, who, body), release() {} }
+    } finally {
+      const left = (opening.get(who.tokenId) ?? 1) - 1
+      if (left === 0) opening.delete(who.tokenId)
+      else opening.set(who.tokenId, left)
+    }
+  }
+
+  async function initialise(request: Request, who: Who, body: unknown): Promise<Response> {
     const server = build(who)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => ids.next('session'),
       onsessioninitialized: id => {
-        sessions.set(id, { tokenId: who.tokenId, transport, server, usedAt: clock.now() })
+        sessions.set(id, { tokenId: who.tokenId, transport, server, usedAt: clock.now(), open: 0 })
       },
       onsessionclosed: id => drop(id),
     })
     await server.connect(transport)
-    return transport.handleRequest(request, { parsedBody: body })
+    return transport.handleRequest(request, { parsedBody: body, authInfo: authInfoOf(who) })
   }
 
   return {
@@ -84,13 +108,22 @@ export function createLegacySessions({ clock, ids, build, limits }: LegacySessio
       const id = request.headers.get('mcp-session-id')
       if (id === null) {
         const opens = (Array.isArray(body) ? body : [body]).some(isInitializeRequest)
-        return opens ? open(request, who, body) : sessionProblem(400, 'A session is needed. Send "initialize" first.')
+        return opens ? open(request, who, body) : refused(400, 'A session is needed. Send "initialize" first.')
       }
       const session = sessions.get(id)
       // A session of another token is answered as one that never was.
-      if (session?.tokenId !== who.tokenId) return sessionProblem(404, 'There is no such session. Initialise again.')
-      session.usedAt = clock.now()
-      return session.transport.handleRequest(request, body === undefined ? {} : { parsedBody: body })
+      if (session?.tokenId !== who.tokenId) return refused(404, 'There is no such session. Initialise again.')
+      const release = enter(session)
+      try {
+        const parsed = body === undefined ? {} : { parsedBody: body }
+        return {
+          served: await session.transport.handleRequest(request, { ...parsed, authInfo: authInfoOf(who) }),
+          release,
+        }
+      } catch (error) {
+        release()
+        throw error
+      }
     },
     async end(tokenId) {
       const own = [...sessions].filter(([, session]) => session.tokenId === tokenId)
@@ -104,9 +137,7 @@ export function createLegacySessions({ clock, ids, build, limits }: LegacySessio
   }
 }
 
-function sessionProblem(status: number, message: string): Response {
-  return Response.json(
-    { jsonrpc: '2.0', id: null, error: { code: status === 404 ? -32001 : -32000, message } },
-    { status },
-  )
+function refused(status: number, message: string): HeldAnswer {
+  const error = { code: status === 404 ? -32001 : -32000, message }
+  return { served: Response.json({ jsonrpc: '2.0', id: null, error }, { status }), release() {} }
 }

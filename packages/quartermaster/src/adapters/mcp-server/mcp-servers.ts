@@ -31,6 +31,8 @@ export interface McpServersDeps {
 export interface McpServers {
   /** The server of one capability, inside this process. */
   inProcess(options: { key: string; seat: Seat }): McpServerConfig
+  /** Ends what waits for answers: nobody will give them any more. */
+  stop(): void
   /** The endpoint for clients elsewhere. */
   overHttp(options: Pick<HttpFrontDeps, 'authenticate' | 'log' | 'limits'>): HttpFront
 }
@@ -41,6 +43,7 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   const toolCalls = createToolCalls({ calls: deps.calls, exchanges, tasks })
   const parts = { ...deps, exchanges, tasks, toolCalls, states: createStates(randomBytes(32)) }
   return {
+    stop: () => exchanges.stop(),
     inProcess: options => inProcessServer(options, parts),
     overHttp: options => createHttpFront({ ...parts, ...options }),
   }

@@ -2,14 +2,14 @@ import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/ser
 import type { Settings } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
 import type { CancelSignal, Log } from '../../core/kernel/index.ts'
-import { createSubscriptions, createTeller } from './announcements.ts'
-import type { Served } from './answer-stream.ts'
+import { createSubscriptions, createTeller, type Subscriptions } from './announcements.ts'
+import type { HeldAnswer, Served } from './answer-stream.ts'
 import { createDirectCalls } from './direct-calls.ts'
 import { findMismatch } from './param-headers.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
 import { find, type Shelf } from './shelf.ts'
-import type { Who } from './who.ts'
+import { authInfoOf, type Who } from './who.ts'
 
 export interface ModernHandlersDeps extends ServerParts {
   readonly log: Log
@@ -26,26 +26,33 @@ export interface ModernHandlers {
     who: Who,
     call: { body: unknown; gone: CancelSignal | undefined },
   ): Promise<Served> | undefined
-  handle(request: Request, who: Who, body: unknown): Promise<Response>
+  handle(request: Request, who: Who, body: unknown): Promise<HeldAnswer>
   close(): Promise<void>
 }
 
 interface AgentHandler {
+  readonly seat: Seat
   readonly shelf: Shelf
   readonly handler: McpHttpHandler
-  watch(uris: readonly string[]): void
-  unfollow(): void
+  /** Watches what one stream is about; answers how to stop. */
+  watch(uris: readonly string[]): () => void
+  close(): Promise<void>
 }
 
 export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
   // One handler per agent: a handler tells all its streams alike, and agents must not hear of each other's changes.
-  const handlers = new Map<Seat, AgentHandler>()
+  const handlers = new Map<string, AgentHandler>()
   const direct = deps.settings.directCalls ? createDirectCalls(deps) : undefined
 
   function handlerOf(seat: Seat): AgentHandler {
-    const known = handlers.get(seat) ?? createAgentHandler(seat, deps)
-    handlers.set(seat, known)
-    return known
+    const { name } = seat.caller
+    const known = handlers.get(name)
+    if (known?.seat === seat) return known
+    // An agent that was taken away and came back has another seat, and its old streams are nobody's.
+    void known?.close()
+    const made = createAgentHandler(seat, deps)
+    handlers.set(name, made)
+    return made
   }
 
   return {
@@ -56,15 +63,14 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
     },
     async handle(request, who, body) {
       const { shelf, handler, watch } = handlerOf(who.seat)
-      watch(watchedUris(body))
-      return (
-        mismatchIn(request, shelf, body) ??
-        handler.fetch(request, { parsedBody: body, authInfo: { token: '', clientId: who.tokenId, scopes: [] } })
-      )
+      const mismatch = mismatchIn(request, shelf, body)
+      if (mismatch) return { served: mismatch, release() {} }
+      const served = await handler.fetch(request, { parsedBody: body, authInfo: authInfoOf(who) })
+      // Only a stream that was opened is told anything.
+      return { served, release: served.ok ? watch(watchedUris(body)) : () => {} }
     },
     async close() {
-      for (const { unfollow } of handlers.values()) unfollow()
-      await Promise.all([...handlers.values()].map(({ handler }) => handler.close()))
+      await Promise.all([...handlers.values()].map(one => one.close()))
     },
   }
 }
@@ -76,13 +82,29 @@ function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler 
     maxRequestBodySize: deps.maxBodyBytes,
     onerror: error => deps.log.debug('an MCP exchange failed', { error: error.message }),
   })
-  const subscriptions = createSubscriptions(shelf)
+  const watching = new Set<Subscriptions>()
   const tell = createTeller(shelf, handler.notify)
   const unfollow = deps.follow(seat, () => {
     tell()
-    for (const uri of subscriptions.changed()) handler.notify.resourceUpdated(uri)
+    const changed = new Set([...watching].flatMap(subscriptions => subscriptions.changed()))
+    for (const uri of changed) handler.notify.resourceUpdated(uri)
   })
-  return { shelf, handler, unfollow, watch: uris => uris.forEach(subscriptions.add) }
+  return {
+    seat,
+    shelf,
+    handler,
+    watch(uris) {
+      if (uris.length === 0) return () => {}
+      const subscriptions = createSubscriptions(shelf)
+      for (const uri of uris) subscriptions.add(uri)
+      watching.add(subscriptions)
+      return () => void watching.delete(subscriptions)
+    },
+    close() {
+      unfollow()
+      return handler.close()
+    },
+  }
 }
 
 type Message = { method?: unknown; id?: unknown; params?: Record<string, unknown> } | null

@@ -1,5 +1,5 @@
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/server'
-import type { CallAnswer, ToolResult } from '../../contracts/index.ts'
+import { type CallAnswer, KEPT_META, KeptResult, type ToolResult } from '../../contracts/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 
 const rendered = new WeakMap<Tool, McpTool>()
@@ -27,12 +27,28 @@ export function toMcpTool(tool: Tool): McpTool {
 }
 
 /** Before 2026-07-28 structured content had to be an object, and clients of that era refuse anything else. */
-function hasObjectOutput(tool: Tool): boolean {
+export function hasObjectOutput(tool: Tool): boolean {
   return tool.outputSchema?.type === 'object'
 }
 
-/** A result as it is told, by itself: of a call that just ended, or of a task that ended before. */
+/** What a call answered, on the wire. The rest of a cut result is a resource. */
+export function toMcpResult({ result, kept, operationId }: CallAnswer, tool: Tool): CallToolResult {
+  if (!kept) return onTheWire(result, operationId)
+  const cut = onTheWire(withRest(result, kept), operationId)
+  if (result.isError || !hasObjectOutput(tool)) return cut
+  // Clients refuse a result without the structure its tool promises, unless it is marked as an error.
+  return { ...cut, content: [succeededNote(tool), ...cut.content], isError: true }
+}
+
+/** The result of a task that has ended, on the wire, as its record tells it. */
 export function toMcpOutcome(result: ToolResult, operationId: string): CallToolResult {
+  const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
+  if (!kept.success) return onTheWire(result, operationId)
+  const { [KEPT_META]: _kept, ...meta } = result._meta ?? {}
+  return onTheWire(withRest({ ...result, _meta: meta }, kept.data), operationId)
+}
+
+function onTheWire(result: ToolResult, operationId: string): CallToolResult {
   const _meta = { ...result._meta, 'quartermaster/operationId': operationId }
   const { structuredContent, ...plain } = result
   const isObject =
@@ -40,15 +56,20 @@ export function toMcpOutcome(result: ToolResult, operationId: string): CallToolR
   return { ...plain, ...(isObject ? { structuredContent } : {}), _meta } as CallToolResult
 }
 
-/** What a call answered, on the wire. The rest of a cut result is a resource. */
-export function toMcpResult({ result, kept, operationId }: CallAnswer, tool: Tool): CallToolResult {
-  if (!kept) return toMcpOutcome(result, operationId)
-  const _meta = { ...result._meta, 'quartermaster/operationId': operationId }
-  const uri = resultUri(kept.resultId, kept.nextOffset)
+/** The address stands in a text as well: many clients show the model no links. */
+function withRest(result: ToolResult, { resultId, nextOffset }: KeptResult): ToolResult {
+  const uri = resultUri(resultId, nextOffset)
+  const note = { type: 'text' as const, text: `[Read on at the resource ${uri}.]` }
   const link = { type: 'resource_link' as const, uri, name: 'rest of the result', mimeType: 'text/plain' }
-  // Clients refuse a result without the structure its tool promises, unless it is marked as an error.
-  const isError = result.isError || hasObjectOutput(tool)
-  return { ...result, content: [...result.content, link], isError, _meta } as CallToolResult
+  return { ...result, content: [...result.content, note, link] }
+}
+
+/** First of all: read as a failure, it would be done a second time. */
+function succeededNote({ name }: Tool) {
+  const text =
+    `"${name}" succeeded. Only its result is too large to hand over whole, which is why this is marked as an error. ` +
+    'Do not call it again for this; read on below.'
+  return { type: 'text' as const, text }
 }
 
 /** The page of a tool. */

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
-import type { Progress } from '../../contracts/index.ts'
+import { AppError, type Progress } from '../../contracts/index.ts'
+import type { CancelSignal } from '../../core/kernel/index.ts'
 import type { Audience, Exchange, ExchangeContext, Exchanges, Turn } from '../../core/operations/index.ts'
 import type { McpRequest } from './mcp-request.ts'
 import { refuseUnanswerable, toAnswers, toEarlyAnswers, toInputRequests } from './questions.ts'
@@ -53,10 +55,28 @@ export async function endRound<T>(
 ): Promise<RoundEnd<T>> {
   const { exchange, turn, work, request } = round
   if ('answer' in turn) return turn
-  exchanges.park(exchange, work.owner())
+  exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
+  // Before 2026-07-28 the request stays open while its client is asked, and cancelling it cancels the work.
+  if (!request.isModern) cancelWith(request.signal, exchange)
   const number = (request.state?.round ?? 0) + 1
   const requestState = await request.sign({ exchangeId: exchange.id, round: number })
   return { required: inputRequired({ inputRequests: toInputRequests(turn.questions), requestState }) }
+}
+
+/** Clients inside this process share one credential: none. */
+const LOCAL = 'in process'
+
+function cancelWith(signal: CancelSignal, exchange: Exchange<unknown>): void {
+  const cancel = () => exchange.cancel(new AppError('CANCELLED', 'The client cancelled the request.'))
+  if (signal.aborted) return cancel()
+  signal.addEventListener('abort', cancel, { once: true })
+  const leave = () => signal.removeEventListener('abort', cancel)
+  exchange.done.then(leave, leave)
+}
+
+/** A short text for a long one: what was asked for may be megabytes, and is kept for as long as a person thinks. */
+export function ownerOf(...parts: readonly string[]): string {
+  return createHash('sha256').update(parts.join('\n')).digest('base64url')
 }
 
 /** The client, as far as it wants to hear of what happens on the way. */

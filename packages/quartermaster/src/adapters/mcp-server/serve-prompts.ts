@@ -6,7 +6,7 @@ import type { Readings } from '../../core/operations/index.ts'
 import { orProtocolError, readingError, toProtocolError } from './errors.ts'
 import { requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
-import { type RoundWork, takeRound } from './rounds.ts'
+import { ownerOf, type RoundWork, takeRound } from './rounds.ts'
 import type { ServerParts } from './server-parts.ts'
 import { findPrompt, promptsOn, type Shelf, versionsOf } from './shelf.ts'
 
@@ -39,7 +39,7 @@ function promptWork(
 ): RoundWork<PromptResult> {
   const { seat } = shelf
   return {
-    owner: () => [seat.caller.name, `prompt:${name}`, canonicalJson(given ?? {})].join('\n'),
+    owner: () => ownerOf(seat.caller.name, `prompt:${name}`, canonicalJson(given ?? {})),
     async begin({ signal, ask, onLog }) {
       if (!findPrompt(shelf, name)) throw new AppError('PROMPT_NOT_FOUND', `"${shelf.name}" has no prompt "${name}".`)
       return readings.renderPrompt({ seat, name, arguments: given, signal, ask, onLog })

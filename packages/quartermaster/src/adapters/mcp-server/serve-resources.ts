@@ -13,7 +13,7 @@ import { orProtocolError, readingError } from './errors.ts'
 import { requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
 import { parseResultUri, parseToolUri, resultUri, toolUri } from './render.ts'
-import { type RoundWork, takeRound } from './rounds.ts'
+import { ownerOf, type RoundWork, takeRound } from './rounds.ts'
 import type { ServerParts } from './server-parts.ts'
 import { find, findResource, listed, resourcesOn, type Shelf, versionsOf } from './shelf.ts'
 
@@ -49,16 +49,24 @@ export function serveResources(server: Server, shelf: Shelf, parts: ServerParts)
 }
 
 function templatesOn(shelf: Shelf): ResourceTemplateType[] {
-  const own = { uriTemplate: 'quartermaster://results/{resultId}{?offset}', name: 'result', mimeType: 'text/plain' }
+  const own = [
+    {
+      uriTemplate: 'quartermaster://tools/{name}',
+      name: 'tool',
+      title: 'How to use a tool',
+      mimeType: 'text/markdown',
+    },
+    { uriTemplate: 'quartermaster://results/{resultId}{?offset}', name: 'result', mimeType: 'text/plain' },
+  ]
   const defined = resourcesOn(shelf).flatMap(({ resource }) =>
     resource.uriTemplate === undefined ? [] : [{ ...factsOf(resource), uriTemplate: resource.uriTemplate }],
   )
-  return [own, ...defined]
+  return [...own, ...defined]
 }
 
 function readWork({ seat }: Shelf, uri: string, readings: Readings): RoundWork<ResourceContents[]> {
   return {
-    owner: () => [seat.caller.name, `resource:${uri}`].join('\n'),
+    owner: () => ownerOf(seat.caller.name, `resource:${uri}`),
     begin: ({ signal, ask, onLog }) => readings.readResource({ seat, uri, signal, ask, onLog }),
   }
 }

@@ -5,6 +5,7 @@ import type { StorageAccess } from '../../core/operations/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
+import { MOST_TASKS } from './tasks.ts'
 import { ask, connect, frontOf, type TestFront } from './testing/front.ts'
 
 const CAN_FOLLOW = { extensions: { 'io.modelcontextprotocol/tasks': {} }, elicitation: {} }
@@ -20,6 +21,7 @@ async function open(storage: StorageAccess = memoryStorage()) {
     mutates: false,
     asTask: 'whenPossible',
     async handler(_input, context) {
+      context.progress({ progress: 1, message: 'halfway' })
       await work.promise
       const names = await Promise.all(
         ['one', 'two'].map(key => context.ask({ key, message: `Your ${key}?`, schema: { type: 'object' } })),
@@ -125,6 +127,7 @@ describe('a tool that says it is slow', () => {
     const taskId = await becomeTask(stage, 'gathers')
     stage.work.resolve('go')
     await expect.poll(async () => (await stage.look('get', taskId)).result?.status).toBe('input_required')
+    expect((await stage.look('get', taskId)).result).toMatchObject({ statusMessage: 'halfway' })
     const answer = (name: string) => ({ action: 'accept', content: { name } })
     const { result } = await stage.look('update', taskId, {
       inputResponses: { one: answer('Ada'), three: answer('No') },
@@ -164,10 +167,37 @@ describe('a tool that says it is slow', () => {
     for (const method of ['get', 'update', 'cancel'] as const) {
       const foreign = await stage.look(method, taskId, {}, 'stranger')
       const unknown = await stage.look(method, 'op_unheard_of', {}, 'stranger')
-      expect(foreign.error).toMatchObject({ code: -32602, message: `There is no task "${taskId}".` })
+      expect(foreign.error).toMatchObject({
+        code: -32602,
+        message: expect.stringContaining(`There is no task "${taskId}"`),
+      })
       expect(unknown.error).toMatchObject({ code: -32602 })
     }
     expect((await stage.look('get', taskId)).result).toMatchObject({ status: 'working' })
+  })
+
+  it('is given up when it is not over within its time, also when it waits for an answer', async () => {
+    const stage = await open()
+    const taskId = await becomeTask(stage, 'gathers')
+    stage.work.resolve('go')
+    await expect.poll(async () => (await stage.look('get', taskId)).result?.status).toBe('input_required')
+    await stage.hub.clock.advance(24 * 3_600_000)
+    await expect.poll(async () => (await stage.look('get', taskId)).result?.status).toBe('failed')
+    expect(stage.hub.operations.running()).toEqual([])
+  })
+
+  it('can be started only so many times at once by one agent', async () => {
+    const stage = await open()
+    const answers = Array.from({ length: MOST_TASKS }, () => stage.call('slow'))
+    await expect.poll(() => stage.hub.operations.running().length).toBe(MOST_TASKS)
+    await stage.hub.clock.advance(ONCE_SLOW_MS)
+    expect((await Promise.all(answers)).every(({ result }) => result?.resultType === 'task')).toBe(true)
+    expect((await stage.call('slow')).result).toMatchObject({
+      isError: true,
+      structuredContent: { error: { code: 'RATE_LIMITED' } },
+    })
+    stage.work.resolve('all done')
+    await expect.poll(async () => (await stage.call('slow')).result?.resultType).toBe('complete')
   })
 
   it('goes on when the request that made it is long gone', async () => {

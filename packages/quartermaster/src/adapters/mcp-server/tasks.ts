@@ -7,8 +7,16 @@ import {
   type Progress,
   type Settings,
 } from '../../contracts/index.ts'
-import { type CancelSignal, type Clock, createCancellation } from '../../core/kernel/index.ts'
-import type { Audience, CallRequest, Exchange, Exchanges, Operations, Turn } from '../../core/operations/index.ts'
+import { type CancelSignal, type Clock, createCancellation, createInFlight } from '../../core/kernel/index.ts'
+import {
+  type Audience,
+  type CallRequest,
+  type Exchange,
+  type Exchanges,
+  type Operations,
+  progressText,
+  type Turn,
+} from '../../core/operations/index.ts'
 import { toAnswers, toInputRequests } from './questions.ts'
 import { taskEnvelope, toEndedTask, type WireTask } from './task-wire.ts'
 
@@ -20,6 +28,10 @@ export interface TaskSeed {
   /** Resolves with the operation's id when it is on record. */
   readonly recorded: Promise<string>
   readonly createdAt: number
+  /** How far it had come when it became a task. */
+  message: string | undefined
+  /** Gives back its place among those of the agent. */
+  leave(): void
 }
 
 /** The tasks that clients follow. */
@@ -45,6 +57,11 @@ export interface TasksDeps {
   readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes'>
 }
 
+/** As many as one agent may have under way; each holds a running handler, for a day if it asks and nobody answers. */
+export const MOST_TASKS = 100
+/** What a timer can count. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 /** A task whose call runs in this process. */
 interface LiveTask {
   readonly seed: TaskSeed
@@ -55,24 +72,35 @@ interface LiveTask {
 
 export function createTasks({ clock, operations, exchanges, settings }: TasksDeps): Tasks {
   const live = new Map<string, LiveTask>()
+  const places = createInFlight({ most: MOST_TASKS, what: 'tasks under way' })
   const seeds = new WeakMap<Exchange<CallAnswer>, TaskSeed>()
   const ttlMs = settings.taskTtlMinutes * 60_000
 
   /** From here on the call belongs to the task, and no longer to the request that made it. */
   function adopt(taskId: string, exchange: Exchange<CallAnswer>, seed: TaskSeed): WireTask {
-    const task: LiveTask = { seed, exchange, updatedAt: clock.now(), message: undefined }
+    const task: LiveTask = { seed, exchange, updatedAt: clock.now(), message: seed.message }
     live.set(taskId, task)
     exchanges.release(exchange)
-    const forget = () => live.delete(taskId)
+    const over = new AppError('DEADLINE_EXCEEDED', `The task was not over within ${settings.taskTtlMinutes} minutes.`)
+    const cancelExpiry = clock.after(Math.min(ttlMs, LONGEST_TIMER_MS), () => exchange.cancel(over))
+    const forget = () => {
+      cancelExpiry()
+      live.delete(taskId)
+    }
     exchange.done.then(forget, forget)
-    // Its questions wait in the task until they are answered, so nobody has to take this turn.
-    exchange.turn(NEVER, { onProgress: progress => note(task, progress), onLog: undefined }).catch(() => {})
+    listen(task)
     return { ...wireOf(taskId, task), resultType: 'task' }
   }
 
-  function note(task: LiveTask, { progress, total, message }: Progress): void {
+  /** Hears how far it has come. Its questions wait in the task until they are answered, so nobody has to take this turn. */
+  function listen(task: LiveTask): void {
+    const onProgress = (progress: Progress) => note(task, progress)
+    task.exchange.turn(NEVER, { onProgress, onLog: undefined }).catch(() => {})
+  }
+
+  function note(task: LiveTask, progress: Progress): void {
     task.updatedAt = clock.now()
-    task.message = message ?? (total === undefined ? String(progress) : `${progress} of ${total}`)
+    task.message = progressText(progress)
   }
 
   function wireOf(taskId: string, { seed, exchange, updatedAt, message }: LiveTask): WireTask {
@@ -93,26 +121,38 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
   async function ended(caller: Caller, taskId: string): Promise<OperationFacts> {
     const facts = await operations.show(caller, taskId)
     if (facts?.ttlMs !== undefined) return facts
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no task "${taskId}".`)
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `There is no task "${taskId}", or no longer. Call the tool again.`,
+    )
   }
 
   return {
     seed(caller) {
+      const leave = places.enter(caller.name)
       let onRecorded = (_operationId: string): void => {}
       const recorded = new Promise<string>(resolve => {
         onRecorded = resolve
       })
-      return { caller, request: { asTask: { ttlMs }, onRecorded }, recorded, createdAt: clock.now() }
+      return {
+        caller,
+        request: { asTask: { ttlMs }, onRecorded },
+        recorded,
+        createdAt: clock.now(),
+        message: undefined,
+        leave,
+      }
     },
     async turn(exchange, given, { signal, audience }) {
       const seed = given ?? seeds.get(exchange)
       if (!seed) return exchange.turn(signal, audience)
       seeds.set(exchange, seed)
+      if (given) exchange.done.then(given.leave, given.leave)
       // The request's own signal must not reach a call that has become a task.
       const leash = createLeash(signal)
       const patience = createPatience(clock, seed.recorded, settings.taskAfterMs)
       try {
-        const first = await Promise.race([exchange.turn(leash.signal, audience), patience.over])
+        const first = await Promise.race([exchange.turn(leash.signal, noted(seed, audience)), patience.over])
         return typeof first === 'string' ? { task: adopt(first, exchange, seed) } : first
       } finally {
         patience.end()
@@ -128,6 +168,7 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
       if (!task) return void (await ended(caller, taskId))
       task.exchange.answer(toAnswers(task.exchange.questions, inputResponses))
       task.updatedAt = clock.now()
+      listen(task)
     },
     async cancel(caller, taskId) {
       const task = findLive(caller, taskId)
@@ -140,6 +181,17 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
 }
 
 const NEVER = createCancellation().signal
+
+/** Whoever waits hears of progress, and the task begins with the last of it if it becomes one. */
+function noted(seed: TaskSeed, audience: Audience): Audience {
+  return {
+    ...audience,
+    onProgress(progress) {
+      seed.message = progressText(progress)
+      audience.onProgress?.(progress)
+    },
+  }
+}
 
 function isSame(a: Caller, b: Caller): boolean {
   return a.kind === b.kind && a.name === b.name && a.workspace === b.workspace

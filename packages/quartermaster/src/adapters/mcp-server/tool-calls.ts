@@ -1,12 +1,13 @@
 import { type InputRequiredResult, MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server'
 import { AppError, type CallAnswer, isAppError, type TraceContext } from '../../contracts/index.ts'
 import type { Grant } from '../../core/agents/index.ts'
+import type { Tool } from '../../core/catalogue/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
 import type { Calls, Exchanges } from '../../core/operations/index.ts'
 import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
 import type { McpRequest } from './mcp-request.ts'
-import { toMcpResult } from './render.ts'
-import { audienceOf, endRound, enterExchange, type RoundWork } from './rounds.ts'
+import { hasObjectOutput, toMcpResult } from './render.ts'
+import { audienceOf, endRound, enterExchange, ownerOf, type RoundWork } from './rounds.ts'
 import { find, type Shelf } from './shelf.ts'
 import { followsTasks, TASKS_REQUIRED, type WireTask } from './task-wire.ts'
 import type { TaskSeed, Tasks } from './tasks.ts'
@@ -32,6 +33,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
       const grant = find(shelf, name)
       if (!grant) throw toProtocolError(new AppError('TOOL_NOT_FOUND', `"${shelf.name}" has no tool "${name}".`))
       try {
+        refuseIdempotencyKey(request)
         const target = targetOf(deps.calls, { shelf, grant, input })
         const seed = !request.state && wantsTask(target, request) ? tasks.seed(shelf.seat.caller) : undefined
         const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace })
@@ -43,7 +45,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
       } catch (error) {
         // What a tool was asked for inside its arguments is the model's mistake, and the model has to read about it.
         if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !find(shelf, name)) throw toProtocolError(error)
-        return failed(error, request)
+        return failed(error, { request, tool: grant.tool })
       }
     },
   }
@@ -62,7 +64,7 @@ function workOf(calls: Calls, { shelf: { seat }, grant, input, seed, trace }: On
   // A host that offers to answer is asked directly; the client is asked where there is none.
   const isHosted = seat.callbacks?.ask !== undefined
   return {
-    owner: () => [seat.caller.name, `tool:${tool}`, canonicalJson(input)].join('\n'),
+    owner: () => ownerOf(seat.caller.name, `tool:${tool}`, canonicalJson(input)),
     begin: ({ ask, ...context }) =>
       calls.call({ seat, tool, input, trace, ...context, ...seed?.request, ...(isHosted ? {} : { ask }) }),
   }
@@ -87,8 +89,17 @@ function wantsTask({ tool }: Grant, request: McpRequest): boolean {
 }
 
 /** Our errors are answers that the model can read; those of the request itself are the client's. */
-function failed(error: unknown, request: McpRequest): ToolCallResult {
+function failed(error: unknown, { request, tool }: { request: McpRequest; tool: Tool }): ToolCallResult {
   const missing = missingCapability(error, request)
   if (missing) throw missing
-  return toErrorResult(error)
+  return toErrorResult(error, { isBare: !request.isModern && hasObjectOutput(tool) })
+}
+
+/** Whoever sends a key relies on a repeat doing nothing, and nothing here remembers keys. */
+function refuseIdempotencyKey({ meta }: McpRequest): void {
+  if (meta['quartermaster/idempotencyKey'] === undefined) return
+  throw new AppError(
+    'INPUT_INVALID',
+    'Idempotency keys are not kept here. Call without "quartermaster/idempotencyKey".',
+  )
 }

@@ -87,7 +87,8 @@ function createEntryReader({
   }
 }
 
-async function agentNames(projectDir: string): Promise<string[]> {
+/** The names of the agents of a project, by their files. Throws `CONFIG_INVALID` when nobody can tell. */
+export async function agentNames(projectDir: string): Promise<string[]> {
   try {
     const files = await readdir(join(projectDir, 'agents'))
     // Editors keep locks and swap files under names that begin with a dot.

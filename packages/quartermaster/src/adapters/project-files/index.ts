@@ -1,5 +1,5 @@
 export type { AgentChange, EditedAgent } from './agent-editor.ts'
-export { type AgentFiles, type AgentFilesOptions, createAgentFiles } from './agent-files.ts'
+export { type AgentFiles, type AgentFilesOptions, agentNames, createAgentFiles } from './agent-files.ts'
 export type { ProjectChange } from './file-watch.ts'
 export { CONFIG_FILE, type FoundProject, findProject } from './find-project.ts'
 export { type InitializedProject, initProject, writeFirstAgent } from './init-project.ts'

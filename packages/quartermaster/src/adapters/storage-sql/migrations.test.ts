@@ -68,6 +68,34 @@ describe('the migrations', () => {
     expect(JSON.stringify(plan)).not.toContain('TEMP B-TREE')
   })
 
+  it('tell which operations of an older store are tasks', () => {
+    const database = new DatabaseSync(':memory:')
+    const run = (statements: readonly string[]) => statements.forEach(statement => void database.exec(statement))
+    const [first, second, third] = migrationsFor('sqlite')
+    for (const step of [first, second]) run(step?.statements ?? [])
+    const keep = (id: string, times: { ended: number | null; keep: number | null; result: string | null }) =>
+      database
+        .prepare(
+          `insert into operations (id, organisation, workspace, caller_kind, caller_name, tool, definition_hash, mutates,
+            digest, state, attempts, fence, effects, created_at, updated_at, ended_at, keep_until, result)
+            values (?, 'o', 'w', 'agent', 'w', 't', 'h', 1, 'd', 'leased', 1, 1, '[]', 100, 100, ?, ?, ?)`,
+        )
+        .run(id, times.ended, times.keep, times.result)
+    keep('a running call', { ended: null, keep: null, result: null })
+    keep('a running task', { ended: null, keep: 160, result: null })
+    keep('an ended call', { ended: 200, keep: 900, result: null })
+    keep('an ended task', { ended: 200, keep: 260, result: '{}' })
+    run(third?.statements ?? [])
+    const rows = database.prepare('select id, ttl_ms, keep_until from operations order by id').all()
+    database.close()
+    expect(rows.map((row: object) => Object.values(row))).toEqual([
+      ['a running call', null, null],
+      ['a running task', 60, null],
+      ['an ended call', null, 900],
+      ['an ended task', 60, 260],
+    ])
+  })
+
   it('speak to PostgreSQL of the same tables with its own types', () => {
     const tables = migrationsFor('postgres').flatMap(({ statements }) => statements)
     const audit = tables.find(sql => sql.startsWith('create table "audit"'))

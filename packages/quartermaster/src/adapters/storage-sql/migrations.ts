@@ -30,6 +30,7 @@ const TYPES: Readonly<Record<DialectName, Readonly<Record<ColumnType, ColumnData
 const STEPS: readonly { readonly name: string; build(builder: Builder): readonly string[] }[] = [
   { name: 'tokens, operations, audit, secrets', build: firstTables },
   { name: 'operations by time', build: operationsByTime },
+  { name: 'which operations are tasks', build: tasks },
 ]
 
 const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
@@ -159,6 +160,20 @@ function operationsByTime(builder: Builder): readonly string[] {
   return [
     index(builder, 'operations_by_time', { on: 'operations', columns: ['organisation', 'created_at', 'id'] }),
     index(builder, 'operations_by_keep', { on: 'operations', columns: ['keep_until'], notNull: 'keep_until' }),
+  ]
+}
+
+/**
+ * Until here the time that something is kept stood in for whether it is a task. A running one was given it only as a task,
+ * and of what has ended only tasks kept a result.
+ */
+function tasks({ schema, dialect }: Builder): readonly string[] {
+  const column = schema.alterTable('operations').addColumn('ttl_ms', TYPES[dialect].integer)
+  return [
+    column.compile().sql,
+    'update "operations" set "ttl_ms" = "keep_until" - coalesce("ended_at", "created_at") ' +
+      'where "keep_until" is not null and ("ended_at" is null or "result" is not null)',
+    'update "operations" set "keep_until" = null where "ended_at" is null',
   ]
 }
 

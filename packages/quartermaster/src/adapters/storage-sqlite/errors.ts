@@ -9,6 +9,15 @@ export function unusable(file: string, fault: Fault): AppError {
   return new AppError('CONFIG_INVALID', `${message} ${next}`, { details: { file } })
 }
 
+/** The error for a store that nobody can go on with. */
+export function damaged(file: string, { reason, cause }: { reason: string; cause: unknown }): AppError {
+  const next = 'Put it back from a backup, or choose another folder with --data; `quartermaster doctor` says more.'
+  return new AppError('CONFIG_INVALID', `The store "${file}" is damaged: ${reason}. ${next}`, {
+    cause,
+    details: { file },
+  })
+}
+
 /** The error for work that was undone. */
 export function undone(fault: Fault): AppError {
   return new AppError('INTERNAL', `The store could not do it: ${explain(fault)}. Nothing was written.`)
@@ -42,11 +51,14 @@ export function overloaded(waiting: number): AppError {
   return new AppError('STORE_BUSY', message, { details: { waiting } })
 }
 
+const SQLITE_CORRUPT = 11
 const SQLITE_FULL = 13
 const SQLITE_NOTADB = 26
 
-function explain({ code, message }: Fault): string {
+/** What went wrong, for the middle of a sentence. */
+export function explain({ code, message }: Fault): string {
   if (code === SQLITE_FULL) return 'its disk is full'
+  if (code === SQLITE_CORRUPT) return 'its file is damaged'
   if (code === SQLITE_NOTADB) return 'it is not an SQLite file'
   return message.replace(/\.$/, '')
 }

@@ -1,11 +1,11 @@
 import { closeSync, openSync } from 'node:fs'
-import { join } from 'node:path'
 import { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Store } from '../../core/store/index.ts'
 import { createSqlStore, type Migration, migrate, migrationsFor, type SqlExecutor } from '../storage-sql/index.ts'
 import { unusable } from './errors.ts'
 import { toFault } from './fault.ts'
+import { storeFile } from './inspect.ts'
 import { createLane, type Lane } from './lane.ts'
 import type { Answer } from './protocol.ts'
 import { createCounters, type StoreStatistics } from './statistics.ts'
@@ -40,7 +40,7 @@ const MOST_WAITING = 20_000
 /** Opens the store in this folder, made and brought to this version's shape if need be. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
   const { dir, log, mostWaiting = MOST_WAITING, migrations = migrationsFor('sqlite') } = options
-  const file = join(dir, 'store.db')
+  const file = storeFile(dir)
   createPrivately(file)
   const startWorker = await findWorker()
   const counters = createCounters()

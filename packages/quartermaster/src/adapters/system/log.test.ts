@@ -56,6 +56,15 @@ describe('a log line', () => {
     ['token', 'short'],
     ['password', 'short'],
     ['set-cookie', 'a=b'],
+    ['accessToken', 'short'],
+    ['refreshToken', 'short'],
+    ['clientSecret', 'short'],
+    ['dbPassword', 'short'],
+    ['DBPassword', 'short'],
+    ['myAPIKey', 'short'],
+    ['token', ['short', 'shorter']],
+    ['secret', { part: 'short' }],
+    ['password', 1234],
   ])('hides a field whose name says that it is secret: %s', (name, value) => {
     expect(lineOf(log => log.info('x', { headers: { [name]: value } })).json).toMatchObject({
       headers: { [name]: '[redacted]' },
@@ -77,6 +86,10 @@ describe('a log line', () => {
       operationId: ids.next('op'),
       tokenId: ids.next('tok'),
       traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      hasToken: true,
+      token: null,
+      nonsecretive: 'plain',
+      maxTokens: 5,
       sentence: 'The bearer of bad news: basic facts and secret agents.',
     }
     expect(lineOf(log => log.info('x', facts)).json).toMatchObject(facts)

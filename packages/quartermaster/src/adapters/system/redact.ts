@@ -31,17 +31,22 @@ const FORMS: readonly (readonly [RegExp, string])[] = [
   [/(:\/\/)[^\s/@:]+:[^\s/@]+@/g, '$1[redacted]@'],
 ]
 
-/** Fields whose name says what they hold. Ids of tokens are no tokens. */
+/** Fields whose name says what they hold, its words parted by hyphens. Ids of tokens are no tokens. */
 const SECRET_NAME = /^(.*[-_.])?(authorization|cookie|password|passphrase|secret|token|api[-_]?key|private[-_]?key)$/i
 
 function redactObject(value: object, around: readonly object[]): Record<string, unknown> {
   const entries = Object.entries(value).slice(0, MOST_ENTRIES)
   return Object.fromEntries(
-    entries.map(([key, child]) => [
-      key,
-      SECRET_NAME.test(key) && typeof child === 'string' ? '[redacted]' : redactValue(child, around),
-    ]),
+    entries.map(([key, child]) => [key, isSecret(key, child) ? '[redacted]' : redactValue(child, around)]),
   )
+}
+
+function isSecret(name: string, value: unknown): boolean {
+  // Whether there is one is no secret.
+  if (value === null || value === undefined || typeof value === 'boolean') return false
+  // "accessToken" and "DBPassword" have words too.
+  const words = name.replace(/([a-z\d])([A-Z])/g, '$1-$2').replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+  return SECRET_NAME.test(name) || SECRET_NAME.test(words)
 }
 
 function redactValue(value: unknown, around: readonly object[]): unknown {

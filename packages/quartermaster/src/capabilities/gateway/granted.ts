@@ -15,12 +15,16 @@ export const ToolState = z.object({
 })
 export type ToolState = z.infer<typeof ToolState>
 
+/** Each takes a look at every name, and there may be ten thousand. */
+const MOST_SUGGESTED = 3
+
 /** The grants by these names. What is not granted is answered as what does not exist. */
 export function grantsNamed({ grants }: GatewayConfig, names: readonly string[]): Grant[] {
   const found = names.map(name => grants.get(name) ?? name)
   const unknown = found.filter(one => typeof one === 'string')
   if (unknown.length > 0) {
-    const sentences = unknown.map(name => `You have no tool "${name}".${didYouMean(name, grants.keys())}`)
+    const suggest = (name: string, i: number) => (i < MOST_SUGGESTED ? didYouMean(name, grants.keys()) : '')
+    const sentences = unknown.map((name, i) => `You have no tool "${name}".${suggest(name, i)}`)
     throw new AppError('TOOL_NOT_FOUND', `${sentences.join(' ')} Use find_tools to find the right name.`)
   }
   return found.filter(one => typeof one !== 'string')

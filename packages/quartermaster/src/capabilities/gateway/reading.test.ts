@@ -40,6 +40,19 @@ describe('describe_tool', () => {
       await expect(hub.callAs('ada', 'describe_tool', input)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
   })
 
+  it('suggests names for the first few that are wrong', async () => {
+    const { hub } = await office()
+    const error = await failureOf(hub.callAs('ada', 'describe_tool', { names: [1, 2, 3, 4].map(n => `send_mai${n}`) }))
+    expect((error as Error).message.match(/Did you mean "send_mail"/g)).toHaveLength(3)
+  })
+
+  it('refuses a flood of names in few words', async () => {
+    const { hub } = await office()
+    const error = await failureOf(hub.callAs('ada', 'describe_tool', { names: Array(99_000).fill(7) }))
+    expect(error).toMatchObject({ code: 'INPUT_INVALID', details: { issues: [{ path: ['names'] }] } })
+    expect(JSON.stringify(error).length).toBeLessThan(5_000)
+  })
+
   it('knows nothing of a tool that is not granted, and suggests the closest that is', async () => {
     const { hub } = await office()
     const message = async (agent: string, name: string) => {

@@ -23,5 +23,5 @@ function parametersOf({ properties }: JsonSchema): string[] {
 }
 
 function descriptionOf(schema: JsonSchema | boolean): string {
-  return typeof schema === 'object' && typeof schema.description === 'string' ? schema.description : ''
+  return typeof schema === 'object' && typeof schema?.description === 'string' ? schema.description : ''
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { GatewayConfig } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
-import { createSearchIndex, type SearchIndex } from '../../core/search/index.ts'
+import { createSearchIndex, type SearchDocument, type SearchIndex } from '../../core/search/index.ts'
 import { toolDocument } from './tool-document.ts'
 
 type Generation = GatewayConfig['generation']
@@ -26,7 +26,7 @@ export function createToolIndex(): ToolIndex {
   function read(tool: Tool): void {
     const before = indexed.get(tool.name)
     if (before === tool) return
-    if (before === undefined || before.hash !== tool.hash) index.add(toolDocument(tool), tool.name)
+    if (before === undefined || before.hash !== tool.hash) index.add(documentOf(tool), tool.name)
     indexed.set(tool.name, tool)
   }
 
@@ -49,10 +49,21 @@ export function createToolIndex(): ToolIndex {
     async upTo(generation) {
       if (generation.number > known) {
         // One after the other: those who ask meanwhile wait for the same work.
-        updating = updating.then(() => update(generation))
-        await updating
+        const work = updating.then(() => update(generation))
+        // Whoever waits for this one hears what went wrong; the next begins anew.
+        updating = work.catch(() => {})
+        await work
       }
       return index
     },
+  }
+}
+
+/** A tool whose words cannot be read is found by its name: it must not keep anybody from finding the others. */
+function documentOf(tool: Tool): SearchDocument {
+  try {
+    return toolDocument(tool)
+  } catch {
+    return { id: tool.name, name: tool.name, title: tool.title, text: tool.short }
   }
 }

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Issue, JsonSchema } from '../../contracts/index.ts'
+import type { JsonSchema } from '../../contracts/index.ts'
+import { type FoundIssue, fewIssues } from '../kernel/index.ts'
 import { isPaired, isStandardSchema } from './describe-schema.ts'
 import type { SchemaCompiler, SchemaLike, Validate, Validated } from './schema.ts'
 
@@ -19,12 +20,13 @@ function standardValidator(schema: StandardSchemaV1): Validate {
 }
 
 function toValidated(result: StandardSchemaV1.Result<unknown>): Validated {
-  return result.issues ? { ok: false, issues: result.issues.map(toIssue) } : { ok: true, value: result.value }
+  return result.issues
+    ? { ok: false, issues: fewIssues(result.issues.map(toFound)) }
+    : { ok: true, value: result.value }
 }
 
-function toIssue(issue: StandardSchemaV1.Issue): Issue {
-  const path = (issue.path ?? []).map(segment => (typeof segment === 'object' ? segment.key : segment))
-  return { path: path.map(key => (typeof key === 'symbol' ? String(key) : key)), message: issue.message }
+function toFound({ path = [], message }: StandardSchemaV1.Issue): FoundIssue {
+  return { path: path.map(segment => (typeof segment === 'object' ? segment.key : segment)), message }
 }
 
 /** Compiled on the first call: of ten thousand tools an agent uses a handful, and compiling costs a hundred times a check. */

@@ -28,6 +28,8 @@ function editDistance(a: string, b: string, limit: number): number {
       const substitution = (previous[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
       current.push(Math.min(substitution, (previous[j] as number) + 1, (current[j - 1] as number) + 1))
     }
+    // The rows only grow, so what is too far away by now stays so.
+    if (Math.min(...current) >= limit) return limit
     previous = current
   }
   return previous[b.length] as number

@@ -18,15 +18,16 @@ export function createInFlight({ most, what }: { most: number; what: string }): 
     else places.set(key, left)
   }
 
+  function check(key: string): void {
+    if ((places.get(key) ?? 0) < most) return
+    const message = `There are ${most} ${what} already. Wait for one to end.`
+    throw new AppError('RATE_LIMITED', message, { details: { limit: most } })
+  }
+
   return {
     enter(key) {
-      const taken = places.get(key) ?? 0
-      if (taken >= most) {
-        throw new AppError('RATE_LIMITED', `This token has ${most} ${what} already. Wait for one to end.`, {
-          details: { limit: most },
-        })
-      }
-      places.set(key, taken + 1)
+      check(key)
+      places.set(key, (places.get(key) ?? 0) + 1)
       total++
       let isIn = true
       return () => {

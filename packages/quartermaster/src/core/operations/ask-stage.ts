@@ -1,5 +1,6 @@
 import { type Answer, AppError, issueText, type PersonQuestion, Question, questionText } from '../../contracts/index.ts'
 import type { SchemaCompiler } from '../catalogue/index.ts'
+import { fewIssues } from '../kernel/index.ts'
 import type { CallRequest } from './call-request.ts'
 
 export interface AskParts {
@@ -36,7 +37,7 @@ export async function askFitting(written: Question, parts: AskParts): Promise<An
 function parseQuestion(written: Question, subject: string): Question {
   const parsed = Question.safeParse(written)
   if (parsed.success) return parsed.data
-  const lines = parsed.error.issues.map(issueText).join(' ')
+  const lines = fewIssues(parsed.error.issues).map(issueText).join(' ')
   throw new AppError('DEFINITION_INVALID', `What "${subject}" asks is no question. ${lines}`)
 }
 

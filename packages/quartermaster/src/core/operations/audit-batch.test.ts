@@ -52,6 +52,25 @@ describe('the audit of calls without a record', () => {
     expect(await storage.store.count('audit')).toBe(10_256)
   })
 
+  it('is tried by the clock alone once it could not be written, however many calls come', async () => {
+    const { storage, clock, batch } = desk()
+    let tries = 0
+    storage.fault = () => (tries++, broken())
+    for (let i = 0; i < 256; i++) batch.add(ENTRY)
+    await clock.breathe()
+    expect(tries).toBe(1)
+    for (let i = 0; i < 1_000; i++) {
+      batch.add(ENTRY)
+      if (i % 100 === 0) await clock.breathe()
+    }
+    expect(tries).toBe(1)
+    await clock.advance(1_000)
+    expect(tries).toBe(2)
+    storage.fault = () => undefined
+    await clock.advance(1_000)
+    expect(await storage.store.count('audit')).toBe(1_256)
+  })
+
   it('says how much of it is lost when everything stops', async () => {
     const { storage, batch, lines } = desk()
     storage.fault = broken

@@ -30,6 +30,8 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
   /** The batch that is being written. It keeps its ids, so that one whose end nobody saw is not written twice. */
   let batch: readonly NewRow<'audit'>[] = []
   let dropped = 0
+  /** The last try failed. Then only the clock starts the next: calls would start one each, as fast as they come. */
+  let isFailing = false
   let cancelTimer: Cancel | undefined
   let flushing: Promise<void> | undefined
 
@@ -53,7 +55,8 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
         batch = waiting.slice(0, LARGEST_BATCH).map(entry => auditRow(ids.next('audit'), entry))
         waiting = waiting.slice(LARGEST_BATCH)
       }
-      if (!(await write())) return
+      isFailing = !(await write())
+      if (isFailing) return
       batch = []
     }
   }
@@ -84,7 +87,7 @@ export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): 
         dropped++
       }
       waiting.push(entry)
-      if (waiting.length >= LARGEST_BATCH) flush()
+      if (waiting.length >= LARGEST_BATCH && !isFailing) flush()
       else arm()
     },
     async stop() {

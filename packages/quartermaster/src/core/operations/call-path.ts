@@ -1,4 +1,4 @@
-import { AppError, type CallAnswer, type Settings, toAppError } from '../../contracts/index.ts'
+import { AppError, type CallAnswer, type Settings } from '../../contracts/index.ts'
 import type { Catalogue, SchemaCompiler, Tool } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import {
@@ -21,7 +21,9 @@ import type { Journey } from './journey.ts'
 import type { KeptResults } from './kept-results.ts'
 import type { OperationLog, OperationRecord } from './operation-log.ts'
 import { followForward, permit } from './permission-stage.ts'
+import { progressText } from './progress-text.ts'
 import { runTool } from './run-stage.ts'
+import { toSendableError } from './sendable-error.ts'
 import { settle } from './settle-stage.ts'
 
 export interface CallPathDeps {
@@ -53,7 +55,7 @@ export function createCalls(deps: CallPathDeps): Calls {
     try {
       answer = await walk(journey)
     } catch (error) {
-      const failure = toAppError(error)
+      const failure = toSendableError(error)
       await settle(journey, { failure }, deps)
       throw failure
     }
@@ -230,8 +232,7 @@ function followed(request: CallRequest, note: (text: string) => void): CallReque
   return {
     ...request,
     onProgress(update) {
-      const { progress, total, message } = update
-      note(message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`))
+      note(progressText(update))
       request.onProgress?.(update)
     },
   }

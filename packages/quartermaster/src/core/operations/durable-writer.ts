@@ -7,7 +7,7 @@ import type { StorageAccess } from './storage.ts'
 export interface DurableWriter {
   /**
    * Resolves when it is written. Rejects with `STORE_UNAVAILABLE` when that takes too long to wait for; it is tried on
-   * all the same. The writes must be guarded such that a second time does nothing.
+   * all the same, unless it is nothing that a store could write. The writes must be guarded such that a second time does nothing.
    */
   write(writes: readonly Write[], what: string): Promise<void>
   /** Tries what is left one last time. */
@@ -38,7 +38,7 @@ export function createDurableWriter({ storage, clock, log }: DurableWriterDeps):
       try {
         return await commit(writes, what)
       } catch (error) {
-        if (isLast || isClosed(error)) throw unwritten(what, error)
+        if (isLast || !canPass(error)) throw unwritten(what, error)
         log.warn('the store could not write and is asked again', { what, error: messageOf(error) })
       }
       await sleep(pause)
@@ -97,8 +97,9 @@ export function createDurableWriter({ storage, clock, log }: DurableWriterDeps):
   }
 }
 
-function isClosed(error: unknown): boolean {
-  return isAppError(error) && error.code === 'STOPPING'
+/** The store's troubles pass, unless it is closed. An error that is none of ours is in what is to be written, and stays. */
+function canPass(error: unknown): boolean {
+  return isAppError(error) && error.code !== 'STOPPING'
 }
 
 function unwritten(what: string, cause: unknown): AppError {

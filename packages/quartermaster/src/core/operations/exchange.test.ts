@@ -88,15 +88,25 @@ describe('exchanges that wait', () => {
       begin: ({ ask, signal }) => Promise.race([ask({ message: 'Sure?' }), aborted(signal)]),
     })
     await exchange.turn(still)
-    exchanges.park(exchange, 'ann')
+    exchanges.park(exchange, { owner: 'ann', holder: 'token' })
     return { clock, exchanges, exchange }
   }
 
-  it('are found by their owner, once, and by nobody else', async () => {
+  it('are found by their owner, and by nobody else', async () => {
     const { exchanges, exchange } = await parked()
     expect(() => exchanges.resume(exchange.id, 'bob')).toThrow(AppError)
     expect(exchanges.resume(exchange.id, 'ann')).toBe(exchange)
-    expect(() => exchanges.resume(exchange.id, 'ann')).toThrow('no longer open')
+  })
+
+  it('are found again by an owner who lost the answer, for a minute', async () => {
+    const { clock, exchanges, exchange } = await parked()
+    exchanges.resume(exchange.id, 'ann')
+    exchange.answer({ answer: YES })
+    expect(await exchange.turn(still)).toEqual({ answer: YES })
+    expect(await exchanges.resume(exchange.id, 'ann').turn(still)).toEqual({ answer: YES })
+    exchanges.park(exchange, { owner: 'ann', holder: 'token' })
+    await clock.advance(ANSWER_SECONDS * 1000)
+    expect(exchanges.resume(exchange.id, 'ann')).toBe(exchange)
   })
 
   it('are given up when nobody answers', async () => {
@@ -104,6 +114,7 @@ describe('exchanges that wait', () => {
     const end = exchange.done.catch(error => error)
     await clock.advance(ANSWER_SECONDS * 1000)
     expect(await end).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+    await clock.advance(60_000)
     expect(() => exchanges.resume(exchange.id, 'ann')).toThrow(AppError)
   })
 

@@ -112,7 +112,11 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
       const abort = () => cancellation.cancel(signal.reason)
       if (signal.aborted) abort()
       signal.addEventListener('abort', abort, { once: true })
-      const leave = () => signal.removeEventListener('abort', abort)
+      const leave = () => {
+        // Whoever waited has gone; what happens between two turns is told to nobody.
+        if (heardBy === audience) heardBy = {}
+        signal.removeEventListener('abort', abort)
+      }
       return new Promise((resolve, reject) => {
         tell = () => {
           leave()

@@ -1,11 +1,13 @@
-import { AppError } from '../../contracts/index.ts'
-import type { Clock, Ids } from '../kernel/index.ts'
+import { AppError, toAppError } from '../../contracts/index.ts'
+import { type Cancel, type Clock, createInFlight, type Ids } from '../kernel/index.ts'
 import { createExchange, type Exchange, type ExchangeOptions } from './exchange.ts'
 
 /** How long a person may take to answer. */
 export const ANSWER_SECONDS = 600
-/** How many may wait at once, for all callers together; each holds a running handler. */
-const MOST_WAITING = 1_000
+/** How long the end of an answered question can be asked for again. */
+const REPEAT_SECONDS = 60
+/** How many of one credential may wait at once; each holds a running handler. */
+export const MOST_WAITING = 100
 
 /** What runs for clients, and what waits for their answers. */
 export interface Exchanges {
@@ -19,15 +21,52 @@ export interface Exchanges {
    * Keeps it until its client comes back with answers. The owner is a text that says who asked for what, so that nobody
    * else can go on with it.
    */
-  park(exchange: Exchange<unknown>, owner: string): void
-  /** The exchange its owner left. Throws `CURSOR_GONE` when there is none. */
+  park(exchange: Exchange<unknown>, by: { owner: string; holder: string }): void
+  /** The exchange its owner was asked in: waiting, running again, or just ended. Throws `CURSOR_GONE` when there is none. */
   resume<T>(id: string, owner: string): Exchange<T>
   stop(): void
 }
 
+/** An exchange whose client was asked something, until a while after its end. */
+interface Known {
+  readonly exchange: Exchange<unknown>
+  readonly owner: string
+  cancelTimer: Cancel
+}
+
 export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exchanges {
-  const waiting = new Map<string, { exchange: Exchange<unknown>; owner: string; cancelExpiry: () => void }>()
+  const known = new Map<string, Known>()
+  const places = createInFlight({ most: MOST_WAITING, what: 'questions open' })
   const held = createHeldExchanges()
+
+  function arm(one: Known, seconds: number, task: () => void): void {
+    one.cancelTimer()
+    one.cancelTimer = clock.after(seconds * 1000, task)
+  }
+
+  /** Remembers it from its first question on. */
+  function remember(exchange: Exchange<unknown>, { owner, holder }: { owner: string; holder: string }): Known {
+    const leave = placeFor(exchange, holder)
+    const one: Known = { exchange, owner, cancelTimer: () => {} }
+    known.set(exchange.id, one)
+    // Its end is kept for a moment: a client whose connection broke asks for it again.
+    const end = () => {
+      leave()
+      arm(one, REPEAT_SECONDS, () => known.delete(exchange.id))
+    }
+    exchange.done.then(end, end)
+    return one
+  }
+
+  function placeFor(exchange: Exchange<unknown>, holder: string): () => void {
+    try {
+      return places.enter(holder)
+    } catch (error) {
+      exchange.cancel(toAppError(error))
+      throw error
+    }
+  }
+
   return {
     start({ holder, ...options }) {
       const exchange = createExchange({ id: ids.next('ask'), clock, ...options })
@@ -36,33 +75,26 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
     },
     release: held.release,
     end: held.end,
-    park(exchange, owner) {
-      if (waiting.size >= MOST_WAITING) {
-        const full = new AppError('RATE_LIMITED', `${MOST_WAITING} calls wait for answers already. Answer those first.`)
-        exchange.cancel(full)
-        throw full
-      }
-      const cancelExpiry = clock.after(ANSWER_SECONDS * 1000, () => {
-        waiting.delete(exchange.id)
-        exchange.cancel(new AppError('DEADLINE_EXCEEDED', `Nobody answered within ${ANSWER_SECONDS} s.`))
-      })
-      waiting.set(exchange.id, { exchange, owner, cancelExpiry })
+    park(exchange, by) {
+      const one = known.get(exchange.id) ?? remember(exchange, by)
+      arm(one, ANSWER_SECONDS, () =>
+        exchange.cancel(new AppError('DEADLINE_EXCEEDED', `Nobody answered within ${ANSWER_SECONDS} s.`)),
+      )
     },
     resume<T>(id: string, owner: string) {
-      const found = waiting.get(id)
-      if (found?.owner !== owner)
-        throw new AppError('CURSOR_GONE', 'The question is no longer open. Start again without its state.')
-      waiting.delete(id)
-      found.cancelExpiry()
+      const one = known.get(id)
+      if (one?.owner !== owner)
+        throw new AppError('CURSOR_GONE', 'The question is no longer open, and what became of it is not known here.')
+      one.cancelTimer()
       // The owner says what was asked for, and so what comes back.
-      return found.exchange as Exchange<T>
+      return one.exchange as Exchange<T>
     },
     stop() {
-      for (const { exchange, cancelExpiry } of waiting.values()) {
-        cancelExpiry()
+      for (const { exchange, cancelTimer } of known.values()) {
+        cancelTimer()
         exchange.cancel(new AppError('STOPPING', 'Quartermaster is stopping.'))
       }
-      waiting.clear()
+      known.clear()
     },
   }
 }

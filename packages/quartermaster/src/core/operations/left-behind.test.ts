@@ -39,7 +39,7 @@ describe('what a process was running when it was killed', () => {
   })
 
   it('has failed and can be called again when it changes nothing', async () => {
-    const row = operation('op_1', { ...leased, mutates: false, createdAt: 1_000, keepUntil: 61_000 })
+    const row = operation('op_1', { ...leased, mutates: false, createdAt: 1_000, ttlMs: 60_000 })
     const { store, clock, settle } = await restarted([row])
     await settle()
     expect(await store.get('operations', 'op_1')).toMatchObject({

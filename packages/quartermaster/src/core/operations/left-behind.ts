@@ -34,11 +34,10 @@ export async function settleLeftBehind(deps: LeftBehindDeps): Promise<number> {
 function writesFor(row: OperationRow, { clock, ids, keepMs }: LeftBehindDeps) {
   const now = clock.now()
   const end = endOf(row)
-  const ttlMs = row.keepUntil === null ? keepMs : row.keepUntil - row.createdAt
   return [
     update('operations', {
       where: { id: row.id, state: 'leased', fence: row.fence },
-      set: endedColumns(end, { now, keepMs: ttlMs }),
+      set: endedColumns(end, { now, keepMs: row.ttlMs ?? keepMs }),
     }),
     insert('audit', auditRow(ids.next('audit'), auditOf(row, end, now))),
   ]

@@ -42,8 +42,7 @@ export function rowOf(
     createdAt: now,
     updatedAt: now,
     startedAt: now,
-    // Until the end is known this says how long a task is kept, so that whoever ends it after a crash knows.
-    keepUntil: ttlMs === undefined ? null : now + ttlMs,
+    ttlMs: ttlMs === undefined ? null : Math.round(ttlMs),
   }
 }
 
@@ -102,7 +101,7 @@ export function factsOf(
   row: OperationRow,
   { sealer, progress }: { sealer: Sealer; progress: string | undefined },
 ): OperationFacts {
-  const { digest, definitionHash, attempts, createdAt, endedAt, keepUntil } = row
+  const { digest, definitionHash, attempts, ttlMs, keepUntil } = row
   return {
     ...summaryOf(row),
     digest,
@@ -112,8 +111,8 @@ export function factsOf(
     ...present('result', row.result),
     ...present('error', row.error),
     ...present('progress', progress ?? row.progress),
-    ...present('ttlMs', keepUntil === null ? null : keepUntil - (endedAt ?? createdAt)),
-    ...present('keepUntil', endedAt === null ? null : keepUntil),
+    ...present('ttlMs', ttlMs),
+    ...present('keepUntil', keepUntil),
   }
 }
 

@@ -1,5 +1,6 @@
 import { AppError, issueText, ToolResult } from '../../contracts/index.ts'
 import { kindOf, type Tool } from '../catalogue/index.ts'
+import { type FoundIssue, fewIssues } from '../kernel/index.ts'
 
 /** Makes a result of whatever a handler returned, and checks structured content against the output schema. */
 export async function toToolResult(tool: Tool, output: unknown): Promise<ToolResult> {
@@ -39,8 +40,8 @@ function toJson(tool: Tool, output: unknown): string {
   }
 }
 
-function outputInvalid(tool: Tool, issues: readonly { path: readonly PropertyKey[]; message: string }[]): AppError {
-  const lines = issues.map(issueText)
+function outputInvalid(tool: Tool, issues: readonly FoundIssue[]): AppError {
+  const lines = fewIssues(issues).map(issueText)
   const message = `"${tool.name}" ran, but its result is not what its definition promises. ${lines.join(' ')}`
   return new AppError('OUTPUT_INVALID', message, { details: { issues: lines } })
 }

@@ -1,6 +1,6 @@
 import { AppError, issueText, PromptResult, ResourceContents } from '../../contracts/index.ts'
 import type { Prompt, Resource } from '../catalogue/index.ts'
-import { toBase64 } from '../kernel/index.ts'
+import { type FoundIssue, fewIssues, toBase64 } from '../kernel/index.ts'
 
 /** What checking an output needs to know: who gave it, and how large it may be. */
 export interface OutputPlace {
@@ -62,11 +62,8 @@ function tooLarge({ what, maxBytes }: OutputPlace): AppError {
   return new AppError('LIMIT_EXCEEDED', message, { details: { maxBytes } })
 }
 
-function outputInvalid(
-  { what }: OutputPlace,
-  issues: readonly { path: readonly PropertyKey[]; message: string }[],
-): AppError {
-  const lines = issues.map(issueText)
+function outputInvalid({ what }: OutputPlace, issues: readonly FoundIssue[]): AppError {
+  const lines = fewIssues(issues).map(issueText)
   const message = `What ${what} gave is not what a definition of its kind may give. ${lines.join(' ')}`
   return new AppError('OUTPUT_INVALID', message, { details: { issues: lines } })
 }

@@ -1,4 +1,4 @@
-import { AppError, type Settings, type Suggestions, toAppError } from '../../contracts/index.ts'
+import { AppError, type Settings, type Suggestions } from '../../contracts/index.ts'
 import type { SchemaCompiler } from '../catalogue/index.ts'
 import type { Health, Needing } from '../health/index.ts'
 import {
@@ -18,6 +18,7 @@ import { type ReadingJourney, settleReading } from './reading-journey.ts'
 import { type PermittedReading, permitSuggestion, planPrompt, planResource, type ReadingPlan } from './reading-plan.ts'
 import type { Readings, SuggestRequest } from './reading-request.ts'
 import { runDefinition } from './reading-run.ts'
+import { toSendableError } from './sendable-error.ts'
 import { NO_SUGGESTIONS, toSuggestions } from './suggestions.ts'
 
 export interface ReadingsDeps {
@@ -46,7 +47,7 @@ export function createReadings(deps: ReadingsDeps): Readings {
     try {
       answer = await walk(journey)
     } catch (error) {
-      const failure = toAppError(error)
+      const failure = toSendableError(error)
       settleReading(journey, failure, deps)
       throw failure
     }

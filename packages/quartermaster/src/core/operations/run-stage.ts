@@ -27,7 +27,12 @@ export async function runTool({ tool, input, context, deadline }: Run, deps: Run
   } catch (error) {
     return failedRun(tool, error, deadline, deps)
   }
-  return deadline.race(toToolResult(tool, output))
+  try {
+    return await deadline.race(toToolResult(tool, output))
+  } catch (error) {
+    // It has run. That looking at its result took too long, or was cut off, does not undo what it did.
+    throw deadline.reason ? interrupted(tool, deadline.reason) : error
+  }
 }
 
 /** As `await` sees it: also a promise of another library. */

@@ -1,4 +1,11 @@
-import { AppError, type AuditEntry, type CallAnswer, messageOf } from '../../contracts/index.ts'
+import {
+  AppError,
+  type AuditEntry,
+  type CallAnswer,
+  KEPT_META,
+  messageOf,
+  type ToolResult,
+} from '../../contracts/index.ts'
 import type { Clock, Emitter, Log } from '../kernel/index.ts'
 import { auditOf, type Journey } from './journey.ts'
 import type { OperationEnd, OperationLog } from './operation-log.ts'
@@ -59,12 +66,17 @@ function auditEnd(journey: Journey, ending: Ending, at: number) {
 function endOf({ hasRun }: Journey, ending: Ending): Omit<OperationEnd, 'id' | 'audit'> {
   if ('answer' in ending) {
     const outcome = outcomeOf(ending.answer)
-    return { state: outcome, outcome, result: ending.answer.result, error: undefined }
+    return { state: outcome, outcome, result: recordedResult(ending.answer), error: undefined }
   }
   const { failure } = ending
   const state = STATES[failure.code as keyof typeof STATES] ?? 'failed'
   const outcome = hasRun ? (state === 'unknown' ? 'unknown' : 'failed') : undefined
   return { state, outcome, result: undefined, error: failure.toJSON() }
+}
+
+/** Whoever reads the record of a cut result has nothing else to find the rest by. */
+function recordedResult({ result, kept }: CallAnswer): ToolResult {
+  return kept ? { ...result, _meta: { ...result._meta, [KEPT_META]: kept } } : result
 }
 
 const STATES = { CANCELLED: 'cancelled', OUTCOME_UNKNOWN: 'unknown' } as const

@@ -194,6 +194,16 @@ describe('a task', () => {
     })
   })
 
+  it('is told apart from the record of any other call', async () => {
+    const { hub, store } = await hubWith([sendMail()])
+    const { caller } = hub.agents.seat('ada')
+    const { operationId } = await hub.callAs('ada', 'send_mail')
+    expect(await hub.operations.show(caller, operationId)).not.toHaveProperty('ttlMs')
+    const task = await hub.callAs('ada', 'send_mail', {}, { asTask })
+    expect(await hub.operations.show(caller, task.operationId)).toMatchObject({ ttlMs: 60_000 })
+    expect((await store.find('operations', {})).map(row => row.ttlMs)).toEqual([null, 60_000])
+  })
+
   it('says how far it has come while it runs', async () => {
     const leave = deferred()
     const tool = simpleTool('look', {
@@ -312,6 +322,19 @@ describe('an end that cannot be written', () => {
     const call = hub.callAs('ada', 'look', {}, { asTask: { ttlMs: 60_000 } })
     await hub.clock.advance(5_000)
     expect((await call).result).toEqual({ content: [{ type: 'text', text: 'look' }] })
+  })
+
+  it('is given up at once when no store could write it', async () => {
+    const { hub, storage } = await hubWith([sendMail()])
+    let tries = 0
+    storage.fault = writes => {
+      if (!ends(writes)) return undefined
+      tries++
+      throw new TypeError('Do not know how to serialize a BigInt')
+    }
+    expect(await failureOf(hub.callAs('ada', 'send_mail'))).toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    await hub.clock.advance(60_000)
+    expect(tries).toBe(1)
   })
 
   it('of a commit that nobody saw is written once', async () => {

@@ -1,6 +1,7 @@
 import { AppError, type IssuedToken, type LentToken, type TokenFacts, type TokenRow } from '../../contracts/index.ts'
 import { type Clock, type Digest, didYouMean, type Ids } from '../kernel/index.ts'
 import { insert, type Store, update } from '../store/index.ts'
+import { createExpiryWatch } from './expiry-watch.ts'
 import { createLentTokens } from './lent-tokens.ts'
 
 /** Whom a token stands for. */
@@ -16,7 +17,7 @@ export interface Tokens {
   /** Makes a token. Its text is in this answer and nowhere else. */
   create(request: { agent: string; label?: string | undefined; ttlMs?: number | undefined }): Promise<IssuedToken>
   list(agent?: string): TokenFacts[]
-  /** Ends it, at once. Ending one that has ended changes nothing. */
+  /** Ends it, at once. Ending one that has ended changes nothing, but stores an end that could not be stored before. */
   revoke(id: string): Promise<TokenFacts>
   /** Makes a successor; the old one stays good for the overlap, so that nobody is cut off while it is handed out. */
   rotate(id: string, options: { overlapMs: number }): Promise<IssuedToken>
@@ -27,7 +28,7 @@ export interface Tokens {
   /** How many lent tokens are good now. */
   lent(): number
   verify(token: string): TokenHolder | undefined
-  /** Calls back when a token was taken back, or a lent one is over: whatever it has open must end. */
+  /** Calls back when a token was taken back or its time is over: whatever it has open must end. */
   onRevoked(listener: (id: string) => void): () => void
 }
 
@@ -47,6 +48,9 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
     for (const listener of listeners) listener(id)
   }
   const lent = createLentTokens({ clock, ids, digest, prefix: PREFIX, onEnded: tell })
+  const expiry = createExpiryWatch({ clock, onExpired: tell })
+  /** Tokens that have ended here and, as far as anyone knows, not yet in the store. */
+  const unstored = new Set<string>()
 
   const now = () => Math.round(clock.now())
   const find = (id: string): TokenRow => {
@@ -60,6 +64,22 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
         rows.map(one => one.id),
       )}`,
     )
+  }
+
+  function keep(row: TokenRow): void {
+    byHash.set(row.hash, row)
+    if (row.revokedAt === null && row.expiresAt !== null) expiry.expect(row.id, row.expiresAt)
+    else expiry.forget(row.id)
+  }
+
+  /** In memory first: while it is being stored nobody may be let in any more, and nothing may stay open. */
+  function end(row: TokenRow): TokenRow {
+    if (row.revokedAt !== null) return row
+    const ended = { ...row, revokedAt: now() }
+    unstored.add(row.id)
+    keep(ended)
+    tell(row.id)
+    return ended
   }
 
   function issue(
@@ -87,7 +107,11 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
   return {
     async load() {
       byHash.clear()
-      for await (const row of allTokens(store)) byHash.set(row.hash, row)
+      for await (const row of allTokens(store)) {
+        // Of those that ended before, nobody has anything open.
+        if (stateOf(row, now()) === 'active') keep(row)
+        else byHash.set(row.hash, row)
+      }
     },
     async create({ agent, label, ttlMs }) {
       const { token, row } = issue(agent, {
@@ -95,7 +119,7 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
         expiresAt: ttlMs === undefined ? null : now() + ttlMs,
       })
       await store.commit([insert('tokens', row)])
-      byHash.set(row.hash, row)
+      keep(row)
       return { token, facts: factsOf(row, now()) }
     },
     list(agent) {
@@ -103,16 +127,14 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
       return rows.toSorted((a, b) => a.createdAt - b.createdAt).map(row => factsOf(row, now()))
     },
     async revoke(id) {
-      const ended = lent.revoke(id)
-      if (ended) return ended
-      const row = find(id)
-      if (row.revokedAt !== null) return factsOf(row, now())
-      const revoked = { ...row, revokedAt: now() }
-      // Out of memory first: between the two nobody may be let in any more.
-      byHash.set(row.hash, revoked)
-      await store.commit([update('tokens', { where: { id }, set: { revokedAt: revoked.revokedAt } })])
-      tell(id)
-      return factsOf(revoked, now())
+      const givenBack = lent.revoke(id)
+      if (givenBack) return givenBack
+      const { revokedAt } = end(find(id))
+      if (unstored.has(id)) {
+        await store.commit([update('tokens', { where: { id }, set: { revokedAt } })])
+        unstored.delete(id)
+      }
+      return factsOf(find(id), now())
     },
     async rotate(id, { overlapMs }) {
       const old = find(id)
@@ -134,8 +156,9 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
       ])
       if (!outcome.committed)
         throw new AppError('EDIT_CONFLICT', `Token "${id}" was rotated or revoked meanwhile. Look again.`)
-      byHash.set(old.hash, { ...old, expiresAt, replacedBy: row.id })
-      byHash.set(row.hash, row)
+      // As it is by now: it may have been revoked since, and that must stand.
+      keep({ ...find(id), expiresAt, replacedBy: row.id })
+      keep(row)
       return { token, facts: factsOf(row, now()) }
     },
     lend: (agent, options) => lent.lend(agent, options),

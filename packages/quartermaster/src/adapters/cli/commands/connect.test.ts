@@ -83,6 +83,16 @@ describe('connect', () => {
     expect(stderr).toBe('')
   })
 
+  it('says why the line would lead nowhere, and prints it all the same', async () => {
+    const connectCommand = async () => ({ ...COMMAND, doubts: ['There is no agent "my guide".'] })
+    const printed = await run(['--print', 'claude'], { connectCommand })
+    expect(printed.stdout).toContain('claude mcp add quartermaster -- ')
+    expect(printed).toMatchObject({ code: 0, stderr: 'Note: There is no agent "my guide".\nRun this:\n' })
+    const json = await run(['--print', 'claude', '--json'], { connectCommand })
+    expect(JSON.parse(json.stdout)).not.toHaveProperty('doubts')
+    expect(json.stderr).toBe('Note: There is no agent "my guide".\n')
+  })
+
   it('knows its clients', async () => {
     const { code, stderr } = await run(['--print', 'emacs'])
     expect([code, stderr]).toEqual([2, expect.stringContaining('Allowed choices are claude, codex, cursor, vscode.')])

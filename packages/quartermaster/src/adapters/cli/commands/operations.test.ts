@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Control, OperationFacts } from '../../../contracts/index.ts'
-import { createFakeCliHost } from '../../../testing/cli-host.ts'
+import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { runCli } from '../index.ts'
 
 const NOW = 1_700_000_000_000
@@ -23,8 +23,8 @@ const FACTS: OperationFacts = {
   keepUntil: NOW + 1_000,
 }
 
-async function run(args: string[], control: Partial<Control> = {}) {
-  const { host, seen } = createFakeCliHost({ control })
+async function run(args: string[], control: Partial<Control> = {}, terminal: CliHostOptions['terminal'] = {}) {
+  const { host, seen } = createFakeCliHost({ control, terminal })
   const code = await runCli(['operations', ...args], host)
   return { code, ...seen }
 }
@@ -62,6 +62,20 @@ describe('operations', () => {
     expect(shown.stdout).toContain('Begun           2023-11-14T22:11:20.000Z\n')
     const json = await run(['show', 'op_1', '--json'], { operation: async () => FACTS })
     expect(JSON.parse(json.stdout)).toEqual(FACTS)
+  })
+
+  it('are shown with a long result cut on a terminal, and whole elsewhere', async () => {
+    const text = '🙂'.repeat(65_536)
+    const operation: Control['operation'] = async () => ({ ...FACTS, result: { content: [{ type: 'text', text }] } })
+    const onTerminal = await run(['show', 'op_1'], { operation }, { stdout: true })
+    expect(onTerminal.stdout.length).toBeLessThan(5_000)
+    expect(onTerminal.stdout).toContain('Kept until')
+    expect(onTerminal.stdout).toMatch(/🙂…\n$/)
+    expect(onTerminal.stderr).toMatch(/cut at 4 kB of 262 kB.*operations show op_1 --json/)
+    const piped = await run(['show', 'op_1'], { operation })
+    expect([piped.stdout.includes(text), piped.stderr]).toEqual([true, ''])
+    const json = await run(['show', 'op_1', '--json'], { operation }, { stdout: true })
+    expect(JSON.parse(json.stdout)).toMatchObject({ result: { content: [{ text }] } })
   })
 
   it('take no state and no number that is none', async () => {

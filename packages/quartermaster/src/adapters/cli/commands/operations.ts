@@ -1,12 +1,14 @@
 import { Option } from 'commander'
 import { type OperationFacts, OperationState, type OperationSummary } from '../../../contracts/index.ts'
+import { sizeInWords } from '../bytes.ts'
 import { CompletingOption } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
 import { inWords } from '../duration.ts'
 import { EXIT } from '../errors.ts'
-import { toJsonText } from '../escape.ts'
+import { escapeLine, toJsonText } from '../escape.ts'
 import { fields } from '../layout.ts'
 import { cursorOption, limitOption, nextPage } from '../paging.ts'
+import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { renderTable } from '../table.ts'
@@ -96,12 +98,33 @@ async function showOperation(session: Session, id: string): Promise<number> {
     session.attend('Looking', options => control.operation({ id }, options)),
   )
   if (session.json) await session.printJson(facts)
-  else await session.out.write(factsText(facts, session))
+  else await printFacts(session, facts)
   return EXIT.done
 }
 
-function factsText(facts: OperationFacts, { out }: Session): string {
-  const { endedAt, error, result } = facts
+/** More of a result than this would push everything else about the operation off the screen. */
+const MOST_SHOWN = 2_000
+
+/** On a terminal a long result is cut; anywhere else, and with `--json`, it goes out whole. */
+async function printFacts({ out, notices }: Session, facts: OperationFacts): Promise<void> {
+  const result = facts.result && toJsonText(facts.result, { pretty: false })
+  const isCut = out.isTerminal && result !== undefined && result.length > MOST_SHOWN
+  await out.write(factsText(facts, isCut ? `${headOf(result)}…` : result, out))
+  if (isCut) await notices.write(cutNotice(result, facts.id))
+}
+
+/** Not in the middle of a character. */
+function headOf(text: string): string {
+  return text.slice(0, MOST_SHOWN).replace(/[\uD800-\uDBFF]$/, '')
+}
+
+function cutNotice(result: string, id: string): string {
+  const [shown, all] = [headOf(result), result].map(text => sizeInWords(new TextEncoder().encode(text).length))
+  return `The result is cut at ${shown} of ${all}. To see all of it: quartermaster operations show ${escapeLine(id)} --json, or into a file or a pager.\n`
+}
+
+function factsText(facts: OperationFacts, result: string | undefined, out: Printer): string {
+  const { endedAt, error } = facts
   return fields(
     [
       ['Id', facts.id],
@@ -119,7 +142,7 @@ function factsText(facts: OperationFacts, { out }: Session): string {
       ['Begun', new Date(facts.createdAt).toISOString()],
       ['Ended', endedAt === undefined ? undefined : new Date(endedAt).toISOString()],
       ['Kept until', facts.keepUntil === undefined ? undefined : new Date(facts.keepUntil).toISOString()],
-      ['Result', result && toJsonText(result, { pretty: false })],
+      ['Result', result],
     ],
     out,
   )

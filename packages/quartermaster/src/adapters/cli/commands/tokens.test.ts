@@ -3,12 +3,14 @@ import type { Control, TokenFacts } from '../../../contracts/index.ts'
 import { createFakeCliHost } from '../../../testing/cli-host.ts'
 import { runCli } from '../index.ts'
 
+const NOW = 1_700_000_000_000
+
 const FACTS: TokenFacts = {
   id: 'tok_1',
   agent: 'worker',
   label: 'laptop',
   state: 'active',
-  createdAt: 1_700_000_000_000 - 120_000,
+  createdAt: NOW - 120_000,
   expiresAt: null,
   revokedAt: null,
   replacedBy: null,
@@ -45,6 +47,21 @@ describe('tokens', () => {
     )
     const none = await run([], { tokens: async () => [] })
     expect([none.stdout, none.stderr]).toEqual(['', 'No tokens yet. Make one: quartermaster tokens create AGENT\n'])
+  })
+
+  it('say that their agent does not exist, as long as they would let it in', async () => {
+    const gone = { ...FACTS, agentMissing: true }
+    const tokens: Control['tokens'] = async () => [
+      gone,
+      { ...gone, expiresAt: NOW + 60_000 },
+      { ...gone, state: 'expired' },
+    ]
+    const { stdout } = await run([], { tokens })
+    const states = stdout
+      .split('\n')
+      .slice(1, -1)
+      .map(line => /worker +(.*?)  /.exec(line)?.[1])
+    expect(states).toEqual(['active, no such agent', 'active for 1 minute, no such agent', 'expired'])
   })
 
   it('are taken back and rotated by their id', async () => {

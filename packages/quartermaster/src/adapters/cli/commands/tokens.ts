@@ -108,14 +108,17 @@ function listText(tokens: readonly TokenFacts[], { out, host }: Session): string
     { title: 'Made' },
     { title: 'Label', flexible: true },
   ]
-  const rows = tokens.map(({ id, agent, state, createdAt, expiresAt, label }) => ({
-    cells: [id, agent, stateText(state, expiresAt, now), `${inWords(Math.max(0, now - createdAt))} ago`, label ?? ''],
-  }))
+  const rows = tokens.map(token => {
+    const { id, agent, createdAt, label } = token
+    return { cells: [id, agent, stateText(token, now), `${inWords(Math.max(0, now - createdAt))} ago`, label ?? ''] }
+  })
   return renderTable({ columns, rows }, out)
 }
 
-function stateText(state: TokenFacts['state'], expiresAt: number | null, now: number): string {
-  return state === 'active' && expiresAt !== null ? `active for ${inWords(expiresAt - now)}` : state
+function stateText({ state, expiresAt, agentMissing }: TokenFacts, now: number): string {
+  if (state !== 'active') return state
+  const until = expiresAt === null ? state : `active for ${inWords(expiresAt - now)}`
+  return agentMissing ? `${until}, no such agent` : until
 }
 
 async function revokeToken(session: Session, id: string): Promise<number> {

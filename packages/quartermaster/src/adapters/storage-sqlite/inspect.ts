@@ -1,0 +1,103 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
+import { messageOf } from '../../contracts/index.ts'
+import { migrationsFor, type SqlRow } from '../storage-sql/index.ts'
+import { explain } from './errors.ts'
+import { toFault } from './fault.ts'
+import type { Answer, Fault, FromWorker, Request, ToWorker } from './protocol.ts'
+import { findWorker } from './worker-entry.ts'
+
+/** What a look at the file of a store found. */
+export type StoreCondition =
+  /** There is no file, or one without a single byte: the next start makes the store. */
+  | { readonly state: 'absent' }
+  | { readonly state: 'sound' }
+  /** Whoever owns it is in the middle of something. */
+  | { readonly state: 'busy' }
+  | { readonly state: 'tooNew'; readonly version: number; readonly newest: number }
+  | { readonly state: 'damaged'; readonly reason: string }
+
+/** The file of the store in this folder. */
+export function storeFile(dir: string): string {
+  return join(dir, 'store.db')
+}
+
+/** Whether the folder has no store yet, as far as its file tells. */
+export function isStoreAbsent(dir: string): boolean {
+  // Only its size: closing a file that SQLite has open in this process would drop the locks on it.
+  const found = statSync(storeFile(dir), { throwIfNoEntry: false })
+  return !found || (found.isFile() && found.size === 0)
+}
+
+/**
+ * Looks at the store in this folder without owning or changing it, in a thread of its own: a large one takes seconds. It
+ * may be in use meanwhile.
+ */
+export async function inspectStore(dir: string): Promise<StoreCondition> {
+  try {
+    if (isStoreAbsent(dir)) return { state: 'absent' }
+  } catch (error) {
+    return { state: 'damaged', reason: messageOf(error) }
+  }
+  const startWorker = await findWorker()
+  const worker = startWorker('store-inspector', { file: storeFile(dir), readOnly: true })
+  try {
+    return await judge(sql => ask(worker, sql))
+  } finally {
+    await worker.terminate()
+  }
+}
+
+type Asked = { readonly rows: readonly SqlRow[] } | { readonly fault: Fault }
+
+const SQLITE_BUSY = 5
+/** One thing that is wrong is enough to know. */
+const CHECK = 'PRAGMA quick_check(1)'
+const HAS_VERSIONS = `select 1 from "sqlite_schema" where "name" = 'schema_versions'`
+const VERSION = 'select coalesce(max("version"), 0) from "schema_versions"'
+
+async function judge(read: (sql: string) => Promise<Asked>): Promise<StoreCondition> {
+  const checked = await read(CHECK)
+  if ('fault' in checked) return faulty(checked.fault)
+  const [said] = checked.rows[0] ?? []
+  if (said !== 'ok') return { state: 'damaged', reason: firstLine(String(said)) }
+  const known = await read(HAS_VERSIONS)
+  if ('fault' in known) return faulty(known.fault)
+  if (known.rows.length === 0) return { state: 'sound' }
+  const noted = await read(VERSION)
+  if ('fault' in noted) return faulty(noted.fault)
+  const version = Number(noted.rows[0]?.[0])
+  const newest = migrationsFor('sqlite').at(-1)?.version ?? 0
+  return version > newest ? { state: 'tooNew', version, newest } : { state: 'sound' }
+}
+
+function faulty(fault: Fault): StoreCondition {
+  return fault.code === SQLITE_BUSY ? { state: 'busy' } : { state: 'damaged', reason: explain(fault) }
+}
+
+/** SQLite begins with a heading that only says which database it means. */
+function firstLine(text: string): string {
+  return (text.split('\n').find(line => line.trim() !== '' && !line.startsWith('***')) ?? text).trim()
+}
+
+/** One question to a worker that nobody else asks. */
+function ask(worker: Worker, sql: string): Promise<Asked> {
+  return new Promise(resolve => {
+    const fail = (error: unknown) => resolve({ fault: toFault(error) })
+    worker.removeAllListeners()
+    worker.once('error', fail)
+    worker.once('exit', code => fail(new Error(`its thread ended with exit code ${code}`)))
+    worker.once('message', (message: FromWorker) =>
+      resolve(message.kind === 'refused' ? { fault: message.fault } : rowsIn(message.answers[0])),
+    )
+    const request: Request = { id: 0, kind: 'read', statement: { sql, parameters: [] } }
+    const asked: ToWorker = { kind: 'requests', requests: [request] }
+    worker.postMessage(asked, [])
+  })
+}
+
+function rowsIn(answer: Answer | undefined): Asked {
+  if (answer && 'rows' in answer) return { rows: answer.rows }
+  return { fault: answer && 'fault' in answer ? answer.fault : { message: 'it answered something else' } }
+}
