@@ -5,8 +5,8 @@ import { modelText } from '../../core/kernel/index.ts'
 import type { McpRequest } from './mcp-request.ts'
 
 /**
- * An error as a result that the model can read and a program can recognise. `isBare` leaves the structure out: clients from
- * before 2026-07-28 hold it against what the tool promises, even where it is an error, and then nobody sees either.
+ * An error as a result that the model can read and a program can recognise. `isBare` leaves the structure out: some clients
+ * hold it against what the tool promises, even where it is an error, and then nobody sees either.
  */
 export function toErrorResult(error: unknown, { isBare = false }: { isBare?: boolean } = {}): CallToolResult {
   const body = toAppError(error).toJSON()

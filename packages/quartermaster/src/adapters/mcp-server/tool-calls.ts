@@ -92,7 +92,7 @@ function wantsTask({ tool }: Grant, request: McpRequest): boolean {
 function failed(error: unknown, { request, tool }: { request: McpRequest; tool: Tool }): ToolCallResult {
   const missing = missingCapability(error, request)
   if (missing) throw missing
-  return toErrorResult(error, { isBare: !request.isModern && hasObjectOutput(tool) })
+  return toErrorResult(error, { isBare: hasObjectOutput(tool) })
 }
 
 /** Whoever sends a key relies on a repeat doing nothing, and nothing here remembers keys. */

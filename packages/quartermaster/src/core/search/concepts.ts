@@ -10,9 +10,15 @@ export interface Voice {
 }
 
 /** Everything that speaks for one word. Of several voices for the same document only the loudest is heard. */
-export type Concept = readonly Voice[]
+export interface Concept {
+  voices: readonly Voice[]
+  /** What the word itself, and not just another for it, would count at most. */
+  worth: number
+  /** The word is nowhere; the voices are of others that look like it. */
+  isGuess: boolean
+}
 
-/** Finds what the index has for the words of a question. */
+/** Finds what the index has for the words of a question; nothing when nearly all of it would be guessed. */
 export type ConceptFinder = (terms: readonly WeightedTerm[], documents: number) => Map<string, Concept>
 
 /** Rare terms say even more than BM25 thinks: tools are described in the same few common words. */
@@ -22,6 +28,8 @@ const SYNONYM_WEIGHT = 0.4
 const NEAR_WEIGHT = 0.5
 /** A question full of names and values is not worth looking around for each of them. */
 const MAX_NEAR_LOOKUPS = 8
+/** With fewer of its words than this, a question that has only guesses is not misspelt but about something else. */
+const GUESSED_PART = 0.5
 
 export function createConceptFinder(index: TermIndex): ConceptFinder {
   const synonyms = synonymTable()
@@ -34,13 +42,25 @@ export function createConceptFinder(index: TermIndex): ConceptFinder {
         return posting ? [{ posting, weight: weight * rarity(posting, documents) }] : []
       })
     const conceptOf = ({ term, word, weight }: WeightedTerm): Concept => {
+      const itself = voices([term], weight)
       const others = (synonyms.get(term) ?? []).filter(other => !asked.has(other))
-      const found = [...voices([term], weight), ...voices(others, weight * SYNONYM_WEIGHT)]
-      if (found.length > 0 || !isWord(word) || lookups-- <= 0) return found
-      return voices(nearTerms(term, index.alike(term)), weight * NEAR_WEIGHT)
+      const found = [...itself, ...voices(others, weight * SYNONYM_WEIGHT)]
+      if (itself.length > 0) return { voices: found, worth: loudest(itself), isGuess: false }
+      if (found.length > 0) return { voices: found, worth: loudest(found) / SYNONYM_WEIGHT, isGuess: false }
+      const near = isWord(word) && lookups-- > 0 ? nearTerms(term, index.alike(term)) : []
+      const guessed = voices(near, weight * NEAR_WEIGHT)
+      return { voices: guessed, worth: loudest(guessed) / NEAR_WEIGHT, isGuess: true }
     }
-    return new Map(terms.map(term => [term.term, conceptOf(term)]))
+    const concepts = new Map(terms.map(term => [term.term, conceptOf(term)]))
+    return isAboutSomethingElse([...concepts.values()]) ? new Map() : concepts
   }
+}
+
+const loudest = (voices: readonly Voice[]) => voices.reduce((most, { weight }) => Math.max(most, weight), 0)
+
+function isAboutSomethingElse(concepts: readonly Concept[]): boolean {
+  const guessed = concepts.filter(({ voices }) => voices.length > 0).length
+  return concepts.every(({ isGuess }) => isGuess) && guessed < GUESSED_PART * concepts.length
 }
 
 function synonymTable(): Map<string, string[]> {

@@ -1,4 +1,5 @@
-import type { TermReader } from './terms.ts'
+import { type Statement, statementsOf } from './statements.ts'
+import { CHARACTERS_OF_A_WORD, type TermReader } from './terms.ts'
 
 /** What can be searched of one thing. Only `id` has to be unique. */
 export interface SearchDocument {
@@ -27,10 +28,10 @@ export interface SearchDocument {
 export function impactsOf(document: SearchDocument, reader: TermReader): Map<string, number> {
   const amounts = new Map<string, number>()
   for (const field of FIELDS) {
-    const terms = reader.read(field.textOf(document), field.maxWords)
-    const length = Math.max(terms.length / field.usualTerms, SHORTEST)
+    const { counts, terms } = countTerms(field, document, reader)
+    const length = Math.max(terms / field.usualTerms, SHORTEST)
     const share = field.weight / (1 - field.lengthMatters + field.lengthMatters * length)
-    for (const [term, count] of countsOf(terms))
+    for (const [term, count] of counts)
       amounts.set(term, (amounts.get(term) ?? 0) + share * Math.min(count, COUNTED_REPETITIONS))
   }
   for (const [term, amount] of amounts) amounts.set(term, amount / (SATURATION + amount))
@@ -39,8 +40,13 @@ export function impactsOf(document: SearchDocument, reader: TermReader): Map<str
 
 /** BM25's k1: the amount of a term that is worth half of everything it can be worth. */
 const SATURATION = 0.7
-/** Saying it twice may be emphasis; the third time is stuffing. */
+/** Saying it twice may be emphasis; the third time in one sentence is stuffing, and counts as having said it once. */
 const COUNTED_REPETITIONS = 2
+/**
+ * What courting and lists of words count, against saying the same plainly. Not nothing: an honest tool with an
+ * enthusiastic author should still be found where no other fits.
+ */
+const HOLLOW_WEIGHT = 0.15
 /** Being even shorter than this part of the usual is no merit. */
 const SHORTEST = 0.6
 
@@ -56,6 +62,8 @@ interface Field {
   lengthMatters: number
   /** What stands behind is not looked at: a text of any size costs a bounded time, and padding it is no use. */
   maxWords: number
+  /** Written in sentences, and by someone who may want to be found more than to be understood. */
+  isProse?: boolean
 }
 
 const join = (texts: readonly string[] | undefined) => texts?.join('\n') ?? ''
@@ -64,16 +72,36 @@ const join = (texts: readonly string[] | undefined) => texts?.join('\n') ?? ''
 const FIELDS: readonly Field[] = [
   { textOf: it => it.name, weight: 2.2, usualTerms: 4, lengthMatters: 0.4, maxWords: 30 },
   { textOf: it => it.title, weight: 1, usualTerms: 4, lengthMatters: 0.4, maxWords: 40 },
-  { textOf: it => it.text, weight: 2, usualTerms: 12, lengthMatters: 0.45, maxWords: 400 },
+  { textOf: it => it.text, weight: 2, usualTerms: 12, lengthMatters: 0.45, maxWords: 400, isProse: true },
   { textOf: it => join(it.examples), weight: 1.5, usualTerms: 20, lengthMatters: 0.45, maxWords: 400 },
   { textOf: it => join(it.tags), weight: 0.8, usualTerms: 4, lengthMatters: 0.6, maxWords: 40 },
   { textOf: it => join(it.parameters), weight: 0.5, usualTerms: 16, lengthMatters: 0.6, maxWords: 400 },
-  { textOf: it => it.details ?? '', weight: 0.8, usualTerms: 40, lengthMatters: 0.6, maxWords: 600 },
+  { textOf: it => it.details ?? '', weight: 0.8, usualTerms: 40, lengthMatters: 0.6, maxWords: 600, isProse: true },
   { textOf: it => it.group ?? '', weight: 0.3, usualTerms: 3, lengthMatters: 0.5, maxWords: 20 },
 ]
 
-function countsOf(terms: readonly string[]): Map<string, number> {
+/** How often each term is said, and how many were read in all: what does not count makes the text longer all the same. */
+function countTerms({ textOf, maxWords, isProse }: Field, document: SearchDocument, reader: TermReader) {
   const counts = new Map<string, number>()
-  for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + 1)
-  return counts
+  const text = textOf(document).slice(0, maxWords * CHARACTERS_OF_A_WORD)
+  let terms = 0
+  for (const statement of isProse ? statementsOf(text) : [{ text, isPlain: true }]) {
+    if (terms >= maxWords) break
+    const read = reader.read(statement.text, maxWords - terms)
+    terms += read.length
+    for (const [term, times] of timesOf(read))
+      counts.set(term, (counts.get(term) ?? 0) + (isProse ? saidIn(statement, times) : times))
+  }
+  return { counts, terms }
+}
+
+function saidIn({ isPlain }: Statement, times: number): number {
+  if (!isPlain) return HOLLOW_WEIGHT
+  return times > COUNTED_REPETITIONS ? 1 : times
+}
+
+function timesOf(terms: readonly string[]): Map<string, number> {
+  const times = new Map<string, number>()
+  for (const term of terms) times.set(term, (times.get(term) ?? 0) + 1)
+  return times
 }

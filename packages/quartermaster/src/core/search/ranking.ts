@@ -12,10 +12,17 @@ export interface RankingScope {
   isWanted(slot: number): boolean
 }
 
+/** How well a document answers a question. */
+export interface Ranked {
+  slot: number
+  /** Above 0 and below 1. */
+  score: number
+}
+
 /** Tells how well documents answer a question. */
 export interface Ranker {
-  /** Reports every wanted document that has anything to do with the question, with a score in (0, 1]. */
-  rank(question: Question, scope: RankingScope, report: (slot: number, score: number) => void): void
+  /** Reports every wanted document that has anything to do with the question, and which of its needs it fits best. */
+  rank(question: Question, scope: RankingScope, report: (ranked: Ranked, need: number) => void): void
 }
 
 /** How much fitting the whole question counts, against fitting one need of it well. */
@@ -29,28 +36,36 @@ export function createRanker(index: TermIndex): Ranker {
   const whole = createScoreBoard()
   const oneNeed = createScoreBoard()
   const bestNeed = createScoreBoard()
+  const needOf: number[] = []
   const sum = createSum()
 
   return {
     rank({ whole: terms, needs }, { documents, slots, isWanted }, report) {
       const concepts = findConcepts(terms, documents)
-      sum(concepts.values(), whole, slots)
+      sum([...concepts.values()], whole, slots)
       const wanted = whole.touched.filter(isWanted)
       const highest = highestOf(wanted, whole)
+      let fit = fitOf(highest, [...concepts.values()])
       bestNeed.clear(slots)
-      for (const need of needs) {
-        sum(
-          need.map(({ term }) => concepts.get(term) ?? []),
-          oneNeed,
-          slots,
-        )
-        const scale = highestOf(wanted, oneNeed) + NEED_DAMPING
-        for (const slot of wanted) bestNeed.raise(slot, oneNeed.at(slot) / scale)
+      for (const [i, need] of needs.entries()) {
+        const own = need.flatMap(({ term }) => concepts.get(term) ?? [])
+        sum(own, oneNeed, slots)
+        const top = highestOf(wanted, oneNeed)
+        fit = Math.max(fit, fitOf(top, own))
+        for (const slot of wanted) if (bestNeed.raise(slot, oneNeed.at(slot) / (top + NEED_DAMPING))) needOf[slot] = i
       }
       const share = needs.length > 0 ? WHOLE_SHARE : 1
-      for (const slot of wanted) report(slot, (share * whole.at(slot)) / highest + (1 - share) * bestNeed.at(slot))
+      for (const slot of wanted) {
+        const score = fit * ((share * whole.at(slot)) / highest + (1 - share) * bestNeed.at(slot))
+        report({ slot, score }, bestNeed.at(slot) > 0 ? (needOf[slot] ?? 0) : 0)
+      }
     },
   }
+}
+
+/** How near the best comes to what these words could say of a document: always below 1, as no impact reaches it. */
+function fitOf(highest: number, concepts: readonly Concept[]): number {
+  return highest === 0 ? 0 : highest / concepts.reduce((sum, { worth }) => sum + worth, 0)
 }
 
 /** Adds up what every concept says about each document. */
@@ -59,7 +74,7 @@ function createSum() {
   return (concepts: Iterable<Concept>, board: ScoreBoard, slots: number) => {
     board.clear(slots)
     for (const concept of concepts) {
-      if (concept.length === 1) sayAll(concept, board.add)
+      if (concept.voices.length === 1) sayAll(concept, board.add)
       else {
         loudest.clear(slots)
         sayAll(concept, loudest.raise)
@@ -70,7 +85,7 @@ function createSum() {
 }
 
 function sayAll(concept: Concept, say: (slot: number, amount: number) => void) {
-  for (const { posting, weight } of concept) {
+  for (const { posting, weight } of concept.voices) {
     const { slots, impacts } = posting
     for (let i = 0; i < slots.length; i++) say(slots[i] as number, weight * (impacts[i] as number))
   }

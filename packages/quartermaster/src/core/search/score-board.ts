@@ -4,8 +4,8 @@ export interface ScoreBoard {
   readonly touched: readonly number[]
   at(slot: number): number
   add(slot: number, amount: number): void
-  /** Keeps the higher one. */
-  raise(slot: number, amount: number): void
+  /** Keeps the higher one. Answers whether that is the new one. */
+  raise(slot: number, amount: number): boolean
   /** Makes room for this many slots, all 0. */
   clear(slots: number): void
 }
@@ -23,9 +23,10 @@ export function createScoreBoard(): ScoreBoard {
     },
     raise(slot, amount) {
       const score = scores[slot] ?? 0
-      if (amount <= score) return
+      if (amount <= score) return false
       if (score === 0) touched.push(slot)
       scores[slot] = amount
+      return true
     },
     clear(slots) {
       for (const slot of touched) scores[slot] = 0

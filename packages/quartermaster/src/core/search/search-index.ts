@@ -1,8 +1,9 @@
-import { createBest } from './best.ts'
+import { type Best, createBest } from './best.ts'
 import { impactsOf, type SearchDocument } from './fields.ts'
 import { createNameIndex, type NameIndex } from './name-index.ts'
 import { readQuestion } from './needs.ts'
-import { createRanker } from './ranking.ts'
+import { createRanker, type Ranked } from './ranking.ts'
+import { shareOut } from './sharing.ts'
 import { createShelf, type Shelf } from './shelf.ts'
 import { createTermIndex, type TermIndex } from './term-index.ts'
 import { createTermReader, type TermReader } from './terms.ts'
@@ -11,7 +12,7 @@ import { createTermReader, type TermReader } from './terms.ts'
 export interface SearchHit<T> {
   id: string
   value: T
-  /** Above 0 and at most 1; it compares the hits of one search and says nothing across searches. */
+  /** 1 for what the question names, otherwise above 0 and below 1. It compares the hits of one search, not searches. */
   score: number
   /** The question names it. Such hits come first. */
   exact: boolean
@@ -108,16 +109,11 @@ function createKeeper<T>({ reader, shelf, terms, names }: Parts<T>) {
   return { add, remove, keep }
 }
 
-interface Scored {
-  slot: number
-  score: number
-}
-
 function createSearch<T>({ reader, shelf, terms, names }: Parts<T>): SearchIndex<T>['search'] {
   const ranker = createRanker(terms)
   // Ids are unique, so the order of equal scores is the same whatever was added first.
-  const compare = (a: Scored, b: Scored) => b.score - a.score || (shelf.at(a.slot).id < shelf.at(b.slot).id ? -1 : 1)
-  const hit = ({ slot, score }: Scored, exact: boolean): SearchHit<T> => {
+  const compare = (a: Ranked, b: Ranked) => b.score - a.score || (shelf.at(a.slot).id < shelf.at(b.slot).id ? -1 : 1)
+  const hit = ({ slot, score }: Ranked, exact: boolean): SearchHit<T> => {
     const { id, value } = shelf.at(slot)
     return { id, value, score, exact }
   }
@@ -125,11 +121,22 @@ function createSearch<T>({ reader, shelf, terms, names }: Parts<T>): SearchIndex
     const question = readQuestion(query, reader)
     const isVisible = (slot: number) => filter(shelf.at(slot).value)
     const named = new Set(names.named(question.text).filter(isVisible))
-    const best = createBest<Scored>(limit - named.size, compare)
+    const places = limit - named.size
+    const needs = new Map<number, Best<Ranked>>()
+    const offer = (ranked: Ranked, need: number) => {
+      const best = needs.get(need) ?? createBest(places, compare)
+      needs.set(need, best)
+      best.offer(ranked)
+    }
     const isWanted = (slot: number) => !named.has(slot) && isVisible(slot)
     const scope = { documents: shelf.size, slots: shelf.slots, isWanted }
-    ranker.rank(question, scope, (slot, score) => best.offer({ slot, score }))
+    ranker.rank(question, scope, offer)
+    const best = shareOut(
+      [...needs.values()].map(need => need.values()),
+      places,
+      compare,
+    )
     const exact = [...named].slice(0, Math.max(0, limit))
-    return [...exact.map(slot => hit({ slot, score: 1 }, true)), ...best.values().map(scored => hit(scored, false))]
+    return [...exact.map(slot => hit({ slot, score: 1 }, true)), ...best.map(ranked => hit(ranked, false))]
   }
 }

@@ -5,6 +5,7 @@
 export const SYNONYMS: readonly (readonly string[])[] = `
 show display view
 create make generate build
+add create
 delete remove erase clear
 update change modify edit
 search find lookup discover locate
@@ -45,6 +46,7 @@ gift present
 shop product
 discount coupon deal
 price cost
+invoice bill
 currency money exchange
 stock share
 cryptocurrency crypto bitcoin
@@ -66,7 +68,7 @@ chart graph plot diagram
 code program
 error bug
 repository repo
-database sql
+database db sql
 area region location
 `
   .trim()

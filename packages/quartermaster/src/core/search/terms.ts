@@ -21,7 +21,7 @@ export interface TermReader {
 /** Stemming costs more than everything else about a word, and the words of tools repeat. */
 const CACHED_WORDS = 50_000
 /** Generous: a text is cut by characters first, so that its size does not matter. */
-const CHARACTERS_OF_A_WORD = 20
+export const CHARACTERS_OF_A_WORD = 20
 /** What is longer is data that someone pasted. */
 const LONGEST_WORD = 64
 /** Values rather than needs, most of the time. */
