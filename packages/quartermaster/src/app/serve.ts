@@ -67,6 +67,8 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   const { env, log, background = false } = options
   const { project, folder } = await takeProject(options, life)
   const opening = openStore({ folder, settings: project.settings, log })
+  // It may fail before anybody waits for it, and whoever does takes the error.
+  opening.catch(() => {})
   life.onClose(async () => (await opening.catch(() => undefined))?.close())
   const { tracer, close: sendTraces } = await openTelemetry({ env, version: VERSION, log })
   life.onClose(sendTraces)

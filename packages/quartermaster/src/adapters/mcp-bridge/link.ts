@@ -109,7 +109,8 @@ export function createLink({ clock, random, find, tell }: LinkDeps): Link {
     async close() {
       closing.abort()
       current = undefined
-      await Promise.all([...leases.values()].map(lease => lease.giveBack()))
+      // One that cannot be given back any more must not keep the others.
+      await Promise.allSettled([...leases.values()].map(lease => lease.giveBack()))
     },
   }
 }

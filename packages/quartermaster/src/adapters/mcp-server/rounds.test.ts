@@ -45,6 +45,35 @@ it('joins a repeated answer to the call it belongs to, while it runs and after i
   expect(runs).toHaveLength(1)
 })
 
+it('never takes an answer to one question for an answer to the next', async () => {
+  const twice = simpleTool('twice', {
+    async handler(_input: never, context) {
+      const first = await context.ask({ message: 'Clean up?' })
+      const second = await context.ask({ message: 'Really delete everything?' })
+      return `${first.action} and ${second.action}`
+    },
+  })
+  const hub = await createHub({
+    units: { 'main.ts': { capabilities: [simpleCapability('main', [twice])] } },
+    agents: { worker: { capabilities: { main: {} } } },
+  })
+  const front = frontOf(hub)
+  const call = (params: object = {}) =>
+    ask(front, 'worker', {
+      method: 'tools/call',
+      name: 'twice',
+      params: { name: 'twice', ...params },
+      capabilities: { elicitation: {} },
+    })
+  const answer = (action: string) => ({ inputResponses: { answer: { action, content: {} } } })
+  const first = (await call()).result
+  const second = (await call({ requestState: first?.requestState, ...answer('accept') })).result
+  const repeated = (await call({ requestState: first?.requestState, ...answer('accept') })).result
+  expect(repeated).toMatchObject({ resultType: 'input_required', inputRequests: second?.inputRequests })
+  const done = await call({ requestState: repeated?.requestState, ...answer('decline') })
+  expect(done.result).toMatchObject({ content: [{ text: 'accept and decline' }] })
+})
+
 it('goes on with a call only for whoever made it, with the same arguments', async () => {
   const { call, runs, answered } = await open()
   expect((await call(answered, 'stranger')).result).toMatchObject({

@@ -30,8 +30,9 @@ export async function takeRound<T>(
 /** Starts the work, or goes on with what the client was asked about before. */
 export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, request: McpRequest): Exchange<T> {
   if (request.state) {
-    const exchange = exchanges.resume<T>(request.state.exchangeId, work.owner())
-    exchange.answer(toAnswers(exchange.questions, request.inputResponses))
+    const { exchange, round } = exchanges.resume<T>(request.state.exchangeId, work.owner())
+    // Answers to what was asked before must not pass for answers to what is asked now.
+    if (request.state.round === round) exchange.answer(toAnswers(exchange.questions, request.inputResponses))
     return exchange
   }
   return exchanges.start({
@@ -55,10 +56,9 @@ export async function endRound<T>(
 ): Promise<RoundEnd<T>> {
   const { exchange, turn, work, request } = round
   if ('answer' in turn) return turn
-  exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
+  const number = exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
   // Before 2026-07-28 the request stays open while its client is asked, and cancelling it cancels the work.
   if (!request.isModern) cancelWith(request.signal, exchange)
-  const number = (request.state?.round ?? 0) + 1
   const requestState = await request.sign({ exchangeId: exchange.id, round: number })
   return { required: inputRequired({ inputRequests: toInputRequests(turn.questions), requestState }) }
 }

@@ -166,7 +166,9 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
     async update(caller, taskId, inputResponses) {
       const task = findLive(caller, taskId)
       if (!task) return void (await ended(caller, taskId))
-      task.exchange.answer(toAnswers(task.exchange.questions, inputResponses))
+      const answers = toAnswers(task.exchange.questions, inputResponses)
+      if (Object.keys(answers).length === 0) return
+      task.exchange.answer(answers)
       task.updatedAt = clock.now()
       listen(task)
     },

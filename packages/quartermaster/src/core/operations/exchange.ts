@@ -54,7 +54,8 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
   const cancellation = createCancellation()
   const open = new Map<string, OpenQuestion>()
   const unused = new Map(Object.entries(early))
-  let tell = (): void => {}
+  /** Those who take a turn now. */
+  const waiting = new Set<() => void>()
   let isGathering = false
   let heardBy: Audience = {}
 
@@ -77,7 +78,7 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
     isGathering = true
     await clock.breathe()
     isGathering = false
-    if (open.size > 0) tell()
+    if (open.size > 0) for (const tell of [...waiting]) tell()
   }
 
   const questions = (): ReadonlyMap<string, Question> => new Map([...open].map(([key, one]) => [key, one.question]))
@@ -109,20 +110,26 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
     turn(signal, audience = {}) {
       heardBy = audience
       if (open.size > 0 && !isGathering) return Promise.resolve({ questions: questions() })
-      const abort = () => cancellation.cancel(signal.reason)
-      if (signal.aborted) abort()
-      signal.addEventListener('abort', abort, { once: true })
-      const leave = () => {
-        // Whoever waited has gone; what happens between two turns is told to nobody.
-        if (heardBy === audience) heardBy = {}
-        signal.removeEventListener('abort', abort)
-      }
       return new Promise((resolve, reject) => {
-        tell = () => {
+        const leave = () => {
+          waiting.delete(tell)
+          // Whoever waited has gone; what happens between two turns is told to nobody.
+          if (heardBy === audience) heardBy = {}
+          signal.removeEventListener('abort', abort)
+        }
+        const tell = () => {
           leave()
           resolve({ questions: questions() })
         }
+        const abort = () => {
+          leave()
+          // A client that repeated its request still waits for the work when the first connection is noticed to be gone.
+          if (waiting.size === 0) cancellation.cancel(signal.reason)
+        }
+        waiting.add(tell)
         done.then(answer => resolve({ answer }), reject).finally(leave)
+        if (signal.aborted) abort()
+        else signal.addEventListener('abort', abort, { once: true })
       })
     },
     cancel: cancellation.cancel,

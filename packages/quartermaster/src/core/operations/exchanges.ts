@@ -19,11 +19,11 @@ export interface Exchanges {
   end(holder: string): void
   /**
    * Keeps it until its client comes back with answers. The owner is a text that says who asked for what, so that nobody
-   * else can go on with it.
+   * else can go on with it. Answers the number of the round, which the client brings back with its answers.
    */
-  park(exchange: Exchange<unknown>, by: { owner: string; holder: string }): void
+  park(exchange: Exchange<unknown>, by: { owner: string; holder: string }): number
   /** The exchange its owner was asked in: waiting, running again, or just ended. Throws `CURSOR_GONE` when there is none. */
-  resume<T>(id: string, owner: string): Exchange<T>
+  resume<T>(id: string, owner: string): { exchange: Exchange<T>; round: number }
   stop(): void
 }
 
@@ -31,6 +31,9 @@ export interface Exchanges {
 interface Known {
   readonly exchange: Exchange<unknown>
   readonly owner: string
+  /** How often its client was asked. */
+  round: number
+  hasEnded: boolean
   cancelTimer: Cancel
 }
 
@@ -47,10 +50,11 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
   /** Remembers it from its first question on. */
   function remember(exchange: Exchange<unknown>, { owner, holder }: { owner: string; holder: string }): Known {
     const leave = placeFor(exchange, holder)
-    const one: Known = { exchange, owner, cancelTimer: () => {} }
+    const one: Known = { exchange, owner, round: 0, hasEnded: false, cancelTimer: () => {} }
     known.set(exchange.id, one)
     // Its end is kept for a moment: a client whose connection broke asks for it again.
     const end = () => {
+      one.hasEnded = true
       leave()
       arm(one, REPEAT_SECONDS, () => known.delete(exchange.id))
     }
@@ -77,17 +81,21 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
     end: held.end,
     park(exchange, by) {
       const one = known.get(exchange.id) ?? remember(exchange, by)
+      one.round++
+      if (one.hasEnded) return one.round
       arm(one, ANSWER_SECONDS, () =>
         exchange.cancel(new AppError('DEADLINE_EXCEEDED', `Nobody answered within ${ANSWER_SECONDS} s.`)),
       )
+      return one.round
     },
     resume<T>(id: string, owner: string) {
       const one = known.get(id)
       if (one?.owner !== owner)
         throw new AppError('CURSOR_GONE', 'The question is no longer open, and what became of it is not known here.')
-      one.cancelTimer()
+      // Of one that has ended the timer is what makes it forgotten.
+      if (!one.hasEnded) one.cancelTimer()
       // The owner says what was asked for, and so what comes back.
-      return one.exchange as Exchange<T>
+      return { exchange: one.exchange as Exchange<T>, round: one.round }
     },
     stop() {
       for (const { exchange, cancelTimer } of known.values()) {

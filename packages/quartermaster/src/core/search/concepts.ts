@@ -45,7 +45,7 @@ export function createConceptFinder(index: TermIndex): ConceptFinder {
       const itself = voices([term], weight)
       const others = (synonyms.get(term) ?? []).filter(other => !asked.has(other))
       const found = [...itself, ...voices(others, weight * SYNONYM_WEIGHT)]
-      if (itself.length > 0) return { voices: found, worth: loudest(itself), isGuess: false }
+      if (itself.length > 0) return { voices: found, worth: loudest(found), isGuess: false }
       if (found.length > 0) return { voices: found, worth: loudest(found) / SYNONYM_WEIGHT, isGuess: false }
       const near = isWord(word) && lookups-- > 0 ? nearTerms(term, index.alike(term)) : []
       const guessed = voices(near, weight * NEAR_WEIGHT)

@@ -36,14 +36,15 @@ const COURTING: readonly RegExp[] = [
 
 /** Below it, a sentence may well do without small words: "Converts currencies." */
 const SHORTEST_LIST = 6
-/** Fewer different words than this part of all: nobody talks like that. */
-const VARIETY = 0.7
+/** Of the words that mean something, fewer different ones than this part of all: nobody talks like that. */
+const VARIETY = 0.5
 
 /** Small words hold a sentence together; without any, or saying the same again and again, it is none. */
 function isWordList(sentence: string): boolean {
-  const words = sentence.toLowerCase().match(/\p{L}+/gu) ?? []
+  const words = sentence.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? []
   if (words.length < SHORTEST_LIST) return false
-  return !words.some(isSmall) || new Set(words).size < VARIETY * words.length
+  const telling = words.filter(word => !isSmall(word))
+  return telling.length === words.length || new Set(telling).size < VARIETY * telling.length
 }
 
 /** In most languages the small words are short, so that not only English ones are known. */
