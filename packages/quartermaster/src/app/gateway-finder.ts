@@ -8,7 +8,6 @@ import { AppError, type Control } from '../contracts/index.ts'
 import type { Clock } from '../core/kernel/index.ts'
 import { startBackgroundUp } from './background-up.ts'
 import { locateProject, type ProjectPlace } from './locate-project.ts'
-import { LENT_MS } from './up-control.ts'
 
 export interface GatewayFinderDeps {
   readonly place: ProjectPlace
@@ -85,21 +84,20 @@ async function start({ dataDir }: Found, place: ProjectPlace, signal: AbortSigna
   throw new AppError('DEPENDENCY_UNAVAILABLE', '"up" did not start in time. Start it yourself: quartermaster up')
 }
 
-interface BorrowDeps extends Pick<GatewayFinderDeps, 'agent' | 'clock'> {
+interface BorrowDeps extends Pick<GatewayFinderDeps, 'agent'> {
   readonly dataDir: string
 }
 
 /** A token of the owner's for this agent. */
-export async function borrow(owner: Owner, { agent, clock, dataDir }: BorrowDeps): Promise<Gateway> {
-  const { id, token, expiresAt } = await createControlClient(owner).lendToken({ agent })
+export async function borrow(owner: Owner, { agent, dataDir }: BorrowDeps): Promise<Gateway> {
+  const { id, token, goodForMs } = await createControlClient(owner).lendToken({ agent })
   const withLender = async <T>(ask: (control: Control, signal: AbortSignal) => Promise<T>): Promise<void> => {
     await ask(createControlClient(await lender(owner, id, dataDir)), AbortSignal.timeout(ANSWER_MS))
   }
   return {
     url: `${owner.url}/mcp`,
     token,
-    // The clocks of two processes may differ, and a token that is extended too late is lost.
-    goodForMs: Math.min(LENT_MS, Math.max(1_000, expiresAt - clock.now())),
+    goodForMs,
     extend: () => withLender((control, signal) => control.extendToken({ id }, { signal })),
     giveBack: () => withLender((control, signal) => control.revokeToken({ id }, { signal })),
   }

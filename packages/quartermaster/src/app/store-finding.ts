@@ -23,6 +23,12 @@ function findingOf(condition: Exclude<StoreCondition, { state: 'absent' }>, file
         what: `The store "${file}" was written by a newer version (shape ${condition.version}; this one knows ${condition.newest}).`,
         mend: 'Install that version or a later one, or choose another folder with --data.',
       }
+    case 'unreadable':
+      return {
+        level: 'error',
+        what: `The store "${file}" cannot be looked at: ${condition.reason}.`,
+        mend: 'See that whoever runs Quartermaster may read and write it and its folder, then look again.',
+      }
     case 'damaged':
       return { level: 'error', what: `The store "${file}" is damaged: ${condition.reason}.`, mend: MEND_DAMAGE }
   }

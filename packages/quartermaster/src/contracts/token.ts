@@ -21,5 +21,11 @@ export const IssuedToken = z.object({ token: z.string(), facts: TokenFacts })
 export type IssuedToken = z.infer<typeof IssuedToken>
 
 /** A token for one run: never stored, and over when its time is or its process ends. */
-export const LentToken = z.object({ id: z.string(), token: z.string(), expiresAt: z.number() })
+export const LentToken = z.object({
+  id: z.string(),
+  token: z.string(),
+  expiresAt: z.number(),
+  /** Whoever borrows it has a clock of its own. */
+  goodForMs: z.number(),
+})
 export type LentToken = z.infer<typeof LentToken>

@@ -25,9 +25,6 @@ export interface HttpFrontDeps extends ServerParts {
   readonly limits?: Partial<FrontLimits>
 }
 
-/** Longer than any request may take to arrive. */
-const ENDED_MS = 10 * 60_000
-
 /** The one MCP endpoint, for clients of both eras. The token decides the agent, and so what exists. */
 export interface HttpFront {
   handle(request: Request): Promise<Response>
@@ -50,7 +47,6 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   const shelfOf = (seat: Seat) => ({ name: seat.caller.name, seat })
   const build = ({ seat }: Who): Server => withAnnouncements(buildServer(shelfOf(seat), deps), shelfOf(seat), follow)
   const sessions = createLegacySessions({ clock, ids, build, limits })
-  const ended = new Set<string>()
   /** Whose the tokens are that were used: an agent that is taken away takes along what they have open. */
   const agents = new Map<string, string>()
   const modern = createModernHandlers({ ...deps, maxBodyBytes: limits.maxBodyBytes })
@@ -61,8 +57,8 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       return sessions.handle(request, who, undefined)
     }
     const body = await readMessage(request, limits)
-    // Reading may have taken a while, and the token may have been taken back meanwhile.
-    if (ended.has(who.tokenId)) return { served: UNAUTHORIZED(), release() {} }
+    // Reading may have taken a while, and the token or its agent may have been taken away meanwhile.
+    if (!isStill(who, request)) return { served: UNAUTHORIZED(), release() {} }
     const ordinary = modern.serveOrdinary(request, who, { body, gone })
     if (ordinary) return { served: await ordinary, release() {} }
     // Whatever comes now may be answered with a stream, and must not be begun when there can be none.
@@ -71,8 +67,16 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     return (isLegacy ? sessions : modern).handle(request, who, body)
   }
 
+  function isStill({ seat }: Who, request: Request): boolean {
+    return callerOf(request, authenticate)?.seat === seat
+  }
+
   /** A stream that was opened for a token which is gone by now would be there for ever. */
-  function send({ served, release }: HeldAnswer, { tokenId }: Who, leave: () => void): Served {
+  function send(
+    { served, release }: HeldAnswer,
+    who: Who,
+    { request, leave }: { request: Request; leave(): void },
+  ): Served {
     const onSent = () => {
       release()
       leave()
@@ -81,7 +85,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       onSent()
       return served
     }
-    if (!ended.has(tokenId)) return streams.follow(tokenId, served, onSent)
+    if (isStill(who, request)) return streams.follow(who.tokenId, served, onSent)
     onSent()
     void served.body?.cancel()
     return UNAUTHORIZED()
@@ -102,7 +106,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     try {
       leave = inFlight.enter(who.tokenId)
       agents.set(who.tokenId, who.seat.caller.name)
-      return send(await serve(request, who, gone), who, leave)
+      return send(await serve(request, who, gone), who, { request, leave })
     } catch (error) {
       leave()
       return failureResponse(error, failure => log.error('an MCP request failed', { error: failure.message }))
@@ -119,12 +123,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       const gone = [...agents].filter(([, agent]) => !isThere(agent)).map(([tokenId]) => tokenId)
       await Promise.all(gone.map(close))
     },
-    async end(tokenId) {
-      ended.add(tokenId)
-      // Nothing that was begun with it is still being read after this; and ids do not come back.
-      clock.after(ENDED_MS, () => ended.delete(tokenId))
-      await close(tokenId)
-    },
+    end: close,
     counts: () => ({ sessions: sessions.count(), streams: streams.count(), requests: inFlight.count() }),
     async close() {
       streams.close()

@@ -47,19 +47,31 @@ function slowRequest(body: object): { request: Request; send(): void } {
   return { request: new Request('http://localhost/mcp', init as RequestInit), send: () => gate.resolve() }
 }
 
+/** A call that is still arriving. */
+function arrivingCall() {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  return slowRequest({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'counts', _meta } })
+}
+
+it('does nothing for a request that was still arriving when its agent was taken away, even if another came', async () => {
+  const { hub, front, ran } = await open()
+  const { request, send } = arrivingCall()
+  const answer = front.handle(request)
+  await hub.setAgents({ stranger: { capabilities: { main: {} } } })
+  await front.endAgentsBut(hub.agents.has)
+  await hub.setAgents({ worker: { capabilities: { main: {} } } })
+  send()
+  expect((await answer).status).toBe(401)
+  expect(ran).toEqual([])
+})
+
 describe('a token that is taken back', () => {
   it('is no good for a request that was still arriving', async () => {
     const { front, ran } = await open()
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
-    }
-    const { request, send } = slowRequest({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'counts', _meta },
-    })
+    const { request, send } = arrivingCall()
     const answer = front.handle(request)
     await front.revoke('worker')
     send()

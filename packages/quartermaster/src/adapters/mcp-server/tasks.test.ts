@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import { defineTool, toolFailure } from '../../core/catalogue/index.ts'
-import type { StorageAccess } from '../../core/operations/index.ts'
+import { ANSWER_SECONDS, type StorageAccess } from '../../core/operations/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
@@ -43,6 +43,15 @@ async function open(storage: StorageAccess = memoryStorage()) {
     }),
     simpleTool('ordinary', { handler: () => work.promise }),
     gathers,
+    simpleTool('asks_before_and_after', {
+      asTask: 'whenPossible',
+      async handler(_input: never, context) {
+        const before = await context.ask({ message: 'Clean up?' })
+        await work.promise
+        const after = await context.ask({ message: 'Really delete everything?' })
+        return `${before.action} and ${after.action}`
+      },
+    }),
   ]
   const hub = await createHub({
     units: { 'main.ts': { capabilities: [simpleCapability('main', tools)] } },
@@ -139,6 +148,32 @@ describe('a tool that says it is slow', () => {
     await stage.look('update', taskId, { inputResponses: { two: answer('Bob') } })
     await expect.poll(async () => (await stage.look('get', taskId)).result?.status).toBe('completed')
     expect((await stage.look('get', taskId)).result).toMatchObject({ result: { content: [{ text: 'Ada and Bob' }] } })
+  })
+
+  it('is told of again when its call is repeated, and takes no answer of that for its own', async () => {
+    const stage = await open()
+    const { result } = await stage.call('asks_before_and_after')
+    const accepted = {
+      requestState: result?.requestState,
+      inputResponses: { answer: { action: 'accept', content: {} } },
+    }
+    const both = Promise.all([1, 2].map(() => stage.call('asks_before_and_after', accepted)))
+    await expect.poll(() => stage.hub.clock.advance(ONCE_SLOW_MS).then(() => stage.front.counts().requests)).toBe(0)
+    const [first, again] = await both
+    expect(first?.result).toMatchObject({ resultType: 'task', status: 'working' })
+    expect(again?.result).toEqual(first?.result)
+    const taskId = first?.result?.taskId as string
+    stage.work.resolve('go')
+    await expect.poll(async () => (await stage.look('get', taskId)).result?.status).toBe('input_required')
+    const late = await stage.call('asks_before_and_after', accepted)
+    expect(late.result).toMatchObject({ resultType: 'task', status: 'input_required', taskId })
+    await stage.hub.clock.advance(ANSWER_SECONDS * 1000 + 1)
+    expect((await stage.look('get', taskId)).result).toMatchObject({ status: 'input_required' })
+    await stage.look('update', taskId, { inputResponses: { answer: { action: 'decline' } } })
+    await expect.poll(async () => (await stage.look('get', taskId)).result?.status).toBe('completed')
+    expect((await stage.look('get', taskId)).result).toMatchObject({
+      result: { content: [{ text: 'accept and decline' }] },
+    })
   })
 
   it('is cancelled, once and for all', async () => {

@@ -37,7 +37,7 @@ export interface TaskSeed {
 /** The tasks that clients follow. */
 export interface Tasks {
   seed(caller: Caller): TaskSeed
-  /** The next turn of a call; a task instead when it was to be one and takes its time. */
+  /** The next turn of a call; a task instead when it was to be one and takes its time, or has become one before. */
   turn(
     exchange: Exchange<CallAnswer>,
     seed: TaskSeed | undefined,
@@ -74,12 +74,14 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
   const live = new Map<string, LiveTask>()
   const places = createInFlight({ most: MOST_TASKS, what: 'tasks under way' })
   const seeds = new WeakMap<Exchange<CallAnswer>, TaskSeed>()
+  const taskIds = new WeakMap<Exchange<CallAnswer>, string>()
   const ttlMs = settings.taskTtlMinutes * 60_000
 
   /** From here on the call belongs to the task, and no longer to the request that made it. */
-  function adopt(taskId: string, exchange: Exchange<CallAnswer>, seed: TaskSeed): WireTask {
+  function adopt(taskId: string, exchange: Exchange<CallAnswer>, seed: TaskSeed): void {
     const task: LiveTask = { seed, exchange, updatedAt: clock.now(), message: seed.message }
     live.set(taskId, task)
+    taskIds.set(exchange, taskId)
     exchanges.release(exchange)
     const over = new AppError('DEADLINE_EXCEEDED', `The task was not over within ${settings.taskTtlMinutes} minutes.`)
     const cancelExpiry = clock.after(Math.min(ttlMs, LONGEST_TIMER_MS), () => exchange.cancel(over))
@@ -89,7 +91,16 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
     }
     exchange.done.then(forget, forget)
     listen(task)
-    return { ...wireOf(taskId, task), resultType: 'task' }
+  }
+
+  /** The task that a call has become, while it runs. */
+  function handleOf(exchange: Exchange<CallAnswer>): { task: WireTask } | undefined {
+    const taskId = taskIds.get(exchange)
+    const task = taskId === undefined ? undefined : live.get(taskId)
+    if (taskId === undefined || !task) return undefined
+    // What it asks is told to whoever looks at the task.
+    const { inputRequests: _, ...handle } = wireOf(taskId, task)
+    return { task: { ...handle, resultType: 'task' } }
   }
 
   /** Hears how far it has come. Its questions wait in the task until they are answered, so nobody has to take this turn. */
@@ -146,6 +157,9 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
     async turn(exchange, given, { signal, audience }) {
       const seed = given ?? seeds.get(exchange)
       if (!seed) return exchange.turn(signal, audience)
+      // A client that did not get to see the task asks again for what it had called.
+      const known = handleOf(exchange)
+      if (known) return known
       seeds.set(exchange, seed)
       if (given) exchange.done.then(given.leave, given.leave)
       // The request's own signal must not reach a call that has become a task.
@@ -153,7 +167,9 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
       const patience = createPatience(clock, seed.recorded, settings.taskAfterMs)
       try {
         const first = await Promise.race([exchange.turn(leash.signal, noted(seed, audience)), patience.over])
-        return typeof first === 'string' ? { task: adopt(first, exchange, seed) } : first
+        if (typeof first === 'string' && !taskIds.has(exchange)) adopt(first, exchange, seed)
+        // Of several requests that wait for one call the first makes it a task, and the others are told of that one.
+        return handleOf(exchange) ?? (typeof first === 'string' ? exchange.turn(leash.signal, audience) : first)
       } finally {
         patience.end()
         leash.release()

@@ -32,10 +32,11 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
     async call(shelf, { name, arguments: input = {} }, request) {
       const grant = find(shelf, name)
       if (!grant) throw toProtocolError(new AppError('TOOL_NOT_FOUND', `"${shelf.name}" has no tool "${name}".`))
+      let seed: TaskSeed | undefined
       try {
         refuseIdempotencyKey(request)
         const target = targetOf(deps.calls, { shelf, grant, input })
-        const seed = !request.state && wantsTask(target, request) ? tasks.seed(shelf.seat.caller) : undefined
+        seed = !request.state && wantsTask(target, request) ? tasks.seed(shelf.seat.caller) : undefined
         const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace })
         const exchange = enterExchange(exchanges, work, request)
         const turn = await tasks.turn(exchange, seed, { signal: request.signal, audience: audienceOf(request) })
@@ -43,6 +44,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
         const end = await endRound(exchanges, { exchange, turn, work, request })
         return 'answer' in end ? toMcpResult(end.answer, grant.tool) : end.required
       } catch (error) {
+        seed?.leave()
         // What a tool was asked for inside its arguments is the model's mistake, and the model has to read about it.
         if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !find(shelf, name)) throw toProtocolError(error)
         return failed(error, { request, tool: grant.tool })

@@ -165,14 +165,14 @@ function operationsByTime(builder: Builder): readonly string[] {
 
 /**
  * Until here the time that something is kept stood in for whether it is a task. A running one was given it only as a task,
- * and of what has ended only tasks kept a result.
+ * and of what has ended only tasks kept a result. A call that only reads was on record for no other reason.
  */
 function tasks({ schema, dialect }: Builder): readonly string[] {
   const column = schema.alterTable('operations').addColumn('ttl_ms', TYPES[dialect].integer)
   return [
     column.compile().sql,
     'update "operations" set "ttl_ms" = "keep_until" - coalesce("ended_at", "created_at") ' +
-      'where "keep_until" is not null and ("ended_at" is null or "result" is not null)',
+      'where "keep_until" is not null and ("ended_at" is null or "result" is not null or "mutates" = 0)',
     'update "operations" set "keep_until" = null where "ended_at" is null',
   ]
 }

@@ -45,8 +45,12 @@ describe('a look at the store', () => {
     expect(await inspectStore(dir)).toEqual({ state: 'absent' })
     await writeFile(storeFile(dir), 'These are notes. '.repeat(500))
     expect(await inspectStore(dir)).toEqual({ state: 'damaged', reason: 'it is not an SQLite file' })
-    await mkdir(storeFile(join(dir, 'other')), { recursive: true })
-    expect(await inspectStore(join(dir, 'other'))).toMatchObject({ state: 'damaged' })
+  })
+
+  it('does not call damaged what it cannot look at', async () => {
+    const dir = await freshFolder()
+    await mkdir(storeFile(dir), { recursive: true })
+    expect(await inspectStore(dir)).toEqual({ state: 'unreadable', reason: expect.stringMatching(/./) })
   })
 
   it.each([

@@ -17,6 +17,8 @@ export type StoreCondition =
   | { readonly state: 'busy' }
   | { readonly state: 'tooNew'; readonly version: number; readonly newest: number }
   | { readonly state: 'damaged'; readonly reason: string }
+  /** Nobody knows how it is: it cannot be looked at. */
+  | { readonly state: 'unreadable'; readonly reason: string }
 
 /** The file of the store in this folder. */
 export function storeFile(dir: string): string {
@@ -38,12 +40,12 @@ export async function inspectStore(dir: string): Promise<StoreCondition> {
   try {
     if (isStoreAbsent(dir)) return { state: 'absent' }
   } catch (error) {
-    return { state: 'damaged', reason: messageOf(error) }
+    return { state: 'unreadable', reason: messageOf(error) }
   }
   const startWorker = await findWorker()
   const worker = startWorker('store-inspector', { file: storeFile(dir), readOnly: true })
   try {
-    return await judge(sql => ask(worker, sql))
+    return await judge(questioner(worker))
   } finally {
     await worker.terminate()
   }
@@ -52,6 +54,9 @@ export async function inspectStore(dir: string): Promise<StoreCondition> {
 type Asked = { readonly rows: readonly SqlRow[] } | { readonly fault: Fault }
 
 const SQLITE_BUSY = 5
+/** What SQLite says of the contents, and not of the way to them. */
+const SQLITE_CORRUPT = 11
+const SQLITE_NOTADB = 26
 /** One thing that is wrong is enough to know. */
 const CHECK = 'PRAGMA quick_check(1)'
 const HAS_VERSIONS = `select 1 from "sqlite_schema" where "name" = 'schema_versions'`
@@ -73,7 +78,9 @@ async function judge(read: (sql: string) => Promise<Asked>): Promise<StoreCondit
 }
 
 function faulty(fault: Fault): StoreCondition {
-  return fault.code === SQLITE_BUSY ? { state: 'busy' } : { state: 'damaged', reason: explain(fault) }
+  if (fault.code === SQLITE_BUSY) return { state: 'busy' }
+  const isContents = fault.code === SQLITE_CORRUPT || fault.code === SQLITE_NOTADB
+  return { state: isContents ? 'damaged' : 'unreadable', reason: explain(fault) }
 }
 
 /** SQLite begins with a heading that only says which database it means. */
@@ -81,20 +88,24 @@ function firstLine(text: string): string {
   return (text.split('\n').find(line => line.trim() !== '' && !line.startsWith('***')) ?? text).trim()
 }
 
-/** One question to a worker that nobody else asks. */
-function ask(worker: Worker, sql: string): Promise<Asked> {
-  return new Promise(resolve => {
+/** Asks a worker that nobody else asks, one question after the other. One that has ended answers none of them. */
+function questioner(worker: Worker): (sql: string) => Promise<Asked> {
+  const ended = new Promise<Asked>(resolve => {
     const fail = (error: unknown) => resolve({ fault: toFault(error) })
-    worker.removeAllListeners()
     worker.once('error', fail)
     worker.once('exit', code => fail(new Error(`its thread ended with exit code ${code}`)))
-    worker.once('message', (message: FromWorker) =>
-      resolve(message.kind === 'refused' ? { fault: message.fault } : rowsIn(message.answers[0])),
-    )
+  })
+  return sql => {
+    const answered = new Promise<Asked>(resolve => {
+      worker.once('message', (message: FromWorker) =>
+        resolve(message.kind === 'refused' ? { fault: message.fault } : rowsIn(message.answers[0])),
+      )
+    })
     const request: Request = { id: 0, kind: 'read', statement: { sql, parameters: [] } }
     const asked: ToWorker = { kind: 'requests', requests: [request] }
     worker.postMessage(asked, [])
-  })
+    return Promise.race([answered, ended])
+  }
 }
 
 function rowsIn(answer: Answer | undefined): Asked {

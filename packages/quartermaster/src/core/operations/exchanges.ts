@@ -13,7 +13,10 @@ export const MOST_WAITING = 100
 export interface Exchanges {
   /** The holder is the credential it was asked for with: when that is taken back, so is the work. */
   start<T>(options: Pick<ExchangeOptions<T>, 'begin' | 'early'> & { holder?: string | undefined }): Exchange<T>
-  /** Lets it go on whatever becomes of the credential: it belongs to the agent now. */
+  /**
+   * Lets it go on whatever becomes of the credential: it belongs to the agent now. What it asks from here on is asked
+   * elsewhere, so an answer that comes here is to a question that is over.
+   */
   release(exchange: Exchange<unknown>): void
   /** Cancels everything that was asked for with a credential. */
   end(holder: string): void
@@ -34,6 +37,8 @@ interface Known {
   /** How often its client was asked. */
   round: number
   hasEnded: boolean
+  /** Gives back its place among what the credential may leave open. */
+  leave(): void
   cancelTimer: Cancel
 }
 
@@ -50,7 +55,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
   /** Remembers it from its first question on. */
   function remember(exchange: Exchange<unknown>, { owner, holder }: { owner: string; holder: string }): Known {
     const leave = placeFor(exchange, holder)
-    const one: Known = { exchange, owner, round: 0, hasEnded: false, cancelTimer: () => {} }
+    const one: Known = { exchange, owner, round: 0, hasEnded: false, leave, cancelTimer: () => {} }
     known.set(exchange.id, one)
     // Its end is kept for a moment: a client whose connection broke asks for it again.
     const end = () => {
@@ -77,7 +82,14 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
       if (holder !== undefined) held.add(exchange, holder)
       return exchange
     },
-    release: held.release,
+    release(exchange) {
+      held.release(exchange)
+      const one = known.get(exchange.id)
+      if (!one) return
+      one.leave()
+      one.cancelTimer()
+      one.round++
+    },
     end: held.end,
     park(exchange, by) {
       const one = known.get(exchange.id) ?? remember(exchange, by)

@@ -57,7 +57,7 @@ export function createLentTokens({ clock, ids, digest, prefix, onEnded }: LentTo
       keep(lent, ttlMs)
       byHash.set(lent.hash, lent)
       byId.set(lent.id, lent)
-      return { id: lent.id, token, expiresAt: lent.expiresAt }
+      return { id: lent.id, token, expiresAt: lent.expiresAt, goodForMs: ttlMs }
     },
     extend(id, { ttlMs }) {
       const lent = byId.get(id)

@@ -44,7 +44,10 @@ export function createConceptFinder(index: TermIndex): ConceptFinder {
     const conceptOf = ({ term, word, weight }: WeightedTerm): Concept => {
       const itself = voices([term], weight)
       const others = (synonyms.get(term) ?? []).filter(other => !asked.has(other))
-      const found = [...itself, ...voices(others, weight * SYNONYM_WEIGHT)]
+      // However rare another word is: whoever says this one means this one.
+      const most = itself.length > 0 ? loudest(itself) : Number.POSITIVE_INFINITY
+      const other = voices(others, weight * SYNONYM_WEIGHT).map(voice => capped(voice, most))
+      const found = [...itself, ...other]
       if (itself.length > 0) return { voices: found, worth: loudest(found), isGuess: false }
       if (found.length > 0) return { voices: found, worth: loudest(found) / SYNONYM_WEIGHT, isGuess: false }
       const near = isWord(word) && lookups-- > 0 ? nearTerms(term, index.alike(term)) : []
@@ -55,6 +58,8 @@ export function createConceptFinder(index: TermIndex): ConceptFinder {
     return isAboutSomethingElse([...concepts.values()]) ? new Map() : concepts
   }
 }
+
+const capped = ({ posting, weight }: Voice, most: number): Voice => ({ posting, weight: Math.min(weight, most) })
 
 const loudest = (voices: readonly Voice[]) => voices.reduce((most, { weight }) => Math.max(most, weight), 0)
 

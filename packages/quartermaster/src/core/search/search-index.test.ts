@@ -106,6 +106,12 @@ describe('words', () => {
     expect(found(index, 'image')).toEqual(['b', 'a'])
   })
 
+  it('prefers the word itself also where another for it is rare', () => {
+    const photos = Array.from({ length: 30 }, (_, i) => ({ name: `p${i}`, text: 'Shows a photo.' }))
+    const index = indexOf(...photos, { name: 'rare', text: 'Shows an image.' })
+    expect(found(index, 'photo', 31).at(-1)).toBe('rare')
+  })
+
   it('finds nothing by words that say nothing', () => {
     expect(found(desk(), 'could you please help me with the')).toEqual([])
     expect(found(desk(), '')).toEqual([])
