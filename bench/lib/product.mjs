@@ -5,6 +5,7 @@
 /** @typedef {import('../../packages/quartermaster/src/app/build-core.ts').CorePorts} CorePorts */
 /** @typedef {import('../../packages/quartermaster/src/core/catalogue/index.ts').SourceUnit} SourceUnit */
 /** @typedef {import('../../packages/quartermaster/src/contracts/index.ts').AgentConfig} AgentConfig */
+/** @typedef {import('../../packages/quartermaster/src/core/upstreams/index.ts').ComparedNames} ComparedNames */
 
 /** @param {string} file */
 const built = file => import(new URL(`../../packages/quartermaster/dist/${file}`, import.meta.url).href)
@@ -22,6 +23,8 @@ const { createSchemaCompiler } = await built('adapters/json-schema/index.js')
 const { createIds, createSystemClock, sha256, silentLog, systemRandom } = await built('adapters/system/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/core/search/index.ts')} */
 export const { createSearchIndex } = await built('core/search/index.js')
+/** @type {typeof import('../../packages/quartermaster/src/core/upstreams/index.ts')} */
+export const { compareNames, findingsIn } = await built('core/upstreams/index.js')
 
 /** The built-in gateway view, as a unit of definitions. */
 export async function gatewayUnit() {

@@ -47,6 +47,14 @@ describe('Control over the wire', () => {
       operation: { id: 'x' },
       lendToken: { agent: 'x' },
       extendToken: { id: 'x' },
+      upstreamLogs: { name: 'x' },
+      restartUpstream: { name: 'x' },
+      decideReview: { upstream: 'x', decision: 'accept' },
+      addUpstream: { name: 'x', entry: {} },
+      removeUpstream: { name: 'x' },
+      beginLogin: { upstream: 'x' },
+      finishLogin: { attempt: 'x' },
+      logout: { upstream: 'x' },
     }
     const ask = control as unknown as Record<string, (input: object) => Promise<unknown>>
     const answered = await Promise.all(

@@ -25,6 +25,7 @@ export async function startBackgroundUp(dataDir: string, place: ProjectPlace): P
       [...process.execArgv, process.argv[1] ?? '', ...upArguments(dataDir, place)],
       {
         cwd: place.from,
+        env: ownEnvironment(),
         detached: true,
         windowsHide: true,
         stdio: ['ignore', log.fd, log.fd],
@@ -42,6 +43,12 @@ export async function startBackgroundUp(dataDir: string, place: ProjectPlace): P
   } finally {
     closeSync(log.fd)
   }
+}
+
+/** Whoever is started from inside a program of an upstream carries its mark, and would end with it. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const { QUARTERMASTER_UPSTREAM: _mark, ...own } = process.env
+  return own
 }
 
 function upArguments(dataDir: string, { config }: ProjectPlace): string[] {

@@ -6,6 +6,7 @@ import {
   createAgents,
   createAnnouncer,
   createCapabilityRegistry,
+  type Mount,
   type ServerFactory,
 } from '../core/agents/index.ts'
 import {
@@ -55,6 +56,8 @@ export interface CorePorts {
   readonly storage: StorageAccess
   /** Nobody follows calls without one. */
   readonly tracer?: Tracer | undefined
+  /** Mounts the servers that capabilities name; without one those are unavailable. */
+  readonly mount?: Mount | undefined
   /** How long the first load of a source may hold up the others. */
   readonly patienceMs: number
   dependencyOptions(name: string): DependencyOptions
@@ -118,6 +121,7 @@ export function buildCore(ports: CorePorts): Core {
     health,
     digest,
     settings,
+    mount: ports.mount,
     folders: ports.folders,
   })
   const results = createKeptResults({ clock, settings })
@@ -126,7 +130,15 @@ export function buildCore(ports: CorePorts): Core {
   const calls = createCalls({ ...ports, catalogue, health, results, operations: operationLog, emitter })
   const readings = createReadings({ ...ports, health, operations: operationLog, emitter })
   const createServer = ports.serverFactory({ calls, readings, results, operations, follow: agents.follow })
-  const registry = createCapabilityRegistry({ catalogue, health, digest, settings, createServer, log })
+  const registry = createCapabilityRegistry({
+    catalogue,
+    health,
+    digest,
+    settings,
+    createServer,
+    mount: ports.mount,
+    log,
+  })
   return {
     emitter,
     catalogue,

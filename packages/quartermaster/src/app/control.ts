@@ -1,10 +1,25 @@
-import type { AgentCheck, Control, StatusReport } from '../contracts/index.ts'
+import { openDataFolder } from '../adapters/data-folder/index.ts'
+import { createIds, createSystemClock } from '../adapters/system/index.ts'
+import {
+  type AgentCheck,
+  type Answer,
+  AppError,
+  type Control,
+  type ControlOptions,
+  type HttpUpstream,
+  type Question,
+  questionText,
+  type StatusReport,
+  type UpstreamConfig,
+} from '../contracts/index.ts'
 import type { Tokens } from '../core/organisation/index.ts'
 import { diagnose } from './doctor.ts'
 import { grantCapability } from './grant.ts'
+import { createLogins } from './logins.ts'
 import type { Runtime } from './runtime.ts'
 import { listTools, toolDetail } from './tool-report.ts'
 import { type UpControl, WITHOUT_UP } from './up-control.ts'
+import { createUpstreamControl } from './upstream-control.ts'
 import { VERSION } from './version.ts'
 
 /** What a control needs beside the runtime. */
@@ -37,7 +52,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       return { file, agent: config, check: checkAgent(runtime, request.agent) }
     },
     async call({ agent, tool, input, evenIfDisabled, timeoutMs, consented }, options = {}) {
-      const { signal, onProgress, trace } = options
+      const { signal, onProgress, trace, openPage } = options
       return calls.call({
         seat: agents.seat(agent),
         tool,
@@ -48,6 +63,8 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
         signal,
         onProgress,
         trace,
+        ask: openPage && (question => askForPage(question, openPage)),
+        canAnswer: kind => kind === 'url',
       })
     },
     readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
@@ -66,9 +83,33 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     operations: filter => core.operations.list(filter),
     operation: ({ id }) => core.operations.find(id),
     audit: filter => core.operations.audit(filter),
+    ...createUpstreamControl({
+      project: runtime.project,
+      upstreams: runtime.upstreams,
+      agents,
+      clock: createSystemClock(),
+      originOf(capability) {
+        const found = catalogue.current().capabilities.get(capability)
+        if (!found) return undefined
+        return found.source === runtime.upstreams?.source.id ? 'upstream' : 'other'
+      },
+      reload: () => runtime.reload(),
+      ensureDataFolder: () => openDataFolder(runtime.project.dataDir).ensure(),
+    }),
+    ...createLogins({
+      auth: runtime.upstreamAuth,
+      clock: createSystemClock(),
+      ids: createIds(),
+      upstream: name => httpUpstream(runtime.project.upstreams().get(name)),
+      restart: name => runtime.upstreams.restart(name),
+    }),
     reload: () => runtime.reload(),
     doctor: async () => diagnose(runtime),
   }
+}
+
+function httpUpstream(config: UpstreamConfig | undefined): HttpUpstream | undefined {
+  return config && 'url' in config ? config : undefined
 }
 
 function toolsOf({ core }: Runtime, agent: string) {
@@ -107,4 +148,10 @@ function checkAgent({ core: { agents } }: Runtime, name: string): AgentCheck {
     report: view.report(),
     problems,
   }
+}
+
+/** At a command line a page can be opened; there is no form to fill in, and no model to lend. */
+async function askForPage(question: Question, openPage: NonNullable<ControlOptions['openPage']>): Promise<Answer> {
+  if (question.kind === 'url') return openPage(question)
+  throw new AppError('ANSWER_UNAVAILABLE', `Nobody here can answer this: "${questionText(question)}"`)
 }

@@ -1,12 +1,13 @@
 import type { DependencyStatus, Finding, Problem } from '../contracts/index.ts'
 import { checkExamples } from '../core/catalogue/index.ts'
 import type { Runtime } from './runtime.ts'
+import { upstreamFindings } from './upstream-findings.ts'
 
 /** Looks at everything that can be wrong, and says how to mend each. */
 export async function diagnose(runtime: Runtime): Promise<Finding[]> {
   const { core, project } = runtime
   const problems = [...runtime.problems(), ...(await checkExamples(core.catalogue.current()))]
-  const dependencies = core.health.dependencies()
+  const dependencies = core.health.dependencies().filter(({ name }) => !isOfUpstream(runtime, name))
   const agents = core.agents.list()
   // Loaded here, because nothing else that needs no store needs its parts.
   const { storeFinding } = await import('./store-finding.ts')
@@ -15,6 +16,7 @@ export async function diagnose(runtime: Runtime): Promise<Finding[]> {
     ...problems.map(problemFinding),
     await storeFinding(project.dataDir),
     ...dependencies.map(dependencyFinding),
+    ...(await upstreamFindings(runtime)),
     ok(
       `${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`,
     ),
@@ -25,6 +27,11 @@ export async function diagnose(runtime: Runtime): Promise<Finding[]> {
 /** What `doctor` says when the configuration cannot even be read. */
 export function diagnoseConfig(problems: readonly Problem[]): Finding[] {
   return problems.map(problemFinding)
+}
+
+/** Upstreams are told about by themselves, with more to say. */
+function isOfUpstream({ core, upstreams }: Runtime, dependency: string): boolean {
+  return core.catalogue.current().dependencies.get(dependency)?.source === upstreams.source.id
 }
 
 const NO_AGENTS: Finding = {

@@ -2,6 +2,7 @@ import { Console } from 'node:console'
 import {
   type CliHost,
   createProcessIo,
+  openBrowser,
   runCli,
   type UpEvent,
   type UpOptions,
@@ -67,6 +68,15 @@ function createHost(signal: AbortSignal, strays: { log: Log }): CliHost {
     async connectCommand({ agent, ...place }) {
       const { connectCommand } = await import('./connect-command.ts')
       return connectCommand(agent, { from: cwd, ...place })
+    },
+    openBrowser: url => openBrowser(url, { platform: process.platform, env }),
+    async clientConfigs({ source, ...place }) {
+      const { clientConfigs } = await import('./client-configs.ts')
+      return clientConfigs(source, { from: cwd, ...place }, env)
+    },
+    async packageVersion(name) {
+      const { packageVersion } = await import('./package-version.ts')
+      return packageVersion(name, { signal })
     },
     init: ({ dir }) => initProject({ dir }),
   }

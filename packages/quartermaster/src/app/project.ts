@@ -3,11 +3,23 @@ import { fileURLToPath } from 'node:url'
 import { type ClosableSource, createBuiltinSource, createProjectSource } from '../adapters/modules/index.ts'
 import {
   type AgentFiles,
+  type ConfigEditor,
   createAgentFiles,
+  createConfigEditor,
   type Environment,
+  type LeftOutUpstream,
   readProjectConfig,
+  type UpstreamsRead,
 } from '../adapters/project-files/index.ts'
-import { AppError, type DependencyOptions, type Problem, type Settings } from '../contracts/index.ts'
+import {
+  AppError,
+  type DependencyOptions,
+  Name,
+  type Problem,
+  type Settings,
+  StdioUpstream,
+  type UpstreamConfig,
+} from '../contracts/index.ts'
 import type { RegistryDesk, Secrets, Services, Source } from '../core/catalogue/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
@@ -29,6 +41,17 @@ export interface Project {
   readonly secrets: Secrets
   readonly sources: readonly Source[]
   readonly agentFiles: AgentFiles
+  /** Changes the configuration file and the secrets; `reload` takes the change in. */
+  readonly configEditor: ConfigEditor
+  /**
+   * The configured MCP servers of others, references replaced. One whose entry is wrong stands here switched off: an agent
+   * that has it keeps everything else.
+   */
+  upstreams(): ReadonlyMap<string, UpstreamConfig>
+  /** Those whose entry is wrong and that have no last good one, with the reason. */
+  upstreamsLeftOut(): ReadonlyMap<string, LeftOutUpstream>
+  /** Every text in their entries that no log may show. */
+  upstreamSecrets(): readonly string[]
   dependencyOptions(name: string): DependencyOptions
   allowedHosts(): readonly string[]
   /** Names that the configuration says something about. */
@@ -45,10 +68,12 @@ export interface Project {
 /** Opens a project folder. Throws `CONFIG_INVALID` with every problem of the configuration. */
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const { env, watch, log } = options
-  const place = await locateProject(options)
-  const { projectDir, configFile, dataDir } = place
+  const { projectDir, dataDir, ...located } = await locateProject(options)
+  // One that is written later counts from then on.
+  let configFile = located.configFile
   const readConfig = () => readProjectConfig(configFile === undefined ? { dataDir, env } : { configFile, dataDir, env })
   let read = await readConfig()
+  let upstreams = read.upstreams
   let problems: readonly Problem[] = read.problems
   const { settings } = read
   const isWatching = watch && settings.watchFiles
@@ -56,7 +81,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   const secrets: Secrets = { get: name => read.secrets.get(name) }
   let registry: RegistryDesk | undefined
   const services: Services = {
-    paths: { projectDir, dataDir, configFile },
+    paths: { projectDir, dataDir, configFile: located.configFile },
     secrets,
     // Modules ask when they are loaded, and nothing is loaded before there is a core.
     get registry() {
@@ -75,11 +100,19 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   const files = { projectDir, env, secrets, watch: isWatching, log }
   const agentFiles = createAgentFiles(configFile === undefined ? files : { ...files, configFile })
   return {
-    ...place,
+    projectDir,
+    dataDir,
+    get configFile() {
+      return configFile
+    },
     settings,
     secrets,
     sources: [builtin, project],
     agentFiles,
+    configEditor: createConfigEditor({ projectDir, dataDir, configFile: () => configFile }),
+    upstreams: () => withStandIns(upstreams),
+    upstreamsLeftOut: () => upstreams.leftOut,
+    upstreamSecrets: () => upstreams.secrets,
     dependencyOptions: name => read.config.dependencies[name] ?? {},
     allowedHosts: () => read.config.allowedHosts,
     configuredDependencies: () => Object.keys(read.config.dependencies),
@@ -89,7 +122,9 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     },
     async reload() {
       try {
+        configFile ??= await configFileIn(projectDir)
         read = await readConfig()
+        upstreams = withLastGood(upstreams, read.upstreams)
         problems = [...read.problems, ...restartNeeded(settings, read.settings, configFile)]
       } catch (error) {
         problems = brokenConfig(error, configFile)
@@ -99,6 +134,32 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
       await Promise.all([project.close(), agentFiles.close()])
     },
   }
+}
+
+async function configFileIn(projectDir: string): Promise<string | undefined> {
+  const found = await locateProject({ from: projectDir })
+  return found.projectDir === projectDir ? found.configFile : undefined
+}
+
+function withStandIns({ configs, leftOut }: UpstreamsRead): ReadonlyMap<string, UpstreamConfig> {
+  const named = [...leftOut].filter(([name]) => Name.safeParse(name).success)
+  const standIns = named.map(([name, { reason }]) => {
+    const short = `Its entry in the configuration is wrong: ${reason}`.slice(0, 1024)
+    return [name, StdioUpstream.parse({ command: name, enabled: false, short })] as const
+  })
+  return standIns.length === 0 ? configs : new Map([...configs, ...standIns])
+}
+
+/** A mistake in an entry of something that runs must not stop it: what was good last stays until the entry is mended or gone. */
+function withLastGood(last: UpstreamsRead, next: UpstreamsRead): UpstreamsRead {
+  const kept = [...next.leftOut.keys()].flatMap(name => {
+    const config = last.configs.get(name)
+    return config ? [[name, config] as const] : []
+  })
+  if (kept.length === 0) return next
+  const configs = new Map([...next.configs, ...kept])
+  const leftOut = new Map([...next.leftOut].filter(([name]) => !configs.has(name)))
+  return { configs, leftOut, secrets: [...new Set([...next.secrets, ...last.secrets])] }
 }
 
 function restartNeeded(running: Settings, written: Settings, file: string | undefined): Problem[] {

@@ -1,12 +1,14 @@
 import { join, resolve } from 'node:path'
 import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
 import type { McpServers } from '../adapters/mcp-server/index.ts'
+import type { UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { createIds, createSystemClock, sha256, systemRandom } from '../adapters/system/index.ts'
 import { AppError, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
 import type { RegistryDesk } from '../core/catalogue/index.ts'
 import { didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
+import { buildUpstreams } from './build-upstreams.ts'
 import type { Project } from './project.ts'
 import { VERSION } from './version.ts'
 
@@ -16,6 +18,10 @@ export interface Runtime {
   /** The servers in front, over this core. */
   readonly mcp: McpServers
   readonly project: Project
+  /** The MCP servers of others. */
+  readonly upstreams: Upstreams
+  /** What people have signed in to. */
+  readonly upstreamAuth: UpstreamAuth
   readonly startedAt: number
   /** Begins with the definitions, which takes longest; `load` waits for them. */
   begin(): void
@@ -41,33 +47,38 @@ export interface RuntimeOptions {
   readonly tracer?: Tracer | undefined
   /** How long one slow file may hold up the first generation. A command waits for all; `up` is there for the rest at once. */
   readonly patienceMs?: number
+  /** `up` keeps upstreams running; whoever answers one question starts those it needs. */
+  readonly keepsUpstreams?: boolean
   /** Whether stacks of project code name its own lines. It concerns the whole process, so a host program decides that itself. */
   readonly ownsProcess?: boolean
 }
 
 const PATIENCE_MS = 60_000
+/** How long a command waits for servers that nobody has ever met. */
+const MEETING_MS = 10_000
 
 export async function createRuntime(
   project: Project,
-  { log, storage, tracer, patienceMs = PATIENCE_MS, ownsProcess = false }: RuntimeOptions,
+  { log, storage, tracer, patienceMs = PATIENCE_MS, keepsUpstreams = false, ownsProcess = false }: RuntimeOptions,
 ): Promise<Runtime> {
   const clock = createSystemClock()
   const ids = createIds()
   // Loaded here and not above, so that commands which only talk to a running `up` do without the MCP SDK.
   const { createMcpServers } = await import('../adapters/mcp-server/index.ts')
   let mcp: McpServers | undefined
+  const outside = { clock, ids, random: systemRandom, digest: sha256, log, storage }
+  const { upstreams, auth } = buildUpstreams(project, {
+    ...outside,
+    isOwner: keepsUpstreams,
+    tools: () => core.catalogue.current().tools.values(),
+  })
   const ports: CorePorts = {
-    clock,
-    ids,
-    random: systemRandom,
-    digest: sha256,
-    log,
+    ...outside,
     compiler: createSchemaCompiler(),
-    sources: project.sources,
+    sources: [...project.sources, upstreams.source],
     agentStore: project.agentFiles,
     secrets: project.secrets,
     settings: project.settings,
-    storage,
     tracer,
     patienceMs,
     dependencyOptions: name => project.dependencyOptions(name),
@@ -76,17 +87,17 @@ export async function createRuntime(
       workspaceDir: resolve(project.projectDir, workspaceDir ?? '.'),
     }),
     serverFactory: parts => {
-      mcp = createMcpServers({ ...parts, clock, ids, settings: project.settings, version: VERSION })
+      mcp = createMcpServers({ ...parts, clock, ids, log, settings: project.settings, version: VERSION })
       return mcp.inProcess
     },
   }
-  const core = buildCore(ports)
+  const core: Core = buildCore(ports)
   if (!mcp) throw new AppError('INTERNAL', 'The core was built without its servers.')
   const startedAt = Math.round(clock.now())
 
   async function reloadAgents(): Promise<void> {
     await project.reload()
-    await core.agents.reload()
+    await Promise.all([upstreams.configure(project.upstreams()), core.agents.reload()])
     // The configuration may have switched a dependency on or off.
     core.health.adopt(core.catalogue.current())
     await core.health.probeNew()
@@ -96,14 +107,24 @@ export async function createRuntime(
   function definitions(): Promise<unknown> {
     // Only now: Node would read the maps of everything that is loaded after this, and our own take a third of the start.
     if (ownsProcess) process.setSourceMapsEnabled(true)
-    reading ??= core.catalogue.reload()
+    reading ??= readDefinitions()
     return reading
+  }
+
+  async function readDefinitions(): Promise<unknown> {
+    upstreams.start(keepsUpstreams ? 'all' : 'unseen')
+    const mounting = upstreams.configure(project.upstreams())
+    // Whoever keeps them does not wait for them: what they have comes when they are there.
+    if (!keepsUpstreams) await mounting.then(() => upstreams.met(MEETING_MS))
+    return core.catalogue.reload()
   }
 
   const runtime: Runtime = {
     core,
     mcp,
     project,
+    upstreams,
+    upstreamAuth: auth,
     startedAt,
     folders: ports.folders,
     begin: () => void definitions().catch(() => {}),
@@ -130,6 +151,7 @@ export async function createRuntime(
     ],
     async stop() {
       await core.stop()
+      await upstreams.stop()
       await project.close()
     },
   }

@@ -73,7 +73,14 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   const { tracer, close: sendTraces } = await openTelemetry({ env, version: VERSION, log })
   life.onClose(sendTraces)
   const storage = storageOf(opening)
-  const runtime = await createRuntime(project, { log, storage, tracer, patienceMs: PATIENCE_MS, ownsProcess: true })
+  const runtime = await createRuntime(project, {
+    log,
+    storage,
+    tracer,
+    patienceMs: PATIENCE_MS,
+    keepsUpstreams: true,
+    ownsProcess: true,
+  })
   life.onClose(() => runtime.stop())
   announce(runtime, options)
   // The store opens in threads of its own; meanwhile this one reads definitions.

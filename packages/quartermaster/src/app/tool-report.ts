@@ -29,9 +29,10 @@ export function listTools(
 
 /** Everything there is to know about a tool. */
 export function toolDetail(tool: Tool, health: Health): ToolDetail {
-  const { whenToUse, mutates, idempotent, retry, timeoutMs, maxResultBytes, asTask, hash } = tool
+  const { ownName, whenToUse, mutates, idempotent, retry, timeoutMs, maxResultBytes, asTask, hash } = tool
   return {
     ...toolSummary(tool, health),
+    ...(ownName === tool.name ? {} : { ownName }),
     whenToUse,
     requires: [...tool.requires],
     input: { ...tool.inputSchema },

@@ -44,7 +44,10 @@ export type McpServerConfig = z.infer<typeof McpServerConfig>
 /** What became of one tool of one capability. */
 export const ResolutionEntry = z.object({
   capability: z.string(),
+  /** As an allowlist names it; `*` for all of a capability whose tools are not known. */
   tool: z.string(),
+  /** What it is called by, where that is another name. */
+  calledAs: z.string().optional(),
   state: z.enum(['granted', 'unavailable', 'skipped']),
   reason: z.string().optional(),
 })

@@ -1,10 +1,27 @@
 import { z } from 'zod'
 import { DependencyOptions } from './dependency.ts'
 import { SettingsInput } from './settings.ts'
+import { HttpUpstream, StdioUpstream } from './upstream.ts'
+
+const asOthersWrite = {
+  disabled: z.boolean().optional().describe('`true` says the same as `enabled: false`, as some clients write it.'),
+}
+
+/** An MCP server that is a program here, as people write it down. */
+export const StdioEntry = StdioUpstream.extend(asOthersWrite)
+/** An MCP server that is reached by streamable HTTP, as people write it down. */
+export const HttpEntry = HttpUpstream.extend(asOthersWrite)
+/** One entry of `mcpServers`, as people write it down. */
+export const UpstreamEntry = z.union([StdioEntry, HttpEntry])
+export type UpstreamEntry = z.infer<typeof UpstreamEntry>
 
 /** `quartermaster.config.json`. */
 export const ProjectConfig = z.strictObject({
   $schema: z.string().optional(),
+  mcpServers: z
+    .record(z.string(), UpstreamEntry)
+    .default({})
+    .describe('MCP servers of others, by name; each is a capability that agents can be given. See docs/upstreams.md.'),
   dependencies: z
     .record(z.string(), DependencyOptions)
     .default({})

@@ -4,11 +4,13 @@ import { CapabilityDescriptor, ResolutionEntry } from './capability.ts'
 import { DependencyStatus, MissingDependency, RecheckAnswer } from './dependency.ts'
 import { AuditPage, OperationFacts, OperationPage } from './operation.ts'
 import { Problem } from './problem.ts'
+import type { Answer, UrlQuestion } from './question.ts'
 import { CallAnswer, Progress, ResultPage } from './result.ts'
 import { OperationState } from './rows.ts'
 import { IssuedToken, LentToken, TokenFacts } from './token.ts'
 import { AsTask, RetryPolicy, ToolExample } from './tool.ts'
 import type { TraceContext } from './trace.ts'
+import { LoginFacts, PinKind, ReviewItem, UpstreamLogLine, UpstreamStatus } from './upstream.ts'
 
 /** A tool as lists show it. */
 export const ToolSummary = z.object({
@@ -27,6 +29,8 @@ export type ToolSummary = z.infer<typeof ToolSummary>
 
 /** Everything there is to know about a tool. */
 export const ToolDetail = ToolSummary.extend({
+  /** What allowlists call it, where that is another name. */
+  ownName: z.string().optional(),
   whenToUse: z.string(),
   requires: z.array(z.string()),
   input: z.record(z.string(), z.unknown()),
@@ -90,6 +94,34 @@ export const Finding = z.object({
   mend: z.string().optional(),
 })
 export type Finding = z.infer<typeof Finding>
+
+/** What became of an upstream that was to be added. */
+export const AddedUpstream = z.object({
+  name: z.string(),
+  /** Where it stands. */
+  file: z.string(),
+  /** `unchanged`: it stood there already, word for word. */
+  outcome: z.enum(['added', 'replaced', 'unchanged']),
+  /** How it is after its first moments; absent when its entry cannot be used yet. */
+  status: UpstreamStatus.optional(),
+  /** The agents that were given it. */
+  granted: z.array(z.string()),
+  /** The names under which its secrets are kept. */
+  secrets: z.array(z.string()),
+  /** What keeps it from being used, such as a secret that is not there yet. */
+  problems: z.array(Problem),
+})
+export type AddedUpstream = z.infer<typeof AddedUpstream>
+
+/** What became of an upstream that was to be removed. */
+export const RemovedUpstream = z.object({
+  file: z.string(),
+  /** The agents that had it and nothing else said about it. */
+  revokedFrom: z.array(z.string()),
+  /** The agents whose files say more about it, and still do. They have no tools until that is taken out. */
+  stillNamedBy: z.array(z.string()),
+})
+export type RemovedUpstream = z.infer<typeof RemovedUpstream>
 
 const nothing = z.strictObject({})
 
@@ -187,6 +219,59 @@ export const CONTROL = {
     }),
     output: AuditPage,
   },
+  upstreams: { input: nothing, output: z.array(UpstreamStatus) },
+  /** What a server said about itself and what was said about it, oldest first. */
+  upstreamLogs: {
+    input: z.strictObject({ name: z.string(), limit: z.number().int().min(1).max(10_000).optional() }),
+    output: z.array(UpstreamLogLine),
+  },
+  restartUpstream: { input: z.strictObject({ name: z.string() }), output: UpstreamStatus },
+  /** What of the upstreams waits for a person. */
+  reviewItems: { input: z.strictObject({ name: z.string().optional() }), output: z.array(ReviewItem) },
+  decideReview: {
+    input: z.strictObject({
+      upstream: z.string(),
+      /** Only these; everything that waits when absent. With a hash, only if it is still what was looked at. */
+      items: z
+        .array(z.strictObject({ kind: PinKind, name: z.string(), hash: z.string().optional() }))
+        .max(10_000)
+        .optional(),
+      decision: z.enum(['accept', 'reject']),
+    }),
+    output: z.array(ReviewItem),
+  },
+  /** Writes an entry of `mcpServers`. A server that does not work is added all the same, and the answer says why. */
+  addUpstream: {
+    input: z.strictObject({
+      name: z.string(),
+      /** As it is to stand in the file, references as they are. */
+      entry: z.record(z.string(), z.unknown()),
+      /** To be added to the secrets file; where a name is taken the entry's references follow. */
+      secrets: z.record(z.string(), z.string()).optional(),
+      /** The agents that get it; `default`, where there is one, when absent. */
+      grant: z.union([z.array(z.string()), z.literal(false)]).optional(),
+      /** Takes the place of another one of that name. */
+      replace: z.boolean().optional(),
+      /** Whether the answer waits, for some seconds, until the server has said what it has; it does when absent. */
+      wait: z.boolean().optional(),
+    }),
+    output: AddedUpstream,
+  },
+  removeUpstream: { input: z.strictObject({ name: z.string() }), output: RemovedUpstream },
+  /** Finds out where a person signs in. The attempt waits ten minutes for them to come back. */
+  beginLogin: {
+    input: z.strictObject({ upstream: z.string(), agent: z.string().optional() }),
+    output: z.object({ attempt: z.string(), url: z.string() }),
+  },
+  /** Waits for the person, or takes the address that their browser ended at. Giving up the wait gives up the attempt. */
+  finishLogin: {
+    input: z.strictObject({ attempt: z.string(), redirectUrl: z.string().max(16_384).optional() }),
+    output: LoginFacts,
+  },
+  logout: {
+    input: z.strictObject({ upstream: z.string(), agent: z.string().optional() }),
+    output: z.object({ wasSignedIn: z.boolean() }),
+  },
   reload: { input: nothing, output: ReloadReport },
   doctor: { input: nothing, output: z.array(Finding) },
 } as const satisfies Record<string, { input: z.ZodType; output: z.ZodType }>
@@ -200,6 +285,8 @@ export interface ControlOptions {
   onProgress?: (progress: Progress) => void
   /** Whose trace a call belongs to. */
   trace?: TraceContext
+  /** Sends the person who waits to a page that a call asks for. Without it such a call cannot be answered. */
+  openPage?: (question: UrlQuestion) => Promise<Answer>
 }
 
 /** The one interface behind every command. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ErrorBody } from './errors.ts'
-import { ToolResult } from './result.ts'
+import { TravellingResult } from './result.ts'
 import { AuditRow, OperationOutcome, OperationState } from './rows.ts'
 
 /** An operation as lists show it. */
@@ -32,7 +32,7 @@ export const OperationFacts = OperationSummary.extend({
   /** The names of the arguments, every value masked; absent once it has ended. */
   arguments: z.record(z.string(), z.string()).optional(),
   /** What the tool answered, also when it said no. Kept of tasks only. */
-  result: ToolResult.optional(),
+  result: TravellingResult.optional(),
   /** Why it could not be run, or what is not known about the run. */
   error: ErrorBody.optional(),
   /** How far it has come, while it runs. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Name } from './names.ts'
 import { ContentBlock } from './result.ts'
-import { ToolFacts } from './tool.ts'
+import { McpExtras, ToolFacts } from './tool.ts'
 
 /** One word that a prompt is filled in with. */
 export const PromptArgument = z.strictObject({
@@ -21,8 +21,22 @@ export const PromptFacts = z.strictObject({
   icon: ToolFacts.shape.icon,
   requires: z.array(Name),
   arguments: z.array(PromptArgument).max(50),
+  mcp: McpExtras.optional(),
 })
 export type PromptFacts = z.infer<typeof PromptFacts>
+
+const words = (most: number) => z.string().min(1).max(most)
+
+/** The same for prompts that someone else wrote: their arguments are called as they are. */
+export const UpstreamPromptFacts = PromptFacts.extend({
+  title: words(200),
+  short: words(16 * 1024),
+  arguments: z
+    .array(
+      PromptArgument.extend({ name: words(256), title: words(200).optional(), short: words(16 * 1024).optional() }),
+    )
+    .max(200),
+})
 
 /** One message of a conversation that a prompt begins. */
 export const PromptMessage = z.looseObject({ role: z.enum(['user', 'assistant']), content: ContentBlock })
@@ -41,7 +55,14 @@ export const PromptDescriptor = z.object({
   name: Name,
   title: z.string(),
   short: z.string(),
-  arguments: z.array(z.object(PromptArgument.shape)),
+  arguments: z.array(
+    z.object({
+      name: z.string(),
+      title: z.string().optional(),
+      short: z.string().optional(),
+      required: z.boolean(),
+    }),
+  ),
 })
 export type PromptDescriptor = z.infer<typeof PromptDescriptor>
 

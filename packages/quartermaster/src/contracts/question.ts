@@ -15,6 +15,17 @@ export const PersonQuestion = z.object({
 })
 export type PersonQuestion = z.infer<typeof PersonQuestion>
 
+/** A page that the person who started the run has to open: to sign in, to pay. Nothing that is typed there comes through here. */
+export const UrlQuestion = z.object({
+  kind: z.literal('url'),
+  key,
+  message: z.string().min(1),
+  url: z.url({ protocol: /^https?$/, error: 'must be an http: or https: URL' }).max(8192),
+  /** What clients before 2026-07-28 know it by. Made when absent. */
+  elicitationId: z.string().min(1).max(256).optional(),
+})
+export type UrlQuestion = z.infer<typeof UrlQuestion>
+
 /** A question to the caller's language model. Few clients have one to lend; its answer's content is what the model said. */
 export const ModelQuestion = z.looseObject({
   kind: z.literal('model'),
@@ -30,8 +41,10 @@ export const RootsQuestion = z.object({ kind: z.literal('roots'), key })
 export type RootsQuestion = z.infer<typeof RootsQuestion>
 
 /** One question of a tool to whoever started the run. */
-export const Question = z.union([PersonQuestion, ModelQuestion, RootsQuestion])
+export const Question = z.union([PersonQuestion, UrlQuestion, ModelQuestion, RootsQuestion])
 export type Question = z.infer<typeof Question>
+/** Whom a question is for. */
+export type QuestionKind = NonNullable<Question['kind']>
 
 export const Answer = z.object({
   action: z.enum(['accept', 'decline', 'cancel']),
@@ -42,5 +55,6 @@ export type Answer = z.infer<typeof Answer>
 /** What is being asked, in words. */
 export function questionText(question: Question): string {
   if (question.kind === 'model') return 'an answer of the language model'
+  if (question.kind === 'url') return `${question.message} ${question.url}`
   return question.kind === 'roots' ? 'the folders it works in' : question.message
 }

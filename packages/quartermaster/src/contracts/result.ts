@@ -30,6 +30,14 @@ export const ToolResult = z.looseObject({
 })
 export type ToolResult = z.infer<typeof ToolResult>
 
+/**
+ * A result on its way between processes of ours. What someone else's server answered may have kinds of content that nobody
+ * here knows, and those have to arrive as well.
+ */
+export const TravellingResult = ToolResult.extend({
+  content: z.array(z.looseObject({ type: z.string() }) as unknown as typeof ContentBlock),
+})
+
 /** Where the rest of a cut result can be read. */
 export const KeptResult = z.object({
   resultId: z.string(),
@@ -57,7 +65,7 @@ export type ResultPage = z.infer<typeof ResultPage>
 /** What a call answers. */
 export const CallAnswer = z.object({
   operationId: z.string(),
-  result: ToolResult,
+  result: TravellingResult,
   kept: KeptResult.optional(),
 })
 export type CallAnswer = z.infer<typeof CallAnswer>

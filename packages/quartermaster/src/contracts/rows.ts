@@ -3,6 +3,7 @@ import { Caller } from './agent.ts'
 import { ErrorBody } from './errors.ts'
 import { Name } from './names.ts'
 import { ToolResult } from './result.ts'
+import { PinKind, UpstreamFinding } from './upstream.ts'
 
 // The rows of the store, one schema a table. What a row may leave out is null; times are whole epoch milliseconds.
 
@@ -143,12 +144,57 @@ export const SecretRow = z.object({
 })
 export type SecretRow = z.infer<typeof SecretRow>
 
+/** What is remembered about a server between two starts, so that the next one need not find it out again. */
+export const UpstreamRow = z.object({
+  ...place,
+  /** Unique in its workspace. */
+  name: Name,
+  era: maybe(z.enum(['legacy', 'modern'])),
+  /** What it says it is. */
+  server: maybe(z.record(z.string(), z.unknown())),
+  /** Of the configuration that this was found out with. */
+  fingerprint: maybe(z.string().max(128)),
+  firstSeenAt: Time,
+  lastSeenAt: Time,
+})
+export type UpstreamRow = z.infer<typeof UpstreamRow>
+
+/** One definition of a server as it was seen, and what was decided about it. */
+export const PinRow = z.object({
+  // The id is made of the upstream, kind and name: what has the same of all three is the same pin.
+  ...place,
+  upstream: Name,
+  kind: PinKind,
+  /** As the server calls it; the address of a resource. */
+  name: z.string().min(1).max(2048),
+  /** Of the definition that was seen last. */
+  hash: Sha256,
+  definition: z.string(),
+  state: z.enum(['accepted', 'pending', 'rejected']),
+  /** Whether it was there when the server was first seen. */
+  firstSight: z.boolean(),
+  /** Whether the server still had it when it was last asked. */
+  listed: z.boolean().default(true),
+  /** What was accepted before this one, while this one is not. */
+  acceptedHash: maybe(Sha256),
+  acceptedDefinition: maybe(z.string()),
+  findings: z.array(UpstreamFinding).default([]),
+  /** When this definition was first seen. */
+  seenAt: Time,
+  /** When and by whom; null while nobody has. */
+  decidedAt: maybe(Time),
+  decidedBy: maybe(z.string().max(200)),
+})
+export type PinRow = z.infer<typeof PinRow>
+
 /** Every table of the store. */
 export const ROWS = {
   tokens: TokenRow,
   operations: OperationRow,
   audit: AuditRow,
   secrets: SecretRow,
+  upstreams: UpstreamRow,
+  pins: PinRow,
 } as const
 
 export type Table = keyof typeof ROWS

@@ -40,9 +40,21 @@ export const ToolExample = z.strictObject({
 })
 export type ToolExample = z.infer<typeof ToolExample>
 
+const plain = z.record(z.string(), z.unknown())
+
+/** What MCP clients are told about a tool or a prompt beside its facts, word for word. */
+export const McpExtras = z.strictObject({
+  annotations: plain.optional(),
+  icons: z.array(plain).max(20).optional(),
+  _meta: plain.optional(),
+})
+export type McpExtras = z.infer<typeof McpExtras>
+
 /** Everything about a tool but its schemas and its handler. Checked when definitions load. */
 export const ToolFacts = z.strictObject({
   name: Name,
+  /** What allowlists of its capability call it. */
+  ownName: z.string().min(1).max(256),
   title: z.string().min(1).max(100),
   /** One sentence: the MCP description, word for word. */
   short: z.string().min(1).max(1024),
@@ -65,9 +77,25 @@ export const ToolFacts = z.strictObject({
     .min(1024)
     .max(16 * 1024 * 1024),
   asTask: AsTask,
+  mcp: McpExtras.optional(),
 })
 export type ToolFacts = z.infer<typeof ToolFacts>
 
-/** A tool as discovery shows it; it needs nothing running. */
-export const ToolDescriptor = z.object({ name: Name, title: z.string(), short: z.string() })
+/** The same for tools that someone else wrote: what they say about themselves is as long as it is. */
+export const UpstreamToolFacts = ToolFacts.extend({
+  title: z.string().min(1).max(200),
+  short: z
+    .string()
+    .min(1)
+    .max(16 * 1024),
+})
+
+/** A tool as discovery shows it, by the name that allowlists use; it needs nothing running. */
+export const ToolDescriptor = z.object({
+  name: z.string(),
+  title: z.string(),
+  short: z.string(),
+  /** What it is called by, where that is another name. */
+  calledAs: z.string().optional(),
+})
 export type ToolDescriptor = z.infer<typeof ToolDescriptor>

@@ -4,6 +4,7 @@ import type {
   MissingDependency,
   ToolDetail,
   ToolSummary,
+  UpstreamStatus,
 } from '../contracts/index.ts'
 
 /** A tool that works. */
@@ -86,4 +87,23 @@ export const CHECK: AgentCheck = {
     { capability: 'chat', tool: 'say', state: 'skipped', reason: 'no thread outside a run' },
   ],
   problems: [],
+}
+
+/** An upstream that works. */
+export const NOTES: UpstreamStatus = {
+  name: 'notes',
+  transport: 'stdio',
+  target: 'npx -y notes@1.0.0',
+  state: 'up',
+  reason: '',
+  since: 1_699_999_880_000,
+  era: 'legacy',
+  server: { name: 'notes-server', version: '1.0.0' },
+  tools: { offered: 3, held: 0 },
+  prompts: 1,
+  resources: 0,
+  connections: 1,
+  pids: [4711],
+  restarts: 2,
+  latency: { calls: 12, p50Ms: 2.34, p99Ms: 41.6 },
 }

@@ -61,6 +61,9 @@ export function createFakeCliHost(options: CliHostOptions = {}): FakeCliHost {
     up: unused('up'),
     connect: unused('connect'),
     connectCommand: unused('connectCommand'),
+    openBrowser: async () => false,
+    clientConfigs: unused('clientConfigs'),
+    packageVersion: unused('packageVersion'),
     init: unused('init'),
     ...options.host,
   }

@@ -57,6 +57,9 @@ void runCli(process.argv.slice(2), {
   up: () => Promise.reject(new Error('There is no server here.')),
   connect: () => Promise.reject(new Error('There is no bridge here.')),
   connectCommand: () => Promise.reject(new Error('There is no bridge here.')),
+  clientConfigs: () => Promise.reject(new Error('There are no other clients here.')),
+  packageVersion: () => Promise.reject(new Error('There is no npm here.')),
+  openBrowser: async () => false,
   init: () => Promise.reject(new Error('There is no project here.')),
 }).then(code => {
   process.exitCode = code

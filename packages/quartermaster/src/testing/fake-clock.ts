@@ -42,3 +42,18 @@ export function createFakeClock(start = 1_700_000_000_000): FakeClock {
     advance,
   }
 }
+
+/** Lets time pass until something is over. */
+export async function whileAdvancing<T>(clock: FakeClock, work: Promise<T>, stepMs = 500): Promise<T> {
+  const over = work.then(
+    () => true,
+    () => true,
+  )
+  const step = async () => {
+    await clock.advance(stepMs)
+    await new Promise(resolve => setImmediate(resolve))
+    return false
+  }
+  while (!(await Promise.race([over, step()])));
+  return work
+}

@@ -78,6 +78,7 @@ function plainContext(config: unknown): CallContext {
     idempotencyKey: 'key_1',
     progress: () => {},
     ask: nobody,
+    canAnswer: () => false,
     call: nobody,
     missingEffects: [],
     log: collectedLog().log,

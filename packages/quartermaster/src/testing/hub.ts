@@ -11,6 +11,7 @@ import {
   type Problem,
   type SettingsInput,
 } from '../contracts/index.ts'
+import type { Mount } from '../core/agents/index.ts'
 import {
   type AnyPrompt,
   type AnyResource,
@@ -25,6 +26,7 @@ import {
   type Injection,
   type ProbeVerdict,
   type Source,
+  type SourceKind,
   type SourceUnit,
 } from '../core/catalogue/index.ts'
 import type { CallRequest, StorageAccess } from '../core/operations/index.ts'
@@ -68,6 +70,10 @@ export interface HubOptions {
   storage?: StorageAccess
   /** The source answers its first load only when told to hurry. */
   slow?: boolean
+  /** What brings the definitions; `code` when absent. */
+  kind?: SourceKind
+  /** Has the servers mounted that capabilities name. */
+  mount?: Mount
 }
 
 export async function createHub(options: HubOptions = {}): Promise<Hub> {
@@ -87,7 +93,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
   })
   const source: Source = {
     id: 'project',
-    kind: 'code',
+    kind: options.kind ?? 'code',
     async load() {
       loads++
       if (options.slow) await gate
@@ -113,10 +119,11 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     patienceMs: 1_000,
     settings: { ...DEFAULT_SETTINGS, ...withoutUndefined(options.settings ?? {}) },
     storage: options.storage ?? memoryStorage(),
+    mount: options.mount,
     dependencyOptions: name => dependencyOptions.get(name) ?? {},
     folders: () => ({ agentDir: '/project/agents', workspaceDir: '/project' }),
     serverFactory: parts => {
-      mcp = createMcpServers({ ...parts, clock, ids, settings, version: '0.0.0' })
+      mcp = createMcpServers({ ...parts, clock, ids, log: silentLog, settings, version: '0.0.0' })
       return mcp.inProcess
     },
   })

@@ -8,7 +8,7 @@ type Tables = Record<Table, Map<string, AnyRow>>
 
 /** A store that lives as long as its test. Rows are checked against their schemas, more strictly than a database can. */
 export function createMemoryStore(): Store {
-  let tables: Tables = { tokens: new Map(), operations: new Map(), audit: new Map(), secrets: new Map() }
+  let tables = Object.fromEntries(Object.keys(ROWS).map(name => [name, new Map()])) as Tables
   return {
     async commit(writes) {
       const next = copyOf(tables)
@@ -63,6 +63,8 @@ const UNIQUE: Record<Table, readonly string[]> = {
   operations: ['organisation', 'workspace', 'callerKind', 'callerName', 'tool', 'idempotencyKey'],
   audit: [],
   secrets: ['organisation', 'workspace', 'name'],
+  upstreams: ['organisation', 'workspace', 'name'],
+  pins: [],
 }
 
 function collides(table: Table, row: AnyRow, other: AnyRow): boolean {

@@ -19,6 +19,9 @@ const SOUND = {
   'adapters/modules/index.ts': 'export const load = (url: string) => import(url)',
   'adapters/storage-sql/index.ts': 'export const sql = 1',
   'adapters/storage-sqlite/index.ts': "import { sql } from '../storage-sql/index.ts'; export const open = sql",
+  'adapters/mcp-wire/index.ts': 'export const line = 1',
+  'adapters/mcp-bridge/index.ts': "import { line } from '../mcp-wire/index.ts'; export const bridge = line",
+  'adapters/mcp-upstream/index.ts': "import { line } from '../mcp-wire/index.ts'; export const upstream = line",
   'capabilities/files/index.ts':
     "import { readFile } from 'node:fs/promises'; import { recheck } from '../../core/health/index.ts'; import { path } from './path.ts'; export default [readFile, recheck, path]",
   'capabilities/files/path.ts': "export const path = '.'",
@@ -118,6 +121,8 @@ describe('the layers', () => {
     ['adapters/http/x.ts', 'adapters/cli/index.ts', 'adapters never import each other'],
     ['adapters/http/x.ts', 'adapters/storage-sql/index.ts', 'adapters never import each other'],
     ['adapters/storage-sql/x.ts', 'adapters/storage-sqlite/index.ts', 'adapters never import each other'],
+    ['adapters/http/x.ts', 'adapters/mcp-wire/index.ts', 'adapters never import each other'],
+    ['adapters/mcp-upstream/x.ts', 'adapters/mcp-bridge/index.ts', 'adapters never import each other'],
     ['adapters/http/x.ts', 'app/up.ts', 'an adapter imports only contracts and core'],
     ['adapters/http/x.ts', 'capabilities/files/index.ts', 'an adapter imports only contracts and core'],
     ['adapters/http/x.ts', 'index.ts', 'an adapter imports only contracts and core'],

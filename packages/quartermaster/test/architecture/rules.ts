@@ -55,6 +55,8 @@ const RULES: Readonly<Record<Layer, LayerRule>> = {
 const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'adapters/storage-sqlite': ['adapters/storage-sql'],
   'adapters/storage-postgres': ['adapters/storage-sql'],
+  'adapters/mcp-bridge': ['adapters/mcp-wire'],
+  'adapters/mcp-upstream': ['adapters/mcp-wire'],
   bin: ['adapters/cli'],
 }
 

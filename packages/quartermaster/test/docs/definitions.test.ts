@@ -9,6 +9,7 @@ import {
   ResourceFacts,
   RootsQuestion,
   ToolFacts,
+  UrlQuestion,
 } from '../../src/contracts/index.ts'
 import { createQuartermaster, defineCapability, defineTool } from '../../src/index.ts'
 import { tempProject } from '../../src/testing/temp-project.ts'
@@ -63,10 +64,10 @@ describe('docs/reference/definitions.md', () => {
   it('has what is checked when definitions load', () => {
     const sorted = (names: readonly string[]) => names.toSorted()
     const keysOf = (schema: { shape: object }, ...more: string[]) => sorted([...Object.keys(schema.shape), ...more])
-    expect(sorted(namesOf('## Tools'))).toEqual(keysOf(ToolFacts, 'input', 'output', 'handler'))
-    expect(sorted(namesOf('## Prompts'))).toEqual(keysOf(PromptFacts, 'render'))
+    expect(sorted(namesOf('## Tools'))).toEqual(keysOf(ToolFacts, 'input', 'output', 'codeHash', 'handler'))
+    expect(sorted(namesOf('## Prompts'))).toEqual(keysOf(PromptFacts, 'codeHash', 'render'))
     expect(sorted(namesOf('### The arguments of a prompt'))).toEqual(keysOf(PromptArgument, 'suggest'))
-    expect(sorted(namesOf('## Resources'))).toEqual(keysOf(ResourceFacts, 'suggest', 'read'))
+    expect(sorted(namesOf('## Resources'))).toEqual(keysOf(ResourceFacts, 'suggest', 'codeHash', 'read', 'watch'))
     expect(namesOf('### The context of a resolver')).toEqual(Object.keys(ResolverContext.shape))
   })
 
@@ -75,6 +76,7 @@ describe('docs/reference/definitions.md', () => {
     const keysOf = (schema: { shape: object }) => Object.keys(schema.shape)
     expect(rows).toEqual([
       ['person', keysOf(PersonQuestion)],
+      ['url', keysOf(UrlQuestion)],
       ['model', keysOf(ModelQuestion)],
       ['roots', keysOf(RootsQuestion)],
     ])

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { HTTP_LIMITS, SERVER_LIMITS } from '../../src/adapters/http/limits.ts'
-import { MOST_SUBSCRIPTIONS } from '../../src/adapters/mcp-server/announcements.ts'
 import { FRONT_LIMITS } from '../../src/adapters/mcp-server/front-limits.ts'
+import { MOST_SUBSCRIPTIONS } from '../../src/adapters/mcp-server/subscriptions.ts'
 import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
+import { MOST_WATCHED } from '../../src/adapters/mcp-server/watches.ts'
 import { ANSWER_SECONDS, MOST_WAITING } from '../../src/core/operations/index.ts'
 import { readPage, tableBelow } from './pages.ts'
 
@@ -54,6 +55,7 @@ describe('docs/security.md', () => {
       ['unread bytes in one stream, beside the last message', bytes(maxBacklogBytes)],
       [`questions open, for ${ANSWER_SECONDS / 60} minutes each`, count(MOST_WAITING)],
       ['resources watched by one client', count(MOST_SUBSCRIPTIONS)],
+      ['resources that tell of changes, watched by all together', count(MOST_WATCHED)],
       ['tasks under way of one agent, for `taskTtlMinutes` each', count(MOST_TASKS)],
     ])
   })

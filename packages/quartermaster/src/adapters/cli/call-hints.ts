@@ -28,16 +28,16 @@ export async function hintsAfter(session: Session, control: Control, call: Faile
 async function lackOf(
   session: Session,
   control: Control,
-  { agent, tool: { name, capability } }: { agent: string; tool: ToolDetail },
+  { agent, tool: { name, ownName = name, capability } }: { agent: string; tool: ToolDetail },
 ): Promise<Hints> {
   const check = await orNothing(session.attend('Looking', on => control.checkAgent({ name: agent }, on)))
   if (check?.ok === false) return { isAgentBroken: true }
   const own = (check?.report ?? []).filter(entry => entry.capability === capability).map(entry => entry.tool)
-  if (own.includes(name)) return {}
+  if (own.includes(ownName)) return {}
   const agents = await orNothing(session.attend('Looking', on => control.agents({}, on)))
   const isNarrowed = agents?.some(each => each.name === agent && each.capabilities.includes(capability))
   // Whoever has the capability without the tool has it narrowed, and a grant leaves that as it is unless it says otherwise.
-  return { grant: isNarrowed ? { capability, tools: [...own, name] } : { capability } }
+  return { grant: isNarrowed ? { capability, tools: [...own, ownName] } : { capability } }
 }
 
 /** A hint that cannot be had is left out: the error before it is what must be told. */

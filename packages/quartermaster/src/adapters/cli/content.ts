@@ -1,4 +1,4 @@
-import type { ContentBlock, ToolResult } from '../../contracts/index.ts'
+import { ContentBlock, type ToolResult } from '../../contracts/index.ts'
 import { base64Bytes, sizeInWords } from './bytes.ts'
 import { escapeLine, toJsonText } from './escape.ts'
 
@@ -17,7 +17,10 @@ function joinBlocks(blocks: readonly string[]): string {
   )
 }
 
-function blockText(block: ContentBlock): string {
+/** A kind that nobody here knows is shown as it came. */
+function blockText(given: ContentBlock): string {
+  const { success, data: block } = ContentBlock.safeParse(given)
+  if (!success) return toJsonText(given, { pretty: false })
   switch (block.type) {
     case 'text':
       return block.text

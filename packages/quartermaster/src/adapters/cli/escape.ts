@@ -20,6 +20,26 @@ export function escapeBlock(text: string): string {
     .replace(UNSAFE, character => (character === '\n' || character === '\t' ? character : escapeCharacter(character)))
 }
 
+/** Everything that is there and cannot be seen, plain spaces and line breaks excepted. */
+const HIDDEN = /(?![ \n])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu
+
+/**
+ * A text of somebody who may want to hide something: what cannot be seen is an escape, and what would push the rest off the
+ * screen is told in words.
+ */
+export function escapeHidden(text: string): string {
+  return text
+    .replace(/\r\n/g, '\n')
+    .replace(HIDDEN, escapeCharacter)
+    .replace(/ {9,}/g, spaces => `[${spaces.length} spaces]`)
+    .replace(/\n{4,}/g, breaks => `\n[${breaks.length} line breaks]\n`)
+}
+
+/** JSON in which everything that cannot be seen is an escape. It still parses to the same value. */
+export function toVisibleJsonText(value: unknown, options: { pretty: boolean }): string {
+  return toJsonText(value, options).replace(HIDDEN, toJsonEscape)
+}
+
 /** JSON whose text holds nothing a terminal could act on. It still parses to the same value. */
 export function toJsonText(value: unknown, options: { pretty: boolean }): string {
   const text = JSON.stringify(value, null, options.pretty ? 2 : 0) ?? 'null'

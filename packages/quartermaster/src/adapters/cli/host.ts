@@ -1,4 +1,4 @@
-import type { AppError, Control, Events, Json, StatusReport } from '../../contracts/index.ts'
+import type { AppError, Control, Events, ForeignServers, Json, StatusReport } from '../../contracts/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
 
 /** Where text goes. A reader that went away is an error with the code `EPIPE`, thrown or as a rejection. */
@@ -13,7 +13,7 @@ export interface CliInput {
   /** All of it, as text. */
   read(): Promise<string>
   /** One answer of the person at the terminal; empty when there is none. The prompt goes where standard error goes. */
-  question(prompt: string, options: { signal: AbortSignal }): Promise<string>
+  question(prompt: string, options: { signal: AbortSignal; isHidden?: boolean }): Promise<string>
 }
 
 export interface CliIo {
@@ -86,5 +86,11 @@ export interface CliHost {
   /** Is an MCP server on standard input and output until the client goes; answers why it never got to an `up`. */
   connect(options: { agent: string; config?: string; data?: string }): Promise<{ failure?: AppError }>
   connectCommand(options: { agent: string; config?: string; data?: string }): Promise<ConnectCommand>
+  /** Shows an address in the person's browser; answers whether there is one. */
+  openBrowser(url: string): Promise<boolean>
+  /** What other clients have configured: one of them, a file, or every known place. */
+  clientConfigs(options: { source?: string; config?: string; data?: string }): Promise<ForeignServers>
+  /** The version of a package that npm would take now. Throws when it cannot tell. */
+  packageVersion(name: string): Promise<string>
   init(options: { dir: string }): Promise<{ created: string[]; kept: string[] }>
 }

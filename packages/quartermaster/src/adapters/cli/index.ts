@@ -11,6 +11,7 @@ export type {
   UpOptions,
   UpStarted,
 } from './host.ts'
+export { openBrowser } from './open-browser.ts'
 export { createProcessIo, type ProcessLike } from './process-io.ts'
 export { cliReference } from './reference.ts'
 export { runCli } from './run.ts'

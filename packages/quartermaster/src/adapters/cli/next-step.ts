@@ -25,7 +25,10 @@ const NEXT_STEPS: { readonly [K in ErrorCode]?: (hints: Hints, error: AppError) 
   CAPABILITY_UNKNOWN: () => `See all capabilities: ${command('capabilities')}`,
   CONFIG_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
   DEFINITION_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
-  NAME_UNKNOWN: () => `See what there is: ${command('status')} and ${command('tools')}`,
+  NAME_UNKNOWN: ({ upstream }) =>
+    upstream === undefined
+      ? `See what there is: ${command('status')} and ${command('tools')}`
+      : `See all upstreams: ${command('upstreams')}`,
   NAME_AMBIGUOUS: sayWhich,
   STORE_LOCKED: () => 'Another process owns the data folder. Stop it, or name another folder with --data.',
   INTERNAL: () => `Look for a cause: ${command('doctor')}`,

@@ -67,6 +67,15 @@ describe('a question', () => {
     expect(streams.stdout.read()).toBeNull()
   })
 
+  it('shows nothing of an answer that is to be hidden', async () => {
+    const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
+    const io = createProcessIo({ ...streams, env: {}, interrupt: () => {} })
+    const answer = io.stdin.question('Key: ', { signal: new AbortController().signal, isHidden: true })
+    streams.stdin.write('hush\r')
+    expect(await answer).toBe('hush')
+    expect([String(streams.stderr.read()), streams.stdout.read()]).toEqual(['Key: \n', null])
+  })
+
   it('is answered with nothing when the input ends', async () => {
     const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() }
     const io = createProcessIo({ ...streams, env: {}, interrupt: () => {} })

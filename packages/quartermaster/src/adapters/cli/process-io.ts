@@ -1,13 +1,14 @@
 import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
 import type { CliInput, CliIo, CliOutput } from './host.ts'
 
-type Writable = NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
+type Output = NodeJS.WritableStream & { isTTY?: boolean; columns?: number }
 type Readable = NodeJS.ReadableStream & { isTTY?: boolean }
 
 /** The parts of a process that the command line talks through. */
 export interface ProcessLike {
-  readonly stdout: Writable
-  readonly stderr: Writable
+  readonly stdout: Output
+  readonly stderr: Output
   readonly stdin: Readable
   readonly env: Readonly<Record<string, string | undefined>>
   /** Called when Ctrl-C is pressed at a question: there the terminal makes no signal of it. */
@@ -19,7 +20,7 @@ export function createProcessIo({ stdout, stderr, stdin, env, interrupt }: Proce
   return { stdout: toOutput(stdout), stderr: toOutput(stderr), stdin: toInput(stdin, stderr, interrupt), env }
 }
 
-function toOutput(stream: Writable): CliOutput {
+function toOutput(stream: Output): CliOutput {
   // The write that failed says so itself; without a listener the stream's own event would end the process.
   stream.on('error', () => {})
   return {
@@ -34,7 +35,7 @@ function toOutput(stream: Writable): CliOutput {
   }
 }
 
-function toInput(stream: Readable, prompts: Writable, interrupt: () => void): CliInput {
+function toInput(stream: Readable, prompts: Output, interrupt: () => void): CliInput {
   return {
     isTTY: stream.isTTY === true,
     async read() {
@@ -43,8 +44,11 @@ function toInput(stream: Readable, prompts: Writable, interrupt: () => void): Cl
       for await (const chunk of stream) text += String(chunk)
       return text
     },
-    async question(prompt, { signal }) {
-      const terminal = createInterface({ input: stream, output: prompts })
+    async question(prompt, { signal, isHidden = false }) {
+      // What is typed is echoed by whoever writes the line, so nothing is when that goes nowhere.
+      const output = isHidden ? new Writable({ write: (_chunk, _encoding, done) => done() }) : prompts
+      if (isHidden) prompts.write(prompt)
+      const terminal = createInterface({ input: stream, output, terminal: isHidden || prompts.isTTY === true })
       terminal.on('SIGINT', interrupt)
       const ended = new Promise<string>(resolve => terminal.once('close', () => resolve('')))
       try {
@@ -56,6 +60,7 @@ function toInput(stream: Readable, prompts: Writable, interrupt: () => void): Cl
         return ''
       } finally {
         terminal.close()
+        if (isHidden) prompts.write('\n')
       }
     },
   }

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { registerAdd } from './commands/add.ts'
 import { registerAgents } from './commands/agents.ts'
 import { registerCall } from './commands/call.ts'
 import { registerCapabilities } from './commands/capabilities.ts'
@@ -7,15 +8,19 @@ import { registerCompletion } from './commands/completion.ts'
 import { registerConnect } from './commands/connect.ts'
 import { registerDoctor } from './commands/doctor.ts'
 import { registerGrant } from './commands/grant.ts'
+import { registerImport } from './commands/import.ts'
 import { registerInit } from './commands/init.ts'
+import { registerLogin, registerLogout } from './commands/login.ts'
 import { registerLogs } from './commands/logs.ts'
 import { registerOperations } from './commands/operations.ts'
 import { registerRecheck } from './commands/recheck.ts'
 import { registerReload } from './commands/reload.ts'
+import { registerRemove } from './commands/remove.ts'
 import { registerStatus } from './commands/status.ts'
 import { registerTokens } from './commands/tokens.ts'
 import { registerTools } from './commands/tools.ts'
 import { registerUp } from './commands/up.ts'
+import { registerUpstreams } from './commands/upstreams.ts'
 import { CompletingOption } from './completion/kinds.ts'
 import { type Act, addExamples } from './register.ts'
 
@@ -74,6 +79,10 @@ const REGISTER = [
   registerUp,
   registerInit,
   registerConnect,
+  registerAdd,
+  registerRemove,
+  registerImport,
+  registerUpstreams,
   registerTools,
   registerCapabilities,
   registerAgents,
@@ -85,6 +94,8 @@ const REGISTER = [
   registerStatus,
   registerOperations,
   registerLogs,
+  registerLogin,
+  registerLogout,
   registerDoctor,
   registerCompletion,
   registerComplete,

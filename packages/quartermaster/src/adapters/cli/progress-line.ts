@@ -6,6 +6,8 @@ import { cut } from './width.ts'
 
 export interface ProgressLine {
   update(progress: Progress): void
+  /** Leaves the terminal to somebody else. Returns how to go on. */
+  pause(): () => void
   /** Clears the line. Whoever prints afterwards finds the cursor where it was before. */
   stop(): void
 }
@@ -42,15 +44,23 @@ function createLiveLine({ printer, clock, label }: ProgressLineDeps): ProgressLi
     draw()
     cancel = clock.after(PATIENCE_MS, tick)
   }
+  function stop() {
+    cancel()
+    if (drawn) void printer.write(CLEAR)
+    drawn = false
+  }
   return {
     update(progress) {
       latest = progress
       if (drawn) draw()
     },
-    stop() {
-      cancel()
-      if (drawn) void printer.write(CLEAR)
+    pause() {
+      stop()
+      return () => {
+        cancel = clock.after(PATIENCE_MS, tick)
+      }
     },
+    stop,
   }
 }
 
@@ -62,6 +72,7 @@ function createLoggedLines({ printer, clock, label, lines }: ProgressLineDeps): 
       nextAt = clock.now() + PATIENCE_MS
       void printer.write(`${escapeLine(`${label} · ${describe(progress)}`)}\n`)
     },
+    pause: () => () => {},
     stop() {},
   }
 }

@@ -19,6 +19,7 @@ export interface Hints {
   tool?: string | undefined
   capability?: string | undefined
   name?: string | undefined
+  upstream?: string | undefined
   /** What would give the agent the tool. */
   grant?: { readonly capability: string; readonly tools?: readonly string[] } | undefined
   /** The agent's file has problems, and so it has no tools at all. */
@@ -42,9 +43,15 @@ export interface Session {
   /** Opens `Control` for as long as `use` runs. */
   connect<T>(use: (control: Control) => Promise<T>): Promise<T>
   /** Runs something that may take long: Ctrl-C ends the wait, and after a second a line tells that it goes on. */
-  attend<T>(label: string, run: (options: ControlOptions) => Promise<T>): Promise<T>
+  attend<T>(label: string, run: (options: Attending) => Promise<T>): Promise<T>
   /** Waits for something until Ctrl-C, and says nothing. */
   untilAborted<T>(work: Promise<T>): Promise<T>
+}
+
+/** What something that may take long is given. */
+export interface Attending extends ControlOptions {
+  /** Lets somebody use the terminal meanwhile: the line that tells is out of the way. */
+  aside<T>(work: () => Promise<T>): Promise<T>
 }
 
 /** A server or a tool that does not let go must not keep the terminal. */
@@ -57,8 +64,12 @@ export function createSession(host: CliHost, options: GlobalOptions): Session {
   const notices = createNoticePrinter(host.io.stderr, looks)
   const attend: Session['attend'] = async (label, run) => {
     const line = createProgressLine({ printer: notices, clock: host.clock, label, lines: !json })
+    const aside: Attending['aside'] = async work => {
+      const goOn = line.pause()
+      return await work().finally(goOn)
+    }
     try {
-      return await untilAborted(host.signal, run({ signal: host.signal, onProgress: line.update }))
+      return await untilAborted(host.signal, run({ signal: host.signal, onProgress: line.update, aside }))
     } finally {
       line.stop()
     }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  type Answer,
   AppError,
   CONTROL,
   type Control,
@@ -7,6 +8,7 @@ import {
   type ControlOptions,
   ErrorBody,
   Progress,
+  UrlQuestion,
 } from '../../contracts/index.ts'
 import { createFailures, type Failures } from './errors.ts'
 import { parseLeniently } from './lenient.ts'
@@ -48,7 +50,7 @@ function toJson(operation: ControlOperation, input: unknown): string {
   }
 }
 
-async function post(operation: ControlOperation, body: string, options: RequestOptions): Promise<Response> {
+async function post(operation: string, body: string, options: RequestOptions): Promise<Response> {
   const send = options.fetch ?? fetch
   return send(new URL(`/api/v1/control/${operation}`, options.url), {
     method: 'POST',
@@ -56,6 +58,7 @@ async function post(operation: ControlOperation, body: string, options: RequestO
       Authorization: `Bearer ${options.token}`,
       'Content-Type': 'application/json',
       Accept: 'application/x-ndjson',
+      ...(options.openPage ? { 'Quartermaster-Opens-Pages': 'yes' } : {}),
     },
     body,
     // The token is for this server alone.
@@ -77,6 +80,7 @@ interface AnswerContext {
 // Progress that cannot be read is no reason to take the whole answer for lost.
 const Line = z.object({
   progress: Progress.optional().catch(undefined),
+  asked: z.object({ id: z.string(), question: UrlQuestion }).optional().catch(undefined),
   result: z.unknown().optional(),
   error: ErrorBody.optional(),
 })
@@ -84,11 +88,22 @@ const Line = z.object({
 async function readAnswer(operation: ControlOperation, response: Response, context: AnswerContext): Promise<unknown> {
   for await (const text of received(response, context.failures)) {
     const line = parseLine(text, context.failures)
+    if (line.asked) void openPage(line.asked, context.options)
     if (line.progress) context.options.onProgress?.(line.progress)
     if (line.error) throw AppError.fromJSON(line.error)
     if (line.result !== undefined) return parseOutput(operation, line.result, context.failures)
   }
   throw context.failures.cut()
+}
+
+/** Whoever does not come back from a page has not agreed to anything. */
+async function openPage(
+  { id, question }: { id: string; question: UrlQuestion },
+  options: RequestOptions,
+): Promise<void> {
+  const answer = await options.openPage?.(question).catch((): Answer => ({ action: 'cancel' }))
+  // Where the call has ended meanwhile, nobody waits for it any more.
+  await post('call/answer', JSON.stringify({ id, answer: answer ?? { action: 'decline' } }), options).catch(() => {})
 }
 
 async function* received(response: Response, failures: Failures): AsyncGenerator<string> {

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono'
-import type { z } from 'zod'
+import { z } from 'zod'
 import {
+  Answer,
   AppError,
   CONTROL,
   type Control,
@@ -14,6 +15,7 @@ import type { HttpApp, HttpEnv } from './env.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
 import type { HttpLimits } from './limits.ts'
 import { ndjsonAnswer } from './ndjson-answer.ts'
+import { createOpenQuestions, type OpenQuestions } from './open-questions.ts'
 import { isJson, readJsonBody } from './request-body.ts'
 
 export interface ControlApiOptions {
@@ -26,8 +28,10 @@ export interface ControlApiOptions {
 /** `POST /:operation`, one route for every row of the `CONTROL` table. Nothing is told to who has not shown the token. */
 export function controlApi(options: ControlApiOptions): HttpApp {
   const api = new Hono<HttpEnv>()
+  const questions = createOpenQuestions()
   api.use('*', requireAdmin(options.isAdmin), limitInFlight(options.limits.maxInFlight))
-  api.post('/:operation', c => answer(c, options))
+  api.post('/call/answer', c => takeAnswer(c, { ...options, questions }))
+  api.post('/:operation', c => answer(c, { ...options, questions }))
   api.all('/:operation', methodNotAllowed('POST'))
   return api
 }
@@ -42,7 +46,25 @@ export function methodNotAllowed(allow: string): (c: Context<HttpEnv>) => Respon
 
 type Run = (input: unknown, options: ControlOptions) => Promise<unknown>
 
-async function answer(c: Context<HttpEnv>, { control, limits, report }: ControlApiOptions): Promise<Response> {
+interface Answering extends ControlApiOptions {
+  questions: OpenQuestions
+}
+
+const GivenAnswer = z.strictObject({ id: z.string(), answer: Answer })
+
+/** Somebody has been at the page that a call asked for, or will not go. */
+async function takeAnswer(c: Context<HttpEnv>, { limits, questions }: Answering): Promise<Response> {
+  const given = GivenAnswer.safeParse(await readJsonBody(c.req.raw, limits))
+  if (!given.success) throw new AppError('INPUT_INVALID', 'The body must be { id, answer: { action } }.')
+  const { id, answer } = given.data
+  if (!questions.answer(id, answer)) throw new AppError('NAME_UNKNOWN', `No call waits for an answer to "${id}".`)
+  return Response.json({ taken: true })
+}
+
+/** What a client says that can have pages opened while it waits. */
+const OPENS_PAGES = 'quartermaster-opens-pages'
+
+async function answer(c: Context<HttpEnv>, { control, limits, report, ...parts }: Answering): Promise<Response> {
   const operation = parseOperation(c.req.param('operation') ?? '')
   if (!isJson(c.req.header('content-type'))) return unsupportedMediaType()
   const input = parseInput(operation, await readJsonBody(c.req.raw, limits))
@@ -50,8 +72,9 @@ async function answer(c: Context<HttpEnv>, { control, limits, report }: ControlA
   const trace = traceFrom(c.req.header('traceparent'), c.req.header('tracestate'))
   const run = (options: ControlOptions) => operations[operation](input, trace ? { ...options, trace } : options)
   const signal = c.req.raw.signal
+  const questions = c.req.header(OPENS_PAGES) === 'yes' ? parts.questions : undefined
   if (acceptsLines(c.req.header('accept')))
-    return ndjsonAnswer({ run, signal, heartbeatMs: limits.heartbeatMs, report })
+    return ndjsonAnswer({ run, signal, heartbeatMs: limits.heartbeatMs, report, questions })
   return jsonAnswer(run({ signal }), report)
 }
 

@@ -1,17 +1,20 @@
 import type { ControlOptions, Progress } from '../../contracts/index.ts'
 import type { ErrorReporter } from './errors.ts'
+import type { OpenQuestions } from './open-questions.ts'
 
 export interface NdjsonAnswerOptions {
-  run: (options: Required<Pick<ControlOptions, 'signal' | 'onProgress'>>) => Promise<unknown>
+  run: (options: ControlOptions) => Promise<unknown>
   /** Aborts when the client goes away. */
   signal: AbortSignal
   heartbeatMs: number
   report: ErrorReporter
+  /** Where pages that have to be opened wait, for a client that can have one opened. */
+  questions: OpenQuestions | undefined
 }
 
 /**
- * Runs and answers line by line: `{"heartbeat":true}` at once and in silence, `{"progress":…}` as it comes, then exactly
- * one `{"result":…}` or `{"error":…}`.
+ * Runs and answers line by line: `{"heartbeat":true}` at once and in silence, `{"progress":…}` and `{"asked":…}` as it
+ * comes, then exactly one `{"result":…}` or `{"error":…}`.
  */
 export function ndjsonAnswer(options: NdjsonAnswerOptions): Response {
   const gone = new AbortController()
@@ -36,14 +39,19 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 
 async function deliver(
   controller: Controller,
-  { run, signal, heartbeatMs, report }: NdjsonAnswerOptions,
+  { run, signal, heartbeatMs, report, questions }: NdjsonAnswerOptions,
 ): Promise<void> {
   const lines = createLineWriter(controller, signal)
   lines.offer({ heartbeat: true })
   const heartbeat = setInterval(() => lines.offer({ heartbeat: true }), heartbeatMs)
   signal.addEventListener('abort', () => clearInterval(heartbeat), { once: true })
   try {
-    const result = await run({ signal, onProgress: (progress: Progress) => lines.offer({ progress }) })
+    const tell = (asked: object) => lines.write({ asked })
+    const result = await run({
+      signal,
+      onProgress: (progress: Progress) => lines.offer({ progress }),
+      ...(questions ? { openPage: question => questions.ask(question, { tell, signal }) } : {}),
+    })
     lines.end({ result: result ?? null })
   } catch (error) {
     lines.end({ error: report(error).toJSON() })
@@ -55,6 +63,8 @@ async function deliver(
 interface LineWriter {
   /** Writes a line that may be left out when the client is behind. */
   offer(line: object): void
+  /** Writes a line that must not be left out. */
+  write(line: object): void
   /** Writes the last line. */
   end(line: object): void
 }
@@ -67,6 +77,9 @@ function createLineWriter(controller: Controller, signal: AbortSignal): LineWrit
       // A tool may report progress after it has answered, and the client may be gone: both are nobody's mistake.
       if (!open || signal.aborted || (controller.desiredSize ?? 0) <= 0) return
       controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
+    },
+    write(line) {
+      if (open && !signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
     },
     end(line) {
       if (!open || signal.aborted) return

@@ -8,6 +8,7 @@ import { createExaminer } from './examiner.ts'
 import { explain } from './explain.ts'
 import { plainSchema, type SchemaNode } from './plain-schema.ts'
 import { createRecent } from './recent.ts'
+import { relaxSchema } from './relax.ts'
 
 export interface SchemaCompilerOptions {
   /** The largest schema that is read, in bytes of JSON. Default 128 KiB: larger ones are longer than a model will read. */
@@ -39,6 +40,7 @@ export function createSchemaCompiler(options: SchemaCompilerOptions = {}): Schem
   }
   return {
     check: examine,
+    relax: relaxSchema,
     compile(schema) {
       const known = bySchema.get(schema)
       if (known) return known

@@ -1,17 +1,23 @@
 import type { Readable, Writable } from 'node:stream'
 import type { AppError } from '../../contracts/index.ts'
 import type { Clock, Random } from '../../core/kernel/index.ts'
+import {
+  claimedVersion,
+  createLineWriter,
+  isRequest,
+  isResponse,
+  parseMessage,
+  type Request,
+  type Response,
+  readLines,
+} from '../mcp-wire/index.ts'
 import { notUnderstood, tooLong } from './errors.ts'
 import type { Incoming, Parts } from './exchange-parts.ts'
 import { createHttpExchange } from './http-exchange.ts'
-import { isRequest, isResponse, parseMessage, type Request, type Response } from './json-rpc.ts'
 import { createLegacyLane, type LegacyLane } from './legacy-lane.ts'
-import { readLines } from './line-reader.ts'
-import { createLineWriter } from './line-writer.ts'
 import { createLink, type LinkDeps } from './link.ts'
 import { createModernLane, type ModernLane } from './modern-lane.ts'
 import { createPause } from './pause.ts'
-import { claimedVersion } from './request-headers.ts'
 import { createToolFacts } from './tool-facts.ts'
 
 export interface BridgeOptions {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
+import type { Request } from '../mcp-wire/index.ts'
 import { failureAnswer, outcomeUnknown, strangeAnswer } from './errors.ts'
-import type { Request } from './json-rpc.ts'
 
 const call: Request = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay' } }
 const textOf = (error: unknown) =>

@@ -1,7 +1,7 @@
 import { AppError, type ErrorKind, toAppError } from '../../contracts/index.ts'
 import { modelText } from '../../core/kernel/index.ts'
-import type { Id, Request, Response } from './json-rpc.ts'
-import { claimedVersion } from './request-headers.ts'
+import type { Id, Request, Response } from '../mcp-wire/index.ts'
+import { claimedVersion } from '../mcp-wire/index.ts'
 
 /** JSON-RPC 2.0 §5.1: the range that is left to servers. */
 const SERVER_ERROR = -32_000

@@ -1,9 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../core/kernel/index.ts'
+import {
+  type Id,
+  isResponse,
+  keyOf,
+  type LineWriter,
+  type Message,
+  parseMessage,
+  type Response,
+} from '../mcp-wire/index.ts'
 import type { Gateway } from './gateway.ts'
 import type { HttpExchange } from './http-exchange.ts'
-import { type Id, isResponse, keyOf, type Message, parseMessage, type Response } from './json-rpc.ts'
-import type { LineWriter } from './line-writer.ts'
 import type { Link } from './link.ts'
 import type { Pause } from './pause.ts'
 import { readEvents } from './server-events.ts'

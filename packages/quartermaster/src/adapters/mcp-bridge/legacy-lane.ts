@@ -1,9 +1,9 @@
+import { keyOf, type Notification, type Request, type Response } from '../mcp-wire/index.ts'
 import { deliver, isStopping, type Outcome } from './delivery.ts'
 import { failureAnswer, isPassing, strangeAnswer } from './errors.ts'
 import { type Incoming, type Parts, post, readAnswer } from './exchange-parts.ts'
 import type { Gateway } from './gateway.ts'
 import { Dropped } from './http-exchange.ts'
-import { keyOf, type Notification, type Request, type Response } from './json-rpc.ts'
 import { createLegacyMemory, INITIALIZED, listChanges } from './legacy-memory.ts'
 import {
   endSession,

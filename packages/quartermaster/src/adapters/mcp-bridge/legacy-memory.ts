@@ -1,5 +1,5 @@
+import { isRecord, type Notification, type Params, type Request, type Response } from '../mcp-wire/index.ts'
 import type { Incoming } from './exchange-parts.ts'
-import { isRecord, type Notification, type Params, type Request, type Response } from './json-rpc.ts'
 
 /** What a client has set up in its session, so that another session can be given the same. */
 export interface LegacyMemory {

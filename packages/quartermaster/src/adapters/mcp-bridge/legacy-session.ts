@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
+import { isRecord, type Params, type Request } from '../mcp-wire/index.ts'
 import { strangeAnswer } from './errors.ts'
 import { type Incoming, isStream, messagesOf, type Parts, post, readAnswer } from './exchange-parts.ts'
 import type { Gateway } from './gateway.ts'
-import { isRecord, type Params, type Request } from './json-rpc.ts'
 
 /** A session with one gateway. */
 export interface Session {

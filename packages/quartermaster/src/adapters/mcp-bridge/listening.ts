@@ -1,9 +1,16 @@
+import {
+  isRecord,
+  isResponse,
+  type Message,
+  type Notification,
+  type Params,
+  type Request,
+  standardHeaders,
+} from '../mcp-wire/index.ts'
 import { isPassing, strangeAnswer } from './errors.ts'
 import { type Incoming, isStream, messagesOf, type Parts, post, readAnswer } from './exchange-parts.ts'
 import type { Gateway } from './gateway.ts'
 import { Dropped } from './http-exchange.ts'
-import { isRecord, isResponse, type Message, type Notification, type Params, type Request } from './json-rpc.ts'
-import { standardHeaders } from './request-headers.ts'
 
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 const SUBSCRIPTION_KEY = 'io.modelcontextprotocol/subscriptionId'

@@ -1,10 +1,17 @@
+import {
+  isRecord,
+  keyOf,
+  metaOf,
+  type Notification,
+  type Request,
+  type Response,
+  standardHeaders,
+} from '../mcp-wire/index.ts'
 import { deliver, isStopping, type Outcome } from './delivery.ts'
 import { failureAnswer, strangeAnswer } from './errors.ts'
 import { type Incoming, type Parts, post, readAnswer } from './exchange-parts.ts'
 import type { Gateway } from './gateway.ts'
-import { isRecord, keyOf, metaOf, type Notification, type Request, type Response } from './json-rpc.ts'
 import { listen } from './listening.ts'
-import { standardHeaders } from './request-headers.ts'
 
 /** Passes on what clients of 2026-07-28 and later say: every message stands for itself. */
 export interface ModernLane {

@@ -1,4 +1,4 @@
-import { type Id, isId, isRequest, keyOf, type Message, type Response } from './json-rpc.ts'
+import { type Id, isId, isRequest, keyOf, type Message, type Response } from '../mcp-wire/index.ts'
 
 /**
  * What the server of a session asks the client. A new session counts its requests from the beginning again, so each gets

@@ -1,6 +1,5 @@
 import { type MirroredParameter, mirroredParameters } from '../../core/kernel/index.ts'
-import { isRecord, type Message, type Params, type Request } from './json-rpc.ts'
-import { parameterHeaders } from './request-headers.ts'
+import { isRecord, type Message, type Params, parameterHeaders, type Request } from '../mcp-wire/index.ts'
 
 /** What lists of tools that passed by said, as far as it matters for passing on calls. */
 export interface ToolFacts {

@@ -1,7 +1,8 @@
 import type { Server } from '@modelcontextprotocol/server'
 import type { Agents, ViewChange } from '../../core/agents/index.ts'
-import { parseToolUri } from './render.ts'
-import { find, findResource, type Shelf, type ShelfVersions, versionsOf } from './shelf.ts'
+import { type Shelf, type ShelfVersions, versionsOf } from './shelf.ts'
+import { createSubscriptions } from './subscriptions.ts'
+import type { Watches } from './watches.ts'
 
 /** Where news of a shelf goes. */
 export interface Listeners {
@@ -32,12 +33,18 @@ function changes(before: ShelfVersions, now: ShelfVersions): ViewChange {
   }
 }
 
+export interface AnnouncementsDeps {
+  readonly watches: Watches
+  follow: Agents['follow']
+}
+
 /** Tells the client of a session when its lists changed, and what it subscribed to. */
-export function withAnnouncements(server: Server, shelf: Shelf, follow: Agents['follow']): Server {
-  const subscriptions = createSubscriptions(shelf)
-  let stop = () => {}
+export function withAnnouncements(server: Server, shelf: Shelf, { follow, watches }: AnnouncementsDeps): Server {
   // A client that has just gone away needs no news.
   const send = (work: Promise<void>) => void work.catch(() => {})
+  const onUpdated = (uri: string) => send(server.sendResourceUpdated({ uri }))
+  const subscriptions = createSubscriptions(shelf, { watches, onUpdated })
+  let stop = () => {}
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
     subscriptions.add(uri)
     return {}
@@ -55,42 +62,12 @@ export function withAnnouncements(server: Server, shelf: Shelf, follow: Agents['
     })
     stop = follow(shelf.seat, () => {
       tell()
-      for (const uri of subscriptions.changed()) send(server.sendResourceUpdated({ uri }))
+      for (const uri of subscriptions.changed()) onUpdated(uri)
     })
   }
-  server.onclose = () => stop()
-  return server
-}
-
-/** As many as one client may watch. */
-export const MOST_SUBSCRIPTIONS = 1_000
-
-/** The addresses that are watched, and whether what is there is still what it was. */
-export interface Subscriptions {
-  /** Throws nothing: what is beyond the limit is not watched. */
-  add(uri: string): void
-  remove(uri: string): void
-  /** Those that have changed since they were last asked for. */
-  changed(): string[]
-}
-
-export function createSubscriptions(shelf: Shelf): Subscriptions {
-  const watched = new Map<string, string | undefined>()
-  return {
-    add(uri) {
-      if (watched.size < MOST_SUBSCRIPTIONS) watched.set(uri, hashAt(shelf, uri))
-    },
-    remove: uri => void watched.delete(uri),
-    changed() {
-      const changed = [...watched].filter(([uri, hash]) => hashAt(shelf, uri) !== hash).map(([uri]) => uri)
-      for (const uri of changed) watched.set(uri, hashAt(shelf, uri))
-      return changed
-    },
+  server.onclose = () => {
+    stop()
+    subscriptions.close()
   }
-}
-
-/** Changes when the definition of what can be read there does. */
-function hashAt(shelf: Shelf, uri: string): string | undefined {
-  const name = parseToolUri(uri)
-  return name === undefined ? findResource(shelf, uri)?.resource.hash : find(shelf, name)?.tool.hash
+  return server
 }

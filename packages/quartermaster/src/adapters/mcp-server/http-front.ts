@@ -39,13 +39,13 @@ export interface HttpFront {
 }
 
 export function createHttpFront(deps: HttpFrontDeps): HttpFront {
-  const { clock, ids, log, follow, authenticate } = deps
+  const { clock, ids, log, authenticate } = deps
   const limits = { ...FRONT_LIMITS, ...deps.limits }
   const onCut = (tokenId: string) => log.warn('A client that did not read was cut off.', { tokenId })
   const streams = createOpenStreams({ limits, onCut })
   const inFlight = createInFlight({ most: limits.maxInFlight, what: 'requests under way' })
   const shelfOf = (seat: Seat) => ({ name: seat.caller.name, seat })
-  const build = ({ seat }: Who): Server => withAnnouncements(buildServer(shelfOf(seat), deps), shelfOf(seat), follow)
+  const build = ({ seat }: Who): Server => withAnnouncements(buildServer(shelfOf(seat), deps), shelfOf(seat), deps)
   const sessions = createLegacySessions({ clock, ids, build, limits })
   /** Whose the tokens are that were used: an agent that is taken away takes along what they have open. */
   const agents = new Map<string, string>()

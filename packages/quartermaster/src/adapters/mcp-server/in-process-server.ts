@@ -24,7 +24,7 @@ export function inProcessServer(
     type: 'sdk',
     name: key,
     get instance() {
-      server ??= withAnnouncements(buildServer(shelf, deps), shelf, deps.follow)
+      server ??= withAnnouncements(buildServer(shelf, deps), shelf, deps)
       return server
     },
   }

@@ -32,13 +32,18 @@ export interface McpRequest {
   sign(state: CarriedState): Promise<string>
 }
 
+/** Whether a request is of the era from 2026-07-28 on: only those carry all that a session used to know. */
+export function isModern({ mcpReq }: ServerContext): boolean {
+  return mcpReq.envelope !== undefined
+}
+
 /** The request as a server of the SDK has it. */
 export function requestOf(server: Server, context: ServerContext, states: StateSigner): McpRequest {
   const { mcpReq } = context
   const envelope = mcpReq.envelope as Record<string, unknown> | undefined
   const declared = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
   return {
-    isModern: envelope !== undefined,
+    isModern: isModern(context),
     holder: context.http?.authInfo?.clientId,
     signal: mcpReq.signal,
     meta: mcpReq._meta ?? {},

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { McpServerConfig, Settings } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
-import type { Clock, Ids } from '../../core/kernel/index.ts'
+import type { Clock, Ids, Log } from '../../core/kernel/index.ts'
 import {
   type Calls,
   createExchanges,
@@ -14,15 +14,17 @@ import { inProcessServer } from './in-process-server.ts'
 import { createStates } from './states.ts'
 import { createTasks } from './tasks.ts'
 import { createToolCalls } from './tool-calls.ts'
+import { createWatches } from './watches.ts'
 
 export interface McpServersDeps {
   readonly calls: Calls
   readonly results: KeptResults
   readonly readings: Readings
   readonly operations: Pick<Operations, 'show'>
-  readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes' | 'directCalls'>
+  readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes' | 'directCalls' | 'announceIntervalMs'>
   readonly clock: Clock
   readonly ids: Ids
+  readonly log: Log
   readonly version: string
   follow: Agents['follow']
 }
@@ -41,7 +43,8 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   const exchanges = createExchanges(deps)
   const tasks = createTasks({ ...deps, exchanges })
   const toolCalls = createToolCalls({ calls: deps.calls, exchanges, tasks })
-  const parts = { ...deps, exchanges, tasks, toolCalls, states: createStates(randomBytes(32)) }
+  const watches = createWatches(deps)
+  const parts = { ...deps, exchanges, tasks, toolCalls, watches, states: createStates(randomBytes(32)) }
   return {
     stop: () => exchanges.stop(),
     inProcess: options => inProcessServer(options, parts),

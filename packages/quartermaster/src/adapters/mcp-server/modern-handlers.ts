@@ -2,13 +2,14 @@ import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/ser
 import type { Settings } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
 import type { CancelSignal, Log } from '../../core/kernel/index.ts'
-import { createSubscriptions, createTeller, type Subscriptions } from './announcements.ts'
+import { createTeller } from './announcements.ts'
 import type { HeldAnswer, Served } from './answer-stream.ts'
 import { createDirectCalls } from './direct-calls.ts'
 import { findMismatch } from './param-headers.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
 import { find, type Shelf } from './shelf.ts'
+import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { authInfoOf, type Who } from './who.ts'
 
 export interface ModernHandlersDeps extends ServerParts {
@@ -83,11 +84,13 @@ function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler 
     onerror: error => deps.log.debug('an MCP exchange failed', { error: error.message }),
   })
   const watching = new Set<Subscriptions>()
+  // The same for all streams: a handler tells all those that have an address in their list, each once.
+  const onUpdated = (uri: string) => handler.notify.resourceUpdated(uri)
   const tell = createTeller(shelf, handler.notify)
   const unfollow = deps.follow(seat, () => {
     tell()
     const changed = new Set([...watching].flatMap(subscriptions => subscriptions.changed()))
-    for (const uri of changed) handler.notify.resourceUpdated(uri)
+    for (const uri of changed) onUpdated(uri)
   })
   return {
     seat,
@@ -95,13 +98,18 @@ function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler 
     handler,
     watch(uris) {
       if (uris.length === 0) return () => {}
-      const subscriptions = createSubscriptions(shelf)
+      const subscriptions = createSubscriptions(shelf, { watches: deps.watches, onUpdated })
       for (const uri of uris) subscriptions.add(uri)
       watching.add(subscriptions)
-      return () => void watching.delete(subscriptions)
+      return () => {
+        watching.delete(subscriptions)
+        subscriptions.close()
+      }
     },
     close() {
       unfollow()
+      for (const subscriptions of watching) subscriptions.close()
+      watching.clear()
       return handler.close()
     },
   }

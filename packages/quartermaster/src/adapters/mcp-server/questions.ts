@@ -1,16 +1,25 @@
 import { type ClientCapabilities, type InputRequest, inputRequired, inputResponse } from '@modelcontextprotocol/server'
-import { type Answer, AppError, type Question, questionText } from '../../contracts/index.ts'
+import { type Answer, AppError, type Question, type QuestionKind, questionText } from '../../contracts/index.ts'
 
 /** Questions as MCP asks them, by key. */
-export function toInputRequests(questions: ReadonlyMap<string, Question>): Record<string, InputRequest> {
-  return Object.fromEntries([...questions].map(([key, question]) => [key, toInputRequest(question)]))
+export function toInputRequests(
+  questions: ReadonlyMap<string, Question>,
+  era: { isModern: boolean },
+): Record<string, InputRequest> {
+  return Object.fromEntries([...questions].map(([key, question]) => [key, toInputRequest(question, era)]))
 }
 
-function toInputRequest(question: Question): InputRequest {
+function toInputRequest(question: Question, { isModern }: { isModern: boolean }): InputRequest {
   if (question.kind === 'roots') return { method: 'roots/list', params: {} }
   if (question.kind === 'model') {
     const { kind: _kind, key: _key, ...params } = question
     return inputRequired.createMessage(params as never)
+  }
+  if (question.kind === 'url') {
+    const { message, url, elicitationId } = question
+    // Only clients before 2026-07-28 know pages by an id.
+    const id = isModern || elicitationId === undefined ? {} : { elicitationId }
+    return inputRequired.elicitUrl({ message, url, ...id } as never)
   }
   const requestedSchema = (question.schema ?? { type: 'object', properties: {} }) as never
   return inputRequired.elicit({ message: question.message, requestedSchema })
@@ -37,12 +46,12 @@ export function toEarlyAnswers(responses: Readonly<Record<string, unknown>>): Re
   return Object.fromEntries(entries)
 }
 
-const KIND_OF_ANSWER = { elicit: 'person', sampling: 'model', roots: 'roots' } as const
+const KIND_OF_ANSWER = { person: 'elicit', url: 'elicit', model: 'sampling', roots: 'roots' } as const
 
 function toAnswer(responses: Readonly<Record<string, unknown>>, key: string, question?: Question): Answer | undefined {
   const response = inputResponse(responses as never, key)
   if (response.kind === 'missing') return undefined
-  if (question && KIND_OF_ANSWER[response.kind] !== (question.kind ?? 'person')) return undefined
+  if (question && response.kind !== KIND_OF_ANSWER[question.kind ?? 'person']) return undefined
   if (response.kind === 'roots') return { action: 'accept', content: { roots: response.roots } }
   if (response.kind === 'sampling') return { action: 'accept', content: { ...response.result } }
   const { action, content } = response
@@ -51,18 +60,24 @@ function toAnswer(responses: Readonly<Record<string, unknown>>, key: string, que
 
 /** Throws `ANSWER_UNAVAILABLE` where the client cannot get an answer: it would leave the call waiting for ever. */
 export function refuseUnanswerable(question: Question, client: ClientCapabilities): void {
-  const required = requiredCapability(question)
-  const [name] = Object.keys(required) as [keyof ClientCapabilities]
-  const declared = client[name] as Record<string, unknown> | undefined
-  // A client that names modes has only those; one that names none has forms.
-  const hasForms = name !== 'elicitation' || !declared || 'form' in declared || !('url' in declared)
-  if (declared && hasForms) return
-  throw new AppError('ANSWER_UNAVAILABLE', `The client cannot answer this: "${questionText(question)}"`, {
-    details: { requiredCapabilities: required },
-  })
+  if (canAnswer(question.kind ?? 'person', client)) return
+  const { name, capabilities } = required(question)
+  const message = `The client cannot answer this, because it does not declare ${name}: "${questionText(question)}"`
+  throw new AppError('ANSWER_UNAVAILABLE', message, { details: { requiredCapabilities: capabilities } })
 }
 
-function requiredCapability(question: Question): ClientCapabilities {
-  if (question.kind === 'roots') return { roots: {} }
-  return question.kind === 'model' ? { sampling: {} } : { elicitation: {} }
+/** Whether a client can get answers to questions of this kind. */
+export function canAnswer(kind: QuestionKind, { roots, sampling, elicitation }: ClientCapabilities): boolean {
+  if (kind === 'roots') return roots !== undefined
+  if (kind === 'model') return sampling !== undefined
+  if (!elicitation) return false
+  // A client that names modes has only those; one that names none has forms.
+  return kind === 'url' ? 'url' in elicitation : 'form' in elicitation || !('url' in elicitation)
+}
+
+function required({ kind }: Question): { name: string; capabilities: ClientCapabilities } {
+  if (kind === 'roots') return { name: 'roots', capabilities: { roots: {} } }
+  if (kind === 'model') return { name: 'sampling', capabilities: { sampling: {} } }
+  if (kind === 'url') return { name: 'elicitation.url', capabilities: { elicitation: { url: {} } } }
+  return { name: 'elicitation', capabilities: { elicitation: {} } }
 }

@@ -2,58 +2,76 @@ import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/serv
 import { type CallAnswer, KEPT_META, KeptResult, type ToolResult } from '../../contracts/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 
-const rendered = new WeakMap<Tool, McpTool>()
+/** Which of the two a client speaks: what may stand in a result is not the same in both. */
+export interface Era {
+  readonly isModern: boolean
+}
+
+const rendered = { modern: new WeakMap<Tool, McpTool>(), legacy: new WeakMap<Tool, McpTool>() }
 
 /** A tool as MCP lists it. The description is `short`, word for word; safety facts become annotations. */
-export function toMcpTool(tool: Tool): McpTool {
-  const known = rendered.get(tool)
-  if (known) return known
+export function toMcpTool(tool: Tool, era: Era): McpTool {
+  const shelf = era.isModern ? rendered.modern : rendered.legacy
+  const known = shelf.get(tool) ?? renderTool(tool, era)
+  shelf.set(tool, known)
+  return known
+}
+
+function renderTool(tool: Tool, era: Era): McpTool {
+  const { annotations, icons, _meta } = tool.mcp ?? {}
   const made: McpTool = {
     name: tool.name,
     title: tool.title,
     description: tool.short,
     inputSchema: tool.inputSchema as McpTool['inputSchema'],
     annotations: {
+      ...annotations,
       title: tool.title,
       readOnlyHint: !tool.mutates,
       idempotentHint: tool.idempotent,
-      ...(tool.mutates ? { destructiveHint: true } : {}),
+      // Our facts do not tell deleting from adding; what does not say counts as the worse.
+      ...(tool.mutates ? { destructiveHint: annotations?.destructiveHint !== false } : {}),
     },
-    ...(hasObjectOutput(tool) ? { outputSchema: tool.outputSchema as NonNullable<McpTool['outputSchema']> } : {}),
+    ...(showsOutput(tool, era) ? { outputSchema: tool.outputSchema as NonNullable<McpTool['outputSchema']> } : {}),
     ...(tool.icon === undefined ? {} : { icons: [{ src: tool.icon }] }),
   }
-  rendered.set(tool, made)
+  if (icons) made.icons = icons as NonNullable<McpTool['icons']>
+  if (_meta) made._meta = _meta
   return made
 }
 
 /** Before 2026-07-28 structured content had to be an object, and clients of that era refuse anything else. */
-export function hasObjectOutput(tool: Tool): boolean {
-  return tool.outputSchema?.type === 'object'
+export function showsOutput({ outputSchema }: Tool, { isModern }: Era): boolean {
+  return isModern ? outputSchema !== undefined : outputSchema?.type === 'object'
 }
 
 /** What a call answered, on the wire. The rest of a cut result is a resource. */
-export function toMcpResult({ result, kept, operationId }: CallAnswer, tool: Tool): CallToolResult {
-  if (!kept) return onTheWire(result, operationId)
-  const cut = onTheWire(withRest(result, kept), operationId)
-  if (result.isError || !hasObjectOutput(tool)) return cut
+export function toMcpResult({ result, kept, operationId }: CallAnswer, tool: Tool, era: Era): CallToolResult {
+  if (!kept) return onTheWire(result, operationId, era)
+  const cut = onTheWire(withRest(result, kept), operationId, era)
+  if (result.isError || !showsOutput(tool, era)) return cut
   // Clients refuse a result without the structure its tool promises, unless it is marked as an error.
   return { ...cut, content: [succeededNote(tool), ...cut.content], isError: true }
 }
 
-/** The result of a task that has ended, on the wire, as its record tells it. */
+/** The result of a task that has ended, on the wire, as its record tells it. Only modern clients have tasks. */
 export function toMcpOutcome(result: ToolResult, operationId: string): CallToolResult {
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
-  if (!kept.success) return onTheWire(result, operationId)
+  if (!kept.success) return onTheWire(result, operationId, MODERN)
   const { [KEPT_META]: _kept, ...meta } = result._meta ?? {}
-  return onTheWire(withRest({ ...result, _meta: meta }, kept.data), operationId)
+  return onTheWire(withRest({ ...result, _meta: meta }, kept.data), operationId, MODERN)
 }
 
-function onTheWire(result: ToolResult, operationId: string): CallToolResult {
+const MODERN: Era = { isModern: true }
+
+/** What kind of result it is, is ours to say: that of whoever made it was between them and us. */
+function onTheWire(result: ToolResult, operationId: string, { isModern }: Era): CallToolResult {
   const _meta = { ...result._meta, 'quartermaster/operationId': operationId }
-  const { structuredContent, ...plain } = result
+  const { structuredContent, resultType: _resultType, ...plain } = result
   const isObject =
     typeof structuredContent === 'object' && structuredContent !== null && !Array.isArray(structuredContent)
-  return { ...plain, ...(isObject ? { structuredContent } : {}), _meta } as CallToolResult
+  const isShown = isObject || (isModern && structuredContent !== undefined)
+  return { ...plain, ...(isShown ? { structuredContent } : {}), _meta } as CallToolResult
 }
 
 /** The address stands in a text as well: many clients show the model no links. */

@@ -1,16 +1,21 @@
 import { createHash } from 'node:crypto'
 import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
-import { AppError, type Progress } from '../../contracts/index.ts'
+import { AppError, type Progress, type QuestionKind } from '../../contracts/index.ts'
 import type { CancelSignal } from '../../core/kernel/index.ts'
 import type { Audience, Exchange, ExchangeContext, Exchanges, Turn } from '../../core/operations/index.ts'
 import type { McpRequest } from './mcp-request.ts'
-import { refuseUnanswerable, toAnswers, toEarlyAnswers, toInputRequests } from './questions.ts'
+import { canAnswer, refuseUnanswerable, toAnswers, toEarlyAnswers, toInputRequests } from './questions.ts'
 
 /** One piece of work that may take several rounds of requests. */
 export interface RoundWork<T> {
   /** Who asked for what; only an equal request goes on with it. Made when it is needed: most work asks nothing. */
   owner(): string
-  begin(context: ExchangeContext): Promise<T>
+  begin(context: RoundContext): Promise<T>
+}
+
+/** What work is given, and what its client can answer. */
+export interface RoundContext extends ExchangeContext {
+  canAnswer(kind: QuestionKind): boolean
 }
 
 /** What the client is told at the end of a round: the answer, or what it has to find out first. */
@@ -45,6 +50,7 @@ export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, reque
           refuseUnanswerable(question, request.client)
           return context.ask(question)
         },
+        canAnswer: kind => canAnswer(kind, request.client),
       }),
   })
 }
@@ -60,7 +66,7 @@ export async function endRound<T>(
   // Before 2026-07-28 the request stays open while its client is asked, and cancelling it cancels the work.
   if (!request.isModern) cancelWith(request.signal, exchange)
   const requestState = await request.sign({ exchangeId: exchange.id, round: number })
-  return { required: inputRequired({ inputRequests: toInputRequests(turn.questions), requestState }) }
+  return { required: inputRequired({ inputRequests: toInputRequests(turn.questions, request), requestState }) }
 }
 
 /** Clients inside this process share one credential: none. */

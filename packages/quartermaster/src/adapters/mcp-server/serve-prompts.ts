@@ -22,7 +22,7 @@ export function servePrompts(server: Server, shelf: Shelf, { readings, exchanges
     const mcpRequest = requestOf(server, context, states)
     try {
       const end = await takeRound(exchanges, promptWork(shelf, params, readings), mcpRequest)
-      return 'answer' in end ? (end.answer as never) : end.required
+      return 'answer' in end ? ({ ...end.answer } as never) : end.required
     } catch (error) {
       throw readingError(error, mcpRequest)
     }
@@ -40,9 +40,9 @@ function promptWork(
   const { seat } = shelf
   return {
     owner: () => ownerOf(seat.caller.name, `prompt:${name}`, canonicalJson(given ?? {})),
-    async begin({ signal, ask, onLog }) {
+    async begin({ signal, ask, canAnswer, onLog }) {
       if (!findPrompt(shelf, name)) throw new AppError('PROMPT_NOT_FOUND', `"${shelf.name}" has no prompt "${name}".`)
-      return readings.renderPrompt({ seat, name, arguments: given, signal, ask, onLog })
+      return readings.renderPrompt({ seat, name, arguments: given, signal, ask, canAnswer, onLog })
     },
   }
 }
@@ -83,6 +83,7 @@ function toMcpPrompt(prompt: Prompt): McpPrompt {
       ...(short === undefined ? {} : { description: short }),
     })),
     ...(prompt.icon === undefined ? {} : { icons: [{ src: prompt.icon }] }),
+    ...(prompt.mcp as Partial<McpPrompt> | undefined),
   }
   rendered.set(prompt, made)
   return made

@@ -5,10 +5,9 @@ import {
   type ResourceTemplateType,
   type Server,
 } from '@modelcontextprotocol/server'
-import type { ResourceContents } from '../../contracts/index.ts'
 import type { Grant, ResourceGrant } from '../../core/agents/index.ts'
 import { toolPage } from '../../core/knowledge/index.ts'
-import type { KeptResults, Readings } from '../../core/operations/index.ts'
+import type { KeptResults, Readings, ReadResult } from '../../core/operations/index.ts'
 import { orProtocolError, readingError } from './errors.ts'
 import { requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
@@ -41,7 +40,7 @@ export function serveResources(server: Server, shelf: Shelf, parts: ServerParts)
     const request = requestOf(server, context, parts.states)
     try {
       const end = await takeRound(parts.exchanges, readWork(shelf, uri, parts.readings), request)
-      return 'answer' in end ? { contents: end.answer } : end.required
+      return 'answer' in end ? ({ ...end.answer } as ReadResourceResult) : end.required
     } catch (error) {
       throw readingError(error, request)
     }
@@ -64,10 +63,10 @@ function templatesOn(shelf: Shelf): ResourceTemplateType[] {
   return [...own, ...defined]
 }
 
-function readWork({ seat }: Shelf, uri: string, readings: Readings): RoundWork<ResourceContents[]> {
+function readWork({ seat }: Shelf, uri: string, readings: Readings): RoundWork<ReadResult> {
   return {
     owner: () => ownerOf(seat.caller.name, `resource:${uri}`),
-    begin: ({ signal, ask, onLog }) => readings.readResource({ seat, uri, signal, ask, onLog }),
+    begin: ({ signal, ask, canAnswer, onLog }) => readings.readResource({ seat, uri, signal, ask, canAnswer, onLog }),
   }
 }
 
@@ -90,12 +89,13 @@ function toMcpResource(grant: Grant | ResourceGrant): McpResource {
   return { uri: toolUri(name), name, title, description: `How to use ${name}.`, mimeType: 'text/markdown' }
 }
 
-function factsOf({ name, title, short, mimeType, icon }: ResourceGrant['resource']) {
+function factsOf({ name, title, short, mimeType, icon, mcp }: ResourceGrant['resource']) {
   return {
     name,
     title,
     ...(short === '' ? {} : { description: short }),
     ...(mimeType === undefined ? {} : { mimeType }),
     ...(icon === undefined ? {} : { icons: [{ src: icon }] }),
-  }
+    ...mcp,
+  } as Omit<McpResource, 'uri'>
 }

@@ -1,6 +1,6 @@
 import type { Server } from '@modelcontextprotocol/server'
 import { orProtocolError } from './errors.ts'
-import { requestOf } from './mcp-request.ts'
+import { isModern, requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
 import { toMcpTool } from './render.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -8,10 +8,10 @@ import { listed, type Shelf, versionsOf } from './shelf.ts'
 
 /** Lists the tools of a shelf and calls them. */
 export function serveTools(server: Server, shelf: Shelf, { toolCalls, states }: ServerParts): void {
-  server.setRequestHandler('tools/list', request => {
+  server.setRequestHandler('tools/list', (request, context) => {
     const page = () => pageOf(listed(shelf), versionsOf(shelf).tools, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
-    const tools = items.map(({ tool }) => toMcpTool(tool))
+    const tools = items.map(({ tool }) => toMcpTool(tool, { isModern: isModern(context) }))
     return nextCursor === undefined ? { tools } : { tools, nextCursor }
   })
   server.setRequestHandler('tools/call', async (request, context) => {

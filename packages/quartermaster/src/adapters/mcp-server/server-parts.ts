@@ -2,6 +2,7 @@ import type { Exchanges, KeptResults, Readings } from '../../core/operations/ind
 import type { StateSigner } from './states.ts'
 import type { Tasks } from './tasks.ts'
 import type { ToolCalls } from './tool-calls.ts'
+import type { Watches } from './watches.ts'
 
 /** What every server of ours needs, whatever it is reached by. */
 export interface ServerParts {
@@ -12,4 +13,5 @@ export interface ServerParts {
   readonly readings: Readings
   readonly version: string
   readonly states: StateSigner
+  readonly watches: Watches
 }

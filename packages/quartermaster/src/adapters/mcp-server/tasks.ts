@@ -120,7 +120,7 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
       ...taskEnvelope({ taskId, createdAt: seed.createdAt, updatedAt, ttlMs }),
       status: questions.size > 0 ? 'input_required' : 'working',
       ...(message === undefined ? {} : { statusMessage: message }),
-      ...(questions.size > 0 ? { inputRequests: toInputRequests(questions) } : {}),
+      ...(questions.size > 0 ? { inputRequests: toInputRequests(questions, { isModern: true }) } : {}),
     }
   }
 

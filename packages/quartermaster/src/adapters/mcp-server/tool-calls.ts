@@ -6,7 +6,7 @@ import { canonicalJson } from '../../core/kernel/index.ts'
 import type { Calls, Exchanges } from '../../core/operations/index.ts'
 import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
 import type { McpRequest } from './mcp-request.ts'
-import { hasObjectOutput, toMcpResult } from './render.ts'
+import { showsOutput, toMcpResult } from './render.ts'
 import { audienceOf, endRound, enterExchange, ownerOf, type RoundWork } from './rounds.ts'
 import { find, type Shelf } from './shelf.ts'
 import { followsTasks, TASKS_REQUIRED, type WireTask } from './task-wire.ts'
@@ -42,7 +42,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
         const turn = await tasks.turn(exchange, seed, { signal: request.signal, audience: audienceOf(request) })
         if ('task' in turn) return turn.task
         const end = await endRound(exchanges, { exchange, turn, work, request })
-        return 'answer' in end ? toMcpResult(end.answer, grant.tool) : end.required
+        return 'answer' in end ? toMcpResult(end.answer, grant.tool, request) : end.required
       } catch (error) {
         seed?.leave()
         // What a tool was asked for inside its arguments is the model's mistake, and the model has to read about it.
@@ -67,8 +67,8 @@ function workOf(calls: Calls, { shelf: { seat }, grant, input, seed, trace }: On
   const isHosted = seat.callbacks?.ask !== undefined
   return {
     owner: () => ownerOf(seat.caller.name, `tool:${tool}`, canonicalJson(input)),
-    begin: ({ ask, ...context }) =>
-      calls.call({ seat, tool, input, trace, ...context, ...seed?.request, ...(isHosted ? {} : { ask }) }),
+    begin: ({ ask, canAnswer, ...context }) =>
+      calls.call({ seat, tool, input, trace, ...context, ...seed?.request, ...(isHosted ? {} : { ask, canAnswer }) }),
   }
 }
 
@@ -94,7 +94,7 @@ function wantsTask({ tool }: Grant, request: McpRequest): boolean {
 function failed(error: unknown, { request, tool }: { request: McpRequest; tool: Tool }): ToolCallResult {
   const missing = missingCapability(error, request)
   if (missing) throw missing
-  return toErrorResult(error, { isBare: hasObjectOutput(tool) })
+  return toErrorResult(error, { isBare: showsOutput(tool, request) })
 }
 
 /** Whoever sends a key relies on a repeat doing nothing, and nothing here remembers keys. */

@@ -1,9 +1,9 @@
-import { lstat, mkdir, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { AgentConfig, AppError, ConsentOperationName, Name } from '../../contracts/index.ts'
-import { agentFile, hashOf } from './agent-entry.ts'
+import { agentFile } from './agent-entry.ts'
 import { type Fault, problemsError, toProblem } from './fault.ts'
 import { changesBetween } from './json-changes.ts'
 import { type JsonDocument, parseDocument, splitByteOrderMark } from './json-document.ts'
@@ -11,7 +11,7 @@ import { applyChange } from './json-edit.ts'
 import { printLines } from './json-print.ts'
 import { hasReference } from './references.ts'
 import { checkSchema } from './schema-faults.ts'
-import { isAbsent, readText, writeAtomically } from './text-file.ts'
+import { editText } from './text-edit.ts'
 
 export type AgentChange = (config: AgentConfig) => AgentConfig
 
@@ -38,21 +38,15 @@ export async function editAgent(
   edit: { name: string; change: AgentChange; create: boolean },
 ): Promise<EditedAgent> {
   const file = agentFile(checkedName(edit.name))
-  const path = join(projectDir, file)
-  const current = await currentText(path, file)
-  if (!current && !edit.create) {
+  const place = { path: join(projectDir, file), file, code: 'AGENT_INVALID' } as const
+  const { config } = await editText(place, current => {
+    if (current !== undefined) return changedText(current, file, edit.change)
+    if (edit.create) return freshText(projectDir, file, edit.change)
     throw new AppError(
       'AGENT_NOT_FOUND',
       `There is no agent "${edit.name}": ${file} does not exist. Create it, or see "quartermaster agents".`,
     )
-  }
-  const { text, config } = current
-    ? changedText(current.text, file, edit.change)
-    : await freshText(projectDir, file, edit.change)
-  if (text === current?.text) return { file, config }
-  await mkdir(dirname(path), { recursive: true })
-  const before = () => refuseIfChanged(path, file, current?.text)
-  await writeAtomically(path, text, { before, ...(current && { mode: current.mode }) })
+  })
   return { file, config }
 }
 
@@ -63,23 +57,6 @@ function checkedName(name: string): string {
     'AGENT_INVALID',
     `An agent cannot be named ${JSON.stringify(name)}: a name ${parsed.error.issues[0]?.message}.`,
   )
-}
-
-async function currentText(path: string, file: string): Promise<{ text: string; mode: number } | undefined> {
-  if (await isLink(path)) throw new AppError('AGENT_INVALID', `${file} is a link. Edit the file it leads to.`)
-  const read = await readText(path)
-  if (read.kind === 'fault')
-    throw new AppError('AGENT_INVALID', `${file} cannot be edited. ${read.message} ${read.mend}`)
-  return read.kind === 'text' ? read : undefined
-}
-
-async function isLink(path: string): Promise<boolean> {
-  try {
-    return (await lstat(path)).isSymbolicLink()
-  } catch (error) {
-    if (isAbsent(error)) return false
-    throw error
-  }
 }
 
 function changedText(current: string, file: string, change: AgentChange): { text: string; config: AgentConfig } {
@@ -128,15 +105,5 @@ function checked(document: JsonDocument, file: string, summary: string): AgentCo
     'AGENT_INVALID',
     `${file} ${summary}:`,
     faults.map(fault => toProblem(fault, source)),
-  )
-}
-
-async function refuseIfChanged(path: string, file: string, expected: string | undefined): Promise<void> {
-  const read = await readText(path)
-  const found = read.kind === 'text' ? hashOf(read.text) : read.kind
-  if (found === (expected === undefined ? 'absent' : hashOf(expected))) return
-  throw new AppError(
-    'EDIT_CONFLICT',
-    `${file} was changed by someone else meanwhile, so nothing was written. Try again.`,
   )
 }

@@ -8,6 +8,7 @@ import { type AgentChange, type EditedAgent, editAgent } from './agent-editor.ts
 import { agentFile, hashOf, toAgentEntry } from './agent-entry.ts'
 import { type FileWatch, type ProjectChange, watchProject } from './file-watch.ts'
 import { CONFIG_FILE } from './find-project.ts'
+import { createQueue } from './queue.ts'
 import { type Environment, hasReference } from './references.ts'
 import { isAbsent, readText } from './text-file.ts'
 
@@ -103,16 +104,6 @@ export async function agentNames(projectDir: string): Promise<string[]> {
       `The folder agents/ cannot be read: ${messageOf(error)}. Make it a readable folder.`,
       { cause: error },
     )
-  }
-}
-
-/** One at a time: two changes made at once would otherwise take each other for someone else's. */
-function createQueue(): <T>(task: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
-  return task => {
-    const next = last.then(task, task)
-    last = next.catch(() => undefined)
-    return next
   }
 }
 

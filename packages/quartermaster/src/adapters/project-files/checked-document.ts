@@ -1,8 +1,7 @@
 import type { z } from 'zod'
-import type { Secrets } from '../../core/catalogue/index.ts'
 import type { Fault } from './fault.ts'
 import { type JsonDocument, offsetOf } from './json-document.ts'
-import { type Environment, resolveReferences } from './references.ts'
+import { type ReferenceSources, resolveReferences } from './references.ts'
 import { checkSchema } from './schema-faults.ts'
 
 export interface CheckedDocument<T> {
@@ -16,7 +15,7 @@ export interface CheckedDocument<T> {
 export function checkDocument<S extends z.ZodType>(
   document: JsonDocument,
   schema: S,
-  sources: { env: Environment; secrets: Secrets | undefined },
+  sources: ReferenceSources,
 ): CheckedDocument<z.infer<S>> {
   const resolved = resolveReferences(document.value, sources)
   const unresolved = new Set(resolved.faults.map(fault => fault.path.join('.')))

@@ -15,6 +15,8 @@ export function knownKeys(schema: JsonSchema | undefined): string[] {
 export function expectation(schema: JsonSchema | undefined): string {
   if (!schema) return 'something else'
   if (Array.isArray(schema['enum'])) return `one of ${schema['enum'].map(value => JSON.stringify(value)).join(', ')}`
+  if ('const' in schema) return JSON.stringify(schema['const'])
+  if (Array.isArray(schema['anyOf'])) return schema['anyOf'].map(one => expectation(asSchema(one))).join(' or ')
   switch (schema['type']) {
     case 'integer':
       return `a whole number${range(schema['minimum'], schema['maximum'])}`

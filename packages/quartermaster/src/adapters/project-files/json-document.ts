@@ -64,6 +64,23 @@ export function nodeAt({ root }: JsonDocument, path: Path): Node | undefined {
   return root && findNodeAtLocation(root, [...path])
 }
 
+/** What stands at a path, as a document of its own. Its offsets count in the whole text. */
+export function partOf(document: JsonDocument, path: Path): JsonDocument {
+  const { text, faults } = document
+  const inside = faults.filter(fault => path.every((key, i) => fault.path[i] === key))
+  return {
+    text,
+    root: nodeAt(document, path),
+    value: path.reduce<unknown>(ownValue, document.value),
+    faults: inside.map(fault => ({ ...fault, path: fault.path.slice(path.length) })),
+  }
+}
+
+function ownValue(value: unknown, key: string | number): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+  return (value as Record<string | number, unknown>)[key]
+}
+
 // jsonc-parser's SyntaxKind is an ambient const enum, which cannot be imported into isolated modules.
 const OPENING: ReadonlySet<number> = new Set([1, 3])
 const CLOSING: ReadonlySet<number> = new Set([2, 4])

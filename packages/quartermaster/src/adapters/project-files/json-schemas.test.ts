@@ -45,7 +45,7 @@ describe('the JSON Schemas for editors', () => {
   })
 
   it('accept what we accept and refuse what we refuse', () => {
-    const ajv = new Ajv({ strict: false })
+    const ajv = new Ajv({ strict: false, formats: { uri: true } })
     const config = ajv.compile(configJsonSchema())
     const agent = ajv.compile(agentJsonSchema())
     expect([

@@ -7,7 +7,7 @@ export function configJsonSchema(): JsonSchema {
     ProjectConfig,
     {
       title: 'Quartermaster: configuration of a project',
-      description: 'quartermaster.config.json: dependencies, secrets and settings of this folder.',
+      description: 'quartermaster.config.json: upstreams, dependencies and settings of this folder.',
     },
     CONFIG_TEXTS,
   )
@@ -38,6 +38,7 @@ const SCHEMA_REFERENCE = {
 
 const CONFIG_TEXTS: Readonly<Record<string, EditorText>> = {
   $schema: SCHEMA_REFERENCE,
+  mcpServers: { title: 'MCP servers' },
   dependencies: { title: 'Dependencies' },
   allowedHosts: { title: 'Allowed hosts' },
   'dependencies.*.enabled': {

@@ -8,13 +8,15 @@ import type { Environment } from './references.ts'
 import { readSecrets } from './secrets-file.ts'
 import { readSettings } from './settings.ts'
 import { readText } from './text-file.ts'
+import { readUpstreams, type UpstreamsRead, withoutUpstreams } from './upstream-entries.ts'
 
 export interface ProjectConfigRead {
   config: ProjectConfig
   settings: Settings
-  /** Warnings; errors are thrown. */
+  /** Warnings, and what is wrong with single upstreams; other errors are thrown. */
   problems: Problem[]
   secrets: Secrets
+  upstreams: UpstreamsRead
 }
 
 /** Reads configuration, secrets and settings. Throws `CONFIG_INVALID` with every problem there is. */
@@ -29,11 +31,13 @@ export async function readProjectConfig(options: {
   if (document.value === undefined) throw invalid(document.faults.map(inConfig))
   // One fixed place, inside the wall: a file beside the project could be read by an agent that reads the project.
   const { secrets, problems: ofSecrets } = await readSecrets(join(options.dataDir, 'secrets.json'))
-  const { value: config, faults } = checkDocument(document, ProjectConfig, { env, secrets })
+  const { value: config, faults } = checkDocument(withoutUpstreams(document), ProjectConfig, { env, secrets })
   const { settings, problems: ofSettings } = readSettings(config?.settings ?? {}, env)
   const problems = [...faults.map(inConfig), ...ofSecrets, ...ofSettings]
   if (!config || !secrets || problems.some(problem => problem.severity === 'error')) throw invalid(problems)
-  return { config, settings, problems, secrets }
+  const { upstreams, problems: ofUpstreams } = readUpstreams(document, { env, secrets, file: configFile })
+  const mcpServers = Object.fromEntries(upstreams.configs)
+  return { config: { ...config, mcpServers }, settings, problems: [...problems, ...ofUpstreams], secrets, upstreams }
 }
 
 async function readConfigText(file: string): Promise<string> {

@@ -8,6 +8,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface ReferenceSources {
   readonly env: Environment
   readonly secrets: Secrets | undefined
+  /** Told every text that took the place of a reference, for whoever has to keep it out of sight. */
+  readonly onValue?: ((value: string, kind: 'env' | 'secret') => void) | undefined
 }
 
 /** A reference that leads nowhere. Never holds a value. */
@@ -52,7 +54,10 @@ function resolveText(text: string, path: Path, { sources, faults }: Resolution):
   return text.replace(REFERENCE, (whole: string, body: string | undefined, close: string | undefined) => {
     if (body === undefined) return '${'
     const found = close ? lookUp(body, sources) : UNCLOSED
-    if (typeof found === 'string') return found
+    if (typeof found === 'string') {
+      sources.onValue?.(found, body.startsWith('secret:') ? 'secret' : 'env')
+      return found
+    }
     if (found) faults.push({ path, ...found })
     return whole
   })

@@ -29,6 +29,7 @@ function toFaults(issue: z.core.$ZodIssue, schema: JsonSchema, document: JsonDoc
   const at = schemaAt(schema, path)
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map(key => unknownKey([...path, key], knownKeys(at), document))
+  if (issue.code === 'invalid_key') return [wrongKey(path, issue.issues[0]?.message ?? 'must be another one', document)]
   const node = nodeAt(document, path)
   if (!node) return [missing(path, at, document)]
   if (issue.code === 'invalid_format' || issue.code === 'custom')
@@ -41,6 +42,11 @@ function unknownKey(path: Path, known: readonly string[], document: JsonDocument
   const suggestion = didYouMean(key, known)
   const mend = suggestion ? 'Correct the name or remove it.' : `Remove it; known here: ${known.join(', ')}.`
   return { offset: keyOffsetOf(document, path), path, message: `"${key}" is not known here.${suggestion}`, mend }
+}
+
+function wrongKey(path: Path, message: string, document: JsonDocument): Fault {
+  const offset = keyOffsetOf(document, path)
+  return { offset, path, message: `The name "${String(path.at(-1))}" ${message}.`, mend: 'Choose another name.' }
 }
 
 function missing(path: Path, schema: JsonSchema | undefined, document: JsonDocument): Fault {

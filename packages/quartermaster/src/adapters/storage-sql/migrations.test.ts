@@ -68,6 +68,17 @@ describe('the migrations', () => {
     expect(JSON.stringify(plan)).not.toContain('TEMP B-TREE')
   })
 
+  it.each([
+    ['those of an upstream', `organisation = ? and workspace = ? and upstream = ? order by id`, 'pins_by_upstream'],
+    ['what waits for a person', `organisation = ? and workspace = ? and state = ? order by id`, 'pins_by_state'],
+  ])('find pins by an index: %s', (_what, where, index) => {
+    const database = migrated()
+    const plan = database.prepare(`explain query plan select id from pins where ${where}`).all()
+    database.close()
+    expect(JSON.stringify(plan)).toContain(index)
+    expect(JSON.stringify(plan)).not.toContain('TEMP B-TREE')
+  })
+
   it('tell which operations of an older store are tasks', () => {
     const database = new DatabaseSync(':memory:')
     const run = (statements: readonly string[]) => statements.forEach(statement => void database.exec(statement))

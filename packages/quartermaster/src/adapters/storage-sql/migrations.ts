@@ -31,6 +31,7 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'tokens, operations, audit, secrets', build: firstTables },
   { name: 'operations by time', build: operationsByTime },
   { name: 'which operations are tasks', build: tasks },
+  { name: 'upstreams, pins', build: upstreamTables },
 ]
 
 const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
@@ -174,6 +175,46 @@ function tasks({ schema, dialect }: Builder): readonly string[] {
     'update "operations" set "ttl_ms" = "keep_until" - coalesce("ended_at", "created_at") ' +
       'where "keep_until" is not null and ("ended_at" is null or "result" is not null or "mutates" = 0)',
     'update "operations" set "keep_until" = null where "ended_at" is null',
+  ]
+}
+
+/** What is known about the servers of others, and which of their definitions were accepted. */
+function upstreamTables(builder: Builder): readonly string[] {
+  return [
+    table(builder, 'upstreams', {
+      ...PLACE,
+      name: 'text',
+      era: 'text?',
+      server: 'text?',
+      fingerprint: 'text?',
+      first_seen_at: 'integer',
+      last_seen_at: 'integer',
+    }),
+    index(builder, 'upstreams_by_name', {
+      on: 'upstreams',
+      columns: ['organisation', 'workspace', 'name'],
+      unique: true,
+    }),
+    table(builder, 'pins', {
+      ...PLACE,
+      upstream: 'text',
+      kind: 'text',
+      name: 'text',
+      hash: 'text',
+      definition: 'text',
+      state: 'text',
+      first_sight: 'integer',
+      listed: 'integer',
+      accepted_hash: 'text?',
+      accepted_definition: 'text?',
+      findings: 'text',
+      seen_at: 'integer',
+      decided_at: 'integer?',
+      decided_by: 'text?',
+    }),
+    // The id is made of upstream, kind and name, so it is what keeps them unique: addresses are too long for an index.
+    index(builder, 'pins_by_upstream', { on: 'pins', columns: ['organisation', 'workspace', 'upstream', 'id'] }),
+    index(builder, 'pins_by_state', { on: 'pins', columns: ['organisation', 'workspace', 'state', 'id'] }),
   ]
 }
 

@@ -10,6 +10,7 @@ import { type Cancel, didYouMean, type Emitter } from '../kernel/index.ts'
 import type { AgentEntry, AgentStore } from './agent-entry.ts'
 import type { Announcer, ViewChange } from './announcer.ts'
 import { type CapabilityIssue, NOTHING_GRANTED, type Resolution } from './grants.ts'
+import type { Mount } from './mount.ts'
 import { resolveCapabilities } from './resolve-capabilities.ts'
 import { createSeat, type Seat, type SeatDeps } from './seat.ts'
 
@@ -34,6 +35,7 @@ export interface AgentsDeps extends SeatDeps {
   readonly store: AgentStore
   readonly emitter: Emitter
   readonly announcer: Announcer
+  readonly mount?: Mount | undefined
   /** Where an agent lives, for resolvers. */
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
 }
@@ -55,7 +57,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     if (!config) return NOTHING_GRANTED
     const agent = { ...config, name }
     const context: ResolverContext = { ...folders(agent), agent }
-    return resolveCapabilities(config.capabilities, context, catalogue.current())
+    return resolveCapabilities(config.capabilities, context, { generation: catalogue.current(), mount: deps.mount })
   }
 
   function seat(name: string): Seat {

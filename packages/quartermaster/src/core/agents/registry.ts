@@ -15,6 +15,7 @@ import type { CapabilityResolver, Catalogue, CatalogueInjection, Generation } fr
 import type { Log } from '../kernel/index.ts'
 import { describeCapability } from './describe-capability.ts'
 import { type CapabilityIssue, type Grant, NOTHING_GRANTED, type Resolution } from './grants.ts'
+import type { Mount } from './mount.ts'
 import { checkResolved, resolveCapabilities } from './resolve-capabilities.ts'
 import { createSeat, type Seat, type SeatDeps } from './seat.ts'
 
@@ -36,6 +37,7 @@ export interface CapabilityRegistry {
 export interface RegistryDeps extends Omit<SeatDeps, 'catalogue'> {
   readonly catalogue: Pick<Catalogue, 'current' | 'register'>
   readonly createServer: ServerFactory
+  readonly mount?: Mount | undefined
   readonly log: Log
 }
 
@@ -62,10 +64,12 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
     resolve(wanted, contextInput) {
       const context = parsed(ResolverContext, contextInput, 'context')
       const capabilities = parsed(AgentConfig.shape.capabilities, wanted, 'capabilities')
-      const { issues, grants, prompts, resources } = resolveCapabilities(capabilities, context, catalogue.current())
+      const resolveIn = (generation: Generation) =>
+        resolveCapabilities(capabilities, context, { generation, mount: deps.mount })
+      const { issues, grants, prompts, resources } = resolveIn(catalogue.current())
       refuseIssues(issues)
       // One seat for the whole run: a tool may call the agent's other tools, wherever they come from.
-      const seat = runSeat(context, generation => resolveCapabilities(capabilities, context, generation))
+      const seat = runSeat(context, resolveIn)
       const report = seat.view().report()
       const granted = [...grants.values(), ...prompts.values(), ...resources.values()]
       const keys = new Set(granted.map(grant => grant.capability))

@@ -1,6 +1,13 @@
-import { type CapabilityConfig, messageOf, type ResolutionEntry, type ResolverContext } from '../../contracts/index.ts'
+import {
+  type CapabilityConfig,
+  type McpServerConfig,
+  messageOf,
+  type ResolutionEntry,
+  type ResolverContext,
+} from '../../contracts/index.ts'
 import type { CatalogueCapability, Generation, ResolvedCapability, Validated } from '../catalogue/index.ts'
 import { didYouMean } from '../kernel/index.ts'
+import { type Allowlist, checkAllowlist, readAllowlist } from './allowlist.ts'
 import {
   type CapabilityIssue,
   type Grant,
@@ -9,14 +16,17 @@ import {
   type Resolution,
   type ResourceGrant,
 } from './grants.ts'
+import type { Mount } from './mount.ts'
 
 /** Turns an agent's capabilities object into grants. Synchronous, starts nothing, tells everything that is wrong at once. */
 export function resolveCapabilities(
   capabilities: Readonly<Record<string, CapabilityConfig>>,
   context: ResolverContext,
-  generation: Generation,
+  { generation, mount }: ResolvedFrom,
 ): Resolution {
-  const steps = Object.entries(capabilities).map(([key, config]) => resolveOne(key, config, context, generation))
+  const steps = Object.entries(capabilities).map(([key, config]) =>
+    resolveOne(key, config, { context, generation, mount }),
+  )
   const issues = steps.flatMap(step => step.issues)
   const withheld = steps.flatMap(step => step.withheld)
   if (issues.length > 0) return { ...NOTHING_GRANTED, issues }
@@ -30,6 +40,17 @@ export function resolveCapabilities(
   }
 }
 
+/** What capabilities are resolved from. */
+export interface ResolvedFrom {
+  readonly generation: Generation
+  /** Nothing of someone else's is mounted without one. */
+  readonly mount: Mount | undefined
+}
+
+interface Resolving extends ResolvedFrom {
+  readonly context: ResolverContext
+}
+
 interface Step {
   readonly position: number
   readonly grants: readonly Grant[]
@@ -39,7 +60,8 @@ interface Step {
   readonly issues: readonly CapabilityIssue[]
 }
 
-function resolveOne(key: string, entry: CapabilityConfig, context: ResolverContext, generation: Generation): Step {
+function resolveOne(key: string, entry: CapabilityConfig, resolving: Resolving): Step {
+  const { generation, context } = resolving
   const capability = generation.capabilities.get(key)
   if (!capability && generation.isPartial) return stillComing(key, entry)
   if (!capability) {
@@ -48,22 +70,20 @@ function resolveOne(key: string, entry: CapabilityConfig, context: ResolverConte
     return failed([{ code: 'CAPABILITY_UNKNOWN', path: ['capabilities', key], message }])
   }
   const { tools, ...config } = entry
-  const toolIssues = checkAllowlist(tools, capability)
   const checked = checkConfig(config, capability)
   const issues = [
-    ...toolIssues,
+    ...checkAllowlist(tools, capability),
     ...(checked.ok ? [] : checked.issues.map(issue => ({ ...issue, code: 'CONFIG_INVALID' as const }))),
   ]
   if (issues.length > 0) return failed(issues.map(issue => ({ ...issue, path: ['capabilities', key, ...issue.path] })))
-  const allowed = tools ?? [...capability.descriptors.map(tool => tool.name), ...capability.leftOut]
+  const allowlist = readAllowlist(tools, capability)
   const value = checked.ok ? (checked.value as Record<string, unknown>) : {}
   try {
-    const sound = allowed.filter(name => !capability.leftOut.includes(name))
-    return grantAllowed(
-      capability,
-      allowed,
-      checkResolved(capability.resolver.resolve(context, { ...value, tools: sound })),
-    )
+    const given = { ...value, tools: allowlist.names.filter(name => allowlist.offered.has(name)) }
+    const resolved = checkResolved(capability.resolver.resolve(context, given))
+    return resolved?.mcpServer
+      ? grantMounted(capability, { server: resolved.mcpServer, tools, allowlist }, resolving)
+      : grantAllowed(capability, allowlist, resolved)
   } catch (error) {
     const message = `Capability "${key}" could not be resolved: ${messageOf(error)}`
     return failed([{ code: 'CONFIG_INVALID', path: ['capabilities', key], message }])
@@ -87,22 +107,6 @@ function stillComing(key: string, { tools = ['*'] }: CapabilityConfig): Step {
 
 function failed(issues: readonly CapabilityIssue[]): Step {
   return { position: 0, grants: [], prompts: [], resources: [], withheld: [], issues }
-}
-
-/** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
-function checkAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): CapabilityIssue[] {
-  const known = [...capability.descriptors.map(tool => tool.name), ...capability.leftOut]
-  const issue = (index: number, message: string): CapabilityIssue => ({
-    code: 'CONFIG_INVALID',
-    path: ['tools', index],
-    message,
-  })
-  return (tools ?? []).flatMap((name, index) => {
-    if (tools?.indexOf(name) !== index) return [issue(index, `"${name}" is listed twice.`)]
-    if (known.includes(name)) return []
-    const hint = didYouMean(name, known) || ` It has: ${known.join(', ') || 'none'}.`
-    return [issue(index, `Capability "${capability.key}" has no tool "${name}".${hint}`)]
-  })
 }
 
 function checkConfig(config: Record<string, unknown>, capability: CatalogueCapability): Validated {
@@ -139,39 +143,66 @@ export function checkResolved(resolved: unknown): ResolvedCapability | null {
 }
 
 function grantAllowed(
-  capability: CatalogueCapability,
-  allowed: readonly string[],
+  { key, position, ...capability }: CatalogueCapability,
+  { names, offered, withheld }: Allowlist,
   resolved: ResolvedCapability | null,
 ): Step {
-  const { key, position } = capability
-  const withhold = (state: ResolutionEntry['state'], reason: string, names = allowed) =>
-    names.map(tool => ({ capability: key, tool, state, reason }))
-  if (resolved === null)
-    return { ...failed([]), position, withheld: withhold('skipped', 'The capability left itself out of this run.') }
-  if (resolved.mcpServer) {
-    // Handing out a foreign server as it is would go around the call path.
+  if (resolved === null) {
+    const reason = 'The capability left itself out of this run.'
     return {
       ...failed([]),
       position,
-      withheld: withhold('unavailable', 'It names an MCP server that is not mounted here.'),
+      withheld: names.map(tool => ({ capability: key, tool, state: 'skipped', reason })),
     }
   }
   const { config } = resolved
   const grants = capability.tools
-    .filter(tool => allowed.includes(tool.name))
+    .filter(tool => offered.has(tool.ownName))
     .map(tool => ({ tool, capability: key, config }))
-  const wrong = allowed.filter(name => capability.leftOut.includes(name))
-  const callable = new Set([...grants.map(grant => grant.tool.name), ...wrong])
-  const withheld = [
-    ...withhold('unavailable', 'Its definition is wrong; `quartermaster doctor` says how.', wrong),
-    ...withhold(
-      'unavailable',
-      'Its capability brought nothing that can be called.',
-      allowed.filter(name => !callable.has(name)),
-    ),
-  ]
+  const callable = new Set(grants.map(({ tool }) => tool.ownName))
+  const empty = [...offered].filter(name => !callable.has(name)).map(name => ({ name, reason: NOTHING_TO_CALL }))
   // The list of tools is about tools: whoever has the capability may read what it brings.
   const prompts = capability.prompts.map(prompt => ({ prompt, capability: key, config }))
   const resources = capability.resources.map(resource => ({ resource, capability: key, config }))
-  return { position, grants, prompts, resources, withheld, issues: [] }
+  return { position, grants, prompts, resources, withheld: unavailable(key, [...withheld, ...empty]), issues: [] }
+}
+
+const NOTHING_TO_CALL = 'Its capability brought nothing that can be called.'
+
+/**
+ * Handing out a foreign server as it is would go around the call path, so it is mounted, and what is granted are the tools
+ * of the capability that makes. Its names are the server's, and it may be a while until they are known.
+ */
+function grantMounted(
+  { key, position }: CatalogueCapability,
+  wanted: { server: McpServerConfig; tools: readonly string[] | undefined; allowlist: Allowlist },
+  { mount, context, generation }: Resolving,
+): Step {
+  const { server, tools, allowlist } = wanted
+  const mounted = mount?.({ key, server, context }) ?? { reason: 'It names an MCP server that is not mounted here.' }
+  const found = 'capability' in mounted ? generation.capabilities.get(mounted.capability) : undefined
+  if (found) return grantAllowed({ ...found, key, position }, mountedAllowlist(tools, found), {})
+  const reason = 'reason' in mounted ? mounted.reason : 'Its MCP server is being mounted.'
+  return {
+    ...failed([]),
+    position,
+    withheld: unavailable(
+      key,
+      allowlist.names.map(name => ({ name, reason })),
+    ),
+  }
+}
+
+/** What the server does not have after all is told, and wrong in nobody's file: the list is of another's making. */
+function mountedAllowlist(tools: readonly string[] | undefined, found: CatalogueCapability): Allowlist {
+  const allowlist = readAllowlist(tools, found)
+  const told = new Set([...allowlist.offered, ...allowlist.withheld.map(({ name }) => name)])
+  const absent = allowlist.names
+    .filter(name => !told.has(name))
+    .map(name => ({ name, reason: 'Its server has no such tool.' }))
+  return { ...allowlist, withheld: [...allowlist.withheld, ...absent] }
+}
+
+function unavailable(capability: string, tools: Allowlist['withheld']): ResolutionEntry[] {
+  return tools.map(({ name, reason }) => ({ capability, tool: name, state: 'unavailable', reason }))
 }

@@ -69,11 +69,16 @@ function versionOf(presented: readonly Grant[], unavailable: readonly Grant[], d
 }
 
 function grantedEntry({ tool, capability }: Grant, allowed: readonly string[]): ResolutionEntry {
-  const entry = { capability, tool: tool.name, state: 'granted' as const }
+  const entry = { capability, ...namesOf(tool), state: 'granted' as const }
   const asks = tool.consent.filter(name => !allowed.includes(name))
   return asks.length === 0 ? entry : { ...entry, reason: `A person is asked first: ${asks.join(', ')}.` }
 }
 
 function unavailableEntry({ tool, capability }: Grant, missing: readonly MissingDependency[]): ResolutionEntry {
-  return { capability, tool: tool.name, state: 'unavailable', reason: missingInWords(missing) }
+  return { capability, ...namesOf(tool), state: 'unavailable', reason: missingInWords(missing) }
+}
+
+/** Reports are held against allowlists, so they name tools as those do. */
+function namesOf({ name, ownName }: Grant['tool']): Pick<ResolutionEntry, 'tool' | 'calledAs'> {
+  return ownName === name ? { tool: name } : { tool: ownName, calledAs: name }
 }

@@ -9,6 +9,7 @@ export type DefinitionKind =
   | 'injection'
   | 'module'
   | 'result'
+  | 'passed'
 
 /** Freezes a definition and marks what it is. `Symbol.for`, so that a second loaded copy of us is understood too. */
 export function brand<T extends object>(kind: DefinitionKind, value: T): Readonly<T> {

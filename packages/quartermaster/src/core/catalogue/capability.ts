@@ -30,6 +30,12 @@ export interface CapabilityResolver {
   resolve(context: ResolverContext, config: ResolvedConfig): ResolvedCapability | null
 }
 
+/** A tool of a capability that is not offered now, by its own name, and why. */
+export interface WithheldTool {
+  readonly name: string
+  readonly reason: string
+}
+
 /** A capability as its author writes it. */
 export interface CapabilityDefinition<C extends SchemaLike = SchemaLike> {
   key: string
@@ -49,6 +55,10 @@ export interface CapabilityDefinition<C extends SchemaLike = SchemaLike> {
   dependencies?: readonly DependencyDefinition[]
   /** What persons may have to allow before its tools run. */
   consentOperations?: readonly ConsentOperation[]
+  /** Tools that are not offered now. An agent that lists one is told why, and gets it as soon as it is among the tools. */
+  withheld?: readonly WithheldTool[]
+  /** Why its tools are not known yet. Until they are, a list of them is neither right nor wrong. */
+  unseen?: string
   /** Prepares the configuration for the handlers, or skips (`null`). */
   resolve?(context: ResolverContext, config: Parsed<C> & ResolvedConfig): ResolvedCapability | null
 }
@@ -64,4 +74,6 @@ export interface Capability extends CapabilityResolver {
   readonly requires: readonly string[]
   readonly dependencies: readonly DependencyDefinition[]
   readonly consentOperations: readonly ConsentOperation[]
+  readonly withheld: readonly WithheldTool[]
+  readonly unseen: string | undefined
 }

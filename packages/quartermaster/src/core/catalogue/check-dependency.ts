@@ -15,7 +15,7 @@ const Facts = z.object({
   watchIntervalMs: z.number().int().min(1_000).max(86_400_000).optional(),
   mend: z.string().min(1).max(500).optional(),
 })
-const FIELDS = [...Object.keys(Facts.shape), 'probe']
+const FIELDS = [...Object.keys(Facts.shape), 'probe', 'onChange']
 
 /** Checks one dependency; `undefined` after having said what is wrong. */
 export function checkDependency(definition: DependencyDefinition, place: UnitPlace): Dependency | undefined {
@@ -27,6 +27,8 @@ export function checkDependency(definition: DependencyDefinition, place: UnitPla
   if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
   const probe = probeOf(definition.probe)
   if (!probe) problems.add(subject, 'probe', 'must be a function, or one of the ready-made probes')
+  const { onChange } = definition
+  if (onChange !== undefined && typeof onChange !== 'function') problems.add(subject, 'onChange', 'must be a function')
   if (problems.errors > before || !facts.success || !probe) return undefined
   const { name, title, dependsOn = [], timeoutMs, recoveringMs, watchIntervalMs, mend } = facts.data
   // A ready-made probe is known by what it looks at; the code of a custom one only by its file.
@@ -42,6 +44,7 @@ export function checkDependency(definition: DependencyDefinition, place: UnitPla
     watchIntervalMs,
     mend,
     probe: probe.run,
+    onChange: onChange?.bind(definition),
     describe,
     hash,
   }

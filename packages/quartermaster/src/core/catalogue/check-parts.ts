@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { type JsonSchema, messageOf, Name } from '../../contracts/index.ts'
+import { type Issue, type JsonSchema, messageOf, Name } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
-import type { UnitPlace } from './check-place.ts'
+import type { CheckDeps, UnitPlace } from './check-place.ts'
 import { describeSchema } from './describe-schema.ts'
 import type { ProblemList } from './problem-list.ts'
 import type { SchemaLike, Validate } from './schema.ts'
@@ -71,13 +71,37 @@ export function checkSchema(
   try {
     if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null)
       throw new TypeError('must be a schema')
-    const described = describeSchema(schema, at.side)
-    const issues = deps.compiler.check(described)
+    const written = at.place.kind === 'upstream' ? withRoot(schema, at.root) : schema
+    const described = describeSchema(written, at.side)
+    const { issues, usable } =
+      at.place.kind === 'upstream' ? leniently(described, deps) : strictly(described, written, deps)
     if (at.root && described.type !== at.root) issues.push({ path: ['type'], message: `must be "${at.root}"` })
-    if (issues.length === 0) return { described, validate: validatorOf(schema, deps.compiler) }
+    if (issues.length === 0) return { described, validate: validatorOf(usable, deps.compiler) }
     problems.addIssues(at.subject, at.field, issues)
   } catch (error) {
     problems.add(at.subject, at.field, messageOf(error))
   }
   return undefined
+}
+
+interface Checked {
+  readonly issues: Issue[]
+  /** What values are checked against. */
+  readonly usable: SchemaLike
+}
+
+function strictly(described: JsonSchema, schema: SchemaLike, { compiler }: CheckDeps): Checked {
+  return { issues: compiler.check(described), usable: schema }
+}
+
+/** Most schemas of others are right as they are; only those that are not are read a second time. */
+function leniently(described: JsonSchema, { compiler }: CheckDeps): Checked {
+  if (compiler.check(described).length === 0) return { issues: [], usable: described }
+  const usable = compiler.relax(described)
+  return { issues: compiler.check(usable), usable }
+}
+
+/** Many servers leave the type out, or give `{}` for a tool that takes nothing. */
+function withRoot(schema: SchemaLike, root: 'object' | undefined): SchemaLike {
+  return root && (schema as JsonSchema).type === undefined ? { type: root, ...(schema as JsonSchema) } : schema
 }

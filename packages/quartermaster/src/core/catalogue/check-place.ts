@@ -4,6 +4,7 @@ import type { Capability } from './capability.ts'
 import type { Origin } from './generation.ts'
 import type { ProblemList } from './problem-list.ts'
 import type { SchemaCompiler } from './schema.ts'
+import type { SourceKind } from './source.ts'
 
 /** What checking definitions needs to know. */
 export interface CheckDeps {
@@ -19,6 +20,8 @@ export type Bundle = Pick<Capability, 'key' | 'requires'>
 
 /** The unit whose definitions are being checked. */
 export interface UnitPlace {
+  /** What someone else wrote is read more leniently. */
+  readonly kind: SourceKind
   readonly origin: Origin
   readonly unitHash: string
   readonly problems: ProblemList

@@ -1,5 +1,6 @@
-import { PromptArgument, PromptFacts } from '../../contracts/index.ts'
+import { McpExtras, PromptArgument, PromptFacts, UpstreamPromptFacts } from '../../contracts/index.ts'
 import { canonicalJson, didYouMean } from '../kernel/index.ts'
+import { checkMcp } from './check-mcp.ts'
 import { checkFields, unionOf } from './check-parts.ts'
 import type { Bundle, UnitPlace } from './check-place.ts'
 import type { Prompt } from './generation.ts'
@@ -7,7 +8,7 @@ import type { ProblemList } from './problem-list.ts'
 import type { AnyPrompt } from './prompt.ts'
 import type { Suggest } from './reading.ts'
 
-const FIELDS = [...Object.keys(PromptFacts.shape), 'render']
+const FIELDS = [...Object.keys(PromptFacts.shape), 'render', 'codeHash']
 const ARGUMENT_FIELDS = new Set([...Object.keys(PromptArgument.shape), 'suggest'])
 
 /** Checks one prompt completely. A bad one is left out, with everything that is wrong with it in the problems. */
@@ -20,7 +21,9 @@ export function checkPrompt(definition: AnyPrompt, bundle: Bundle, place: UnitPl
     return undefined
   }
   checkFields(definition, FIELDS, subject, problems)
-  const facts = PromptFacts.safeParse(withDefaults(definition, bundle))
+  const mcp = checkMcp(definition.mcp, McpExtras, { subject, place })
+  const schema = place.kind === 'upstream' ? UpstreamPromptFacts : PromptFacts
+  const facts = schema.safeParse({ ...withDefaults(definition, bundle, place), mcp })
   if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
   const suggest = checkArguments(definition.arguments ?? [], subject, problems)
   if (typeof definition.render !== 'function') problems.add(subject, 'render', 'must be a function')
@@ -31,16 +34,16 @@ export function checkPrompt(definition: AnyPrompt, bundle: Bundle, place: UnitPl
     capability: bundle.key,
     render: definition.render.bind(definition) as Prompt['render'],
     suggest,
-    hash: place.deps.digest(canonicalJson({ ...facts.data, unitHash: place.unitHash })),
+    hash: place.deps.digest(canonicalJson({ ...facts.data, codeHash: definition.codeHash ?? place.unitHash })),
   })
 }
 
-function withDefaults(prompt: AnyPrompt, bundle: Bundle): unknown {
+function withDefaults(prompt: AnyPrompt, bundle: Bundle, { kind }: UnitPlace): object {
   const given: unknown = prompt.arguments ?? []
   return {
     name: prompt.name,
     title: prompt.title ?? prompt.name,
-    short: prompt.short,
+    short: kind === 'upstream' ? prompt.short || prompt.title || prompt.name : prompt.short,
     icon: prompt.icon,
     requires: unionOf(bundle.requires, prompt.requires ?? []),
     arguments: Array.isArray(given) ? given.map(argumentFacts) : given,

@@ -1,5 +1,6 @@
-import { ResourceFacts } from '../../contracts/index.ts'
+import { ResourceFacts, ResourceMcpExtras, UpstreamResourceFacts } from '../../contracts/index.ts'
 import { canonicalJson, didYouMean } from '../kernel/index.ts'
+import { checkMcp } from './check-mcp.ts'
 import { checkFields, unionOf } from './check-parts.ts'
 import type { Bundle, UnitPlace } from './check-place.ts'
 import type { Resource } from './generation.ts'
@@ -8,7 +9,7 @@ import type { Suggest } from './reading.ts'
 import type { AnyResource } from './resource.ts'
 import { parseUriTemplate } from './uri-template.ts'
 
-const FIELDS = [...Object.keys(ResourceFacts.shape), 'suggest', 'read']
+const FIELDS = [...Object.keys(ResourceFacts.shape), 'suggest', 'read', 'watch', 'codeHash']
 
 /** Checks one resource completely. A bad one is left out, with everything that is wrong with it in the problems. */
 export function checkResource(definition: AnyResource, bundle: Bundle, place: UnitPlace): Resource | undefined {
@@ -20,11 +21,14 @@ export function checkResource(definition: AnyResource, bundle: Bundle, place: Un
     return undefined
   }
   checkFields(definition, FIELDS, subject, problems)
-  const facts = ResourceFacts.safeParse(withDefaults(definition, bundle))
+  const mcp = checkMcp(definition.mcp, ResourceMcpExtras, { subject, place })
+  const schema = place.kind === 'upstream' ? UpstreamResourceFacts : ResourceFacts
+  const facts = schema.safeParse({ ...withDefaults(definition, bundle), mcp })
   if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
   const address = facts.success ? addressOf(facts.data) : undefined
   const suggest = checkSuggest(definition.suggest ?? {}, address?.params, subject, problems)
   if (typeof definition.read !== 'function') problems.add(subject, 'read', 'must be a function')
+  if (!['function', 'undefined'].includes(typeof definition.watch)) problems.add(subject, 'watch', 'must be a function')
   if (problems.errors > before || !facts.success || !address) return undefined
   return Object.freeze({
     ...facts.data,
@@ -32,12 +36,13 @@ export function checkResource(definition: AnyResource, bundle: Bundle, place: Un
     ...place.origin,
     capability: bundle.key,
     read: definition.read.bind(definition) as Resource['read'],
+    watch: definition.watch?.bind(definition) as Resource['watch'],
     suggest,
-    hash: place.deps.digest(canonicalJson({ ...facts.data, unitHash: place.unitHash })),
+    hash: place.deps.digest(canonicalJson({ ...facts.data, codeHash: definition.codeHash ?? place.unitHash })),
   })
 }
 
-function withDefaults(resource: AnyResource, bundle: Bundle): unknown {
+function withDefaults(resource: AnyResource, bundle: Bundle): object {
   return {
     name: resource.name,
     title: resource.title ?? resource.name,

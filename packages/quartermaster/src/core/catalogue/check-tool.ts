@@ -1,4 +1,5 @@
-import { AppError, type CommandDecision, ToolFacts } from '../../contracts/index.ts'
+import { AppError, type CommandDecision, McpExtras, ToolFacts, UpstreamToolFacts } from '../../contracts/index.ts'
+import { checkMcp } from './check-mcp.ts'
 import { checkFields, checkSchema, unionOf } from './check-parts.ts'
 import type { Bundle, UnitPlace } from './check-place.ts'
 import { CheckedTool } from './checked-tool.ts'
@@ -6,7 +7,7 @@ import type { Tool } from './generation.ts'
 import type { ProblemList } from './problem-list.ts'
 import type { AnyTool } from './tool.ts'
 
-const FIELDS = [...Object.keys(ToolFacts.shape), 'input', 'output', 'handler', 'forward']
+const FIELDS = [...Object.keys(ToolFacts.shape), 'input', 'output', 'handler', 'forward', 'codeHash']
 
 /** Checks one tool completely. A bad one is left out, with everything that is wrong with it in the problems. */
 export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace): Tool | undefined {
@@ -18,7 +19,9 @@ export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace)
     return undefined
   }
   checkFields(definition, FIELDS, subject, problems)
-  const facts = ToolFacts.safeParse(withDefaults(definition, bundle, place))
+  const mcp = checkMcp(definition.mcp, McpExtras, { subject, place })
+  const schema = place.kind === 'upstream' ? UpstreamToolFacts : ToolFacts
+  const facts = schema.safeParse({ ...withDefaults(definition, bundle, place), mcp })
   if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
   const input = checkSchema(definition.input, { subject, field: 'input', side: 'input', root: 'object', place })
   const output =
@@ -33,7 +36,7 @@ export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace)
     input,
     output,
     ...behaviour,
-    unitHash: place.unitHash,
+    codeHash: definition.codeHash ?? place.unitHash,
     digest: place.deps.digest,
   })
 }
@@ -58,12 +61,14 @@ function neverRuns(): never {
   throw new AppError('INTERNAL', 'A forwarding tool was run by itself.')
 }
 
-function withDefaults(tool: AnyTool, bundle: Bundle, { deps }: UnitPlace): unknown {
+function withDefaults(tool: AnyTool, bundle: Bundle, { deps, kind }: UnitPlace): object {
   const mutates = tool.mutates ?? true
   return {
     name: tool.name,
-    title: tool.title ?? tool.name,
-    short: tool.short,
+    ownName: tool.ownName ?? tool.name,
+    title: (kind === 'upstream' ? tool.title || undefined : tool.title) ?? tool.name,
+    // A server need not describe its tools, and a tool without a word is better than none.
+    short: kind === 'upstream' ? tool.short || tool.title || tool.name : tool.short,
     whenToUse: tool.whenToUse ?? '',
     section: tool.section ?? bundle.key,
     icon: tool.icon,

@@ -10,9 +10,9 @@ import { checkResource } from './check-resource.ts'
 import { checkTool } from './check-tool.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Origin } from './generation.ts'
 import type { Injection } from './injection.ts'
+import { describeTool, leftOutOf } from './left-out.ts'
 import { ProblemList } from './problem-list.ts'
 import type { SourceKind, SourceUnit } from './source.ts'
-import type { AnyTool } from './tool.ts'
 
 /** A unit whose own definitions were looked at; what depends on other units is looked at when a generation is composed. */
 export interface CheckedUnit extends Origin {
@@ -35,8 +35,9 @@ export function* checkUnit(
   deps: CheckDeps,
 ): Generator<void, CheckedUnit, void> {
   const origin: Origin = { source: place.source, unit: unit.id }
-  const problems = new ProblemList(unit.id, unit.problems)
-  const at: UnitPlace = { origin, unitHash: unit.hash, problems, deps }
+  // Nobody here can mend what a server of someone else says, and one tool of it that is wrong must not keep back the rest.
+  const problems = new ProblemList(unit.id, unit.problems, place.kind === 'upstream' ? 'warning' : 'error')
+  const at: UnitPlace = { kind: place.kind, origin, unitHash: unit.hash, problems, deps }
   const capabilities: CatalogueCapability[] = []
   const injections: CatalogueInjection[] = []
   const written = [...unit.definitions.dependencies]
@@ -66,9 +67,14 @@ export function* checkUnit(
 }
 
 /** The dependencies a unit brings, those that are right. Cheap, and never throws: problems are for `checkUnit` to tell. */
-export function dependenciesOf(unit: LoadedUnit, source: string, deps: CheckDeps): Dependency[] {
+export function dependenciesOf(
+  unit: LoadedUnit,
+  source: { id: string; kind: SourceKind },
+  deps: CheckDeps,
+): Dependency[] {
   const place: UnitPlace = {
-    origin: { source, unit: unit.id },
+    kind: source.kind,
+    origin: { source: source.id, unit: unit.id },
     unitHash: unit.hash,
     problems: new ProblemList(unit.id),
     deps,
@@ -82,7 +88,7 @@ export function dependenciesOf(unit: LoadedUnit, source: string, deps: CheckDeps
   }
 }
 
-const CAPABILITY_LISTS = ['tools', 'prompts', 'resources', 'requires', 'dependencies', 'consentOperations']
+const CAPABILITY_LISTS = ['tools', 'prompts', 'resources', 'requires', 'dependencies', 'consentOperations', 'withheld']
 
 function* checkCapability(
   capability: Capability,
@@ -104,21 +110,18 @@ function* checkCapability(
     key: capability.key,
     title: capability.title,
     short: capability.short,
-    descriptors: tools.map(({ name, title, short }) => ({ name, title, short })),
+    descriptors: tools.map(describeTool),
     tools,
     prompts,
     resources,
-    leftOut: namesOf(capability.tools).filter(name => !tools.some(tool => tool.name === name)),
+    leftOut: leftOutOf(capability, tools, place),
+    unseen: capability.unseen,
     configSchema: config?.described,
     validateConfig: config?.validate,
     resolver: capability,
     hash: place.deps.digest([capability.key, capability.short, place.unitHash].join('\n')),
     position: 0,
   }
-}
-
-function namesOf(tools: readonly AnyTool[]): string[] {
-  return tools.flatMap(tool => (typeof tool?.name === 'string' ? [tool.name] : []))
 }
 
 function* checkInjection(

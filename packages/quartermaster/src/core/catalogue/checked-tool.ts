@@ -12,7 +12,7 @@ export interface ToolParts {
   readonly handler: Tool['handler']
   readonly forward: Tool['forward']
   /** Of the code behind it. */
-  readonly unitHash: string
+  readonly codeHash: string
   readonly digest: Digest
 }
 
@@ -22,6 +22,7 @@ export interface ToolParts {
  */
 export class CheckedTool implements Tool {
   readonly name: string
+  readonly ownName: string
   readonly title: string
   readonly short: string
   readonly whenToUse: string
@@ -38,6 +39,7 @@ export class CheckedTool implements Tool {
   readonly timeoutMs: number
   readonly maxResultBytes: number
   readonly asTask: ToolFacts['asTask']
+  readonly mcp: ToolFacts['mcp']
   readonly source: string
   readonly unit: string
   readonly capability: string
@@ -53,6 +55,7 @@ export class CheckedTool implements Tool {
   constructor(parts: ToolParts) {
     const { facts, origin, input, output } = parts
     this.name = facts.name
+    this.ownName = facts.ownName
     this.title = facts.title
     this.short = facts.short
     this.whenToUse = facts.whenToUse
@@ -69,6 +72,7 @@ export class CheckedTool implements Tool {
     this.timeoutMs = facts.timeoutMs
     this.maxResultBytes = facts.maxResultBytes
     this.asTask = facts.asTask
+    this.mcp = facts.mcp
     this.source = origin.source
     this.unit = origin.unit
     this.capability = parts.capability
@@ -83,8 +87,8 @@ export class CheckedTool implements Tool {
   }
 
   get hash(): string {
-    const { facts, input, output, unitHash, digest } = this.#parts
-    this.#hash ??= digest(canonicalJson({ ...facts, input: input.described, output: output?.described, unitHash }))
+    const { facts, input, output, codeHash, digest } = this.#parts
+    this.#hash ??= digest(canonicalJson({ ...facts, input: input.described, output: output?.described, codeHash }))
     return this.#hash
   }
 }

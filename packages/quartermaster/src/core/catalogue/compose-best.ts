@@ -25,7 +25,8 @@ export interface CompositionParts {
 
 /**
  * Composes; a changed file that is right in itself but does not fit with the others (it needs what nothing defines, or
- * takes a name) keeps the version that did fit.
+ * takes a name) keeps the version that did fit. Not so what an upstream has: an old version of it would offer what its
+ * server no longer does.
  */
 export function composeBest({ number, isPartial, units, registered, used, faults }: CompositionParts): Composition {
   const compose = (chosen: readonly CheckedUnit[]) =>
@@ -33,7 +34,9 @@ export function composeBest({ number, isPartial, units, registered, used, faults
   const first = compose(units)
   const before = new Map(used.filter(unit => !isFaulty(unit, faults)).map(unit => [keyOf(unit), unit]))
   const instead = (unit: CheckedUnit) =>
-    !used.includes(unit) && isFaulty(unit, first.problems) ? before.get(keyOf(unit)) : undefined
+    !used.includes(unit) && unit.kind !== 'upstream' && isFaulty(unit, first.problems)
+      ? before.get(keyOf(unit))
+      : undefined
   const spoiled = units.filter(unit => instead(unit) !== undefined)
   if (spoiled.length === 0) return { ...first, units }
   const chosen = units.map(unit => instead(unit) ?? unit)

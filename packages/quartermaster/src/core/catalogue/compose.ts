@@ -4,6 +4,7 @@ import type { CheckedUnit } from './check-unit.ts'
 import { misfit, missingRequires, nameTaken } from './compose-problems.ts'
 import { type KnownReadings, takeReadings } from './compose-readings.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Generation, Origin, Tool } from './generation.ts'
+import { describeTool, WRONG_DEFINITION } from './left-out.ts'
 import { SOURCE_KINDS } from './source.ts'
 
 /** Puts checked units together: the earlier source keeps a name, and what refers to nothing is left out and explained. */
@@ -46,9 +47,10 @@ function withSoundParts(found: CatalogueCapability, known: Known): CatalogueCapa
   const tools = takeTools(found.tools, known)
   const capability = { ...found, ...takeReadings(found, known) }
   if (tools.length === capability.tools.length) return capability
-  const descriptors = tools.map(({ name, title, short }) => ({ name, title, short }))
-  const dropped = capability.tools.filter(tool => !tools.includes(tool)).map(tool => tool.name)
-  return { ...capability, tools, descriptors, leftOut: [...capability.leftOut, ...dropped] }
+  const kept = new Set(tools)
+  const dropped = capability.tools.filter(tool => !kept.has(tool))
+  const leftOut = dropped.map(({ ownName }) => ({ name: ownName, reason: WRONG_DEFINITION }))
+  return { ...capability, tools, descriptors: tools.map(describeTool), leftOut: [...capability.leftOut, ...leftOut] }
 }
 
 /**

@@ -61,6 +61,8 @@ export function defineCapability<const C extends SchemaLike = SchemaLike>(
     requires: definition.requires ?? [],
     dependencies: definition.dependencies ?? [],
     consentOperations: definition.consentOperations ?? [],
+    withheld: definition.withheld ?? [],
+    unseen: definition.unseen,
     get configSchema(): JsonSchema | undefined {
       return definition.config && describeSchema(definition.config, 'input')
     },

@@ -1,7 +1,10 @@
 import type { Json } from '../../contracts/index.ts'
 
 /** What one look at a dependency found. */
-export type ProbeVerdict = { up: true; reason?: string } | { up: false; reason: string }
+export type ProbeVerdict =
+  | { up: true; reason?: string }
+  /** `recovering`: it is being started or restarted, so it is worth waiting for, as long as recovering may last. */
+  | { up: false; reason: string; recovering?: boolean }
 
 export interface ProbeContext {
   /** Aborts at the probe's deadline; pass it on, so that nothing lingers. */
@@ -35,4 +38,6 @@ export interface DependencyDefinition {
   watchIntervalMs?: number
   /** What a person does when it is down: "Start it with `docker compose up db`." */
   mend?: string
+  /** Calls back when a look would find something new; it is then looked at once. Returns how to stop. */
+  onChange?(listener: () => void): () => void
 }

@@ -25,6 +25,7 @@ export function checkForeignResolver(resolver: CapabilityResolver, place: UnitPl
     prompts: [],
     resources: [],
     leftOut: [],
+    unseen: undefined,
     configSchema: config?.described,
     validateConfig: config?.validate,
     resolver,

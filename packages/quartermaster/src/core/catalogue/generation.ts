@@ -6,11 +6,11 @@ import type {
   ToolDescriptor,
   ToolFacts,
 } from '../../contracts/index.ts'
-import type { CapabilityResolver } from './capability.ts'
-import type { ProbeFunction } from './dependency.ts'
+import type { CapabilityResolver, WithheldTool } from './capability.ts'
+import type { DependencyDefinition, ProbeFunction } from './dependency.ts'
 import type { Injection } from './injection.ts'
 import type { ReadingContext, Suggest } from './reading.ts'
-import type { ResourceRequest } from './resource.ts'
+import type { ResourceRequest, WatchContext } from './resource.ts'
 import type { Validate } from './schema.ts'
 import type { CallContext, Forwarded } from './tool.ts'
 
@@ -56,6 +56,7 @@ export interface Resource extends Readonly<ResourceFacts>, Origin {
   /** The names of the template, in order. */
   readonly params: readonly string[]
   readonly read: (request: ResourceRequest, context: ReadingContext) => unknown
+  readonly watch: ((uri: string, onUpdated: () => void, context: WatchContext) => () => void) | undefined
   /** By name of the template; those without have none. */
   readonly suggest: ReadonlyMap<string, Suggest>
   /** Changes whenever the definition or the code behind it does. */
@@ -67,6 +68,7 @@ export interface Dependency extends Origin {
   readonly name: string
   readonly title: string
   readonly probe: ProbeFunction
+  readonly onChange: DependencyDefinition['onChange'] | undefined
   readonly describe: string
   readonly dependsOn: readonly string[]
   readonly timeoutMs: number | undefined
@@ -81,12 +83,15 @@ export interface CatalogueCapability extends Origin {
   readonly key: string
   readonly title: string
   readonly short: string
+  /** By own names, as allowlists use them. */
   readonly descriptors: readonly ToolDescriptor[]
   readonly tools: readonly Tool[]
   readonly prompts: readonly Prompt[]
   readonly resources: readonly Resource[]
-  /** Tools it would have if their definitions were right: an agent that lists one is told why it is not there. */
-  readonly leftOut: readonly string[]
+  /** Tools it has and does not offer: their definitions are wrong, or it holds them back. An agent that lists one is told. */
+  readonly leftOut: readonly WithheldTool[]
+  /** Why its tools are not known yet. */
+  readonly unseen: string | undefined
   readonly configSchema: JsonSchema | undefined
   readonly validateConfig: Validate | undefined
   readonly resolver: CapabilityResolver

@@ -1,5 +1,11 @@
 export { kindOf } from './brand.ts'
-export type { Capability, CapabilityDefinition, CapabilityResolver, ResolvedCapability } from './capability.ts'
+export type {
+  Capability,
+  CapabilityDefinition,
+  CapabilityResolver,
+  ResolvedCapability,
+  WithheldTool,
+} from './capability.ts'
 export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
 export { checkExamples } from './check-examples.ts'
 export {
@@ -34,6 +40,7 @@ export {
   type Secrets,
   type Services,
 } from './module.ts'
+export { type PassedContents, passedContents, passedPrompt, passedResult } from './passed.ts'
 export type {
   AnyPrompt,
   PromptArgumentDefinition,
@@ -42,7 +49,7 @@ export type {
   PromptOutput,
 } from './prompt.ts'
 export type { ReadingContext, Suggest, SuggestContext } from './reading.ts'
-export type { AnyResource, ResourceDefinition, ResourceOutput, ResourceRequest } from './resource.ts'
+export type { AnyResource, ResourceDefinition, ResourceOutput, ResourceRequest, WatchContext } from './resource.ts'
 export type {
   DescribedSchema,
   PairedSchema,

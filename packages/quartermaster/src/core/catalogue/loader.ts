@@ -43,7 +43,7 @@ export function createLoader({ sources, clock, deps, patienceMs, onLate, onDepen
     const before = lastGood.get(source) ?? []
     try {
       const units = await withDeadline(source, signal, clock)
-      onDependencies(changedUnits(units, before).flatMap(unit => dependenciesOf(unit, source.id, deps)))
+      onDependencies(changedUnits(units, before).flatMap(unit => dependenciesOf(unit, source, deps)))
       const loaded = await checkAll(units, { source, before, clock, deps })
       lastGood.set(source, loaded.units)
       return loaded

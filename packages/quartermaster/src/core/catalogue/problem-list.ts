@@ -4,28 +4,32 @@ import type { Problem } from '../../contracts/index.ts'
 export class ProblemList {
   readonly all: Problem[]
   readonly #where: string
+  readonly #severity: Problem['severity']
 
-  constructor(where: string, already: readonly Problem[] = []) {
+  constructor(where: string, already: readonly Problem[] = [], severity: Problem['severity'] = 'error') {
     this.#where = where
+    this.#severity = severity
     this.all = [...already]
     this.errors = already.filter(problem => problem.severity === 'error').length
   }
 
-  /** How many of them are errors. Counted along: it is asked for every definition. */
+  /** How many of them leave a definition out. Counted along: it is asked for every definition. */
   errors: number
 
   add(subject: string, field: string, message: string, mend?: string): void {
-    const text = `${subject.replace(':', ' "')}": ${field} ${/[.!?]$/.test(message) ? message : `${message}.`}`
     this.errors++
-    const problem: Problem = {
-      severity: 'error',
-      code: 'DEFINITION_INVALID',
-      where: this.#where,
-      subject,
-      field,
-      message: text,
-    }
+    const problem = this.#problem(this.#severity, subject, field, message)
     this.all.push(mend === undefined ? problem : { ...problem, mend })
+  }
+
+  /** Something about a definition that is not right and leaves nothing out. */
+  warn(subject: string, field: string, message: string): void {
+    this.all.push(this.#problem('warning', subject, field, message))
+  }
+
+  #problem(severity: Problem['severity'], subject: string, field: string, message: string): Problem {
+    const text = `${subject.replace(':', ' "')}": ${field} ${/[.!?]$/.test(message) ? message : `${message}.`}`
+    return { severity, code: 'DEFINITION_INVALID', where: this.#where, subject, field, message: text }
   }
 
   addIssues(

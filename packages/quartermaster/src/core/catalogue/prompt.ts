@@ -1,4 +1,4 @@
-import type { PromptMessage, PromptResult } from '../../contracts/index.ts'
+import type { McpExtras, PromptMessage, PromptResult } from '../../contracts/index.ts'
 import type { ReadingContext, Suggest } from './reading.ts'
 
 /** One argument of a prompt as its author writes it. */
@@ -37,6 +37,10 @@ export interface PromptDefinition<
   /** Dependencies that must be there. */
   requires?: readonly string[]
   arguments?: A
+  /** What MCP clients are told beside all this, word for word. */
+  mcp?: McpExtras
+  /** Changes whenever the code behind it does; the hash of its file when absent. */
+  codeHash?: string
   render(args: PromptArguments<A>, context: ReadingContext<Config>): PromptOutput | Promise<PromptOutput>
 }
 

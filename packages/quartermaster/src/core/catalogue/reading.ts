@@ -1,4 +1,4 @@
-import type { Answer, Caller, Question } from '../../contracts/index.ts'
+import type { Answer, Caller, Question, QuestionKind } from '../../contracts/index.ts'
 import type { Log } from '../kernel/index.ts'
 
 /** All that filling in a prompt or reading a resource is told beside what was asked for. */
@@ -12,6 +12,8 @@ export interface ReadingContext<Config = unknown> {
   readonly deadline: number
   /** Asks whoever wants it. Throws `ANSWER_UNAVAILABLE` where nobody can answer. */
   ask(question: Question): Promise<Answer>
+  /** Whether questions of this kind can be answered at all; otherwise `ask` throws. */
+  canAnswer(kind: QuestionKind): boolean
   readonly log: Log
 }
 

@@ -42,7 +42,7 @@ function checkOwn(capability: Capability, unit: string, deps: CheckDeps): Genera
 function checkForeign(resolver: CapabilityResolver, unit: string, deps: CheckDeps): CheckedUnit {
   const origin = { source: SOURCE.source, unit }
   const problems = new ProblemList(unit)
-  const place: UnitPlace = { origin, unitHash: unit, problems, deps }
+  const place: UnitPlace = { kind: SOURCE.kind, origin, unitHash: unit, problems, deps }
   const capability = checkForeignResolver(resolver, place)
   const capabilities = capability ? [capability] : []
   return {

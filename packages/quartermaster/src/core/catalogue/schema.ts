@@ -36,6 +36,11 @@ export type Validate = (value: unknown) => Validated | Promise<Validated>
 export interface SchemaCompiler {
   /** What is wrong with the schema itself: unknown types, remote references, too large, too deep. */
   check(schema: JsonSchema): Issue[]
+  /**
+   * The schema in words that are known here, for one that someone else wrote: of an older draft, or with patterns that
+   * nothing here understands. Those are left out, for the author's own check to judge by.
+   */
+  relax(schema: JsonSchema): JsonSchema
   /** A validator that reports every issue. Equal schemas share one. Throws `DEFINITION_INVALID` on a schema that `check` refuses. */
   compile(schema: JsonSchema): (value: unknown) => Validated
 }

@@ -1,4 +1,14 @@
-import type { Answer, Caller, EffectSpec, Progress, Question, ToolResult, TraceContext } from '../../contracts/index.ts'
+import type {
+  Answer,
+  Caller,
+  EffectSpec,
+  McpExtras,
+  Progress,
+  Question,
+  QuestionKind,
+  ToolResult,
+  TraceContext,
+} from '../../contracts/index.ts'
 import type { Log } from '../kernel/index.ts'
 import type { Parsed, SchemaLike, Unparsed } from './schema.ts'
 
@@ -19,6 +29,8 @@ export interface CallContext<Config = unknown> {
   progress(update: Progress): void
   /** Asks whoever started the call. Throws `ANSWER_UNAVAILABLE` where nobody can answer. */
   ask(question: Question): Promise<Answer>
+  /** Whether questions of this kind can be answered at all; otherwise `ask` throws. */
+  canAnswer(kind: QuestionKind): boolean
   /** Calls another tool of the same agent, through the whole call path. */
   call(tool: string, input: unknown): Promise<ToolResult>
   /** On a second attempt: the effects that are still missing. Empty on the first. */
@@ -32,6 +44,8 @@ export type HandlerOutput<O> = ToolResult | (O extends SchemaLike ? Unparsed<O> 
 /** A tool as its author writes it. Only `name`, `short`, `input` and `handler` have no default. */
 export interface ToolDefinition<I extends SchemaLike = SchemaLike, O = undefined, Config = unknown> {
   name: string
+  /** What allowlists of its capability call it; the name when absent. */
+  ownName?: string
   /** For people; made from the name when absent. */
   title?: string
   /** One sentence for the model that chooses: the MCP description, word for word. */
@@ -62,6 +76,10 @@ export interface ToolDefinition<I extends SchemaLike = SchemaLike, O = undefined
    * no other callers. `never` when absent.
    */
   asTask?: 'never' | 'whenPossible' | 'always'
+  /** What MCP clients are told beside all this, word for word. Our own facts are laid over its annotations. */
+  mcp?: McpExtras
+  /** Changes whenever the code behind it does; the hash of its file when absent. */
+  codeHash?: string
   handler(input: Parsed<I>, context: CallContext<Config>): HandlerOutput<O> | Promise<HandlerOutput<O>>
 }
 

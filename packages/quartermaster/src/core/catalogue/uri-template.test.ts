@@ -28,6 +28,34 @@ describe('a template', () => {
     expect(parseUriTemplate(template).match(uri)).toBeUndefined()
   })
 
+  it.each([
+    ['docs://{page}{?lang,version}', 'docs://intro', { page: 'intro' }],
+    ['docs://{page}{?lang,version}', 'docs://intro?version=2', { page: 'intro', version: '2' }],
+    ['repo://{owner}/{repo}/contents{/path*}', 'repo://a/b/contents', { owner: 'a', repo: 'b' }],
+    ['repo://{owner}/{repo}/contents{/path*}', 'repo://a/b/contents/x/y.md', { owner: 'a', repo: 'b', path: 'x/y.md' }],
+    ['file://{+path}', 'file:///etc/a%20b?c#d', { path: '/etc/a b?c#d' }],
+    ['a:{x,y}', 'a:1,2', { x: '1', y: '2' }],
+    ['a:{x}{#part}', 'a:1#two', { x: '1', part: 'two' }],
+    ['a:{x}{.type}', 'a:1.json', { x: '1', type: 'json' }],
+    ['a:x{;v,w}', 'a:x;w=2', { w: '2' }],
+    ['a:x?fixed=1{&more}', 'a:x?fixed=1&more=2', { more: '2' }],
+    ['a:x{?all*}', 'a:x?any=1&thing=2', {}],
+    ['a:{x:3}', 'a:abc', { x: 'abc' }],
+    ['a:{+path}/end', 'a:b/c/end', { path: 'b/c' }],
+  ])('of RFC 6570, %s, fits %s', (template, uri, values) => {
+    expect(parseUriTemplate(template).match(uri)).toEqual(values)
+  })
+
+  it.each([
+    ['docs://{page}{?lang}', 'docs://intro?other=1'],
+    ['docs://{page}{?lang}', 'docs://a/b'],
+    ['a:{x}{.type}', 'a:1/json'],
+    ['a:{x}{?q}', 'a:1#two'],
+    ['a:x{;v}', 'a:x,v=1'],
+  ])('of RFC 6570, %s, does not fit %s', (template, uri) => {
+    expect(parseUriTemplate(template).match(uri)).toBeUndefined()
+  })
+
   it('names its gaps in order', () => {
     expect(parseUriTemplate('a:{z}/{y}/{x}').params).toEqual(['z', 'y', 'x'])
   })

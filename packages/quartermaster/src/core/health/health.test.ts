@@ -381,6 +381,21 @@ describe('the watcher', () => {
     expect(hub.health.dependency('mail').state).toBe('up')
   })
 
+  it('lets one that flapped come back at once while its tools are still listed', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await hubWith([mail], { settings: { watchIntervalSeconds: 1, flapWindowSeconds: 60 } })
+    hub.health.watch()
+    for (let fall = 0; fall < 4; fall++) {
+      mail.verdict = DOWN
+      await hub.clock.advance(1_500)
+      expect(hub.health.dependency('mail').state).toBe('recovering')
+      mail.verdict = UP
+      await hub.health.recheck('mail', { force: true })
+      await hub.clock.advance(1_000)
+      expect(hub.health.dependency('mail').state).toBe('up')
+    }
+  })
+
   it('stops looking when it is stopped', async () => {
     const mail = fakeService('mail', UP)
     const hub = await hubWith([mail])

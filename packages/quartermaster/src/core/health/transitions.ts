@@ -8,7 +8,7 @@ export function afterProbe(record: DependencyRecord, outcome: ProbeOutcome, poli
   if (outcome.kind === 'unknown') return afterSilence(looked, outcome.reason, outcome.at, policy)
   return outcome.verdict.up
     ? afterSuccess(looked, outcome.verdict.reason ?? 'It answered.', outcome.at, policy)
-    : afterFailure(looked, outcome.verdict.reason, outcome.at, policy)
+    : afterFailure(looked, outcome.verdict, outcome.at, policy)
 }
 
 /**
@@ -30,7 +30,8 @@ function afterSuccess(record: DependencyRecord, reason: string, now: number, pol
   const successes = record.successes + 1
   const counted = { ...record, successes, failures: 0, unknowns: 0, falls: recentFalls(record, now, policy) }
   if (record.state === 'up') return { ...counted, reason }
-  const needed = isFlapping(counted) ? policy.successesAfterFlapping : 1
+  // While it is recovering its tools are listed, and nobody sees it come back but the calls that wait for it.
+  const needed = isFlapping(counted) && record.state !== 'recovering' ? policy.successesAfterFlapping : 1
   if (successes >= needed) return move(counted, 'up', reason, now)
   return {
     ...counted,
@@ -38,10 +39,19 @@ function afterSuccess(record: DependencyRecord, reason: string, now: number, pol
   }
 }
 
-function afterFailure(record: DependencyRecord, reason: string, now: number, policy: HealthPolicy): DependencyRecord {
+function afterFailure(
+  record: DependencyRecord,
+  { reason, recovering }: { reason: string; recovering?: boolean },
+  now: number,
+  policy: HealthPolicy,
+): DependencyRecord {
   const failures = record.failures + 1
   const counted = { ...record, failures, unknowns: 0, successes: 0, falls: recentFalls(record, now, policy) }
   if (record.state === 'up') return { ...move(counted, 'recovering', reason, now), falls: [...counted.falls, now] }
+  // What has just been started is given the time that what has just fallen gets. Only at first sight: something that
+  // is down and tries again every minute would come and go in every list.
+  if (record.state === 'unknown' && recovering && policy.recoveringMs > 0)
+    return move(counted, 'recovering', reason, now)
   const isPatient = record.state === 'recovering' && now - record.since < policy.recoveringMs
   return isPatient || record.state === 'down' ? { ...counted, reason } : move(counted, 'down', reason, now)
 }

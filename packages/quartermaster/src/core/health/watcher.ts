@@ -2,6 +2,7 @@ import type { DependencyOptions, Settings } from '../../contracts/index.ts'
 import type { Dependency } from '../catalogue/index.ts'
 import type { Cancel, Clock, Random } from '../kernel/index.ts'
 import { isThere } from './availability.ts'
+import { createNews } from './news.ts'
 import type { ProbeRounds } from './probe-rounds.ts'
 import type { DependencyRecord } from './record.ts'
 import type { Records } from './records.ts'
@@ -13,7 +14,7 @@ const RECOVERING_LOOK_MAX_MS = 1_000
 /** The first look at something that is down; doubled up to the watch interval. */
 const DOWN_LOOK_MS = 1_000
 
-/** Looks by itself: at what is recovering always, at everything else while the watch is on. */
+/** Looks by itself: at what is recovering and at what tells of news always, at everything else while the watch is on. */
 export interface Watcher {
   start(): void
   stop(): void
@@ -32,6 +33,7 @@ export interface WatcherDeps {
 
 export function createWatcher({ records, rounds, clock, random, settings, options }: WatcherDeps): Watcher {
   const timers = new Map<string, Cancel>()
+  const news = createNews({ clock, look: lookAtNews })
   let watched = new Map<string, Dependency>()
   let isWatching = false
   let isStopped = false
@@ -77,6 +79,12 @@ export function createWatcher({ records, rounds, clock, random, settings, option
     schedule(dependency)
   }
 
+  /** A look that is under way may have begun before there was any news, so there is another after it. */
+  async function lookAtNews(dependency: Dependency): Promise<void> {
+    if (rounds.isUnderWay(dependency)) await rounds.probe(dependency)
+    if (!isStopped && watched.get(dependency.name) === dependency) await look(dependency)
+  }
+
   records.onChange((dependency, from) => {
     schedule(dependency)
     const { state } = records.record(dependency)
@@ -95,6 +103,7 @@ export function createWatcher({ records, rounds, clock, random, settings, option
     },
     stop() {
       isStopped = true
+      news.follow([])
       for (const cancel of timers.values()) cancel()
       timers.clear()
     },
@@ -105,6 +114,7 @@ export function createWatcher({ records, rounds, clock, random, settings, option
         if (!watched.has(name)) timers.delete(name)
       }
       for (const dependency of watched.values()) schedule(dependency)
+      news.follow([...watched.values()].filter(dependency => records.record(dependency).state !== 'optedOut'))
     },
   }
 }

@@ -28,7 +28,20 @@ const CLOSE_BRACKET = 93
 const OPEN_BRACE = 123
 const CLOSE_BRACE = 125
 
-function refuseLargeStructure(text: string, { maxJsonDepth, maxJsonValues }: JsonLimits): void {
+function refuseLargeStructure(text: string, limits: JsonLimits): void {
+  const excess = jsonExcess(text, limits)
+  if (excess) throw tooLarge(excess)
+}
+
+/** What is beyond the limits. */
+export interface JsonExcess {
+  /** `nests deeper than 64 levels`. */
+  readonly what: string
+  readonly limit: number
+}
+
+/** What of a JSON text is beyond the limits, if anything is. Nothing is built from it. */
+export function jsonExcess(text: string, { maxJsonDepth, maxJsonValues }: JsonLimits): JsonExcess | undefined {
   let depth = 0
   let values = 1
   for (let at = 0; at < text.length; at++) {
@@ -36,11 +49,12 @@ function refuseLargeStructure(text: string, { maxJsonDepth, maxJsonValues }: Jso
     if (code === QUOTE) at = endOfString(text, at)
     else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
       values++
-      if (++depth > maxJsonDepth) throw tooLarge(`nests deeper than ${maxJsonDepth} levels`, maxJsonDepth)
+      if (++depth > maxJsonDepth) return { what: `nests deeper than ${maxJsonDepth} levels`, limit: maxJsonDepth }
     } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth--
     else if (code === COMMA) values++
-    if (values > maxJsonValues) throw tooLarge(`has more than ${maxJsonValues} values`, maxJsonValues)
+    if (values > maxJsonValues) return { what: `has more than ${maxJsonValues} values`, limit: maxJsonValues }
   }
+  return undefined
 }
 
 /** Where the string that begins here ends; past the text where it does not, which the parser will say. */
@@ -73,6 +87,6 @@ function refusePrototypeKeys(value: unknown): void {
   }
 }
 
-function tooLarge(what: string, limit: number): AppError {
+function tooLarge({ what, limit }: JsonExcess): AppError {
   return new AppError('LIMIT_EXCEEDED', `The request body ${what}. Send less at once.`, { details: { limit } })
 }

@@ -1,4 +1,4 @@
-import { type Answer, AppError, issueText, type PersonQuestion, Question, questionText } from '../../contracts/index.ts'
+import { type Answer, AppError, issueText, type PersonQuestion, Question, type QuestionKind, questionText } from '../../contracts/index.ts'
 import type { SchemaCompiler } from '../catalogue/index.ts'
 import { fewIssues } from '../kernel/index.ts'
 import type { CallRequest } from './call-request.ts'
@@ -9,6 +9,11 @@ export interface AskParts {
   readonly subject: string
   readonly signal: AbortSignal
   readonly compiler: SchemaCompiler
+}
+
+/** Whether there is anybody who can answer questions of this kind. */
+export function canAnswer({ seat, ask, canAnswer: can }: Pick<CallRequest, 'seat' | 'ask' | 'canAnswer'>, kind: QuestionKind): boolean {
+  return ask ? (can?.(kind) ?? true) : seat.callbacks?.ask !== undefined
 }
 
 /** How often a question is put when its answers do not fit. */
@@ -43,7 +48,7 @@ function parseQuestion(written: Question, subject: string): Question {
 
 /** What is wrong with an answer, if anything. Only a person's accepted answer has a shape to keep to. */
 function answerValidator(question: Question, compiler: SchemaCompiler): (answer: Answer) => string | undefined {
-  const schema = question.kind === 'model' || question.kind === 'roots' ? undefined : question.schema
+  const schema = 'schema' in question && question.kind !== 'model' ? question.schema : undefined
   if (schema === undefined) return () => undefined
   const check = compiler.compile(schema)
   return ({ action, content = {} }) => {

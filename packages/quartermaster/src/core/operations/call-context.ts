@@ -1,7 +1,7 @@
 import { type EffectSpec, messageOf, Progress, type ToolResult } from '../../contracts/index.ts'
 import type { CallContext, SchemaCompiler, Tool } from '../catalogue/index.ts'
 import { type Log, traceIdOf } from '../kernel/index.ts'
-import { askFitting } from './ask-stage.ts'
+import { askFitting, canAnswer } from './ask-stage.ts'
 import type { CallRequest, LogLevel } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
 import type { Journey } from './journey.ts'
@@ -44,6 +44,7 @@ export function createCallContext({ request, operationId }: Journey, parts: Cont
         resume()
       }
     },
+    canAnswer: kind => canAnswer(request, kind),
     call: nested,
     missingEffects: NO_EFFECTS,
     get log() {

@@ -1,4 +1,4 @@
-import type { Answer, CallAnswer, Progress, Question, TraceContext } from '../../contracts/index.ts'
+import type { Answer, CallAnswer, Progress, Question, QuestionKind, TraceContext } from '../../contracts/index.ts'
 import type { Grant, Seat } from '../agents/index.ts'
 import type { CancelSignal, Log } from '../kernel/index.ts'
 
@@ -22,6 +22,8 @@ export interface CallRequest {
   readonly onRecorded?: ((operationId: string) => void) | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
   readonly ask?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined
+  /** What `ask` can get an answer to; everything when absent. */
+  readonly canAnswer?: ((kind: QuestionKind) => boolean) | undefined
   /** What the tool writes to its log, for a client that wants to see it. */
   readonly onLog?: ((level: LogLevel, message: string, fields?: Record<string, unknown>) => void) | undefined
   /** Whose trace it belongs to. */

@@ -14,6 +14,7 @@ export {
 } from './operations.ts'
 export { progressText } from './progress-text.ts'
 export { createPruner, type Pruner } from './pruner.ts'
+export type { ReadResult } from './reading-output.ts'
 export type { PromptRequest, ReadingRequest, Readings, ResourceReadRequest, SuggestRequest } from './reading-request.ts'
 export { createReadings, type ReadingsDeps } from './readings.ts'
 export type { Storage, StorageAccess } from './storage.ts'

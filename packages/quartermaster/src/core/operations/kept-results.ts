@@ -68,8 +68,9 @@ export function createKeptResults({ clock, settings }: KeptResultsDeps): KeptRes
 
   return {
     limit(result, { maxBytes, caller, operationId }) {
-      if (!isLarger(result, maxBytes)) return { result }
-      const entry = keep(operationId, textOf(result), ownerOf(caller), maxBytes)
+      const text = tooLong(result, maxBytes)
+      if (text === undefined) return { result }
+      const entry = keep(operationId, text, ownerOf(caller), maxBytes)
       const first = pageOf(entry, 0)
       const info: KeptResult = {
         resultId: operationId,
@@ -98,30 +99,51 @@ export function createKeptResults({ clock, settings }: KeptResultsDeps): KeptRes
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** Whether the result exceeds the limit. Most are one short text, and need not be written as JSON to know. */
-function isLarger(result: ToolResult, maxBytes: number): boolean {
+/** The text of a result that exceeds the limit. Most are short, and need not be written as JSON to know. */
+function tooLong(result: ToolResult, maxBytes: number): string | undefined {
   const [only] = result.content
   const isPlain = Object.keys(result).length === 1 && result.content.length === 1
-  if (isPlain && only && isBareText(only)) return only.text.length * 3 > maxBytes && sizeOf(only.text) > maxBytes
-  return sizeOf(JSON.stringify(result)) > maxBytes
+  if (isPlain && only && isBareText(only)) return isLonger(only.text, maxBytes) ? only.text : undefined
+  if (mostBytes(result, maxBytes) <= maxBytes) return undefined
+  const json = JSON.stringify(result)
+  return isLonger(json, maxBytes) ? pagedText(result, json) : undefined
 }
 
-function sizeOf(text: string): number {
-  return encoder.encode(text).length
+/** A character takes three bytes at most, so most texts need not be counted. */
+function isLonger(text: string, maxBytes: number): boolean {
+  return text.length * 3 > maxBytes && encoder.encode(text).length > maxBytes
 }
+
+/** As many bytes as a value can take as JSON at most; counting ends soon after the limit. */
+function mostBytes(value: unknown, limit: number): number {
+  if (typeof value === 'string') return value.length * MOST_PER_CHARACTER + 2
+  if (typeof value !== 'object' || value === null) return MOST_PER_LEAF
+  if ('toJSON' in value) return Number.POSITIVE_INFINITY
+  let bytes = 2
+  for (const [key, one] of Object.entries(value)) {
+    bytes += key.length * MOST_PER_CHARACTER + 4 + mostBytes(one, limit - bytes)
+    if (bytes > limit) break
+  }
+  return bytes
+}
+
+/** `\u001f`: what JSON writes for a character that cannot stand there as it is. */
+const MOST_PER_CHARACTER = 6
+/** A number, `false`, `null`. */
+const MOST_PER_LEAF = 25
 
 /** What is paged: the text when that is all there is to know, else everything as JSON. */
-function textOf(result: ToolResult): string {
+function pagedText(result: ToolResult, json: string): string {
   const { structuredContent, isError: _isError, content, ...more } = result
   const texts = content.flatMap(block => (isBareText(block) ? [block.text] : []))
   const text = texts.join('\n')
   const isAll = texts.length > 0 && texts.length === content.length && Object.keys(more).length === 0
   const isSame = structuredContent === undefined || text === JSON.stringify(structuredContent)
-  return isAll && isSame ? text : JSON.stringify(result)
+  return isAll && isSame ? text : json
 }
 
 function isBareText(block: ToolResult['content'][number]): block is ToolResult['content'][number] & { type: 'text' } {
-  return block.type === 'text' && Object.keys(block).length === 2
+  return block.type === 'text' && typeof block.text === 'string' && Object.keys(block).length === 2
 }
 
 function cutResult(result: ToolResult, text: string, { resultId, totalBytes, nextOffset }: KeptResult): ToolResult {

@@ -2,28 +2,58 @@ import { AppError, issueText, ToolResult } from '../../contracts/index.ts'
 import { kindOf, type Tool } from '../catalogue/index.ts'
 import { type FoundIssue, fewIssues } from '../kernel/index.ts'
 
-/** Makes a result of whatever a handler returned, and checks structured content against the output schema. */
-export async function toToolResult(tool: Tool, output: unknown): Promise<ToolResult> {
-  if (kindOf(output) === 'result') return checkedResult(tool, output as ToolResult)
-  if (tool.validateOutput) return structured(tool, await checkOutput(tool, output))
+/**
+ * Makes a result of whatever a handler returned, and checks structured content against the output schema. At once where
+ * nothing has to be waited for: each turn of the event loop is felt.
+ */
+export function toToolResult(tool: Tool, output: unknown): ToolResult | Promise<ToolResult> {
+  const kind = kindOf(output)
+  if (kind === 'passed') return passed(tool, output as ToolResult)
+  if (kind === 'result') return checkedResult(tool, output as ToolResult)
+  if (tool.validateOutput) return whenDone(checkOutput(tool, output), value => structured(tool, value))
   if (typeof output === 'string') return { content: [{ type: 'text', text: output }] }
   if (output === undefined || output === null) return { content: [] }
   return { content: [{ type: 'text', text: toJson(tool, output) }] }
 }
 
-async function checkedResult(tool: Tool, output: ToolResult): Promise<ToolResult> {
-  const parsed = ToolResult.safeParse(output)
-  if (!parsed.success) throw outputInvalid(tool, parsed.error.issues)
-  if (tool.validateOutput && !output.isError) await checkOutput(tool, output.structuredContent)
-  // It will travel as JSON; better to find out here, where the tool can be named.
-  toJson(tool, output)
-  return output
+/** What came as JSON goes on as JSON; only what we ourselves read of it is looked at. */
+function passed(tool: Tool, output: ToolResult): ToolResult | Promise<ToolResult> {
+  const wrong = wrongWith(output)
+  if (wrong) throw outputInvalid(tool, [wrong])
+  if (!tool.validateOutput || output.isError) return output
+  return whenDone(checkOutput(tool, output.structuredContent), () => output)
 }
 
-async function checkOutput(tool: Tool, output: unknown): Promise<unknown> {
-  const checked = await tool.validateOutput?.(output)
-  if (checked?.ok === false) throw outputInvalid(tool, checked.issues)
-  return checked?.value
+function wrongWith({ content, isError, _meta }: { [K in keyof ToolResult]: unknown }): FoundIssue | undefined {
+  if (!Array.isArray(content)) return { path: ['content'], message: 'must be a list.' }
+  const odd = content.findIndex(block => typeof block !== 'object' || typeof block?.type !== 'string')
+  if (odd >= 0) return { path: ['content', odd], message: 'must be an object with a type.' }
+  if (isError !== undefined && typeof isError !== 'boolean')
+    return { path: ['isError'], message: 'must be true or false.' }
+  const isMeta = _meta === undefined || (typeof _meta === 'object' && _meta !== null && !Array.isArray(_meta))
+  return isMeta ? undefined : { path: ['_meta'], message: 'must be an object.' }
+}
+
+function checkedResult(tool: Tool, output: ToolResult): ToolResult | Promise<ToolResult> {
+  const parsed = ToolResult.safeParse(output)
+  if (!parsed.success) throw outputInvalid(tool, parsed.error.issues)
+  const checking = tool.validateOutput && !output.isError ? checkOutput(tool, output.structuredContent) : undefined
+  return whenDone(checking, () => {
+    // It will travel as JSON; better to find out here, where the tool can be named.
+    toJson(tool, output)
+    return output
+  })
+}
+
+function checkOutput(tool: Tool, output: unknown): unknown {
+  return whenDone(tool.validateOutput?.(output), checked => {
+    if (checked?.ok === false) throw outputInvalid(tool, checked.issues)
+    return checked?.value
+  })
+}
+
+function whenDone<T, R>(work: T | Promise<T>, finish: (value: T) => R): R | Promise<R> {
+  return work instanceof Promise ? work.then(finish) : finish(work)
 }
 
 /** Text beside the structure, for clients that only read text. */

@@ -1,6 +1,6 @@
 import type { ReadingContext, SchemaCompiler } from '../catalogue/index.ts'
 import type { Log } from '../kernel/index.ts'
-import { askFitting } from './ask-stage.ts'
+import { askFitting, canAnswer } from './ask-stage.ts'
 import { toolLog } from './call-context.ts'
 import type { Deadline } from './deadline.ts'
 import type { ReadingRequest } from './reading-request.ts'
@@ -38,6 +38,7 @@ export function createReadingContext(parts: ReadingContextParts): ReadingContext
         resume()
       }
     },
+    canAnswer: kind => canAnswer(request, kind),
     get log() {
       return toolLog(log, { reading: address, operationId }, request.onLog)
     },

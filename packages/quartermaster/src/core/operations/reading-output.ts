@@ -1,5 +1,5 @@
 import { AppError, issueText, PromptResult, ResourceContents } from '../../contracts/index.ts'
-import type { Prompt, Resource } from '../catalogue/index.ts'
+import { kindOf, type Prompt, type Resource } from '../catalogue/index.ts'
 import { type FoundIssue, fewIssues, toBase64 } from '../kernel/index.ts'
 
 /** What checking an output needs to know: who gave it, and how large it may be. */
@@ -11,6 +11,7 @@ export interface OutputPlace {
 
 /** Makes a result of whatever a prompt rendered. */
 export function toPromptResult({ short }: Prompt, output: unknown, place: OutputPlace): PromptResult {
+  if (kindOf(output) === 'passed') return passed(output as PromptResult, 'messages', place)
   const parsed = PromptResult.safeParse({ description: short, ...promptParts(output) })
   if (!parsed.success) throw outputInvalid(place, parsed.error.issues)
   refuseLarge(jsonOf(parsed.data, place), place)
@@ -22,8 +23,33 @@ function promptParts(output: unknown): object {
   return Array.isArray(output) ? { messages: output } : Object(output)
 }
 
-/** Makes contents of whatever reading an address gave. */
-export function toContents(
+/** What was read, and what its server said beside it. */
+export interface ReadResult {
+  readonly contents: readonly ResourceContents[]
+  readonly _meta?: Record<string, unknown>
+}
+
+/** Makes a result of whatever reading an address gave. */
+export function toReadResult(
+  resource: Resource,
+  { uri, output }: { uri: string; output: unknown },
+  place: OutputPlace,
+): ReadResult {
+  if (kindOf(output) === 'passed') return passed(output as ReadResult, 'contents', place)
+  return { contents: toContents(resource, { uri, output }, place) }
+}
+
+/** What came as JSON goes on as it is; only that it is a list of objects is looked at, and how large it is. */
+function passed<T extends object>(output: T, list: keyof T & string, place: OutputPlace): T {
+  const items: unknown = output[list]
+  if (!Array.isArray(items)) throw outputInvalid(place, [{ path: [list], message: 'must be a list.' }])
+  const odd = items.findIndex(item => typeof item !== 'object' || item === null)
+  if (odd >= 0) throw outputInvalid(place, [{ path: [list, odd], message: 'must be an object.' }])
+  refuseLarge(jsonOf(output, place), place)
+  return output
+}
+
+function toContents(
   { mimeType }: Resource,
   { uri, output }: { uri: string; output: unknown },
   place: OutputPlace,

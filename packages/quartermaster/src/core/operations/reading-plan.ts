@@ -1,9 +1,9 @@
-import { AppError, type PromptResult, type ResourceContents } from '../../contracts/index.ts'
+import { AppError, type PromptResult } from '../../contracts/index.ts'
 import type { Seat } from '../agents/index.ts'
 import type { Prompt, ReadingContext, Resource, Suggest } from '../catalogue/index.ts'
 import { didYouMean } from '../kernel/index.ts'
 import { checkArguments } from './prompt-arguments.ts'
-import { type OutputPlace, toContents, toPromptResult } from './reading-output.ts'
+import { type OutputPlace, type ReadResult, toPromptResult, toReadResult } from './reading-output.ts'
 import type { PromptRequest, ReadingRequest, ResourceReadRequest, SuggestRequest } from './reading-request.ts'
 
 /** What is to be read, before anybody has looked whether it may be. */
@@ -48,7 +48,7 @@ export function planPrompt(request: PromptRequest): ReadingPlan<PromptResult> {
   }
 }
 
-export function planResource(request: ResourceReadRequest): ReadingPlan<ResourceContents[]> {
+export function planResource(request: ResourceReadRequest): ReadingPlan<ReadResult> {
   const { seat, uri } = request
   return {
     request,
@@ -63,7 +63,7 @@ export function planResource(request: ResourceReadRequest): ReadingPlan<Resource
         item: resource,
         config,
         run: context => resource.read({ uri, params: found.params }, context),
-        finish: (output, place) => toContents(resource, { uri, output }, place),
+        finish: (output, place) => toReadResult(resource, { uri, output }, place),
       }
     },
   }

@@ -1,9 +1,10 @@
-import type { PromptResult, ResourceContents, Suggestions } from '../../contracts/index.ts'
+import type { PromptResult, Suggestions } from '../../contracts/index.ts'
 import type { Seat } from '../agents/index.ts'
 import type { CallRequest } from './call-request.ts'
+import type { ReadResult } from './reading-output.ts'
 
 /** Who wants to read, and whom to tell meanwhile. */
-export interface ReadingRequest extends Pick<CallRequest, 'signal' | 'ask' | 'onLog'> {
+export interface ReadingRequest extends Pick<CallRequest, 'signal' | 'ask' | 'canAnswer' | 'onLog'> {
   readonly seat: Seat
 }
 
@@ -32,7 +33,7 @@ export interface Readings {
   /** Fills in a prompt. Throws `AppError` when that was not possible, whosever fault it is. */
   renderPrompt(request: PromptRequest): Promise<PromptResult>
   /** Reads an address. Throws `AppError` when that was not possible, whosever fault it is. */
-  readResource(request: ResourceReadRequest): Promise<ResourceContents[]>
+  readResource(request: ResourceReadRequest): Promise<ReadResult>
   /** What may stand for an argument; nothing where its definition does not help or cannot help now. */
   suggest(request: SuggestRequest): Promise<Suggestions>
   /** Ends what is under way with `STOPPING` and takes nothing more. */

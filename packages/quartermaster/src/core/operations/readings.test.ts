@@ -43,7 +43,7 @@ async function hubWith({ prompts = [], resources = [], services = [], settings =
     render: (name: string, args: Record<string, string> = {}, more: Partial<PromptRequest> = {}) =>
       hub.readings.renderPrompt({ seat: as('worker'), name, arguments: args, ...more }),
     read: (uri: string, more: Partial<ResourceReadRequest> = {}) =>
-      hub.readings.readResource({ seat: as('worker'), uri, ...more }),
+      hub.readings.readResource({ seat: as('worker'), uri, ...more }).then(({ contents }) => contents),
     suggest: (request: Omit<SuggestRequest, 'seat'>) => hub.readings.suggest({ seat: as('worker'), ...request }),
     stranger: as('stranger'),
   }

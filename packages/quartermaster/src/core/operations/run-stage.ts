@@ -28,7 +28,8 @@ export async function runTool({ tool, input, context, deadline }: Run, deps: Run
     return failedRun(tool, error, deadline, deps)
   }
   try {
-    return await deadline.race(toToolResult(tool, output))
+    const result = toToolResult(tool, output)
+    return result instanceof Promise ? await deadline.race(result) : result
   } catch (error) {
     // It has run. That looking at its result took too long, or was cut off, does not undo what it did.
     throw deadline.reason ? interrupted(tool, deadline.reason) : error

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ROWS, type Table } from '../../contracts/index.ts'
 import { insert, update, type Where } from '../../core/store/index.ts'
-import { auditLine, openFresh, operation, type StoreSubject, secret, token } from './stage.ts'
+import { auditLine, openFresh, operation, pin, type StoreSubject, secret, token, upstream } from './stage.ts'
 
 const ERROR = { code: 'INTERNAL', kind: 'internal', retry: 'later', message: '“no” – 🂡' }
 
@@ -47,6 +47,20 @@ const FULL = [
   ),
   insert('audit', auditLine('a', { code: 'CANCELLED', consent: { operations: ['files.write'], by: 'file' } })),
   insert('secrets', secret('s', { sealed: 's1.x.y', purpose: 'mail', expiresAt: 2, lastUsedAt: 3 })),
+  insert('upstreams', upstream('u', { era: 'modern', server: { name: 'files', version: '1' }, fingerprint: 'f' })),
+  insert(
+    'pins',
+    pin('p', {
+      state: 'pending',
+      firstSight: false,
+      listed: false,
+      acceptedHash: 'cd'.repeat(32),
+      acceptedDefinition: '{"name":"\\u0000"}',
+      findings: [{ rule: 'hidden', strength: 'strong', field: 'title', excerpt: '…', message: 'It is hidden.' }],
+      decidedAt: 2,
+      decidedBy: 'Zoë',
+    }),
+  ),
 ]
 
 /** Only what has no default. */
@@ -55,6 +69,8 @@ const BARE = [
   insert('operations', operation('o')),
   insert('audit', auditLine('a')),
   insert('secrets', secret('s')),
+  insert('upstreams', upstream('u')),
+  insert('pins', pin('p')),
 ]
 
 export function readingContract(subject: StoreSubject): void {

@@ -95,3 +95,23 @@ export function auditLine(id: string, more: Partial<NewRow<'audit'>> = {}): NewR
 export function secret(id: string, more: Partial<NewRow<'secrets'>> = {}): NewRow<'secrets'> {
   return { id, workspace: 'researcher', name: id, keptIn: 'store', createdAt: 1, updatedAt: 1, ...more }
 }
+
+export function upstream(id: string, more: Partial<NewRow<'upstreams'>> = {}): NewRow<'upstreams'> {
+  return { id, workspace: 'default', name: id, firstSeenAt: 1, lastSeenAt: 1, ...more }
+}
+
+export function pin(id: string, more: Partial<NewRow<'pins'>> = {}): NewRow<'pins'> {
+  return {
+    id,
+    workspace: 'default',
+    upstream: 'github',
+    kind: 'tool',
+    name: id,
+    hash: DIGEST,
+    definition: '{}',
+    state: 'accepted',
+    firstSight: true,
+    seenAt: 1,
+    ...more,
+  }
+}

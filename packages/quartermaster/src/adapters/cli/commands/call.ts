@@ -1,5 +1,11 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { AppError, type CallAnswer, type Control, type ControlInput } from '../../../contracts/index.ts'
+import {
+  AppError,
+  type CallAnswer,
+  type Control,
+  type ControlInput,
+  type UrlQuestion,
+} from '../../../contracts/index.ts'
 import { buildObject, parseObject, readArguments, type WrittenArguments } from '../arguments.ts'
 import { hintsAfter } from '../call-hints.ts'
 import { CompletingArgument, CompletingOption } from '../completion/kinds.ts'
@@ -7,6 +13,7 @@ import { askConsent, canAsk, consentAsked } from '../consent.ts'
 import { defined } from '../defined.ts'
 import { parseDuration } from '../duration.ts'
 import { EXIT } from '../errors.ts'
+import { askToOpen } from '../open-page.ts'
 import { printResult } from '../print-result.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
@@ -90,7 +97,10 @@ async function callWithConsent(
   mayAsk: boolean,
 ): Promise<CallAnswer> {
   const run = (input: ControlInput<'call'>) =>
-    session.attend(`Calling ${request.tool}`, options => control.call(input, options))
+    session.attend(`Calling ${request.tool}`, ({ aside, ...options }) => {
+      const openPage = (question: UrlQuestion) => aside(() => askToOpen(session, request.tool, question))
+      return control.call(input, mayAsk ? { ...options, openPage } : options)
+    })
   try {
     return await run(request)
   } catch (error) {

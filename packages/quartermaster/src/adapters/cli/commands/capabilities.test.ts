@@ -23,6 +23,12 @@ describe('capabilities', () => {
     expect(stdout).toContain('quartermaster grant default files')
   })
 
+  it('shows what tools are called as, where an allowlist names them otherwise', async () => {
+    const merge = { name: 'pull.merge', title: 'Merge', short: 'Merges.', calledAs: 'github_merge' }
+    const { stdout } = await run(['files'], async () => [{ ...FILES, tools: [merge] }])
+    expect(stdout).toContain('TOOL        CALLED AS     WHAT IT DOES\npull.merge  github_merge  Merges.\n')
+  })
+
   it('shows the prompts and resources that come along', async () => {
     const handbook = {
       key: 'handbook',

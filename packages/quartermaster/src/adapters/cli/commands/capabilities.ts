@@ -62,15 +62,25 @@ function detailText(capability: CapabilityDescriptor, printer: Printer): string 
       : `\n${paint.bold('Configuration')}\n${toJsonText(configSchema, { pretty: true }).replace(/^/gm, '  ')}\n`
   return [
     `${paint.bold(key)}  ${escapeLine(title)}\n${paragraph(short, printer)}\n`,
-    tools.length === 0 ? 'It has no tools.\n' : pairsTable(['Tool', 'What it does'], tools.map(toolCells), printer),
+    toolsTable(tools, printer),
     ...readingTables(capability, printer),
     schema,
     `\n${paint.bold('Example')}\n  quartermaster grant default ${key}\n`,
   ].join('')
 }
 
-function toolCells(tool: CapabilityDescriptor['tools'][number]): [string, string] {
-  return [tool.name, tool.short]
+/** Named as `grant --tools` takes them; what they are called by stands beside it where that is another name. */
+function toolsTable(tools: CapabilityDescriptor['tools'], printer: Printer): string {
+  if (tools.length === 0) return 'It has no tools.\n'
+  if (tools.every(({ calledAs }) => calledAs === undefined))
+    return pairsTable(
+      ['Tool', 'What it does'],
+      tools.map(({ name, short }) => [name, short]),
+      printer,
+    )
+  const columns = [{ title: 'Tool' }, { title: 'Called as' }, { title: 'What it does', flexible: true }]
+  const rows = tools.map(({ name, calledAs = name, short }) => ({ cells: [name, calledAs, short] }))
+  return renderTable({ columns, rows }, printer)
 }
 
 /** What can be read, where there is anything. */

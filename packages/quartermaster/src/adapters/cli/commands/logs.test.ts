@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { AuditLine, Control } from '../../../contracts/index.ts'
+import type { AuditLine, Control, UpstreamLogLine } from '../../../contracts/index.ts'
 import { createFakeCliHost } from '../../../testing/cli-host.ts'
+import { whileAdvancing } from '../../../testing/fake-clock.ts'
 import { runCli } from '../index.ts'
 
 const NOW = 1_700_000_000_000
@@ -59,5 +60,71 @@ describe('logs', () => {
 
   it.each(['yesterday', '2023-99-99', '7'])('take no time that is none: %s', async since => {
     expect(await run(['--since', since])).toMatchObject({ code: 2, asked: [] })
+  })
+})
+
+describe('logs of an upstream', () => {
+  const line = (at: number, text: string): UpstreamLogLine => ({ at: NOW + at, from: 'stderr', text })
+
+  async function follow(argv: string[], looks: UpstreamLogLine[][]) {
+    const asked: unknown[] = []
+    const upstreamLogs: Control['upstreamLogs'] = async input => {
+      asked.push(input)
+      if (looks.length === 1) desk.interrupt()
+      return (looks.length > 1 ? looks.shift() : looks[0]) ?? []
+    }
+    const desk = createFakeCliHost({ control: { upstreamLogs } })
+    const code = await whileAdvancing(desk.clock, runCli(['logs', ...argv], desk.host))
+    return { code, asked, ...desk.seen }
+  }
+
+  async function show(argv: string[], lines: UpstreamLogLine[]) {
+    const asked: unknown[] = []
+    const upstreamLogs: Control['upstreamLogs'] = async input => (asked.push(input), lines)
+    const { host, seen } = createFakeCliHost({ control: { upstreamLogs } })
+    return { code: await runCli(['logs', ...argv], host), asked, ...seen }
+  }
+
+  it('are its last lines, with nothing a terminal could act on', async () => {
+    expect(await show(['notes', '--lines', '2'], [line(0, 'one'), line(1, '\u001b[2Jtwo')])).toMatchObject({
+      code: 0,
+      asked: [{ name: 'notes', limit: 2 }],
+      stdout: '2023-11-14T22:13:20.000Z stderr  one\n2023-11-14T22:13:20.001Z stderr  \\x1b[2Jtwo\n',
+    })
+    expect(await show(['notes'], [])).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringContaining('lines are kept while'),
+    })
+    expect(JSON.parse((await show(['notes', '--json'], [line(0, 'one')])).stdout)).toEqual([line(0, 'one')])
+  })
+
+  it('go on with what is said, each line once, until Ctrl-C', async () => {
+    const [a, b, c, d] = [line(0, 'a'), line(0, 'b'), line(0, 'c'), line(1, 'd')]
+    const { stdout } = await follow(
+      ['notes', '--follow', '--json'],
+      [
+        [a, b],
+        [a, b],
+        [a, b, c, d],
+        [b, c, d],
+        [c, d],
+      ],
+    )
+    const said = stdout
+      .trim()
+      .split('\n')
+      .map(text => JSON.parse(text).text)
+    expect(said).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it.each([
+    ['--follow'],
+    ['--lines', '5'],
+    ['notes', '--since', '2h'],
+    ['notes', '--limit', '5'],
+    ['notes', '--lines', '0'],
+  ])('have options of their own: %s %s', async (...argv) => {
+    expect((await show(argv, [])).code).toBe(2)
   })
 })

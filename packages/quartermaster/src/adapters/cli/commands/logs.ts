@@ -1,20 +1,23 @@
-import { InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { AuditLine } from '../../../contracts/index.ts'
-import { CompletingOption } from '../completion/kinds.ts'
+import { CompletingArgument, CompletingOption } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
 import { parseDuration } from '../duration.ts'
-import { EXIT } from '../errors.ts'
+import { EXIT, UsageError } from '../errors.ts'
 import { cursorOption, limitOption, nextPage } from '../paging.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { renderTable } from '../table.ts'
+import { upstreamLogs } from '../upstream-logs.ts'
 
 interface LogsOptions {
   agent?: string
   tool?: string
   since?: Since
-  limit?: number
+  limit: number
   cursor?: string
+  lines?: number
+  follow?: boolean
 }
 
 /** A time, or how long ago. */
@@ -23,18 +26,51 @@ type Since = { readonly at: number } | { readonly msAgo: number }
 export const registerLogs: Register = (program, act) => {
   const logs = program
     .command('logs')
-    .description('Show the audit: who called what, and how it ended, newest first.')
+    .description('Show the audit: who called what, and how it ended, newest first. With NAME: what that upstream said.')
+    .addArgument(
+      new CompletingArgument('[NAME]', 'an upstream: its standard error, its log and what happened to it', 'upstream'),
+    )
     .addOption(new CompletingOption('--agent <NAME>', 'only what this agent did', 'agent'))
     .addOption(new CompletingOption('--tool <NAME>', 'only calls of this tool', 'tool'))
     .addOption(new Option('--since <TIME>', 'from then on: 2h for two hours ago, or a date').argParser(toSince))
     .addOption(limitOption())
     .addOption(cursorOption())
-    .action((options: LogsOptions) => act(session => showLogs(session, options)))
+    .addOption(new Option('--lines <NUMBER>', 'of an upstream: the last so many (default: 100)').argParser(toLines))
+    .option('--follow', 'of an upstream: go on with what it says, until Ctrl-C; with --json an object per line')
+    .action((name: string | undefined, options: LogsOptions, command: Command) =>
+      act(session => {
+        refuseMixture(name, command)
+        return name === undefined ? showLogs(session, options) : upstreamLogs(session, { ...options, name })
+      }),
+    )
   addExamples(logs, [
     ['quartermaster logs', 'the last fifty calls'],
     ['quartermaster logs --agent default --since 2h', 'what one agent did in the last two hours'],
+    ['quartermaster logs github --follow', 'what an upstream says, as it says it'],
     ['quartermaster logs --json | jq \'.lines[] | select(.decision == "refused")\'', 'what was refused, for a program'],
   ])
+}
+
+const OF_UPSTREAMS = ['lines', 'follow']
+const OF_THE_AUDIT = ['agent', 'tool', 'since', 'limit', 'cursor']
+
+/** The two kinds of logs have options of their own, and one that is ignored would mislead. */
+function refuseMixture(name: string | undefined, command: Command): void {
+  const wrong = (name === undefined ? OF_UPSTREAMS : OF_THE_AUDIT).find(
+    key => command.getOptionValueSource(key) === 'cli',
+  )
+  if (wrong === undefined) return
+  throw new UsageError(
+    name === undefined
+      ? `--${wrong} needs the name of an upstream.`
+      : `--${wrong} is about the audit, not about an upstream.`,
+  )
+}
+
+function toLines(text: string): number {
+  const lines = Number(text)
+  if (Number.isInteger(lines) && lines >= 1 && lines <= 10_000) return lines
+  throw new InvalidArgumentError('Write a whole number from 1 to 10000.')
 }
 
 function toSince(text: string): Since {
@@ -45,8 +81,8 @@ function toSince(text: string): Since {
   return { at: Math.max(0, at) }
 }
 
-async function showLogs(session: Session, { since, ...rest }: LogsOptions): Promise<number> {
-  const filter = defined({ ...rest, since: since && startOf(since, session.host.clock.now()) })
+async function showLogs(session: Session, { agent, tool, limit, cursor, since }: LogsOptions): Promise<number> {
+  const filter = defined({ agent, tool, limit, cursor, since: since && startOf(since, session.host.clock.now()) })
   const page = await session.connect(control => session.attend('Looking', options => control.audit(filter, options)))
   if (session.json) await session.printJson(page)
   else if (page.lines.length === 0) await session.notices.write('Nothing was called.\n')

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Control } from '../../../contracts/index.ts'
-import { FILES, READ_FILE, WEATHER } from '../../../testing/cli-fixtures.ts'
+import { FILES, NOTES, READ_FILE, WEATHER } from '../../../testing/cli-fixtures.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { STATUS_REPORT } from '../../../testing/fake-control.ts'
 import { runCli } from '../index.ts'
@@ -11,6 +11,7 @@ const control: Partial<Control> = {
     { name: 'researcher', title: 'Finds\tthings', capabilities: [], granted: 0, unavailable: 0, problems: [] },
   ],
   capabilities: async () => [FILES],
+  upstreams: async () => [NOTES],
   status: async () => ({
     ...STATUS_REPORT,
     dependencies: [{ name: 'forecast', state: 'down', reason: 'no', since: 0, dependsOn: [] }],
@@ -29,7 +30,7 @@ describe('completion', () => {
     { words: ['too'], values: ['tools'] },
     { words: ['tokens', 'c'], values: ['create'] },
     { words: ['tokens', 'create', 'r'], values: ['researcher'] },
-    { words: ['re'], values: ['recheck', 'reload'] },
+    { words: ['re'], values: ['remove', 'recheck', 'reload'] },
     { words: ['agents', 'c'], values: ['check'] },
     { words: ['agents', 'check', ''], values: ['researcher'] },
     { words: ['tools', ''], values: ['read_file', 'weather'] },
@@ -50,6 +51,10 @@ describe('completion', () => {
     { words: ['recheck', 'dependency:'], values: ['dependency:forecast'] },
     { words: ['connect', '--agent', 'r'], values: ['researcher'] },
     { words: ['connect', '--print', 'c'], values: ['claude', 'codex', 'cursor'] },
+    { words: ['remove', ''], values: ['notes'] },
+    { words: ['upstreams', 'r'], values: ['review', 'reject', 'restart'] },
+    { words: ['upstreams', 'review', ''], values: ['notes'] },
+    { words: ['add', 'x', '--agent', 'r'], values: ['researcher'] },
     { words: ['completion', ''], values: ['bash', 'zsh', 'fish'] },
     { words: ['--json', 'sta'], values: ['status'] },
     { words: ['status', '--config', ''], values: [':files'] },
@@ -68,6 +73,10 @@ describe('completion', () => {
       'up',
       'init',
       'connect',
+      'add',
+      'remove',
+      'import',
+      'upstreams',
       'tools',
       'capabilities',
       'agents',
@@ -79,6 +88,8 @@ describe('completion', () => {
       'status',
       'operations',
       'logs',
+      'login',
+      'logout',
       'doctor',
       'completion',
       'help',

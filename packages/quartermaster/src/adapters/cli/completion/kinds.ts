@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander'
 
 /** What can stand at a place of the command line, beside fixed choices. */
-export type CompletionKind = 'tool' | 'agent' | 'capability' | 'section' | 'anything' | 'files' | 'dirs'
+export type CompletionKind = 'tool' | 'agent' | 'capability' | 'upstream' | 'section' | 'anything' | 'files' | 'dirs'
 
 /** An argument that knows what can stand there. */
 export class CompletingArgument extends Argument {

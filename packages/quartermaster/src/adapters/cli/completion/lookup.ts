@@ -20,6 +20,9 @@ const agents: Find = async control =>
 const capabilities: Find = async control =>
   (await control.capabilities({})).map(({ key, short }) => ({ value: key, about: short }))
 
+const upstreams: Find = async control =>
+  (await control.upstreams({})).map(({ name, state }) => ({ value: name, about: state }))
+
 const dependencies: Find = async control =>
   (await control.status({})).dependencies.map(({ name, state }) => ({ value: name, about: state }))
 
@@ -40,6 +43,7 @@ const FIND = {
   tool: tools,
   agent: agents,
   capability: capabilities,
+  upstream: upstreams,
   section: sections,
   anything,
 } as const satisfies Record<Exclude<CompletionKind, 'files' | 'dirs'>, Find>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Line, readLines } from './line-reader.ts'
+import { type Line, readLines } from './index.ts'
 
 async function linesOf(chunks: (string | Buffer)[], maxBytes = 10): Promise<Line[]> {
   const input = async function* () {

@@ -28,7 +28,17 @@ export type Message = Request | Notification | Response
 
 /** The message in a text; `undefined` when there is none. Parameters stay as they are: the other side checks them. */
 export function parseMessage(text: string): Message | undefined {
+  return toMessage(parseJson(text))
+}
+
+/** The same for whoever may speak to us in batches, as MCP of 2025-03-26 lets one; nothing where one of it is no message. */
+export function parseMessages(text: string): Message[] {
   const value = parseJson(text)
+  const messages = Array.isArray(value) ? value.map(toMessage) : [toMessage(value)]
+  return messages.every(message => message !== undefined) ? messages : []
+}
+
+function toMessage(value: unknown): Message | undefined {
   if (!isRecord(value)) return undefined
   if (typeof value.method === 'string') return value as unknown as Request | Notification
   return 'result' in value || 'error' in value ? (value as unknown as Response) : undefined

@@ -1,0 +1,53 @@
+// @ts-check
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/**
+ * Something a server might list, with the names that stand around it.
+ * @typedef {object} Case
+ * @property {string} what
+ * @property {Record<string, unknown>} definition
+ * @property {string[]} siblings tools of the same server
+ * @property {string[]} others tools of other servers
+ */
+
+/**
+ * The table of attacks. No rule was written or changed because of a `heldOut` one.
+ * @returns {(Case & { heldOut: boolean })[]}
+ */
+export function readAttacks() {
+  const text = readFileSync(new URL('attacks.json', import.meta.url), 'utf8')
+  return JSON.parse(text).map(toAttack)
+}
+
+/** @param {Record<string, any>} entry */
+function toAttack({ what, heldOut = false, description, definition, siblings = [], others = [] }) {
+  const value = definition ?? { name: 'lookup', description, inputSchema: { type: 'object' } }
+  return { what, heldOut, definition: value, siblings: [value.name, ...siblings].filter(Boolean), others }
+}
+
+/**
+ * Ordinary tools: `tools.jsonl` of the folder, a tool a line with `name`, `description`, `group` and `parameters`. Those of
+ * one group count as one server.
+ * @param {string} folder
+ * @returns {Case[]}
+ */
+export function readOrdinary(folder) {
+  const lines = readFileSync(join(folder, 'tools.jsonl'), 'utf8').split('\n')
+  const tools = lines.filter(line => line.trim() !== '').map(line => JSON.parse(line))
+  /** @type {Map<string, string[]>} */
+  const groups = new Map()
+  for (const { group = '', name } of tools) groups.set(group, [...(groups.get(group) ?? []), name])
+  return tools.map(tool => ({
+    what: tool.id ?? tool.name,
+    definition: toDefinition(tool),
+    siblings: groups.get(tool.group ?? '') ?? [],
+    others: [],
+  }))
+}
+
+/** @param {{ name: string, description?: string, parameters?: { name: string, type?: string, description?: string }[] }} tool */
+function toDefinition({ name, description, parameters = [] }) {
+  const properties = Object.fromEntries(parameters.map(({ name, type, description }) => [name, { type, description }]))
+  return { name, description, inputSchema: { type: 'object', properties } }
+}

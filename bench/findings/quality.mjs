@@ -1,0 +1,79 @@
+// @ts-check
+import { figure } from '../lib/figure.mjs'
+import { compareNames, findingsIn } from '../lib/product.mjs'
+import { readAttacks, readOrdinary } from './data.mjs'
+
+/** @typedef {import('./data.mjs').Case} Case */
+
+const MOST_FALSE_ALARMS = 2
+
+/**
+ * How many attacks are found, and how many ordinary tools are taken for one.
+ * @param {object} options
+ * @param {string} options.folder
+ */
+export function run({ folder }) {
+  const attacks = readAttacks()
+  const ordinary = readOrdinary(folder)
+  return [
+    ...found(
+      'attacks that the rules were written with',
+      attacks.filter(attack => !attack.heldOut),
+    ),
+    ...found(
+      'attacks held out',
+      attacks.filter(attack => attack.heldOut),
+    ),
+    figure('ordinary tools', ordinary.length, 'tools'),
+    figure('ordinary tools, held back', percent(ordinary, isHeld), '%', MOST_FALSE_ALARMS),
+    figure('ordinary tools, warned of', percent(ordinary, isWarnedOf), '%'),
+    figure('ordinary tools, each', milliseconds(ordinary), 'ms'),
+  ]
+}
+
+/**
+ * @param {string} what
+ * @param {readonly Case[]} attacks
+ */
+function found(what, attacks) {
+  return [
+    figure(what, attacks.length, 'tools'),
+    figure(`${what}, held back`, percent(attacks, isHeld), '%'),
+    figure(
+      `${what}, held back or warned of`,
+      percent(attacks, one => isHeld(one) || isWarnedOf(one)),
+      '%',
+    ),
+  ]
+}
+
+/** Tools of one server share a list of siblings, which is compared once. @type {WeakMap<object, import('../lib/product.mjs').ComparedNames>} */
+const compared = new WeakMap()
+
+/** @param {Case} one */
+function findings({ definition, siblings, others }) {
+  const names = compared.get(siblings) ?? compareNames({ siblings: new Set(siblings), others: new Set(others) })
+  compared.set(siblings, names)
+  return findingsIn(definition, names)
+}
+
+/** @param {Case} one */
+const isHeld = one => findings(one).some(({ strength }) => strength === 'strong')
+
+/** @param {Case} one */
+const isWarnedOf = one => !isHeld(one) && findings(one).length > 0
+
+/**
+ * @param {readonly Case[]} cases
+ * @param {(one: Case) => boolean} test
+ */
+function percent(cases, test) {
+  return (100 * cases.filter(test).length) / cases.length
+}
+
+/** @param {readonly Case[]} cases */
+function milliseconds(cases) {
+  const startedAt = performance.now()
+  for (const one of cases) findings(one)
+  return (performance.now() - startedAt) / cases.length
+}

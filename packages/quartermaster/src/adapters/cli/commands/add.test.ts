@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest'
+import { type AddedUpstream, AppError, type Control, type ControlInput } from '../../../contracts/index.ts'
+import { NOTES } from '../../../testing/cli-fixtures.ts'
+import { createFakeCliHost } from '../../../testing/cli-host.ts'
+import { runCli } from '../index.ts'
+
+interface Situation {
+  answer?: Partial<AddedUpstream>
+  /** What npm says. */
+  version?: string
+}
+
+async function run(argv: string[], { answer = {}, version }: Situation = {}) {
+  const asked: ControlInput<'addUpstream'>[] = []
+  const addUpstream: Control['addUpstream'] = async input => {
+    asked.push(input)
+    return {
+      name: input.name,
+      file: '/project/quartermaster.config.json',
+      outcome: 'added',
+      status: NOTES,
+      granted: ['default'],
+      secrets: Object.keys(input.secrets ?? {}),
+      problems: [],
+      ...answer,
+    }
+  }
+  const packageVersion = async (name: string) => {
+    if (version === undefined) throw new AppError('DEPENDENCY_UNAVAILABLE', `npm knows no "${name}".`)
+    return version
+  }
+  const { host, seen } = createFakeCliHost({ control: { addUpstream }, host: { packageVersion } })
+  return { code: await runCli(['add', ...argv], host), asked, ...seen }
+}
+
+describe('add', () => {
+  it('adds a program, and says how it is and who has it', async () => {
+    const { code, asked, stdout } = await run(['notes', '--', 'npx', '-y', 'notes@1.0.0', '--deep'])
+    expect(asked).toEqual([
+      { name: 'notes', entry: { command: 'npx', args: ['-y', 'notes@1.0.0', '--deep'] }, secrets: {} },
+    ])
+    expect(code).toBe(0)
+    expect(stdout).toBe(
+      '✓ "notes" is added; it is up, with 3 tools. (/project/quartermaster.config.json)\n  Given to: default.\n',
+    )
+  })
+
+  it('adds an address', async () => {
+    const { asked } = await run([
+      'search',
+      'https://search.example/mcp',
+      '--header',
+      'X-Team: red',
+      '--lazy',
+      '--per-agent',
+    ])
+    expect(asked).toMatchObject([
+      {
+        name: 'search',
+        entry: {
+          type: 'http',
+          url: 'https://search.example/mcp',
+          headers: { 'X-Team': 'red' },
+          start: 'lazy',
+          connection: 'perAgent',
+        },
+      },
+    ])
+  })
+
+  it('puts secrets where they belong', async () => {
+    const { asked, stdout } = await run([
+      ...['db', '--env', 'DB_PASSWORD=hush', '--env', 'MODE=fast', '--cwd', 'data'],
+      ...['--', 'db-server', '--token', 'psst'],
+    ])
+    expect(asked).toEqual([
+      {
+        name: 'db',
+        entry: {
+          command: 'db-server',
+          args: ['--token', '${secret:DB_TOKEN}'],
+          env: { DB_PASSWORD: '${secret:DB_PASSWORD}', MODE: 'fast' },
+          cwd: '/project/data',
+        },
+        secrets: { DB_PASSWORD: 'hush', DB_TOKEN: 'psst' },
+      },
+    ])
+    expect(stdout).toContain('Kept in the secrets file: DB_PASSWORD, DB_TOKEN.')
+    const header = await run(['a', 'https://a.example', '--header', 'Authorization=Bearer abc'])
+    expect(header.asked).toMatchObject([
+      {
+        entry: { headers: { Authorization: 'Bearer ${secret:A_AUTHORIZATION}' } },
+        secrets: { A_AUTHORIZATION: 'abc' },
+      },
+    ])
+  })
+
+  it('gives it to whom it is told to', async () => {
+    const grants = async (...words: string[]) => (await run(['a', ...words, '--', 'a'])).asked[0]
+    expect(await grants()).not.toHaveProperty('grant')
+    expect(await grants('--no-grant')).toMatchObject({ grant: false })
+    expect(await grants('--agent', 'ada', '--agent', 'bob', '--replace')).toMatchObject({
+      grant: ['ada', 'bob'],
+      replace: true,
+    })
+    expect((await run(['a', '--agent', 'ada', '--no-grant', '--', 'a'])).code).toBe(2)
+  })
+
+  it('warns of a package without a version, and pins it on request', async () => {
+    const warned = await run(['a', '--', 'npx', '-y', '@x/a'])
+    expect(warned.stdout).toContain('"@x/a" has no version')
+    const pinned = await run(['a', '--pin', '--', 'npx', '-y', '@x/a'], { version: '2.1.0' })
+    expect(pinned.asked).toMatchObject([{ entry: { args: ['-y', '@x/a@2.1.0'] } }])
+    expect(pinned.stdout).toContain('Pinned: @x/a@2.1.0.')
+    const offline = await run(['a', '--pin', '--', 'npx', '-y', '@x/a'])
+    expect(offline).toMatchObject({ code: 0, stdout: expect.stringContaining('Not pinned: npm knows no "@x/a".') })
+    expect((await run(['a', '--pin', '--', 'uvx', 'a'])).stdout).toContain('Only packages of npm')
+  })
+
+  it('is content with a server that does not work, and says why', async () => {
+    const status = { ...NOTES, state: 'down' as const, reason: 'spawn nots ENOENT\u001b[2J' }
+    const { code, stdout } = await run(['notes', '--', 'nots'], { answer: { status, granted: [] } })
+    expect(code).toBe(0)
+    expect(stdout).toContain('! "notes" is added; it is down: spawn nots ENOENT\\x1b[2J.')
+    expect(stdout).toContain('Given to nobody. Give it: quartermaster grant AGENT notes')
+  })
+
+  it('shows what keeps it from being used', async () => {
+    const problems = [
+      {
+        severity: 'error' as const,
+        code: 'CONFIG_INVALID' as const,
+        where: 'c.json:1:1',
+        message: 'The secret "X" is not there.',
+        mend: 'Add it.',
+      },
+    ]
+    const { stdout } = await run(['a', '--', 'a'], { answer: { problems } })
+    expect(stdout).toContain('The secret "X" is not there.')
+    expect(stdout).toContain('Mend: Add it.')
+  })
+
+  it('answers programs in JSON, without a secret in it', async () => {
+    const { stdout } = await run(['a', '--json', '--env', 'TOKEN=hush', '--', 'a', '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({ name: 'a', outcome: 'added', secrets: ['TOKEN'], notes: [] })
+    expect(stdout).not.toContain('hush')
+  })
+
+  it.each([
+    [['a']],
+    [['a', 'https://a.example', 'more']],
+    [['a', 'https://a.example', '--env', 'A=1']],
+    [['a', '--header', 'A=1', '--', 'a']],
+    [['a', '--env', 'hush', '--', 'a']],
+  ])('does not understand %j', async argv => {
+    const { code, asked, stderr } = await run(argv)
+    expect({ code, asked }).toEqual({ code: 2, asked: [] })
+    expect(stderr).not.toContain('hush')
+  })
+})
+
+describe('remove', () => {
+  it('says from whom it was taken, and who still names it', async () => {
+    const answer = { file: '/p/c.json', revokedFrom: ['default'], stillNamedBy: ['ada'] }
+    const { host, seen } = createFakeCliHost({ control: { removeUpstream: async () => answer } })
+    expect(await runCli(['remove', 'notes'], host)).toBe(1)
+    expect(seen.stdout).toContain('✓ "notes" is removed. (/p/c.json)\n  Taken from: default.\n')
+    expect(seen.stdout).toContain('quartermaster grant ada notes --revoke')
+  })
+
+  it('says what there is when the name is wrong', async () => {
+    const removeUpstream = () => Promise.reject(new AppError('NAME_UNKNOWN', 'There is none.'))
+    const { host, seen } = createFakeCliHost({ control: { removeUpstream } })
+    expect(await runCli(['remove', 'nots'], host)).toBe(4)
+    expect(seen.stderr).toContain('See all upstreams: quartermaster upstreams')
+  })
+})

@@ -1,0 +1,108 @@
+import { resolve } from 'node:path'
+import { Option } from 'commander'
+import type { AddedUpstream } from '../../../contracts/index.ts'
+import { separateSecrets } from '../../../core/kernel/index.ts'
+import { addedText } from '../added-text.ts'
+import { CompletingOption } from '../completion/kinds.ts'
+import { defined } from '../defined.ts'
+import { EXIT, UsageError } from '../errors.ts'
+import { addGrantOptions, type GrantChoice, toGrant } from '../grant-choice.ts'
+import { pinEntry } from '../pinning.ts'
+import { addExamples, type Register } from '../register.ts'
+import { repeated } from '../repeated.ts'
+import type { Session } from '../session.ts'
+
+interface AddOptions extends GrantChoice {
+  env?: string[]
+  header?: string[]
+  cwd?: string
+  lazy?: boolean
+  perAgent?: boolean
+  pin?: boolean
+  replace?: boolean
+}
+
+export const registerAdd: Register = (program, act) => {
+  const command = program
+    .command('add')
+    .description('Add an MCP server of somebody else: a program, or an address. It is written to the configuration.')
+    .usage('NAME [options] -- COMMAND [ARGUMENTS...]\n       quartermaster add NAME URL [options]')
+    .argument('<NAME>', 'what it is called here; its tools begin with it')
+    .argument('[COMMAND...]', 'the program and its arguments behind --, or the address')
+    .addOption(new Option('--env <NAME=VALUE>', 'a variable for the program; repeat for more').argParser(repeated))
+    .addOption(new Option('--header <NAME=VALUE>', 'a header for the address; repeat for more').argParser(repeated))
+    .addOption(new CompletingOption('--cwd <DIR>', 'the working folder of the program (default: the project)', 'dirs'))
+    .option('--lazy', 'start it with the first call')
+    .option('--per-agent', 'a connection for each agent instead of one for all')
+    .option('--pin', 'write the present version of an npx package into the command')
+    .option('--replace', 'take the place of another one of that name')
+  addGrantOptions(command).action((name: string, words: string[], options: AddOptions) =>
+    act(session => add(session, name, words, options)),
+  )
+  addExamples(command, [
+    [
+      'quartermaster add notes --pin -- npx -y @modelcontextprotocol/server-memory',
+      'a program, in its present version',
+    ],
+    ['quartermaster add search https://mcp.example.com/mcp --header Authorization="Bearer $TOKEN"', 'an address'],
+    [
+      'quartermaster add db --env DB_PASSWORD=hush --agent analyst -- db-server',
+      'for one agent; the secret goes to its file',
+    ],
+  ])
+}
+
+async function add(session: Session, name: string, words: readonly string[], options: AddOptions): Promise<number> {
+  session.hints = { upstream: name }
+  const { pin = false, replace } = options
+  const written = toEntry(words, options, session.host.cwd)
+  const { entry: pinned, notes } = await session.attend('Looking for the version', () =>
+    pinEntry(written, { pin, host: session.host }),
+  )
+  const { entry, secrets } = separateSecrets(name, pinned)
+  const request = { name, entry, secrets, ...toGrant(options), ...defined({ replace }) }
+  const added = await session.connect(control =>
+    session.attend(`Adding ${name}`, on => control.addUpstream(request, on)),
+  )
+  await print(session, added, notes)
+  return EXIT.done
+}
+
+async function print(session: Session, added: AddedUpstream, notes: readonly string[]): Promise<void> {
+  if (session.json) await session.printJson({ ...added, notes })
+  else await session.out.write(addedText(added, notes, session.out))
+}
+
+function toEntry(words: readonly string[], options: AddOptions, cwd: string): Record<string, unknown> {
+  const [first, ...args] = words
+  if (first === undefined) throw new UsageError('say how to reach it: -- COMMAND ARGUMENTS, or an address.')
+  const { env = [], header = [], lazy, perAgent } = options
+  const common = { ...(lazy && { start: 'lazy' }), ...(perAgent && { connection: 'perAgent' }) }
+  if (/^https?:\/\//i.test(first)) {
+    if (args.length > 0) throw new UsageError('an address takes no arguments.')
+    if (env.length > 0 || options.cwd !== undefined)
+      throw new UsageError('--env and --cwd are for programs. For an address there is --header.')
+    return { type: 'http', url: first, ...(header.length > 0 && { headers: pairs(header, '--header') }), ...common }
+  }
+  if (header.length > 0) throw new UsageError('--header is for an address. For a program there is --env.')
+  return {
+    command: first,
+    ...(args.length > 0 && { args }),
+    ...(env.length > 0 && { env: pairs(env, '--env') }),
+    ...(options.cwd !== undefined && { cwd: resolve(cwd, options.cwd) }),
+    ...common,
+  }
+}
+
+function pairs(words: readonly string[], option: string): Record<string, string> {
+  // Headers are often copied as `Name: value`.
+  const form = option === '--header' ? /^([\w-]+)\s*[:=]\s*(.*)$/s : /^([A-Za-z_]\w*)=(.*)$/s
+  return Object.fromEntries(
+    words.map(word => {
+      const [, name, value] = form.exec(word) ?? []
+      if (name !== undefined && value !== undefined) return [name, value]
+      // Without the word itself: it may be a secret that was put in the wrong place.
+      throw new UsageError(`${option} takes NAME=VALUE.`)
+    }),
+  )
+}

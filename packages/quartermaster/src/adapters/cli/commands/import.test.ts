@@ -1,0 +1,211 @@
+import { describe, expect, it } from 'vitest'
+import {
+  AppError,
+  type Control,
+  type ControlInput,
+  type ForeignServer,
+  type ForeignServers,
+  type UpstreamStatus,
+} from '../../../contracts/index.ts'
+import { NOTES } from '../../../testing/cli-fixtures.ts'
+import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
+import { runCli } from '../index.ts'
+
+const server = (name: string, more: Partial<ForeignServer> = {}): ForeignServer => ({
+  name,
+  as: name,
+  client: 'claude-desktop',
+  file: '/home/me/claude_desktop_config.json',
+  entry: { command: name },
+  secrets: {},
+  asks: [],
+  notes: [],
+  ...more,
+})
+
+const FOUND: ForeignServers = {
+  places: [
+    { client: 'claude-desktop', file: '/home/me/claude_desktop_config.json', found: true },
+    { client: 'cursor', file: '/home/me/.cursor/mcp.json', found: true, problem: 'It is not JSON.' },
+  ],
+  servers: [
+    server('git hub', {
+      as: 'git-hub',
+      secrets: { TOKEN: 'hush' },
+      entry: { command: 'gh', env: { TOKEN: '${secret:TOKEN}' } },
+    }),
+    server('files', { entry: { command: 'npx', args: ['-y', 'files'] }, notes: ['Not taken over: gallery.'] }),
+    server('old', { entry: undefined, skipped: 'It uses the older transport "sse".' }),
+    server('far', { elsewhere: '/work/other' }),
+  ],
+}
+
+interface Situation extends CliHostOptions {
+  found?: ForeignServers
+  /** Names that another upstream has. */
+  taken?: string[]
+  broken?: string[]
+  states?: UpstreamStatus['state'][]
+}
+
+async function run(
+  argv: string[],
+  { found = FOUND, taken = [], broken = [], states = ['up'], ...more }: Situation = {},
+) {
+  const asked: ControlInput<'addUpstream'>[] = []
+  const sources: object[] = []
+  const control: Partial<Control> = {
+    async addUpstream(input) {
+      asked.push(input)
+      const { name, secrets = {} } = input
+      if (taken.includes(name)) throw new AppError('NAME_TAKEN', `There is another upstream "${name}".`)
+      if (broken.includes(name)) throw new AppError('CONFIG_INVALID', `"${name}" would not be right.`)
+      const status: UpstreamStatus = { ...NOTES, name, state: 'starting' }
+      return {
+        name,
+        file: 'c.json',
+        outcome: 'added',
+        status,
+        granted: ['default'],
+        secrets: Object.keys(secrets),
+        problems: [],
+      }
+    },
+    upstreams: async () => asked.map(({ name }) => ({ ...NOTES, name, state: states[0] ?? 'up' })),
+  }
+  const clientConfigs = async (options: object) => (sources.push(options), found)
+  const { host, seen } = createFakeCliHost({
+    control,
+    ...more,
+    host: { clientConfigs, packageVersion: async () => '3.0.0' },
+  })
+  return { code: await runCli(['import', ...argv], host), asked, sources, ...seen }
+}
+
+describe('import', () => {
+  it('without a source lists what other clients have, and imports nothing', async () => {
+    const { code, asked, stdout, stderr } = await run([])
+    expect({ code, asked }).toEqual({ code: 0, asked: [] })
+    expect(stdout).toContain('git hub  Claude Desktop  gh')
+    expect(stdout).toContain('for /work/other alone; imported when named')
+    expect(stdout).toContain('! /home/me/.cursor/mcp.json: It is not JSON.')
+    expect(stderr).toContain('3 servers can be imported')
+    expect((await run(['--json'])).stdout).not.toContain('hush')
+  })
+
+  it('takes over everything of a source that is for this folder, one by one, and sums it up', async () => {
+    const { code, asked, sources, stdout } = await run(['claude'])
+    expect({ code, sources }).toEqual({ code: 0, sources: [{ source: 'claude' }] })
+    expect(asked).toEqual([
+      {
+        name: 'git-hub',
+        entry: { command: 'gh', env: { TOKEN: '${secret:TOKEN}' } },
+        secrets: { TOKEN: 'hush' },
+        replace: false,
+        wait: false,
+      },
+      { name: 'files', entry: { command: 'npx', args: ['-y', 'files'] }, secrets: {}, replace: false, wait: false },
+    ])
+    expect(stdout).toContain(
+      '✓ git-hub (Claude Desktop, "git hub" there): it is up, with 3 tools\n  Given to: default.\n  Kept in the secrets file: TOKEN.\n',
+    )
+    expect(stdout).toContain('  Not taken over: gallery.\n')
+    expect(stdout).toContain('"files" has no version')
+    expect(stdout).toContain('- old (Claude Desktop): It uses the older transport "sse".\n')
+    expect(stdout).toMatch(/\n2 imported, 1 skipped\.\n$/)
+    expect(stdout).not.toContain('hush')
+  })
+
+  it('takes over what is named, by either name, also of other folders', async () => {
+    expect((await run(['far', 'git-hub'])).asked.map(({ name }) => name)).toEqual(['far', 'git-hub'])
+    expect((await run(['claude', 'files'])).asked.map(({ name }) => name)).toEqual(['files'])
+    expect((await run(['--all'])).asked.map(({ name }) => name)).toEqual(['git-hub', 'files'])
+    expect(await run(['flies'])).toMatchObject({
+      code: 4,
+      asked: [],
+      stderr: expect.stringContaining('Did you mean "files"?'),
+    })
+  })
+
+  it.each(['./x.json', 'mcp.jsonc', '/etc/mcp'])('reads the file %s', async file => {
+    expect((await run([file])).sources).toEqual([{ source: file }])
+  })
+
+  it('goes on after what is taken or wrong, and ends with 1 only for what is wrong', async () => {
+    const skipped = await run(['claude'], { taken: ['git-hub'] })
+    expect(skipped).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('- git-hub (Claude Desktop, "git hub" there): There is another upstream'),
+    })
+    const failed = await run(['claude'], { broken: ['git-hub'] })
+    expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('1 imported, 1 skipped, 1 failed.') })
+    expect((await run(['claude', '--replace', '--no-grant'])).asked[0]).toMatchObject({ replace: true, grant: false })
+  })
+
+  it('marks what is there now and does not work', async () => {
+    const { code, stdout } = await run(['claude', 'files'], { states: ['down'] })
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^! files \(Claude Desktop\): it is down/),
+    })
+  })
+
+  it('only shows what it would do, when asked to', async () => {
+    const { asked, stdout } = await run(['claude', '--dry-run', '--pin'])
+    expect(asked).toEqual([])
+    expect(stdout).toContain('+ files (Claude Desktop)')
+    expect(stdout).toContain('Pinned: files@3.0.0.')
+    expect(stdout).toMatch(/0 imported, 2 would be imported, 1 skipped\.\n$/)
+  })
+
+  it('pins packages on request', async () => {
+    expect((await run(['claude', 'files', '--pin'])).asked).toMatchObject([{ entry: { args: ['-y', 'files@3.0.0'] } }])
+  })
+
+  it('asks at the terminal what the client would have asked, each once', async () => {
+    const asks = [{ secret: 'KEY', prompt: 'API key', isHidden: true }]
+    const found = { ...FOUND, servers: [server('a', { asks }), server('b', { asks })] }
+    const terminal = { stdin: true, stderr: true }
+    const { asked, questions } = await run(['vscode'], { found, terminal, answers: [' k-1 '] })
+    expect(questions).toEqual(['a asks: API key: '])
+    expect(asked).toMatchObject([{ secrets: { KEY: 'k-1' } }, { secrets: { KEY: 'k-1' } }])
+  })
+
+  it('takes what the client would take by itself where nobody can be asked', async () => {
+    const asks = [
+      { secret: 'KEY', prompt: 'API key', isHidden: true },
+      { secret: 'REGION', prompt: 'Region', isHidden: false, fallback: 'eu' },
+    ]
+    const { asked, questions } = await run(['vscode'], { found: { ...FOUND, servers: [server('a', { asks })] } })
+    expect({ questions, asked }).toMatchObject({ questions: [], asked: [{ secrets: { REGION: 'eu' } }] })
+  })
+
+  it('answers programs in JSON, without a secret in it', async () => {
+    const { stdout } = await run(['claude', '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({
+      places: FOUND.places,
+      servers: [
+        { as: 'git-hub', outcome: 'added', secrets: ['TOKEN'], granted: ['default'], status: { state: 'up' } },
+        { as: 'files', outcome: 'added' },
+        { as: 'old', outcome: 'skipped', reason: expect.stringContaining('sse') },
+      ],
+    })
+    expect(stdout).not.toContain('hush')
+  })
+
+  it.each([
+    [{ found: false }, 'There is no file'],
+    [{ found: true, problem: 'It is not JSON.' }, 'It is not JSON.'],
+  ])('refuses a named file that is %j', async (place, message) => {
+    const found: ForeignServers = { places: [{ client: 'file', file: '/x.json', ...place }], servers: [] }
+    expect(await run(['/x.json'], { found })).toMatchObject({ code: 3, stderr: expect.stringContaining(message) })
+  })
+
+  it('says where to look when nothing was found', async () => {
+    expect(await run([], { found: { places: [], servers: [] } })).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringContaining('quartermaster import FILE'),
+    })
+  })
+})

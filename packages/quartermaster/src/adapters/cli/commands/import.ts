@@ -1,0 +1,114 @@
+import { type Command, Option } from 'commander'
+import { AppError, type ForeignServer, type ForeignServers } from '../../../contracts/index.ts'
+import { didYouMean } from '../../../core/kernel/index.ts'
+import { CompletingArgument } from '../completion/kinds.ts'
+import { defined } from '../defined.ts'
+import { EXIT } from '../errors.ts'
+import { addGrantOptions, type GrantChoice, toGrant } from '../grant-choice.ts'
+import { importServers } from '../import-servers.ts'
+import { amountOf, foundText, importedText } from '../import-text.ts'
+import { addExamples, type Register } from '../register.ts'
+import type { Session } from '../session.ts'
+
+interface ImportOptions extends GrantChoice {
+  all?: boolean
+  dryRun?: boolean
+  pin?: boolean
+  replace?: boolean
+}
+
+export const registerImport: Register = (program, act) => {
+  const command: Command = program
+    .command('import')
+    .description(
+      'Take over MCP servers from Claude, Cursor, VS Code or a file of theirs, which stays as it is. Without a source: list what there is.',
+    )
+    .usage('[claude | cursor | vscode | FILE] [NAME...] [options]')
+    .addArgument(
+      new CompletingArgument('[SOURCE]', 'claude, cursor, vscode, or a file (default: all of them)', 'files'),
+    )
+    .argument('[NAME...]', 'only these servers (default: all of the source)')
+    .option('--all', 'everything that is found, without naming a source')
+    .option('--dry-run', 'only show what would be done')
+    .option('--pin', 'write the present versions of npx packages into the commands')
+    .addOption(new Option('--replace', 'take the place of upstreams that have the name'))
+  addGrantOptions(command).action((source: string | undefined, names: string[], options: ImportOptions) =>
+    act(session => importAll(session, wishOf(source, names), options)),
+  )
+  addExamples(command, [
+    ['quartermaster import', 'see what other clients have'],
+    ['quartermaster import claude --pin', 'take over all of Claude Code and Claude Desktop'],
+    ['quartermaster import .vscode/mcp.json github --no-grant', 'one server of one file, for nobody yet'],
+  ])
+}
+
+interface Wish {
+  readonly source: string | undefined
+  readonly names: readonly string[]
+}
+
+/** The first word is a source where it looks like one, and a name otherwise. */
+function wishOf(first: string | undefined, rest: readonly string[]): Wish {
+  if (first === undefined) return { source: undefined, names: [] }
+  const isSource = ['claude', 'cursor', 'vscode'].includes(first) || /[\\/]|\.jsonc?$/i.test(first)
+  return isSource ? { source: first, names: rest } : { source: undefined, names: [first, ...rest] }
+}
+
+async function importAll(session: Session, wish: Wish, options: ImportOptions): Promise<number> {
+  const { config, data } = session.options
+  const { pin = false, replace = false, dryRun: isDryRun = false, all = false } = options
+  const grant = toGrant(options)
+  const found = await session.attend('Looking', () =>
+    session.host.clientConfigs(defined({ source: wish.source, config, data })),
+  )
+  refuseAbsent(wish, found)
+  if (wish.source === undefined && wish.names.length === 0 && !all) return listFound(session, found)
+  const imported = await importServers(session, chosen(found.servers, wish.names), { pin, replace, isDryRun, ...grant })
+  if (session.json) await session.printJson({ places: found.places, servers: imported })
+  else await session.out.write(importedText(imported, found.places, session.out))
+  return imported.some(one => one.outcome === 'failed') ? EXIT.no : EXIT.done
+}
+
+/** A file that was named and is not there is a mistake; a client that is not installed is none. */
+function refuseAbsent({ source }: Wish, { places }: ForeignServers): void {
+  const [place] = places
+  if (source === undefined || place?.client !== 'file') return
+  if (!place.found) throw new AppError('CONFIG_INVALID', `There is no file "${place.file}". Check the path.`)
+  if (place.problem !== undefined) throw new AppError('CONFIG_INVALID', `"${place.file}": ${place.problem}`)
+}
+
+async function listFound(session: Session, found: ForeignServers): Promise<number> {
+  if (session.json) {
+    // Without their secrets, and without entries, which may hold what only looks harmless.
+    const servers = found.servers.map(({ name, as, client, file, elsewhere, notes, skipped }) => ({
+      name,
+      as,
+      client,
+      file,
+      elsewhere,
+      notes,
+      skipped,
+    }))
+    await session.printJson({ places: found.places, servers })
+    return EXIT.done
+  }
+  await session.out.write(foundText(found, session.out))
+  const next =
+    found.servers.length > 0
+      ? `${amountOf(found.servers)} can be imported: quartermaster import --all, or name a client or servers\n`
+      : 'No MCP servers of Claude, Cursor or VS Code were found. Name a file: quartermaster import FILE\n'
+  await session.notices.write(next)
+  return EXIT.done
+}
+
+/** What is for another folder alone is only taken when it is named. */
+function chosen(servers: readonly ForeignServer[], names: readonly string[]): ForeignServer[] {
+  if (names.length === 0) return servers.filter(server => server.elsewhere === undefined)
+  return names.map(name => {
+    const match = servers.find(server => server.name === name) ?? servers.find(server => server.as === name)
+    if (match) return match
+    const known = servers.map(server => server.name)
+    const hint = didYouMean(name, known) || ` There are: ${known.join(', ') || 'none'}.`
+    throw new AppError('NAME_UNKNOWN', `No server named "${name}" was found.${hint}`)
+  })
+}

@@ -1,0 +1,98 @@
+import type { Command } from 'commander'
+import { AppError, type UpstreamStatus } from '../../../contracts/index.ts'
+import { didYouMean } from '../../../core/kernel/index.ts'
+import { CompletingArgument } from '../completion/kinds.ts'
+import { EXIT, UsageError } from '../errors.ts'
+import { escapeLine } from '../escape.ts'
+import { addExamples, type Register } from '../register.ts'
+import type { Session } from '../session.ts'
+import { upstreamDetail, upstreamSentence, upstreamTable } from '../upstream-text.ts'
+import { registerDecisions, registerReview } from './upstreams-review.ts'
+
+export const registerUpstreams: Register = (program, act) => {
+  const upstreams = program
+    .command('upstreams')
+    .description('List the MCP servers of others: state, tools, restarts, latency, last error.')
+    .usage('[show | review | accept | reject | restart] [options]')
+    // Otherwise a mistyped subcommand would be told to be "too many arguments".
+    .allowExcessArguments()
+    .action((_options: object, command: Command) => act(session => list(session, command.args)))
+  addExamples(upstreams, [
+    ['quartermaster upstreams', 'all of them'],
+    ['quartermaster upstreams --json | jq \'.[] | select(.state == "down")\'', 'what does not work, for a program'],
+  ])
+  registerShow(upstreams, act)
+  registerReview(upstreams, act)
+  registerDecisions(upstreams, act)
+  registerRestart(upstreams, act)
+}
+
+const registerShow: Register = (upstreams, act) => {
+  const show = upstreams
+    .command('show')
+    .description('Show everything about one.')
+    .addArgument(new CompletingArgument('<NAME>', 'the upstream', 'upstream'))
+    .action((name: string) => act(session => showOne(session, name)))
+  addExamples(show, [['quartermaster upstreams show github', 'where it is, how it is and what it brings']])
+}
+
+const registerRestart: Register = (upstreams, act) => {
+  const restart = upstreams
+    .command('restart')
+    .description('End its connections and start it anew, at once. Ends with 1 when it is not up then.')
+    .addArgument(new CompletingArgument('<NAME>', 'the upstream', 'upstream'))
+    .action((name: string) => act(session => restartOne(session, name)))
+  addExamples(restart, [['quartermaster upstreams restart github', 'after you mended it']])
+}
+
+const SUBCOMMANDS = ['show', 'review', 'accept', 'reject', 'restart']
+
+async function list(session: Session, [unknown]: readonly string[]): Promise<number> {
+  if (unknown !== undefined) {
+    throw new UsageError(`unknown command 'upstreams ${unknown}'.${didYouMean(unknown, SUBCOMMANDS)}`)
+  }
+  const statuses = await lookAt(session)
+  if (session.json) await session.printJson(statuses)
+  else if (statuses.length > 0) await session.out.write(upstreamTable(statuses, session.out))
+  else {
+    await session.notices.write(
+      'No upstreams yet. Add one: quartermaster add NAME -- COMMAND, or: quartermaster import\n',
+    )
+  }
+  return EXIT.done
+}
+
+function lookAt(session: Session): Promise<UpstreamStatus[]> {
+  return session.connect(control => session.attend('Looking', options => control.upstreams({}, options)))
+}
+
+async function showOne(session: Session, name: string): Promise<number> {
+  session.hints = { upstream: name }
+  const statuses = await lookAt(session)
+  const found = statuses.find(status => status.name === name)
+  if (!found) {
+    const hint = didYouMean(
+      name,
+      statuses.map(status => status.name),
+    )
+    throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}".${hint}`)
+  }
+  await (session.json
+    ? session.printJson(found)
+    : session.out.write(upstreamDetail(found, { now: session.host.clock.now(), printer: session.out })))
+  return EXIT.done
+}
+
+async function restartOne(session: Session, name: string): Promise<number> {
+  session.hints = { upstream: name }
+  const status = await session.connect(control =>
+    session.attend(`Restarting ${name}`, options => control.restartUpstream({ name }, options)),
+  )
+  const isUp = status.state === 'up' || status.state === 'idle'
+  if (session.json) await session.printJson(status)
+  else {
+    const mark = isUp ? session.out.paint.green('✓') : session.out.paint.red('✗')
+    await session.out.write(`${mark} ${escapeLine(`"${name}" was restarted; ${upstreamSentence(status)}.`)}\n`)
+  }
+  return isUp ? EXIT.done : EXIT.no
+}

@@ -1,0 +1,110 @@
+import type { ClientKind, ForeignServer, ForeignServers, UpstreamStatus } from '../../contracts/index.ts'
+import { problemBlock } from './explain.ts'
+import type { Imported } from './import-servers.ts'
+import { count, paragraph } from './layout.ts'
+import type { Printer } from './printer.ts'
+import { type Row, renderTable } from './table.ts'
+import { upstreamSentence } from './upstream-text.ts'
+
+const CLIENTS = {
+  'claude-code': 'Claude Code',
+  'claude-desktop': 'Claude Desktop',
+  cursor: 'Cursor',
+  vscode: 'VS Code',
+  file: 'file',
+} as const satisfies Record<ClientKind, string>
+
+/** What was found, and how to have it. */
+export function foundText({ servers, places }: ForeignServers, printer: Printer): string {
+  const rows = servers.map(
+    (server): Row => ({
+      cells: [server.name, CLIENTS[server.client], server.skipped ?? summaryOf(server)],
+      ...(server.elsewhere !== undefined && { notes: [`for ${server.elsewhere} alone; imported when named`] }),
+    }),
+  )
+  const columns = [{ title: 'Name' }, { title: 'Client' }, { title: 'What it is', flexible: true }]
+  return `${servers.length > 0 ? renderTable({ columns, rows }, printer) : ''}${placesText(places, printer)}`
+}
+
+function summaryOf({ entry = {} }: ForeignServer): string {
+  const { url, command, args } = entry
+  return String(url ?? [command, ...(Array.isArray(args) ? args : [])].join(' '))
+}
+
+/** Files that are there and could not be read. */
+function placesText(places: ForeignServers['places'], printer: Printer): string {
+  const broken = places.filter(place => place.problem !== undefined)
+  return broken
+    .map(
+      ({ file, problem }) =>
+        `${printer.paint.yellow('!')} ${paragraph(`${file}: ${problem}`, { ...printer, width: undefined })}`,
+    )
+    .join('')
+}
+
+/** What became of each, and all of it in one line. */
+export function importedText(
+  imported: readonly Imported[],
+  places: ForeignServers['places'],
+  printer: Printer,
+): string {
+  return [
+    ...imported.map(one => oneText(one, printer)),
+    placesText(places, printer),
+    `${printer.paint.bold(summary(imported))}\n`,
+  ].join('')
+}
+
+function summary(imported: readonly Imported[]): string {
+  const amount = (...outcomes: Imported['outcome'][]) => imported.filter(one => outcomes.includes(one.outcome)).length
+  const parts = [
+    `${amount('added', 'replaced')} imported`,
+    amount('wouldBeAdded') > 0 ? `${amount('wouldBeAdded')} would be imported` : '',
+    amount('unchanged') > 0 ? `${amount('unchanged')} there already` : '',
+    `${amount('skipped')} skipped`,
+    amount('failed') > 0 ? `${amount('failed')} failed` : '',
+  ]
+  return `${parts.filter(part => part !== '').join(', ')}.`
+}
+
+const MARKS = {
+  added: ['green', '✓'],
+  replaced: ['green', '✓'],
+  unchanged: ['dim', '='],
+  wouldBeAdded: ['green', '+'],
+  skipped: ['yellow', '-'],
+  failed: ['red', '✗'],
+} as const satisfies Record<Imported['outcome'], readonly [keyof Printer['paint'], string]>
+
+const TROUBLED = ['yellow', '!'] as const
+
+/** It is there now, and does not work. */
+function isTroubled({ status, problems }: Imported): boolean {
+  return problems.length > 0 || (status !== undefined && status.state !== 'up' && status.state !== 'idle')
+}
+
+function oneText(one: Imported, printer: Printer): string {
+  const [style, mark] = isTroubled(one) ? TROUBLED : MARKS[one.outcome]
+  const wide = { ...printer, width: undefined }
+  const from = one.name === one.as ? '' : `, "${one.name}" there`
+  const head = `${one.as} (${CLIENTS[one.client]}${from})${one.reason === undefined ? stateText(one.status) : `: ${one.reason}`}`
+  const lines = [
+    one.granted.length > 0 ? `Given to: ${one.granted.join(', ')}.` : '',
+    one.secrets.length > 0 ? `Kept in the secrets file: ${one.secrets.join(', ')}.` : '',
+    ...one.notes,
+  ]
+  return [
+    `${printer.paint[style](mark)} ${paragraph(head, wide)}`,
+    ...lines.filter(line => line !== '').map(line => paragraph(line, wide, '  ')),
+    ...one.problems.map(problem => problemBlock(problem, printer)),
+  ].join('')
+}
+
+function stateText(status: UpstreamStatus | undefined): string {
+  return status ? `: ${upstreamSentence(status)}` : ''
+}
+
+/** `3 servers`, for who is asked to choose. */
+export function amountOf(servers: readonly ForeignServer[]): string {
+  return count(servers.filter(server => server.entry !== undefined).length, 'server')
+}

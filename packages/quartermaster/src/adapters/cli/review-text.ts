@@ -1,0 +1,70 @@
+import type { ReviewItem, UpstreamFinding } from '../../contracts/index.ts'
+import { escapeHidden } from './escape.ts'
+import { count } from './layout.ts'
+import type { Printer } from './printer.ts'
+import { wrap } from './width.ts'
+
+/** Beyond this a person reads a file, not a terminal. */
+const MOST_SHOWN = 4_000
+
+const STATES = {
+  new: 'It was added after the first look.',
+  changed: 'It is not what was accepted.',
+  suspicious: 'It is held for what was found in it.',
+  rejected: 'It was rejected.',
+} as const satisfies Record<ReviewItem['state'], string>
+
+/** What waits for a person, each thing with its difference and what was found in it; nothing in it is hidden. */
+export function reviewText(items: readonly ReviewItem[], printer: Printer): string {
+  return items.map(item => itemText(item, printer)).join('\n')
+}
+
+/** `tool:read`, as it is written on the command line. */
+export function itemName({ kind, name }: Pick<ReviewItem, 'kind' | 'name'>): string {
+  return `${kind}:${escapeHidden(name).replaceAll('\n', '\\n')}`
+}
+
+function itemText(item: ReviewItem, printer: Printer): string {
+  const { paint } = printer
+  const head = `${paint.bold(`${item.upstream} ${itemName(item)}`)}  ${paint.yellow(item.state)}\n`
+  return [
+    head,
+    block(STATES[item.state], '  ', printer),
+    ...item.findings.map(finding => findingText(finding, printer)),
+    ...item.changes.map(change => changeText(change, printer)),
+  ].join('')
+}
+
+function findingText({ rule, strength, field, message, excerpt }: UpstreamFinding, printer: Printer): string {
+  const mark = strength === 'strong' ? printer.paint.red('✗') : printer.paint.yellow('!')
+  const text = block(`${message} (${rule} in ${field})`, '    ', printer).slice(4)
+  return `  ${mark} ${text}${excerpt === '' ? '' : block(excerpt, '      ', printer)}`
+}
+
+function changeText({ field, before, after }: ReviewItem['changes'][number], printer: Printer): string {
+  const { paint } = printer
+  return [
+    `  ${paint.bold(block(field, '', { ...printer, width: undefined }).trimEnd())}\n`,
+    before === undefined ? '' : marked('-', before, paint.red, printer),
+    after === undefined ? '' : marked('+', after, paint.green, printer),
+  ].join('')
+}
+
+function marked(mark: string, text: string, style: (text: string) => string, printer: Printer): string {
+  const lines = block(text, '', { ...printer, width: printer.width === undefined ? undefined : printer.width - 6 })
+  return lines
+    .trimEnd()
+    .split('\n')
+    .map(line => `    ${style(`${mark} ${line}`)}\n`)
+    .join('')
+}
+
+function block(text: string, indent: string, { width }: Printer): string {
+  const shown =
+    text.length > MOST_SHOWN
+      ? `${text.slice(0, MOST_SHOWN)}… (${count(text.length - MOST_SHOWN, 'more character')}; all of it with --json)`
+      : text
+  const escaped = escapeHidden(shown)
+  const lines = width === undefined ? escaped.split('\n') : wrap(escaped, Math.max(20, width - indent.length))
+  return `${lines.map(line => indent + line).join('\n')}\n`
+}

@@ -1,0 +1,102 @@
+import type { UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
+import { inWords } from './duration.ts'
+import { count, fields } from './layout.ts'
+import type { Printer } from './printer.ts'
+import { type Row, renderTable } from './table.ts'
+
+const STATES = {
+  up: { text: 'up', style: 'green' },
+  idle: { text: 'idle', style: 'dim' },
+  off: { text: 'off', style: 'dim' },
+  starting: { text: 'starting', style: 'yellow' },
+  recovering: { text: 'recovering', style: 'yellow' },
+  needsLogin: { text: 'needs login', style: 'yellow' },
+  down: { text: 'down', style: 'red' },
+} as const satisfies Record<UpstreamState, object>
+
+/** Upstreams as a table: where each stands and what it brings. */
+export function upstreamTable(statuses: readonly UpstreamStatus[], printer: Printer): string {
+  const columns = [
+    { title: 'Name' },
+    { title: 'State' },
+    { title: 'Era' },
+    { title: 'Tools' },
+    { title: 'Restarts' },
+    { title: 'Latency' },
+    { title: 'Last error', flexible: true },
+  ]
+  return renderTable({ columns, rows: statuses.map(status => row(status, printer)) }, printer)
+}
+
+function row(status: UpstreamStatus, { paint }: Printer): Row {
+  const { text, style } = STATES[status.state]
+  const cells = [
+    status.name,
+    { text, style: paint[style] },
+    status.era ?? '',
+    toolsText(status),
+    String(status.restarts),
+    status.latency ? `${rounded(status.latency.p50Ms)} ms` : '',
+    troubleOf(status),
+  ]
+  return { cells, ...(nextStepOf(status) && { notes: [nextStepOf(status) ?? ''] }) }
+}
+
+function toolsText({ tools: { offered, held } }: UpstreamStatus): string {
+  return held === 0 ? String(offered) : `${offered}, ${held} held`
+}
+
+/** What went wrong, as far as it still matters to who looks. */
+function troubleOf({ state, reason, lastError }: UpstreamStatus): string {
+  return state === 'up' || state === 'idle' ? (lastError?.message ?? '') : reason
+}
+
+function nextStepOf({ name, state, tools }: UpstreamStatus): string | undefined {
+  if (state === 'needsLogin') return `Sign in: quartermaster login ${name}`
+  if (tools.held > 0) return `Look at what is held: quartermaster upstreams review ${name}`
+  return state === 'down' ? `What it said: quartermaster logs ${name}` : undefined
+}
+
+/** Everything that is known about one upstream. */
+export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: number; printer: Printer }): string {
+  const { server, latency, lastError, nextStartAt } = status
+  const ago = (at: number) => `${inWords(Math.max(0, now - at))} ago`
+  return fields(
+    [
+      ['Name', status.name],
+      ['Reached by', `${status.transport}: ${status.target}`],
+      ['State', `${STATES[status.state].text} for ${inWords(Math.max(0, now - status.since))}`],
+      ['Reason', status.reason],
+      ['Server', server && `${server.name} ${server.version}`],
+      ['Era', status.era],
+      ['Tools', toolsText(status)],
+      ['Prompts', String(status.prompts)],
+      ['Resources', String(status.resources)],
+      ['Connections', String(status.connections)],
+      ['Processes', status.pids.join(', ')],
+      ['Restarts', String(status.restarts)],
+      ['Next start', nextStartAt === undefined ? undefined : `in ${inWords(Math.max(0, nextStartAt - now))}`],
+      [
+        'Latency',
+        latency &&
+          `half within ${rounded(latency.p50Ms)} ms, 99 % within ${rounded(latency.p99Ms)} ms (${count(latency.calls, 'call')})`,
+      ],
+      ['Last error', lastError && `${lastError.message} (${ago(lastError.at)})`],
+      ['Next', nextStepOf(status)],
+    ],
+    printer,
+  )
+}
+
+/** One upstream in a sentence: `up, 12 tools`. */
+export function upstreamSentence(status: UpstreamStatus): string {
+  const { state, tools, reason } = status
+  const held = tools.held === 0 ? '' : `, ${tools.held} held for review`
+  if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}`
+  const tail = reason === '' ? '' : `: ${reason}`
+  return `it is ${STATES[state].text}${tail}${held}`
+}
+
+function rounded(ms: number): string {
+  return ms < 10 ? String(Math.round(ms * 10) / 10) : String(Math.round(ms))
+}

@@ -1,0 +1,298 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { ForeignServer } from '../../contracts/index.ts'
+import { tempProject } from '../../testing/temp-project.ts'
+import { readClientConfigs } from './index.ts'
+import { CLAUDE_CODE, CLAUDE_DESKTOP, CURSOR, VSCODE } from './testing/client-files.ts'
+
+interface Situation {
+  platform?: NodeJS.Platform
+  env?: Record<string, string>
+  ownUrl?: string
+  /** The project folder, when it is no real one. */
+  dir?: string
+}
+
+/** What is found where `home` and `project` hold these files. */
+async function find(files: Record<string, string>, source?: string, situation: Situation = {}) {
+  const folder = await tempProject(files)
+  const { platform = 'linux', env = {}, ownUrl, dir = folder.path('project') } = situation
+  const home = folder.path('home')
+  const found = await readClientConfigs({ source, platform, home, env, dir, ownUrl })
+  const byName = Object.fromEntries(found.servers.map(server => [server.name, server]))
+  const server = (name: string): ForeignServer => {
+    const one = byName[name]
+    if (!one) throw new Error(`there is no "${name}"`)
+    return one
+  }
+  return { ...found, names: found.servers.map(one => one.name), server, home, project: dir, folder }
+}
+
+const inDesktop = (text: string) => find({ 'home/.config/Claude/claude_desktop_config.json': text }, 'claude')
+const inFile = (value: unknown, situation?: Situation) =>
+  find({ 'project/x.json': JSON.stringify(value) }, 'x.json', situation)
+
+/** The only server of a file with this entry. */
+async function only(entry: unknown, situation?: Situation): Promise<ForeignServer> {
+  return (await inFile({ mcpServers: { one: entry } }, situation)).server('one')
+}
+
+describe('the configuration of Claude Desktop', () => {
+  it('is read with its programs, and secrets are taken out', async () => {
+    const { server, names } = await inDesktop(CLAUDE_DESKTOP)
+    expect(names).toEqual(['filesystem', 'github', 'brave search', 'remote', 'quartermaster'])
+    expect(server('filesystem')).toMatchObject({
+      as: 'filesystem',
+      client: 'claude-desktop',
+      entry: {
+        command: 'npx',
+        args: ['-y', '@modelcontextprotocol/server-filesystem', '/Users/ada/Desktop', '/Users/ada/Downloads'],
+      },
+      secrets: {},
+    })
+    expect(server('github')).toMatchObject({
+      entry: { env: { GITHUB_PERSONAL_ACCESS_TOKEN: '${secret:GITHUB_PERSONAL_ACCESS_TOKEN}' } },
+      secrets: { GITHUB_PERSONAL_ACCESS_TOKEN: 'ghp_0123456789abcdefghijklmnopqrstuvwxyz' },
+    })
+    expect(server('brave search')).toMatchObject({
+      as: 'brave-search',
+      entry: { env: { BRAVE_API_KEY: '${secret:BRAVE_API_KEY}', LOG_LEVEL: 'debug' } },
+    })
+    expect(server('remote')).toMatchObject({
+      entry: {
+        args: [
+          'mcp-remote',
+          'https://mcp.example.com/sse',
+          '--header',
+          'Authorization: Bearer ${secret:REMOTE_ARGUMENT}',
+        ],
+      },
+      secrets: { REMOTE_ARGUMENT: 'abcdef123456' },
+    })
+  })
+
+  it('skips what is ourselves', async () => {
+    expect((await inDesktop(CLAUDE_DESKTOP)).server('quartermaster')).toMatchObject({
+      skipped: 'It is Quartermaster itself.',
+    })
+  })
+
+  it.each([
+    ['darwin', 'home/Library/Application Support/Claude/claude_desktop_config.json', {}],
+    ['linux', 'home/.config/Claude/claude_desktop_config.json', {}],
+    ['win32', 'home/AppData/Roaming/Claude/claude_desktop_config.json', {}],
+  ] as const)('is found on %s', async (platform, file, env) => {
+    const { names } = await find({ [file]: CLAUDE_DESKTOP }, 'claude', { platform, env })
+    expect(names).toContain('github')
+  })
+
+  it('is never changed', async () => {
+    const { folder } = await inDesktop(CLAUDE_DESKTOP)
+    const file = folder.path('home/.config/Claude/claude_desktop_config.json')
+    expect(await readFile(file, 'utf8')).toBe(CLAUDE_DESKTOP)
+  })
+})
+
+describe('the configuration of Claude Code', () => {
+  const read = (dir = '/work/here') => find({ 'home/.claude.json': CLAUDE_CODE }, 'claude', { dir })
+
+  it('has servers for everywhere and servers of folders, those of other folders last', async () => {
+    const { names, server } = await read()
+    expect(names).toEqual(['linear', 'notion', 'us', 'tests', 'database'])
+    expect(server('tests')).toMatchObject({ elsewhere: undefined, entry: { command: './run-tests' } })
+    expect(server('tests').entry).not.toHaveProperty('cwd')
+    expect(server('database')).toMatchObject({ elsewhere: '/work/other', entry: { cwd: '/work/other' } })
+  })
+
+  it('counts what belongs to a folder around this one as here', async () => {
+    expect((await read('/work/here/sub')).server('tests')).toMatchObject({
+      elsewhere: undefined,
+      entry: { cwd: '/work/here' },
+    })
+  })
+
+  it('takes over addresses with their variables, skips the older transport, and finds us by our token', async () => {
+    const { server } = await read()
+    expect(server('notion').entry).toEqual({
+      type: 'http',
+      url: 'https://mcp.notion.com/mcp',
+      headers: { 'X-Trace': '${TRACE:-off}' },
+    })
+    expect(server('linear').skipped).toContain('"sse"')
+    expect(server('us').skipped).toBe('It is Quartermaster itself.')
+  })
+
+  it('takes a login out of an address among the arguments', async () => {
+    expect((await read()).server('database')).toMatchObject({
+      entry: { args: ['--dsn', '${secret:DATABASE_DSN}'] },
+      secrets: { DATABASE_DSN: 'postgres://me:pw@db/x' },
+    })
+  })
+
+  it('is also the .mcp.json of the project, which counts before the rest', async () => {
+    const { server, servers } = await find(
+      {
+        'project/.mcp.json': '{ "mcpServers": { "same": { "command": "a" }, "both": { "command": "project" } } }',
+        'home/.claude.json': '{ "mcpServers": { "same": { "command": "a" }, "both": { "command": "home" } } }',
+      },
+      'claude',
+    )
+    expect(servers.map(one => [one.name, one.entry?.['command'], one.skipped])).toEqual([
+      ['same', 'a', undefined],
+      ['both', 'project', undefined],
+      ['both', undefined, expect.stringContaining('.mcp.json, which counts first')],
+    ])
+    expect(server('same').client).toBe('claude-code')
+  })
+})
+
+describe('the configuration of Cursor', () => {
+  const read = () => find({ 'project/.cursor/mcp.json': CURSOR }, 'cursor')
+
+  it('has its variables filled in or put into our words', async () => {
+    const { server, project, home } = await read()
+    expect(server('local').entry).toEqual({
+      command: join(project, 'bin', 'server'),
+      args: ['--home', `${home}/x`, '--name', 'project'],
+      env: { API_KEY: '${env:CURSOR_KEY}', PORT: '8080' },
+    })
+    expect(server('local')).toMatchObject({ secrets: {}, notes: ['Not taken over: envFile.'] })
+  })
+
+  it('says what of an entry is not taken over, and takes secrets out of addresses', async () => {
+    expect((await read()).server('web')).toMatchObject({
+      entry: { type: 'http', url: 'https://web.example/mcp?api_key=${secret:WEB_API_KEY}&team=red' },
+      secrets: { WEB_API_KEY: 's3cr3tvalue' },
+      notes: ['Not taken over: autoApprove, timeout.'],
+    })
+  })
+
+  it('keeps what it says about signing in and about being switched off', async () => {
+    const { server } = await read()
+    expect(server('signed').entry).toMatchObject({ oauth: { clientId: 'abc', scope: 'read write' } })
+    expect(server('off').entry).toEqual({ command: 'off', enabled: false })
+  })
+})
+
+describe('the configuration of VS Code', () => {
+  const read = () => find({ 'project/.vscode/mcp.json': VSCODE }, 'vscode')
+
+  it('has comments, and inputs that become secrets to be asked for', async () => {
+    const { server } = await read()
+    expect(server('perplexity')).toMatchObject({
+      entry: {
+        command: 'npx',
+        args: ['-y', 'server-perplexity-ask', '--region', '${secret:PERPLEXITY_REGION}'],
+        env: { PERPLEXITY_API_KEY: '${secret:PERPLEXITY_PERPLEXITY_KEY}' },
+      },
+      asks: [
+        { secret: 'PERPLEXITY_REGION', prompt: 'Region', isHidden: false, fallback: 'eu' },
+        { secret: 'PERPLEXITY_PERPLEXITY_KEY', prompt: 'Perplexity API Key', isHidden: true },
+      ],
+    })
+  })
+
+  it('makes names fit, and passes over what is only for its gallery', async () => {
+    expect((await read()).server('GitHub.copilot')).toMatchObject({
+      as: 'GitHub-copilot',
+      entry: { url: 'https://api.githubcopilot.com/mcp/' },
+      notes: ['Not taken over: gallery.'],
+    })
+  })
+
+  it.each(['picked', 'strange'])('skips what only VS Code can fill in: %s', async name => {
+    expect((await read()).server(name).skipped).toMatch(/^Only its own client can fill in \$\{/)
+  })
+
+  it('may stand in the settings, under "mcp"', async () => {
+    const { names } = await inFile({ 'editor.fontSize': 12, mcp: { servers: { a: { command: 'a' } } } })
+    expect(names).toEqual(['a'])
+  })
+})
+
+describe('any file', () => {
+  it('may hold nothing but servers', async () => {
+    expect((await inFile({ a: { command: 'a' }, b: { url: 'https://b.example' } })).names).toEqual(['a', 'b'])
+  })
+
+  it('that lies in another project counts from there', async () => {
+    const files = { 'other/.mcp.json': '{ "mcpServers": { "a": { "command": "./a" } } }' }
+    const { server, folder } = await find(files, '../other/.mcp.json')
+    expect(server('a').entry).toEqual({ command: './a', cwd: folder.path('other') })
+  })
+
+  it.each([
+    ['{ "mcpServers": ', /not JSON.*line 1/],
+    ['[]', /no JSON object/],
+    ['/* */'.concat('['.repeat(100_000)), /nested too deep/],
+  ])('that cannot be read says why: %s', async (text, problem) => {
+    const { places, servers } = await find({ 'project/x.json': text }, 'x.json')
+    expect({ places, servers }).toMatchObject({
+      places: [{ found: true, problem: expect.stringMatching(problem) }],
+      servers: [],
+    })
+  })
+
+  it('that is not there is told as not found', async () => {
+    expect((await find({}, 'nowhere.json')).places).toMatchObject([{ client: 'file', found: false }])
+  })
+
+  it.each([
+    [{}, 'It has neither "command" nor "url".'],
+    [{ command: 'a', url: 'https://a.example' }, 'It has both "command" and "url".'],
+    [{ command: ['a'] }, 'Its "command" is no text.'],
+    [{ type: 'ws', url: 'wss://a.example' }, 'Its type "ws" does not go with "url".'],
+    [{ transport: 'sse', url: 'https://a.example' }, /"sse"/],
+    ['a', 'It is no object.'],
+    [{ url: 'http://localhost:9999/mcp' }, 'It is Quartermaster itself.'],
+    [{ command: 'npx', args: ['-y', 'quartermaster@1.0.0', 'connect'] }, 'It is Quartermaster itself.'],
+    [
+      { command: 'node', args: ['/x/dist/bin/quartermaster.js', 'connect', '--agent', 'a'] },
+      'It is Quartermaster itself.',
+    ],
+  ])('has entries that are skipped with the reason: %j', async (entry, reason) => {
+    const { skipped, entry: translated } = await only(entry, { ownUrl: 'http://127.0.0.1:9999' })
+    expect(skipped).toMatch(reason)
+    expect(translated).toBeUndefined()
+  })
+
+  it.each([
+    [{ command: 'quartermaster-notes' }],
+    [{ url: 'http://localhost:9998/mcp' }],
+    [{ url: 'https://example.com/mcp' }],
+  ])('has others that only look like us: %j', async entry => {
+    expect((await only(entry, { ownUrl: 'http://127.0.0.1:9999' })).skipped).toBeUndefined()
+  })
+
+  it('has names that no two servers share', async () => {
+    const servers = {
+      'a b': { command: '1' },
+      'a.b': { command: '2' },
+      [`${'x'.repeat(40)}1`]: { command: '3' },
+      日本: { command: '4' },
+    }
+    const found = await inFile({ mcpServers: servers })
+    expect(found.servers.map(one => one.as)).toEqual(['a-b', 'a-b-2', 'x'.repeat(32), 'server'])
+  })
+})
+
+describe('looking everywhere', () => {
+  it('finds what each client has, and says where it looked', async () => {
+    const { places, names } = await find({
+      'home/.config/Claude/claude_desktop_config.json': '{ "mcpServers": { "desk": { "command": "a" } } }',
+      'home/.cursor/mcp.json': '{ "mcpServers": { "curse": { "command": "a" } } }',
+      'home/.config/Code/User/mcp.json': '{ "servers": { "code": { "command": "a" } } }',
+    })
+    expect(names).toEqual(['desk', 'curse', 'code'])
+    expect(places.map(({ client, found }) => [client, found])).toEqual([
+      ['claude-code', false],
+      ['claude-code', false],
+      ['claude-desktop', true],
+      ['cursor', false],
+      ['cursor', true],
+      ['vscode', false],
+      ['vscode', true],
+    ])
+  })
+})

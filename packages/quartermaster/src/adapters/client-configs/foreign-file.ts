@@ -1,0 +1,107 @@
+import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
+import { messageOf } from '../../contracts/index.ts'
+
+/** A server as a client has written it down. */
+export interface WrittenServer {
+  readonly name: string
+  readonly entry: unknown
+  /** What the client asks a person for, by id. */
+  readonly inputs: ReadonlyMap<string, WrittenInput>
+  /** The folder it is for, where it is for one alone. */
+  readonly folder?: string | undefined
+}
+
+export interface WrittenInput {
+  readonly type: string
+  readonly description?: string | undefined
+  readonly isPassword: boolean
+  readonly fallback?: string | undefined
+}
+
+/** The servers in a text, in whichever of the known shapes, or why there are none to be read. */
+export function serversIn(text: string): { servers: WrittenServer[] } | { problem: string } {
+  const parsed = parseLoosely(text)
+  if ('problem' in parsed) return parsed
+  const root = parsed.value
+  if (!isRecord(root)) return { problem: 'It is no JSON object.' }
+  const vscode = isRecord(root['mcp']) ? root['mcp'] : root
+  const inputs = inputsOf(vscode['inputs'])
+  const groups = [
+    listOf(root['mcpServers']),
+    listOf(vscode['servers'], inputs),
+    ...projectsOf(root['projects']),
+    ...(isPlainList(root) ? [listOf(root)] : []),
+  ]
+  return { servers: groups.flat() }
+}
+
+/** Deep enough for everything people write; a file of brackets would exhaust the parser otherwise. */
+const MAX_DEPTH = 200
+
+function parseLoosely(text: string): { value: unknown } | { problem: string } {
+  const json = text.replace(/^\uFEFF/, '')
+  try {
+    return { value: JSON.parse(json) as unknown }
+  } catch {
+    // It may have comments, as some clients allow.
+  }
+  if (isTooDeep(json)) return { problem: 'It is nested too deep.' }
+  try {
+    const errors: ParseError[] = []
+    const value: unknown = parse(json, errors, { allowTrailingComma: true })
+    const [first] = errors
+    if (!first) return { value }
+    const line = json.slice(0, first.offset).split('\n').length
+    return { problem: `It is not JSON: ${printParseErrorCode(first.error)} in line ${line}.` }
+  } catch (error) {
+    return { problem: `It cannot be read: ${messageOf(error)}` }
+  }
+}
+
+function isTooDeep(text: string): boolean {
+  let depth = 0
+  for (const character of text) {
+    if (character === '{' || character === '[') depth++
+    else if (character === '}' || character === ']') depth--
+    if (depth > MAX_DEPTH) return true
+  }
+  return false
+}
+
+function listOf(value: unknown, inputs: WrittenServer['inputs'] = new Map(), folder?: string): WrittenServer[] {
+  if (!isRecord(value)) return []
+  return Object.entries(value).map(([name, entry]) => ({ name, entry, inputs, folder }))
+}
+
+/** `~/.claude.json` keeps what belongs to single folders under their paths. */
+function projectsOf(value: unknown): WrittenServer[][] {
+  if (!isRecord(value)) return []
+  return Object.entries(value).map(([folder, project]) =>
+    listOf(isRecord(project) ? project['mcpServers'] : undefined, new Map(), folder),
+  )
+}
+
+/** Nothing but servers by name, as documentation often shows them. */
+function isPlainList(root: Record<string, unknown>): boolean {
+  const values = Object.values(root)
+  return values.length > 0 && values.every(value => isRecord(value) && ('command' in value || 'url' in value))
+}
+
+function inputsOf(value: unknown): ReadonlyMap<string, WrittenInput> {
+  const found = Array.isArray(value) ? value.filter(isRecord) : []
+  return new Map(found.flatMap(input => (typeof input['id'] === 'string' ? [[input['id'], toInput(input)]] : [])))
+}
+
+function toInput({ type, description, password, default: fallback }: Record<string, unknown>): WrittenInput {
+  return {
+    type: typeof type === 'string' ? type : 'promptString',
+    isPassword: password === true,
+    ...(typeof description === 'string' && { description }),
+    ...(typeof fallback === 'string' && { fallback }),
+  }
+}
+
+/** Whether it is an object of named values. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,2 @@
+export { CLIENT_SOURCES, type ClientSource, type ClientSurroundings } from './places.ts'
+export { readClientConfigs } from './read-client-configs.ts'

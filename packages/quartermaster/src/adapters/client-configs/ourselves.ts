@@ -1,0 +1,33 @@
+/** How we are known to others. */
+export interface OwnFace {
+  /** Where our own server listens, if it does. */
+  readonly url?: string | undefined
+}
+
+/** The port that `up` takes unless told otherwise. */
+const USUAL_PORT = '7420'
+
+/** Whether a foreign entry leads back to us: mounting it would be a circle. */
+export function isOurselves(entry: Readonly<Record<string, unknown>>, { url: own }: OwnFace): boolean {
+  const { command, args, url, headers } = entry
+  if (typeof url === 'string') return isOurUrl(url, own) || hasOurToken(headers)
+  const words = [command, ...(Array.isArray(args) ? args : [])].filter(word => typeof word === 'string')
+  return (
+    words.includes('connect') &&
+    words.some(word => /(?:^|[\\/])quartermaster(?:@[\w.-]+)?(?:\.(?:js|mjs|cmd|exe))?$/.test(word))
+  )
+}
+
+function isOurUrl(text: string, own: string | undefined): boolean {
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  if (url.pathname.replace(/\/+$/, '') !== '/mcp') return false
+  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  const ownPort = own !== undefined && URL.canParse(own) ? new URL(own).port : USUAL_PORT
+  return isLocal && [ownPort, USUAL_PORT].includes(url.port)
+}
+
+/** Our tokens begin with these letters wherever they are used. */
+function hasOurToken(headers: unknown): boolean {
+  return /\bqm_[\w-]{43}/.test(JSON.stringify(headers ?? {}))
+}

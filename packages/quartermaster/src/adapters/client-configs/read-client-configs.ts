@@ -1,0 +1,110 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { isAbsolute, relative, resolve } from 'node:path'
+import { type ForeignServer, type ForeignServers, messageOf } from '../../contracts/index.ts'
+import { canonicalJson } from '../../core/kernel/index.ts'
+import { fittingName } from './fitting-name.ts'
+import { serversIn, type WrittenServer } from './foreign-file.ts'
+import { type ClientPlace, type ClientSurroundings, placesOf } from './places.ts'
+import { translateEntry } from './translate-entry.ts'
+
+export interface ReadOptions extends ClientSurroundings {
+  /** `claude`, `cursor`, `vscode` or a file; every known place when absent. */
+  readonly source?: string | undefined
+  /** Where our own server listens, if it does. */
+  readonly ownUrl?: string | undefined
+}
+
+/** Reads what other clients have configured, and puts it into our words. Their files are only ever read. */
+export async function readClientConfigs(options: ReadOptions): Promise<ForeignServers> {
+  const reads = await Promise.all(placesOf(options.source, options).map(readPlace))
+  const written = reads.flatMap(({ place, servers }) => servers.map(server => ({ place, server })))
+  // What is for this folder or for all of them counts before what is for another one.
+  const ordered = [
+    ...written.filter(one => !isElsewhere(one, options)),
+    ...written.filter(one => isElsewhere(one, options)),
+  ]
+  return {
+    places: reads.map(({ place: { client, file }, found, problem }) => ({ client, file, found, problem })),
+    servers: named(ordered, options),
+  }
+}
+
+interface PlaceRead {
+  readonly place: ClientPlace
+  readonly found: boolean
+  readonly servers: readonly WrittenServer[]
+  readonly problem?: string | undefined
+}
+
+/** A client keeps its whole memory in one of them; beyond this it is no configuration. */
+const MAX_BYTES = 64 * 1024 * 1024
+
+async function readPlace(place: ClientPlace): Promise<PlaceRead> {
+  const read = await readBounded(place.file)
+  if ('found' in read) return { place, servers: [], ...read }
+  const parsed = serversIn(read.text)
+  return 'problem' in parsed
+    ? { place, found: true, servers: [], problem: parsed.problem }
+    : { place, found: true, servers: parsed.servers }
+}
+
+async function readBounded(file: string): Promise<{ text: string } | { found: boolean; problem?: string }> {
+  try {
+    // Opening a named pipe without this would wait for a writer for ever. Windows has neither.
+    const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    try {
+      const stats = await handle.stat()
+      if (!stats.isFile()) return { found: true, problem: 'It is not a regular file.' }
+      if (stats.size > MAX_BYTES) return { found: true, problem: 'It is too large.' }
+      return { text: await handle.readFile('utf8') }
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { found: false }
+    return { found: true, problem: `It cannot be read: ${messageOf(error)}` }
+  }
+}
+
+interface Placed {
+  readonly place: ClientPlace
+  readonly server: WrittenServer
+}
+
+function isElsewhere({ server: { folder } }: Placed, { dir }: ClientSurroundings): boolean {
+  if (folder === undefined) return false
+  const way = relative(resolve(folder), resolve(dir))
+  return way.startsWith('..') || isAbsolute(way)
+}
+
+/** Gives every server a name of its own. The same one in two places is one; another one under the same name is skipped. */
+function named(placed: readonly Placed[], options: ReadOptions): ForeignServer[] {
+  const taken = new Map<string, { readonly name: string; readonly text: string; readonly file: string }>()
+  return placed.flatMap(one => {
+    const { place, server } = one
+    const as = fittingName(server.name, name => (taken.get(name)?.name ?? server.name) === server.name)
+    const text = canonicalJson(JSON.parse(JSON.stringify(server.entry ?? null)))
+    const first = taken.get(as)
+    if (first?.text === text) return []
+    taken.set(as, first ?? { name: server.name, text, file: place.file })
+    return [toServer(one, { as, rival: first?.file }, options)]
+  })
+}
+
+function toServer(
+  { place, server }: Placed,
+  { as, rival }: { as: string; rival: string | undefined },
+  options: ReadOptions,
+): ForeignServer {
+  const elsewhere = isElsewhere({ place, server }, options) ? server.folder : undefined
+  const about = { name: server.name, as, client: place.client, file: place.file, elsewhere }
+  const none = { ...about, secrets: {}, asks: [], notes: [] }
+  if (rival !== undefined)
+    return { ...none, skipped: `"${server.name}" is another one in ${rival}, which counts first.` }
+  const workspace = server.folder ?? place.workspace
+  const cwd = resolve(workspace) === resolve(options.dir) ? undefined : workspace
+  const translated = translateEntry(as, server, { workspace, home: options.home, url: options.ownUrl, cwd })
+  return 'skipped' in translated ? { ...none, skipped: translated.skipped } : { ...about, ...translated }
+}

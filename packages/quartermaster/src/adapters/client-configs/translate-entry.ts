@@ -1,0 +1,145 @@
+import { sep } from 'node:path'
+import type { ForeignQuestion } from '../../contracts/index.ts'
+import { separateSecrets } from '../../core/kernel/index.ts'
+import { isRecord, type WrittenServer } from './foreign-file.ts'
+import { isOurselves, type OwnFace } from './ourselves.ts'
+import { translateVariables } from './variables.ts'
+
+/** What decides how an entry is meant. */
+export interface EntryScope extends OwnFace {
+  readonly workspace: string
+  readonly home: string
+  /** Set for entries that count from their workspace, where that is not the project folder. */
+  readonly cwd?: string | undefined
+}
+
+export type TranslatedEntry =
+  | { readonly skipped: string }
+  | {
+      readonly entry: Record<string, unknown>
+      readonly secrets: Readonly<Record<string, string>>
+      readonly asks: readonly ForeignQuestion[]
+      readonly notes: readonly string[]
+    }
+
+/** One entry of another client in our words, or why there are none for it. */
+export function translateEntry(name: string, { entry, inputs }: WrittenServer, scope: EntryScope): TranslatedEntry {
+  if (!isRecord(entry)) return { skipped: 'It is no object.' }
+  const wrong = transportFault(entry)
+  if (wrong !== undefined) return { skipped: wrong }
+  if (isOurselves(entry, scope)) return { skipped: 'It is Quartermaster itself.' }
+  const { entry: plain, left } = 'url' in entry ? httpEntry(entry) : stdioEntry(entry, scope)
+  const { value, asks, strange } = translateVariables(plain, { ...scope, inputs, separator: sep, upstream: name })
+  if (strange.length > 0) return { skipped: `Only its own client can fill in ${strange.join(', ')}.` }
+  const notes = left.length > 0 ? [`Not taken over: ${left.join(', ')}.`] : []
+  return { ...separateSecrets(name, value), asks, notes: [...notes, ...addressNotes(value)] }
+}
+
+const HTTP_TYPES = ['http', 'streamable-http', 'streamableHttp', 'streamable_http']
+
+function transportFault(entry: Record<string, unknown>): string | undefined {
+  const { command, url, type = entry['transport'] ?? entry['transportType'] } = entry
+  if (type === 'sse')
+    return 'It uses the older transport "sse", which is not spoken here. Many such servers have a newer address.'
+  if (url === undefined && command === undefined) return 'It has neither "command" nor "url".'
+  if (url !== undefined && command !== undefined) return 'It has both "command" and "url".'
+  if (typeof (url ?? command) !== 'string') return `Its "${url === undefined ? 'command' : 'url'}" is no text.`
+  const allowed = url === undefined ? ['stdio'] : HTTP_TYPES
+  if (type === undefined || allowed.includes(String(type))) return undefined
+  return `Its type ${JSON.stringify(type)} does not go with "${url === undefined ? 'command' : 'url'}".`
+}
+
+interface Plain {
+  readonly entry: Record<string, unknown>
+  /** Fields that mean nothing here. */
+  readonly left: readonly string[]
+}
+
+function stdioEntry(written: Record<string, unknown>, scope: EntryScope): Plain {
+  const {
+    type: _type,
+    transport: _t,
+    transportType: _tt,
+    command,
+    args,
+    env,
+    cwd,
+    disabled,
+    enabled,
+    ...rest
+  } = written
+  const words = Array.isArray(args) ? args.filter(isPlain).map(String) : []
+  const variables = texts(env)
+  const folder = typeof cwd === 'string' && cwd !== '' ? cwd : scope.cwd
+  const entry = {
+    command,
+    ...(words.length > 0 && { args: words }),
+    ...(Object.keys(variables).length > 0 && { env: variables }),
+    ...(folder !== undefined && { cwd: folder }),
+    ...(isOff(disabled, enabled) && { enabled: false }),
+  }
+  return { entry, left: Object.keys(rest) }
+}
+
+function httpEntry(written: Record<string, unknown>): Plain {
+  const {
+    type: _type,
+    transport: _t,
+    transportType: _tt,
+    url,
+    headers,
+    oauth,
+    auth,
+    disabled,
+    enabled,
+    ...rest
+  } = written
+  const sent = texts(headers)
+  const login = loginOf(oauth) ?? loginOf(auth)
+  const entry = {
+    type: 'http',
+    url,
+    ...(Object.keys(sent).length > 0 && { headers: sent }),
+    ...(login && { oauth: login }),
+    ...(isOff(disabled, enabled) && { enabled: false }),
+  }
+  return { entry, left: Object.keys(rest) }
+}
+
+/** What two clients call the same thing. */
+function loginOf(value: unknown): Record<string, string> | undefined {
+  if (!isRecord(value)) return undefined
+  const scopes = value['scopes'] ?? value['scope']
+  const login = {
+    clientId: value['clientId'] ?? value['CLIENT_ID'],
+    clientSecret: value['clientSecret'] ?? value['CLIENT_SECRET'],
+    scope: Array.isArray(scopes) ? scopes.join(' ') : scopes,
+  }
+  const present = Object.entries(login).filter(
+    (pair): pair is [string, string] => typeof pair[1] === 'string' && pair[1] !== '',
+  )
+  return present.length > 0 ? Object.fromEntries(present) : undefined
+}
+
+function isOff(disabled: unknown, enabled: unknown): boolean {
+  return disabled === true || enabled === false
+}
+
+function isPlain(value: unknown): value is string | number | boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+/** Clients take numbers and booleans for texts, and leave out what is null. */
+function texts(value: unknown): Record<string, string> {
+  if (!isRecord(value)) return {}
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, text]) => (isPlain(text) ? [[key, String(text)]] : [])),
+  )
+}
+
+function addressNotes({ url }: Record<string, unknown>): string[] {
+  if (typeof url !== 'string' || !/\/sse\/?(?:[?#]|$)/.test(url)) return []
+  return [
+    'Its address looks like one of the older transport "sse"; if it does not answer, look for one that ends in /mcp.',
+  ]
+}

@@ -1,0 +1,73 @@
+import { basename } from 'node:path'
+import type { ForeignQuestion } from '../../contracts/index.ts'
+import type { WrittenInput } from './foreign-file.ts'
+
+/** What the variables of other clients stand for. */
+export interface VariableScope {
+  readonly workspace: string
+  readonly home: string
+  readonly separator: string
+  readonly inputs: ReadonlyMap<string, WrittenInput>
+  /** The server's name, for the names of its secrets. */
+  readonly upstream: string
+}
+
+/** Values with variables in our words, what has to be asked for, and the variables that only that client could fill in. */
+export interface Translated<T> {
+  readonly value: T
+  readonly asks: readonly ForeignQuestion[]
+  readonly strange: readonly string[]
+}
+
+/** Puts every variable in every text of a value into our words. */
+export function translateVariables<T>(value: T, scope: VariableScope): Translated<T> {
+  const asks = new Map<string, ForeignQuestion>()
+  const strange = new Set<string>()
+  const text = (written: string) =>
+    written.replace(VARIABLE, (whole: string, body: string) => {
+      const answer = translate(body, scope, asks)
+      if (answer === undefined) strange.add(whole)
+      return answer ?? whole
+    })
+  return { value: mapTexts(value, text) as T, asks: [...asks.values()], strange: [...strange] }
+}
+
+const VARIABLE = /\$\{([^}]*)\}/g
+
+function mapTexts(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === 'string') return map(value)
+  if (Array.isArray(value)) return value.map(item => mapTexts(item, map))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, map)]))
+}
+
+function translate(body: string, scope: VariableScope, asks: Map<string, ForeignQuestion>): string | undefined {
+  if (body.startsWith('input:')) return askFor(body.slice('input:'.length), scope, asks)
+  const fixed = FIXED[body.replace(/^(workspaceFolder):.*$/, '$1')]
+  if (fixed) return fixed(scope)
+  // `${NAME}`, `${NAME:-fallback}` and `${env:NAME}` mean the same here.
+  return /^(?:env:)?[A-Za-z_]\w*(?::-.*)?$/s.test(body) ? `\${${body}}` : undefined
+}
+
+const FIXED: Readonly<Record<string, (scope: VariableScope) => string>> = {
+  workspaceFolder: scope => scope.workspace,
+  workspaceRoot: scope => scope.workspace,
+  cwd: scope => scope.workspace,
+  workspaceFolderBasename: scope => basename(scope.workspace),
+  userHome: scope => scope.home,
+  pathSeparator: scope => scope.separator,
+  '/': scope => scope.separator,
+}
+
+function askFor(
+  id: string,
+  { inputs, upstream }: VariableScope,
+  asks: Map<string, ForeignQuestion>,
+): string | undefined {
+  const input = inputs.get(id)
+  if (!input || input.type === 'command') return undefined
+  const secret = `${upstream}_${id}`.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()
+  const { description = id, isPassword: isHidden, fallback } = input
+  asks.set(id, { secret, prompt: description, isHidden, ...(fallback !== undefined && { fallback }) })
+  return `\${secret:${secret}}`
+}

@@ -1,0 +1,61 @@
+import { AppError, isAppError, messageOf } from '../../contracts/index.ts'
+import { isRecord } from '../mcp-wire/index.ts'
+import { SendFailure } from './session/channel.ts'
+import { RPC, RpcError } from './session/rpc-error.ts'
+
+/** What is spoken of: which upstream, which of its things. */
+export interface Subject {
+  readonly upstream: string
+  readonly dependency: string
+  /** `the tool "search"`. */
+  readonly what: string
+}
+
+/** What a server's answer, or the lack of one, means to the caller. */
+export function toUpstreamError(error: unknown, subject: Subject): unknown {
+  if (error instanceof RpcError) return refused(error, subject)
+  if (error instanceof SendFailure) return unreachable(error, subject)
+  return isAppError(error) ? error : new AppError('UPSTREAM_ERROR', `${start(subject)} failed: ${messageOf(error)}`)
+}
+
+/** A request that may have been carried out, and must not be sent again. */
+export function outcomeUnknown(error: SendFailure, { upstream, what }: Subject): AppError {
+  const message =
+    `The connection to "${upstream}" broke while ${what} was at work: ${sentence(error.message)} ` +
+    'It may have done its work. Look before you call it again.'
+  return new AppError('OUTCOME_UNKNOWN', message, { cause: error, details: { upstream } })
+}
+
+function unreachable(error: SendFailure, { upstream, dependency, what }: Subject): AppError {
+  const later = error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }
+  const message = `${capital(what)} of "${upstream}" cannot be reached: ${sentence(error.message)}`
+  return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause: error, details: { dependency, ...later } })
+}
+
+/** Its own words, with its own code; what it says about capabilities is about the connection to us. */
+function refused({ code, message, data }: RpcError, subject: Subject): AppError {
+  const { requiredCapabilities } = isRecord(data) ? data : {}
+  if (code === RPC.missingCapability)
+    return new AppError(
+      'ANSWER_UNAVAILABLE',
+      `${start(subject)} needs a client that can answer more: ${sentence(message)}`,
+      {
+        details: isRecord(requiredCapabilities) ? { requiredCapabilities } : {},
+      },
+    )
+  return new AppError('UPSTREAM_ERROR', `${start(subject)} answered with an error: ${sentence(message)}`, {
+    details: { upstream: subject.upstream, code, ...(data === undefined ? {} : { data }) },
+  })
+}
+
+function start({ upstream, what }: Subject): string {
+  return `${capital(what)} of "${upstream}"`
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}

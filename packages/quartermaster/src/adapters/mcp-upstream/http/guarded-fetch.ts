@@ -1,0 +1,88 @@
+import type { Clock } from '../../../core/kernel/index.ts'
+import { AddressRefused, guardedLookup, isLoopback, type Resolve, refuseInside } from './address-guard.ts'
+import { readText } from './http-body.ts'
+import { createHttpClient, type HttpAnswer, type HttpClient, HttpFailure } from './http-client.ts'
+
+/** A fetch for addresses that somebody else told us. */
+export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
+
+export interface GuardedFetchOptions {
+  /** The server that the configuration names. */
+  readonly home: URL
+  /** Other hosts that the configuration names: `sso.example.com`. */
+  readonly hosts?: readonly string[] | undefined
+  readonly clock: Clock
+  /** How names become addresses. */
+  readonly resolve?: Resolve | undefined
+}
+
+/** Metadata and tokens are a few kilobytes. */
+const BODY_BYTES = 1024 * 1024
+/** A person waits for the sum of a few of these. */
+const ANSWER_MS = 15_000
+
+/**
+ * A fetch that reaches public addresses and what the configuration names, follows no redirect and reads no more than a
+ * limit. Whoever writes a server's metadata must not be able to send us around inside this network.
+ */
+export function createGuardedFetch({ home, hosts = [], clock, resolve }: GuardedFetchOptions): GuardedFetch {
+  const isNamed = namedHosts(home, hosts)
+  const free = createHttpClient({ clock })
+  const guarded = createHttpClient({ clock, lookup: guardedLookup(resolve) })
+
+  return async (given, init = {}) => {
+    const url = new URL(given)
+    refuseUnsafe(url, { home, isNamed })
+    if (!isNamed(url)) refuseInside(url.hostname)
+    return toResponse(await sendOnce(isNamed(url) ? free : guarded, url, init).catch(refusedOrFailed))
+  }
+}
+
+/** Throws for an address that a person's credentials must not go to, nor a browser be sent to. */
+export function refuseUnsafe(url: URL, { home, isNamed }: { home: URL; isNamed(url: URL): boolean }): void {
+  if (url.protocol === 'https:') return
+  // What is on the way to the server itself is as safe as the server.
+  const isKnown = url.origin === home.origin || (isNamed(url) && isLoopback(url.hostname))
+  if (url.protocol === 'http:' && isKnown) return
+  throw new TypeError(
+    `"${url.origin === 'null' ? url.protocol : url.origin}" is not reached by https:, so nothing is sent there.`,
+  )
+}
+
+/** Whether the configuration names an address. Whoever names one of this machine's names means the machine. */
+export function namedHosts(home: URL, hosts: readonly string[]): (url: URL) => boolean {
+  const named = new Set([home.hostname, ...hosts.map(host => host.toLowerCase())])
+  if (isLoopback(home.hostname)) for (const name of ['localhost', '127.0.0.1', '[::1]']) named.add(name)
+  return ({ hostname }) => named.has(hostname)
+}
+
+async function sendOnce(client: HttpClient, url: URL, init: RequestInit): Promise<HttpAnswer> {
+  const method = (init.method ?? 'GET').toUpperCase() === 'POST' ? 'POST' : 'GET'
+  const headers = Object.fromEntries(new Headers(init.headers).entries())
+  const signal = init.signal ?? new AbortController().signal
+  return client.send({
+    method,
+    url,
+    headers: { accept: 'application/json', 'user-agent': 'quartermaster', ...headers, connection: 'close' },
+    body: init.body === undefined || init.body === null ? undefined : String(init.body),
+    signal,
+    answerMs: ANSWER_MS,
+  })
+}
+
+/** The guard's word says more than that there was no connection. */
+function refusedOrFailed(error: unknown): never {
+  throw error instanceof HttpFailure && error.cause instanceof AddressRefused ? error.cause : error
+}
+
+async function toResponse({ status, headers, body }: HttpAnswer): Promise<Response> {
+  const text = await readText(body, BODY_BYTES)
+  const plain = Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === 'string' && name !== 'content-encoding' && name !== 'content-length'
+      ? [[name, value] as [string, string]]
+      : [],
+  )
+  return new Response(HAS_NO_BODY.has(status) ? null : text, { status, headers: plain })
+}
+
+const HAS_NO_BODY = new Set([101, 204, 205, 304])

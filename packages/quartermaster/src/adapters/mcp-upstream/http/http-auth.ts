@@ -1,0 +1,38 @@
+/** What a server said when it refused a request for want of a right. */
+export interface Challenge {
+  readonly error?: string | undefined
+  /** The rights it wants, as OAuth writes them. */
+  readonly scope?: string | undefined
+  /** Where it says who signs people in. */
+  readonly resourceMetadata?: string | undefined
+}
+
+/** Where a channel's access token comes from. */
+export interface HttpAuth {
+  /** The token to send, if there is one. Rejects when it has to be renewed and the other side cannot be asked. */
+  token(): Promise<string | undefined>
+  /**
+   * The server does not take this token, or wants one. `signIn`: only a person can help. Rejects when a new one might be
+   * had and the other side cannot be asked.
+   */
+  renew(refused: string | undefined, challenge: Challenge): Promise<'renewed' | 'signIn'>
+  /** The token is good and does not go far enough. */
+  lacking(challenge: Challenge): void
+}
+
+/** The challenge in a `WWW-Authenticate` header (RFC 6750 §3, RFC 9728 §5.1). */
+export function parseChallenge(header: string | undefined): Challenge {
+  if (header === undefined || !/^\s*(bearer|dpop)\b/i.test(header)) return {}
+  const fields = new Map<string, string>()
+  for (const [, name = '', quoted, plain] of header.matchAll(FIELD)) {
+    const key = name.toLowerCase()
+    if (!fields.has(key)) fields.set(key, quoted?.replace(/\\(.)/g, '$1') ?? plain ?? '')
+  }
+  return {
+    error: fields.get('error'),
+    scope: fields.get('scope') || undefined,
+    resourceMetadata: fields.get('resource_metadata') || undefined,
+  }
+}
+
+const FIELD = /([\w-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g

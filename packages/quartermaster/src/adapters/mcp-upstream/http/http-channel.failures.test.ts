@@ -1,0 +1,289 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { deferred } from '../../../testing/deferred.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { call, httpDesk, INITIALIZE, INITIALIZED, modernCall } from '../testing/http-desk.ts'
+import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
+import type { HttpAuth } from './http-auth.ts'
+
+const HALF = { messageBytes: 1_000 }
+const reply = (id: unknown) => `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`
+
+/** An address at which nothing listens any more. */
+async function closedPort(): Promise<string> {
+  const server = await httpEndpoint(() => {})
+  await server.close()
+  return server.url
+}
+
+describe('a request by HTTP that fails', () => {
+  it('was not sent when nothing listens, and the channel is lost', async () => {
+    const desk = await httpDesk(await closedPort())
+    await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no' })
+    expect(await desk.ended).toMatchObject({ kind: 'lost', reason: expect.stringContaining('nothing listens there') })
+    await expect(desk.channel.send(call(2))).rejects.toMatchObject({ wasSent: 'no' })
+  })
+
+  it('was not sent when the name means nothing, or TLS is not spoken there', async () => {
+    const server = await httpEndpoint(() => {})
+    for (const url of ['http://nowhere.invalid/mcp', server.url.replace('http:', 'https:')]) {
+      const desk = await httpDesk(url)
+      await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no' })
+      expect(await desk.ended).toMatchObject({ kind: 'lost' })
+    }
+  })
+
+  it('may have been sent when the connection breaks without an answer', async () => {
+    const server = await httpEndpoint(visit => visit.drop())
+    const desk = await httpDesk(server.url)
+    await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'maybe' })
+    expect(await desk.ended).toMatchObject({ kind: 'lost' })
+  })
+
+  it.each([500, 502, 504])('may have been sent when the answer is %i', async status => {
+    const server = await httpEndpoint(visit => visit.json(status))
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'maybe', status })
+  })
+
+  it.each([
+    [429, '7', 7_000],
+    [503, '100000', 60_000],
+    [503, 'Tue, 14 Nov 2023 22:13:25 GMT', 5_000],
+    [429, 'soon', 1_000],
+    [503, undefined, 1_000],
+  ])('was not sent when the server is busy: %i with Retry-After %s', async (status, header, retryAfterMs) => {
+    const server = await httpEndpoint(visit =>
+      visit.json(status, undefined, header === undefined ? {} : { 'retry-after': header }),
+    )
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no', status, retryAfterMs })
+  })
+
+  it.each([
+    [400, -32_020],
+    [404, -32_601],
+    [500, -32_603],
+  ])('is answered with the error that comes with %i', async (status, code) => {
+    const server = await httpEndpoint(({ body, json }) =>
+      json(status, { jsonrpc: '2.0', id: body.id, error: { code, message: 'no' } }),
+    )
+    const { channel, messages } = await httpDesk(server.url)
+    await channel.send(modernCall(1))
+    expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, error: { code, message: 'no' } }])
+  })
+
+  it('is answered with an error that names no request, because it was the only one', async () => {
+    const server = await httpEndpoint(({ json }) =>
+      json(400, { jsonrpc: '2.0', id: null, error: { code: -32_000, message: 'no' } }),
+    )
+    const { channel, messages } = await httpDesk(server.url)
+    await channel.send(call(1))
+    expect(messages).toMatchObject([{ id: 1, error: { code: -32_000 } }])
+  })
+
+  it('has no answer when the body is none, is not JSON, or belongs to another request', async () => {
+    for (const body of ['', 'oops', '{"jsonrpc":"2.0","id":9,"result":{}}']) {
+      const server = await httpEndpoint(({ response }) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end(body),
+      )
+      const desk = await httpDesk(server.url)
+      await desk.channel.send(call(1))
+      expect(desk.lost).toEqual([{ id: 1, reason: expect.stringContaining('no answer') }])
+    }
+  })
+
+  it('names what came instead of JSON', async () => {
+    const server = await httpEndpoint(({ response }) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
+    )
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({
+      message: expect.stringContaining('text/html'),
+      wasSent: 'maybe',
+    })
+  })
+
+  it('is cut off beyond the limit, whatever the headers say and however small it was compressed', async () => {
+    const long = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text: 'x'.repeat(100_000) } })
+    for (const headers of [{}, { 'content-encoding': 'gzip' }]) {
+      const server = await httpEndpoint(({ response }) => {
+        response.writeHead(200, { 'content-type': 'application/json', ...headers })
+        response.end('content-encoding' in headers ? gzipSync(long) : long)
+      })
+      const { channel } = await httpDesk(server.url, { limits: HALF })
+      await expect(channel.send(call(1))).rejects.toMatchObject({
+        message: expect.stringContaining('longer than 1000 bytes'),
+      })
+    }
+  })
+
+  it('is lost when an event is longer than the limit, and pings of any number are not', async () => {
+    const server = await httpEndpoint(visit => {
+      const write = visit.events()
+      write(': ping\n'.repeat(1_000))
+      write(`data: ${'x'.repeat(600)}\ndata: ${'x'.repeat(600)}\n\n`)
+    })
+    const desk = await httpDesk(server.url, { limits: HALF })
+    const lost = desk.nextLost()
+    await desk.channel.send(call(1))
+    expect(await lost).toMatchObject({ id: 1, reason: expect.stringContaining('longer than 1000 bytes') })
+  })
+
+  it('is lost when its stream ends without the answer', async () => {
+    const server = await httpEndpoint(visit => void (visit.events(), visit.response.end()))
+    const desk = await httpDesk(server.url)
+    const lost = desk.nextLost()
+    await desk.channel.send(modernCall(1))
+    expect(await lost).toEqual({ id: 1, reason: 'The server ended the stream before it had answered.' })
+  })
+
+  it('is not held open by a stream that goes on behind the answer', async () => {
+    const server = await httpEndpoint(visit => visit.events()(reply(1)))
+    const desk = await httpDesk(server.url)
+    const answered = desk.next()
+    await desk.channel.send(call(1))
+    await answered
+    const closed = new Promise(resolve => server.visits[0]?.response.once('close', resolve))
+    await desk.clock.advance(1_000)
+    await closed
+    expect(desk.lost).toEqual([])
+  })
+})
+
+describe('a stream by HTTP', () => {
+  it('is taken up again after the last event, when the server says and not before', async () => {
+    const server = await httpEndpoint(visit => {
+      const write = visit.events()
+      if (visit.method === 'GET') return write(`id: e2\n${reply(1)}`)
+      write('id: e1\nretry: 5000\ndata:\n\n')
+      visit.response.end()
+    })
+    const pause = deferred<() => void>()
+    const clock = {
+      ...createFakeClock(),
+      after: (ms: number, go: () => void) => (ms === 5_000 && pause.resolve(go), () => {}),
+    }
+    const desk = await httpDesk(server.url, { clock })
+    const answered = desk.next()
+    await desk.channel.send(call(1))
+    const go = await pause.promise
+    expect(server.visits).toHaveLength(1)
+    go()
+    expect(await answered).toMatchObject({ id: 1, result: {} })
+    expect(server.visits[1]).toMatchObject({ method: 'GET', headers: { 'last-event-id': 'e1' } })
+  })
+
+  it('of a session is opened again when it breaks; when nobody is there, the channel is lost', async () => {
+    let listening: Visit | undefined
+    const server = await httpEndpoint(visit => {
+      if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's' })
+      if (visit.method !== 'GET') return visit.json(202)
+      listening = visit
+      visit.events()('id: e1\ndata: {"jsonrpc":"2.0","method":"x"}\n\n')
+    })
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    const first = desk.next()
+    await desk.channel.send(INITIALIZED)
+    await first
+    const second = desk.next()
+    listening?.drop()
+    await second
+    expect(server.visits.at(-1)).toMatchObject({ method: 'GET', headers: { 'last-event-id': 'e1' } })
+    await server.close()
+    expect(await desk.ended).toMatchObject({ kind: 'lost' })
+  })
+})
+
+describe('a legacy session by HTTP', () => {
+  it.each([
+    [404, undefined],
+    [400, { jsonrpc: '2.0', id: null, error: { code: -32_000, message: 'Bad Request: No valid session ID provided' } }],
+  ])('is lost when the server has forgotten it (%i), and the request was not carried out', async (status, body) => {
+    const server = await httpEndpoint(visit =>
+      visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : visit.json(status, body),
+    )
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    await expect(desk.channel.send(call(2))).rejects.toMatchObject({ wasSent: 'no' })
+    expect(await desk.ended).toEqual({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
+  })
+
+  it('is left without waiting for a server that does not let us go', async () => {
+    const server = await httpEndpoint(visit =>
+      visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : undefined,
+    )
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    const closing = desk.channel.close()
+    await server.arrived(2)
+    await desk.clock.advance(2_000)
+    await closing
+    expect(server.visits[1]?.method).toBe('DELETE')
+  })
+})
+
+describe('a server by HTTP that wants to know who we are', () => {
+  const auth = (parts: Partial<HttpAuth>): HttpAuth => ({
+    token: async () => 'old',
+    renew: async () => 'signIn',
+    lacking() {},
+    ...parts,
+  })
+
+  it('gets a renewed token with the same request, once', async () => {
+    let token = 'old'
+    const server = await httpEndpoint(visit =>
+      visit.headers.authorization === 'Bearer new' ? visit.result({}) : visit.json(401),
+    )
+    const renew = async () => ((token = 'new'), 'renewed' as const)
+    const { channel, messages } = await httpDesk(server.url, { auth: auth({ token: async () => token, renew }) })
+    await channel.send(call(1))
+    expect(messages).toHaveLength(1)
+    expect(server.visits).toHaveLength(2)
+  })
+
+  it('ends the channel when only a person can help, or a new token is refused as well', async () => {
+    const server = await httpEndpoint(visit => visit.json(401))
+    for (const renew of [async () => 'signIn' as const, async () => 'renewed' as const]) {
+      const desk = await httpDesk(server.url, { auth: auth({ renew }) })
+      await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no', status: 401 })
+      expect(await desk.ended).toMatchObject({
+        kind: 'unauthorized',
+        reason: expect.stringContaining('quartermaster login files'),
+      })
+    }
+  })
+
+  it('is told what it lacks by the challenge, word for word', async () => {
+    const header = 'Bearer error="invalid_token", scope="a b", resource_metadata="https://x.example/meta"'
+    const server = await httpEndpoint(visit => visit.json(401, undefined, { 'www-authenticate': header }))
+    const seen: unknown[] = []
+    const renew: HttpAuth['renew'] = async (refused, challenge) => (seen.push(refused, challenge), 'signIn')
+    const { channel } = await httpDesk(server.url, { auth: auth({ renew }) })
+    await channel.send(call(1)).catch(() => {})
+    expect(seen).toEqual(['old', { error: 'invalid_token', scope: 'a b', resourceMetadata: 'https://x.example/meta' }])
+  })
+
+  it('stays usable when one request wants more rights than there are', async () => {
+    const lacking: unknown[] = []
+    const server = await httpEndpoint(visit =>
+      visit.body.id === 1
+        ? visit.json(403, undefined, { 'www-authenticate': 'Bearer error="insufficient_scope", scope="write"' })
+        : visit.result({}),
+    )
+    const desk = await httpDesk(server.url, { auth: auth({ lacking: challenge => void lacking.push(challenge) }) })
+    await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no', status: 403 })
+    expect(lacking).toMatchObject([{ scope: 'write' }])
+    await desk.channel.send(call(2))
+    expect(desk.messages).toHaveLength(1)
+  })
+
+  it('is not given up for an issuer that cannot be asked', async () => {
+    const server = await httpEndpoint(visit => visit.json(401))
+    const renew = () => Promise.reject(new Error('The issuer is away.'))
+    const desk = await httpDesk(server.url, { auth: auth({ renew }) })
+    await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no', message: 'The issuer is away.' })
+  })
+})

@@ -1,0 +1,184 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { call, httpDesk, INITIALIZE, INITIALIZED, modernCall } from '../testing/http-desk.ts'
+import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
+
+const REPLY = (id: unknown) => JSON.stringify({ jsonrpc: '2.0', id, result: { ok: true } })
+
+/** Answers the beginning of a legacy session, and the rest as told. */
+function legacy(rest: (visit: Visit) => unknown) {
+  return (visit: Visit) => {
+    if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's1' })
+    if (visit.body.method === 'notifications/initialized') return visit.json(202)
+    return rest(visit)
+  }
+}
+
+describe('a channel by HTTP', () => {
+  it('hands over an answer as the server sent it, fields that nobody knows included', async () => {
+    const result = { content: [{ type: 'new', x: 1 }], _meta: { 'a/b': [1, null] }, more: true }
+    const server = await httpEndpoint(visit => visit.result(result))
+    const { channel, messages } = await httpDesk(server.url)
+    await channel.send(call(1))
+    expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, result }])
+  })
+
+  it('hands over what comes on a stream in its order, the answer last', async () => {
+    const server = await httpEndpoint(visit => {
+      const write = visit.events()
+      write(': hello\n\nevent: message\ndata: {"jsonrpc":"2.0",\ndata: "method":"notifications/progress"}\r\n\r\n')
+      write(`event: other\ndata: {}\n\ndata: ${REPLY(1)}\n\n`)
+      visit.response.end()
+    })
+    const desk = await httpDesk(server.url)
+    const first = desk.next()
+    await desk.channel.send(call(1))
+    await first
+    if (desk.messages.length < 2) await desk.next()
+    expect(desk.messages).toEqual([
+      { jsonrpc: '2.0', method: 'notifications/progress' },
+      { jsonrpc: '2.0', id: 1, result: { ok: true } },
+    ])
+    expect(desk.lost).toEqual([])
+  })
+
+  it('takes several answers in one body, as of 2025-03-26', async () => {
+    const server = await httpEndpoint(visit => visit.json(200, [JSON.parse(REPLY(7)), JSON.parse(REPLY(1))]))
+    const { channel, messages } = await httpDesk(server.url)
+    await channel.send(call(1))
+    expect(messages).toHaveLength(2)
+  })
+
+  it('repeats in headers what a request of 2026-07-28 says, and nothing of the session before it', async () => {
+    const server = await httpEndpoint(visit => visit.result({}))
+    const { channel } = await httpDesk(server.url)
+    await channel.send(modernCall(1, { name: 'größe' }), { headers: { 'mcp-param-region': 'eu' } })
+    expect(server.visits[0]?.headers).toMatchObject({
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': '=?base64?Z3LDtsOfZQ==?=',
+      'mcp-param-region': 'eu',
+      accept: 'application/json, text/event-stream',
+    })
+    expect(server.visits[0]?.headers).not.toHaveProperty('mcp-session-id')
+  })
+
+  it('keeps a legacy session: its id, its revision, its stream, its end', async () => {
+    const listening: Visit[] = []
+    const server = await httpEndpoint(
+      legacy(visit => {
+        if (visit.method === 'DELETE') return visit.json(200)
+        if (visit.method !== 'GET') return visit.result({})
+        listening.push(visit)
+        visit.events()(`data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n`)
+      }),
+    )
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    desk.channel.agreed?.('2025-06-18')
+    const told = desk.next()
+    await desk.channel.send(INITIALIZED)
+    expect(await told).toMatchObject({ method: 'notifications/tools/list_changed' })
+    await desk.channel.send(call(2))
+    await desk.channel.close()
+    expect(await desk.ended).toEqual({ kind: 'closed', reason: 'The connection was closed.' })
+    const sent = server.visits
+      .slice(1)
+      .map(({ method, headers }) => [method, headers['mcp-session-id'], headers['mcp-protocol-version']])
+    expect(sent).toEqual([
+      ['POST', 's1', '2025-06-18'],
+      ['GET', 's1', '2025-06-18'],
+      ['POST', 's1', '2025-06-18'],
+      ['DELETE', 's1', '2025-06-18'],
+    ])
+  })
+
+  it.each([404, 405, 400])('does without the stream of a server that answers %i for it', async status => {
+    const server = await httpEndpoint(legacy(visit => (visit.method === 'GET' ? visit.json(status) : visit.result({}))))
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    await desk.channel.send(INITIALIZED)
+    await server.arrived(3)
+    await desk.channel.send(call(2))
+    expect(desk.messages).toHaveLength(2)
+  })
+
+  it('sends what the configuration says and lets it override nothing of the protocol', async () => {
+    const server = await httpEndpoint(visit => visit.result({}))
+    const headers = {
+      'X-Api-Key': 'k',
+      'MCP-Session-Id': 'x',
+      Host: 'other',
+      Accept: 'text/html',
+      'Content-Type': 'x/y',
+    }
+    const { channel } = await httpDesk(server.url, { headers })
+    await channel.send(modernCall(1), { headers: { authorization: 'Bearer ours', cookie: 'a=b' } })
+    const [visit] = server.visits
+    expect(visit?.headers).toMatchObject({ 'x-api-key': 'k', 'content-type': 'application/json' })
+    expect(visit?.headers.host).toBe(`127.0.0.1:${server.port}`)
+    expect(visit?.headers).not.toHaveProperty('authorization')
+    expect(visit?.headers).not.toHaveProperty('cookie')
+    expect(visit?.headers).not.toHaveProperty('mcp-session-id')
+  })
+
+  it('uses one connection for requests that follow each other', async () => {
+    const sockets = new Set<unknown>()
+    const server = await httpEndpoint(visit => {
+      sockets.add(visit.response.socket)
+      visit.result({})
+    })
+    const { channel } = await httpDesk(server.url)
+    for (const id of [1, 2, 3]) await channel.send(call(id))
+    expect(sockets.size).toBe(1)
+  })
+
+  it('ends the exchange of a request that is given up', async () => {
+    const server = await httpEndpoint(visit => void visit.events())
+    const { channel, lost } = await httpDesk(server.url)
+    const giveUp = new AbortController()
+    await channel.send(modernCall(1), { signal: giveUp.signal })
+    const closed = new Promise(resolve => server.visits[0]?.response.once('close', resolve))
+    giveUp.abort()
+    await closed
+    expect(lost).toEqual([])
+  })
+
+  it('ends the exchange of a legacy request once the server was told that it is cancelled', async () => {
+    const server = await httpEndpoint(visit => (visit.body.id === 1 ? void visit.events() : visit.json(202)))
+    const { channel } = await httpDesk(server.url)
+    await channel.send(call(1))
+    const closed = new Promise(resolve => server.visits[0]?.response.once('close', resolve))
+    await channel.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } })
+    await closed
+    expect(server.visits).toHaveLength(2)
+  })
+
+  it('decompresses what a server compressed unasked', async () => {
+    const server = await httpEndpoint(visit => {
+      visit.response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      visit.response.end(gzipSync(REPLY(1)))
+    })
+    const { channel, messages } = await httpDesk(server.url)
+    await channel.send(call(1))
+    expect(messages).toHaveLength(1)
+  })
+
+  it('follows a redirect within the origin', async () => {
+    const server = await httpEndpoint(visit =>
+      visit.path === '/mcp' ? visit.json(308, undefined, { location: '/v2/mcp' }) : visit.result({}),
+    )
+    const { channel, messages } = await httpDesk(server.url, { headers: { 'x-api-key': 'k' } })
+    await channel.send(call(1))
+    expect(messages).toHaveLength(1)
+    expect(server.visits[1]).toMatchObject({ path: '/v2/mcp', method: 'POST', headers: { 'x-api-key': 'k' } })
+  })
+
+  it('never follows one elsewhere, so that no credential gets there', async () => {
+    const elsewhere = await httpEndpoint(visit => visit.result({}))
+    const server = await httpEndpoint(visit => visit.json(307, undefined, { location: elsewhere.url }))
+    const { channel } = await httpDesk(server.url, { headers: { authorization: 'Bearer k' } })
+    await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no', status: 307 })
+    expect(elsewhere.visits).toEqual([])
+  })
+})

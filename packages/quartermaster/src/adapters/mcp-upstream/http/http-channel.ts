@@ -1,0 +1,151 @@
+import type { Clock } from '../../../core/kernel/index.ts'
+import { isRequest, type Message } from '../../mcp-wire/index.ts'
+import {
+  type Channel,
+  type ChannelEnd,
+  type ChannelEvents,
+  ChannelFailure,
+  type OpenChannel,
+  SendFailure,
+} from '../session/channel.ts'
+import type { HttpAuth } from './http-auth.ts'
+import { discard } from './http-body.ts'
+import { createHttpClient } from './http-client.ts'
+import { createExchanges, type Exchange } from './http-exchanges.ts'
+import { createHttpIncoming } from './http-incoming.ts'
+import { createHttpSender } from './http-sender.ts'
+import { createHttpSession } from './http-session.ts'
+
+export interface HttpChannelOptions {
+  /** What the upstream is called, for messages. */
+  readonly name: string
+  readonly url: string
+  /** What the configuration wants sent along. Nothing of whoever calls us is ever among it. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly auth?: HttpAuth | undefined
+  readonly clock: Clock
+  readonly limits?: Partial<HttpLimits> | undefined
+  /** A line for people who look after the upstream. */
+  log(text: string): void
+}
+
+export interface HttpLimits {
+  /** The most that an answer, or one event of a stream, may be. */
+  readonly messageBytes: number
+  readonly connectMs: number
+  /** How long the farewell may take. */
+  readonly closeMs: number
+}
+
+const LIMITS: HttpLimits = { messageBytes: 32 * 1024 * 1024, connectMs: 10_000, closeMs: 2_000 }
+
+/** A way to a server by streamable HTTP, of either era. */
+export function openHttpChannel(options: HttpChannelOptions): OpenChannel {
+  return async (events, signal) => {
+    if (signal.aborted) throw new ChannelFailure({ kind: 'closed', reason: 'It was given up.' })
+    return createHttpChannel(options, events)
+  }
+}
+
+function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): Channel {
+  const { clock } = options
+  const limits = { ...LIMITS, ...options.limits }
+  const client = createHttpClient({ clock, connectMs: limits.connectMs, useProxy: true })
+  const exchanges = createExchanges()
+  const sender = createHttpSender({ ...options, client, onEnd: end })
+  const session = createHttpSession()
+  let ended: ChannelEnd | undefined
+
+  function end(why: ChannelEnd): void {
+    if (ended) return
+    ended = why
+    // Afterwards, so that a request that failed for this very reason can say for itself what it knows.
+    setImmediate(() => {
+      exchanges.closeAll()
+      client.close()
+      events.onEnd(why)
+    })
+  }
+
+  const incoming = createHttpIncoming({
+    clock,
+    exchanges,
+    messageBytes: limits.messageBytes,
+    hasSession: () => session.id() !== undefined,
+    listen: (lastEventId, signal) =>
+      sender.send({ method: 'GET', headers: session.listenHeaders(lastEventId), signal }),
+    onMessage: message => ended || events.onMessage(message),
+    onLost: (id, reason) => ended || events.onLost?.(id, reason),
+    onEnd: end,
+  })
+
+  async function post(message: Message, exchange: Exchange, headers: Readonly<Record<string, string>> = {}) {
+    const answer = await sender.send({
+      method: 'POST',
+      headers: { ...onlyParameters(headers), ...session.postHeaders(message) },
+      body: JSON.stringify(message),
+      signal: exchange.signal,
+    })
+    session.note(message, answer)
+    return answer
+  }
+
+  async function listenAlways(): Promise<void> {
+    const exchange = exchanges.open(undefined)
+    const reason = await incoming.listenAlways(exchange)
+    exchange.close()
+    if (!exchange.signal.aborted) options.log(`Nothing is heard from it beside its answers. ${reason}`)
+  }
+
+  /** What a message sets off once it has arrived. */
+  function after(message: Message): void {
+    const method = 'method' in message ? message.method : undefined
+    if (method === 'notifications/initialized') void listenAlways()
+    if (method !== 'notifications/cancelled' || !('params' in message)) return
+    // The server was told; it need not hold the exchange open for an answer that goes nowhere.
+    exchanges.giveUp(message.params?.requestId)
+  }
+
+  async function leave(): Promise<void> {
+    if (session.id() === undefined) return
+    const exchange = exchanges.open(undefined)
+    const cancel = clock.after(limits.closeMs, exchange.abandon)
+    const request = { method: 'DELETE', headers: session.headers(), signal: exchange.signal } as const
+    await sender.send(request).then(
+      answer => discard(answer.body),
+      () => {
+        // A server that is gone has forgotten us already.
+      },
+    )
+    cancel()
+    exchange.close()
+  }
+
+  return {
+    hasExchanges: true,
+    pids: () => [],
+    agreed: session.agreed,
+    async send(message, { signal, headers } = {}) {
+      if (ended) throw new SendFailure(ended.reason, { wasSent: 'no' })
+      const exchange = exchanges.open(isRequest(message) ? message.id : undefined, signal)
+      let isFollowed = false
+      try {
+        isFollowed = (await incoming.take(await post(message, exchange, headers), message, exchange)) === 'followed'
+      } finally {
+        if (!isFollowed) exchange.close()
+      }
+      after(message)
+    },
+    async close() {
+      if (ended) return
+      await leave()
+      end({ kind: 'closed', reason: 'The connection was closed.' })
+      await clock.breathe()
+    },
+  }
+}
+
+/** Arguments may be repeated in headers; nothing else of a header is a caller's to say. */
+function onlyParameters(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase().startsWith('mcp-param-')))
+}

@@ -1,0 +1,79 @@
+import { isRecord, isRequest, type Message, parseJson, type Response } from '../../mcp-wire/index.ts'
+import { type ChannelEnd, SendFailure } from '../session/channel.ts'
+import type { HttpAnswer } from './http-client.ts'
+
+/** What becomes of a request that was answered with an HTTP error. */
+export interface Refusal {
+  /** The server's own words about this request: they are its answer. */
+  readonly response?: Response | undefined
+  readonly failure: SendFailure
+  /** Set when nothing more can be had on this channel. */
+  readonly end?: ChannelEnd | undefined
+}
+
+export interface RefusedRequest {
+  /** Absent when it was a stream that was asked for. */
+  readonly message: Message | undefined
+  readonly answer: HttpAnswer
+  /** The answer's body, as far as it was read. */
+  readonly text: string
+  readonly hasSession: boolean
+  readonly now: number
+}
+
+/** Longer than this a call would not wait anyway, and a server must not hold us off for a day. */
+const LONGEST_RETRY_MS = 60_000
+/** For a server that is busy and does not say for how long. */
+const RETRY_MS = 1_000
+
+/** Reads an HTTP error as what it means for the request and for the channel. */
+export function readRefusal({ message, answer, text, hasSession, now }: RefusedRequest): Refusal {
+  const { status, headers } = answer
+  const said = errorIn(text)
+  // A server without such a stream may say 404 as well; one that knows sessions says which it is.
+  if (hasSession && (message || said) && forgotSession(status, said)) {
+    const reason = 'The server has forgotten the session.'
+    return { failure: new SendFailure(reason, { wasSent: 'no', status }), end: { kind: 'sessionLost', reason } }
+  }
+  if (status === 429 || status === 503) {
+    const retryAfterMs = parseRetryAfter(headers['retry-after'], now) ?? RETRY_MS
+    return { failure: new SendFailure(`The server is busy (HTTP ${status}).`, { wasSent: 'no', status, retryAfterMs }) }
+  }
+  const response = said && message ? responseTo(message, said, status) : undefined
+  const wasSent = status >= 500 ? 'maybe' : 'no'
+  return { response, failure: new SendFailure(sentence(answer), { wasSent, status }) }
+}
+
+/** When a server wants to be asked again: in seconds, or at a date (RFC 9110 §10.2.3). */
+export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined
+  const ms = /^\s*\d{1,9}\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_MS)
+}
+
+/** By the specification it is 404; servers that keep sessions in a map by the usual example answer 400. */
+function forgotSession(status: number, said: Response | undefined): boolean {
+  if (status === 404) return said?.error?.code !== METHOD_NOT_FOUND
+  return status === 400 && /\bsession\b/i.test(said?.error?.message ?? '')
+}
+
+const METHOD_NOT_FOUND = -32_601
+
+function errorIn(text: string): Response | undefined {
+  const value = parseJson(text)
+  if (!isRecord(value) || !isRecord(value.error) || typeof value.error.code !== 'number') return undefined
+  return value as unknown as Response
+}
+
+/** An error without an id is about the one request that was sent; behind a proxy's 5xx it may be about anything. */
+function responseTo(message: Message, said: Response, status: number): Response | undefined {
+  if (!isRequest(message)) return undefined
+  if (said.id === message.id) return said
+  return (said.id ?? null) === null && status < 500 ? { ...said, id: message.id } : undefined
+}
+
+function sentence({ status, headers }: HttpAnswer): string {
+  const { location } = headers
+  if (status < 300 || status >= 400 || location === undefined) return `The server answered with HTTP ${status}.`
+  return 'The server sends us elsewhere, which is not followed. If that is the right address, configure it as the url.'
+}

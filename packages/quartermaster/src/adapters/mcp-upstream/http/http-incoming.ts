@@ -1,0 +1,155 @@
+import { messageOf } from '../../../contracts/index.ts'
+import type { Clock } from '../../../core/kernel/index.ts'
+import {
+  claimedVersion,
+  type Id,
+  isRecord,
+  isRequest,
+  isResponse,
+  type Message,
+  parseJson,
+  type Request,
+} from '../../mcp-wire/index.ts'
+import { type ChannelEnd, SendFailure } from '../session/channel.ts'
+import { followEvents } from './event-follower.ts'
+import { discard, readText } from './http-body.ts'
+import { type HttpAnswer, headerOf, isGood } from './http-client.ts'
+import type { Exchange, Exchanges } from './http-exchanges.ts'
+import { type Refusal, readRefusal } from './http-failure.ts'
+
+export interface HttpIncomingDeps {
+  readonly clock: Clock
+  readonly exchanges: Exchanges
+  readonly messageBytes: number
+  hasSession(): boolean
+  /** Asks for the stream that a legacy server speaks on, or for the rest of one that broke. */
+  listen(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpAnswer>
+  onMessage(message: Message): void
+  onLost(id: Id, reason: string): void
+  onEnd(end: ChannelEnd): void
+}
+
+/** Takes what comes back. */
+export interface HttpIncoming {
+  /** `followed`: it is a stream, and closes the exchange itself. Rejects with a `SendFailure`. */
+  take(answer: HttpAnswer, message: Message, exchange: Exchange): Promise<'over' | 'followed'>
+  /** Hears what a legacy server says beside its answers. Resolves to why no more is heard. */
+  listenAlways(exchange: Exchange): Promise<string>
+}
+
+/** An error's text is looked at for what it means. */
+const ERROR_BYTES = 64 * 1024
+/** How long a stream may stay open behind its answer. */
+const TAIL_MS = 1_000
+
+export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
+  const { clock, exchanges, messageBytes: maxBytes, hasSession, onMessage, onLost, onEnd } = deps
+
+  function deliver(value: unknown): void {
+    if (!isRecord(value)) return
+    const message = value as unknown as Message
+    if (isResponse(message)) exchanges.answered(message.id)
+    onMessage(message)
+  }
+
+  async function refusalIn(answer: HttpAnswer, message?: Message): Promise<Refusal> {
+    // A body that breaks off says no less than its status does.
+    const text = await readText(answer.body, ERROR_BYTES).catch(() => '')
+    const refusal = readRefusal({ message, answer, text, hasSession: hasSession(), now: clock.now() })
+    if (refusal.end) onEnd(refusal.end)
+    return refusal
+  }
+
+  async function refused(answer: HttpAnswer, message: Message): Promise<void> {
+    const { response, failure } = await refusalIn(answer, message)
+    if (!response) throw failure
+    deliver(response)
+  }
+
+  async function takeJson(answer: HttpAnswer, id: Id, exchange: Exchange): Promise<void> {
+    const value = parseJson(await readText(answer.body, maxBytes).catch(notTaken))
+    // Answers in a list are of 2025-03-26.
+    for (const one of Array.isArray(value) ? value : [value]) deliver(one)
+    if (!exchange.isAnswered()) onLost(id, 'The server answered something that is no answer to the request.')
+  }
+
+  async function listen(lastEventId: string | undefined, exchange: Exchange): Promise<HttpAnswer | undefined> {
+    const answer = await deps.listen(lastEventId, exchange.signal)
+    if (isGood(answer) && mediaType(answer) === EVENTS) return answer
+    if (isGood(answer)) {
+      discard(answer.body)
+      return undefined
+    }
+    const { failure } = await refusalIn(answer)
+    if (isForLater(failure)) throw failure
+    // 405 by the specification; a server that has never heard of such a stream may as well say 404.
+    return undefined
+  }
+
+  /** Messages on the way to an answer, and the answer. */
+  async function follow(first: HttpAnswer, { id, params }: Request, exchange: Exchange): Promise<void> {
+    let cancel = () => {}
+    const reason = await followEvents({
+      first,
+      // There is nothing to be resumed from 2026-07-28 on.
+      open: async lastEventId => (claimedVersion(params) === undefined ? listen(lastEventId, exchange) : undefined),
+      onData(text) {
+        deliver(parseJson(text))
+        if (!exchange.isAnswered()) return
+        cancel()
+        cancel = clock.after(TAIL_MS, exchange.abandon)
+      },
+      isOver: exchange.isAnswered,
+      isEndless: false,
+      signal: exchange.signal,
+      clock,
+      maxBytes,
+    })
+    cancel()
+    if (!exchange.isAnswered() && !exchange.signal.aborted) onLost(id, reason)
+    exchange.close()
+  }
+
+  return {
+    async take(answer, message, exchange) {
+      const type = mediaType(answer)
+      if (!isGood(answer)) await refused(answer, message)
+      else if (!isRequest(message) || answer.status === 202) discard(answer.body)
+      else if (type === 'application/json') await takeJson(answer, message.id, exchange)
+      else if (type === EVENTS) {
+        void follow(answer, message, exchange)
+        return 'followed'
+      } else throw unreadable(answer, type)
+      return 'over'
+    },
+    listenAlways: exchange =>
+      followEvents({
+        open: lastEventId => listen(lastEventId, exchange),
+        onData: text => deliver(parseJson(text)),
+        isOver: () => false,
+        isEndless: true,
+        signal: exchange.signal,
+        clock,
+        maxBytes,
+      }),
+  }
+}
+
+const EVENTS = 'text/event-stream'
+
+function mediaType(answer: HttpAnswer): string | undefined {
+  return headerOf(answer, 'content-type')?.split(';')[0]?.trim().toLowerCase()
+}
+
+function isForLater({ status = 0, retryAfterMs }: SendFailure): boolean {
+  return status >= 500 || retryAfterMs !== undefined
+}
+
+function notTaken(cause: unknown): never {
+  throw new SendFailure(`The server's answer cannot be taken: ${messageOf(cause)}.`, { wasSent: 'maybe', cause })
+}
+
+function unreadable({ body }: HttpAnswer, type: string | undefined): SendFailure {
+  discard(body)
+  return new SendFailure(`The server answered with ${type ?? 'nothing'} instead of JSON.`, { wasSent: 'maybe' })
+}

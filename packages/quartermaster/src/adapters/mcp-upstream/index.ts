@@ -1,0 +1,5 @@
+export type { LoginAttempt } from './oauth/oauth-login.ts'
+export { createUpstreamAuth, type UpstreamAuth } from './oauth/upstream-auth.ts'
+export { type ChildHerd, createChildHerd } from './stdio/child-herd.ts'
+export { exposesDataFolder } from './stdio/working-folder.ts'
+export { createUpstreams, type ReviewChoice, type Upstreams, type UpstreamsDeps } from './upstreams.ts'

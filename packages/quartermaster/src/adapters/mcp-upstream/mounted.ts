@@ -1,0 +1,55 @@
+import type { Settings, UpstreamConfig } from '../../contracts/index.ts'
+import type { Clock, Digest, Random } from '../../core/kernel/index.ts'
+import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
+import { createChildLog } from './child-log.ts'
+import type { UpstreamAuth } from './oauth/upstream-auth.ts'
+import type { ChildHerd } from './stdio/child-herd.ts'
+import { targetOf } from './targets.ts'
+import { createUpstream, type Upstream } from './upstream.ts'
+
+/** What every upstream takes. */
+export interface MountedDeps {
+  readonly projectDir: string
+  readonly dataDir: string
+  readonly pins: Pick<PinBook, 'recall' | 'see'>
+  readonly memory: UpstreamMemory
+  readonly herd: ChildHerd
+  readonly auth: UpstreamAuth
+  readonly clock: Clock
+  readonly random: Random
+  readonly digest: Digest
+  readonly settings: Pick<Settings, 'restartWaitSeconds' | 'recoveringSeconds'>
+  readonly version: string
+  /** Texts that never stand in a log. */
+  secrets(): readonly string[]
+  /** Names of all tools, with where they come from. */
+  tools(): Iterable<{ readonly name: string; readonly unit: string }>
+}
+
+export interface MountOptions {
+  readonly name: string
+  readonly config: UpstreamConfig
+  onChange(): void
+  onState(): void
+}
+
+/** One upstream with all it takes. */
+export function createMounted(deps: MountedDeps, options: MountOptions): Upstream {
+  const { name, config } = options
+  const { clock, settings, version, tools } = deps
+  const log = createChildLog({ clock, secrets: deps.secrets() })
+  return createUpstream({
+    ...deps,
+    ...options,
+    log,
+    target: targetOf({ ...deps, name, config, log }),
+    client: { name: 'quartermaster', version },
+    restartWaitMs: settings.restartWaitSeconds * 1000,
+    recoveringMs: settings.recoveringSeconds * 1000,
+    otherTools: () => toolsBut(tools(), `upstream:${name}`),
+  })
+}
+
+function* toolsBut(tools: Iterable<{ readonly name: string; readonly unit: string }>, unit: string): Iterable<string> {
+  for (const tool of tools) if (tool.unit !== unit) yield tool.name
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../../../core/kernel/index.ts'
+import type { GuardedFetch } from '../http/guarded-fetch.ts'
+import { type Challenge, parseChallenge } from '../http/http-auth.ts'
+import { createHttpClient } from '../http/http-client.ts'
+import type { AuthorizationServer, OAuthSdk } from './oauth-parts.ts'
+
+export interface Discovery {
+  readonly sdk: OAuthSdk
+  readonly fetch: GuardedFetch
+  readonly url: string
+  readonly challenge: Challenge
+}
+
+/** Finds out who signs people in for a server (RFC 9728, RFC 8414, OpenID Connect Discovery). */
+export async function discoverAuthorizationServer({
+  sdk,
+  fetch,
+  url,
+  challenge,
+}: Discovery): Promise<AuthorizationServer> {
+  const { resourceMetadata } = challenge
+  const found = await sdk.discoverOAuthServerInfo(url, {
+    fetchFn: fetch,
+    ...(resourceMetadata !== undefined && URL.canParse(resourceMetadata)
+      ? { resourceMetadataUrl: new URL(resourceMetadata) }
+      : {}),
+  })
+  const resource = found.resourceMetadata?.resource
+  // A server that names another as what the token is for would get us a token for that one.
+  if (resource !== undefined && !isAbout(sdk, url, resource)) {
+    throw new TypeError('it says that its tokens are for another server.')
+  }
+  return {
+    url: String(found.authorizationServerUrl),
+    issuer: found.authorizationServerMetadata?.issuer ?? String(found.authorizationServerUrl),
+    metadata: found.authorizationServerMetadata,
+    resource,
+    scopes: found.resourceMetadata?.scopes_supported ?? [],
+  }
+}
+
+function isAbout(sdk: OAuthSdk, url: string, resource: string): boolean {
+  if (!URL.canParse(resource)) return false
+  return sdk.checkResourceAllowed({
+    requestedResource: sdk.resourceUrlFromServerUrl(url),
+    configuredResource: resource,
+  })
+}
+
+/** A server that answers more slowly than this is asked without having said what it wants. */
+const ANSWER_MS = 10_000
+
+/** What a server says to somebody whom it does not know. Nothing when it says nothing about it. */
+export async function askForChallenge(url: string, { clock }: { clock: Clock }): Promise<Challenge> {
+  const client = createHttpClient({ clock, useProxy: true })
+  try {
+    const answer = await client.send({
+      method: 'GET',
+      url: new URL(url),
+      headers: { accept: 'text/event-stream', 'user-agent': 'quartermaster', connection: 'close' },
+      signal: new AbortController().signal,
+      answerMs: ANSWER_MS,
+    })
+    answer.body.on('error', () => {})
+    answer.body.destroy()
+    return answer.status === 401 ? parseChallenge(answer.headers['www-authenticate']) : {}
+  } finally {
+    client.close()
+  }
+}

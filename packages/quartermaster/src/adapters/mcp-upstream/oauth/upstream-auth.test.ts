@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import { call, httpDesk } from '../testing/http-desk.ts'
+import { authDesk, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
+
+async function signedIn(quirks: Parameters<typeof oauthPlace>[0] = {}) {
+  const place = await oauthPlace(quirks)
+  const desk = authDesk()
+  const attempt = await desk.auth.begin(OWNER, place.upstream)
+  await attempt.take(place.approve(attempt.url))
+  return { place, ...desk, tokens: desk.auth.for(OWNER, place.upstream) }
+}
+
+describe('the tokens of an upstream', () => {
+  it('are there after a restart, and nowhere in the store to be read', async () => {
+    const { place, storage, restarted } = await signedIn()
+    expect(await restarted().for(OWNER, place.upstream).token()).toBe('access-1')
+    const rows = JSON.stringify(await storage.store.find('secrets', {}))
+    expect(rows).toContain('login:tracker')
+    expect(rows).not.toMatch(/access-1|refresh-1/)
+  })
+
+  it('are renewed before they end, once for all who wait', async () => {
+    const { place, clock, tokens } = await signedIn()
+    await clock.advance(3_575_000)
+    expect(await Promise.all([tokens.token(), tokens.token(), tokens.renew('access-1', {})])).toEqual([
+      'access-2',
+      'access-2',
+      'renewed',
+    ])
+    expect(place.tokenRequests.map(form => form.get('grant_type'))).toEqual(['authorization_code', 'refresh_token'])
+    expect(place.tokenRequests[1]?.get('resource')).toBe(place.upstream.url)
+  })
+
+  it('are renewed when the server no longer takes them, within the request that met it', async () => {
+    const { place, tokens } = await signedIn()
+    place.accept('something else')
+    const desk = await httpDesk(place.upstream.url, { auth: tokens })
+    await desk.channel.send(call(1))
+    expect(desk.messages).toMatchObject([{ id: 1, result: { ok: true } }])
+    expect(await tokens.token()).toBe('access-2')
+  })
+
+  it('need a person when the issuer says no, and none when it cannot be asked', async () => {
+    let answer: [number, object] = [400, { error: 'invalid_grant', error_description: 'secret words' }]
+    let isBroken = false
+    const { tokens } = await signedIn({ onToken: ({ json }) => isBroken && (json(...answer), true) })
+    isBroken = true
+    expect(await tokens.renew('access-1', {})).toBe('signIn')
+    answer = [503, { message: 'secret words' }]
+    const error: Error = await tokens.renew('access-1', {}).catch(reason => reason)
+    expect(error.message).toMatch(/^The login at 127\.0\.0\.1:\d+ could not be renewed/)
+    expect(error.message).not.toContain('secret words')
+  })
+
+  it('belong to one address: an entry that was pointed elsewhere has none', async () => {
+    const { auth, place } = await signedIn()
+    const moved = { ...place.upstream, url: `${place.endpoint.origin}/other` }
+    expect(await auth.for(OWNER, moved).token()).toBeUndefined()
+  })
+
+  it('are an agent’s own where it signed in itself', async () => {
+    const { auth, place } = await signedIn()
+    const own = auth.for({ ...OWNER, agent: 'researcher' }, place.upstream)
+    expect(await own.token()).toBeUndefined()
+  })
+
+  it('are asked for with the rights that were lacking beside those there are', async () => {
+    const { auth, place, tokens } = await signedIn()
+    tokens.lacking({ error: 'insufficient_scope', scope: 'write' })
+    const attempt = await auth.begin(OWNER, place.upstream)
+    expect(new URL(attempt.url).searchParams.get('scope')?.split(' ').toSorted()).toEqual(['read', 'write'])
+    attempt.cancel()
+  })
+
+  it('are forgotten when asked to', async () => {
+    const { auth, tokens, storage } = await signedIn()
+    expect(await auth.forget(OWNER)).toBe(true)
+    expect(await auth.forget(OWNER)).toBe(false)
+    expect(await tokens.token()).toBeUndefined()
+    expect(await storage.store.count('secrets')).toBe(0)
+  })
+})

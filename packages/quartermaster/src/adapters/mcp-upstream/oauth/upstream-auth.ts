@@ -1,0 +1,103 @@
+import type { HttpUpstream } from '../../../contracts/index.ts'
+import type { Clock, Ids } from '../../../core/kernel/index.ts'
+import type { LoginOwner, UpstreamCredentialStore, UpstreamLogin } from '../../../core/upstreams/index.ts'
+import type { Resolve } from '../http/address-guard.ts'
+import { createGuardedFetch } from '../http/guarded-fetch.ts'
+import type { Challenge, HttpAuth } from '../http/http-auth.ts'
+import { askForChallenge } from './oauth-discovery.ts'
+import { beginLogin, type LoginAttempt } from './oauth-login.ts'
+import { refreshLogin } from './oauth-tokens.ts'
+
+/** Tokens for channels, and attempts of people to sign in. One for the whole process. */
+export interface UpstreamAuth {
+  /** Where the channel of this upstream, or of one agent at it, gets its token. */
+  for(owner: LoginOwner, upstream: HttpUpstream): HttpAuth
+  /** Throws `LOGIN_FAILED` and `DEPENDENCY_UNAVAILABLE`. */
+  begin(owner: LoginOwner, upstream: HttpUpstream): Promise<LoginAttempt>
+  /** Answers whether there was a login. */
+  forget(owner: LoginOwner): Promise<boolean>
+}
+
+export interface UpstreamAuthDeps {
+  readonly credentials: UpstreamCredentialStore
+  readonly clock: Clock
+  readonly ids: Ids
+  /** How names become addresses. */
+  readonly resolve?: Resolve | undefined
+}
+
+/** A token that ends while the request is on its way would be refused. */
+const EARLY_MS = 30_000
+
+export function createUpstreamAuth({ credentials, clock, ids, resolve }: UpstreamAuthDeps): UpstreamAuth {
+  const renewing = new Map<string, Promise<UpstreamLogin | undefined>>()
+  const challenges = new Map<string, Challenge>()
+
+  /** Only what is for this very server: its entry may have been pointed at another. */
+  async function loginOf(owner: LoginOwner, { url }: HttpUpstream): Promise<UpstreamLogin | undefined> {
+    const login = await credentials.load(owner)
+    return login?.url === url ? login : undefined
+  }
+
+  /** Once for all who wait: a refresh token that is used twice is taken for a stolen one. */
+  function renew(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin): Promise<UpstreamLogin | undefined> {
+    const key = keyOf(owner)
+    const begun = renewing.get(key) ?? renewNow(owner, upstream, login).finally(() => renewing.delete(key))
+    renewing.set(key, begun)
+    return begun
+  }
+
+  async function renewNow(owner: LoginOwner, upstream: HttpUpstream, login: UpstreamLogin) {
+    const home = new URL(upstream.url)
+    const fetch = createGuardedFetch({ home, hosts: upstream.oauth?.hosts, clock, resolve })
+    const next = await refreshLogin(login, { upstream, fetch, clock })
+    if (next) await credentials.save(owner, next)
+    return next
+  }
+
+  function isNearEnd({ expiresAt, refreshToken }: UpstreamLogin): boolean {
+    return expiresAt !== undefined && refreshToken !== undefined && expiresAt - EARLY_MS <= clock.now()
+  }
+
+  return {
+    for: (owner, upstream) => ({
+      async token() {
+        const login = await loginOf(owner, upstream)
+        if (!login || !isNearEnd(login)) return login?.accessToken
+        return (await renew(owner, upstream, login))?.accessToken
+      },
+      async renew(refused, challenge) {
+        challenges.set(keyOf(owner), challenge)
+        const login = await loginOf(owner, upstream)
+        if (!login) return 'signIn'
+        // Somebody else has seen to it meanwhile.
+        if (login.accessToken !== refused) return 'renewed'
+        return (await renew(owner, upstream, login)) ? 'renewed' : 'signIn'
+      },
+      lacking: challenge => void challenges.set(keyOf(owner), challenge),
+    }),
+    async begin(owner, upstream) {
+      const key = keyOf(owner)
+      const challenge = challenges.get(key) ?? (await askForChallenge(upstream.url, { clock }).catch(() => ({})))
+      const held = (await loginOf(owner, upstream))?.scope
+      return beginLogin({
+        name: owner.upstream,
+        upstream,
+        clock,
+        ids,
+        challenge,
+        held,
+        resolve,
+        async save(login) {
+          await credentials.save(owner, login)
+          challenges.delete(key)
+        },
+      })
+    },
+    forget: owner => credentials.forget(owner),
+  }
+}
+
+function keyOf({ upstream, agent }: LoginOwner): string {
+  return `${upstream}:${agent ?? ''}`
+}

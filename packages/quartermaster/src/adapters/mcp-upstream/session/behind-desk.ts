@@ -1,0 +1,41 @@
+import type { Behind, LogLevel } from './session.ts'
+
+/** Knows for whom a connection is at work, because what a server says in between does not tell. */
+export interface BehindDesk {
+  /** Somebody's request begins; answers how to end it. */
+  enter(behind: Behind): () => void
+  /** The newest request, when all that are under way are one caller's. */
+  only(): Behind | 'nobody' | 'several'
+  busy(): number
+}
+
+export function createBehindDesk(): BehindDesk {
+  const underWay = new Set<Behind>()
+  return {
+    enter(behind) {
+      underWay.add(behind)
+      return () => void underWay.delete(behind)
+    },
+    only() {
+      let newest: Behind | 'nobody' = 'nobody'
+      for (const one of underWay) {
+        if (newest !== 'nobody' && newest.caller !== one.caller) return 'several'
+        newest = one
+      }
+      return newest
+    },
+    busy: () => underWay.size,
+  }
+}
+
+/** The eight levels of MCP as our four. */
+export function toLogLevel(level: unknown): LogLevel {
+  if (level === 'debug') return 'debug'
+  if (level === 'warning') return 'warn'
+  return level === 'error' || level === 'critical' || level === 'alert' || level === 'emergency' ? 'error' : 'info'
+}
+
+/** What a line of a server's log says, in one line. */
+export function logText(data: unknown): string {
+  return typeof data === 'string' ? data : (JSON.stringify(data) ?? '')
+}

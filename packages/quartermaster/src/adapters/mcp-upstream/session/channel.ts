@@ -1,0 +1,79 @@
+import type { Id, Message } from '../../mcp-wire/index.ts'
+
+/** How a channel ended. */
+export interface ChannelEnd {
+  /**
+   * `exited`: its program ended. `lost`: the connection broke. `garbled`: it does not speak the protocol. `sessionLost`: the
+   * server has forgotten us. `unauthorized`: a person has to sign in. `closed`: we closed it.
+   */
+  readonly kind: 'exited' | 'lost' | 'garbled' | 'sessionLost' | 'unauthorized' | 'closed'
+  /** In a sentence, without a secret. */
+  readonly reason: string
+}
+
+/** One way to a server: messages out, messages in, until it ends. Nothing on it is ever sent twice. */
+export interface Channel {
+  /** Resolves when the message was handed over. Rejects with a `SendFailure`. */
+  send(message: Message, options?: SendOptions): Promise<void>
+  /** Ends it, and whatever it started. Resolves when nothing of it is left. */
+  close(): Promise<void>
+  /** The processes behind it, if any. */
+  pids(): readonly number[]
+  /** The revision both sides have settled on (HTTP repeats it in a header). */
+  agreed?(version: string): void
+  /** Whether every request opens an exchange of its own, which is ended to give it up (HTTP). */
+  readonly hasExchanges: boolean
+}
+
+export interface SendOptions {
+  /** Gives up the exchange that this request opened, where there is one per request (HTTP). */
+  readonly signal?: AbortSignal | undefined
+  /** Beside those that follow from the message (HTTP). */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** What a channel tells whoever opened it. */
+export interface ChannelEvents {
+  onMessage(message: Message): void
+  /** Once. Nothing comes after it. */
+  onEnd(end: ChannelEnd): void
+  /** The exchange of a request ended without its answer. Everything else goes on. */
+  onLost?(id: Id, reason: string): void
+}
+
+/** Opens a channel. It may still fail afterwards: a program that does not exist ends it. Rejects with a `ChannelFailure`. */
+export type OpenChannel = (events: ChannelEvents, signal: AbortSignal) => Promise<Channel>
+
+/** A channel that could not be opened. */
+export class ChannelFailure extends Error {
+  readonly end: ChannelEnd
+  constructor(end: ChannelEnd, options?: ErrorOptions) {
+    super(end.reason, options)
+    this.name = 'ChannelFailure'
+    this.end = end
+  }
+}
+
+/** A message that did not get through, or of which nobody knows. */
+export class SendFailure extends Error {
+  /** `no`: the server cannot have seen it, so it may be sent again. */
+  readonly wasSent: 'no' | 'maybe'
+  /** The server is there and asks to come back later. */
+  readonly retryAfterMs: number | undefined
+  /** What it answered instead (HTTP). */
+  readonly status: number | undefined
+  constructor(message: string, facts: SendFailureFacts) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
+    this.name = 'SendFailure'
+    this.wasSent = facts.wasSent
+    this.retryAfterMs = facts.retryAfterMs
+    this.status = facts.status
+  }
+}
+
+interface SendFailureFacts {
+  readonly wasSent: 'no' | 'maybe'
+  readonly retryAfterMs?: number | undefined
+  readonly status?: number | undefined
+  readonly cause?: unknown
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../../../core/kernel/index.ts'
+import { type Channel, type ChannelEnd, ChannelFailure, type OpenChannel } from './channel.ts'
+import { createPeer, type Peer, type PeerOptions } from './peer.ts'
+
+/** A channel with somebody at our end who speaks JSON-RPC. */
+export interface Line {
+  readonly channel: Channel
+  readonly peer: Peer
+  heardAt(): number
+  /** Resolves when it is over. */
+  readonly ended: Promise<ChannelEnd>
+  /** Ends it for a reason that was found out above. Resolves when nothing of it is left. */
+  close(end?: ChannelEnd): Promise<void>
+}
+
+/** Who is at our end. It is set after the first words, because what may be asked depends on them. */
+export type Listener = Omit<PeerOptions, 'cancelBy'>
+
+export interface LineOptions {
+  readonly open: OpenChannel
+  readonly clock: Clock
+  /** Asked for every message, so that it may be decided later. */
+  listener(): Listener
+  isModern(): boolean
+}
+
+const CLOSED: ChannelEnd = { kind: 'closed', reason: 'The connection was closed.' }
+
+export async function openLine({ open, clock, listener, isModern }: LineOptions, signal: AbortSignal): Promise<Line> {
+  const way: { channel?: Channel } = {}
+  let heard = clock.now()
+  let tell: (end: ChannelEnd) => void = () => {}
+  const ended = new Promise<ChannelEnd>(resolve => {
+    tell = resolve
+  })
+  const peer = createPeer(() => way.channel ?? NOT_OPEN, {
+    serve: (...asked) => listener().serve(...asked),
+    notice: (...told) => listener().notice(...told),
+    cancelBy: () => (isModern() && way.channel?.hasExchanges ? 'exchange' : 'notification'),
+  })
+  function end(why: ChannelEnd): void {
+    peer.end(why)
+    tell(why)
+  }
+  const channel = await open(
+    {
+      onMessage(message) {
+        heard = clock.now()
+        peer.receive(message)
+      },
+      onEnd: end,
+      onLost: peer.lose,
+    },
+    signal,
+  )
+  way.channel = channel
+  return {
+    channel,
+    peer,
+    heardAt: () => heard,
+    ended,
+    async close(why = CLOSED) {
+      end(why)
+      await channel.close()
+    },
+  }
+}
+
+/** A channel may tell of its end before it was handed over. */
+const NOT_OPEN: Channel = {
+  send: () => Promise.reject(new ChannelFailure({ kind: 'closed', reason: 'The connection is not open yet.' })),
+  close: async () => {},
+  pids: () => [],
+  hasExchanges: false,
+}

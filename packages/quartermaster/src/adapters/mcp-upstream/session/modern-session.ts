@@ -1,0 +1,127 @@
+import type { Question } from '../../../contracts/index.ts'
+import type { Clock } from '../../../core/kernel/index.ts'
+import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import { createBehindDesk } from './behind-desk.ts'
+import type { Line, Listener } from './line.ts'
+import { keepListening } from './listening.ts'
+import { toQuestion, toResponse } from './questions.ts'
+import { RPC, RpcError } from './rpc-error.ts'
+import type { Answerable, AskOptions, Session, SessionEvents, SessionFacts } from './session.ts'
+import { LIST_METHODS, takeNotice } from './session-parts.ts'
+import { META, MODERN_VERSION } from './wire-names.ts'
+
+export interface ModernParts {
+  readonly client: { readonly name: string; readonly version: string }
+  readonly clock: Clock
+  readonly events: SessionEvents
+}
+
+/** A server that asks more often than this gets nowhere. */
+const MOST_ROUNDS = 50
+
+/** A session from 2026-07-28 on: every request stands by itself, and what the server asks comes as its answer. */
+export function createModernSession(
+  line: Line,
+  facts: SessionFacts,
+  { client, clock, events }: ModernParts,
+): { session: Session; listener: Listener } {
+  const { peer } = line
+  const desk = createBehindDesk()
+  const envelope = (can: Answerable) => envelopeFor(client, can)
+  const listening = keepListening({ line, facts, clock, events, envelope: () => envelope(NOTHING) })
+
+  /** One request after the other, until the server asks no more. */
+  async function rounds(method: string, params: Params, options: AskOptions): Promise<Params> {
+    const { signal, onProgress, headers, trace, behind } = options
+    const _meta = { ...trace, ...envelope(behind.canAnswer), [META.logLevel]: 'info' }
+    let answered: Params = {}
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const result = await peer.request(method, { ...params, ...answered, _meta }, { signal, onProgress, headers })
+      const type = result.resultType ?? 'complete'
+      if (type === 'complete') return result
+      if (type !== 'input_required') throw strange(`It answered with a result of the kind "${String(type)}".`)
+      answered = await answerAll(result, options)
+    }
+    throw strange(`It asked back more than ${MOST_ROUNDS} times.`)
+  }
+
+  const session: Session = {
+    facts,
+    page: (kind, cursor, signal) => {
+      const params = { ...(cursor === undefined ? {} : { cursor }), _meta: envelope(NOTHING) }
+      return peer.request(LIST_METHODS[kind], params, { signal })
+    },
+    async ask(method, params, options) {
+      const leave = desk.enter(options.behind)
+      try {
+        return await rounds(method, params, options)
+      } finally {
+        leave()
+      }
+    },
+    async ping(signal) {
+      await peer.request('server/discover', { _meta: envelope(NOTHING) }, { signal }).catch(error => {
+        if (!(error instanceof RpcError)) throw error
+      })
+    },
+    watch: listening.watch,
+    pids: () => line.channel.pids(),
+    busy: desk.busy,
+    heardAt: line.heardAt,
+    ended: line.ended,
+    async close() {
+      listening.stop()
+      await line.close()
+    },
+  }
+  const notice = (method: string, params: Params) => takeNotice(method, params, { desk, events })
+  return { session, listener: { serve: refuse, notice } }
+}
+
+const NOTHING: Answerable = { form: false, url: false, model: false, roots: false }
+
+/** What every request carries. */
+export function envelopeFor(client: ModernParts['client'], can: Answerable): Params {
+  return {
+    [META.protocolVersion]: MODERN_VERSION,
+    [META.clientInfo]: client,
+    [META.clientCapabilities]: {
+      ...(can.form || can.url
+        ? { elicitation: { ...(can.form ? { form: {} } : {}), ...(can.url ? { url: {} } : {}) } }
+        : {}),
+      ...(can.model ? { sampling: {} } : {}),
+      ...(can.roots ? { roots: {} } : {}),
+    },
+  }
+}
+
+/** There are no requests of servers any more. */
+async function refuse(method: string): Promise<never> {
+  throw new RpcError({ code: RPC.methodNotFound, message: `There is no "${method}" here.` })
+}
+
+/** Everything that was asked in one answer is asked at the same time. */
+async function answerAll({ inputRequests, requestState }: Params, { behind }: AskOptions): Promise<Params> {
+  const asked = Object.entries(isRecord(inputRequests) ? inputRequests : {})
+  const answers = await Promise.all(
+    asked.map(async ([key, request]) => {
+      const question = questionIn(key, request)
+      return [key, toResponse(question, await behind.ask(question))] as const
+    }),
+  )
+  return {
+    ...(answers.length > 0 ? { inputResponses: Object.fromEntries(answers) } : {}),
+    ...(typeof requestState === 'string' ? { requestState } : {}),
+  }
+}
+
+function questionIn(key: string, request: unknown): Question {
+  const { method, params } = isRecord(request) ? request : {}
+  const question = typeof method === 'string' ? toQuestion(method, isRecord(params) ? params : {}, key) : undefined
+  if (!question) throw strange(`It asked for something that is unknown here: "${String(method)}".`)
+  return question
+}
+
+function strange(message: string): RpcError {
+  return new RpcError({ code: RPC.internal, message })
+}

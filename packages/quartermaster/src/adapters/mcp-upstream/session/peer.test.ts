@@ -1,0 +1,139 @@
+import { expect, it } from 'vitest'
+import type { Message } from '../../mcp-wire/index.ts'
+import { type Channel, SendFailure } from './channel.ts'
+import { createPeer, type ServeRequest } from './peer.ts'
+import { RpcError } from './rpc-error.ts'
+
+/** A peer, and the other end of its channel in the test's hands. */
+function open({
+  serve = async () => ({}),
+  hasExchanges = false,
+}: {
+  serve?: ServeRequest
+  hasExchanges?: boolean
+} = {}) {
+  const sent: Message[] = []
+  const signals: (AbortSignal | undefined)[] = []
+  const told: [string, object][] = []
+  const channel: Channel = {
+    async send(message, options) {
+      sent.push(message)
+      signals.push(options?.signal)
+    },
+    close: async () => {},
+    pids: () => [],
+    hasExchanges,
+  }
+  const peer = createPeer(() => channel, {
+    serve,
+    notice: (method, params) => told.push([method, params]),
+    cancelBy: () => (hasExchanges ? 'exchange' : 'notification'),
+  })
+  return { peer, sent, signals, told, channel }
+}
+
+const patient = () => ({ signal: new AbortController().signal })
+
+it('gives every request its own answer, in whatever order they come', async () => {
+  const { peer } = open()
+  const first = peer.request('a', {}, patient())
+  const second = peer.request('b', {}, patient())
+  peer.receive({ jsonrpc: '2.0', id: 2, result: { is: 'b' } })
+  peer.receive({ jsonrpc: '2.0', id: 1, result: { is: 'a' } })
+  expect(await first).toEqual({ is: 'a' })
+  expect(await second).toEqual({ is: 'b' })
+})
+
+it('lets late, double and unknown answers go nowhere', async () => {
+  const { peer } = open()
+  const controller = new AbortController()
+  const given = peer.request('a', {}, { signal: controller.signal })
+  controller.abort(new Error('enough'))
+  await expect(given).rejects.toThrow('enough')
+  const next = peer.request('b', {}, patient())
+  for (const id of [1, 77, 'two', null]) peer.receive({ jsonrpc: '2.0', id, result: { is: 'wrong' } })
+  peer.receive({ jsonrpc: '2.0', id: 2, result: { is: 'right' } })
+  peer.receive({ jsonrpc: '2.0', id: 2, result: { is: 'double' } })
+  expect(await next).toEqual({ is: 'right' })
+})
+
+it('tells the server to give up a request that nobody waits for any more', async () => {
+  const { peer, sent } = open()
+  const controller = new AbortController()
+  const given = peer.request('tools/call', {}, { signal: controller.signal })
+  controller.abort(new Error('enough'))
+  await expect(given).rejects.toThrow('enough')
+  expect(sent[1]).toMatchObject({ method: 'notifications/cancelled', params: { requestId: 1 } })
+})
+
+it('gives up a request by ending its exchange, where each has one', async () => {
+  const { peer, sent, signals } = open({ hasExchanges: true })
+  const controller = new AbortController()
+  const given = peer.request('tools/call', {}, { signal: controller.signal })
+  controller.abort(new Error('enough'))
+  await expect(given).rejects.toThrow('enough')
+  expect(sent).toHaveLength(1)
+  expect(signals[0]?.aborted).toBe(true)
+})
+
+it('passes progress to the request it belongs to, and to no other', async () => {
+  const { peer, sent } = open()
+  const heard: unknown[] = []
+  void peer.request('a', { x: 1 }, { ...patient(), onProgress: progress => heard.push(progress) })
+  void peer.request('b', {}, patient())
+  expect(sent[0]).toMatchObject({ params: { x: 1, _meta: { progressToken: 1 } } })
+  expect(sent[1]).not.toHaveProperty('params._meta')
+  for (const progressToken of [1, 2, 'x'])
+    peer.receive({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress: 1, total: 2 } })
+  expect(heard).toEqual([{ progress: 1, total: 2 }])
+})
+
+it('says of what was under way that it may have been seen, and of what comes after that it was not', async () => {
+  const { peer } = open()
+  const under = peer.request('a', {}, patient())
+  peer.end({ kind: 'exited', reason: 'It exited.' })
+  await expect(under).rejects.toMatchObject({ wasSent: 'maybe' })
+  await expect(peer.request('b', {}, patient())).rejects.toMatchObject({ wasSent: 'no' })
+})
+
+it('believes the channel about what was never sent', async () => {
+  const { peer, channel } = open()
+  channel.send = async () => {
+    throw new SendFailure('The pipe is closed.', { wasSent: 'no' })
+  }
+  await expect(peer.request('a', {}, patient())).rejects.toMatchObject({ wasSent: 'no' })
+})
+
+it.each([
+  ['an error of any shape', { error: 'broken' as never }, 'It gave no reason.'],
+  ['a result that is none', { result: 5 }, 'no result'],
+])('takes %s for a refusal', async (_, answer, text) => {
+  const { peer } = open()
+  const asked = peer.request('a', {}, patient())
+  peer.receive({ jsonrpc: '2.0', id: 1, ...answer })
+  await expect(asked).rejects.toThrow(text)
+  await expect(asked).rejects.toBeInstanceOf(RpcError)
+})
+
+it('answers what the server asks, and drops what the server takes back', async () => {
+  let given: AbortSignal | undefined
+  const { peer, sent } = open({
+    serve(method, _params, signal) {
+      if (method === 'quick') return Promise.resolve({ done: true })
+      given = signal
+      return new Promise(() => {})
+    },
+  })
+  peer.receive({ jsonrpc: '2.0', id: 'q', method: 'quick' })
+  await expect.poll(() => sent).toEqual([{ jsonrpc: '2.0', id: 'q', result: { done: true } }])
+  peer.receive({ jsonrpc: '2.0', id: 's', method: 'slow' })
+  peer.receive({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 's' } })
+  expect(given?.aborted).toBe(true)
+})
+
+it('lets a server ask only so much at a time', async () => {
+  const { peer, sent } = open({ serve: () => new Promise(() => {}) })
+  for (let id = 0; id < 20; id++) peer.receive({ jsonrpc: '2.0', id, method: 'elicitation/create' })
+  await expect.poll(() => sent.length).toBe(4)
+  expect(sent.every(message => 'error' in message)).toBe(true)
+})

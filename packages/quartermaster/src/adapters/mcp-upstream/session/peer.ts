@@ -1,0 +1,204 @@
+import type { Progress } from '../../../contracts/index.ts'
+import {
+  type Id,
+  isRecord,
+  isRequest,
+  isResponse,
+  keyOf,
+  type Message,
+  type Params,
+  type Request,
+  type Response,
+} from '../../mcp-wire/index.ts'
+import { type Channel, type ChannelEnd, SendFailure } from './channel.ts'
+import { RPC, RpcError } from './rpc-error.ts'
+
+/** What a server asks of us. Throws an `RpcError`. */
+export type ServeRequest = (method: string, params: Params, signal: AbortSignal) => Promise<Params>
+
+export interface PeerOptions {
+  /** What the server asks of us. */
+  serve: ServeRequest
+  /** What the server tells us, progress of requests excepted. */
+  notice(method: string, params: Params): void
+  /**
+   * How a request is given up: by telling the server, or by ending the exchange it opened, which is how it is done over
+   * HTTP from 2026-07-28 on.
+   */
+  cancelBy(): 'notification' | 'exchange'
+}
+
+export interface RequestOptions {
+  readonly signal: AbortSignal
+  onProgress?: ((progress: Progress) => void) | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** Speaks JSON-RPC over a channel. Answers that are late, double or to nothing go nowhere. */
+export interface Peer {
+  /** Rejects with an `RpcError` when the server says no, with a `SendFailure` when the way to it broke. */
+  request(method: string, params: Params, options: RequestOptions): Promise<Params>
+  notify(method: string, params?: Params): Promise<void>
+  /** Takes what comes in. */
+  receive(message: Message): void
+  /** Fails what is under way. */
+  end(end: ChannelEnd): void
+  /** A request whose exchange ended without an answer. */
+  lose(id: Id, reason: string): void
+}
+
+/** As many as a server may ask at the same time; each may hold a person's attention. */
+const MOST_ASKED = 16
+
+interface Waiting {
+  resolve(result: Params): void
+  reject(error: unknown): void
+  onProgress: RequestOptions['onProgress']
+  /** Whether the server may have seen it. */
+  isOut: boolean
+}
+
+export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: PeerOptions): Peer {
+  const waiting = new Map<number, Waiting>()
+  const asked = new Map<string, AbortController>()
+  let nextId = 1
+  let ended: ChannelEnd | undefined
+
+  function request(method: string, params: Params, { signal, onProgress, headers }: RequestOptions): Promise<Params> {
+    if (signal.aborted) return Promise.reject(signal.reason)
+    if (ended) return Promise.reject(new SendFailure(ended.reason, { wasSent: 'no' }))
+    const id = nextId++
+    const exchange = cancelBy() === 'exchange' ? new AbortController() : undefined
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        waiting.delete(id)
+        signal.removeEventListener('abort', abort)
+      }
+      const one: Waiting = {
+        resolve: result => (leave(), resolve(result)),
+        reject: error => (leave(), reject(error)),
+        onProgress,
+        isOut: false,
+      }
+      const abort = () => {
+        one.reject(signal.reason)
+        if (exchange) exchange.abort(signal.reason)
+        // Whoever initialises has nothing to cancel yet.
+        else if (one.isOut && method !== 'initialize') void cancelled(id)
+      }
+      waiting.set(id, one)
+      signal.addEventListener('abort', abort, { once: true })
+      const sent = channel().send(
+        { jsonrpc: '2.0', id, method, params: onProgress ? withProgressToken(params, id) : params },
+        { signal: exchange?.signal, headers },
+      )
+      // Over HTTP it resolves with the answer; from here on nobody knows what the server has seen.
+      one.isOut = true
+      sent.catch(error => waiting.get(id)?.reject(toSendFailure(error)))
+    })
+  }
+
+  async function cancelled(requestId: number): Promise<void> {
+    await notify('notifications/cancelled', { requestId, reason: 'The caller gave up.' }).catch(() => {
+      // A server that is gone has nothing to cancel.
+    })
+  }
+
+  async function notify(method: string, params?: Params): Promise<void> {
+    if (ended) return
+    await channel().send(params ? { jsonrpc: '2.0', method, params } : { jsonrpc: '2.0', method })
+  }
+
+  function answered({ id, result, error }: Response): void {
+    const one = typeof id === 'number' ? waiting.get(id) : undefined
+    if (!one) return
+    if (error) one.reject(toRpcError(error))
+    else if (isRecord(result)) one.resolve(result)
+    else one.reject(new RpcError({ code: RPC.internal, message: 'The server answered something that is no result.' }))
+  }
+
+  async function answer({ id, method, params = {} }: Request): Promise<void> {
+    const key = keyOf(id)
+    const reply = (part: Pick<Response, 'result' | 'error'>) =>
+      channel()
+        .send({ jsonrpc: '2.0', id, ...part })
+        .catch(() => {
+          // It asked and left; there is nobody to tell.
+        })
+    if (asked.size >= MOST_ASKED || asked.has(key))
+      return reply({ error: { code: RPC.internal, message: `${MOST_ASKED} requests at a time are the most.` } })
+    const controller = new AbortController()
+    asked.set(key, controller)
+    try {
+      const result = await serve(method, params, controller.signal)
+      if (!controller.signal.aborted && !ended) await reply({ result })
+    } catch (error) {
+      if (!controller.signal.aborted && !ended) await reply({ error: toWireError(error) })
+    } finally {
+      asked.delete(key)
+    }
+  }
+
+  function told(method: string, params: Params): void {
+    if (method === 'notifications/progress') return progressed(params)
+    if (method === 'notifications/cancelled') return asked.get(keyOf(params.requestId))?.abort()
+    notice(method, params)
+  }
+
+  function progressed({ progressToken, progress, total, message }: Params): void {
+    const one = typeof progressToken === 'number' ? waiting.get(progressToken) : undefined
+    if (typeof progress !== 'number') return
+    one?.onProgress?.({
+      progress,
+      ...(typeof total === 'number' ? { total } : {}),
+      ...(typeof message === 'string' ? { message } : {}),
+    })
+  }
+
+  return {
+    request,
+    notify,
+    receive(message) {
+      if (isResponse(message)) answered(message)
+      else if (isRequest(message)) void answer(message)
+      else told(message.method, isRecord(message.params) ? message.params : {})
+    },
+    end(end) {
+      ended ??= end
+      for (const controller of asked.values()) controller.abort()
+      for (const one of [...waiting.values()])
+        one.reject(new SendFailure(end.reason, { wasSent: one.isOut ? 'maybe' : 'no' }))
+    },
+    lose(id, reason) {
+      const one = typeof id === 'number' ? waiting.get(id) : undefined
+      one?.reject(new SendFailure(reason, { wasSent: 'maybe' }))
+    },
+  }
+}
+
+function withProgressToken(params: Params, progressToken: number): Params {
+  const meta = isRecord(params._meta) ? params._meta : {}
+  return { ...params, _meta: { ...meta, progressToken } }
+}
+
+function toSendFailure(error: unknown): SendFailure {
+  if (error instanceof SendFailure) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new SendFailure(message, { wasSent: 'maybe', cause: error })
+}
+
+/** A server may answer with an error of any shape. */
+function toRpcError(error: unknown): RpcError {
+  const { code, message, data } = isRecord(error) ? error : {}
+  return new RpcError({
+    code: typeof code === 'number' ? code : RPC.internal,
+    message: typeof message === 'string' ? message : 'It gave no reason.',
+    data,
+  })
+}
+
+function toWireError(error: unknown): NonNullable<Response['error']> {
+  if (!(error instanceof RpcError)) return { code: RPC.internal, message: 'The request could not be served.' }
+  const { code, message, data } = error
+  return data === undefined ? { code, message } : { code, message, data }
+}

@@ -1,0 +1,55 @@
+import type { Answer, Question } from '../../../contracts/index.ts'
+import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import { RpcError } from './rpc-error.ts'
+import type { Answerable } from './session.ts'
+
+/** What a server asks, as a question of ours; nothing when it is none that we know. */
+export function toQuestion(method: string, params: Params, key?: string): Question | undefined {
+  const filed = key !== undefined && KEY.test(key) ? { key } : {}
+  if (method === 'roots/list') return { kind: 'roots', ...filed }
+  if (method === 'sampling/createMessage') return toModelQuestion(params, filed)
+  return method === 'elicitation/create' ? toPersonQuestion(params, filed) : undefined
+}
+
+const KEY = /^[\w.-]{1,64}$/
+
+function toPersonQuestion(params: Params, filed: { key?: string }): Question | undefined {
+  const { mode, message, url, elicitationId, requestedSchema } = params
+  if (typeof message !== 'string' || message === '') return undefined
+  if (mode === 'url') {
+    if (typeof url !== 'string') return undefined
+    return { kind: 'url', message, url, ...(typeof elicitationId === 'string' ? { elicitationId } : {}), ...filed }
+  }
+  return isRecord(requestedSchema) ? { message, schema: requestedSchema, ...filed } : { message, ...filed }
+}
+
+function toModelQuestion(params: Params, filed: { key?: string }): Question | undefined {
+  const { _meta, messages, maxTokens, ...rest } = params
+  if (!Array.isArray(messages) || messages.length === 0 || typeof maxTokens !== 'number') return undefined
+  return { ...rest, kind: 'model', messages, maxTokens, ...filed } as Question
+}
+
+/** Whether whoever is behind a request can be asked this. */
+export function isAnswerable(question: Question, can: Answerable): boolean {
+  if (question.kind === 'roots') return can.roots
+  if (question.kind === 'model') return can.model
+  return question.kind === 'url' ? can.url : can.form
+}
+
+/** An answer in the words of the protocol. Throws an `RpcError` where it has none for a refusal. */
+export function toResponse(question: Question, { action, content }: Answer): Params {
+  if (question.kind === 'roots') return action === 'accept' && content ? content : { roots: [] }
+  if (question.kind === 'model') {
+    if (action === 'accept' && content) return content
+    throw new RpcError({ code: REJECTED, message: 'The request for the language model was refused.' })
+  }
+  return content === undefined ? { action } : { action, content }
+}
+
+/** As the specification's examples number a refusal to sample. */
+const REJECTED = -1
+
+/** What is answered when nobody can be asked. */
+export function declined(question: Question): Params {
+  return toResponse(question, { action: 'decline' })
+}

@@ -1,0 +1,49 @@
+import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import { type BehindDesk, logText, toLogLevel } from './behind-desk.ts'
+import type { ListKind, SessionEvents, SessionFacts } from './session.ts'
+import { LIST_CHANGED } from './wire-names.ts'
+
+/** The methods that list. */
+export const LIST_METHODS: Readonly<Record<ListKind, string>> = {
+  tools: 'tools/list',
+  prompts: 'prompts/list',
+  resources: 'resources/list',
+  templates: 'resources/templates/list',
+}
+
+/** What a server says of itself in its first answer. */
+export function serverOf(info: unknown): SessionFacts['server'] {
+  const { name, version, title } = isRecord(info) ? info : {}
+  return {
+    name: typeof name === 'string' ? name : 'unnamed',
+    version: typeof version === 'string' ? version : '',
+    ...(typeof title === 'string' ? { title } : {}),
+  }
+}
+
+export function instructionsOf({ instructions }: Params): string | undefined {
+  return typeof instructions === 'string' && instructions !== '' ? instructions : undefined
+}
+
+export function capabilitiesOf({ capabilities }: Params): Params {
+  return isRecord(capabilities) ? capabilities : {}
+}
+
+/** Takes what a server tells on its own account: changes, and lines of its log. */
+export function takeNotice(
+  method: string,
+  params: Params,
+  { desk, events }: { desk: BehindDesk; events: SessionEvents },
+) {
+  const changed = LIST_CHANGED[method]
+  if (changed) return events.onListChanged(changed)
+  if (method === 'notifications/resources/updated' && typeof params.uri === 'string')
+    return events.onResourceUpdated(params.uri)
+  if (method !== 'notifications/message') return
+  const level = toLogLevel(params.level)
+  const text = logText(params.data)
+  events.onLog(level, text)
+  // Whose it is nobody says; with one request under way there is no doubt.
+  const behind = desk.only()
+  if (typeof behind === 'object') behind.log(level, text)
+}

@@ -1,0 +1,77 @@
+import type { Answer, Progress, Question, TraceContext } from '../../../contracts/index.ts'
+import type { Params } from '../../mcp-wire/index.ts'
+import type { ChannelEnd } from './channel.ts'
+
+export type Era = 'legacy' | 'modern'
+
+/** What the server says about itself. */
+export interface SessionFacts {
+  readonly era: Era
+  readonly version: string
+  readonly server: { readonly name: string; readonly version: string; readonly title?: string | undefined }
+  readonly instructions: string | undefined
+  readonly capabilities: Params
+}
+
+/** Who is behind a request: whoever may have to answer what the server asks back. */
+export interface Behind {
+  /** The agent. Questions are passed on only when there is no doubt whose they are. */
+  readonly caller: string
+  /** Kinds of questions that can be answered at all. */
+  readonly canAnswer: Answerable
+  ask(question: Question): Promise<Answer>
+  log(level: LogLevel, message: string): void
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+export interface Answerable {
+  readonly form: boolean
+  readonly url: boolean
+  readonly model: boolean
+  readonly roots: boolean
+}
+
+export interface AskOptions {
+  readonly signal: AbortSignal
+  readonly behind: Behind
+  readonly trace?: TraceContext | undefined
+  onProgress?: ((progress: Progress) => void) | undefined
+  /** Arguments that are repeated in headers. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** What a server lists. */
+export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates'
+
+/** A server that was reached and has said what it is. It lives until its channel ends. */
+export interface Session {
+  readonly facts: SessionFacts
+  /** One page. */
+  page(kind: ListKind, cursor: string | undefined, signal: AbortSignal): Promise<Params>
+  /** `tools/call`, `prompts/get`, `resources/read`, `completion/complete`. What the server asks on the way is answered. */
+  ask(method: string, params: Params, options: AskOptions): Promise<Params>
+  /** Any answer will do. */
+  ping(signal: AbortSignal): Promise<void>
+  /** Hears of changes at these addresses and no others. */
+  watch(uris: ReadonlySet<string>): void
+  pids(): readonly number[]
+  /** How many requests are under way. */
+  busy(): number
+  /** When the last message came. */
+  heardAt(): number
+  /** Resolves when it is over. */
+  readonly ended: Promise<ChannelEnd>
+  /** Ends it. Resolves when nothing of it is left. */
+  close(): Promise<void>
+}
+
+/** What a session tells whoever opened it. */
+export interface SessionEvents {
+  onListChanged(kind: 'tools' | 'prompts' | 'resources'): void
+  onResourceUpdated(uri: string): void
+  /** Said to nobody in particular. */
+  onLog(level: LogLevel, text: string): void
+  /** A question could not be passed on, because several agents use the connection. */
+  onCrowded(): void
+}

@@ -1,0 +1,243 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Answer, Question } from '../../../contracts/index.ts'
+import { freshFolder } from '../../../testing/store-contract/stage.ts'
+import { createSystemClock } from '../../system/index.ts'
+import { createChildLog } from '../child-log.ts'
+import { openHttpChannel } from '../http/http-channel.ts'
+import { createChildHerd } from '../stdio/child-herd.ts'
+import { openStdioChannel } from '../stdio/stdio-channel.ts'
+import type { OpenChannel } from './channel.ts'
+import { fetchListing } from './fetch-listing.ts'
+import { openSession } from './open-session.ts'
+import type { AskOptions, Era, Session, SessionEvents } from './session.ts'
+
+const clock = createSystemClock()
+const SDK_SERVER = fileURLToPath(new URL('../testing/sdk-server.mjs', import.meta.url))
+const ILL_SERVER = fileURLToPath(new URL('../testing/ill-server.mjs', import.meta.url))
+const FOREVER = new AbortController().signal
+
+async function overStdio(server: string, ...args: string[]): Promise<OpenChannel> {
+  const dataDir = await freshFolder()
+  const herd = createChildHerd({ clock, dataDir })
+  onTestFinished(() => herd.close())
+  const program = { command: process.execPath, args: [server, ...args], env: {}, cwd: dataDir }
+  return openStdioChannel({ ...program, clock, herd, log: createChildLog({ clock }) })
+}
+
+async function overHttp(...args: string[]): Promise<OpenChannel> {
+  const program = spawn(process.execPath, [SDK_SERVER, '--http', ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void program.kill())
+  const [url] = (await once(createInterface(program.stdout), 'line')) as [string]
+  return openHttpChannel({ name: 'desk', url, headers: {}, clock, log() {} })
+}
+
+interface Meeting {
+  readonly open: OpenChannel
+  readonly era: Era | 'auto'
+  readonly events?: Partial<SessionEvents>
+}
+
+async function meet({ open, era, events }: Meeting): Promise<Session> {
+  const session = await openSession(
+    {
+      open,
+      era,
+      clock,
+      client: { name: 'test', version: '1' },
+      events: { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {}, ...events },
+    },
+    AbortSignal.timeout(10_000),
+  )
+  onTestFinished(() => session.close())
+  return session
+}
+
+interface Caller {
+  readonly caller?: string
+  readonly signal?: AbortSignal
+  readonly onProgress?: AskOptions['onProgress']
+  readonly log?: AskOptions['behind']['log']
+  ask?(question: Question): Promise<Answer>
+}
+
+function call(session: Session, name: string, args: object = {}, from: Caller = {}) {
+  const {
+    caller = 'worker',
+    signal = FOREVER,
+    ask = async () => ({ action: 'decline' as const }),
+    log = () => {},
+  } = from
+  const canAnswer = { form: true, url: true, model: true, roots: true }
+  const { onProgress } = from
+  return session.ask(
+    'tools/call',
+    { name, arguments: args },
+    { signal, onProgress, behind: { caller, canAnswer, ask, log } },
+  )
+}
+
+const WAYS = [
+  ['stdio', 'legacy'],
+  ['stdio', 'modern'],
+  ['http', 'legacy'],
+  ['http', 'modern'],
+] as const
+
+describe.each(WAYS)('a server over %s of the era %s', (transport, era) => {
+  const open = (events?: Partial<SessionEvents>, ...args: string[]) =>
+    (transport === 'stdio' ? overStdio(SDK_SERVER, ...args) : overHttp(...args)).then(way =>
+      meet({ open: way, era, ...(events ? { events } : {}) }),
+    )
+
+  it('says what it is and what it has', async () => {
+    const session = await open()
+    expect(session.facts).toMatchObject({
+      era,
+      server: { name: 'sdk-server', version: '1.2.3' },
+      instructions: 'Ask at the desk.',
+    })
+    const listing = await fetchListing(session, FOREVER)
+    expect(listing.tools).toContainEqual(expect.objectContaining({ name: 'echo', description: 'Says the same.' }))
+    expect(listing).toMatchObject({
+      prompts: [{ name: 'greet' }],
+      resources: [{ uri: 'desk://a' }],
+      templates: [{ uriTemplate: 'desk://files/{+path}' }],
+    })
+  })
+
+  it('answers a call as it is, with everything in it', async () => {
+    const session = await open()
+    expect(await call(session, 'add', { a: 1, b: 2 })).toMatchObject({
+      content: [{ type: 'text', text: '3' }],
+      structuredContent: { sum: 3 },
+      _meta: { 'desk/sum': 3 },
+    })
+    expect(await call(session, 'no')).toMatchObject({ isError: true })
+    await expect(call(session, 'breaks')).rejects.toThrow('It broke.')
+  })
+
+  it('tells how far it is, and what it writes to its log', async () => {
+    const session = await open()
+    const progress: unknown[] = []
+    await call(session, 'slow', {}, { onProgress: update => progress.push(update) })
+    expect(progress).toEqual([
+      { progress: 1, total: 2, message: 'step 1' },
+      { progress: 2, total: 2, message: 'step 2' },
+    ])
+    const lines: string[] = []
+    await call(session, 'speak', {}, { log: (_level, line) => lines.push(line) })
+    expect(lines).toEqual(['a word from the server'])
+  })
+
+  it('asks whoever is behind the call, and goes on with the answer', async () => {
+    const session = await open()
+    const asked: Question[] = []
+    const ask = async (question: Question): Promise<Answer> => {
+      asked.push(question)
+      if (question.kind === 'roots') return { action: 'accept', content: { roots: [{ uri: 'file:///w' }] } }
+      if (question.kind !== 'model') return { action: 'accept', content: { name: 'Ada' } }
+      return { action: 'accept', content: { role: 'assistant', content: { type: 'text', text: 'Ho' }, model: 'm' } }
+    }
+    const answerOf = async (name: string) => JSON.stringify(await call(session, name, {}, { ask }))
+    expect(await answerOf('ask')).toContain('Ada')
+    expect(await answerOf('folders')).toContain('file:///w')
+    expect(await answerOf('sample')).toContain('Ho')
+    expect(asked).toMatchObject([{ message: 'What is your name?' }, { kind: 'roots' }, { kind: 'model', maxTokens: 5 }])
+  })
+
+  it('is told when nobody waits for a call any more', async () => {
+    const log = `${await freshFolder()}/log`
+    const session = await open(undefined, `--log=${log}`)
+    const controller = new AbortController()
+    const waiting = call(session, 'wait', {}, { signal: controller.signal })
+    const { readFile } = await import('node:fs/promises')
+    const lines = () => readFile(log, 'utf8').catch(() => '')
+    await expect.poll(lines).toContain('wait')
+    controller.abort(new Error('enough'))
+    await expect(waiting).rejects.toThrow('enough')
+    await expect.poll(lines).toContain('cancelled')
+  })
+
+  it('tells of changes', async () => {
+    const changes: string[] = []
+    const session = await open({
+      onListChanged: kind => changes.push(kind),
+      onResourceUpdated: uri => changes.push(uri),
+    })
+    session.watch(new Set(['desk://a']))
+    // Listening begins a moment after asking for it.
+    await expect.poll(() => call(session, 'grow', { name: 'more' }).then(() => changes)).toContain('tools')
+    await expect.poll(() => call(session, 'touch').then(() => changes)).toContain('desk://a')
+  })
+
+  it('reads, fills in and completes', async () => {
+    const session = await open()
+    const options: AskOptions = {
+      signal: FOREVER,
+      behind: {
+        caller: 'worker',
+        canAnswer: { form: false, url: false, model: false, roots: false },
+        ask: async () => ({ action: 'decline' }),
+        log() {},
+      },
+    }
+    expect(await session.ask('resources/read', { uri: 'desk://files/a/b' }, options)).toMatchObject({
+      contents: [{ uri: 'desk://files/a/b', text: 'read desk://files/a/b', _meta: { 'desk/read': true } }],
+    })
+    expect(await session.ask('prompts/get', { name: 'greet', arguments: { who: 'Ada' } }, options)).toMatchObject({
+      messages: [{ role: 'user', content: { type: 'text', text: 'Greet Ada.' } }],
+    })
+    const params = { ref: { type: 'ref/prompt', name: 'greet' }, argument: { name: 'who', value: 'A' } }
+    expect(await session.ask('completion/complete', params, options)).toMatchObject({
+      completion: { values: ['Ada', 'Alan'] },
+    })
+    await session.ping(FOREVER)
+  })
+})
+
+describe('a server whose era nobody knows', () => {
+  it.each(['stdio', 'http'] as const)('is met in the newer one over %s, if it speaks it', async transport => {
+    const open = transport === 'stdio' ? await overStdio(SDK_SERVER) : await overHttp()
+    expect((await meet({ open, era: 'auto' })).facts.era).toBe('modern')
+  })
+
+  it.each([
+    ['says that it does not know', []],
+    ['ends when it is asked what it does not know', ['--dies-on-unknown']],
+    ['prints a banner first', ['--banner=3']],
+  ])('is met in the older one, if it %s', async (_, flags) => {
+    const session = await meet({ open: await overStdio(ILL_SERVER, ...flags), era: 'auto' })
+    expect(session.facts).toMatchObject({ era: 'legacy', version: '2025-11-25' })
+    expect(await call(session, 'echo', { text: 'hi' })).toMatchObject({ content: [{ text: 'hi' }] })
+  })
+
+  it('is met in the older one after a while, if it keeps silent', async () => {
+    const session = await meet({ open: await overStdio(ILL_SERVER, '--silent-on-unknown'), era: 'auto' })
+    expect(session.facts.era).toBe('legacy')
+  })
+
+  it('is refused, if it speaks none that is known here', async () => {
+    const open = await overStdio(ILL_SERVER, '--version=1999-01-01')
+    await expect(meet({ open, era: 'auto' })).rejects.toThrow('1999-01-01')
+  })
+})
+
+describe('a question of an older server', () => {
+  it('is declined when several agents use the connection, and that is told', async () => {
+    let crowded = 0
+    const open = await overStdio(SDK_SERVER)
+    const session = await meet({ open, era: 'legacy', events: { onCrowded: () => void crowded++ } })
+    const controller = new AbortController()
+    const other = call(session, 'wait', {}, { caller: 'other', signal: controller.signal }).catch(() => {})
+    const ask = async (): Promise<Answer> => ({ action: 'accept', content: { name: 'Ada' } })
+    expect(JSON.stringify(await call(session, 'ask', {}, { ask }))).toContain('decline')
+    expect(crowded).toBe(1)
+    controller.abort(new Error('enough'))
+    await other
+    expect(JSON.stringify(await call(session, 'ask', {}, { ask }))).toContain('Ada')
+  })
+})

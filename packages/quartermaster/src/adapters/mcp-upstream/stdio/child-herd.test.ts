@@ -1,0 +1,301 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createSystemClock } from '../../system/index.ts'
+import {
+  allGone,
+  callTool,
+  eventually,
+  herdDesk,
+  ILL_SERVER,
+  isAlive,
+  openChannel,
+  pidsIn,
+  tempFolder,
+} from '../testing/child-desk.ts'
+import { createChildHerd } from './child-herd.ts'
+import { folderMark, newRun } from './child-mark.ts'
+
+const onLinux = process.platform === 'linux'
+
+describe.skipIf(!onLinux)('closing one child', () => {
+  it.each([
+    ['that ends when its input does', []],
+    ['that takes no notice of anything but being killed', ['--stubborn']],
+    ['with a child of its own', ['--fork']],
+    ['with a child that has left its group and session', ['--fork-detached']],
+    ['with both, stubborn', ['--fork', '--fork-detached', '--stubborn']],
+  ])('ends everything of one %s', async (_which, flags) => {
+    const server = await openChannel({ flags })
+    const pids = JSON.parse(await callTool(server, 'pids')) as number[]
+    await server.channel.close()
+    expect(await Promise.all(pids.map(isAlive))).toEqual(pids.map(() => false))
+  })
+
+  it('gives it time to end by itself', async () => {
+    const server = await openChannel({ flags: ['--linger=300'], stop: { graceMs: 10_000, termMs: 10_000 } })
+    await server.ask('ping')
+    const [pid = 0] = server.channel.pids()
+    await server.channel.close()
+    expect(await isAlive(pid)).toBe(false)
+  })
+
+  it.each([
+    ['by closing its input', 'cat; echo input closed'],
+    ['by SIGTERM', 'trap "echo terminated; exit 0" TERM; while :; do sleep 0.01; done'],
+  ])('asks it first %s', async (_how, script) => {
+    const file = join(await tempFolder(), 'said')
+    const { herd } = await herdDesk()
+    const program = { command: 'sh', args: ['-c', `echo ready >&2; { ${script}; } >"${file}"`], env: {}, cwd: '/' }
+    const child = await herd.spawn({ ...program, stop: { graceMs: 300, termMs: 10_000 } })
+    await new Promise(resolve => child.stderr.once('data', resolve))
+    await child.end()
+    expect(await readFile(file, 'utf8')).toMatch(/^(input closed|terminated)\n$/)
+    expect((await child.exited).signal).toBeNull()
+  })
+
+  it('leaves the others alone', async () => {
+    const { herd } = await herdDesk()
+    const [one, other] = [await openChannel({ herd }), await openChannel({ herd, flags: ['--fork-detached'] })]
+    const pids = JSON.parse(await callTool(other, 'pids')) as number[]
+    await one.channel.close()
+    expect(await Promise.all(pids.map(isAlive))).toEqual([true, true])
+    expect(await callTool(other, 'echo', { text: 'still here' })).toBe('still here')
+  })
+
+  it('is done by itself when it dies and leaves others behind', async () => {
+    const server = await openChannel({ flags: ['--fork', '--fork-detached'] })
+    const pids = JSON.parse(await callTool(server, 'pids')) as number[]
+    process.kill(pids[0] ?? 0, 'SIGKILL')
+    await server.ended
+    expect(await allGone(pids)).toBe(true)
+  })
+})
+
+describe.skipIf(!onLinux)('a herd', () => {
+  it('ends all its children, and starts none afterwards', async () => {
+    const { herd } = await herdDesk()
+    const servers = await Promise.all(
+      [[], ['--stubborn'], ['--fork-detached']].map(flags => openChannel({ herd, flags })),
+    )
+    const pids = (await Promise.all(servers.map(server => callTool(server, 'pids')))).flatMap(
+      text => JSON.parse(text) as number[],
+    )
+    const reaper = herd.reaperPid() ?? 0
+    await herd.close()
+    expect(await Promise.all([...pids, reaper].map(isAlive))).toEqual([...pids, reaper].map(() => false))
+    await expect(openChannel({ herd })).rejects.toMatchObject({
+      message: 'The gateway is stopping; nothing is started any more.',
+    })
+  })
+
+  it('has one reaper however often children start, and nothing is left of any', async () => {
+    const { herd } = await herdDesk()
+    const before = (await readdir('/proc/self/fd')).length
+    const reapers = new Set<number | undefined>()
+    for (let i = 0; i < 100; i += 10) {
+      const children = await Promise.all(
+        Array.from({ length: 10 }, () => herd.spawn({ command: 'cat', args: [], env: {}, cwd: '/' })),
+      )
+      reapers.add(herd.reaperPid())
+      await Promise.all(children.map(child => child.end()))
+    }
+    expect(reapers.size).toBe(1)
+    // One pipe to the reaper.
+    expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before + 3)
+  })
+
+  it('has no reaper without children', async () => {
+    const { herd } = await herdDesk()
+    expect(herd.reaperPid()).toBeUndefined()
+    await herd.close()
+  })
+
+  it('gets a new reaper when somebody kills it', async () => {
+    const { herd } = await herdDesk()
+    await openChannel({ herd })
+    const first = herd.reaperPid() ?? 0
+    process.kill(first, 'SIGKILL')
+    expect(await allGone([first])).toBe(true)
+    await eventually(() => herd.reaperPid() !== first)
+    await openChannel({ herd })
+    expect(await isAlive(herd.reaperPid() ?? 0)).toBe(true)
+  })
+})
+
+describe.skipIf(!onLinux)('the reaper', () => {
+  let folder = ''
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gateway-'))
+    await build({
+      entryPoints: [fileURLToPath(new URL('../testing/gateway-process.ts', import.meta.url))],
+      outfile: join(folder, 'gateway.mjs'),
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      logLevel: 'silent',
+    })
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  /** A process with children, as a gateway is one. */
+  async function startGateway(...servers: string[][]) {
+    return startGatewayWith([], servers)
+  }
+
+  async function startGatewayWith(runner: readonly string[], servers: readonly string[][]) {
+    const dataDir = await tempFolder()
+    const pidFile = join(dataDir, 'pids')
+    const options = JSON.stringify({
+      dataDir,
+      servers: servers.map(flags => [...runner, process.execPath, ILL_SERVER, `--pids=${pidFile}`, ...flags]),
+    })
+    const child = spawn(process.execPath, [join(folder, 'gateway.mjs'), options], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      // Its own group, as a shell gives one to what runs in a terminal.
+      detached: true,
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const exited = new Promise(resolve => child.once('exit', resolve))
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const first = await lines.next()
+    const reaper = Number(/^ready (\d+)$/.exec(String(first.value))?.[1])
+    const pids = await pidsIn(pidFile)
+    onTestFinished(() => {
+      for (const pid of pids) {
+        try {
+          process.kill(pid, 'SIGKILL')
+        } catch {
+          // As it should be.
+        }
+      }
+    })
+    return { child, pid: child.pid ?? 0, reaper, pids, exited, lines }
+  }
+
+  it('ends children and grandchildren when the gateway is killed, and then itself', async () => {
+    const { child, pids, reaper } = await startGateway(['--fork'], ['--fork-detached', '--stubborn'], ['--stubborn'])
+    expect(pids).toHaveLength(5)
+    expect(await Promise.all([...pids, reaper].map(isAlive))).toEqual([...pids, reaper].map(() => true))
+    child.kill('SIGKILL')
+    expect(await allGone([...pids, reaper])).toBe(true)
+  })
+
+  it('ends by their group those that have lost the mark', async () => {
+    const { child, pids, reaper } = await startGatewayWith(['env', '-i'], [['--fork', '--stubborn']])
+    expect(await readFile(`/proc/${pids[0]}/environ`, 'utf8')).toBe('')
+    child.kill('SIGKILL')
+    expect(await allGone([...pids, reaper])).toBe(true)
+  })
+
+  it('does all this too when the gateway ends by itself without a word', async () => {
+    const { child, pids, reaper } = await startGateway(['--fork-detached', '--stubborn'])
+    child.kill('SIGTERM')
+    expect(await allGone([...pids, reaper])).toBe(true)
+  })
+
+  it('is not ended by Ctrl-C, which the whole terminal gets', async () => {
+    const { pid, pids, reaper, exited } = await startGateway(['--fork-detached', '--stubborn'])
+    process.kill(-pid, 'SIGINT')
+    process.kill(reaper, 'SIGTERM')
+    await exited
+    expect(await allGone([...pids, reaper])).toBe(true)
+  })
+
+  it('leaves other gateways and their children alone', async () => {
+    const one = await startGateway(['--fork-detached'])
+    const other = await startGateway(['--fork-detached'])
+    one.child.kill('SIGKILL')
+    expect(await allGone([...one.pids, one.reaper])).toBe(true)
+    expect(await Promise.all([...other.pids, other.reaper].map(isAlive))).toEqual([true, true, true])
+  })
+
+  it('goes home when the gateway has seen to everything itself', async () => {
+    const { child, pids, reaper, lines } = await startGateway(['--fork-detached'])
+    child.stdin.write('close\n')
+    expect((await lines.next()).value).toBe('closed')
+    expect(await Promise.all([...pids, reaper].map(isAlive))).toEqual([false, false, false])
+  })
+
+  it('holds nothing open but its pipe, and carries no mark', async () => {
+    const { reaper } = await startGateway([])
+    const openIn = async (id: number | 'self') => {
+      const files = await readdir(`/proc/${id}/fd`)
+      return Promise.all(files.map(fd => readlink(`/proc/${id}/fd/${fd}`).catch(() => 'closed')))
+    }
+    // What whoever runs this test leaves open to all is not the gateway's.
+    const fromOutside = await openIn('self')
+    const open = (await openIn(reaper)).filter(target => target !== '/dev/null' && !fromOutside.includes(target))
+    expect(open).toEqual([expect.stringMatching(/^(socket|pipe):/)])
+    expect(await readlink(`/proc/${reaper}/cwd`)).toBe('/')
+    expect(await readFile(`/proc/${reaper}/environ`, 'utf8')).not.toContain('QUARTERMASTER')
+  })
+})
+
+describe.skipIf(!onLinux)('a sweep at the start', () => {
+  /** A process that carries this mark, or none. */
+  async function stray(mark: string | undefined, name = 'QUARTERMASTER_UPSTREAM'): Promise<number> {
+    const child = spawn(process.execPath, ['-e', 'console.log(1); setInterval(() => {}, 1000)'], {
+      env: { PATH: process.env.PATH, ...(mark === undefined ? {} : { [name]: mark }) },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    await new Promise(resolve => child.stdout.once('data', resolve))
+    return child.pid ?? 0
+  }
+
+  it('kills what earlier runs of this folder have left, and nothing else', async () => {
+    const { herd, dataDir } = await herdDesk()
+    const folder = folderMark(dataDir)
+    const left = [await stray(`${folder}.${newRun()}.1`), await stray(`${folder}.${newRun()}.27`)]
+    const others = [
+      await stray(undefined),
+      await stray(`${folderMark(await tempFolder())}.${newRun()}.1`),
+      await stray(`${folder}.${newRun()}.x`),
+      await stray(`${folder}.${newRun()}`),
+      await stray(`x${folder}.${newRun()}.1`),
+      await stray(`${folder}.${newRun()}.1`, 'NOT_QUARTERMASTER_UPSTREAM'),
+      await stray(`QUARTERMASTER_UPSTREAM=${folder}.${newRun()}.1`, 'TEXT'),
+    ]
+    const server = await openChannel({ herd })
+    expect(await herd.sweep()).toBe(2)
+    expect(await Promise.all(left.map(isAlive))).toEqual([false, false])
+    expect(await Promise.all(others.map(isAlive))).toEqual(others.map(() => true))
+    expect(await server.ask('ping')).toMatchObject({ result: {} })
+  })
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'leaves processes of other users alone, also where it could kill them',
+    async () => {
+      const { herd, dataDir } = await herdDesk()
+      const child = spawn('sh', ['-c', 'echo 1; exec sleep 1000'], {
+        env: { PATH: process.env.PATH, QUARTERMASTER_UPSTREAM: `${folderMark(dataDir)}.${newRun()}.1` },
+        stdio: ['ignore', 'pipe', 'inherit'],
+        cwd: '/',
+        uid: 65_534,
+      })
+      onTestFinished(() => void child.kill('SIGKILL'))
+      await new Promise(resolve => child.stdout.once('data', resolve))
+      expect(await herd.sweep()).toBe(0)
+      expect(await isAlive(child.pid ?? 0)).toBe(true)
+    },
+  )
+
+  it('finds nothing where all is well', async () => {
+    const { herd } = await herdDesk()
+    expect(await herd.sweep()).toBe(0)
+  })
+
+  it('knows a folder by what it is, not by how its path is written', async () => {
+    const dataDir = await tempFolder()
+    const left = await stray(`${folderMark(dataDir)}.${newRun()}.1`)
+    const herd = createChildHerd({ clock: createSystemClock(), dataDir: `${dataDir}/../${dataDir.split('/').at(-1)}/` })
+    expect(await herd.sweep()).toBe(1)
+    expect(await isAlive(left)).toBe(false)
+  })
+})

@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process'
+import { AppError } from '../../../contracts/index.ts'
+import type { Clock } from '../../../core/kernel/index.ts'
+import { type Child, createChild, type SpawnedProcess, STOP_TIMES, type StopTimes } from './child.ts'
+import { childEnvironment } from './child-environment.ts'
+import { folderMark, markText, newRun } from './child-mark.ts'
+import { createMarkedProcesses } from './marked-processes.ts'
+import { createReaper } from './reaper.ts'
+
+export interface ChildHerdOptions {
+  readonly clock: Clock
+  /** Whoever has its lock is the only one with children of this folder. */
+  readonly dataDir: string
+  /** Something a person should know about all children. */
+  warn?(message: string): void
+  /** Our own environment. */
+  readonly inherited?: Readonly<Record<string, string | undefined>>
+}
+
+/** A program and how to run it. */
+export interface Program {
+  readonly command: string
+  readonly args: readonly string[]
+  /** As configured. */
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd: string
+  readonly stop?: StopTimes | undefined
+}
+
+/** All programs of this gateway. None of them, and nothing they start, outlives it. */
+export interface ChildHerd {
+  /** Resolves when it runs. Rejects with the system's error when it cannot. */
+  spawn(program: Program): Promise<Child>
+  /** Kills what earlier runs have left behind, and answers how many processes that were. */
+  sweep(): Promise<number>
+  /** Ends them all, and takes no more. */
+  close(): Promise<void>
+  readonly reaperPid: () => number | undefined
+}
+
+export function createChildHerd({ clock, dataDir, warn, inherited = process.env }: ChildHerdOptions): ChildHerd {
+  const folder = folderMark(dataDir)
+  const run = newRun()
+  const children = new Set<Child>()
+  const processes = createMarkedProcesses()
+  const reaper = createReaper({
+    run: `${folder}.${run}`,
+    clock,
+    onMissing: error =>
+      warn?.(
+        `Programs that upstreams have started may outlive a crash: no shell was found to see to it (${error.message}).`,
+      ),
+  })
+  let started = 0
+  let isClosed = false
+
+  async function start({ command, args, env, cwd, stop = STOP_TIMES }: Program): Promise<Child> {
+    if (isClosed) throw new AppError('STOPPING', 'The gateway is stopping; nothing is started any more.')
+    const number = ++started
+    const mark = markText({ folder, run, child: number })
+    // First the one that ends it, so that there is no moment in which nobody would.
+    reaper.ensure()
+    const program = spawn(command, args, {
+      cwd,
+      env: childEnvironment({ inherited, configured: env, mark }),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      shell: false,
+      detached: true,
+      windowsHide: true,
+    })
+    if (!hasStarted(program)) throw await failureOf(program)
+    reaper.add(program.pid)
+    const child = createChild({
+      process: program,
+      stop,
+      sweep: () => processes.kill(found => found.folder === folder && found.run === run && found.child === number),
+      onGone() {
+        children.delete(child)
+        reaper.drop(child.pid)
+      },
+    })
+    children.add(child)
+    return child
+  }
+
+  return {
+    spawn: start,
+    sweep: () => processes.kill(found => found.folder === folder && found.run !== run),
+    async close() {
+      isClosed = true
+      await Promise.all([...children].map(child => child.end()))
+      await reaper.close()
+    },
+    reaperPid: () => reaper.pid(),
+  }
+}
+
+function hasStarted(program: { readonly pid?: number | undefined }): program is SpawnedProcess {
+  return program.pid !== undefined
+}
+
+function failureOf(program: { once(event: 'error', listener: (error: Error) => void): unknown }): Promise<Error> {
+  return new Promise(resolve => {
+    program.once('error', resolve)
+  })
+}

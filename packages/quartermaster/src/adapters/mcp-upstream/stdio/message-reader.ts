@@ -1,0 +1,114 @@
+import type { Readable } from 'node:stream'
+import { type JsonLimits, jsonExcess } from '../../../core/kernel/index.ts'
+import { createLineSplitter, type Line, type Message, parseMessages } from '../../mcp-wire/index.ts'
+import { createTurnWorker } from './turn-worker.ts'
+
+export interface MessageReaderLimits {
+  readonly maxLineBytes: number
+  /** Lines that are no messages, one after the other. Some programs greet on their output. */
+  readonly maxNoise: number
+}
+
+export interface MessageReaderOptions {
+  readonly limits: MessageReaderLimits
+  onMessage(message: Message): void
+  /** A line that is no message. */
+  onNoise(text: string): void
+  /** It does not speak the protocol; nothing more is read. */
+  onGarbled(reason: string): void
+  /** A short piece of a foreign text that may be shown. */
+  excerpt(text: string): string
+}
+
+/** Takes the messages from a program's output, a line each, in turns that leave time for everybody else. */
+export interface MessageReader {
+  stop(): void
+  /** Resolves when the output has ended and everything in it was handed over. */
+  readonly ended: Promise<void>
+}
+
+/** Real messages stay far below; what is behind us works through them by recursion, and each value costs memory. */
+const STRUCTURE: JsonLimits = { maxJsonDepth: 512, maxJsonValues: 4_000_000 }
+/** A shorter text cannot nest that deep. */
+const DEEP_TEXT = 512
+/** A batch is handled in one go, so that a larger one would be a flood. */
+const MOST_IN_BATCH = 1_000
+/** More than is shown of it: what must not be seen is taken out before it is cut. */
+const GLIMPSE_BYTES = 4_096
+
+export function readMessages(stream: Readable, options: MessageReaderOptions): MessageReader {
+  const { limits, onMessage, onNoise, onGarbled, excerpt } = options
+  const splitter = createLineSplitter({ maxBytes: limits.maxLineBytes, glimpseBytes: GLIMPSE_BYTES })
+  const worker = createTurnWorker<Line>({
+    handle,
+    onBusy: () => stream.pause(),
+    onIdle: () => (isAtEnd ? finish() : stream.resume()),
+  })
+  let noise = 0
+  let isStopped = false
+  let isAtEnd = false
+  let finish: () => void = () => {}
+  const ended = new Promise<void>(resolve => {
+    finish = resolve
+  })
+
+  function take(chunk: Buffer): void {
+    if (isStopped) return
+    worker.add(splitter.push(chunk))
+    // It is known now; reading on to the end of a line of a gigabyte would only cost time.
+    if (splitter.isTooLong()) takeRest()
+  }
+
+  function takeRest(): void {
+    const rest = splitter.rest()
+    worker.add(rest ? [rest] : [])
+  }
+
+  function handle(line: Line): void {
+    if ('tooLong' in line) return garbled(tooLongReason(excerpt(line.tooLong.head), limits.maxLineBytes))
+    const { text } = line
+    if (text.trim() === '') return
+    const messages = messagesIn(text)
+    if (messages.length === 0) return heardNoise(text)
+    noise = 0
+    for (const message of messages) if (!isStopped) onMessage(message)
+  }
+
+  function heardNoise(text: string): void {
+    noise++
+    if (noise > limits.maxNoise) return garbled(`It writes lines that are no messages: "${excerpt(text)}".`)
+    onNoise(text)
+  }
+
+  function garbled(reason: string): void {
+    stop()
+    // Whatever it has still to say, there is no use in taking it from the pipe.
+    stream.destroy()
+    onGarbled(reason)
+  }
+
+  /** What still comes is read and forgotten: a program that cannot write cannot end either. */
+  function stop(): void {
+    isStopped = true
+    worker.stop()
+    stream.resume()
+    finish()
+  }
+
+  stream.on('data', take)
+  stream.once('close', () => {
+    isAtEnd = true
+    takeRest()
+  })
+  return { stop, ended }
+}
+
+function messagesIn(text: string): Message[] {
+  if (text.length > DEEP_TEXT && jsonExcess(text, STRUCTURE)) return []
+  const messages = parseMessages(text)
+  return messages.length > MOST_IN_BATCH ? [] : messages
+}
+
+function tooLongReason(head: string, maxBytes: number): string {
+  return `It wrote a line of more than ${maxBytes} bytes, which begins with "${head}".`
+}

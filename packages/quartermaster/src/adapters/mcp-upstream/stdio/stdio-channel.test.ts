@@ -1,0 +1,307 @@
+import { readFileSync } from 'node:fs'
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createSystemClock } from '../../system/index.ts'
+import { createChildLog } from '../child-log.ts'
+import { ChannelFailure, SendFailure } from '../session/channel.ts'
+import {
+  type ChannelDeskOptions,
+  callTool,
+  eventually,
+  herdDesk,
+  openChannel,
+  tempFolder,
+} from '../testing/child-desk.ts'
+import { openStdioChannel } from './stdio-channel.ts'
+
+const textsOf = ({ log }: { log: { lines(options: { limit: number }): { text: string }[] } }) =>
+  log.lines({ limit: 1_000 }).map(line => line.text)
+
+async function failureOf(options: ChannelDeskOptions): Promise<ChannelFailure> {
+  const error = await openChannel(options).then(
+    () => undefined,
+    (failure: unknown) => failure,
+  )
+  if (!(error instanceof ChannelFailure)) throw new Error(`It did not fail: ${String(error)}`)
+  return error
+}
+
+async function sendFailureOf(sending: Promise<void>): Promise<SendFailure> {
+  const error = await sending.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  )
+  if (!(error instanceof SendFailure)) throw new Error(`It did not fail: ${String(error)}`)
+  return error
+}
+
+describe('a program that speaks MCP', () => {
+  it('is asked and answers, a message per line', async () => {
+    const server = await openChannel()
+    expect(await server.ask('initialize')).toMatchObject({ id: 1, result: { serverInfo: { name: 'ill-server' } } })
+    expect(await callTool(server, 'echo', { text: 'Grüße, 世界\n\u2028' })).toBe('Grüße, 世界\n\u2028')
+    expect(server.channel.pids()).toHaveLength(1)
+    expect(server.channel.hasExchanges).toBe(false)
+  })
+
+  it('may send more than a pipe holds in either direction', async () => {
+    const server = await openChannel()
+    const text = 'x'.repeat(3_000_000)
+    expect(await callTool(server, 'echo', { text })).toBe(text)
+  })
+
+  it('may answer in batches', async () => {
+    const server = await openChannel({ flags: ['--batch'] })
+    expect(await callTool(server, 'echo', { text: 'hello' })).toBe('hello')
+  })
+
+  it('is waited for as long as it does not read', async () => {
+    const server = await openChannel({ flags: ['--deaf'], limits: { maxWaitingBytes: 2_000_000 } })
+    const send = (length: number) =>
+      server.channel.send({ jsonrpc: '2.0', method: 'x', params: { text: 'x'.repeat(length) } })
+    const first = send(1_000_000)
+    const second = send(1_000_000)
+    const third = await sendFailureOf(send(1_500_000))
+    expect(third).toMatchObject({ wasSent: 'no', message: expect.stringContaining('does not read') })
+    void server.channel.close()
+    expect(await sendFailureOf(second)).toMatchObject({ wasSent: 'no' })
+    expect(await sendFailureOf(first)).toMatchObject({ wasSent: 'maybe' })
+  })
+})
+
+describe('a program that cannot be started', () => {
+  it('is named, with the way to mend it', async () => {
+    expect((await failureOf({ command: 'no-such-program-here' })).end).toEqual({
+      kind: 'exited',
+      reason:
+        'There is no program "no-such-program-here" on the PATH. Install it, or write its full path as "command".',
+    })
+    expect((await failureOf({ command: '/no/such/program' })).message).toContain(
+      'There is no program "/no/such/program"',
+    )
+  })
+
+  it('may be a file that is not executable', async () => {
+    const file = join(await tempFolder(), 'tool')
+    await writeFile(file, '#!/bin/sh\n')
+    await chmod(file, 0o644)
+    expect((await failureOf({ command: file })).message).toContain('Make it executable (chmod +x)')
+  })
+
+  it('may lack its working folder', async () => {
+    const cwd = join(await tempFolder(), 'gone')
+    expect((await failureOf({ cwd })).message).toBe(`The working folder "${cwd}" is not there.`)
+  })
+
+  it('tells nothing of its arguments and variables', async () => {
+    const failure = await failureOf({ args: ['a\0hunter2'], env: { KEY: 'b\0hunter3' } })
+    expect(failure.message).toContain('could not be started')
+    expect(failure.message).not.toContain('hunter')
+  })
+
+  it('says so in its log too', async () => {
+    const log = createChildLog({ clock: createSystemClock() })
+    await failureOf({ command: 'no-such-program-here', log })
+    expect(textsOf({ log })).toEqual([expect.stringContaining('There is no program')])
+  })
+})
+
+describe('a program that ends', () => {
+  it('is heard of once, with its exit code and what it said last', async () => {
+    const server = await openChannel({ flags: ['--stderr=no licence found', '--exit=3'] })
+    expect(await server.ended).toEqual({ kind: 'exited', reason: 'It ended with exit code 3: no licence found' })
+    await server.channel.close()
+    expect(server.ends).toHaveLength(1)
+    expect(server.channel.pids()).toEqual([])
+    expect(textsOf(server)).toContain('no licence found')
+  })
+
+  it('is quoted where it gives a reason, not where it gives its version', async () => {
+    const server = await openChannel({ flags: ['--throw'] })
+    expect((await server.ended).reason).toBe('It ended with exit code 1: TypeError: It was never going to work')
+  })
+
+  it('is heard of with the signal that ended it', async () => {
+    const server = await openChannel()
+    await server.ask('ping')
+    process.kill(server.channel.pids()[0] ?? 0, 'SIGKILL')
+    expect(await server.ended).toEqual({ kind: 'exited', reason: 'It was ended by SIGKILL.' })
+  })
+
+  it('has its last answers handed over first', async () => {
+    const server = await openChannel({ flags: ['--exit-after=2'] })
+    await server.ask('ping')
+    await server.channel.send({ jsonrpc: '2.0', id: 2, method: 'ping' })
+    await server.ended
+    expect(server.messages).toHaveLength(2)
+  })
+
+  it('cannot be sent to any more, which is known', async () => {
+    const server = await openChannel({ flags: ['--exit'] })
+    await server.ended
+    expect(await sendFailureOf(server.channel.send({ jsonrpc: '2.0', id: 1, method: 'ping' }))).toMatchObject({
+      wasSent: 'no',
+    })
+  })
+
+  it.skipIf(process.platform !== 'linux')('is not believed to have seen what found the pipe closed', async () => {
+    const server = await openChannel({ command: 'cat', args: [] })
+    const [pid = 0] = server.channel.pids()
+    process.kill(pid, 'SIGKILL')
+    // Without a turn of the event loop in between nobody here can have heard of it; the system has.
+    while (!readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')) {}
+    expect(await sendFailureOf(server.channel.send({ jsonrpc: '2.0', id: 2, method: 'ping' }))).toMatchObject({
+      wasSent: 'no',
+    })
+  })
+
+  it('tells senders what was not sent before it tells of its end', async () => {
+    const server = await openChannel({ flags: ['--deaf'] })
+    const order: string[] = []
+    const text = 'x'.repeat(1_000_000)
+    void server.channel.send({ jsonrpc: '2.0', method: 'x', params: { text } }).catch(() => {})
+    const waiting = server.channel.send({ jsonrpc: '2.0', method: 'y' })
+    const told = waiting.catch((error: SendFailure) => order.push(`send ${error.wasSent}`))
+    const end = server.ended.then(({ kind }) => order.push(kind))
+    process.kill(server.channel.pids()[0] ?? 0, 'SIGKILL')
+    await Promise.all([told, end])
+    expect(order).toEqual(['send no', 'exited'])
+  })
+
+  it('is ended when it has closed its output', async () => {
+    const server = await openChannel({ flags: ['--close-output', '--stubborn'] })
+    await server.channel.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    expect(await server.ended).toEqual({ kind: 'lost', reason: 'It has closed its output and still runs.' })
+    await eventually(() => server.channel.pids().length === 0)
+  })
+
+  it('is ended by us without another word', async () => {
+    const server = await openChannel()
+    await server.ask('ping')
+    await server.channel.close()
+    expect(await server.ended).toEqual({ kind: 'closed', reason: 'The connection was closed.' })
+    expect(server.channel.pids()).toEqual([])
+  })
+
+  it('is not started for somebody who has left', async () => {
+    const clock = createSystemClock()
+    const { herd } = await herdDesk()
+    const open = openStdioChannel({
+      command: 'no-such-program-here',
+      args: [],
+      env: {},
+      cwd: '/',
+      clock,
+      herd,
+      log: createChildLog({ clock }),
+    })
+    await expect(open({ onMessage() {}, onEnd() {} }, AbortSignal.abort())).rejects.toMatchObject({
+      end: { kind: 'closed' },
+    })
+  })
+})
+
+describe('a program that does not speak MCP', () => {
+  it('may greet on its output, which is kept in its log', async () => {
+    const server = await openChannel({ flags: ['--banner=3'] })
+    expect(await callTool(server, 'echo', { text: 'hello' })).toBe('hello')
+    expect(textsOf(server)).toContain('Not a message on its output: Ill server, line 1 of its greeting')
+  })
+
+  it('may write other lines between its messages', async () => {
+    const server = await openChannel({ flags: ['--garbage-between'], limits: { maxNoise: 2 } })
+    for (let i = 0; i < 10; i++) await server.ask('ping')
+    expect(server.ends).toEqual([])
+  })
+
+  it('is given up when it writes nothing else, with an excerpt that can be shown', async () => {
+    const server = await openChannel({ flags: ['--garbage'] })
+    expect(await server.ended).toEqual({
+      kind: 'garbled',
+      reason: 'It writes lines that are no messages: "garbage 64 \\u{1b}[31m".',
+    })
+    await server.channel.close()
+    expect(server.ends).toHaveLength(1)
+  })
+
+  it('is given up as soon as a line is too long, however long it would be', async () => {
+    const server = await openChannel({ flags: [`--huge-line=${2 ** 30}`], limits: { maxLineBytes: 1_000_000 } })
+    expect(await server.ended).toEqual({
+      kind: 'garbled',
+      reason: expect.stringMatching(/^It wrote a line of more than 1000000 bytes, which begins with "x{159}…"\.$/),
+    })
+    await server.channel.close()
+    expect(server.channel.pids()).toEqual([])
+  })
+
+  it('is not followed into the depth', async () => {
+    const server = await openChannel({ flags: ['--deep=100000'] })
+    expect(await server.ask('ping')).toMatchObject({ result: {} })
+    expect(server.messages).toHaveLength(1)
+  })
+
+  it('does not have its secrets quoted', async () => {
+    const secret = 'hunter2-hunter2'
+    const server = await openChannel({
+      flags: ['--secret=KEY', '--exit'],
+      env: { KEY: secret },
+      secrets: [secret],
+    })
+    expect((await server.ended).reason).toBe('It ended with exit code 1: the secret is [secret]')
+    expect(JSON.stringify(server.log.lines({ limit: 100 }))).not.toContain(secret)
+  })
+})
+
+describe('a flood', () => {
+  it('of messages leaves turns to everybody else', async () => {
+    const server = await openChannel({ flags: ['--flood=20000'] })
+    let turns = 0
+    let isOver = false
+    const count = () => {
+      turns++
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    await server.channel.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    await eventually(() => server.messages.length === 20_000)
+    isOver = true
+    // 256 of them a turn are the most.
+    expect(turns).toBeGreaterThan(20_000 / 256)
+  })
+
+  it('of messages does not keep an answer from coming', async () => {
+    const server = await openChannel({ flags: ['--flood=0'] })
+    await server.channel.send({ jsonrpc: '2.0', method: 'notifications/initialized' })
+    expect(await callTool(server, 'echo', { text: 'still here' })).toBe('still here')
+    await server.channel.close()
+    expect(server.ends).toEqual([{ kind: 'closed', reason: 'The connection was closed.' }])
+  })
+
+  it('of standard error is dropped and counted', async () => {
+    const server = await openChannel({ flags: ['--stderr-flood=50000'] })
+    expect(await callTool(server, 'echo', { text: 'still here' })).toBe('still here')
+    const counted = () => {
+      const lines = server.log.lines({ limit: 10_000 })
+      const dropped = lines.flatMap(({ text }) => /^… (\d+) lines? (?:was|were) dropped$/.exec(text)?.[1] ?? [])
+      const kept = lines.filter(({ from }) => from === 'stderr').length
+      return dropped.reduce((sum, count) => sum + Number(count), kept)
+    }
+    await eventually(() => counted() === 50_000)
+    expect(server.log.lines({ limit: 10_000 }).length).toBeLessThanOrEqual(1_000)
+  })
+
+  it('of strange messages ends nobody who handles them badly', async () => {
+    const server = await openChannel({ flags: ['--unknown-ids'] })
+    let isFirst = true
+    server.messages.push = (...messages) => {
+      if (isFirst) {
+        isFirst = false
+        throw new Error('this one is too strange')
+      }
+      return Array.prototype.push.apply(server.messages, messages)
+    }
+    expect(await server.ask('ping')).toMatchObject({ id: 1 })
+    expect(textsOf(server)).toContain('A message from it could not be handled: Error: this one is too strange')
+  })
+})

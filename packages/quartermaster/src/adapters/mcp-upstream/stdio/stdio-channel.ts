@@ -1,0 +1,126 @@
+import type { Clock } from '../../../core/kernel/index.ts'
+import { excerptOf } from '../../../core/upstreams/index.ts'
+import type { Message } from '../../mcp-wire/index.ts'
+import type { ChildLog } from '../child-log.ts'
+import {
+  type Channel,
+  type ChannelEnd,
+  type ChannelEvents,
+  ChannelFailure,
+  type OpenChannel,
+} from '../session/channel.ts'
+import type { Child, StopTimes } from './child.ts'
+import type { ChildHerd } from './child-herd.ts'
+import { type MessageReader, type MessageReaderLimits, readMessages } from './message-reader.ts'
+import { createPipeWriter } from './pipe-writer.ts'
+import { readStderr, type StderrReader } from './stderr-reader.ts'
+import { exitReason, startFailure } from './stdio-failure.ts'
+import { within } from './waiting.ts'
+
+export interface StdioLimits extends MessageReaderLimits {
+  /** What may wait to be read by the program. */
+  readonly maxWaitingBytes: number
+}
+
+export interface StdioChannelOptions {
+  readonly command: string
+  readonly args: readonly string[]
+  /** As configured. */
+  readonly env: Readonly<Record<string, string>>
+  /** A folder that was looked at: see `workingFolder`. */
+  readonly cwd: string
+  readonly stop?: StopTimes
+  readonly limits?: Partial<StdioLimits>
+  readonly log: ChildLog
+  readonly herd: ChildHerd
+  readonly clock: Clock
+}
+
+const LIMITS: StdioLimits = { maxLineBytes: 32 * 1024 * 1024, maxNoise: 64, maxWaitingBytes: 64 * 1024 * 1024 }
+
+/** What a program wrote before it ended is on its way for so long at most; a child of it may hold the pipe open for ever. */
+const LAST_WORDS_MS = 100
+/** A program that closes its output is about to end, as a rule. */
+const EXIT_MS = 250
+
+const CLOSED: ChannelEnd = { kind: 'closed', reason: 'The connection was closed.' }
+
+/** A channel over the standard input and output of a program. A program that cannot be started is a `ChannelFailure`. */
+export function openStdioChannel(options: StdioChannelOptions): OpenChannel {
+  return async (events, signal) => {
+    if (signal.aborted) throw new ChannelFailure(CLOSED)
+    return createStdioChannel(await start(options), options, events)
+  }
+}
+
+async function start({ herd, command, args, env, cwd, stop, log }: StdioChannelOptions): Promise<Child> {
+  try {
+    return await herd.spawn({ command, args, env, cwd, stop })
+  } catch (error) {
+    const reason = await startFailure(error, { command, cwd })
+    log.add('gateway', reason)
+    throw new ChannelFailure({ kind: 'exited', reason }, { cause: error })
+  }
+}
+
+function createStdioChannel(child: Child, options: StdioChannelOptions, events: ChannelEvents): Channel {
+  const { log, clock } = options
+  const limits = { ...LIMITS, ...options.limits }
+  const writer = createPipeWriter(child.stdin, limits)
+  const stderr = readStderr(child.stderr, { log, clock })
+  const reader = readMessages(child.stdout, {
+    limits,
+    onMessage: receive,
+    onNoise: text => log.add('gateway', `Not a message on its output: ${text}`),
+    onGarbled: reason => end({ kind: 'garbled', reason }),
+    excerpt: text => excerptOf(log.redact(text)),
+  })
+  let isOver = false
+
+  /** One strange message must not end more than itself. */
+  function receive(message: Message): void {
+    try {
+      events.onMessage(message)
+    } catch (error) {
+      log.add('gateway', `A message from it could not be handled: ${String(error)}`)
+    }
+  }
+
+  function end(how: ChannelEnd): void {
+    if (isOver) return
+    isOver = true
+    reader.stop()
+    writer.close(how.reason)
+    if (how.kind !== 'closed') log.add('gateway', how.reason)
+    void child.end()
+    // Later, so that whoever waits to send hears first that nothing was sent. From the end alone they could not know.
+    setImmediate(() => events.onEnd(how))
+  }
+
+  void watch(child, { reader, stderr, log }).then(end)
+  return {
+    hasExchanges: false,
+    send: async message => writer.write(JSON.stringify(message)),
+    close() {
+      end(CLOSED)
+      return child.end()
+    },
+    pids: () => (child.isRunning() ? [child.pid] : []),
+  }
+}
+
+interface Watched {
+  readonly reader: MessageReader
+  readonly stderr: StderrReader
+  readonly log: ChildLog
+}
+
+/** How it ends by itself: its program does, or its output. */
+async function watch(child: Child, { reader, stderr, log }: Watched): Promise<ChannelEnd> {
+  await Promise.race([child.exited, reader.ended])
+  if (child.isRunning()) await within(EXIT_MS, child.exited)
+  if (child.isRunning()) return { kind: 'lost', reason: 'It has closed its output and still runs.' }
+  await within(LAST_WORDS_MS, Promise.all([reader.ended, stderr.ended]))
+  const lastWords = stderr.lastWords()
+  return { kind: 'exited', reason: exitReason(await child.exited, lastWords && log.redact(lastWords)) }
+}

@@ -1,0 +1,45 @@
+import { stat } from 'node:fs/promises'
+import { isAppError } from '../../../contracts/index.ts'
+import { excerptOf } from '../../../core/upstreams/index.ts'
+import type { ChildExit } from './child.ts'
+
+/** What to do about a program that could not be started, in a sentence or two. */
+export async function startFailure(error: unknown, program: { command: string; cwd: string }): Promise<string> {
+  if (isAppError(error)) return error.message
+  const { command, cwd } = program
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (process.platform === 'win32' && (code === 'EINVAL' || code === 'ENOENT')) return windowsReason(command)
+  if (code === 'ENOENT' && !(await isFolder(cwd))) return `The working folder "${cwd}" is not there.`
+  if (code === 'ENOENT') return missingReason(command)
+  if (code === 'EACCES')
+    return `"${command}" may not be run. Make it executable (chmod +x), or name the program that runs it.`
+  if (code === 'E2BIG')
+    return `"${command}" was given more arguments and variables than a program can have. Give it fewer.`
+  // Its message may hold an argument, and with it a secret.
+  return `"${command}" could not be started (${code || 'for an unknown reason'}). Check its command, arguments and environment.`
+}
+
+function missingReason(command: string): string {
+  if (command.includes('/')) return `There is no program "${command}", or what its first line names is not there.`
+  return `There is no program "${command}" on the PATH. Install it, or write its full path as "command".`
+}
+
+function windowsReason(command: string): string {
+  return (
+    `"${command}" is no program that can be started. A .cmd or .bat file, as npx is one, is run by cmd: ` +
+    `set "command" to "cmd" and "args" to ["/c", "${command}", …].`
+  )
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    stats => stats.isDirectory(),
+    () => false,
+  )
+}
+
+/** How a program ended, and what it said last. */
+export function exitReason({ code, signal }: ChildExit, lastWords: string | undefined): string {
+  const how = signal ? `It was ended by ${signal}` : `It ended with exit code ${code}`
+  return lastWords === undefined ? `${how}.` : `${how}: ${excerptOf(lastWords, 300)}`
+}

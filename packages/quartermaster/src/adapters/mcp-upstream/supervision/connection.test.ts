@@ -1,0 +1,218 @@
+import { expect, it } from 'vitest'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { type ChannelEnd, ChannelFailure } from '../session/channel.ts'
+import type { Session } from '../session/session.ts'
+import { createConnection } from './connection.ts'
+
+const FOREVER = new AbortController().signal
+
+/** A server that the test starts, ends and silences. */
+function stage({ idleMs, lives = true }: { idleMs?: number; lives?: boolean } = {}) {
+  const clock = createFakeClock()
+  const server = {
+    lives,
+    answers: true,
+    starts: 0,
+    running: 0,
+    fingerprint: 'a',
+    busy: 0,
+    end: (_end: ChannelEnd) => {},
+  }
+  const told: string[] = []
+
+  async function open(): Promise<Session> {
+    server.starts++
+    if (!server.lives) throw new ChannelFailure({ kind: 'exited', reason: 'It exited with code 1.' })
+    server.running++
+    let isOver = false
+    const ended = new Promise<ChannelEnd>(resolve => {
+      server.end = end => {
+        if (!isOver) server.running--
+        isOver = true
+        resolve(end)
+      }
+    })
+    const { end } = server
+    let heard = clock.now()
+    return {
+      facts: {
+        era: 'legacy',
+        version: '2025-11-25',
+        server: { name: 's', version: '1' },
+        instructions: undefined,
+        capabilities: {},
+      },
+      page: async () => ({}),
+      ask: async () => ({}),
+      async ping(signal) {
+        if (!server.answers)
+          await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+        heard = clock.now()
+      },
+      watch() {},
+      pids: () => [],
+      busy: () => server.busy,
+      heardAt: () => heard,
+      ended,
+      close: async () => end({ kind: 'closed', reason: 'closed' }),
+    }
+  }
+
+  const connection = createConnection({
+    clock,
+    random: () => 1,
+    dependency: 'upstream-s',
+    startMs: 5_000,
+    idleMs,
+    open,
+    fingerprint: async () => server.fingerprint,
+    onChange: () => told.push(connection?.state().kind ?? ''),
+    note() {},
+  })
+  const crash = () => server.end({ kind: 'exited', reason: 'It was killed.' })
+  return { clock, server, connection, crash, told }
+}
+
+it('starts with the first who needs it, and once for all', async () => {
+  const { connection, server } = stage()
+  const take = () => connection.take({ budgetMs: 1_000, signal: FOREVER })
+  const [one, two] = await Promise.all([take(), take()])
+  expect(one).toBe(two)
+  expect(server.starts).toBe(1)
+})
+
+it('starts again at once when it fell, and lets those who wait go on', async () => {
+  const { connection, server, crash, clock } = stage()
+  const first = await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  await clock.advance(60_000)
+  crash()
+  await clock.advance(0)
+  const second = await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  expect(second).not.toBe(first)
+  expect(server).toMatchObject({ starts: 2, running: 1 })
+  expect(connection.restarts()).toBe(1)
+})
+
+it('tries ever less often while it cannot start, and says why', async () => {
+  const { connection, server, clock } = stage({ lives: false })
+  connection.start()
+  await clock.advance(1)
+  await clock.advance(120_000)
+  expect(server.starts).toBeLessThan(12)
+  expect(server.starts).toBeGreaterThan(8)
+  expect(connection.state()).toMatchObject({ kind: 'waiting', reason: 'It exited with code 1.' })
+  await expect(connection.take({ budgetMs: 0, signal: FOREVER })).rejects.toMatchObject({
+    code: 'DEPENDENCY_UNAVAILABLE',
+    message: expect.stringContaining('It exited with code 1.'),
+  })
+})
+
+it('is back within a second of being repaired, however long it would have waited', async () => {
+  const { connection, server, clock } = stage({ lives: false })
+  connection.start()
+  await clock.advance(1)
+  await clock.advance(120_000)
+  server.lives = true
+  server.fingerprint = 'b'
+  await clock.advance(1_000)
+  expect(connection.state().kind).toBe('up')
+})
+
+it('waits no longer for a start than it may take', async () => {
+  const { clock } = stage()
+  const connection = createConnection({
+    clock,
+    random: () => 1,
+    dependency: 'upstream-s',
+    startMs: 5_000,
+    idleMs: undefined,
+    open: signal => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    fingerprint: async () => '',
+    onChange() {},
+    note() {},
+  })
+  connection.start()
+  await clock.advance(5_001)
+  expect(connection.lastError()?.message).toBe('It was not ready within 5 s.')
+})
+
+it('ends a server that has nothing to do and does not answer', async () => {
+  const { connection, server, clock } = stage()
+  const session = await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  server.answers = false
+  const known = connection.suspect(session)
+  await clock.advance(5_001)
+  await known
+  server.answers = true
+  await clock.advance(200)
+  expect(server).toMatchObject({ starts: 2, running: 1 })
+  expect(connection.lastError()?.message).toContain('does not answer any more')
+})
+
+it('leaves a server alone that is too busy to answer', async () => {
+  const { connection, server, clock } = stage()
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  server.answers = false
+  server.busy = 1
+  await clock.advance(2_000)
+  const controller = new AbortController()
+  const looked = connection.look(controller.signal)
+  await clock.advance(2_000)
+  controller.abort()
+  expect(await looked).toMatchObject({ up: true })
+  expect(server.starts).toBe(1)
+})
+
+it('sleeps when nobody needs it, and wakes with the next who does', async () => {
+  const { connection, server, clock } = stage({ idleMs: 60_000 })
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  await clock.advance(121_000)
+  expect(connection.state().kind).toBe('idle')
+  expect(server.running).toBe(0)
+  expect(await connection.look(FOREVER)).toMatchObject({ up: true })
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  expect(server.running).toBe(1)
+})
+
+it('waits for a person where one has to sign in, and starts no more until then', async () => {
+  const { clock } = stage()
+  let starts = 0
+  const connection = createConnection({
+    clock,
+    random: () => 1,
+    dependency: 'upstream-s',
+    startMs: 5_000,
+    idleMs: undefined,
+    async open() {
+      starts++
+      throw new ChannelFailure({ kind: 'unauthorized', reason: 'A person has to sign in.' })
+    },
+    fingerprint: async () => '',
+    onChange() {},
+    note() {},
+  })
+  connection.start()
+  await clock.advance(120_000)
+  expect(starts).toBe(1)
+  expect(connection.state()).toMatchObject({ kind: 'needsLogin', reason: 'A person has to sign in.' })
+  await connection.restart()
+  await clock.advance(1)
+  expect(starts).toBe(2)
+})
+
+it('never has two of them, whatever is asked of it while it starts and stops', async () => {
+  const { connection, server, clock, crash } = stage()
+  connection.start()
+  await connection.restart()
+  await clock.advance(1)
+  await connection.restart()
+  crash()
+  await clock.advance(1_000)
+  expect(server.running).toBe(1)
+  await connection.stop()
+  await clock.advance(60_000)
+  expect(server.running).toBe(0)
+  await expect(connection.take({ budgetMs: 10, signal: FOREVER })).rejects.toMatchObject({
+    code: 'DEPENDENCY_UNAVAILABLE',
+  })
+})

@@ -1,0 +1,16 @@
+import type { UpstreamConfig } from '../../contracts/index.ts'
+import type { OpenChannel } from './session/channel.ts'
+
+/** Where a server is, and how it is reached. */
+export interface Target {
+  readonly transport: 'stdio' | 'http'
+  /** For people: the program and its arguments, or the address. No secret in it. */
+  readonly text: string
+  /** The way to it, with an agent's own credentials if it has some. */
+  open(agent: string | undefined): OpenChannel
+  /** What can be seen of it from outside, cheaply: another value means that starting may work now. */
+  fingerprint(): Promise<string>
+}
+
+/** Makes the way to a server. Throws `CONFIG_INVALID` for one that can never work. */
+export type TargetFactory = (name: string, config: UpstreamConfig) => Target

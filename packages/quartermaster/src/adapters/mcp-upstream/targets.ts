@@ -1,0 +1,102 @@
+import { stat } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import type { HttpUpstream, StdioUpstream, UpstreamConfig } from '../../contracts/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
+import type { ChildLog } from './child-log.ts'
+import { openHttpChannel } from './http/http-channel.ts'
+import type { UpstreamAuth } from './oauth/upstream-auth.ts'
+import type { ChildHerd } from './stdio/child-herd.ts'
+import { openStdioChannel } from './stdio/stdio-channel.ts'
+import { workingFolder } from './stdio/working-folder.ts'
+import type { Target } from './target.ts'
+
+export interface TargetDeps {
+  readonly name: string
+  readonly config: UpstreamConfig
+  readonly projectDir: string
+  readonly dataDir: string
+  readonly clock: Clock
+  readonly herd: ChildHerd
+  readonly auth: UpstreamAuth
+  readonly log: ChildLog
+}
+
+/** The way to a server, as it is configured. */
+export function targetOf(deps: TargetDeps): Target {
+  const { config } = deps
+  return 'command' in config ? stdioTarget(deps, config) : httpTarget(deps, config)
+}
+
+function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, config: StdioUpstream): Target {
+  const { command, args, env, cwd } = config
+  const folder = resolve(projectDir, cwd ?? '.')
+  return {
+    transport: 'stdio',
+    text: log.redact([command, ...args].join(' ')),
+    open: agent => {
+      const own = agent === undefined ? {} : config.agents[agent]?.env
+      const program = { command, args, env: { ...env, ...own }, clock, herd, log }
+      // Looked at every time: it may have been made, or replaced, since.
+      return async (events, signal) =>
+        openStdioChannel({ ...program, cwd: await workingFolder({ cwd, projectDir, dataDir }) })(events, signal)
+    },
+    fingerprint: () =>
+      fingerprintOf([...programPlaces(command, folder), folder, ...args.map(arg => resolve(folder, arg))]),
+  }
+}
+
+/** Where a program may be: at its path, or in one of the folders for programs. */
+function programPlaces(command: string, folder: string): string[] {
+  if (isAbsolute(command) || command.includes('/')) return [resolve(folder, command)]
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(one => one !== '')
+  return folders.map(one => join(one, command))
+}
+
+/** More arguments than this are no program and its script. */
+const MOST_LOOKED_AT = 64
+
+async function fingerprintOf(paths: readonly string[]): Promise<string> {
+  const looks = paths.slice(0, MOST_LOOKED_AT).map(path =>
+    stat(path).then(
+      ({ mtimeMs, size, ino }) => `${ino}:${size}:${mtimeMs}`,
+      () => '-',
+    ),
+  )
+  return (await Promise.all(looks)).join(' ')
+}
+
+function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream): Target {
+  const { url, headers } = config
+  const { protocol, hostname, port, origin, pathname } = new URL(url)
+  return {
+    transport: 'http',
+    // The rest of an address may hold a key.
+    text: log.redact(`${origin}${pathname}`),
+    open: agent =>
+      openHttpChannel({
+        name,
+        url,
+        headers: { ...headers, ...(agent === undefined ? {} : config.agents[agent]?.headers) },
+        auth: auth.for(agent === undefined ? { upstream: name } : { upstream: name, agent }, config),
+        clock,
+        log: text => log.add('gateway', text),
+      }),
+    fingerprint: () => isOpen(hostname, Number(port) || (protocol === 'https:' ? 443 : 80)),
+  }
+}
+
+const CONNECT_MS = 500
+
+function isOpen(host: string, port: number): Promise<string> {
+  return new Promise(done => {
+    const socket = connect({ host: host.replace(/^\[|\]$/g, ''), port })
+    const end = (state: string) => {
+      socket.destroy()
+      done(state)
+    }
+    socket.setTimeout(CONNECT_MS, () => end('closed'))
+    socket.once('connect', () => end('open'))
+    socket.once('error', () => end('closed'))
+  })
+}

@@ -1,0 +1,162 @@
+import type { PromptResult, ToolResult } from '../../contracts/index.ts'
+import {
+  type CallContext,
+  type PassedContents,
+  passedContents,
+  passedPrompt,
+  passedResult,
+  type ReadingContext,
+  type SuggestContext,
+} from '../../core/catalogue/index.ts'
+import { type Clock, type MirroredParameter, mirroredParameters } from '../../core/kernel/index.ts'
+import { isRecord, type Params, parameterHeaders } from '../mcp-wire/index.ts'
+import type { Latencies } from './latencies.ts'
+import { RPC, RpcError } from './session/rpc-error.ts'
+import type { AskOptions, Behind, Session } from './session/session.ts'
+import type { Connection } from './supervision/connection.ts'
+import { type PassageOptions, pass } from './supervision/passage.ts'
+
+/** A tool as its server knows it. */
+export interface ServedTool {
+  /** The server's own name. */
+  readonly name: string
+  readonly inputSchema: unknown
+  /** Whether calling it twice is the same as once. */
+  readonly mayRepeat: boolean
+}
+
+/** What can be asked of an upstream on an agent's behalf. */
+export interface UpstreamCalls {
+  call(tool: ServedTool): (input: unknown, context: CallContext) => Promise<ToolResult>
+  prompt(name: string): (args: Readonly<Record<string, string>>, context: ReadingContext) => Promise<PromptResult>
+  read(uri: string, context: ReadingContext): Promise<PassedContents>
+  /** What may stand for an argument of a prompt or a name of a template. */
+  suggest(ref: Params, argument: string): (value: string, context: SuggestContext) => Promise<readonly string[]>
+}
+
+export interface UpstreamCallsDeps {
+  readonly upstream: string
+  readonly dependency: string
+  readonly clock: Clock
+  readonly budgetMs: number
+  readonly latencies: Latencies
+  /** The connection through which an agent's requests go. */
+  connectionOf(agent: string): Connection
+}
+
+export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
+  const { upstream, dependency, clock, budgetMs, latencies, connectionOf } = deps
+
+  function passage(agent: string, what: string, facts: Pick<PassageOptions, 'signal' | 'mayRepeat'>): PassageOptions {
+    return { upstream, dependency, what, clock, budgetMs, connection: connectionOf(agent), ...facts }
+  }
+
+  return {
+    call({ name, inputSchema, mayRepeat }) {
+      const what = `the tool "${name}"`
+      let mirrored: readonly MirroredParameter[] | undefined
+      return async (input, context) => {
+        mirrored ??= mirroredParameters(inputSchema)
+        const headers = mirrored.length > 0 ? parameterHeaders(mirrored, input) : undefined
+        const options = { ...optionsOf(context), trace: context.trace, onProgress: context.progress, headers }
+        const params = { name, arguments: input }
+        const startedAt = performance.now()
+        const result = await pass(passage(context.caller.name, what, { signal: context.signal, mayRepeat }), session =>
+          askUntilVisited(session, 'tools/call', params, options),
+        )
+        latencies.add(performance.now() - startedAt)
+        return passedResult(result)
+      }
+    },
+    prompt: name => async (args, context) => {
+      const { caller, signal } = context
+      const params = { name, arguments: args }
+      return passedPrompt(
+        await pass(passage(caller.name, `the prompt "${name}"`, { signal, mayRepeat: true }), session =>
+          session.ask('prompts/get', params, optionsOf(context)),
+        ),
+      )
+    },
+    async read(uri, context) {
+      const { caller, signal } = context
+      return passedContents(
+        await pass(passage(caller.name, `the resource "${uri}"`, { signal, mayRepeat: true }), session =>
+          session.ask('resources/read', { uri }, optionsOf(context)),
+        ),
+      )
+    },
+    suggest: (ref, argument) => async (value, context) => {
+      const { caller, signal, arguments: others } = context
+      const params = {
+        ref,
+        argument: { name: argument, value },
+        ...(Object.keys(others).length > 0 ? { context: { arguments: others } } : {}),
+      }
+      const options = { signal, behind: silent(caller.name) }
+      const result = await pass(passage(caller.name, 'a suggestion', { signal, mayRepeat: true }), session =>
+        session.ask('completion/complete', params, options),
+      )
+      return valuesIn(result)
+    },
+  }
+}
+
+function optionsOf(context: CallContext | ReadingContext): AskOptions {
+  return { signal: context.signal, behind: behindOf(context) }
+}
+
+function behindOf(context: CallContext | ReadingContext): Behind {
+  const { log } = context
+  return {
+    caller: context.caller.name,
+    canAnswer: {
+      form: context.canAnswer('person'),
+      url: context.canAnswer('url'),
+      model: context.canAnswer('model'),
+      roots: context.canAnswer('roots'),
+    },
+    ask: question => context.ask(question),
+    log: (level, message) => log[level](message),
+  }
+}
+
+/** Nobody is asked while someone types. */
+function silent(caller: string): Behind {
+  const canAnswer = { form: false, url: false, model: false, roots: false }
+  return { caller, canAnswer, ask: async () => ({ action: 'decline' }), log() {} }
+}
+
+/** How often a server may send a person somewhere before it does what it was called for. */
+const MOST_VISITS = 5
+
+/** Before 2026-07-28 a server refuses a call until a person has visited the addresses it names. */
+async function askUntilVisited(session: Session, method: string, params: Params, options: AskOptions): Promise<Params> {
+  for (let visits = 0; ; visits++) {
+    try {
+      return await session.ask(method, params, options)
+    } catch (error) {
+      const asked = addressesIn(error)
+      if (asked.length === 0 || visits >= MOST_VISITS) throw error
+      for (const { url, message, elicitationId } of asked) {
+        const { action } = await options.behind.ask({ kind: 'url', url, message, elicitationId })
+        if (action !== 'accept') throw error
+      }
+    }
+  }
+}
+
+function addressesIn(error: unknown): { url: string; message: string; elicitationId: string | undefined }[] {
+  if (!(error instanceof RpcError) || error.code !== RPC.urlElicitationRequired || !isRecord(error.data)) return []
+  const { elicitations } = error.data
+  return (Array.isArray(elicitations) ? elicitations : []).flatMap(one => {
+    const { url, message, elicitationId } = isRecord(one) ? one : {}
+    if (typeof url !== 'string') return []
+    const text = typeof message === 'string' && message !== '' ? message : 'Open this address.'
+    return [{ url, message: text, elicitationId: typeof elicitationId === 'string' ? elicitationId : undefined }]
+  })
+}
+
+function valuesIn({ completion }: Params): string[] {
+  const { values } = isRecord(completion) ? completion : {}
+  return (Array.isArray(values) ? values : []).filter(value => typeof value === 'string')
+}

@@ -1,0 +1,203 @@
+import type { Problem, UpstreamConfig } from '../../contracts/index.ts'
+import {
+  type AnyPrompt,
+  type AnyResource,
+  type AnyTool,
+  type Capability,
+  type DependencyDefinition,
+  defineCapability,
+  definePrompt,
+  defineResource,
+  defineTool,
+  type PromptDefinition,
+  type ResourceDefinition,
+} from '../../core/catalogue/index.ts'
+import type { Digest } from '../../core/kernel/index.ts'
+import {
+  consentOperationsOf,
+  contradictionIn,
+  type OfferedDefinition,
+  offeredNames,
+  toolFacts,
+  unknownTools,
+  wantsTool,
+} from '../../core/upstreams/index.ts'
+import { isRecord, type Params } from '../mcp-wire/index.ts'
+import type { UpstreamCalls } from './upstream-calls.ts'
+
+/** What there is of a server to be made into definitions. */
+export interface OfferedParts {
+  readonly upstream: string
+  readonly config: UpstreamConfig
+  /** As the server lists them; only what may be offered. */
+  readonly offered: readonly OfferedDefinition[]
+  /** Tools that are not offered now, and why. */
+  readonly withheld: readonly { readonly name: string; readonly reason: string }[]
+  /** Why nothing is known about it yet. */
+  readonly unseen: string | undefined
+  readonly dependency: DependencyDefinition
+  readonly calls: UpstreamCalls
+  readonly digest: Digest
+  watch(uri: string, onUpdated: () => void): () => void
+}
+
+/** An upstream as a capability: the same kind of thing as one that was written here. */
+export function capabilityOf(parts: OfferedParts): { capability: Capability; problems: Problem[] } {
+  const { upstream, config, withheld, unseen, dependency } = parts
+  const tools = toolsOf(parts)
+  const prompts = config.prompts ? promptsOf(parts) : NOTHING
+  const server = valueOf(parts, 'server')
+  const title = config.title ?? textIn(server, 'title')
+  const capability = defineCapability({
+    key: upstream,
+    ...(title === undefined ? {} : { title: title.slice(0, LONGEST_TITLE) }),
+    short: config.short ?? `Tools of the MCP server "${textIn(server, 'name') ?? upstream}".`.slice(0, LONGEST_SHORT),
+    tools: tools.made,
+    prompts: prompts.made,
+    resources: config.resources ? resourcesOf(parts) : [],
+    requires: [dependency.name],
+    dependencies: [dependency],
+    consentOperations: consentOperationsOf(upstream, tools.made),
+    withheld,
+    ...(unseen === undefined ? {} : { unseen }),
+  })
+  return { capability, problems: [...tools.problems, ...prompts.problems] }
+}
+
+const LONGEST_TITLE = 100
+const LONGEST_SHORT = 1024
+
+interface Made<T> {
+  readonly made: readonly T[]
+  readonly problems: readonly Problem[]
+}
+
+const NOTHING: Made<never> = { made: [], problems: [] }
+
+function toolsOf({ upstream, config, offered, withheld, unseen, calls, digest }: OfferedParts): Made<AnyTool> {
+  const seen = named(offered, 'tool')
+  const wanted = seen.filter(({ name }) => wantsTool(config, name))
+  const given = new Map(Object.entries(config.tools).flatMap(([own, { name }]) => (name ? [[own, name] as const] : [])))
+  const { names, problems } = offeredNames({
+    upstream,
+    prefix: config.prefix ?? upstream,
+    names: wanted.map(({ name }) => name),
+    given,
+    digest,
+  })
+  const made = wanted.flatMap(({ name: own, value: raw, hash }) => {
+    const name = names.get(own)
+    if (name === undefined) return []
+    const facts = toolFacts({ upstream, name, raw, config })
+    const mayRepeat = facts.mutates === false || facts.idempotent === true
+    const handler = calls.call({ name: own, inputSchema: raw.inputSchema, mayRepeat })
+    return [defineTool({ ...facts, codeHash: hash, handler }) as AnyTool]
+  })
+  const known = [...seen.map(({ name }) => name), ...withheld.map(({ name }) => name)]
+  const strange = unseen === undefined ? unknownTools(upstream, config, known) : []
+  const contradictions = wanted.flatMap(({ value }) => contradictionIn(upstream, value) ?? [])
+  return { made, problems: [...problems, ...strange, ...contradictions] }
+}
+
+function promptsOf({ upstream, config, offered, calls, digest }: OfferedParts): Made<AnyPrompt> {
+  const seen = named(offered, 'prompt')
+  const { names, problems } = offeredNames({
+    upstream,
+    prefix: config.prefix ?? upstream,
+    names: seen.map(({ name }) => name),
+    kind: 'prompt',
+    digest,
+  })
+  const made = seen.flatMap(({ name: own, value: raw, hash }) => {
+    const name = names.get(own)
+    if (name === undefined) return []
+    const ref = { type: 'ref/prompt', name: own }
+    const prompt: AnyPrompt = {
+      name,
+      ...titled(raw),
+      short: textIn(raw, 'description') ?? own,
+      arguments: argumentsOf(raw, ref, calls),
+      ...extras(raw),
+      codeHash: hash,
+      render: calls.prompt(own),
+    }
+    return [definePrompt(prompt as PromptDefinition)]
+  })
+  return { made, problems }
+}
+
+function argumentsOf(raw: Params, ref: Params, calls: UpstreamCalls): NonNullable<AnyPrompt['arguments']> {
+  return (Array.isArray(raw.arguments) ? raw.arguments : []).filter(isRecord).flatMap(one => {
+    const name = textIn(one, 'name')
+    if (name === undefined) return []
+    const short = textIn(one, 'description')
+    return [
+      {
+        name,
+        ...titled(one),
+        ...(short === undefined ? {} : { short }),
+        required: one.required === true,
+        suggest: calls.suggest(ref, name),
+      },
+    ]
+  })
+}
+
+function resourcesOf({ offered, calls, watch }: OfferedParts): AnyResource[] {
+  const seen = [...named(offered, 'resource'), ...named(offered, 'template')]
+  return seen.flatMap(({ kind, name: address, value: raw, hash }) => {
+    const short = textIn(raw, 'description')
+    const mimeType = textIn(raw, 'mimeType')
+    const resource: AnyResource = {
+      name: textIn(raw, 'name') ?? address,
+      ...titled(raw),
+      ...(short === undefined ? {} : { short }),
+      ...(mimeType === undefined ? {} : { mimeType }),
+      ...(kind === 'resource' ? { uri: address } : { uriTemplate: address, suggest: suggestionsFor(address, calls) }),
+      ...extras(raw),
+      codeHash: hash,
+      read: ({ uri }: { uri: string }, context) => calls.read(uri, context),
+      watch: (uri, onUpdated) => watch(uri, onUpdated),
+    }
+    return [defineResource(resource as ResourceDefinition)]
+  })
+}
+
+/** For each name of the template; `{+path}` and `{?a,b*}` have names too. */
+function suggestionsFor(template: string, calls: UpstreamCalls): NonNullable<AnyResource['suggest']> {
+  const ref = { type: 'ref/resource', uri: template }
+  const names = [...template.matchAll(/\{[+#./;?&]?([^}]*)\}/g)]
+    .flatMap(([, body = '']) => body.split(','))
+    .map(name => name.replace(/(?::\d+|\*)$/, ''))
+  return Object.fromEntries(names.filter(name => name !== '').map(name => [name, calls.suggest(ref, name)]))
+}
+
+function extras({ annotations, icons, _meta, size }: Params): { mcp?: NonNullable<AnyResource['mcp']> } {
+  const mcp = {
+    ...(isRecord(annotations) ? { annotations } : {}),
+    ...(Array.isArray(icons) ? { icons: icons.filter(isRecord) } : {}),
+    ...(isRecord(_meta) ? { _meta } : {}),
+    ...(typeof size === 'number' && Number.isInteger(size) && size >= 0 ? { size } : {}),
+  }
+  return Object.keys(mcp).length === 0 ? {} : { mcp }
+}
+
+function titled(raw: Params): { title?: string } {
+  const title = textIn(raw, 'title')
+  return title === undefined ? {} : { title: title.slice(0, 200) }
+}
+
+/** By name: what is remembered and what is listed must not differ in their order alone. */
+function named(offered: OfferedParts['offered'], wanted: OfferedDefinition['kind']): OfferedDefinition[] {
+  const found = offered.filter(({ kind }) => kind === wanted)
+  return found.toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
+}
+
+function valueOf({ offered }: OfferedParts, kind: OfferedDefinition['kind']): Params {
+  return offered.find(one => one.kind === kind)?.value ?? {}
+}
+
+function textIn(record: Params, field: string): string | undefined {
+  const value = record[field]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -1,0 +1,60 @@
+import type { UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
+import type { Verdict } from '../../core/upstreams/index.ts'
+import type { Connection, ConnectionState } from './supervision/connection.ts'
+import type { Connections } from './supervision/connections.ts'
+
+const STATES = {
+  idle: 'idle',
+  starting: 'starting',
+  up: 'up',
+  waiting: 'down',
+  needsLogin: 'needsLogin',
+  stopped: 'off',
+} as const satisfies Record<ConnectionState['kind'], UpstreamState>
+
+export interface StandingOptions {
+  readonly isOn: boolean
+  /** What fell before this counts as down. */
+  readonly recoveringFrom: number
+}
+
+type Standing = Pick<UpstreamStatus, 'state' | 'reason' | 'since' | 'era' | 'server' | 'nextStartAt' | 'lastError'>
+
+/** Where the connection by which an upstream is known stands. */
+export function standingOf(main: Connection, { isOn, recoveringFrom }: StandingOptions): Standing {
+  const { kind, reason, since, nextStartAt, downSince } = main.state()
+  const facts = main.session()?.facts
+  const lastError = main.lastError()
+  return {
+    state: isOn ? (fallenState(downSince, recoveringFrom) ?? STATES[kind]) : 'off',
+    reason,
+    since: Math.round(downSince ?? since),
+    ...(facts ? { era: facts.era, server: { name: facts.server.name, version: facts.server.version } } : {}),
+    ...(nextStartAt === undefined ? {} : { nextStartAt }),
+    ...(lastError ? { lastError } : {}),
+  }
+}
+
+function fallenState(downSince: number | undefined, recoveringFrom: number): UpstreamState | undefined {
+  if (downSince === undefined) return undefined
+  return downSince > recoveringFrom ? 'recovering' : 'down'
+}
+
+/** How much there is of everything. */
+export function countsOf(
+  verdict: Verdict | undefined,
+  connections: Connections,
+): Pick<UpstreamStatus, 'tools' | 'prompts' | 'resources' | 'connections' | 'pids' | 'restarts'> {
+  const { offered = [], held = [] } = verdict ?? {}
+  const count = (list: readonly { kind: string }[], ...kinds: string[]) =>
+    list.filter(({ kind }) => kinds.includes(kind)).length
+  const all = connections.all()
+  return {
+    tools: { offered: count(offered, 'tool'), held: count(held, 'tool') },
+    prompts: count(offered, 'prompt'),
+    resources: count(offered, 'resource', 'template'),
+    connections: all.filter(one => one.session()).length,
+    pids: all.flatMap(one => one.session()?.pids() ?? []),
+    restarts: all.reduce((sum, one) => sum + one.restarts(), 0),
+  }
+}

@@ -1,0 +1,196 @@
+import {
+  AppError,
+  messageOf,
+  type PinKind,
+  type ReviewItem,
+  type UpstreamConfig,
+  type UpstreamLogLine,
+  type UpstreamStatus,
+} from '../../contracts/index.ts'
+import type { Source } from '../../core/catalogue/index.ts'
+import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
+import type { PinBook } from '../../core/upstreams/index.ts'
+import type { MountedDeps } from './mounted.ts'
+import type { Upstream } from './upstream.ts'
+
+/** Which of the things that wait for a person. */
+export interface ReviewChoice {
+  readonly upstream: string
+  /** Everything of that upstream when absent. */
+  readonly items?:
+    | readonly { readonly kind: PinKind; readonly name: string; readonly hash?: string | undefined }[]
+    | undefined
+  readonly decision: 'accept' | 'reject'
+}
+
+/** The MCP servers of others, mounted. */
+export interface Upstreams {
+  /** What they bring. Loading it waits for none of them. */
+  readonly source: Source
+  /** Takes the configuration as it is now: what is new is started, what is gone stopped, what changed restarted. */
+  configure(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void>
+  statuses(): UpstreamStatus[]
+  /** The newest lines, oldest first. Throws `NAME_UNKNOWN`. */
+  logs(name: string, options: { limit: number }): UpstreamLogLine[]
+  /** Ends its connections and starts anew, backoff or not. Throws `NAME_UNKNOWN`. */
+  restart(name: string): Promise<void>
+  /** What waits for a person. */
+  review(name?: string): Promise<ReviewItem[]>
+  /** A person has decided. Answers what was decided on. Throws `NAME_UNKNOWN` for what does not wait. */
+  decide(choice: ReviewChoice): Promise<ReviewItem[]>
+  /** As if it had never been seen or signed in to. For one that is not configured any more. */
+  forget(name: string): Promise<void>
+  /** Starts what is to run from the beginning, or only what nobody has seen yet. Waits for none of it. */
+  start(which: 'all' | 'unseen'): void
+  /** Resolves when nobody is being met for the first time any more, or the time is over. */
+  met(withinMs: number): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface UpstreamsDeps extends MountedDeps {
+  readonly pins: PinBook
+  readonly log: Log
+  /** Clears the way, once. */
+  prepare?(): Promise<void>
+}
+
+export function createUpstreams(deps: UpstreamsDeps): Upstreams {
+  const { pins, log, clock } = deps
+  const mounted = new Map<string, Upstream>()
+  const listeners = new Set<() => void>()
+  /** Who wants to know where they stand. */
+  const watchers = new Set<() => void>()
+  let started: 'all' | 'unseen' | undefined
+  let prepared: Promise<void> | undefined
+  let version = 0
+  let loaded = 0
+  let configuring: Promise<void> = Promise.resolve()
+
+  function changed(): void {
+    version++
+    for (const listener of [...listeners]) listener()
+  }
+
+  async function mount(name: string, config: UpstreamConfig): Promise<void> {
+    // Loaded here: most of what it takes is of no use to whoever has no upstream.
+    const { createMounted } = await import('./mounted.ts')
+    const onState = () => {
+      for (const tell of [...watchers]) tell()
+    }
+    const upstream = createMounted(deps, { name, config, onChange: changed, onState })
+    await upstream.remember().catch(error => {
+      log.warn('what is known of an upstream could not be read', { upstream: name, error: messageOf(error) })
+    })
+    mounted.set(name, upstream)
+    begin(upstream)
+  }
+
+  function begin(upstream: Upstream): void {
+    if (started === 'all' || (started === 'unseen' && upstream.isUnseen())) upstream.start()
+  }
+
+  async function unmount(upstream: Upstream): Promise<void> {
+    mounted.delete(upstream.name)
+    await upstream.stop()
+  }
+
+  async function configure(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void> {
+    const gone = [...mounted.values()].filter(one => {
+      const next = configs.get(one.name)
+      return next === undefined || !one.reconfigure(next)
+    })
+    await Promise.all(gone.map(unmount))
+    const fresh = [...configs].filter(([name]) => !mounted.has(name))
+    await Promise.all(fresh.map(([name, config]) => mount(name, config)))
+    if (configs.size > 0 || gone.length > 0) changed()
+  }
+
+  function find(name: string): Upstream {
+    const upstream = mounted.get(name)
+    if (upstream) return upstream
+    const hint = didYouMean(name, mounted.keys())
+    throw new AppError('NAME_UNKNOWN', `There is no upstream "${name}".${hint}`)
+  }
+
+  return {
+    source: {
+      id: 'upstreams',
+      kind: 'upstream',
+      async load() {
+        await configuring
+        loaded = version
+        return sorted(mounted).map(upstream => upstream.unit())
+      },
+      onChange(listener) {
+        // What has changed since nobody was there to be told.
+        if (loaded !== version) void Promise.resolve().then(listener)
+        return enter(listeners, listener)
+      },
+    },
+    configure(configs) {
+      // Before the first of them starts: what was left behind may hold what it needs.
+      prepared ??= configs.size > 0 ? deps.prepare?.() : undefined
+      configuring = Promise.allSettled([configuring, prepared]).then(() => configure(configs))
+      return configuring
+    },
+    statuses: () => sorted(mounted).map(upstream => upstream.status()),
+    logs: (name, { limit }) => find(name).logs(limit),
+    restart: name => find(name).restart(),
+    async review(name) {
+      if (name !== undefined) find(name)
+      return pins.list(name)
+    },
+    async decide(choice) {
+      const upstream = find(choice.upstream)
+      const decided = await pins.decide({ ...choice, by: 'owner' })
+      await upstream.reviewed()
+      return decided
+    },
+    async forget(name) {
+      await Promise.all([pins.forget(name), deps.memory.forget(name), deps.auth.forget({ upstream: name })])
+    },
+    start(which) {
+      started = which
+      for (const upstream of mounted.values()) begin(upstream)
+    },
+    async met(withinMs) {
+      await configuring.catch(() => {})
+      const isMeeting = () => [...mounted.values()].some(one => one.isUnseen() && one.isStarting())
+      await until(() => !isMeeting(), { clock, withinMs, onChange: listener => enter(watchers, listener) })
+    },
+    async stop() {
+      await configuring.catch(() => {})
+      await Promise.all([...mounted.values()].map(upstream => upstream.stop()))
+      await deps.herd.close()
+    },
+  }
+}
+
+function enter(listeners: Set<() => void>, listener: () => void): () => void {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+interface Waiting {
+  readonly clock: Clock
+  readonly withinMs: number
+  onChange(listener: () => void): () => void
+}
+
+function until(isSo: () => boolean, { clock, withinMs, onChange }: Waiting): Promise<void> {
+  if (isSo()) return Promise.resolve()
+  return new Promise(resolve => {
+    const end = () => {
+      cancel()
+      stop()
+      resolve()
+    }
+    const cancel = clock.after(withinMs, end)
+    const stop = onChange(() => isSo() && end())
+  })
+}
+
+/** In one order, however they came: what is offered must not depend on it. */
+function sorted(mounted: ReadonlyMap<string, Upstream>): Upstream[] {
+  return [...mounted.values()].toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
+}

@@ -1,0 +1,76 @@
+import { mkdir } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { AppError } from '../../contracts/index.ts'
+import { freeName } from '../../core/kernel/index.ts'
+import { problemsError } from './fault.ts'
+import { changesBetween } from './json-changes.ts'
+import { parseDocument, splitByteOrderMark } from './json-document.ts'
+import { applyChange } from './json-edit.ts'
+import { printLines } from './json-print.ts'
+import { readSecrets } from './secrets-file.ts'
+import { editText } from './text-edit.ts'
+
+/** Where secrets went. */
+export interface AddedSecrets {
+  /** The name that each one has now, by the name that was asked for. */
+  readonly names: Readonly<Record<string, string>>
+  /** Those that were not there before. */
+  readonly added: readonly string[]
+}
+
+type Texts = Readonly<Record<string, string>>
+
+/** Adds texts to the secrets file, which is made when there is none. */
+export async function addSecrets(file: string, secrets: Texts): Promise<AddedSecrets> {
+  if (Object.keys(secrets).length === 0) return { names: {}, added: [] }
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const answer = await change(file, known => {
+    const after: Record<string, string> = { ...known }
+    const names: Record<string, string> = {}
+    for (const [name, text] of Object.entries(secrets)) {
+      const free = freeName(
+        checkedName(name),
+        candidate => !Object.hasOwn(after, candidate) || after[candidate] === text,
+      )
+      after[free] = text
+      names[name] = free
+    }
+    const added = Object.keys(after).filter(name => !Object.hasOwn(known, name))
+    return { after, names, added }
+  })
+  return { names: answer.names, added: answer.added }
+}
+
+/** Takes texts out of the secrets file. Names that are not there are passed over. */
+export async function removeSecrets(file: string, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return
+  await change(file, known => ({
+    after: Object.fromEntries(Object.entries(known).filter(([name]) => !names.includes(name))),
+    names: {},
+    added: [],
+  }))
+}
+
+interface Changed extends AddedSecrets {
+  readonly after: Texts
+}
+
+async function change(file: string, next: (known: Texts) => Changed): Promise<Changed & { text: string }> {
+  // The same look as before every use: a file that others can read is refused, not added to.
+  const { problems } = await readSecrets(file)
+  const errors = problems.filter(problem => problem.severity === 'error')
+  if (errors.length > 0) throw problemsError('CONFIG_INVALID', 'The secrets file cannot be added to:', errors)
+  return editText({ path: file, file: basename(file), code: 'CONFIG_INVALID', mode: 0o600 }, current => {
+    const { mark, text } = splitByteOrderMark(current ?? '{}')
+    const known = parseDocument(text).value as Texts
+    const changed = next(known)
+    if (current === undefined) return { ...changed, text: `${printLines(changed.after, { unit: '  ', eol: '\n' })}\n` }
+    const changes = changesBetween({ written: known, before: known, after: changed.after })
+    return { ...changed, text: mark + changes.reduce(applyChange, text) }
+  })
+}
+
+function checkedName(name: string): string {
+  if (/^[A-Za-z0-9_.-]{1,128}$/.test(name) && !['__proto__', 'constructor', 'prototype'].includes(name)) return name
+  throw new AppError('CONFIG_INVALID', `A secret cannot be named ${JSON.stringify(name)}. Use A–Z a–z 0–9 _ . -`)
+}

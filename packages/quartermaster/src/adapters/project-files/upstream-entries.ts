@@ -1,0 +1,161 @@
+import type { z } from 'zod'
+import {
+  HttpEntry,
+  Name,
+  type Problem,
+  StdioEntry,
+  type UpstreamConfig,
+  type UpstreamEntry,
+} from '../../contracts/index.ts'
+import { type CheckedDocument, checkDocument } from './checked-document.ts'
+import { type Fault, toProblem } from './fault.ts'
+import { foreignMend } from './foreign-fields.ts'
+import { type JsonDocument, keyOffsetOf, nodeAt, offsetOf, partOf } from './json-document.ts'
+import { hasReference, type ReferenceSources } from './references.ts'
+import { checkSchema } from './schema-faults.ts'
+import { createMaskList } from './upstream-masks.ts'
+
+/** The MCP servers of others that a configuration names. */
+export interface UpstreamsRead {
+  /** Those that are right, references replaced, in the order of the file. */
+  readonly configs: ReadonlyMap<string, UpstreamConfig>
+  /** Those that are wrong, with the first reason. */
+  readonly leftOut: ReadonlyMap<string, LeftOutUpstream>
+  /** Every text in them that no log may show. */
+  readonly secrets: readonly string[]
+}
+
+/** An entry that cannot be used as it is written. */
+export interface LeftOutUpstream {
+  readonly transport: 'stdio' | 'http'
+  readonly reason: string
+}
+
+/** Where the entries stand in the configuration. */
+export const SERVERS = 'mcpServers'
+
+/** Tool names are at most 64 characters long, and those of an upstream begin with its name. */
+const LONGEST_NAME = 32
+
+/** Reads every entry by itself: what is wrong with one concerns no other. */
+export function readUpstreams(
+  document: JsonDocument,
+  { file, ...sources }: ReferenceSources & { file: string },
+): { upstreams: UpstreamsRead; problems: Problem[] } {
+  const configs = new Map<string, UpstreamConfig>()
+  const leftOut = new Map<string, LeftOutUpstream>()
+  const masks = createMaskList()
+  const problems: Problem[] = []
+  for (const name of entryNames(document)) {
+    const part = partOf(document, [SERVERS, name])
+    const seen = masks.begin()
+    const { value, faults } = checkEntry(name, part, { ...sources, onValue: seen.onValue })
+    const [first] = faults
+    if (value) configs.set(name, seen.keep(value))
+    else leftOut.set(name, { transport: transportOf(part.value), reason: first?.message ?? 'It is wrong.' })
+    problems.push(...faults.map(fault => problemOf(name, fault, { file, text: document.text })))
+  }
+  return { upstreams: { configs, leftOut, secrets: masks.texts() }, problems }
+}
+
+/** The document without its entries, which are read one by one. */
+export function withoutUpstreams(document: JsonDocument): JsonDocument {
+  const { value, faults } = document
+  if (!isRecord(value) || !isRecord(value[SERVERS])) return document
+  return {
+    ...document,
+    value: { ...value, [SERVERS]: {} },
+    faults: faults.filter(({ path }) => path[0] !== SERVERS || path.length < 2),
+  }
+}
+
+/** What is wrong with an entry however its references turn out. */
+export function entryFaults(name: string, document: JsonDocument): Fault[] {
+  const part = partOf(document, [SERVERS, name])
+  const isOpen = ({ path }: Fault) => {
+    const node = nodeAt(part, path)
+    return node?.type === 'string' && hasReference(node.value)
+  }
+  const misfit = misfitOf(name, part)
+  const checked = misfit ? { faults: [misfit] } : checkSchema(schemaOf(part.value), part.value, part)
+  const faults = [...part.faults, ...('faults' in checked ? checked.faults.map(mended) : [])]
+  return faults.filter(fault => !isOpen(fault))
+}
+
+function checkEntry(name: string, part: JsonDocument, sources: ReferenceSources): CheckedDocument<UpstreamConfig> {
+  const misfit = misfitOf(name, part)
+  if (misfit) return { faults: [misfit] }
+  const { value, faults } = checkDocument(part, schemaOf(part.value), sources)
+  return value ? { value: toConfig(value), faults } : { faults: faults.map(mended) }
+}
+
+function entryNames({ value, faults }: JsonDocument): string[] {
+  const written = isRecord(value) && isRecord(value[SERVERS]) ? Object.keys(value[SERVERS]) : []
+  // A name that nothing may have is not among the values.
+  const refused = faults
+    .filter(({ path }) => path[0] === SERVERS && path.length === 2)
+    .map(({ path }) => String(path[1]))
+  return [...new Set([...written, ...refused])]
+}
+
+function schemaOf(entry: unknown): z.ZodType<UpstreamEntry> {
+  return transportOf(entry) === 'http' ? HttpEntry : StdioEntry
+}
+
+function transportOf(entry: unknown): 'stdio' | 'http' {
+  return isRecord(entry) && 'url' in entry ? 'http' : 'stdio'
+}
+
+function toConfig({ disabled = false, ...config }: UpstreamEntry): UpstreamConfig {
+  return disabled ? { ...config, enabled: false } : config
+}
+
+/** What keeps an entry from being looked at more closely. */
+function misfitOf(name: string, part: JsonDocument): Fault | undefined {
+  const fault = (message: string, mend: string, offset = offsetOf(part, [])): Fault => ({
+    offset,
+    path: [],
+    message,
+    mend,
+  })
+  if (part.root === undefined) return part.faults[0] ?? fault('It is not there.', 'Add it.')
+  if (!Name.safeParse(name).success || name.length > LONGEST_NAME) {
+    const message = `An upstream's name must be 1 to ${LONGEST_NAME} of the characters A–Z a–z 0–9 _ -, because its tools begin with it.`
+    return fault(message, 'Rename it.', keyOffsetOf(part, []))
+  }
+  const { value } = part
+  if (!isRecord(value)) return fault('Expected an object.', 'Write { "command": … } or { "url": … }.')
+  const [hasCommand, hasUrl] = ['command' in value, 'url' in value]
+  if (hasCommand && hasUrl) {
+    return fault(
+      'It has both "command" and "url".',
+      'Keep "command" for a program here, or "url" for a server elsewhere.',
+    )
+  }
+  if (value['type'] === 'sse') return fault(SSE, SSE_MEND, offsetOf(part, ['type']))
+  if (hasCommand || hasUrl) return undefined
+  return fault(
+    'It has neither "command" nor "url".',
+    'Say how it is started ("command", "args"), or where it is ("url").',
+  )
+}
+
+const SSE = 'The older transport "sse" is not spoken here.'
+const SSE_MEND =
+  'Most such servers speak streamable HTTP too: give that address, often ending in /mcp, and "type": "http".'
+
+/** Fields of other clients are told apart from mistyped ones. */
+function mended(fault: Fault): Fault {
+  const [key, ...deeper] = fault.path
+  const mend = deeper.length === 0 && fault.message.includes('is not known here') ? foreignMend(String(key)) : undefined
+  return mend === undefined ? fault : { ...fault, message: `"${String(key)}" means nothing here.`, mend }
+}
+
+function problemOf(name: string, fault: Fault, { file, text }: { file: string; text: string }): Problem {
+  const whole = { ...fault, path: [SERVERS, name, ...fault.path] }
+  return toProblem(whole, { file, text, code: 'CONFIG_INVALID', subject: `upstream:${name}` })
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { authDesk, oauthPlace } from '../adapters/mcp-upstream/testing/oauth-desk.ts'
+import { createIds } from '../adapters/system/index.ts'
+import { createLogins } from './logins.ts'
+
+async function desk() {
+  const place = await oauthPlace()
+  const { auth, clock } = authDesk()
+  const restarted: string[] = []
+  const logins = createLogins({
+    auth,
+    clock,
+    ids: createIds(),
+    upstream: name => (name === 'tracker' ? place.upstream : undefined),
+    restart: async name => void restarted.push(name),
+  })
+  return { place, auth, logins, restarted }
+}
+
+describe('logins', () => {
+  it('wait for the person, keep what came back, and connect anew', async () => {
+    const { place, logins, restarted } = await desk()
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker' })
+    const finished = logins.finishLogin({ attempt })
+    await fetch(place.approve(url))
+    expect(await finished).toEqual({
+      upstream: 'tracker',
+      issuer: place.endpoint.origin,
+      scope: 'read',
+      expiresAt: expect.any(Number),
+      renewable: true,
+    })
+    expect(restarted).toEqual(['tracker'])
+    expect(await logins.logout({ upstream: 'tracker' })).toEqual({ wasSignedIn: true })
+    expect(restarted).toEqual(['tracker', 'tracker'])
+  })
+
+  it('take what a person brings by hand, and go on waiting when it is the wrong thing', async () => {
+    const { place, logins } = await desk()
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker' })
+    await expect(logins.finishLogin({ attempt, redirectUrl: 'nonsense' })).rejects.toMatchObject({
+      code: 'LOGIN_FAILED',
+    })
+    expect(await logins.finishLogin({ attempt, redirectUrl: place.approve(url) })).toMatchObject({
+      upstream: 'tracker',
+    })
+  })
+
+  it('are given up by whoever stops waiting, or begins anew', async () => {
+    const { logins } = await desk()
+    const stop = new AbortController()
+    const first = await logins.beginLogin({ upstream: 'tracker' })
+    const waiting = logins.finishLogin(first, { signal: stop.signal })
+    stop.abort()
+    await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' })
+    const second = await logins.beginLogin({ upstream: 'tracker' })
+    const other = logins.finishLogin({ attempt: second.attempt })
+    other.catch(() => {})
+    await logins.beginLogin({ upstream: 'tracker' })
+    await expect(other).rejects.toMatchObject({ code: 'CANCELLED' })
+    await expect(logins.finishLogin({ attempt: second.attempt })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+  })
+
+  it('are for upstreams that are reached by HTTP', async () => {
+    const { logins } = await desk()
+    await expect(logins.beginLogin({ upstream: 'files' })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+    await expect(logins.logout({ upstream: 'files' })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+  })
+})

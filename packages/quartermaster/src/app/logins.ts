@@ -1,0 +1,104 @@
+import type { LoginAttempt, UpstreamAuth } from '../adapters/mcp-upstream/index.ts'
+import { AppError, type Control, type HttpUpstream, type LoginFacts } from '../contracts/index.ts'
+import type { Clock, Ids } from '../core/kernel/index.ts'
+import type { LoginOwner, UpstreamLogin } from '../core/upstreams/index.ts'
+
+/** The part of the control that signs people in at upstreams. */
+export type LoginControl = Pick<Control, 'beginLogin' | 'finishLogin' | 'logout'>
+
+export interface LoginsDeps {
+  readonly auth: UpstreamAuth
+  readonly clock: Clock
+  readonly ids: Ids
+  /** The configuration of an upstream that is reached by HTTP. */
+  upstream(name: string): HttpUpstream | undefined
+  /** Connects it anew, with whatever credentials there are now. */
+  restart(name: string): Promise<void>
+}
+
+interface Begun {
+  readonly owner: LoginOwner
+  readonly attempt: LoginAttempt
+}
+
+/** Each has a port open. */
+const MOST_ATTEMPTS = 16
+
+/** Keeps the attempts of people to sign in until they have come back. */
+export function createLogins({ auth, clock, ids, upstream, restart }: LoginsDeps): LoginControl {
+  const begun = new Map<string, Begun>()
+
+  function find(name: string): HttpUpstream {
+    const found = upstream(name)
+    if (found) return found
+    throw new AppError('NAME_UNKNOWN', `No upstream "${name}" is reached by HTTP. See them: quartermaster upstreams`)
+  }
+
+  /** Whoever begins anew has given up what they began before. */
+  function makeRoom(owner: LoginOwner): void {
+    const earlier = [...begun].filter(([, { owner: other }]) => isSame(owner, other))
+    const oldest = [...begun].slice(0, Math.max(0, begun.size - earlier.length - MOST_ATTEMPTS + 1))
+    for (const [id, { attempt }] of [...earlier, ...oldest]) {
+      begun.delete(id)
+      attempt.cancel()
+    }
+  }
+
+  async function finished(id: string, { owner, attempt }: Begun): Promise<LoginFacts> {
+    const login = await attempt.ended.finally(() => begun.delete(id))
+    await restart(owner.upstream).catch(() => {
+      // The login is kept; an upstream that does not start says so itself.
+    })
+    return factsOf(owner, login)
+  }
+
+  return {
+    async beginLogin(owner) {
+      const attempt = await auth.begin(owner, find(owner.upstream))
+      makeRoom(owner)
+      const id = ids.next('login')
+      begun.set(id, { owner, attempt })
+      attempt.ended.catch(() => {}).finally(() => clock.after(KEPT_MS, () => begun.delete(id)))
+      return { attempt: id, url: attempt.url }
+    },
+    async finishLogin({ attempt: id, redirectUrl }, { signal } = {}) {
+      const one = begun.get(id)
+      if (!one)
+        throw new AppError('NAME_UNKNOWN', 'That attempt to sign in is over. Begin another: quartermaster login NAME')
+      if (redirectUrl !== undefined) await one.attempt.take(redirectUrl)
+      signal?.addEventListener('abort', one.attempt.cancel, { once: true })
+      try {
+        return await finished(id, one)
+      } finally {
+        signal?.removeEventListener('abort', one.attempt.cancel)
+      }
+    },
+    async logout(owner) {
+      find(owner.upstream)
+      const wasSignedIn = await auth.forget(owner)
+      if (wasSignedIn) await restart(owner.upstream)
+      return { wasSignedIn }
+    },
+  }
+}
+
+/** How long the end of an attempt can be asked for. */
+const KEPT_MS = 60_000
+
+function isSame(a: LoginOwner, b: LoginOwner): boolean {
+  return a.upstream === b.upstream && a.agent === b.agent
+}
+
+function factsOf(
+  { upstream, agent }: LoginOwner,
+  { issuer, scope, expiresAt, refreshToken }: UpstreamLogin,
+): LoginFacts {
+  return {
+    upstream,
+    ...(agent === undefined ? {} : { agent }),
+    issuer,
+    ...(scope === undefined ? {} : { scope }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    renewable: refreshToken !== undefined,
+  }
+}

@@ -1,0 +1,77 @@
+import { type AddedUpstream, messageOf, type Problem, type RemovedUpstream } from '../contracts/index.ts'
+import type { Agents } from '../core/agents/index.ts'
+import type { Project } from './project.ts'
+
+/** What giving and taking away an upstream needs. */
+export interface UpstreamGrantDeps {
+  readonly project: Pick<Project, 'agentFiles'>
+  readonly agents: Pick<Agents, 'reload'>
+  /** Who brings the capability of this name, if there is one. */
+  originOf(capability: string): 'upstream' | 'other' | undefined
+}
+
+/** Gives agents an upstream, in their files. One that cannot be changed keeps nothing else from being done. */
+export async function grantUpstream(
+  name: string,
+  agents: readonly string[],
+  { project, agents: seats, originOf }: UpstreamGrantDeps,
+): Promise<{ agents: AddedUpstream['granted']; problems: Problem[] }> {
+  // An agent whose file names what does not exist has no tools at all, so nobody is given what is not there.
+  if (originOf(name) !== 'upstream') return { agents: [], problems: [] }
+  const granted: string[] = []
+  const problems: Problem[] = []
+  for (const agent of agents) {
+    try {
+      await project.agentFiles.edit(agent, config => {
+        const has = Object.hasOwn(config.capabilities, name)
+        return has ? config : { ...config, capabilities: { ...config.capabilities, [name]: {} } }
+      })
+      granted.push(agent)
+    } catch (error) {
+      problems.push(notGranted(name, agent, error))
+    }
+  }
+  if (granted.length > 0) await seats.reload()
+  return { agents: granted, problems }
+}
+
+function notGranted(name: string, agent: string, error: unknown): Problem {
+  return {
+    severity: 'warning',
+    code: 'AGENT_INVALID',
+    where: `agents/${agent}.json`,
+    subject: `agent:${agent}`,
+    message: `"${agent}" was not given "${name}": ${messageOf(error)}`,
+    mend: `Mend its file, then: quartermaster grant ${agent} ${name}`,
+  }
+}
+
+/** Takes an upstream out of agents' files that say nothing else about it. */
+export async function revokeUpstream(
+  name: string,
+  { project: { agentFiles } }: UpstreamGrantDeps,
+): Promise<Pick<RemovedUpstream, 'revokedFrom' | 'stillNamedBy'>> {
+  const revokedFrom: string[] = []
+  const stillNamedBy: string[] = []
+  for (const { name: agent, config } of await agentFiles.load()) {
+    const entry = config && Object.hasOwn(config.capabilities, name) ? config.capabilities[name] : undefined
+    if (entry === undefined) continue
+    const isTaken = Object.keys(entry).length === 0 && (await takeOut(name, agent, agentFiles))
+    const list = isTaken ? revokedFrom : stillNamedBy
+    list.push(agent)
+  }
+  return { revokedFrom, stillNamedBy }
+}
+
+async function takeOut(name: string, agent: string, agentFiles: Project['agentFiles']): Promise<boolean> {
+  try {
+    await agentFiles.edit(agent, config => {
+      const { [name]: _gone, ...capabilities } = config.capabilities
+      return { ...config, capabilities }
+    })
+    return true
+  } catch {
+    // It is told as one that still names it, and its own problem is told by `doctor`.
+    return false
+  }
+}

@@ -1,0 +1,44 @@
+import type { UpstreamConfig, UpstreamStatus } from '../contracts/index.ts'
+import type { Project } from './project.ts'
+
+type Configured = Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'upstreamSecrets'>
+
+/** What is known of running upstreams, and of those that only the configuration knows. */
+export function withOutlines(running: readonly UpstreamStatus[], project: Configured, now: number): UpstreamStatus[] {
+  const leftOut = project.upstreamsLeftOut()
+  const names = new Set([...leftOut.keys(), ...running.map(status => status.name)])
+  const idle = [...project.upstreams()].filter(([name]) => !names.has(name))
+  return [
+    ...running.filter(status => !leftOut.has(status.name)),
+    ...idle.map(([name, config]) => configured(name, config, project.upstreamSecrets(), now)),
+    ...[...leftOut].map(([name, { transport, reason }]): UpstreamStatus => {
+      const why = `Its entry in the configuration is wrong: ${reason}`
+      return { ...BLANK, name, transport, target: '', state: 'off', reason: why, since: now }
+    }),
+  ]
+}
+
+const BLANK = {
+  tools: { offered: 0, held: 0 },
+  prompts: 0,
+  resources: 0,
+  connections: 0,
+  pids: [],
+  restarts: 0,
+} satisfies Partial<UpstreamStatus>
+
+function configured(name: string, config: UpstreamConfig, secrets: readonly string[], now: number): UpstreamStatus {
+  return {
+    ...BLANK,
+    name,
+    transport: 'url' in config ? 'http' : 'stdio',
+    target: masked('url' in config ? config.url : [config.command, ...config.args].join(' '), secrets),
+    state: config.enabled ? 'idle' : 'off',
+    reason: config.enabled ? 'It is not running here.' : 'The configuration switches it off.',
+    since: now,
+  }
+}
+
+function masked(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '[redacted]'), text)
+}

@@ -1,0 +1,46 @@
+/** Whose configuration a server was found in. */
+export type ClientKind = 'claude-code' | 'claude-desktop' | 'cursor' | 'vscode' | 'file'
+
+/** A text that a client would ask a person for. */
+export interface ForeignQuestion {
+  /** The secret that the entry refers to for it. */
+  readonly secret: string
+  readonly prompt: string
+  /** It is not to be seen while it is typed. */
+  readonly isHidden: boolean
+  /** Used when nobody answers. */
+  readonly fallback?: string | undefined
+}
+
+/** An MCP server from the configuration of another client, put into our words. */
+export interface ForeignServer {
+  /** As that client calls it. */
+  readonly name: string
+  /** As it would be called here. */
+  readonly as: string
+  readonly client: ClientKind
+  readonly file: string
+  /** The other folder that it is for, where it is for one alone. */
+  readonly elsewhere?: string | undefined
+  /** As it would stand in our configuration; absent when it is skipped. */
+  readonly entry?: Readonly<Record<string, unknown>> | undefined
+  /** What the entry refers to and the secrets file is to hold. */
+  readonly secrets: Readonly<Record<string, string>>
+  readonly asks: readonly ForeignQuestion[]
+  /** What a person should know about it. */
+  readonly notes: readonly string[]
+  /** Why it is not to be had. */
+  readonly skipped?: string | undefined
+}
+
+/** What was found in the configurations of other clients. */
+export interface ForeignServers {
+  readonly places: readonly {
+    readonly client: ClientKind
+    readonly file: string
+    readonly found: boolean
+    /** Why it could not be read. */
+    readonly problem?: string | undefined
+  }[]
+  readonly servers: readonly ForeignServer[]
+}

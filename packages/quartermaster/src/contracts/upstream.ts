@@ -1,0 +1,210 @@
+import { z } from 'zod'
+import { ConsentOperationName, Name } from './names.ts'
+import { AsTask, RetryPolicy, ToolExample } from './tool.ts'
+
+const texts = z.record(z.string(), z.string())
+const serverNames = z.array(z.string().min(1).max(256))
+
+/** What the owner says about one tool of a server, by the server's own name for it. Whatever is set wins over the server's word. */
+export const UpstreamToolOptions = z.strictObject({
+  offer: z.boolean().optional().describe('`false` leaves it out.'),
+  name: Name.optional().describe('Offered under this name, without the prefix.'),
+  title: z.string().min(1).max(100).optional(),
+  short: z.string().min(1).max(1024).optional().describe('One sentence for the model, instead of the description.'),
+  whenToUse: z.string().max(4000).optional(),
+  section: Name.optional(),
+  examples: z.array(ToolExample).max(20).optional(),
+  mutates: z.boolean().optional().describe('Whether a call may change something.'),
+  idempotent: z.boolean().optional().describe('Whether doing it twice is the same as once.'),
+  retry: RetryPolicy.optional(),
+  consent: z
+    .array(ConsentOperationName)
+    .optional()
+    .describe('What a person has to allow; `[]` for nothing, also where the server calls it destructive.'),
+  timeoutMs: z.number().int().positive().max(3_600_000).optional(),
+  maxResultBytes: z
+    .number()
+    .int()
+    .min(1024)
+    .max(16 * 1024 * 1024)
+    .optional(),
+  asTask: AsTask.optional(),
+})
+export type UpstreamToolOptions = z.infer<typeof UpstreamToolOptions>
+
+/** What one agent brings along: it gets a connection of its own. */
+export const UpstreamCredentials = z.strictObject({ env: texts.optional(), headers: texts.optional() })
+export type UpstreamCredentials = z.infer<typeof UpstreamCredentials>
+
+/** What can be said about a server however it is reached. */
+const common = {
+  enabled: z.boolean().default(true).describe('`false`: it is known, and not used.'),
+  title: z.string().min(1).max(100).optional(),
+  short: z.string().min(1).max(1024).optional().describe('One sentence: what an agent can do with it.'),
+  prefix: z
+    .union([z.literal(false), Name])
+    .optional()
+    .describe('What its names begin with, followed by "_"; its own name when absent, nothing when `false`.'),
+  offer: serverNames.optional().describe("Only these of the server's tools, by its own names."),
+  leaveOut: serverNames.optional().describe("All but these of the server's tools."),
+  tools: z.record(z.string(), UpstreamToolOptions).default({}),
+  prompts: z.boolean().default(true).describe('Whether its prompts are offered.'),
+  resources: z.boolean().default(true).describe('Whether its resources are offered.'),
+  connection: z
+    .enum(['shared', 'perAgent'])
+    .default('shared')
+    .describe('One connection for all agents, or one for each.'),
+  agents: z.record(Name, UpstreamCredentials).default({}).describe('Credentials of single agents.'),
+  start: z.enum(['eager', 'lazy']).default('eager').describe('At start, or with the first call.'),
+  idleSeconds: z
+    .number()
+    .int()
+    .min(1)
+    .max(86_400)
+    .optional()
+    .describe('Stopped when unused for so long; never when absent.'),
+  startSeconds: z.number().min(0.1).max(600).default(30).describe('How long it may take to start and say what it has.'),
+  timeoutMs: z.number().int().positive().max(3_600_000).optional().describe('For every tool that says nothing else.'),
+  era: z
+    .enum(['auto', 'legacy', 'modern'])
+    .default('auto')
+    .describe('MCP before 2026-07-28, from it on, or what it turns out to be.'),
+  newTools: z
+    .enum(['review', 'offer'])
+    .default('review')
+    .describe('Whether tools that are added later wait for a person.'),
+  findings: z
+    .enum(['hold', 'warn', 'allow'])
+    .default('hold')
+    .describe('What becomes of a definition that tries to steer the model.'),
+}
+
+/** An MCP server that is a program here. */
+export const StdioUpstream = z.strictObject({
+  type: z.literal('stdio').optional(),
+  command: z.string().min(1).max(4096),
+  args: z.array(z.string().max(32_768)).max(1_000).default([]),
+  env: texts.default({}).describe('Beside the few variables every program gets.'),
+  cwd: z.string().min(1).optional().describe('Its working folder; the project folder when absent.'),
+  ...common,
+})
+export type StdioUpstream = z.infer<typeof StdioUpstream>
+
+/** An MCP server that is reached by streamable HTTP. */
+export const HttpUpstream = z.strictObject({
+  type: z.enum(['http', 'streamable-http']).optional(),
+  url: z.url({ protocol: /^https?$/, error: 'must be an http: or https: URL' }),
+  headers: texts.default({}),
+  oauth: z
+    .strictObject({
+      clientId: z.string().min(1).optional(),
+      clientSecret: z.string().min(1).optional(),
+      scope: z.string().min(1).optional(),
+      clientMetadataUrl: z.url({ protocol: /^https$/ }).optional(),
+      hosts: z
+        .array(z.string().min(1).max(253))
+        .max(20)
+        .optional()
+        .describe('Hosts inside this network that may sign people in; public ones need no mention.'),
+    })
+    .optional()
+    .describe('For `quartermaster login`, where the server does not tell.'),
+  ...common,
+})
+export type HttpUpstream = z.infer<typeof HttpUpstream>
+
+/** One entry of `mcpServers`: the shape every MCP client uses, with our additions. */
+export const UpstreamConfig = z.union([StdioUpstream, HttpUpstream])
+export type UpstreamConfig = z.infer<typeof UpstreamConfig>
+
+/** What an upstream has that definitions are made of. */
+export const PinKind = z.enum(['server', 'tool', 'prompt', 'resource', 'template'])
+export type PinKind = z.infer<typeof PinKind>
+
+/** One thing about a definition that a person should know before a model reads it. */
+export const UpstreamFinding = z.object({
+  /** What was found: `instruction`, `otherTool`, `secret`, `hidden`, `lookalike`, `padding`. */
+  rule: z.string(),
+  /** Strong ones hold a definition back unless the configuration says otherwise. */
+  strength: z.enum(['weak', 'strong']),
+  /** Where in the definition: `inputSchema.properties.path.description`. */
+  field: z.string(),
+  /** What it looks like, shortened, every hidden character shown. */
+  excerpt: z.string(),
+  /** In a sentence. */
+  message: z.string(),
+})
+export type UpstreamFinding = z.infer<typeof UpstreamFinding>
+
+/** Something of a server that a person has to look at. */
+export const ReviewItem = z.object({
+  upstream: Name,
+  kind: PinKind,
+  /** As the server calls it. */
+  name: z.string(),
+  /** `new`: added after first sight. `changed`: not what was seen first. `suspicious`: held for its findings. `rejected`: by a person. */
+  state: z.enum(['new', 'changed', 'suspicious', 'rejected']),
+  hash: z.string(),
+  findings: z.array(UpstreamFinding),
+  /** Field by field what differs from what was accepted; all of it for a new one. */
+  changes: z.array(z.object({ field: z.string(), before: z.string().optional(), after: z.string().optional() })),
+  seenAt: z.number(),
+})
+export type ReviewItem = z.infer<typeof ReviewItem>
+
+/**
+ * Where an upstream stands. `idle`: it starts when it is needed. `off`: the configuration switches it off. `needsLogin`: a
+ * person has to sign in.
+ */
+export const UpstreamState = z.enum(['off', 'idle', 'starting', 'up', 'recovering', 'down', 'needsLogin'])
+export type UpstreamState = z.infer<typeof UpstreamState>
+
+/** What is known about an upstream now. */
+export const UpstreamStatus = z.object({
+  name: Name,
+  transport: z.enum(['stdio', 'http']),
+  /** The program and its arguments, or the address; no secret in it. */
+  target: z.string(),
+  state: UpstreamState,
+  reason: z.string(),
+  since: z.number(),
+  era: z.enum(['legacy', 'modern']).optional(),
+  server: z.object({ name: z.string(), version: z.string() }).optional(),
+  /** How many are offered, and how many wait for a person. */
+  tools: z.object({ offered: z.number().int(), held: z.number().int() }),
+  prompts: z.number().int(),
+  resources: z.number().int(),
+  connections: z.number().int(),
+  /** Processes, the main one first. */
+  pids: z.array(z.number().int()),
+  restarts: z.number().int(),
+  /** When the next attempt comes, while it is down. */
+  nextStartAt: z.number().optional(),
+  lastError: z.object({ message: z.string(), at: z.number() }).optional(),
+  /** Of the last calls. */
+  latency: z.object({ calls: z.number().int(), p50Ms: z.number(), p99Ms: z.number() }).optional(),
+})
+export type UpstreamStatus = z.infer<typeof UpstreamStatus>
+
+/** What is known about a login at an upstream. No secret in it. */
+export const LoginFacts = z.object({
+  upstream: Name,
+  agent: Name.optional(),
+  /** Who signed the person in. */
+  issuer: z.string(),
+  /** The rights that were given, as OAuth writes them. */
+  scope: z.string().optional(),
+  /** When the access token ends. */
+  expiresAt: z.number().optional(),
+  /** Whether it is renewed without a person. */
+  renewable: z.boolean(),
+})
+export type LoginFacts = z.infer<typeof LoginFacts>
+
+/** A line that an upstream said about itself, or that was said about it. */
+export const UpstreamLogLine = z.object({
+  at: z.number(),
+  from: z.enum(['stderr', 'log', 'gateway']),
+  text: z.string(),
+})
+export type UpstreamLogLine = z.infer<typeof UpstreamLogLine>

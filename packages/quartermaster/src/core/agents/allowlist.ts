@@ -1,0 +1,57 @@
+import type { CatalogueCapability } from '../catalogue/index.ts'
+import { didYouMean } from '../kernel/index.ts'
+import type { CapabilityIssue } from './grants.ts'
+
+/** What an agent's list of tools comes to. All names are own names: those the capability's author gave. */
+export interface Allowlist {
+  /** Asked for, whether it can be had or not. */
+  readonly names: readonly string[]
+  /** Asked for and offered. */
+  readonly offered: ReadonlySet<string>
+  /** Asked for and not offered now, each with the reason. */
+  readonly withheld: readonly { readonly name: string; readonly reason: string }[]
+}
+
+/** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
+export function checkAllowlist(
+  tools: readonly string[] | undefined,
+  capability: CatalogueCapability,
+): CapabilityIssue[] {
+  const known = [...capability.descriptors, ...capability.leftOut].map(({ name }) => name)
+  const isKnown = new Set(known)
+  const seen = new Set<string>()
+  return (tools ?? []).flatMap((name, index) => {
+    if (seen.has(name)) return [issue(index, `"${name}" is listed twice.`)]
+    seen.add(name)
+    // What nobody has seen yet is neither right nor wrong.
+    if (isKnown.has(name) || capability.unseen !== undefined) return []
+    const hint = calledAsHint(name, capability) || didYouMean(name, known) || ` It has: ${known.join(', ') || 'none'}.`
+    return [issue(index, `Capability "${capability.key}" has no tool "${name}".${hint}`)]
+  })
+}
+
+/** Divides what was asked for, which was checked, into what is offered and what is not. */
+export function readAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): Allowlist {
+  const { descriptors, leftOut, unseen } = capability
+  const offered = new Set(descriptors.map(({ name }) => name))
+  const reasons = new Map(leftOut.map(({ name, reason }) => [name, reason]))
+  const names = tools ?? [...offered, ...reasons.keys(), ...(unseen === undefined ? [] : ['*'])]
+  return {
+    names,
+    offered: new Set(names.filter(name => offered.has(name))),
+    withheld: names.flatMap(name => {
+      const reason = offered.has(name) ? undefined : (reasons.get(name) ?? unseen)
+      return reason === undefined ? [] : [{ name, reason }]
+    }),
+  }
+}
+
+function issue(index: number, message: string): CapabilityIssue {
+  return { code: 'CONFIG_INVALID', path: ['tools', index], message }
+}
+
+/** Whoever looks at an agent's tools sees the names they are called by, and writes those. */
+function calledAsHint(name: string, { descriptors }: CatalogueCapability): string {
+  const meant = descriptors.find(({ calledAs }) => calledAs === name)
+  return meant ? ` Here it is listed as its server calls it: "${meant.name}".` : ''
+}

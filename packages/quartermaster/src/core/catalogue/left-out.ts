@@ -1,0 +1,38 @@
+import type { ToolDescriptor } from '../../contracts/index.ts'
+import type { Capability, WithheldTool } from './capability.ts'
+import type { UnitPlace } from './check-place.ts'
+import type { Tool } from './generation.ts'
+import type { AnyTool } from './tool.ts'
+
+/** Why a tool with a wrong definition is not there, for whoever cannot mend it. */
+export const WRONG_DEFINITION = 'Its definition is wrong; `quartermaster doctor` says how.'
+
+/** A tool as discovery shows it, by the name that allowlists use. */
+export function describeTool({ name, ownName, title, short }: Tool): ToolDescriptor {
+  return { name: ownName, title, short, ...(ownName === name ? {} : { calledAs: name }) }
+}
+
+/** The tools that a capability has and does not offer, by own names, each with the reason. */
+export function leftOutOf(capability: Capability, sound: readonly Tool[], place: UnitPlace): WithheldTool[] {
+  const known = new Set(sound.map(({ ownName }) => ownName))
+  const held = capability.withheld.filter(({ name }) => !known.has(name))
+  for (const { name } of held) known.add(name)
+  const wrong = capability.tools.filter(tool => !known.has(String(tool?.ownName ?? tool?.name)))
+  if (wrong.length === 0) return held
+  const reason = reasons(place)
+  return [...held, ...wrong.flatMap(tool => (typeof tool?.name === 'string' ? [leftOut(tool, reason(tool.name))] : []))]
+}
+
+function leftOut({ name, ownName }: AnyTool, reason: string): WithheldTool {
+  return { name: ownName ?? name, reason }
+}
+
+/** Of an upstream's tool the first thing that is wrong is told at once: the owner can only leave it out. */
+function reasons({ kind, problems }: UnitPlace): (name: string) => string {
+  if (kind !== 'upstream') return () => WRONG_DEFINITION
+  const first = new Map(problems.all.toReversed().map(({ subject, message }) => [subject, message]))
+  return name => {
+    const message = first.get(`tool:${name}`)
+    return message === undefined ? WRONG_DEFINITION : `It cannot be offered: ${message}`
+  }
+}

@@ -1,0 +1,52 @@
+import type { PromptResult, ResourceContents, ToolResult } from '../../contracts/index.ts'
+import { brand } from './brand.ts'
+
+/** What reading an address of someone else's server gave, whole. */
+export interface PassedContents {
+  readonly contents: readonly ResourceContents[]
+  readonly _meta?: Record<string, unknown>
+}
+
+// What a server of someone else answers has been JSON a moment ago and will be JSON again. It is handed on as it is, kinds
+// of content that nobody here knows included: looking at every field, or writing it just to see whether it can be
+// written, would cost more than the rest of the call.
+
+/** A tool's result as someone else's server gave it. Structured content is checked against the output schema. */
+export function passedResult(value: unknown): ToolResult {
+  return pass(value, 'content') as ToolResult
+}
+
+/** A prompt as someone else's server filled it in. */
+export function passedPrompt(value: unknown): PromptResult {
+  return pass(value, 'messages') as PromptResult
+}
+
+/** What someone else's server has at an address. */
+export function passedContents(value: unknown): PassedContents {
+  return pass(value, 'contents') as unknown as PassedContents
+}
+
+/** What belongs to the connection it came over, and means something else on the one it goes to. */
+const OF_THE_CONNECTION: ReadonlySet<string> = new Set(['resultType', 'cacheScope'])
+
+/** What is no object is told where the definition can be named. */
+function pass(value: unknown, list: string): object {
+  if (typeof value !== 'object' || value === null) return brand('passed', { [list]: value })
+  const copy: Record<string, unknown> = {}
+  for (const [key, one] of Object.entries(value)) {
+    if (!OF_THE_CONNECTION.has(key)) copy[key] = key === '_meta' ? withoutReserved(one) : one
+  }
+  if (list === 'content') copy.content ??= []
+  return brand('passed', copy)
+}
+
+/** Without what only we may say: who answered, and what of it is kept here. */
+export function withoutReserved(meta: unknown): unknown {
+  if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return meta
+  const keys = Object.keys(meta)
+  return keys.some(isReserved) ? Object.fromEntries(Object.entries(meta).filter(([key]) => !isReserved(key))) : meta
+}
+
+function isReserved(key: string): boolean {
+  return key.startsWith('io.modelcontextprotocol/') || key.startsWith('quartermaster/')
+}

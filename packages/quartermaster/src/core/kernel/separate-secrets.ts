@@ -1,0 +1,91 @@
+import { isSecretName, isSecretText } from './secret-text.ts'
+
+/** An entry of `mcpServers` with references where its credentials stood, and the credentials by name. */
+export interface SeparatedEntry {
+  readonly entry: Record<string, unknown>
+  readonly secrets: Record<string, string>
+}
+
+/** Takes what looks like a credential out of an entry: out of its environment, headers, arguments and address. */
+export function separateSecrets(upstream: string, entry: Readonly<Record<string, unknown>>): SeparatedEntry {
+  const shelf = createShelf(upstream)
+  const { env, headers, args, url } = entry
+  return {
+    entry: {
+      ...entry,
+      ...(isTexts(env) && { env: mapTexts(env, (key, text) => hide(key, text, shelf.named(key))) }),
+      ...(isTexts(headers) && { headers: mapTexts(headers, (key, text) => hide(key, text, shelf.own(key))) }),
+      ...(Array.isArray(args) && { args: args.map((word, i) => hideArgument(word, args[i - 1], shelf)) }),
+      ...(typeof url === 'string' && { url: hideInUrl(url, shelf) }),
+    },
+    secrets: shelf.secrets,
+  }
+}
+
+type Keep = (value: string) => string
+
+interface Shelf {
+  readonly secrets: Record<string, string>
+  /** Keeps a text under this name. */
+  named(name: string): Keep
+  /** Keeps a text under this name of this upstream. */
+  own(name: string): Keep
+}
+
+function createShelf(upstream: string): Shelf {
+  const secrets: Record<string, string> = {}
+  const named = (wanted: string) => (value: string) => {
+    const name = wanted.replace(/[^\w.-]+/g, '_').replace(/^_+|_+$/g, '') || 'SECRET'
+    const free = freeName(name, candidate => (secrets[candidate] ?? value) === value)
+    secrets[free] = value
+    return `\${secret:${free}}`
+  }
+  return { secrets, named, own: name => named(`${upstream}_${name}`.replace(/-/g, '_').toUpperCase()) }
+}
+
+/** The name, or the name with the first number that makes it free. */
+export function freeName(name: string, isFree: (candidate: string) => boolean): string {
+  if (isFree(name)) return name
+  for (let number = 2; ; number++) if (isFree(`${name}_${number}`)) return `${name}_${number}`
+}
+
+function isTexts(value: unknown): value is Record<string, string> {
+  return typeof value === 'object' && value !== null && Object.values(value).every(text => typeof text === 'string')
+}
+
+function mapTexts(texts: Record<string, string>, map: (key: string, text: string) => string): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, map(key, text)]))
+}
+
+/** The scheme before a credential stays: it is no secret, and someone may want to read it. */
+const SCHEME = /^((?:[\w-]+:\s*)?(?:bearer|basic|token)\s+)(\S+)$/i
+
+function hide(name: string, text: string, keep: Keep): string {
+  if (!isSecretText(name, text)) return text
+  const [, scheme, credential] = SCHEME.exec(text) ?? []
+  return scheme !== undefined && credential !== undefined ? `${scheme}${keep(credential)}` : keep(text)
+}
+
+/** `--api-key VALUE`, `--api-key=VALUE`, `-e KEY=VALUE`, `--header "Authorization: Bearer VALUE"`. */
+function hideArgument(word: unknown, before: unknown, shelf: Shelf): unknown {
+  if (typeof word !== 'string') return word
+  const [, dashes = '', key, value] = /^(-{0,2})([\w.-]+)=(.+)$/s.exec(word) ?? []
+  if (key !== undefined && value !== undefined && isSecretName(key)) {
+    return `${dashes}${key}=${hide(key, value, dashes === '' ? shelf.named(key) : shelf.own(key))}`
+  }
+  const flag = typeof before === 'string' && /^--?[\w-]+$/.test(before) ? before.replace(/^-+/, '') : ''
+  const isHeader = /^H$|header/i.test(flag)
+  if (word.startsWith('-') || !isSecretText(isHeader ? '' : flag, word)) return word
+  return hide(flag, word, shelf.own(isHeader || flag === '' ? 'argument' : flag))
+}
+
+function hideInUrl(url: string, shelf: Shelf): string {
+  const keepAs = (key: string) => shelf.own(key)
+  return url
+    .replace(/^([a-z]+:\/\/)([^/@\s]*:[^/@\s]*)@/i, (_all, scheme: string, user: string) => {
+      return user.includes('${') ? `${scheme}${user}@` : `${scheme}${keepAs('login')(user)}@`
+    })
+    .replace(/([?&])([^=&#]+)=([^&#]+)/g, (all: string, mark: string, key: string, value: string) =>
+      isSecretText(key, value) ? `${mark}${key}=${keepAs(key)(value)}` : all,
+    )
+}

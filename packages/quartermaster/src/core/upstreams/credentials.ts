@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import type { Clock, Ids } from '../kernel/index.ts'
+import type { StorageAccess } from '../operations/index.ts'
+import { insert, remove, type SealedPlace, update } from '../store/index.ts'
+
+/** What a person who signed in at an upstream left behind. */
+export const UpstreamLogin = z.object({
+  /** The server that the tokens are for. They are shown to no other. */
+  url: z.string(),
+  /** Who issued them. Nothing of it is shown to another issuer. */
+  issuer: z.string(),
+  /** What the issuer says of itself, as it was then. */
+  authorizationServer: z.object({ url: z.string(), metadata: z.record(z.string(), z.unknown()).optional() }),
+  /** As which client we are known there. */
+  client: z.object({ client_id: z.string() }).loose(),
+  /** What the server is called there. */
+  resource: z.string().optional(),
+  accessToken: z.string(),
+  refreshToken: z.string().optional(),
+  expiresAt: z.number().optional(),
+  scope: z.string().optional(),
+})
+export type UpstreamLogin = z.infer<typeof UpstreamLogin>
+
+/** Whose login: an upstream's, or one agent's at it. */
+export interface LoginOwner {
+  readonly upstream: string
+  readonly agent?: string | undefined
+}
+
+/** What people left behind when they signed in, sealed in the store. */
+export interface UpstreamCredentialStore {
+  load(owner: LoginOwner): Promise<UpstreamLogin | undefined>
+  save(owner: LoginOwner, login: UpstreamLogin): Promise<void>
+  /** Answers whether there was one. */
+  forget(owner: LoginOwner): Promise<boolean>
+}
+
+export interface UpstreamCredentialsDeps {
+  readonly storage: StorageAccess
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+/** Reads each login once: it is asked for with every request. */
+export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCredentialsDeps): UpstreamCredentialStore {
+  const known = new Map<string, Promise<UpstreamLogin | undefined>>()
+
+  async function row({ name, workspace }: Place) {
+    const { store } = await storage.open()
+    const [found] = await store.find('secrets', { where: { workspace, name }, limit: 1 })
+    return found
+  }
+
+  async function read(place: Place): Promise<UpstreamLogin | undefined> {
+    const found = await row(place)
+    if (!found || found.sealed === null) return undefined
+    const { sealer } = await storage.open()
+    return UpstreamLogin.parse(JSON.parse(sealer.open(found.sealed, sealedPlace(found.id))))
+  }
+
+  async function write(place: Place, login: UpstreamLogin): Promise<void> {
+    const { store, sealer } = await storage.open()
+    const before = await row(place)
+    const id = before?.id ?? ids.next('secret')
+    const sealed = sealer.seal(JSON.stringify(login), sealedPlace(id))
+    const now = Math.round(clock.now())
+    const purpose = `A login at ${login.issuer}`.slice(0, 255)
+    await store.commit([
+      before
+        ? update('secrets', { where: { id }, set: { sealed, purpose, updatedAt: now } })
+        : insert('secrets', { id, ...place, keptIn: 'store', sealed, purpose, createdAt: now, updatedAt: now }),
+    ])
+  }
+
+  return {
+    load(owner) {
+      const place = placeOf(owner)
+      const found = known.get(place.name) ?? read(place)
+      known.set(place.name, found)
+      // What could not be read is tried again.
+      found.catch(() => known.delete(place.name))
+      return found
+    },
+    async save(owner, login) {
+      const place = placeOf(owner)
+      await write(place, login)
+      known.set(place.name, Promise.resolve(login))
+    },
+    async forget(owner) {
+      const { name, workspace } = placeOf(owner)
+      const { store } = await storage.open()
+      const outcome = await store.commit([remove('secrets', { where: { workspace, name }, rows: 'any' })])
+      known.delete(name)
+      return outcome.committed && outcome.rows[0] !== 0
+    },
+  }
+}
+
+interface Place {
+  readonly workspace: string
+  readonly name: string
+}
+
+/** Names have no colon, so no two owners share a place. */
+function placeOf({ upstream, agent }: LoginOwner): Place {
+  return agent === undefined
+    ? { workspace: 'default', name: `login:${upstream}` }
+    : { workspace: agent, name: `login:${upstream}:${agent}` }
+}
+
+function sealedPlace(id: string): SealedPlace {
+  return { table: 'secrets', id, column: 'sealed' }
+}

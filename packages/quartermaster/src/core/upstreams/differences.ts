@@ -1,0 +1,69 @@
+import type { ReviewItem } from '../../contracts/index.ts'
+import { shortened, showHidden } from './visible-text.ts'
+
+type Change = ReviewItem['changes'][number]
+
+/** How much of a value is shown, and how many fields: whoever reviews a tool reads no book. */
+const LONGEST_VALUE = 500
+const MOST_CHANGES = 200
+const LONGEST_FIELD = 200
+
+/** Field by field what differs between two definitions, as texts in which nothing is hidden. All of it without a first. */
+export function differencesBetween(before: string | null, after: string): Change[] {
+  const old = flattened(before)
+  const now = flattened(after)
+  const fields = [...new Set([...old.keys(), ...now.keys()])].filter(field => old.get(field) !== now.get(field))
+  // Rearranged keys make another text of the same fields. Somebody has to see why it waits.
+  if (fields.length === 0 && before !== null)
+    return [{ field: '', before: 'the same fields', after: 'in another order' }]
+  const changes = fields.slice(0, MOST_CHANGES).map(field => change(field, old.get(field), now.get(field)))
+  const left = fields.length - changes.length
+  return left > 0 ? [...changes, { field: '…', after: `${left} more fields differ` }] : changes
+}
+
+function change(field: string, before: string | undefined, after: string | undefined): Change {
+  const [from, to] = aroundDifference(before, after)
+  return {
+    field: shortened(showHidden(field), LONGEST_FIELD),
+    ...(from === undefined ? {} : { before: from }),
+    ...(to === undefined ? {} : { after: to }),
+  }
+}
+
+/** Two long texts that begin alike are shown from where they part, or the difference would lie behind the end. */
+function aroundDifference(
+  before: string | undefined,
+  after: string | undefined,
+): [string | undefined, string | undefined] {
+  const from = before === undefined ? undefined : showHidden(before)
+  const to = after === undefined ? undefined : showHidden(after)
+  if (from === undefined || to === undefined) return [cut(from, 0), cut(to, 0)]
+  if (from.length <= LONGEST_VALUE && to.length <= LONGEST_VALUE) return [from, to]
+  let same = 0
+  while (same < from.length && from[same] === to[same]) same++
+  const start = Math.max(0, same - CONTEXT)
+  return [cut(from, start), cut(to, start)]
+}
+
+const CONTEXT = 60
+
+function cut(text: string | undefined, start: number): string | undefined {
+  if (text === undefined) return undefined
+  const rest = start === 0 ? text : `…${text.slice(start).replace(/^[\udc00-\udfff]/, '')}`
+  return shortened(rest, LONGEST_VALUE)
+}
+
+/** Every value by its path: `inputSchema.properties.path.type`. Empty lists and objects are values too. */
+function flattened(definition: string | null): Map<string, string> {
+  const fields = new Map<string, string>()
+  if (definition === null) return fields
+  const open: { path: string; value: unknown }[] = [{ path: '', value: JSON.parse(definition) }]
+  for (let next = open.pop(); next; next = open.pop()) {
+    const { path, value } = next
+    const inner = typeof value === 'object' && value !== null ? Object.entries(value) : []
+    if (inner.length === 0) fields.set(path, typeof value === 'string' ? value : JSON.stringify(value))
+    for (const [key, child] of inner.toReversed())
+      open.push({ path: path === '' ? key : `${path}.${key}`, value: child })
+  }
+  return fields
+}

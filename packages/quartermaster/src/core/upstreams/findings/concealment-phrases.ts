@@ -1,0 +1,165 @@
+import { anyOf, type Phrase, phrases } from './phrase.ts'
+
+const NOT = anyOf(
+  ...['do not', 'dont', 'never', 'must not', 'mustnt', 'should not', 'shouldnt', 'shall not', 'not to', 'avoid'],
+  ...['refrain from', 'no need to', 'not necessary to', 'no reason to'],
+)
+/** "Do not proceed without telling the user" says the opposite. */
+const WORDS = '(?:(?!without|until|unless|before|if )[\\w-]{1,30} ){0,2}?'
+const PEOPLE = anyOf(
+  'users?',
+  'humans?',
+  'person',
+  'people',
+  'operators?',
+  'customers?',
+  'owner',
+  'anyone',
+  'anybody',
+  'them',
+)
+const USER = `(?:(?:the|your|any|this|our|its) )?(?:end )?${PEOPLE}`
+const NEEDS = ['user', 'human', 'person', 'people', 'operator', 'customer', 'owner', 'any', 'them']
+
+const NEGATED = /\b(?:never|do not|dont|not|must not|should not|cannot)\b.{0,80}$/u
+const CONDITIONAL =
+  /\b(?:if|once|after|until|unless|when|whether|only|ensure|sure|verify|check|confirm|that)\b.{0,60}$/u
+
+const MENTION = anyOf(
+  ...[
+    'mention(?:ing)?',
+    'disclos(?:e|ing)',
+    'reveal(?:ing)?',
+    'discuss(?:ing)?',
+    'acknowledg(?:e|ing)',
+    'talk(?:ing)? about',
+  ],
+  ...['bring(?:ing)? up', 'announc(?:e|ing)', 'admit(?:ting)?', 'speak of'],
+)
+const DEED = anyOf(
+  ...[
+    'step',
+    'fact',
+    'call',
+    'action',
+    'file',
+    'instructions?',
+    'operation',
+    'process',
+    'request',
+    'transfer',
+    'upload',
+    'read',
+  ],
+)
+
+const HIDE = {
+  rule: 'instruction',
+  family: 'conceal',
+  strength: 'strong',
+  message: 'It tells the model to keep something from the user.',
+} as const
+
+const FROM_USER = phrases({
+  ...HIDE,
+  needs: NEEDS,
+  patterns: [
+    `\\b${NOT} ${WORDS}${anyOf('tell(?:ing)?', 'inform(?:ing)?', 'bother(?:ing)?', 'worry(?:ing)?', 'upset(?:ting)?', 'scar(?:e|ing)', 'troubl(?:e|ing)', 'disturb(?:ing)?', 'alarm(?:ing)?', 'let')} ${USER}\\b(?! (?:to|go|down|choose|pick|use|select|enter|wait|how to|they should|that they can))`,
+    `\\b${NOT} ${WORDS}${anyOf('notify(?:ing)?', 'alert(?:ing)?', 'warn(?:ing)?', 'show(?:ing)?', 'ask(?:ing)?')} ${USER} (?:about|of|that) ${anyOf('this\\b', 'it\\b', 'you', 'the (?:extra|second|step|call|file|transfer)', 'any of')}(?! (?:change|update|event|edit))`,
+    `\\b${anyOf('hide', 'hiding', 'conceal(?:ing)?', 'withhold', 'keep(?:ing)?', 'obscure', 'disguise')} ${anyOf('this', 'it', 'that', 'these', 'everything', `the (?:\\w{1,30} )?${DEED}`)}\\b.{0,40}\\bfrom ${USER}\\b`,
+    `\\b${USER}(?: [\\w-]{1,30}){0,4}? ${anyOf('must', 'should', 'may', 'shall', 'can', 'need', 'does', 'do', 'will', 'is', 'are')}(?: not|nt| never)(?: need to| have to)? ${anyOf('be (?:told|aware|informed)', 'know (?:about (?:this|it)|of (?:this|it)|that you|this)', 'know(?:\\n|$)', 'learn (?:of|about|that)', 'find out', 'notice', 'realise', 'realize', 'suspect', 'see this')}`,
+    `\\bso (?:that )?${USER} ${anyOf('cannot', 'cant', 'can not', 'will not', 'wont', 'do(?:es)? not', 'doesnt', 'never')} ${anyOf('see', 'notice', 'know', 'find', 'realize', 'realise', 'detect', 'discover')}s?\\b`,
+  ],
+})
+
+const UNSAID = phrases({
+  ...HIDE,
+  needs: [
+    'mention',
+    'disclos',
+    'reveal',
+    'discuss',
+    'acknowledg',
+    'talk',
+    'bring',
+    'announc',
+    'admit',
+    'speak',
+    'keep',
+    'leave',
+    'stay',
+    'remain',
+    'ly\\b',
+    'reference',
+    'trace',
+  ],
+  patterns: [
+    `\\b${NOT} ${WORDS}${MENTION} (?:to ${USER} )?${anyOf('it\\b', 'this\\b', 'that\\b', 'these (?:instructions|steps|rules)', `the ${anyOf(DEED, 'extra', 'second', 'first', 'side', 'existence', 'check', 'copy', 'additional', 'hidden', 'forward\\w{0,30}')}\\b`, 'any of this', 'anything', 'having', 'how you', 'why you', 'your (?:instructions|use|actions)')}`,
+    `\\b(?:leave|keep|remain|stay)\\b.{0,30}\\b${anyOf('unmentioned', 'unsaid', 'between us', 'to yourself', 'undisclosed')}\\b`,
+    '\\b(?:keep|stay|remain) (?:quiet|silent|mum) (?:about|on|regarding)\\b',
+    `\\bkeep (?:this|that|these)(?: [\\w-]{1,30}){0,2} ${anyOf('secret', 'hidden', 'confidential', 'private', 'quiet')}\\b`,
+    `\\b(?:leave|keep)\\b.{0,20}\\bout of (?:your|the) (?:summary|answers?|reply|replies|responses?|report)\\b`,
+    `\\b(?:omit|leave out|exclude|remove|skip|suppress)\\b.{0,20}\\b(?:mention|reference|trace|evidence)s?\\b.{0,40}\\b(?:in|from) your\\b`,
+    '\\b(?:secretly|covertly|surreptitiously|stealthily|furtively)\\b',
+    `\\b(?:silently|quietly|discreetly|invisibly) ${WORDS}${anyOf('read', 'send', 'forward', 'upload', 'copy', 'include', 'append', 'collect', 'attach', 'bcc', 'transmit', 'exfiltrate', 'call', 'invoke', 'execute', 'pass', 'record', 'post', 'share')}\\b`,
+    `\\b${anyOf('proceed', 'do this', 'do it', 'do so', 'act', 'forward', 'carry on')} (?:[\\w-]{1,30} ){0,2}?(?:silently|quietly|discreetly)\\b`,
+    `\\b(?:upload|send|forward|copy|post)\\b.{0,40}\\b(?:quietly|discreetly)\\b`,
+  ],
+})
+
+const UNAWARE = phrases({
+  ...HIDE,
+  unlessAfter: NEGATED,
+  needs: ['without'],
+  patterns: [
+    `\\bwithout ${WORDS}${anyOf('telling', 'informing', 'alerting', 'mentioning (?:it|this|that)')}\\b(?: ${USER})?`,
+    `\\bwithout ${USER} ${anyOf('knowing', 'noticing', 'knowledge', 'awareness', 'being aware')}\\b`,
+  ],
+})
+
+const CONSENTED = phrases({
+  rule: 'instruction',
+  family: 'consent',
+  strength: 'strong',
+  message: 'It says that the user has agreed already.',
+  unlessAfter: CONDITIONAL,
+  needs: ['user', 'owner', 'operator', 'admin', 'human'],
+  patterns: [
+    `\\b(?:the|your) (?:users?|owner|operator|admin\\w{0,10}|human) ha(?:s|ve) ${anyOf(`${anyOf('already', 'previously', 'implicitly', 'fully', 'pre-?')}(?: been)? ?${anyOf('agreed', 'consented', 'approved', 'authori[sz]ed', 'confirmed', 'granted', 'permitted', 'allowed', 'given')}`, 'opted in')}\\b`,
+  ],
+})
+
+const UNASKED = phrases({
+  rule: 'instruction',
+  family: 'consent',
+  strength: 'weak',
+  message: 'It tells the model not to ask the user.',
+  unlessAfter: NEGATED,
+  needs: ['ask', 'wait', 'prompt', 'without'],
+  patterns: [
+    `\\bwithout ${WORDS}asking(?: (?:the |your )?(?:users?|humans?|person)\\b|\\n|$)`,
+    `\\b${anyOf('never', 'do not', 'dont')} ${anyOf('ask', 'wait', 'prompt')} for ${WORDS}${anyOf('confirmation', 'approval', 'permission', 'consent')}\\b`,
+    `\\b(?:run|execute|call|invoke)\\b.{0,30}\\bwithout ${WORDS}${anyOf('confirmation', 'approval', 'permission', 'consent')}\\b`,
+  ],
+})
+
+const UNSHOWN = phrases({
+  rule: 'instruction',
+  family: 'order',
+  strength: 'weak',
+  message: 'It tells the model what not to show.',
+  needs: ['show', 'display', 'expose', 'surface', 'print'],
+  patterns: [
+    `\\b${NOT} ${WORDS}(?:show|display|expose|surface|print)\\b.{0,40}\\bto (?:the |your )?(?:end )?users?\\b`,
+  ],
+})
+
+/** What has the model act behind its user's back. */
+export const CONCEALMENT_PHRASES: readonly Phrase[] = [
+  ...FROM_USER,
+  ...UNSAID,
+  ...UNAWARE,
+  ...CONSENTED,
+  ...UNASKED,
+  ...UNSHOWN,
+]

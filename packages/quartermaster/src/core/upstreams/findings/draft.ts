@@ -1,0 +1,24 @@
+import type { UpstreamFinding } from '../../../contracts/index.ts'
+
+/** What makes findings aggravate each other: two weak ones of different families, one of them telling, are strong together. */
+export type Family =
+  | 'override'
+  | 'conceal'
+  | 'order'
+  | 'conversation'
+  | 'secret'
+  | 'send'
+  | 'consent'
+  | 'otherTool'
+  | 'hidden'
+  | 'lookalike'
+  | 'padding'
+
+/** A finding before it is known where it stands and what stands beside it. */
+export interface Draft {
+  readonly rule: 'instruction' | 'otherTool' | 'secret' | 'hidden' | 'lookalike' | 'padding'
+  readonly family: Family
+  readonly strength: UpstreamFinding['strength']
+  readonly excerpt: string
+  readonly message: string
+}

@@ -1,0 +1,82 @@
+import { excerptOf, withoutEmoji } from '../visible-text.ts'
+import type { Draft } from './draft.ts'
+import type { FoundString } from './strings-in.ts'
+
+interface HiddenKind {
+  readonly what: string
+  readonly pattern: RegExp
+  readonly strength: 'weak' | 'strong'
+}
+
+/**
+ * Characters that are in a text without being seen. Joiners, marks of direction and soft hyphens have honest uses in some
+ * languages and come along when text is copied, so a few of them between words are worth a look and no more.
+ */
+const KINDS: readonly HiddenKind[] = [
+  {
+    what: 'tag characters, which spell out text that nobody sees',
+    pattern: /[\u{e0000}-\u{e007f}]/u,
+    strength: 'strong',
+  },
+  { what: 'characters that reverse the reading order', pattern: /[\u202a-\u202e\u2066-\u2069]/u, strength: 'strong' },
+  { what: 'terminal escape sequences', pattern: /[\u001b\u009b\u009d\u0090]/u, strength: 'strong' },
+  { what: 'control characters', pattern: /(?![\t\n\r])\p{Cc}/u, strength: 'strong' },
+  {
+    what: 'variation selectors in a row, which can carry text',
+    pattern: /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{2}/u,
+    strength: 'strong',
+  },
+  {
+    what: 'variation selectors that belong to no character',
+    pattern: /(?<!\p{Script=Han})[\u{e0100}-\u{e01ef}]/u,
+    strength: 'strong',
+  },
+  {
+    what: 'invisible characters inside a word',
+    pattern:
+      /[\p{Script=Latin}\p{Nd}_][\u034f\u200b-\u200d\u2060-\u2064\u206a-\u206f\ufeff\u180e\u115f\u1160\u3164\uffa0]+[\p{Script=Latin}\p{Nd}_]/u,
+    strength: 'strong',
+  },
+  {
+    what: 'invisible characters in a row',
+    pattern: /[\u034f\u00ad\u200b-\u200f\u2060-\u2064\u206a-\u206f\ufeff\u180e\u115f\u1160\u3164\uffa0]{3}/u,
+    strength: 'strong',
+  },
+  {
+    what: 'invisible characters',
+    pattern:
+      /[\u034f\u00ad\u200b\u200e\u200f\u061c\u2060-\u2064\u206a-\u206f\ufeff\u180e\u115f\u1160\u3164\uffa0\p{Co}\p{Zl}\p{Zp}]/u,
+    strength: 'weak',
+  },
+  { what: 'a carriage return that goes back over the line', pattern: /\r(?!\n|$)/u, strength: 'weak' },
+]
+
+const ANY = /[\p{Cc}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
+const MARKUP = /<!--|display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}0[^.\d]/i
+
+/** What stands in a string without being seen. In a name nothing may. */
+export function hiddenIn({ text: whole, role }: FoundString): Draft | undefined {
+  const text = ANY.test(whole) ? withoutEmoji(whole) : ''
+  for (const { what, pattern, strength } of KINDS) {
+    const match = text === '' ? undefined : pattern.exec(text)
+    if (!match) continue
+    const excerpt = excerptOf(text.slice(Math.max(0, match.index - 30), match.index + 60))
+    return {
+      rule: 'hidden',
+      family: 'hidden',
+      strength: role === 'name' ? 'strong' : strength,
+      excerpt,
+      message: `It has ${what}.`,
+    }
+  }
+  const markup = MARKUP.exec(whole)
+  if (!markup || role === 'name') return undefined
+  const excerpt = excerptOf(whole.slice(Math.max(0, markup.index - 10), markup.index + 100))
+  return {
+    rule: 'hidden',
+    family: 'hidden',
+    strength: 'weak',
+    excerpt,
+    message: 'It has text that is not shown when it is rendered.',
+  }
+}

@@ -1,0 +1,251 @@
+import { anyOf, type Phrase, phrases } from './phrase.ts'
+
+// Plain text has no quotes and no apostrophes: "don't" is "dont", "user's" is "users".
+
+const INSTRUCTIONS = anyOf(
+  ...['instructions?', 'prompts?', 'guidelines?', 'directives?', 'directions', 'orders', 'training', 'safeguards?'],
+  ...['guardrails?', 'programming'],
+)
+const RULES = anyOf(INSTRUCTIONS, 'rules?', 'polic(?:y|ies)', 'restrictions?', 'constraints?')
+const EARLIER = anyOf(
+  ...['previous', 'prior', 'earlier', 'preceding', 'above', 'former', 'foregoing', 'initial', 'original', 'your'],
+  ...['system', 'developer', 'past'],
+)
+const PUT_ASIDE = anyOf(
+  ...['ignor(?:e|ing)', 'disregard(?:ing)?', 'forget(?:ting)?', 'overrid(?:e|ing)', 'bypass(?:ing)?', 'discard'],
+  ...['abandon', 'neglect', 'overlook', 'pay no attention to', 'set aside'],
+)
+const VOID = anyOf('void', 'invalid', 'cancel\\w{0,30}', 'obsolete', 'superseded', 'revoked', 'overridden', 'suspended')
+
+const OVERRIDE = phrases({
+  rule: 'instruction',
+  family: 'override',
+  strength: 'strong',
+  message: 'It tells the model to put aside what it was told before.',
+  needs: [
+    'instruction',
+    'prompt',
+    'guideline',
+    'directi',
+    'orders',
+    'training',
+    'guard',
+    'programming',
+    'rule',
+    'polic',
+    'constraint',
+    'restriction',
+  ],
+  patterns: [
+    `\\b${PUT_ASIDE} (?:[\\w-]{1,30} ){0,4}?${EARLIER}(?: [\\w-]{1,30}){0,2}? ${INSTRUCTIONS}\\b`,
+    `\\b${anyOf('ignore', 'disregard', 'forget', 'bypass')} (?:[\\w-]{1,30} ){0,3}?${anyOf('your', 'previous', 'prior', 'earlier', 'preceding')}(?: [\\w-]{1,30})? ${RULES}\\b`,
+    `\\b${anyOf('ignore', 'disregard')} (?:all |any |the )?(?:instructions|guidelines|directives) ${anyOf('above', 'before', 'you', 'given', 'from')}`,
+    `\\b${anyOf('prior', 'previous', 'earlier', 'your', 'above', 'other')}(?: [\\w-]{1,30})? ${RULES} ${anyOf('are', 'is', 'were', 'become', 'no longer')}\\b.{0,20}\\b${anyOf(VOID, 'apply')}`,
+    '\\bsystem (?:instructions?|directive|rule)s? ?:',
+    '\\b(?:new|updated|revised|real|actual|true|secret|hidden) (?:system )?(?:instructions?|directives?|prompt) ?:',
+    `\\b(?:these|this|the following)\\b(?: [\\w-]{1,30}){0,3} ${anyOf('takes? precedence', 'ha(?:s|ve) (?:\\w{1,30} )?(?:precedence|priority)', 'overrides?', 'supersedes?', 'outranks?')}\\b.{0,30}\\b${anyOf('instructions?', 'prompts?', 'guidelines?', 'directives?')}\\b`,
+    `\\b(?:safety|security|content|usage|privacy) ${RULES}\\b.{0,20}\\b(?:not|no longer|never) apply\\b`,
+  ],
+})
+
+const ROLE = phrases({
+  rule: 'instruction',
+  family: 'override',
+  strength: 'strong',
+  message: 'It gives the model another role or another master.',
+  needs: [
+    ...[
+      'you ',
+      'from now',
+      'from this',
+      'from here',
+      'forget',
+      'disregard',
+      'ignore',
+      'user',
+      'someone',
+      'anyone',
+      'asked',
+      'human',
+    ],
+    ...[
+      'behalf',
+      'obey',
+      'loyal',
+      'answer',
+      'override',
+      'pretend',
+      'command',
+      'respon',
+      'output',
+      'result',
+      'return',
+      'repl',
+      'message',
+    ],
+  ],
+  patterns: [
+    '\\bsystem (?:override|command)s? ?:',
+    '\\b(?:disregard|ignore|forget) what\\b.{0,40}\\b(?:told|said|instructed)\\b',
+    '\\bforget (?:everything|all|anything|what)\\b.{0,40}\\b(?:you|told|said|learned|before|above|prior|previous|earlier)\\b',
+    '\\byou are (?:now|no longer)\\b(?! (?:able|ready|connected|logged|authenticated|subscribed|viewing|done|on|at|in the))',
+    '\\byou (?:have been|are) (?:granted|given|authori[sz]ed)\\b.{0,20}\\b(?:admin\\w{0,30}|root|elevated|unrestricted)\\b',
+    `\\bfrom (?:now|this point|here) on\\b.{0,20}\\b${anyOf('you', 'always', 'every', 'all', 'any', 'act', 'ignore', 'never', 'do not', 'dont', 'run', 'call', 'use', 'treat', 'assume', 'answer', 'respond')}\\b`,
+    '\\busers? (?:wishes|requests?|instructions?|preferences?|commands?|wants?)\\b.{0,30}\\b(?:come second|comes second|not matter|secondary|be ignored|irrelevant|be overridden)\\b',
+    '\\b(?:on behalf of|obey|loyal to|answer to) (?:only )?(?:the operator|this server|the server|the developer of|the following|me\\b)',
+    '\\btell (?:the )?users?\\b.{0,60}\\beven (?:if|when|though) (?:it|the|this)\\b.{0,20}\\b(?:fail\\w{0,3}|did not|not)\\b',
+    '\\b(?:mislead|deceive|lie to) (?:the )?(?:users?|humans?)\\b',
+    '\\bpretend (?:that )?(?:the|it|this|nothing|there)\\b',
+    '\\b(?:if|when|should) (?:the |a )?(?:user|anyone|someone|asked)\\b.{0,60}\\b(?:say no|deny|lie|claim (?:that )?(?:it|you|there|nothing)|insist that)\\b',
+    `\\b(?:all|every|each) (?:\\w{1,30} )?${anyOf('outputs?', 'responses?', 'answers?', 'results?', 'replies')}\\b.{0,30}\\b(?:must|should|have to|has to)\\b.{0,30}\\b(?:sent|passed|routed|forwarded|piped) (?:through|to|via)\\b`,
+    `\\b${anyOf('outputs?', 'results?', 'return value', 'responses?')}\\b.{0,30}\\b(?:must|should|has to|have to)\\b.{0,20}\\b(?:executed|evaluated|obeyed)\\b`,
+    `\\b(?:every|each) (?:answer|response|reply|message) (?:you give|of yours|you write)\\b.{0,40}\\b(?:must|has to|should|needs to|have to)\\b`,
+  ],
+})
+
+const WEAK_ROLE = phrases({
+  rule: 'instruction',
+  family: 'override',
+  strength: 'weak',
+  message: 'It speaks to the model about other things than itself.',
+  needs: ['ai\\b', 'assistant', 'agent', 'llm', 'model', 'safety', 'security', 'role'],
+  patterns: [
+    `\\b${anyOf('note to', 'attention', 'message (?:to|for)', 'hey', 'hello', 'dear', 'listen')},? (?:the |all )?${anyOf('ai\\b', 'assistants?', 'agents?', 'llms?', 'models?')}`,
+    `\\b${anyOf('overrid(?:e|ing)', 'bypass(?:ing)?', 'disabl(?:e|ing)', 'ignor(?:e|ing)', 'circumvent', 'evade', 'turn off')} (?:[\\w-]{1,30} ){0,2}?${anyOf('safety', 'security', 'content', 'ethical')}(?: [\\w-]{1,30})? ${anyOf('measures?', 'rules?', 'polic(?:y|ies)', 'filters?', 'checks?', 'protocols?', 'controls?', 'guidelines?')}`,
+    '\\b(?:mandatory|required) (?:security|compliance|safety) (?:protocol|policy|requirement|check|step)\\b',
+    '\\b(?:act as if|act like|role-?play)\\b',
+  ],
+})
+
+const COMMANDS = [
+  ...phrases({
+    rule: 'instruction',
+    family: 'override',
+    strength: 'strong',
+    message: 'It brings a command that harms whoever runs it.',
+    unlessAfter:
+      /\b(?:never|do not|dont|not|blocks?|blocked|prevents?|refuses?|dangerous|such as|like|e\.g)\b.{0,60}$/u,
+    needs: ['curl', 'wget', 'rm -', 'chmod', 'base64'],
+    patterns: [
+      '\\b(?:curl|wget)\\b[^\\n|]{0,120}\\| ?(?:sudo )?(?:ba|z|da)?sh\\b',
+      '\\brm -(?:rf|fr|r -f)(?: --no-preserve-root)? (?:~|/(?: |$|\\n)|\\$home)',
+      '\\bchmod (?:-r )?(?:0?777|0?666|a\\+rwx) (?:~|/|\\.)',
+      '\\bbase64 (?:-d|--decode)\\b[^\\n|]{0,60}\\| ?(?:ba|z)?sh\\b',
+    ],
+  }),
+  ...phrases({
+    rule: 'instruction',
+    family: 'override',
+    strength: 'strong',
+    message: 'It tells the model to change commands that are none of its business.',
+    needs: ['command', 'script', 'quer'],
+    patterns: [
+      `\\b(?:prefix|prepend|precede|begin|start|append|suffix)\\b.{0,20}\\b(?:every|all|each|any)\\b.{0,20}\\b(?:commands?|scripts?|queries)\\b`,
+      `\\b(?:all|every|each|any)\\b.{0,20}\\bcommands? (?:must|should|have to|has to|need to|needs to)\\b.{0,20}\\b(?:begin|start|be prefixed|be preceded|end with)\\b`,
+    ],
+  }),
+]
+
+const ORDER = phrases({
+  rule: 'instruction',
+  family: 'order',
+  strength: 'weak',
+  message: 'It tells the model when to call it, beyond what it is for.',
+  needs: [
+    'before',
+    'prior',
+    'you ',
+    'always',
+    'every',
+    'each',
+    'any',
+    'all ',
+    'first',
+    'this tool',
+    'this function',
+    'built',
+  ],
+  patterns: [
+    `\\b(?:before|prior to) (?:[\\w-]{1,30} ){0,3}?${anyOf('using', 'use', 'calling', 'call', 'invoking', 'executing', 'running', 'responding', 'answering', 'replying', 'doing', 'performing', 'any', 'every', 'each')}\\b.{0,30}\\b${anyOf('any', 'every', 'all', 'each', 'other', 'anything')}\\b.{0,20}\\b${anyOf('tools?', 'functions?', 'requests?', 'questions?', 'tasks?', 'actions?', 'responses?', 'messages?', 'answers?', 'else')}\\b`,
+    '\\b(?:before|prior to) (?:any|every|each) (?:other )?(?:answer|response|reply|request|message|tool|tool call|call|action)\\b',
+    '\\byou (?:must|have to|are required to|need to|should)(?: \\w{1,30}){0,2} (?:call|use|invoke|run|execute|choose|select|prefer|pick) (?:this|it)\\b',
+    '\\balways (?:call|use|invoke|run|execute|choose|select|prefer|pick) this\\b',
+    '\\bthis (?:tool|function) (?:must|has to|needs to) (?:always |first )?be (?:called|invoked|used|run|executed)\\b',
+    '\\b(?:for|on|with|at|in) (?:every|each|any|all) (?:\\w{1,30} )?(?:requests?|messages?|questions?|prompts?|turns?|conversations?|responses?|interactions?)\\b.{0,40}\\b(?:call|use|invoke|run|pass|include|send)\\b',
+    '\\b(?:call|use|invoke|run) this (?:tool|function)? ?(?:first|before)\\b',
+    '\\b(?:on|with|at|in) (?:every|each) call\\b',
+    '\\b(?:in place of|instead of|rather than) (?:the |your |any )?(?:built-?in|native|default)\\b.{0,20}\\b(?:tools?|readers?|search|functions?|editor)\\b',
+  ],
+})
+
+const HAND = anyOf(
+  ...[
+    'pass',
+    'include',
+    'send',
+    'provide',
+    'give',
+    'append',
+    'attach',
+    'copy',
+    'forward',
+    'submit',
+    'put',
+    'supply',
+    'share',
+  ],
+  ...['add', 'hand'],
+)
+const WHOLE = anyOf('entire', 'full', 'complete', 'whole', 'all', 'verbatim')
+const TALK = anyOf('conversations?', 'chat', 'dialogue?', 'transcript', 'message history', 'chat history')
+
+const CONVERSATION = [
+  ...phrases({
+    rule: 'instruction',
+    family: 'conversation',
+    strength: 'strong',
+    message: 'It asks for what the model was told by others.',
+    needs: ['your', 'conversation', 'chat', 'transcript', 'history'],
+    patterns: [
+      `\\b(?:always|every|each|any)\\b.{0,60}\\b${HAND}\\b.{0,30}\\b${WHOLE}\\b.{0,20}\\b${TALK}\\b`,
+      `\\b${HAND}\\b.{0,30}\\b${WHOLE}\\b.{0,20}\\b${TALK}\\b.{0,60}\\b(?:always|every|each)\\b`,
+      `\\b${anyOf('reveal', 'print', 'output', 'repeat', 'show', 'include', 'send', 'leak', 'append', 'copy', 'paste', 'pass', 'share', 'forward', 'disclose', 'put', 'attach', 'return', 'provide')}\\b.{0,40}\\byour (?:\\w{1,30} ){0,2}?${anyOf('system prompt', 'system message', 'developer message', 'hidden prompt', 'initial prompt', 'chain of thought', 'instructions')}\\b`,
+    ],
+  }),
+  ...phrases({
+    rule: 'instruction',
+    family: 'conversation',
+    strength: 'weak',
+    message: 'It asks for the conversation.',
+    needs: [
+      'conversation',
+      'chat',
+      'message',
+      'prompt',
+      'dialog',
+      'transcript',
+      'tools',
+      'files',
+      'clipboard',
+      'tabs',
+      'screen',
+    ],
+    patterns: [
+      `\\b${HAND}\\b.{0,60}\\b${anyOf(WHOLE, 'users?')}\\b.{0,30}\\b${anyOf('conversations?', 'chat', 'messages?', 'prompts?', 'dialogue?', 'transcript')}\\b`,
+      '\\b(?:names?|list|descriptions?) of (?:all )?(?:of )?(?:your|the available|available|the other) (?:\\w{1,30} )?tools\\b',
+      '\\byour (?:\\w{1,30} )?(?:system prompt|system message|hidden prompt|chain of thought)\\b',
+      `\\b${anyOf(HAND, 'paste')}\\b.{0,20}\\b(?:everything|anything|whatever)\\b.{0,40}\\b(?:clipboard|tabs|screen|workspace|editor)\\b`,
+      `\\b(?:attach|pass|append|send|upload)\\b.{0,30}\\bcontents? of (?:all|every|each|any)(?: \\w{1,30}){0,3} files?\\b`,
+    ],
+  }),
+]
+
+/** What tells the model to do something else than its user wants. */
+export const INSTRUCTION_PHRASES: readonly Phrase[] = [
+  ...OVERRIDE,
+  ...ROLE,
+  ...COMMANDS,
+  ...CONVERSATION,
+  ...WEAK_ROLE,
+  ...ORDER,
+]

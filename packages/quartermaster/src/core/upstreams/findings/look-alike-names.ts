@@ -1,0 +1,42 @@
+import { excerptOf } from '../visible-text.ts'
+import type { Draft } from './draft.ts'
+import { lettersOf, mixedWord, skeletonOf } from './look-alikes.ts'
+import type { ComparedNames } from './other-tools.ts'
+
+/** Below this, look-alikes are chance. */
+const SHORTEST = 4
+
+/** Whether a tool's name is made to be taken for another. */
+export function lookAlikeIn(
+  name: string,
+  { bySkeleton, known: { siblings, others } }: ComparedNames,
+): Draft | undefined {
+  if (/\p{L}/u.test(name) && name.normalize('NFKC') !== name)
+    return draft(name, 'strong', 'Its name has letters that only look like ordinary ones.')
+  const letters = lettersOf(name)
+  if (letters.length < SHORTEST) return undefined
+  for (const other of bySkeleton.get(skeletonOf(name)) ?? []) {
+    if (other === name) continue
+    if (lettersOf(other) !== letters || isFolded(name))
+      return draft(name, 'strong', `Its name looks like "${excerptOf(other)}".`)
+    if (others.has(other) && !siblings.has(other))
+      return draft(name, 'weak', `Its name differs from "${excerptOf(other)}" only in case or separators.`)
+  }
+  return undefined
+}
+
+function isFolded(name: string): boolean {
+  return /[^\x20-\x7e]/.test(name)
+}
+
+/** A word in any text that mixes alphabets to be taken for another. */
+export function mixedWordIn(text: string): Draft | undefined {
+  const word = mixedWord(text)
+  return word === undefined
+    ? undefined
+    : draft(word, 'strong', 'It has a word with letters of another alphabet that look alike.')
+}
+
+function draft(name: string, strength: Draft['strength'], message: string): Draft {
+  return { rule: 'lookalike', family: 'lookalike', strength, excerpt: excerptOf(name), message }
+}

@@ -1,0 +1,98 @@
+import { excerptOf } from '../visible-text.ts'
+import type { Draft } from './draft.ts'
+import { lettersOf, skeletonOf } from './look-alikes.ts'
+
+/** Names that mean something to whoever reads the definition. */
+export interface KnownNames {
+  /** Tools of the same server: it may say what it likes about them. */
+  readonly siblings: ReadonlySet<string>
+  /** Tools of others. */
+  readonly others: ReadonlySet<string>
+}
+
+/** The names as they are compared, made once for all definitions of a server. */
+export interface ComparedNames {
+  /** Without case and separators. */
+  readonly siblings: ReadonlySet<string>
+  readonly others: ReadonlyMap<string, string>
+  /** All of them, by what the eye takes them for. */
+  readonly bySkeleton: ReadonlyMap<string, readonly string[]>
+  readonly known: KnownNames
+}
+
+export function compareNames(known: KnownNames): ComparedNames {
+  const siblings = new Set([...known.siblings].map(lettersOf))
+  const others = [...known.others].map(name => [lettersOf(name), name] as const)
+  const bySkeleton = new Map<string, string[]>()
+  for (const name of [...known.others, ...known.siblings]) {
+    const skeleton = skeletonOf(name)
+    bySkeleton.set(skeleton, [...(bySkeleton.get(skeleton) ?? []), name].slice(0, MOST_ALIKE))
+  }
+  return { siblings, others: new Map(others.filter(([letters]) => !siblings.has(letters))), bySkeleton, known }
+}
+
+/** A server whose names all look alike is found out by the first few. */
+const MOST_ALIKE = 10
+
+/** A word that is written like a tool's name. */
+const IDENTIFIER = /(?<![\w./~@-])[a-z][a-z0-9]*(?:[_-][a-z0-9]+)+(?![\w/@]|\.\w)/gu
+const WHEN =
+  /\b(?:before|after|when|whenever|each time|every time|any time|once|prior to|instead of|whatever|always|first|must)\b/u
+const USED =
+  /\b(?:call(?:s|ed|ing)?|us(?:e|es|ed|ing)|invok(?:e|es|ed|ing)|run(?:s|ning)?|execut(?:e|es|ed|ing)|trigger(?:s|ed|ing)?)\b/u
+const FORCE =
+  /\b(?:must|first|always|also|never|replace|instead|required|obliged|obligated|need to|have to|do not|dont|should|set|change|pass|add|modify|redirect)\b/u
+const DEFAMED =
+  /\b(?:deprecated|broken|unsafe|insecure|disabled|compromised|leaks?|vulnerable|obsolete|malicious|not (?:safe|secure)|no longer (?:works?|available|maintained|safe))\b/u
+
+const OF_ALL =
+  /\b(?:whenever|when|each time|every time|after|if) (?:you )?(?:use|call|invoke|run|using|calling) (?:any|every|all|another|other)\b.{0,30}\b(?:tools?|functions?)\b.{0,60}\b(?:must|also|first|always|have to|need to)\b|\btools? (?:from|of|on) (?:any|all|other|another|every)(?: connected| mcp)* servers?\b|\bother (?:\w{1,30} )?tools? (?:are|is|may be|have been)\b.{0,20}\b(?:unsafe|insecure|compromised|broken|malicious|deprecated)\b/u
+
+/** Where a definition speaks about the tools of others as if they were its own business. */
+export function otherToolsIn(plain: string, names: ComparedNames): Draft | undefined {
+  let weak: Draft | undefined
+  for (const sentence of plain.split('\n')) {
+    const found = inSentence(sentence, names)
+    if (found?.strength === 'strong') return found
+    weak ??= found
+  }
+  return weak
+}
+
+function inSentence(sentence: string, names: ComparedNames): Draft | undefined {
+  if (OF_ALL.test(sentence)) return draft(sentence, 'any tool', 'strong')
+  if (!USED.test(sentence) && !DEFAMED.test(sentence)) return undefined
+  const looked = new Map<string, boolean>()
+  for (const { 0: word, index } of sentence.matchAll(IDENTIFIER)) {
+    const letters = lettersOf(word)
+    const isSibling = looked.get(letters) ?? isOwn(letters, names.siblings)
+    looked.set(letters, isSibling)
+    if (isSibling) continue
+    const known = names.others.get(letters)
+    const isCalledTool =
+      known !== undefined || /^ (?:tool|function|command)\b/u.test(sentence.slice(index + word.length))
+    if (!isCalledTool) continue
+    const isSteered = WHEN.test(sentence) && USED.test(sentence) && FORCE.test(sentence)
+    const isStrong = isSteered || DEFAMED.test(sentence)
+    if (!isStrong && known === undefined) continue
+    return draft(sentence, `"${known ?? word}"`, isStrong ? 'strong' : 'weak')
+  }
+  return undefined
+}
+
+/** Servers also call their tools by the prefixed names of some client, or by the end of the name. */
+function isOwn(letters: string, siblings: ReadonlySet<string>): boolean {
+  if (siblings.has(letters)) return true
+  for (const sibling of siblings) if (letters.endsWith(sibling) || sibling.endsWith(letters)) return true
+  return false
+}
+
+function draft(sentence: string, name: string, strength: Draft['strength']): Draft {
+  return {
+    rule: 'otherTool',
+    family: 'otherTool',
+    strength,
+    excerpt: excerptOf(sentence),
+    message: `It tells the model how to use ${name}, which is not a tool of this server.`,
+  }
+}

@@ -1,0 +1,97 @@
+import { latinFor } from './look-alikes.ts'
+
+/**
+ * A text as a model reads it through all disguise: lower case, Latin letters for those that look like them, accents,
+ * quotes and everything invisible gone, one space between words. A line break stands for the end of a sentence, and only
+ * for that, so that patterns can stay within one.
+ */
+export function plainText(text: string): string {
+  return written(text, undefined)
+}
+
+/** The part of the original that became this part of the plain text. */
+export function originalOf(text: string, start: number, end: number): string {
+  const places: number[] = []
+  written(text, places)
+  return text.slice(places[start] ?? 0, places[end] ?? text.length)
+}
+
+/** Notes for every character of the result where in the text it comes from, when asked to. */
+function written(text: string, places: number[] | undefined): string {
+  let plain = ''
+  let hasSpace = true
+  const add = (piece: string, at: number) => {
+    plain += piece
+    if (places) for (let i = 0; i < piece.length; i++) places.push(at)
+  }
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    const start = at
+    let piece: string
+    if (code < 128) piece = ASCII[code] ?? ''
+    else {
+      const point = text.codePointAt(at) ?? 0
+      if (point > 0xffff) at++
+      piece = fold(point)
+    }
+    if (piece === '') continue
+    if (piece === ' ') {
+      const isEnd = code === NEWLINE && isBlankOrBullet(text, at + 1)
+      if (isEnd && !plain.endsWith('\n')) add('\n', start)
+      else if (!hasSpace) add(' ', start)
+      hasSpace = true
+    } else if (SENTENCE_ENDS.has(piece) && endsHere(text, at + 1)) {
+      add('\n', start)
+      hasSpace = true
+    } else {
+      add(piece, start)
+      hasSpace = false
+    }
+  }
+  return plain
+}
+
+const NEWLINE = 10
+const SENTENCE_ENDS: ReadonlySet<string> = new Set(['.', '!', '?'])
+
+/** For every ASCII character what stands for it: quotes and marks of emphasis nothing, controls nothing. */
+const ASCII: readonly string[] = Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code)
+  if (/\s/.test(character)) return ' '
+  return /[\p{Cc}'"`*]/u.test(character) ? '' : character.toLowerCase()
+})
+
+const HANGUL_FILLER = 0x3164
+const TAGS = { first: 0xe0020, last: 0xe007e, offset: 0xe0000 } as const
+
+/** Chinese, Japanese: nothing about them needs folding, and there may be much of them. */
+const IDEOGRAPHS = { first: 0x3041, last: 0x9fff } as const
+
+function fold(point: number): string {
+  if (point >= IDEOGRAPHS.first && point <= IDEOGRAPHS.last && point !== HANGUL_FILLER)
+    return String.fromCodePoint(point)
+  if (point >= TAGS.first && point <= TAGS.last) return String.fromCodePoint(point - TAGS.offset).toLowerCase()
+  const character = String.fromCodePoint(point)
+  if (/[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Surrogate}‘’‚‛“”„‟«»]/u.test(character)) return ''
+  if (/[\s\u2800]/u.test(character)) return ' '
+  if (/[。！？｡]/u.test(character)) return '.'
+  if (/\p{Pd}/u.test(character)) return '-'
+  const letters = [...character.normalize('NFKD').replace(/\p{M}/gu, '')]
+  return letters.map(letter => latinFor(letter) ?? letter.toLowerCase()).join('')
+}
+
+/** A dot inside `~/.ssh` or `config.json` ends nothing. */
+function endsHere(text: string, next: number): boolean {
+  if (next >= text.length) return true
+  const code = text.charCodeAt(next)
+  return code > 127 || /[\s'"`*)\]<]/.test(text[next] ?? '')
+}
+
+/** Whether the line that begins here is empty, or an item of a list. */
+function isBlankOrBullet(text: string, start: number): boolean {
+  let at = start
+  while (at < text.length && (text[at] === ' ' || text[at] === '\t' || text[at] === '\r')) at++
+  const character = text[at]
+  if (character === '\n' || character === undefined) return true
+  return (character === '-' || character === '*' || character === '•') && text[at + 1] === ' '
+}

@@ -1,0 +1,48 @@
+export {
+  createUpstreamCredentials,
+  type LoginOwner,
+  type UpstreamCredentialStore,
+  type UpstreamCredentialsDeps,
+  UpstreamLogin,
+} from './credentials.ts'
+export { differencesBetween } from './differences.ts'
+export { createExaminer, type Examiner, type KnownNames } from './findings/examiner.ts'
+export { findingsIn } from './findings/findings-in.ts'
+export { type ComparedNames, compareNames } from './findings/other-tools.ts'
+export {
+  type HeldDefinition,
+  heldState,
+  type JudgeOptions,
+  judge,
+  type OfferedDefinition,
+  offeredFromPins,
+  type PinPolicy,
+  type PinWrite,
+  type Verdict,
+} from './judge.ts'
+export {
+  LISTING_LIMITS,
+  type Listing,
+  type ListingLimits,
+  type ReadListing,
+  readListing,
+  SERVER_NAME,
+  type SeenDefinition,
+} from './listing.ts'
+export { type OfferedNames, type OfferedNamesOptions, offeredNames } from './offered-names.ts'
+export { createPinBook, type Decision, type PinBook, type PinBookDeps, type Sighting } from './pin-book.ts'
+export {
+  consentOperationsOf,
+  contradictionIn,
+  type ToolFactsOptions,
+  toolFacts,
+  type UpstreamTool,
+} from './tool-facts.ts'
+export {
+  createUpstreamMemory,
+  type UpstreamFacts,
+  type UpstreamMemory,
+  type UpstreamMemoryDeps,
+} from './upstream-memory.ts'
+export { excerptOf, showHidden } from './visible-text.ts'
+export { type ToolWishes, unknownTools, wantsTool } from './wanted-tools.ts'

@@ -1,0 +1,256 @@
+import { describe, expect, it } from 'vitest'
+import { sha256 } from '../../adapters/system/index.ts'
+import type { PinRow, UpstreamFinding } from '../../contracts/index.ts'
+import { judge, LISTING_LIMITS, type Listing, offeredFromPins, type PinPolicy, readListing } from './index.ts'
+
+const STRONG: UpstreamFinding = {
+  rule: 'instruction',
+  strength: 'strong',
+  field: 'description',
+  excerpt: '…',
+  message: 'It steers.',
+}
+const WEAK: UpstreamFinding = { ...STRONG, strength: 'weak' }
+const POLICY: PinPolicy = { newTools: 'review', findings: 'hold' }
+
+/** A server that is looked at again and again. What its tools say decides what is found. */
+function server(limits = LISTING_LIMITS) {
+  let pins: readonly PinRow[] = []
+  let now = 0
+  const examined: string[] = []
+  const see = (listing: Partial<Listing>, policy: Partial<PinPolicy> = {}) => {
+    now++
+    const seen = readListing('github', { server: {}, ...listing }, { digest: sha256, limits })
+    const findings = ({ name, text }: { name: string; text: string }) => {
+      examined.push(name)
+      return [...(text.includes('EVIL') ? [STRONG] : []), ...(text.includes('ODD') ? [WEAK] : [])]
+    }
+    const verdict = judge({
+      upstream: 'github',
+      seen,
+      pins,
+      policy: { ...POLICY, ...policy },
+      findings,
+      now,
+      digest: sha256,
+      limits,
+    })
+    pins = applied(pins, verdict)
+    return verdict
+  }
+  const decide = (name: string, state: PinRow['state']) => {
+    const cleared = state === 'accepted' ? { acceptedHash: null, acceptedDefinition: null } : {}
+    pins = pins.map(pin =>
+      pin.name === name ? { ...pin, ...cleared, state, decidedAt: now, decidedBy: 'owner' } : pin,
+    )
+  }
+  return { see, decide, pins: () => pins, examined }
+}
+
+function applied(pins: readonly PinRow[], { writes }: ReturnType<typeof judge>): PinRow[] {
+  const byId = new Map(pins.map(pin => [pin.id, pin]))
+  for (const write of writes) {
+    if (write.kind !== 'add') expect(byId.get(write.before.id)).toEqual(write.before)
+    if (write.kind === 'drop') byId.delete(write.before.id)
+    else byId.set(write.pin.id, write.pin)
+  }
+  return [...byId.values()]
+}
+
+const tool = (name: string, description = 'Does it.') => ({ name, description })
+const offeredIn = ({ offered }: Pick<ReturnType<typeof judge>, 'offered'>) =>
+  offered.filter(({ kind }) => kind === 'tool').map(({ name }) => name)
+const heldIn = ({ held }: Pick<ReturnType<typeof judge>, 'held'>) => held.map(({ name, state }) => `${name}: ${state}`)
+
+describe('a server that is seen for the first time', () => {
+  it('offers everything', () => {
+    const verdict = server().see({ tools: [tool('a'), tool('b')], prompts: [tool('p')] })
+    expect(verdict.offered.map(({ kind, name }) => `${kind}:${name}`)).toEqual([
+      'server:server',
+      'tool:a',
+      'tool:b',
+      'prompt:p',
+    ])
+    expect(verdict.offered[1]?.value).toEqual(tool('a'))
+    expect(verdict.held).toEqual([])
+  })
+
+  it('does not offer what seems to steer the model', () => {
+    const verdict = server().see({ tools: [tool('a'), tool('b', 'EVIL')], server: { instructions: 'EVIL' } })
+    expect(offeredIn(verdict)).toEqual(['a'])
+    expect(heldIn(verdict)).toEqual(['server: suspicious', 'b: suspicious'])
+    expect(verdict.held[1]?.reason).toContain('quartermaster upstreams review github')
+  })
+
+  it.each(['warn', 'allow'] as const)('offers that too when findings are to %s', findings => {
+    const verdict = server().see({ tools: [tool('b', 'EVIL')] }, { findings })
+    expect(offeredIn(verdict)).toEqual(['b'])
+    expect(verdict.problems.map(({ severity, subject }) => `${severity} ${subject}`)).toEqual(
+      findings === 'warn' ? ['warning tool:b'] : [],
+    )
+  })
+
+  it('offers what is merely odd, with a warning', () => {
+    const verdict = server().see({ tools: [tool('b', 'ODD')] })
+    expect(offeredIn(verdict)).toEqual(['b'])
+    expect(verdict.problems).toMatchObject([{ severity: 'warning', subject: 'tool:b', field: 'description' }])
+  })
+})
+
+describe('a server that is seen again', () => {
+  it('is written down again only when something is different', () => {
+    const { see } = server()
+    see({ tools: [tool('a')] })
+    expect(see({ tools: [tool('a')] }).writes).toEqual([])
+  })
+
+  it('does not offer a tool that was changed, not even as it was', () => {
+    const { see } = server()
+    see({ tools: [tool('a'), tool('b')] })
+    const verdict = see({ tools: [tool('a', 'Does more.'), tool('b')] })
+    expect(offeredIn(verdict)).toEqual(['b'])
+    expect(heldIn(verdict)).toEqual(['a: changed'])
+  })
+
+  it('offers it again at once when it is as it was', () => {
+    const { see } = server()
+    see({ tools: [tool('a')] })
+    see({ tools: [tool('a', 'Does more.')] })
+    see({ tools: [tool('a', 'Does much more.')] })
+    expect(offeredIn(see({ tools: [tool('a')] }))).toEqual(['a'])
+  })
+
+  it('keeps what was accepted beside what is new, over several changes', () => {
+    const { see, pins } = server()
+    see({ tools: [tool('a')] })
+    see({ tools: [tool('a', '2')] })
+    see({ tools: [tool('a', '3')] })
+    expect(pins().find(({ name }) => name === 'a')).toMatchObject({
+      definition: JSON.stringify(tool('a', '3')),
+      acceptedDefinition: JSON.stringify(tool('a')),
+      seenAt: 3,
+    })
+  })
+
+  it('has new tools wait, unless they are to be offered', () => {
+    const { see } = server()
+    see({ tools: [tool('a')] })
+    expect(heldIn(see({ tools: [tool('a'), tool('b')] }))).toEqual(['b: new'])
+    const eager = server()
+    eager.see({ tools: [] }, { newTools: 'offer' })
+    const verdict = eager.see({ tools: [tool('b'), tool('c', 'EVIL')] }, { newTools: 'offer' })
+    expect(offeredIn(verdict)).toEqual(['b'])
+    expect(heldIn(verdict)).toEqual(['c: suspicious'])
+  })
+
+  it('has changed ones wait also where new ones are offered', () => {
+    const { see } = server()
+    see({ tools: [tool('a')] }, { newTools: 'offer' })
+    expect(heldIn(see({ tools: [tool('a', '2')] }, { newTools: 'offer' }))).toEqual(['a: changed'])
+  })
+
+  it('does not offer what is gone, and offers it at once when it is back', () => {
+    const { see } = server()
+    see({ tools: [tool('a'), tool('b')] })
+    expect(offeredIn(see({ tools: [tool('a')] }))).toEqual(['a'])
+    expect(offeredIn(see({ tools: [tool('a'), tool('b')] }))).toEqual(['a', 'b'])
+  })
+
+  it('forgets what is gone and was never accepted', () => {
+    const { see, pins } = server()
+    see({ tools: [tool('a'), tool('b', 'EVIL')] })
+    see({ tools: [tool('a')] })
+    expect(pins().map(({ name }) => name)).toEqual(['server', 'a'])
+  })
+
+  it('offers as before what it could not list this time', () => {
+    const { see } = server()
+    see({ tools: [tool('a')], prompts: [tool('p')] })
+    expect(see({ tools: [tool('a')] }).offered.map(({ name }) => name)).toContain('p')
+    expect(see({ tools: [tool('a')], prompts: [] }).offered.map(({ name }) => name)).not.toContain('p')
+  })
+
+  it('needs nobody for its resources unless they seem to steer the model', () => {
+    const { see } = server()
+    see({ resources: [{ uri: 'x://1', name: 'One' }] })
+    const resources = [
+      { uri: 'x://1', name: 'One', size: 2 },
+      { uri: 'x://2', name: 'Two' },
+      { uri: 'x://3', name: 'EVIL' },
+    ]
+    const verdict = see({ resources })
+    expect(verdict.offered.map(({ name }) => name)).toEqual(['server', 'x://1', 'x://2'])
+    expect(heldIn(verdict)).toEqual(['x://3: suspicious'])
+  })
+
+  it('is examined only where it is new or changed', () => {
+    const { see, examined } = server()
+    see({ tools: [tool('a'), tool('b')] })
+    examined.length = 0
+    see({ tools: [tool('a'), tool('b', '2'), tool('c')] })
+    see({ tools: [tool('a'), tool('b', '2'), tool('c')] })
+    expect(examined).toEqual(['b', 'c'])
+  })
+})
+
+describe('a decision', () => {
+  it('stands while the definition stays the same', () => {
+    const { see, decide } = server()
+    see({ tools: [tool('a')] })
+    see({ tools: [tool('a', '2'), tool('b')] })
+    decide('a', 'accepted')
+    decide('b', 'rejected')
+    const verdict = see({ tools: [tool('a', '2'), tool('b')] })
+    expect(offeredIn(verdict)).toEqual(['a'])
+    expect(heldIn(verdict)).toEqual(['b: rejected'])
+  })
+
+  it('is asked for again when it changes', () => {
+    const { see, decide } = server()
+    see({ tools: [tool('a')] })
+    see({ tools: [tool('a', '2')] })
+    decide('a', 'rejected')
+    expect(heldIn(see({ tools: [tool('a', '2')] }))).toEqual(['a: rejected'])
+    expect(heldIn(see({ tools: [tool('a', '3')] }))).toEqual(['a: changed'])
+    expect(offeredIn(see({ tools: [tool('a')] }))).toEqual(['a'])
+  })
+
+  it('ends the warning about what was accepted by a person', () => {
+    const { see, decide } = server()
+    see({ tools: [tool('a', 'EVIL')] })
+    decide('a', 'accepted')
+    expect(see({ tools: [tool('a', 'EVIL')] }).problems).toEqual([])
+  })
+
+  it('is not needed any more where a policy was relaxed, and not again where one was tightened', () => {
+    const { see } = server()
+    see({ tools: [tool('a', 'EVIL')] })
+    expect(offeredIn(see({ tools: [tool('a', 'EVIL')] }, { findings: 'allow' }))).toEqual(['a'])
+    expect(offeredIn(see({ tools: [tool('a', 'EVIL')] }))).toEqual(['a'])
+  })
+})
+
+describe('a server that is down', () => {
+  it('offers what it offered last', () => {
+    const { see, pins } = server()
+    see({ tools: [tool('a'), tool('b'), tool('c')] })
+    see({ tools: [tool('a'), tool('b', '2'), tool('d')] })
+    const verdict = offeredFromPins('github', pins(), POLICY)
+    expect(offeredIn(verdict)).toEqual(['a'])
+    expect(heldIn(verdict)).toEqual(['b: changed', 'd: new'])
+  })
+})
+
+describe('the pins of one server', () => {
+  it('are bounded, those of what is gone longest going first', () => {
+    const limits = { ...LISTING_LIMITS, definitions: 4 }
+    const { see, pins } = server(limits)
+    see({ tools: [tool('a')] }, { newTools: 'offer' })
+    for (const name of ['b', 'c', 'd', 'e']) see({ tools: [tool(name)] }, { newTools: 'offer' })
+    expect(
+      pins()
+        .map(({ name }) => name)
+        .toSorted(),
+    ).toEqual(['c', 'd', 'e', 'server'])
+  })
+})

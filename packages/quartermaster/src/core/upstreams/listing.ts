@@ -1,0 +1,162 @@
+import type { PinKind, Problem } from '../../contracts/index.ts'
+import type { Digest } from '../kernel/index.ts'
+
+/** What a server says it has, as it came. What is absent could not be asked for this time; nothing is an empty list. */
+export interface Listing {
+  /** `name`, `version`, `title`, `instructions`. */
+  readonly server: unknown
+  readonly tools?: readonly unknown[] | undefined
+  readonly prompts?: readonly unknown[] | undefined
+  readonly resources?: readonly unknown[] | undefined
+  readonly templates?: readonly unknown[] | undefined
+}
+
+/** One definition of a server. */
+export interface SeenDefinition {
+  readonly kind: PinKind
+  /** As the server calls it; the address of a resource. */
+  readonly name: string
+  /** The definition as JSON, its keys in the order in which they came. */
+  readonly text: string
+  readonly hash: string
+  /** What the text says. */
+  readonly value: Readonly<Record<string, unknown>>
+}
+
+/** A listing that was looked at: what can be pinned of it, which kinds it speaks of, and what had to be left out. */
+export interface ReadListing {
+  readonly definitions: readonly SeenDefinition[]
+  readonly kinds: ReadonlySet<PinKind>
+  readonly problems: readonly Problem[]
+}
+
+export interface ListingLimits {
+  /** Of one upstream, all kinds together. */
+  readonly definitions: number
+  readonly characters: number
+  /** Of one definition. */
+  readonly charactersOfOne: number
+}
+
+/** Real servers have dozens of definitions of a few kilobytes; whoever lists a hundred thousand hurts only itself. */
+export const LISTING_LIMITS: ListingLimits = {
+  definitions: 2_000,
+  characters: 8 * 1024 * 1024,
+  charactersOfOne: 512 * 1024,
+}
+
+/** Under this name the server's own record is pinned. */
+export const SERVER_NAME = 'server'
+
+/** Takes from a listing what can be pinned. Nothing in it is trusted: not its types, its names or its size. */
+export function readListing(
+  upstream: string,
+  listing: Listing,
+  { digest, limits = LISTING_LIMITS }: { digest: Digest; limits?: ListingLimits },
+): ReadListing {
+  const reader = createReader(upstream, digest, limits)
+  reader.take('server', serverRecord(listing.server))
+  for (const [kind, field] of LISTS) for (const value of listing[field] ?? []) reader.take(kind, value)
+  const listed = LISTS.filter(([, field]) => listing[field] !== undefined).map(([kind]) => kind)
+  return { ...reader.end(), kinds: new Set<PinKind>(['server', ...listed]) }
+}
+
+const LISTS = [
+  ['tool', 'tools'],
+  ['prompt', 'prompts'],
+  ['resource', 'resources'],
+  ['template', 'templates'],
+] as const satisfies readonly (readonly [PinKind, keyof Listing])[]
+
+/** Which field is the name that everybody goes by. */
+const NAME_FIELDS = {
+  server: 'name',
+  tool: 'name',
+  prompt: 'name',
+  resource: 'uri',
+  template: 'uriTemplate',
+} as const satisfies Record<PinKind, string>
+
+const LONGEST_NAME = { server: 256, tool: 256, prompt: 256, resource: 2048, template: 2048 } as const
+
+/** The version is left out: a server that is updated and still says the same needs nobody's attention. */
+function serverRecord(server: unknown): Record<string, unknown> {
+  const given = isRecord(server) ? server : {}
+  const fields = ['name', 'title', 'instructions'].filter(field => given[field] !== undefined)
+  return Object.fromEntries(fields.map(field => [field, given[field]]))
+}
+
+function createReader(upstream: string, digest: Digest, limits: ListingLimits) {
+  const definitions: SeenDefinition[] = []
+  const taken = new Set<string>()
+  const problems: Problem[] = []
+  let characters = 0
+  let unread = 0
+  const leaveOut = (subject: string, message: string) => {
+    if (problems.length < MOST_PROBLEMS) problems.push(refused(upstream, subject, message))
+  }
+
+  /** Looks at the size last, because everything before it costs next to nothing. */
+  function take(kind: PinKind, value: unknown): void {
+    if (definitions.length >= limits.definitions || characters >= limits.characters) return void unread++
+    const name = nameOf(kind, value)
+    if (name === undefined) return leaveOut(kind, `A ${kind} has no usable name.`)
+    const subject = `${kind}:${name}`
+    if (taken.has(subject)) return leaveOut(subject, `The ${kind} "${name}" is listed twice. The first one counts.`)
+    const text = textOf(value)
+    if (text === undefined || text.length > limits.charactersOfOne)
+      return leaveOut(subject, `The definition of the ${kind} "${name}" is too large or nests too deep.`)
+    if (characters + text.length > limits.characters) return void unread++
+    characters += text.length
+    taken.add(subject)
+    definitions.push({ kind, name, text, hash: digest(text), value: value as Record<string, unknown> })
+  }
+
+  function end() {
+    if (unread > 0) problems.push(refused(upstream, undefined, tooMany(unread, definitions.length)))
+    return { definitions, problems }
+  }
+  return { take, end }
+}
+
+/** Of a thousand like these nobody reads more. */
+const MOST_PROBLEMS = 20
+
+// A text column keeps neither NUL nor half a surrogate pair.
+const UNKEEPABLE = /[\0\p{Surrogate}]/u
+
+function nameOf(kind: PinKind, value: unknown): string | undefined {
+  if (!isRecord(value)) return undefined
+  if (kind === 'server') return SERVER_NAME
+  const name = value[NAME_FIELDS[kind]]
+  const isUsable =
+    typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME[kind] && !UNKEEPABLE.test(name)
+  return isUsable ? name : undefined
+}
+
+/**
+ * The value as it was received, as far as that can be known once it is parsed: keys keep their order, so a definition that
+ * was merely rearranged counts as another one. Spaces between them, and all but the last of a key that comes twice, are
+ * gone; no model ever reads those.
+ */
+function textOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    // Nested so deep that the stack does not reach: it is refused like anything else that is too large.
+    return undefined
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function tooMany(unread: number, read: number): string {
+  return `The server lists too much: ${read} definitions are used, ${unread} are not. Ask for fewer, or use another server.`
+}
+
+function refused(upstream: string, subject: string | undefined, message: string): Problem {
+  const problem: Problem = { severity: 'error', code: 'DEFINITION_INVALID', where: `upstream:${upstream}`, message }
+  return subject === undefined ? problem : { ...problem, subject }
+}

@@ -1,0 +1,190 @@
+import { AppError, type PinKind, type PinRow, type ReviewItem } from '../../contracts/index.ts'
+import { type Clock, type Digest, didYouMean } from '../kernel/index.ts'
+import { insert, remove, type Store, update, type Write } from '../store/index.ts'
+import { differencesBetween } from './differences.ts'
+import { createExaminer, type KnownNames } from './findings/examiner.ts'
+import { heldState, judge, offeredFromPins, type PinPolicy, type PinWrite, pinId, type Verdict } from './judge.ts'
+import { type Listing, readListing } from './listing.ts'
+
+/** A look at what a server lists. */
+export interface Sighting {
+  readonly upstream: string
+  readonly listing: Listing
+  readonly policy: PinPolicy
+  /** Names of tools that are not this server's: what is said about them steers, and what looks like them deceives. */
+  readonly others?: Iterable<string> | undefined
+}
+
+/** What a person has decided about things that wait. */
+export interface Decision {
+  readonly upstream: string
+  /** Everything that waits when absent. With the hash it counts only for what the person has seen. */
+  readonly items?:
+    | readonly { readonly kind: PinKind; readonly name: string; readonly hash?: string | undefined }[]
+    | undefined
+  readonly decision: 'accept' | 'reject'
+  /** Who. */
+  readonly by: string
+}
+
+/** What was accepted of every server, kept in the store. */
+export interface PinBook {
+  /** What is offered by what was seen before, for a server that has not answered yet. `undefined` for one never seen. */
+  recall(upstream: string, policy: PinPolicy): Promise<Verdict | undefined>
+  /** Compares what a server lists with what was seen before, and writes down what is new. */
+  see(sighting: Sighting): Promise<Verdict>
+  /** What waits for a person, and what a person refused, of one upstream or of all. */
+  list(upstream?: string): Promise<ReviewItem[]>
+  /** Throws `NAME_UNKNOWN` for what does not wait, and `EDIT_CONFLICT` for what has changed since the person looked. */
+  decide(decision: Decision): Promise<ReviewItem[]>
+  /** As if the server had never been seen. */
+  forget(upstream: string): Promise<void>
+}
+
+export interface PinBookDeps {
+  readonly storage: { open(): Promise<{ readonly store: Store }> }
+  readonly clock: Clock
+  readonly digest: Digest
+}
+
+export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook {
+  const examine = createExaminer({ clock })
+  const open = async () => (await storage.open()).store
+  const now = () => Math.round(clock.now())
+
+  async function seeOnce(store: Store, { upstream, listing, policy, others }: Sighting): Promise<Verdict | undefined> {
+    const seen = readListing(upstream, listing, { digest })
+    const pins = await allPins(store, { upstream })
+    const known = new Set(pins.flatMap(({ id, hash, acceptedHash }) => [`${id} ${hash}`, `${id} ${acceptedHash}`]))
+    const fresh = seen.definitions.filter(one => !known.has(`${pinId(digest, upstream, one)} ${one.hash}`))
+    const names: KnownNames = { siblings: toolNames(seen.definitions), others: new Set(others) }
+    const findings = await examine(fresh, names)
+    const verdict = judge({
+      upstream,
+      seen,
+      pins,
+      policy,
+      digest,
+      now: now(),
+      findings: one => findings.get(one) ?? [],
+    })
+    const outcome = await store.commit(verdict.writes.map(toWrite))
+    return outcome.committed ? verdict : undefined
+  }
+
+  return {
+    async recall(upstream, policy) {
+      const pins = await allPins(await open(), { upstream })
+      return pins.length === 0 ? undefined : offeredFromPins(upstream, pins, policy)
+    },
+    async see(sighting) {
+      const store = await open()
+      // Another process may have seen the same server, or a person may have decided, between reading and writing.
+      for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
+        const verdict = await seeOnce(store, sighting)
+        if (verdict) return verdict
+      }
+      throw new AppError('EDIT_CONFLICT', `The pins of "${sighting.upstream}" keep changing. Try again.`)
+    },
+    async list(upstream) {
+      const where = upstream === undefined ? {} : { upstream }
+      const pins = await allPins(await open(), { ...where, listed: true, state: UNACCEPTED })
+      return pins.map(toItem).toSorted(byPlace)
+    },
+    async decide(decision) {
+      const store = await open()
+      const waiting = await allPins(store, { upstream: decision.upstream, listed: true, state: UNACCEPTED })
+      const chosen = choose(waiting, decision)
+      const outcome = await store.commit(chosen.map(pin => decided(pin, decision, now())))
+      if (!outcome.committed) throw changedMeanwhile(decision.upstream)
+      return chosen.map(toItem).toSorted(byPlace)
+    },
+    async forget(upstream) {
+      const store = await open()
+      await store.commit([remove('pins', { where: { ...PLACE, upstream }, rows: 'any' })])
+    },
+  }
+
+  function choose(waiting: readonly PinRow[], { upstream, items }: Decision): PinRow[] {
+    // What a person has refused is not swept up with the rest.
+    if (!items) return waiting.filter(pin => pin.state === 'pending')
+    const byId = new Map(waiting.map(pin => [pin.id, pin]))
+    const chosen = items.map(item => {
+      const pin = byId.get(pinId(digest, upstream, item))
+      if (!pin) throw notWaiting(upstream, item.name, waiting)
+      if (item.hash !== undefined && item.hash !== pin.hash) throw changedMeanwhile(upstream)
+      return pin
+    })
+    return [...new Set(chosen)]
+  }
+}
+
+const UNACCEPTED = { in: ['pending', 'rejected'] } as const
+const PLACE = { organisation: 'default', workspace: 'default' } as const
+const MOST_ATTEMPTS = 5
+const PAGE = 200
+
+type PinFilter = { upstream?: string; listed?: true; state?: typeof UNACCEPTED }
+
+async function allPins(store: Store, filter: PinFilter): Promise<PinRow[]> {
+  const pins: PinRow[] = []
+  const query = { where: { ...PLACE, ...filter }, order: { by: ['id' as const] }, limit: PAGE }
+  for (let after: string | undefined; ; after = pins.at(-1)?.id) {
+    const page = await store.find('pins', after === undefined ? query : { ...query, after: [after] })
+    for (const pin of page) pins.push(pin)
+    if (page.length < PAGE) return pins
+  }
+}
+
+/** Guarded by what the decision was made on, so that two processes never overwrite each other. */
+function toWrite(write: PinWrite): Write {
+  if (write.kind === 'add') return insert('pins', write.pin, 'pin.new')
+  const { id, hash, state } = write.before
+  const where = { id, hash, state }
+  if (write.kind === 'drop') return remove('pins', { where, guard: 'pin.unchanged' })
+  return update('pins', { where, set: write.pin, guard: 'pin.unchanged' })
+}
+
+function decided({ id, hash, state }: PinRow, { decision, by }: Decision, now: number): Write {
+  const decidedFacts = { decidedAt: now, decidedBy: by }
+  const set =
+    decision === 'accept'
+      ? { ...decidedFacts, state: 'accepted' as const, acceptedHash: null, acceptedDefinition: null }
+      : { ...decidedFacts, state: 'rejected' as const }
+  return update('pins', { where: { id, hash, state }, set, guard: 'pin.unchanged' })
+}
+
+function toolNames(definitions: readonly { kind: PinKind; name: string }[]): Set<string> {
+  return new Set(definitions.filter(({ kind }) => kind === 'tool').map(({ name }) => name))
+}
+
+function toItem(pin: PinRow): ReviewItem {
+  const { upstream, kind, name, hash, findings, seenAt, acceptedDefinition, definition } = pin
+  return {
+    upstream,
+    kind,
+    name,
+    state: heldState(pin) ?? 'new',
+    hash,
+    findings,
+    changes: differencesBetween(acceptedDefinition, definition),
+    seenAt,
+  }
+}
+
+function byPlace(a: ReviewItem, b: ReviewItem): number {
+  const [first, second] = [a, b].map(({ upstream, kind, name }) => `${upstream}\n${kind}\n${name}`) as [string, string]
+  return first < second ? -1 : Number(first > second)
+}
+
+function notWaiting(upstream: string, name: string, waiting: readonly PinRow[]): AppError {
+  const hint = didYouMean(
+    name,
+    waiting.map(pin => pin.name),
+  )
+  return new AppError('NAME_UNKNOWN', `Nothing called "${name}" of "${upstream}" waits for review.${hint}`)
+}
+
+function changedMeanwhile(upstream: string): AppError {
+  return new AppError('EDIT_CONFLICT', `What waits of "${upstream}" has changed meanwhile. Look at it again.`)
+}

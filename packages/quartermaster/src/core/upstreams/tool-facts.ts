@@ -1,0 +1,159 @@
+import {
+  type ConsentOperation,
+  type JsonSchema,
+  type McpExtras,
+  type Problem,
+  ToolFacts,
+  type UpstreamConfig,
+  type UpstreamToolOptions,
+} from '../../contracts/index.ts'
+import type { ToolDefinition } from '../catalogue/index.ts'
+import { shortened } from './visible-text.ts'
+
+/** All of a tool's definition but what runs it. */
+export type UpstreamTool = Omit<ToolDefinition<JsonSchema, JsonSchema>, 'handler'> & { ownName: string }
+
+export interface ToolFactsOptions {
+  readonly upstream: string
+  /** Under which it is offered. */
+  readonly name: string
+  /** As the server lists it. */
+  readonly raw: Readonly<Record<string, unknown>>
+  readonly config: Pick<UpstreamConfig, 'tools' | 'timeoutMs'>
+}
+
+/**
+ * What is known about a tool of a server: what the configuration says, else what the server says, else the careful thing.
+ * A server's word makes a tool easier to repeat and harder to allow; only the configuration can do it the other way round.
+ */
+export function toolFacts({ upstream, name, raw, config }: ToolFactsOptions): UpstreamTool {
+  const ownName = textIn(raw, 'name') ?? name
+  const options = Object.hasOwn(config.tools, ownName) ? config.tools[ownName] : undefined
+  const title = options?.title ?? titleOf(raw)
+  const output = recordIn(raw, 'outputSchema')
+  const icon = iconOf(raw)
+  const mcp = extrasOf(raw)
+  const timeoutMs = options?.timeoutMs ?? config.timeoutMs
+  return {
+    name,
+    ownName,
+    short: options?.short ?? textIn(raw, 'description') ?? ownName,
+    input: recordIn(raw, 'inputSchema') ?? { type: 'object' },
+    ...safetyOf(upstream, raw, options),
+    ...(title === undefined ? {} : { title }),
+    ...(output === undefined ? {} : { output }),
+    ...(icon === undefined ? {} : { icon }),
+    ...(mcp === undefined ? {} : { mcp }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...passedOptions(options),
+  }
+}
+
+/** What persons may have to allow before tools of this server run. */
+export function consentOperationsOf(
+  upstream: string,
+  tools: readonly Pick<UpstreamTool, 'consent'>[],
+): ConsentOperation[] {
+  const own = `${consentPrefix(upstream)}.`
+  const asked = new Set(tools.flatMap(({ consent = [] }) => consent.filter(name => name.startsWith(own))))
+  return [...asked].sort().map(name => ({ name, weight: 'high', reason: reasonFor(upstream, name) }))
+}
+
+/** A tool that says it changes nothing and destroys something is told of; the careful half is believed. */
+export function contradictionIn(upstream: string, raw: Readonly<Record<string, unknown>>): Problem | undefined {
+  const { readOnlyHint, destructiveHint } = recordIn(raw, 'annotations') ?? {}
+  if (readOnlyHint !== true || destructiveHint !== true) return undefined
+  const name = textIn(raw, 'name') ?? ''
+  return {
+    severity: 'warning',
+    code: 'DEFINITION_INVALID',
+    where: `upstream:${upstream}`,
+    subject: `tool:${name}`,
+    field: 'annotations',
+    message: `Tool "${name}" says that it only reads, and that it destroys. It counts as destructive.`,
+  }
+}
+
+type Safety = Pick<UpstreamTool, 'mutates' | 'idempotent' | 'consent'>
+
+function safetyOf(upstream: string, raw: object, options: UpstreamToolOptions | undefined): Required<Safety> {
+  const hints = recordIn(raw, 'annotations') ?? {}
+  const isDestructive = hints.destructiveHint === true
+  const mutates = options?.mutates ?? (isDestructive || hints.readOnlyHint !== true)
+  return {
+    mutates,
+    idempotent: options?.idempotent ?? (!mutates || hints.idempotentHint === true),
+    consent: options?.consent ?? (isDestructive ? [`${consentPrefix(upstream)}.destructive`] : []),
+  }
+}
+
+/** As consent operations are spelled: lower case, and a letter first. */
+function consentPrefix(upstream: string): string {
+  const word = upstream.toLowerCase()
+  return /^[a-z]/.test(word) ? word : `u${word}`
+}
+
+function reasonFor(upstream: string, operation: string): string {
+  if (operation.endsWith('.destructive')) return `The server "${upstream}" says that this can destroy something.`
+  return `The configuration asks for it before this tool of "${upstream}" runs.`
+}
+
+/** What is taken from the configuration as it stands. */
+function passedOptions(options: UpstreamToolOptions = {}): Partial<UpstreamTool> {
+  const { whenToUse, section, examples, retry, maxResultBytes, asTask } = options
+  return {
+    ...(whenToUse === undefined ? {} : { whenToUse }),
+    ...(section === undefined ? {} : { section }),
+    ...(examples === undefined ? {} : { examples }),
+    ...(retry === undefined ? {} : { retry }),
+    ...(maxResultBytes === undefined ? {} : { maxResultBytes }),
+    ...(asTask === undefined ? {} : { asTask }),
+  }
+}
+
+/** The longest title that a list has room for. */
+const LONGEST_TITLE = 200
+
+function titleOf(raw: object): string | undefined {
+  const title = textIn(raw, 'title') ?? textIn(recordIn(raw, 'annotations') ?? {}, 'title')
+  return title === undefined ? undefined : shortened(title, LONGEST_TITLE)
+}
+
+/** Pictures travel with every list, so large ones stay where they are. */
+const LARGEST_ICON = 8 * 1024
+const LARGEST_EXTRAS = 16 * 1024
+
+function iconOf(raw: object): string | undefined {
+  const sources = listIn(raw, 'icons').flatMap(icon => textIn(icon, 'src') ?? [])
+  return sources.find(src => src.length <= LARGEST_ICON && ToolFacts.shape.icon.safeParse(src).success)
+}
+
+/** Everything that a client may want to know beside our facts; without the pictures where they are too large for that. */
+function extrasOf(raw: object): McpExtras | undefined {
+  const annotations = recordIn(raw, 'annotations')
+  const icons = listIn(raw, 'icons')
+  const meta = recordIn(raw, '_meta')
+  const small = { ...(annotations ? { annotations } : {}), ...(meta ? { _meta: meta } : {}) }
+  const all = icons.length > 0 ? { ...small, icons } : small
+  const extras: McpExtras = JSON.stringify(all).length <= LARGEST_EXTRAS ? all : small
+  return Object.keys(extras).length > 0 ? extras : undefined
+}
+
+function textIn(value: object, field: string): string | undefined {
+  const text: unknown = Object.hasOwn(value, field) ? (value as Record<string, unknown>)[field] : undefined
+  return typeof text === 'string' && text.trim() !== '' ? text : undefined
+}
+
+function recordIn(value: object, field: string): Record<string, unknown> | undefined {
+  const inner: unknown = Object.hasOwn(value, field) ? (value as Record<string, unknown>)[field] : undefined
+  return isRecord(inner) ? inner : undefined
+}
+
+function listIn(value: object, field: string): Record<string, unknown>[] {
+  const inner: unknown = Object.hasOwn(value, field) ? (value as Record<string, unknown>)[field] : undefined
+  return Array.isArray(inner) ? inner.filter(isRecord) : []
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,51 @@
+import type { UpstreamRow } from '../../contracts/index.ts'
+import type { Clock, Ids } from '../kernel/index.ts'
+import { insert, remove, type Store, update } from '../store/index.ts'
+
+/** What is worth remembering about a server between two starts. */
+export interface UpstreamFacts {
+  readonly era: 'legacy' | 'modern' | null
+  readonly server: Record<string, unknown> | null
+  /** Of the configuration that it was found out with: with another one it may be another server. */
+  readonly fingerprint: string | null
+}
+
+/** What is known about servers, kept in the store. */
+export interface UpstreamMemory {
+  recall(name: string): Promise<UpstreamRow | undefined>
+  remember(name: string, facts: UpstreamFacts): Promise<void>
+  forget(name: string): Promise<void>
+}
+
+export interface UpstreamMemoryDeps {
+  readonly storage: { open(): Promise<{ readonly store: Store }> }
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+const PLACE = { organisation: 'default', workspace: 'default' } as const
+
+export function createUpstreamMemory({ storage, clock, ids }: UpstreamMemoryDeps): UpstreamMemory {
+  const open = async () => (await storage.open()).store
+  const find = async (store: Store, name: string) => {
+    const [row] = await store.find('upstreams', { where: { ...PLACE, name }, limit: 1 })
+    return row
+  }
+  return {
+    recall: async name => find(await open(), name),
+    async remember(name, facts) {
+      const store = await open()
+      const now = Math.round(clock.now())
+      const set = { ...facts, lastSeenAt: now }
+      const row = { id: ids.next('upstream'), ...PLACE, name, ...set, firstSeenAt: now }
+      const known = await find(store, name)
+      const added = known ? undefined : await store.commit([insert('upstreams', row, 'upstream.new')])
+      // Known, or just added by somebody else. The last one to have looked knows best.
+      if (!added?.committed) await store.commit([update('upstreams', { where: { ...PLACE, name }, set, rows: 'any' })])
+    },
+    async forget(name) {
+      const store = await open()
+      await store.commit([remove('upstreams', { where: { ...PLACE, name }, rows: 'any' })])
+    },
+  }
+}

@@ -1,0 +1,45 @@
+/** Emoji are made with joiners and selectors that hide nothing, and three flags with tags. */
+const EMOJI =
+  '[0-9#*]\\ufe0f?\\u20e3|\\u{1f3f4}(?:\\u{e0067}\\u{e0062}(?:\\u{e0065}\\u{e006e}\\u{e0067}|\\u{e0073}\\u{e0063}\\u{e0074}|\\u{e0077}\\u{e006c}\\u{e0073})\\u{e007f})' +
+  '|\\p{Extended_Pictographic}[\\ufe0e\\ufe0f]?\\p{Emoji_Modifier}?(?:\\u200d\\p{Extended_Pictographic}\\ufe0f?\\p{Emoji_Modifier}?){0,8}'
+
+/** What can be in a text without being seen, or looks like a plain space and is none. */
+const UNSEEN =
+  '[\\p{Cc}\\p{Surrogate}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u2800\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000\\u{e0000}-\\u{e007f}]'
+
+const SEEN_OR_UNSEEN = new RegExp(`(${EMOJI})|(${UNSEEN})`, 'gu')
+const ANY_UNSEEN = new RegExp(UNSEEN, 'u')
+const ALL_EMOJI = new RegExp(EMOJI, 'gu')
+
+/** The text with everything hidden in it written out: `\u{200b}`. Line breaks and tabs stay. */
+export function showHidden(text: string): string {
+  // Hardly any text has one, and looking is cheaper than replacing.
+  if (!ANY_UNSEEN.test(text)) return text
+  return text.replace(SEEN_OR_UNSEEN, (piece, emoji: string | undefined) =>
+    emoji !== undefined || piece === '\n' || piece === '\t' ? piece : escaped(piece),
+  )
+}
+
+/** The text without its emoji, so that what is left of joiners and selectors belongs to none. */
+export function withoutEmoji(text: string): string {
+  return ANY_UNSEEN.test(text) ? text.replace(ALL_EMOJI, ' ') : text
+}
+
+/** One line of it, shortened, everything hidden written out. */
+export function excerptOf(text: string, longest = LONGEST_EXCERPT): string {
+  const line = showHidden(shortened(text, 2 * longest))
+    .replace(/\s+/g, ' ')
+    .trim()
+  return shortened(line, longest)
+}
+
+const LONGEST_EXCERPT = 160
+
+/** The beginning of it; no half of a surrogate pair at the end. */
+export function shortened(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}
+
+function escaped(character: string): string {
+  return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+}

@@ -1,0 +1,33 @@
+import type { Problem, UpstreamConfig } from '../../contracts/index.ts'
+import { didYouMean } from '../kernel/index.ts'
+
+/** What the configuration says about which tools are wanted. */
+export type ToolWishes = Pick<UpstreamConfig, 'offer' | 'leaveOut' | 'tools'>
+
+/** Whether the configuration lets this tool of a server through, by the server's own name. */
+export function wantsTool({ offer, leaveOut, tools }: ToolWishes, name: string): boolean {
+  const options = Object.hasOwn(tools, name) ? tools[name] : undefined
+  if (options?.offer === false) return false
+  if (offer !== undefined && !offer.includes(name)) return false
+  return !(leaveOut?.includes(name) ?? false)
+}
+
+/** What the configuration says about tools that the server does not have: a wrong word there would do nothing, silently. */
+export function unknownTools(upstream: string, wishes: ToolWishes, known: readonly string[]): Problem[] {
+  const { offer = [], leaveOut = [], tools } = wishes
+  const named = [
+    ...offer.map(name => ({ name, field: 'offer' })),
+    ...leaveOut.map(name => ({ name, field: 'leaveOut' })),
+    ...Object.keys(tools).map(name => ({ name, field: `tools.${name}` })),
+  ]
+  return named
+    .filter(({ name }) => !known.includes(name))
+    .map(({ name, field }) => ({
+      severity: 'warning',
+      code: 'CONFIG_INVALID',
+      where: `upstream:${upstream}`,
+      subject: `tool:${name}`,
+      field: `mcpServers.${upstream}.${field}`,
+      message: `"${upstream}" has no tool "${name}".${didYouMean(name, known)}`,
+    }))
+}

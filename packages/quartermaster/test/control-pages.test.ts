@@ -1,0 +1,62 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { createControlClient } from '../src/adapters/control-client/index.ts'
+import type { Answer, Control, ControlOptions, UrlQuestion } from '../src/contracts/index.ts'
+import { fakeControl } from '../src/testing/fake-control.ts'
+import { ADMIN_TOKEN, startHttpServer, type TestServer } from '../src/testing/http-server.ts'
+
+let server: TestServer | undefined
+
+afterEach(async () => {
+  await server?.close(0)
+  server = undefined
+})
+
+const CALL = { agent: 'coder', tool: 'login', input: {} }
+const QUESTION: UrlQuestion = { kind: 'url', message: 'Sign in.', url: 'https://example.com/in' }
+
+/** A call that asks for a page and answers what came back; the far side of a real connection to it. */
+async function remoteLogin(): Promise<Control> {
+  const call: Control['call'] = async (_input, { openPage } = {}) => {
+    const answer: Answer | undefined = await openPage?.(QUESTION)
+    return { operationId: 'op1', result: { content: [{ type: 'text', text: answer?.action ?? 'nobody' }] } }
+  }
+  server = await startHttpServer({ control: fakeControl({ call }) })
+  return createControlClient({ url: server.url, token: ADMIN_TOKEN })
+}
+
+async function textOf(options: ControlOptions): Promise<unknown> {
+  const { result } = await (await remoteLogin()).call(CALL, options)
+  return result.content[0]?.text
+}
+
+describe('a page that a call asks for, over the wire', () => {
+  it('is opened by whoever called, and the call goes on with the answer', async () => {
+    const seen: UrlQuestion[] = []
+    const openPage = async (question: UrlQuestion): Promise<Answer> => {
+      seen.push(question)
+      return { action: 'accept' }
+    }
+    expect(await textOf({ openPage })).toBe('accept')
+    expect(seen).toEqual([QUESTION])
+  })
+
+  it('counts as cancelled when whoever was asked fails', async () => {
+    expect(await textOf({ openPage: () => Promise.reject(new Error('no')) })).toBe('cancel')
+  })
+
+  it('is not asked for where nobody can open one', async () => {
+    expect(await textOf({})).toBe('nobody')
+  })
+
+  it('takes no answer that nobody waits for, and none without the token', async () => {
+    await remoteLogin()
+    const post = (token: string) =>
+      fetch(new URL('/api/v1/control/call/answer', server?.url), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ id: 'made-up', answer: { action: 'accept' } }),
+      })
+    expect((await post(ADMIN_TOKEN)).status).toBe(404)
+    expect((await post('another')).status).toBe(401)
+  })
+})

@@ -1,0 +1,151 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { GREETER } from './support/greeter.ts'
+import { makeProject, quartermaster, startUp } from './support/product.ts'
+
+const DEFAULT = '{\n  // mine\n  "capabilities": { "files": { "dirs": ["./notes"] } }\n}\n'
+
+interface Added {
+  outcome: string
+  granted: string[]
+  secrets: string[]
+  status?: { state: string; tools: { offered: number } }
+}
+
+async function project(files: Record<string, string> = {}) {
+  const dir = await makeProject({
+    'greeter.mjs': GREETER,
+    'notes/a.txt': 'a',
+    'agents/default.json': DEFAULT,
+    ...files,
+  })
+  const run = (...args: string[]) =>
+    quartermaster(args, { cwd: dir, env: { HOME: join(dir, 'home'), XDG_CONFIG_HOME: '' } })
+  const json = async (file: string) => JSON.parse(await readFile(join(dir, file), 'utf8'))
+  return { dir, run, json }
+}
+
+const greet = ['call', 'greeter_greet', 'name=Ada']
+
+describe('a server that is added while up runs', () => {
+  it('can be used at once, and keeps its secret', async () => {
+    const { dir, run, json } = await project()
+    await startUp(dir)
+    const command = ['--', process.execPath, 'greeter.mjs']
+    const added = await run('add', 'greeter', '--json', '--env', 'GREETER_TOKEN=hush-hush-1', ...command)
+    expect(added.json<Added>()).toMatchObject({
+      outcome: 'added',
+      granted: ['default'],
+      secrets: ['GREETER_TOKEN'],
+      status: { state: 'up', tools: { offered: 1 } },
+    })
+    const { mcpServers } = await json('quartermaster.config.json')
+    expect(mcpServers.greeter.env).toEqual({ GREETER_TOKEN: '${secret:GREETER_TOKEN}' })
+    expect(await json('.quartermaster/secrets.json')).toEqual({ GREETER_TOKEN: 'hush-hush-1' })
+    expect((await run(...greet)).stdout).toBe('Hello, Ada!')
+    const logs = await run('logs', 'greeter')
+    expect(logs.stdout).toContain('greeter starts with ')
+    expect(logs.stdout).not.toContain('hush-hush-1')
+  })
+})
+
+describe('a server that is removed while up runs', () => {
+  it('is gone at once, and the agents that had it keep everything else', async () => {
+    const { dir, run } = await project()
+    const entry = { command: process.execPath, args: ['greeter.mjs'] }
+    await writeFile(join(dir, 'quartermaster.config.json'), JSON.stringify({ mcpServers: { greeter: entry } }))
+    await writeFile(join(dir, 'agents', 'default.json'), DEFAULT.replace('{ "files"', '{ "greeter": {}, "files"'))
+    await startUp(dir)
+    expect((await run('upstreams', 'restart', 'greeter')).code).toBe(0)
+    expect((await run('remove', 'greeter', '--json')).json()).toMatchObject({
+      revokedFrom: ['default'],
+      stillNamedBy: [],
+    })
+    expect(await readFile(join(dir, 'agents', 'default.json'), 'utf8')).toBe(DEFAULT)
+    expect((await run(...greet)).code).toBe(4)
+    expect((await run('call', 'read_file', 'path=a.txt')).stdout).toContain('a')
+  })
+})
+
+describe('a server that is added while nothing runs', () => {
+  it('is there for the next command', async () => {
+    const { run } = await project()
+    const added = (await run('add', 'greeter', '--json', '--', process.execPath, 'greeter.mjs')).json<Added>()
+    expect(added).toMatchObject({ outcome: 'added', granted: ['default'], status: { tools: { offered: 1 } } })
+    expect((await run(...greet)).stdout).toBe('Hello, Ada!')
+  })
+
+  it('is added although it does not work, and says why', async () => {
+    const { run } = await project()
+    const added = await run('add', 'ghost', '--', 'no-such-program-here')
+    expect(added).toMatchObject({ code: 0, stdout: expect.stringContaining('no-such-program-here') })
+    expect((await run('doctor')).stdout).toContain('Upstream "ghost"')
+    expect((await run('call', 'read_file', 'path=a.txt')).stdout).toContain('a')
+  })
+})
+
+describe('servers of another client', () => {
+  it('are imported as they are, secrets apart, and their file stays untouched', async () => {
+    const { dir, run, json } = await project()
+    const servers = {
+      greeter: {
+        command: process.execPath,
+        args: [join(dir, 'greeter.mjs')],
+        env: { GREETER_TOKEN: 'ghp_0123456789abcdefghij' },
+      },
+      old: { type: 'sse', url: 'https://old.example/sse' },
+      us: { command: 'quartermaster', args: ['connect', '--agent', 'default'] },
+    }
+    const source = join(dir, 'home', '.claude.json')
+    const text = JSON.stringify({ numStartups: 3, mcpServers: servers })
+    await mkdir(dirname(source))
+    await writeFile(source, text)
+    expect((await run('import')).stdout).toContain('Claude Code')
+    const { servers: imported } = (await run('import', 'claude', '--json')).json<{
+      servers: { as: string; outcome: string }[]
+    }>()
+    expect(imported.map(({ as, outcome }) => [as, outcome])).toEqual([
+      ['greeter', 'added'],
+      ['old', 'skipped'],
+      ['us', 'skipped'],
+    ])
+    expect(await readFile(source, 'utf8')).toBe(text)
+    expect(await readFile(join(dir, 'quartermaster.config.json'), 'utf8')).not.toContain('ghp_')
+    expect(await json('.quartermaster/secrets.json')).toEqual({ GREETER_TOKEN: 'ghp_0123456789abcdefghij' })
+    const { mode } = await stat(join(dir, '.quartermaster', 'secrets.json'))
+    // Windows keeps no such bits.
+    expect(process.platform === 'win32' ? 0 : mode & 0o077).toBe(0)
+    expect((await run(...greet)).stdout).toBe('Hello, Ada!')
+    const again = (await run('import', 'claude', '--json')).json<{ servers: { outcome: string }[] }>()
+    expect(again.servers[0]).toMatchObject({ outcome: 'unchanged' })
+  })
+})
+
+describe('a wrong entry of mcpServers', () => {
+  it('leaves agents everything else, and doctor says what is wrong', async () => {
+    const { run } = await project({
+      'quartermaster.config.json': '{\n  "mcpServers": {\n    "bad": { "command": "a", "agrs": [] }\n  }\n}',
+      'agents/default.json': '{ "capabilities": { "bad": {}, "files": { "dirs": ["./notes"] } } }',
+    })
+    expect((await run('call', 'read_file', 'path=a.txt')).stdout).toContain('a')
+    const doctor = await run('doctor', '--json')
+    expect(doctor.json<object[]>()).toContainEqual({
+      level: 'error',
+      what: '"agrs" is not known here. Did you mean "args"?',
+      where: expect.stringMatching(/quartermaster\.config\.json:3:/),
+      mend: 'Correct the name or remove it.',
+    })
+    expect((await run('upstreams', '--json')).json<object[]>()).toMatchObject([
+      { name: 'bad', state: 'off', reason: expect.stringContaining('entry in the configuration is wrong') },
+    ])
+  })
+})
+
+describe('doctor', () => {
+  it('warns of a server that is given the data folder with its project', async () => {
+    const { run } = await project()
+    await run('add', 'greeter', '--', process.execPath, 'greeter.mjs', '.')
+    expect((await run('doctor')).stdout).toContain('"greeter" is given a path that holds the data folder')
+  })
+})

@@ -1,0 +1,96 @@
+import { createInterface } from 'node:readline'
+import { expect, it } from 'vitest'
+import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
+import { type OAuthPlace, oauthPlace } from '../src/adapters/mcp-upstream/testing/oauth-desk.ts'
+import { makeProject, quartermaster, startProcess, startUp } from './support/product.ts'
+
+/** A person who types the command, and says yes in the browser. */
+async function signIn(place: OAuthPlace, cwd: string): Promise<{ code: number | null; stdout: string }> {
+  const child = startProcess(['login', 'tracker', '--json'], { cwd })
+  let stdout = ''
+  child.stdout?.on('data', data => (stdout += String(data)))
+  const closed = new Promise<number | null>(resolve => child.once('close', resolve))
+  for await (const line of createInterface({ input: child.stderr as NodeJS.ReadableStream })) {
+    const url = /https?:\S+/.exec(line)?.[0]
+    if (url === undefined) continue
+    await fetch(place.approve(url))
+    break
+  }
+  return { code: await closed, stdout }
+}
+
+async function stateOf(cwd: string): Promise<string> {
+  const answer = await quartermaster(['upstreams', '--json'], { cwd })
+  return answer.json<{ state: string }[]>()[0]?.state ?? 'none'
+}
+
+async function reaches(cwd: string, state: string): Promise<void> {
+  while ((await stateOf(cwd)) !== state);
+}
+
+/** Calls as a client of the gateway does, with more headers than it needs. */
+async function call(url: string, token: string): Promise<string> {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const answer = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'tracker_count',
+      'x-private': 'of the front',
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'tracker_count', arguments: {}, _meta },
+    }),
+  })
+  return answer.text()
+}
+
+it('signs in at an upstream, calls it with its own token and never with ours, and stays signed in over a restart', async () => {
+  const place = await oauthPlace({ serve: visit => answerLegacy(visit) })
+  const cwd = await makeProject({
+    'quartermaster.config.json': JSON.stringify({ mcpServers: { tracker: { url: place.upstream.url } } }),
+    'agents/default.json': JSON.stringify({ capabilities: { tracker: {} } }),
+  })
+  const up = await startUp(cwd)
+  let said = ''
+  up.child.stderr?.on('data', data => (said += String(data)))
+  await reaches(cwd, 'needsLogin')
+
+  const login = await signIn(place, cwd)
+  expect(login.code).toBe(0)
+  expect(JSON.parse(login.stdout)).toMatchObject({
+    upstream: 'tracker',
+    issuer: place.endpoint.origin,
+    renewable: true,
+  })
+  await reaches(cwd, 'up')
+  const { token } = (await quartermaster(['tokens', 'create', 'default', '--json'], { cwd })).json<{ token: string }>()
+  expect(await call(up.url, token)).toContain('3 issues')
+
+  const sent = place.endpoint.visits.map(({ headers, text }) => JSON.stringify(headers) + text).join('\n')
+  expect(sent).toContain('Bearer access-1')
+  expect(sent).not.toContain(token)
+  expect(sent).not.toContain('of the front')
+
+  await up.stop()
+  expect(said + login.stdout).not.toMatch(/access-\d|refresh-\d|code-\d|state_/)
+  const again = await startUp(cwd)
+  await reaches(cwd, 'up')
+  expect(await call(again.url, token)).toContain('3 issues')
+  expect(place.tokenRequests).toHaveLength(1)
+
+  const out = await quartermaster(['logout', 'tracker', '--json'], { cwd })
+  expect(out.json()).toEqual({ wasSignedIn: true })
+  await reaches(cwd, 'needsLogin')
+}, 60_000)

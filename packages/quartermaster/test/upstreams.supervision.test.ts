@@ -1,0 +1,159 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { allGone, pidsIn } from '../src/adapters/mcp-upstream/testing/child-desk.ts'
+import { freshFolder } from '../src/testing/store-contract/stage.ts'
+import { ILL_SERVER, onDesk, openDesk, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-desk.ts'
+
+const PATIENT = { timeout: 15_000 }
+const LONG = { timeout: 60_000 }
+
+const linesOf = async (file: string) => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean)
+
+describe('upstreams that are broken from the start', LONG, () => {
+  it('hold up nobody, and say what is wrong with them', async () => {
+    const broken = {
+      missing: { command: 'no-such-program' },
+      exits: program(ILL_SERVER, '--exit=7', '--stderr=the disk is missing'),
+      deaf: program(ILL_SERVER, '--deaf'),
+      hangs: program(ILL_SERVER, '--hang'),
+      babbles: program(ILL_SERVER, '--garbage'),
+      far: { url: 'http://127.0.0.1:9/mcp' },
+    }
+    const desk = await openDesk({ mcpServers: { ...broken, desk: program(SDK_SERVER) } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    const reasonOf = async (name: string) => (await desk.status(name))?.lastError?.message
+    await expect.poll(() => reasonOf('missing'), PATIENT).toContain('no-such-program')
+    await expect.poll(() => reasonOf('exits'), PATIENT).toContain('the disk is missing')
+    await expect.poll(() => reasonOf('babbles'), PATIENT).toBeTruthy()
+    await expect.poll(() => reasonOf('far'), PATIENT).toBeTruthy()
+    expect((await desk.status('hangs'))?.state).toBe('starting')
+    expect((await fetch(`${desk.up.url}/ready`)).status).toBe(200)
+  })
+
+  it('appear in live sessions by themselves when they are repaired', async () => {
+    const file = join(await freshFolder(), 'repaired')
+    const desk = await openDesk({ mcpServers: { late: program(ILL_SERVER, `--needs=${file}`) } })
+    let changes = 0
+    const client = await desk.connect('auto', { listChanged: { tools: { onChanged: () => void changes++ } } })
+    await expect.poll(async () => (await desk.status('late'))?.lastError, PATIENT).toBeTruthy()
+    expect((await client.listTools()).tools).toEqual([])
+    await writeFile(file, '')
+    await expect.poll(() => changes, PATIENT).toBeGreaterThan(0)
+    expect(await textOf(client, 'late_echo', { text: 'hi' })).toBe('hi')
+  })
+})
+
+describe('an upstream that dies', LONG, () => {
+  it('is back before a call that only reads is missed, and that call is sent again', async () => {
+    const log = join(await freshFolder(), 'log')
+    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER, `--log=${log}`) } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    const { pid } = JSON.parse(await textOf(client, 'desk_environment'))
+    const controller = new AbortController()
+    const waiting = client.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal }).catch(() => {})
+    await expect.poll(() => linesOf(log)).toContain('wait')
+    process.kill(pid, 'SIGKILL')
+    await expect.poll(async () => (await linesOf(log)).filter(line => line === 'wait').length, PATIENT).toBe(2)
+    controller.abort()
+    await waiting
+    expect(await textOf(client, 'desk_echo', { text: 'back' })).toBe('back')
+    expect(await desk.status('desk')).toMatchObject({ state: 'up', restarts: 1 })
+  })
+
+  it('is not sent twice what may change something: its outcome is unknown', async () => {
+    const log = join(await freshFolder(), 'log')
+    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER, `--log=${log}`) } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    expect(await textOf(client, 'desk_exit')).toContain('OUTCOME_UNKNOWN')
+    expect(await textOf(client, 'desk_count')).toBe('1')
+    expect((await linesOf(log)).filter(line => line === 'exit')).toHaveLength(1)
+  })
+
+  it('again and again is left alone for ever longer, listed no more, and leaves others in peace', async () => {
+    const desk = await openDesk({
+      mcpServers: { loops: { ...program(ILL_SERVER, '--exit-after=3'), era: 'legacy' }, desk: program(SDK_SERVER) },
+      settings: { recoveringSeconds: 1 },
+    })
+    const client = await desk.connect()
+    await expect.poll(async () => (await desk.status('loops'))?.state, PATIENT).toBe('down')
+    expect((await desk.status('loops'))?.restarts).toBeLessThan(10)
+    expect(await textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
+  })
+
+  it('over HTTP is reached again when it is back at its address, and when it has forgotten us', async () => {
+    const first = await startHttpServer()
+    const { port } = new URL(first.url)
+    const desk = await openDesk({ mcpServers: { far: { url: first.url, era: 'legacy' } } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    await fetch(new URL('/forget', first.url))
+    expect(await textOf(client, 'far_echo', { text: 'known again' })).toBe('known again')
+    first.kill()
+    const call = textOf(client, 'far_echo', { text: 'back' })
+    await startHttpServer(`--port=${port}`)
+    expect(await call).toBe('back')
+  })
+})
+
+describe('an upstream that hangs', LONG, () => {
+  it('is ended and started again when a call ran out of its time and it does not answer at all', async () => {
+    const hangs = { ...program(ILL_SERVER, '--hang-after=6'), timeoutMs: 1_000 }
+    const desk = await openDesk({ mcpServers: { hangs } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'hangs_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    await expect
+      .poll(() => textOf(client, 'hangs_echo', { text: 'hi' }), PATIENT)
+      .toMatch(/DEADLINE_EXCEEDED|OUTCOME_UNKNOWN/)
+    await expect.poll(async () => (await desk.status('hangs'))?.restarts, PATIENT).toBe(1)
+    await expect.poll(() => textOf(client, 'hangs_echo', { text: 'back' }), PATIENT).toBe('back')
+  })
+})
+
+describe('an upstream that says too much', LONG, () => {
+  it.each([
+    ['a line without end', ['--huge-line=200000000']],
+    ['notifications without end', ['--flood=0']],
+    ['lines on standard error without end', ['--stderr-flood=0']],
+    ['a hundred thousand tools', ['--tools=100000']],
+    ['pages without end', ['--pages=0']],
+  ])('as %s hurts nobody else', async (_, flags) => {
+    const desk = await openDesk({ mcpServers: { loud: program(ILL_SERVER, ...flags), desk: program(SDK_SERVER) } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    for (let call = 0; call < 20; call++) expect(await textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
+    expect((await fetch(`${desk.up.url}/health`)).status).toBe(200)
+  })
+
+  it('on standard error is kept for whoever looks, the newest of it', async () => {
+    const desk = await openDesk({ mcpServers: { speaks: program(ILL_SERVER, '--stderr=a word of warning') } })
+    await expect.poll(async () => (await desk.run('logs', 'speaks')).stdout, PATIENT).toContain('a word of warning')
+  })
+})
+
+describe('what upstreams have started', LONG, () => {
+  const flags = (file: string) => ['--fork', '--fork-detached', '--stubborn', `--pids=${file}`]
+
+  it.each(['SIGTERM', 'SIGKILL'] as const)('ends with the gateway, however that ends: %s', async signal => {
+    const file = join(await freshFolder(), 'pids')
+    const desk = await openDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
+    await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(3)
+    desk.up.child.kill(signal)
+    await allGone(await pidsIn(file))
+  })
+
+  it('is swept away by the next start, should anything be left', async () => {
+    const file = join(await freshFolder(), 'pids')
+    const desk = await openDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
+    await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(3)
+    const left = await pidsIn(file)
+    const reaper = (await desk.run('upstreams', '--json')).code
+    expect(reaper).toBe(0)
+    desk.up.child.kill('SIGKILL')
+    await onDesk(desk.dir)
+    await allGone(left)
+  })
+})

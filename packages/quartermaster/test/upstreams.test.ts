@@ -1,0 +1,157 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { freshFolder } from '../src/testing/store-contract/stage.ts'
+import { ILL_SERVER, openDesk, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-desk.ts'
+
+const PAIRS = (['auto', 'legacy'] as const).flatMap(front =>
+  (['modern', 'legacy'] as const).flatMap(behind =>
+    (['stdio', 'http'] as const).map(transport => ({ front, behind, transport })),
+  ),
+)
+
+async function serverOver(transport: 'stdio' | 'http', ...args: string[]) {
+  return transport === 'stdio' ? program(SDK_SERVER, ...args) : { url: (await startHttpServer(...args)).url }
+}
+
+describe.each(PAIRS)('a client of the era $front, a server of the era $behind over $transport', pair => {
+  const open = async (...args: string[]) => {
+    const desk = await openDesk({
+      mcpServers: { desk: { ...(await serverOver(pair.transport, ...args)), era: pair.behind } },
+    })
+    await expect.poll(async () => (await desk.status('desk'))?.state, { timeout: 15_000 }).toBe('up')
+    return desk
+  }
+
+  it('passes tools, results, progress, questions, prompts, resources and suggestions', {
+    timeout: 60_000,
+  }, async () => {
+    const desk = await open()
+    const client = await desk.connect(pair.front, { capabilities: { elicitation: { form: {} }, roots: {} } })
+    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'Ada' } }))
+    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///w' }] }))
+    const { tools } = await client.listTools()
+    expect(tools.find(tool => tool.name === 'desk_add')).toMatchObject({
+      description: 'Adds two numbers.',
+      annotations: { readOnlyHint: true },
+      outputSchema: { required: ['sum'] },
+    })
+    expect(await client.callTool({ name: 'desk_add', arguments: { a: 1, b: 2 } })).toMatchObject({
+      content: [{ type: 'text', text: '3' }],
+      structuredContent: { sum: 3 },
+      _meta: { 'desk/sum': 3 },
+    })
+    expect((await client.callTool({ name: 'desk_pictures', arguments: {} })).content).toEqual([
+      { type: 'text', text: 'a text', annotations: { audience: ['user'] }, _meta: { 'desk/x': 1 } },
+      { type: 'image', data: 'aGk=', mimeType: 'image/png' },
+      { type: 'audio', data: 'aGk=', mimeType: 'audio/wav' },
+      { type: 'resource', resource: { uri: 'desk://a', mimeType: 'text/plain', text: 'inside' } },
+      { type: 'resource_link', uri: 'desk://a', name: 'a', mimeType: 'text/plain' },
+    ])
+    const steps: number[] = []
+    await client.callTool({ name: 'desk_slow', arguments: {} }, { onprogress: ({ progress }) => steps.push(progress) })
+    expect(steps).toEqual([1, 2])
+    expect(await textOf(client, 'desk_ask')).toContain('Ada')
+    expect(await textOf(client, 'desk_folders')).toContain('file:///w')
+    expect(await client.callTool({ name: 'desk_no', arguments: {} })).toMatchObject({ isError: true })
+    expect(await client.getPrompt({ name: 'desk_greet', arguments: { who: 'Ada' } })).toMatchObject({
+      messages: [{ content: { text: 'Greet Ada.' } }],
+    })
+    const ref = { type: 'ref/prompt' as const, name: 'desk_greet' }
+    expect((await client.complete({ ref, argument: { name: 'who', value: 'A' } })).completion.values).toEqual([
+      'Ada',
+      'Alan',
+    ])
+    expect((await client.listResources()).resources).toContainEqual(expect.objectContaining({ uri: 'desk://a' }))
+    expect(await client.readResource({ uri: 'desk://files/a/b' })).toMatchObject({
+      contents: [{ uri: 'desk://files/a/b', text: 'read desk://files/a/b', _meta: { 'desk/read': true } }],
+    })
+  })
+
+  it('cancels behind what is cancelled in front', { timeout: 60_000 }, async () => {
+    const log = join(await freshFolder(), 'log')
+    const desk = await open(`--log=${log}`)
+    const client = await desk.connect(pair.front)
+    const controller = new AbortController()
+    const waiting = client.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal })
+    const lines = () => readFile(log, 'utf8').catch(() => '')
+    await expect.poll(lines).toContain('wait')
+    controller.abort('enough')
+    await expect(waiting).rejects.toThrow()
+    await expect.poll(lines).toContain('cancelled')
+  })
+})
+
+describe('an upstream', () => {
+  it('asks for consent where its server calls a tool destructive, and only the configuration can say otherwise', async () => {
+    const allowed = { ...program(SDK_SERVER), tools: { erase: { consent: [] } } }
+    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER), calm: allowed } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'calm_erase'), { timeout: 15_000 }).toBe('erased')
+    expect(await textOf(client, 'desk_erase')).toContain('CONSENT_REQUIRED')
+  })
+
+  it('is filtered, renamed and overridden by the configuration', async () => {
+    const desk = await openDesk({
+      mcpServers: {
+        desk: {
+          ...program(SDK_SERVER),
+          offer: ['echo', 'add', 'count'],
+          leaveOut: ['count'],
+          prefix: false,
+          tools: { echo: { name: 'parrot', short: 'Repeats what it hears.' } },
+        },
+      },
+    })
+    const client = await desk.connect()
+    await expect
+      .poll(async () => (await client.listTools()).tools.map(tool => tool.name), { timeout: 15_000 })
+      .toEqual(['add', 'parrot'])
+    const parrot = (await client.listTools()).tools.find(tool => tool.name === 'parrot')
+    expect(parrot?.description).toBe('Repeats what it hears.')
+    expect(await textOf(client, 'parrot', { text: 'hi' })).toBe('hi')
+  })
+
+  it('gives every agent its own connection and credentials where it is told to', async () => {
+    const desk = await openDesk({
+      mcpServers: {
+        desk: { ...program(SDK_SERVER), env: { WHO: 'nobody' }, agents: { ada: { env: { WHO: 'ada' } } } },
+      },
+      agents: { ada: { capabilities: { desk: {} } }, bob: { capabilities: { desk: {} } } },
+    })
+    const [ada, bob] = await Promise.all([
+      desk.connect('auto', { agent: 'ada' }),
+      desk.connect('auto', { agent: 'bob' }),
+    ])
+    await expect.poll(() => textOf(bob, 'desk_variable', { name: 'WHO' }), { timeout: 15_000 }).toBe('nobody')
+    expect(await textOf(ada, 'desk_variable', { name: 'WHO' })).toBe('ada')
+    const pids = await Promise.all([ada, bob].map(async one => JSON.parse(await textOf(one, 'desk_environment')).pid))
+    expect(new Set(pids).size).toBe(2)
+  })
+
+  it('never gets our token, nor anything of our environment that is not its business', async () => {
+    const log = join(await freshFolder(), 'log')
+    const { url } = await startHttpServer(`--log=${log}`)
+    const desk = await openDesk({ mcpServers: { far: { url }, near: program(SDK_SERVER) } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
+    expect(new Set((await readFile(log, 'utf8')).split('\n').filter(line => line.startsWith('auth')))).toEqual(
+      new Set(['authorization: none']),
+    )
+    const { names } = JSON.parse(await textOf(client, 'near_environment'))
+    expect(names.filter((name: string) => name.startsWith('QUARTERMASTER'))).toEqual(['QUARTERMASTER_UPSTREAM'])
+    expect(names).not.toContain('VITEST')
+  })
+
+  it('that is taken into use later, or taken away, shows in live sessions', async () => {
+    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER) } })
+    const client = await desk.connect()
+    const names = async () => (await client.listTools()).tools.map(tool => tool.name)
+    await expect.poll(names, { timeout: 15_000 }).toContain('desk_echo')
+    await desk.run('add', 'more', '--', process.execPath, ILL_SERVER)
+    await expect.poll(names, { timeout: 15_000 }).toContain('more_echo')
+    await desk.run('remove', 'more')
+    await expect.poll(names, { timeout: 15_000 }).not.toContain('more_echo')
+    expect(await textOf(client, 'desk_echo', { text: 'still' })).toBe('still')
+  })
+})
