@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { ILL_SERVER, openDesk, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-desk.ts'
@@ -14,19 +15,25 @@ async function serverOver(transport: 'stdio' | 'http', ...args: string[]) {
   return transport === 'stdio' ? program(SDK_SERVER, ...args) : { url: (await startHttpServer(...args)).url }
 }
 
-describe.each(PAIRS)('a client of the era $front, a server of the era $behind over $transport', pair => {
-  const open = async (...args: string[]) => {
-    const desk = await openDesk({
-      mcpServers: { desk: { ...(await serverOver(pair.transport, ...args)), era: pair.behind } },
-    })
-    await expect.poll(async () => (await desk.status('desk'))?.state, { timeout: 15_000 }).toBe('up')
-    return desk
-  }
+/** What is cancelled in front is cancelled behind. */
+async function cancels(client: Client, log: string): Promise<void> {
+  const controller = new AbortController()
+  const waiting = client.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal })
+  const lines = () => readFile(log, 'utf8').catch(() => '')
+  await expect.poll(lines).toContain('wait')
+  controller.abort('enough')
+  await expect(waiting).rejects.toThrow()
+  await expect.poll(lines).toContain('cancelled')
+}
 
-  it('passes tools, results, progress, questions, prompts, resources and suggestions', {
+describe.each(PAIRS)('a client of the era $front, a server of the era $behind over $transport', pair => {
+  it('passes tools, results, progress, questions, cancellation, prompts, resources and suggestions', {
     timeout: 60_000,
   }, async () => {
-    const desk = await open()
+    const log = join(await freshFolder(), 'log')
+    const server = await serverOver(pair.transport, `--log=${log}`)
+    const desk = await openDesk({ mcpServers: { desk: { ...server, era: pair.behind } } })
+    await expect.poll(async () => (await desk.status('desk'))?.state, { timeout: 15_000 }).toBe('up')
     const client = await desk.connect(pair.front, { capabilities: { elicitation: { form: {} }, roots: {} } })
     client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'Ada' } }))
     client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///w' }] }))
@@ -66,23 +73,11 @@ describe.each(PAIRS)('a client of the era $front, a server of the era $behind ov
     expect(await client.readResource({ uri: 'desk://files/a/b' })).toMatchObject({
       contents: [{ uri: 'desk://files/a/b', text: 'read desk://files/a/b', _meta: { 'desk/read': true } }],
     })
-  })
-
-  it('cancels behind what is cancelled in front', { timeout: 60_000 }, async () => {
-    const log = join(await freshFolder(), 'log')
-    const desk = await open(`--log=${log}`)
-    const client = await desk.connect(pair.front)
-    const controller = new AbortController()
-    const waiting = client.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal })
-    const lines = () => readFile(log, 'utf8').catch(() => '')
-    await expect.poll(lines).toContain('wait')
-    controller.abort('enough')
-    await expect(waiting).rejects.toThrow()
-    await expect.poll(lines).toContain('cancelled')
+    await cancels(client, log)
   })
 })
 
-describe('an upstream', () => {
+describe('an upstream', { timeout: 60_000 }, () => {
   it('asks for consent where its server calls a tool destructive, and only the configuration can say otherwise', async () => {
     const allowed = { ...program(SDK_SERVER), tools: { erase: { consent: [] } } }
     const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER), calm: allowed } })
@@ -145,7 +140,8 @@ describe('an upstream', () => {
 
   it('that is taken into use later, or taken away, shows in live sessions', async () => {
     const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER) } })
-    const client = await desk.connect()
+    // One that hears of changes; others may use what they listed for a while.
+    const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     const names = async () => (await client.listTools()).tools.map(tool => tool.name)
     await expect.poll(names, { timeout: 15_000 }).toContain('desk_echo')
     await desk.run('add', 'more', '--', process.execPath, ILL_SERVER)
