@@ -12,7 +12,7 @@ interface LockedPackage {
 
 type Packages = Readonly<Record<string, LockedPackage>>
 
-describe.each(['.', 'interop', 'interop/agents'])('the lockfile of %s', folder => {
+describe.each(['.', 'interop', 'interop/agents', 'bench/upstreams/peers'])('the lockfile of %s', folder => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, folder, 'package-lock.json'), 'utf8')) as {
     packages: Packages
   }

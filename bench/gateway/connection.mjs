@@ -10,9 +10,12 @@ const NOTHING = Buffer.alloc(0)
 const HEAD_END = '\r\n\r\n'
 const LAST_CHUNK = '0\r\n\r\n'
 
-/** @typedef {Awaited<ReturnType<typeof openConnection>>} Connection */
+/** @typedef {{ ask: (request: string) => Promise<Answer>, isOpen: () => boolean, close: () => void }} Connection */
 
-/** @param {string} url */
+/**
+ * @param {string} url
+ * @returns {Promise<Connection>}
+ */
 export async function openConnection(url) {
   const { hostname, port } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port), noDelay: true })
@@ -31,15 +34,12 @@ export async function openConnection(url) {
   socket.on('error', error => waiting?.reject(error))
   socket.on('close', () => waiting?.reject(new Error(`${url} closed the connection before its answer was there.`)))
   return {
-    /**
-     * @param {string} request
-     * @returns {Promise<Answer>}
-     */
     ask: request =>
       new Promise((resolve, reject) => {
         waiting = { resolve, reject }
         socket.write(request)
       }),
+    isOpen: () => socket.writable && socket.readable,
     close: () => socket.destroy(),
   }
 }

@@ -17,11 +17,12 @@ import { startServer } from './server-process.mjs'
  * @property {string} name
  * @property {ServerProcess} server
  * @property {string} [token]
+ * @property {() => Promise<import('./connection.mjs').Connection>} [connect] where HTTP to its address is not the way
  */
 
 /** @param {string} path */
 const here = path => fileURLToPath(new URL(path, import.meta.url))
-const BIN = here('../../packages/quartermaster/dist/bin/quartermaster.js')
+export const BIN = here('../../packages/quartermaster/dist/bin/quartermaster.js')
 const AGENT = 'clerk'
 
 /**

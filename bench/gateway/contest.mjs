@@ -1,9 +1,11 @@
 // @ts-check
-import { figure } from '../lib/figure.mjs'
+import { figure, gap } from '../lib/figure.mjs'
 import { median, p99 } from '../lib/statistics.mjs'
 import { runRound } from './load.mjs'
 
 /** @typedef {import('../lib/figure.mjs').Figure} Figure */
+/** @typedef {import('../lib/figure.mjs').Gap} Gap */
+/** @typedef {import('./load.mjs').Load} Load */
 /** @typedef {import('./load.mjs').Runner} Runner */
 /** @typedef {import('./load.mjs').Round} Round */
 
@@ -16,6 +18,7 @@ const CPU_US = 500
  * @property {number} warmUp
  * @property {number} rounds
  * @property {number} calls in each round
+ * @property {number} [withinMs] no call of a round begins later than this
  * @property {'calls/s' | 'lists/s'} [unit]
  */
 
@@ -24,33 +27,71 @@ const CPU_US = 500
  * The first is ours, and its figures are set against those of each other.
  * @param {readonly Runner[]} runners
  * @param {Contest} contest
- * @returns {Promise<Figure[]>}
+ * @returns {Promise<(Figure | Gap)[]>}
  */
-export async function contest(runners, { inFlight, warmUp, rounds, calls, unit = 'calls/s' }) {
-  for (const runner of runners) await runRound(runner, { calls: warmUp, inFlight: 16 })
+export async function contest(runners, { inFlight, warmUp, rounds, calls, withinMs, unit = 'calls/s' }) {
+  const bounded = withinMs === undefined ? {} : { withinMs }
+  const field = createField(runners)
+  for (const runner of runners) await field.round(runner, { calls: warmUp, inFlight: 16, ...bounded })
   for (const { contender } of runners) await contender.server.profiler?.start()
   const figures = []
   for (const level of inFlight) {
-    const measured = await inTurns(runners, { rounds, calls, inFlight: level })
-    figures.push(...figuresOf(measured, `${level} in flight`, unit))
+    const measured = await inTurns(field, { rounds, calls, inFlight: level, ...bounded })
+    figures.push(...figuresOf(measured, { inFlight: level, unit }))
   }
   for (const { contender } of runners) await contender.server.profiler?.stop()
-  return figures
+  return [...figures, ...field.gaps]
+}
+
+/** @typedef {ReturnType<typeof createField>} Field */
+
+/**
+ * Those that are still in. A guest that fails is told of and left out from there on.
+ * @param {readonly Runner[]} runners
+ */
+function createField(runners) {
+  /** @type {Gap[]} */
+  const gaps = []
+  /** @type {Set<Runner>} */
+  const inside = new Set(runners)
+  return {
+    gaps,
+    inside,
+    /**
+     * @param {Runner} runner
+     * @param {Load} load
+     */
+    async round(runner, load) {
+      if (!inside.has(runner)) return undefined
+      try {
+        return await runRound(runner, load)
+      } catch (error) {
+        if (!runner.isGuest) throw error
+        inside.delete(runner)
+        gaps.push(gap(`${load.inFlight} in flight, ${runner.contender.name}`, error))
+        return undefined
+      }
+    },
+  }
 }
 
 /**
- * @param {readonly Runner[]} runners
- * @param {{ rounds: number, calls: number, inFlight: number }} load
+ * @param {Field} field
+ * @param {Load & { rounds: number }} load
+ * @returns {Promise<Measured[]>}
  */
-async function inTurns(runners, { rounds, ...load }) {
-  /** @type {Round[][]} */
-  const results = runners.map(() => [])
-  for (let round = 0; round < rounds; round++)
-    for (const [i, runner] of runners.entries()) results[i]?.push(await runRound(runner, load))
-  return runners.map(({ contender }, i) => ({ name: contender.name, ...totalOf(results[i] ?? []) }))
+async function inTurns(field, { rounds, ...load }) {
+  const results = [...field.inside].map(runner => ({ runner, rounds: /** @type {Round[]} */ ([]) }))
+  for (let i = 0; i < rounds; i++)
+    for (const { runner, rounds } of results) {
+      const round = await field.round(runner, load)
+      if (round) rounds.push(round)
+    }
+  const whole = results.filter(({ runner }) => field.inside.has(runner))
+  return whole.map(({ runner, rounds }) => ({ runner, name: runner.contender.name, ...totalOf(rounds) }))
 }
 
-/** @typedef {ReturnType<typeof totalOf> & { name: string }} Measured */
+/** @typedef {ReturnType<typeof totalOf> & { name: string, runner: Runner }} Measured */
 
 /** @param {readonly Round[]} rounds */
 function totalOf(rounds) {
@@ -64,37 +105,42 @@ function totalOf(rounds) {
   }
 }
 
+/** @typedef {{ inFlight: number, unit: 'calls/s' | 'lists/s' }} Setting */
+
 /**
  * @param {readonly Measured[]} measured
- * @param {string} title
- * @param {'calls/s' | 'lists/s'} unit
+ * @param {Setting} setting
  */
-function figuresOf(measured, title, unit) {
+function figuresOf(measured, setting) {
+  const title = `${setting.inFlight} in flight`
   const plain = measured.flatMap(({ name, p50, p99, perSecond, cpuUs }, i) => [
     figure(`${title}, ${name}, p50`, p50, 'ms'),
     figure(`${title}, ${name}, p99`, p99, 'ms'),
-    figure(`${title}, ${name}`, perSecond, unit),
+    figure(`${title}, ${name}`, perSecond, setting.unit),
     figure(
       `${title}, ${name}, processor time of each`,
       cpuUs,
       'µs',
-      i === 0 && unit === 'calls/s' ? CPU_US : undefined,
+      i === 0 && setting.unit === 'calls/s' ? CPU_US : undefined,
     ),
   ])
   const [ours, ...others] = measured
-  const ratios = others.flatMap(theirs => (ours ? ratiosOf(ours, theirs, { title, unit }) : []))
+  const ratios = others.flatMap(theirs => (ours ? ratiosOf(ours, theirs, setting) : []))
   return [...plain, ...ratios]
 }
 
 /**
  * @param {Measured} ours
  * @param {Measured} theirs
- * @param {{ title: string, unit: string }} labels
+ * @param {Setting} setting
  */
-function ratiosOf(ours, theirs, { title, unit }) {
-  const pair = `${title}, ${ours.name} against ${theirs.name}`
+function ratiosOf(ours, theirs, { inFlight, unit }) {
+  const pair = `${inFlight} in flight, ${ours.name} against ${theirs.name}`
+  // With many in flight the time on the clock is that of waiting for a turn, which the processor time tells better.
+  const { times, moreMs } = inFlight === 1 ? (theirs.runner.allowed ?? {}) : {}
   return [
-    figure(`${pair}, p50`, ratio(ours.p50, theirs.p50), 'times'),
+    figure(`${pair}, p50`, ratio(ours.p50, theirs.p50), 'times', times),
+    ...(moreMs === undefined ? [] : [figure(`${pair}, p50 beyond it`, ours.p50 - theirs.p50, 'ms', moreMs)]),
     figure(`${pair}, ${unit}`, ratio(ours.perSecond, theirs.perSecond), 'times'),
     figure(`${pair}, processor time`, ratio(ours.cpuUs, theirs.cpuUs), 'times'),
   ]

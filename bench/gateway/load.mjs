@@ -5,36 +5,56 @@ import { openConnection } from './connection.mjs'
 /** @typedef {import('./connection.mjs').Connection} Connection */
 /** @typedef {import('./workloads.mjs').Workload} Workload */
 
-/** @typedef {{ contender: Contender, workload: Workload }} Runner */
+/**
+ * @typedef {object} Runner
+ * @property {Contender} contender
+ * @property {Workload} workload
+ * @property {{ times?: number, moreMs?: number }} [allowed] what the first of a contest may take against this one
+ * @property {boolean} [isGuest] whether the rest goes on without it when it fails
+ */
 
 /** @typedef {{ latenciesMs: number[], perSecond: number, cpuUs: number }} Round */
 
 /**
+ * @typedef {object} Load
+ * @property {number} calls
+ * @property {number} inFlight
+ * @property {number} [withinMs] no call begins later than this, however few there were
+ */
+
+/**
  * Asks so many times, with so many requests under way at any moment, each on a connection of its own.
  * @param {Runner} runner
- * @param {{ calls: number, inFlight: number }} load
+ * @param {Load} load
  * @returns {Promise<Round>}
  */
-export async function runRound({ contender, workload }, { calls, inFlight }) {
+export async function runRound({ contender, workload }, { calls, inFlight, withinMs = Number.POSITIVE_INFINITY }) {
   const { server, name } = contender
-  const connections = await Promise.all(Array.from({ length: inFlight }, () => openConnection(server.url)))
+  const connections = await Promise.all(Array.from({ length: inFlight }, () => connectTo(contender)))
   /** @type {number[]} */
   const latenciesMs = []
   let left = calls
-  /** @param {Connection} connection */
-  const caller = async connection => {
-    while (left-- > 0) latenciesMs.push(await timed(connection, workload, name))
-  }
   const before = server.usage()
   const startedAt = performance.now()
+  const isOver = () => left-- <= 0 || performance.now() - startedAt > withinMs
+  /** @param {Connection} connection */
+  const caller = async connection => {
+    while (!isOver()) latenciesMs.push(await timed(connection, workload, name))
+  }
   try {
     await Promise.all(connections.map(caller))
     const seconds = (performance.now() - startedAt) / 1000
-    return { latenciesMs, perSecond: calls / seconds, cpuUs: server.usage().cpuUs - before.cpuUs }
+    return { latenciesMs, perSecond: latenciesMs.length / seconds, cpuUs: server.usage().cpuUs - before.cpuUs }
   } finally {
     for (const connection of connections) connection.close()
   }
 }
+
+/**
+ * @param {Contender} contender
+ * @returns {Promise<Connection>}
+ */
+export const connectTo = ({ connect, server }) => (connect ? connect() : openConnection(server.url))
 
 /**
  * @param {Connection} connection

@@ -18,38 +18,85 @@ const MODERN_META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
+/** How a session is opened. */
+export const INITIALIZE = {
+  id: 0,
+  method: 'initialize',
+  params: { protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT },
+}
+export const INITIALIZED = { method: 'notifications/initialized' }
+
+/**
+ * A tool that is called with another input every time, so that an answer can be told from that to another call.
+ * @typedef {object} CalledTool
+ * @property {string} name
+ * @property {(n: number) => object} inputOf
+ * @property {(result: Result, n: number) => boolean} isRight
+ */
+
+/** @type {CalledTool} */
+export const ADD = {
+  name: 'add',
+  inputOf: n => ({ a: n, b: 0.5 }),
+  isRight: ({ structuredContent }, n) => structuredContent?.sum === n + 0.5,
+}
+
 /**
  * Calls of `add`, each with other numbers.
  * @param {Contender} contender
- * @returns {Workload}
  */
-export function addCalls(contender) {
-  return additions(modernPost(contender, 'tools/call', 'add'), MODERN_META)
-}
+export const addCalls = contender => toolCalls(contender, ADD)
 
 /**
  * The same in a session, from before there were none.
  * @param {Contender} contender
  * @param {string} path
- * @returns {Promise<Workload>}
  */
-export async function addCallsInSession(contender, path) {
-  return additions(createPost(contender, path, await openSession(contender, path)), {})
+export const addCallsInSession = (contender, path) => toolCallsInSession(contender, path, ADD)
+
+/**
+ * @param {Contender} contender
+ * @param {CalledTool} tool
+ */
+export function toolCalls(contender, tool) {
+  return callsBy(modernPost(contender, 'tools/call', tool.name), tool, MODERN_META)
+}
+
+/**
+ * @param {Contender} contender
+ * @param {string} path
+ * @param {CalledTool} tool
+ */
+export async function toolCallsInSession(contender, path, tool) {
+  return callsBy(createPost(contender, path, await openSession(contender, path)), tool, {})
+}
+
+/**
+ * Calls as messages alone, for a way that needs nothing around them.
+ * @param {CalledTool} tool
+ * @param {{ isModern: boolean }} options
+ */
+export function bareToolCalls(tool, { isModern }) {
+  return callsBy(message => JSON.stringify({ jsonrpc: '2.0', ...message }), tool, isModern ? MODERN_META : {})
 }
 
 /**
  * @param {Post} post
+ * @param {CalledTool} tool
  * @param {object} _meta
  * @returns {Workload}
  */
-function additions(post, _meta) {
+function callsBy(post, { name, inputOf, isRight }, _meta) {
   let n = 0
   return () => {
     const id = ++n
-    const params = { name: 'add', arguments: { a: id, b: 0.5 }, _meta }
+    const params = { name, arguments: inputOf(id), _meta }
     return {
       text: post({ id, method: 'tools/call', params }),
-      isRight: answer => lastMessage(answer)?.result?.structuredContent?.sum === id + 0.5,
+      isRight(answer) {
+        const result = lastMessage(answer)?.result
+        return result !== undefined && isRight(result, id)
+      },
     }
   }
 }
@@ -99,15 +146,16 @@ function modernPost(contender, method, name) {
   return createPost(contender, '/mcp', name === undefined ? headers : { ...headers, 'mcp-name': name })
 }
 
-/** @typedef {ReturnType<typeof createPost>} Post */
+/** @typedef {(message: object) => string} Post */
 
 /**
  * Makes requests that differ only in their body.
  * @param {Contender} contender
  * @param {string} path
  * @param {Record<string, string>} [more] headers
+ * @returns {Post}
  */
-function createPost({ server, token }, path, more = {}) {
+export function createPost({ server, token }, path, more = {}) {
   const headers = {
     host: new URL(server.url).host,
     'content-type': 'application/json',
@@ -117,7 +165,6 @@ function createPost({ server, token }, path, more = {}) {
   }
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `POST ${path} HTTP/1.1\r\n${lines.join('')}`
-  /** @param {object} message */
   return message => {
     const body = JSON.stringify({ jsonrpc: '2.0', ...message })
     return `${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
@@ -131,17 +178,17 @@ function createPost({ server, token }, path, more = {}) {
  */
 async function openSession(contender, path) {
   const connection = await openConnection(contender.server.url)
-  const params = { protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT }
-  const { head } = await connection.ask(createPost(contender, path)({ id: 0, method: 'initialize', params }))
+  const { head } = await connection.ask(createPost(contender, path)(INITIALIZE))
   const session = /^mcp-session-id: (.+)$/im.exec(head)?.[1]?.trim()
   if (session === undefined) throw new Error(`${contender.name} opened no session: ${head}`)
   const headers = { 'mcp-session-id': session, 'mcp-protocol-version': LEGACY }
-  await connection.ask(createPost(contender, path, headers)({ method: 'notifications/initialized' }))
+  await connection.ask(createPost(contender, path, headers)(INITIALIZED))
   connection.close()
   return headers
 }
 
-/** @typedef {{ result?: { structuredContent?: Record<string, unknown>, tools?: unknown[] } }} Reply */
+/** @typedef {{ structuredContent?: Record<string, unknown>, content?: { text?: string }[], tools?: unknown[] }} Result */
+/** @typedef {{ result?: Result }} Reply */
 
 /**
  * @param {Answer} answer

@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** @typedef {import('./figure.mjs').Figure} Figure */
+/** @typedef {import('./figure.mjs').Figure | import('./figure.mjs').Gap} Figure */
 
 const PART_PROCESS = fileURLToPath(new URL('part-process.mjs', import.meta.url))
 

@@ -1,6 +1,6 @@
 // @ts-check
 
-/** @typedef {'ms' | 'µs' | 'MB' | 'times' | 'of a build' | 'calls/s' | 'lists/s' | 'commits/s' | 'reads/s' | 'commits' | 'probes' | '%' | 'tools' | 'questions'} Unit */
+/** @typedef {'ms' | 'µs' | 'MB' | 'times' | 'of a build' | 'calls/s' | 'lists/s' | 'commits/s' | 'reads/s' | 'commits' | 'probes' | '%' | 'tools' | 'questions' | 'calls' | 'starts'} Unit */
 
 /**
  * One measured number, and the most it should be.
@@ -9,6 +9,11 @@
  * @property {number} measured
  * @property {Unit} unit
  * @property {number} [goal]
+ */
+
+/**
+ * What could not be measured, and why.
+ * @typedef {{ what: string, reason: string }} Gap
  */
 
 /**
@@ -24,10 +29,23 @@ export function figure(what, measured, unit, goal) {
 }
 
 /**
- * @param {Figure} figure
+ * @param {string} what
+ * @param {unknown} error
+ * @returns {Gap}
+ */
+export function gap(what, error) {
+  const text = error instanceof Error ? error.message : String(error)
+  return { what, reason: text.replace(/\s+/g, ' ').trim().slice(0, MOST_REASON) }
+}
+
+/** The end of a stack helps nobody who reads a table. */
+const MOST_REASON = 200
+
+/**
+ * @param {Figure | Gap} row
  * @returns {'ok' | 'over' | undefined}
  */
-export function verdictOf({ measured, goal }) {
-  if (goal === undefined) return undefined
-  return measured <= goal ? 'ok' : 'over'
+export function verdictOf(row) {
+  if ('reason' in row || row.goal === undefined) return undefined
+  return row.measured <= row.goal ? 'ok' : 'over'
 }

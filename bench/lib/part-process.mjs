@@ -6,5 +6,11 @@ process.on('message', async message => {
   const { file, options } = /** @type {{ file: string, options: object }} */ (message)
   const { run } = await import(file)
   process.send?.(await run(options))
+  process.off('disconnect', leave)
   process.disconnect()
 })
+
+// Whoever asked is gone: what was started here ends with this process.
+const leave = () => process.exit(1)
+process.on('disconnect', leave)
+process.on('SIGTERM', leave)

@@ -2,19 +2,22 @@
 import { verdictOf } from './figure.mjs'
 
 /** @typedef {import('./figure.mjs').Figure} Figure */
+/** @typedef {import('./figure.mjs').Gap} Gap */
 
 /**
  * All figures as one table for people.
- * @param {readonly (Figure & { part: string })[]} figures
+ * @param {readonly ((Figure | Gap) & { part: string })[]} figures
  */
 export function renderTable(figures) {
-  const rows = figures.map(figure => [
-    `${figure.part}: ${figure.what}`,
-    `${round(figure.measured)} ${figure.unit}`,
-    figure.goal === undefined ? '' : `${round(figure.goal)} ${figure.unit}`,
-    verdictOf(figure) ?? '',
-  ])
-  return renderRows([['what', 'measured', 'goal (at most)', ''], ...rows])
+  return renderRows([['what', 'measured', 'goal (at most)', ''], ...figures.map(toRow)])
+}
+
+/** @param {(Figure | Gap) & { part: string }} row */
+function toRow(row) {
+  const what = `${row.part}: ${row.what}`
+  if ('reason' in row) return [what, 'not measured', '', row.reason]
+  const goal = row.goal === undefined ? '' : `${round(row.goal)} ${row.unit}`
+  return [what, `${round(row.measured)} ${row.unit}`, goal, verdictOf(row) ?? '']
 }
 
 /** @param {readonly (readonly string[])[]} rows */

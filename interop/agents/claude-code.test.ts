@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { SDKMessage } from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { type RunningProduct, startProduct } from '../support/running-product.ts'
+import { program, SDK_SERVER } from '../../packages/quartermaster/test/support/upstream-desk.ts'
+import { type RunningProduct, startProduct, startWithUpstreams } from '../support/running-product.ts'
 import { onceOffered, type Script, type ScriptedModel, stepByStep } from '../support/script.ts'
 import { startScriptedMessages } from '../support/scripted-messages.ts'
 import { claudeWorkplace, runClaude, transcriptOf } from './claude-code.ts'
@@ -98,6 +99,18 @@ describe('Claude Code, with a token of an agent', () => {
     const { servers } = await runClaude({ workplace, server: { url: product.mcpUrl, token } })
     expect(servers.desk).not.toBe('connected')
     expect(model.turns[0]?.tools).not.toContain(ADD.tool)
+  })
+})
+
+describe('Claude Code, with a server that someone else wrote behind the gateway', () => {
+  it('calls a tool of that server', async () => {
+    const product = await startWithUpstreams({ office: program(SDK_SERVER) })
+    onTestFinished(product.stop)
+    await product.reaches('office')
+    const { token } = await product.issue('default')
+    const { workplace } = await setUp(stepByStep({ tool: 'mcp__desk__office_add', input: { a: 20, b: 22 } }))
+    const { results } = await runClaude({ workplace, server: { url: product.mcpUrl, token } })
+    expect(results).toEqual([{ isError: false, text: expect.stringContaining('42') }])
   })
 })
 

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { type RunningProduct, startProduct } from '../support/running-product.ts'
+import { program, SDK_SERVER } from '../../packages/quartermaster/test/support/upstream-desk.ts'
+import { type RunningProduct, startProduct, startWithUpstreams } from '../support/running-product.ts'
 import { onceOffered, type Script, type ScriptedModel, stepByStep } from '../support/script.ts'
 import { startScriptedResponses } from '../support/scripted-responses.ts'
 import { codexWorkplace, runCodex } from './codex.ts'
@@ -49,6 +50,20 @@ describe('Codex', () => {
     await connect(workplace, product.mcpUrl)
     await runCodex(workplace.with({ DESK_TOKEN: token }))
     expect(model.turns[0]?.tools.filter(name => name.startsWith('mcp__desk'))).toEqual([])
+  })
+})
+
+describe('Codex, with a server that someone else wrote behind the gateway', () => {
+  it('calls a tool of that server', async () => {
+    const product = await startWithUpstreams({ office: program(SDK_SERVER) })
+    onTestFinished(product.stop)
+    await product.reaches('office')
+    const { token } = await product.issue('default')
+    const { workplace } = await setUp(stepByStep({ tool: 'mcp__desk.office_add', input: { a: 20, b: 22 } }))
+    await connect(workplace, product.mcpUrl)
+    expect(await runCodex(workplace.with({ DESK_TOKEN: token }))).toEqual([
+      { server: 'desk', tool: 'office_add', status: 'completed', result: expect.stringContaining('42') },
+    ])
   })
 })
 

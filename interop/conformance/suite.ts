@@ -33,7 +33,8 @@ export async function runSuite({ url, revision }: { url: string; revision: strin
   }
 }
 
-async function runToItsEnd(args: readonly string[]): Promise<string> {
+/** Runs the suite and answers everything it said. */
+export async function runToItsEnd(args: readonly string[]): Promise<string> {
   const child = spawn(node22(), [SUITE, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', text => (output += text))
@@ -57,7 +58,8 @@ async function readFindings(folder: string, output: string): Promise<Findings> {
   return findings
 }
 
-async function readChecks(file: string, output: string): Promise<Check[]> {
+/** What was looked at in one scenario. */
+export async function readChecks(file: string, output: string): Promise<Check[]> {
   try {
     return JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {

@@ -111,6 +111,25 @@ describe('an upstream that hangs', LONG, () => {
     await expect.poll(async () => (await desk.status('hangs'))?.restarts, PATIENT).toBe(1)
     await expect.poll(() => textOf(client, 'hangs_echo', { text: 'back' }), PATIENT).toBe('back')
   })
+
+  it('leaves an agent whose calls wait for it room for calls of others', async () => {
+    const hangs = program(ILL_SERVER, '--hang-on=tools/call')
+    const desk = await openDesk({ mcpServers: { hangs, desk: program(SDK_SERVER) } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    const refusals: string[] = []
+    const calls = Array.from({ length: 200 }, () =>
+      client.callTool({ name: 'hangs_echo', arguments: { text: 'hi' } }).then(
+        result => refusals.push(JSON.stringify(result)),
+        error => refusals.push(String(error)),
+      ),
+    )
+    await expect.poll(() => refusals.length, PATIENT).toBe(72)
+    expect(refusals.at(-1)).toContain('There are 128 requests to')
+    expect(await textOf(client, 'desk_echo', { text: 'there' })).toBe('there')
+    await client.close()
+    await Promise.all(calls)
+  })
 })
 
 describe('an upstream that says too much', LONG, () => {

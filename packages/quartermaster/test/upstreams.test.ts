@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
@@ -98,7 +98,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
         },
       },
     })
-    const client = await desk.connect()
+    const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     await expect
       .poll(async () => (await client.listTools()).tools.map(tool => tool.name), { timeout: 15_000 })
       .toEqual(['add', 'parrot'])
@@ -122,6 +122,33 @@ describe('an upstream', { timeout: 60_000 }, () => {
     expect(await textOf(ada, 'desk_variable', { name: 'WHO' })).toBe('ada')
     const pids = await Promise.all([ada, bob].map(async one => JSON.parse(await textOf(one, 'desk_environment')).pid))
     expect(new Set(pids).size).toBe(2)
+  })
+
+  it('that is switched off is neither listed nor started, whatever is known of it', async () => {
+    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER) } })
+    const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
+    const names = async () => (await client.listTools()).tools.map(tool => tool.name)
+    await expect.poll(names, { timeout: 15_000 }).toContain('desk_echo')
+    const off = { mcpServers: { desk: { ...program(SDK_SERVER), enabled: false } } }
+    await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(off))
+    await desk.run('reload')
+    await expect.poll(names, { timeout: 15_000 }).toEqual([])
+    await expect(client.callTool({ name: 'desk_echo', arguments: { text: 'hi' } })).rejects.toThrow()
+    expect(await desk.status('desk')).toMatchObject({ state: 'off', pids: [] })
+  })
+
+  it('that lets in nobody without credentials is known by those of an agent, and used by that agent alone', async () => {
+    const { url } = await startHttpServer('--token=of-ada')
+    const desk = await openDesk({
+      mcpServers: { far: { url, agents: { ada: { headers: { authorization: 'Bearer of-ada' } } } } },
+      agents: { ada: { capabilities: { far: {} } }, bob: { capabilities: { far: {} } } },
+    })
+    const [ada, bob] = await Promise.all([
+      desk.connect('auto', { agent: 'ada' }),
+      desk.connect('auto', { agent: 'bob' }),
+    ])
+    await expect.poll(() => textOf(ada, 'far_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
+    expect(await textOf(bob, 'far_echo', { text: 'hi' })).toContain('DEPENDENCY_UNAVAILABLE')
   })
 
   it('never gets our token, nor anything of our environment that is not its business', async () => {

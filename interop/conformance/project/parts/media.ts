@@ -1,5 +1,4 @@
-/** A red pixel as PNG. */
-export const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
+import media from './media.json' with { type: 'json' }
 
-/** A WAV file without a sound in it. */
-export const SILENCE = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
+/** A red pixel as PNG, and a WAV file without a sound in it. */
+export const { PIXEL, SILENCE } = media

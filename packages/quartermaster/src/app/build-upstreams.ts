@@ -20,8 +20,8 @@ export interface UpstreamPorts {
   readonly log: Log
   /** Whether it owns the data folder, and so everything an earlier run has left behind. */
   readonly isOwner: boolean
-  /** Names of all tools, with where they come from. */
-  tools(): Iterable<{ readonly name: string; readonly unit: string }>
+  /** Names of all tools, with where they come from, once the definitions that are here have been read. */
+  tools(): Promise<Iterable<{ readonly name: string; readonly unit: string }>>
 }
 
 /** The MCP servers of others, and what people have signed in to. */

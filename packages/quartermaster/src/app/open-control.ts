@@ -16,10 +16,13 @@ export interface OpenControl {
   close(): Promise<void>
 }
 
+/** A busy machine may keep an `up` from answering for a while; to go on without it ends at the folder it has locked. */
+const PATIENCE_MS = 5_000
+
 /** The control of the `up` that owns the data folder or, where none runs, of a runtime made for this one command. */
 export async function openControl(options: OpenControlOptions): Promise<OpenControl> {
   const { dataDir } = await locateProject(options)
-  const owner = await connectToOwner({ dir: dataDir })
+  const owner = await connectToOwner({ dir: dataDir, timeoutMs: PATIENCE_MS })
   if (owner) return { control: createControlClient(owner), from: 'up', close: async () => {} }
   return openInProcess(options)
 }

@@ -17,13 +17,13 @@ import {
   Name,
   type Problem,
   type Settings,
-  StdioUpstream,
   type UpstreamConfig,
 } from '../contracts/index.ts'
 import type { RegistryDesk, Secrets, Services, Source } from '../core/catalogue/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 import { CAPABILITIES_DIR, PACKAGE_ENTRIES } from './package-entries.ts'
+import { standInFor } from './stand-in.ts'
 import { VERSION } from './version.ts'
 
 export interface ProjectOptions extends ProjectPlace {
@@ -44,8 +44,8 @@ export interface Project {
   /** Changes the configuration file and the secrets; `reload` takes the change in. */
   readonly configEditor: ConfigEditor
   /**
-   * The configured MCP servers of others, references replaced. One whose entry is wrong stands here switched off: an agent
-   * that has it keeps everything else.
+   * The configured MCP servers of others, references replaced. For one whose entry is wrong something stands here that says
+   * so and cannot be run: an agent that has it keeps everything else.
    */
   upstreams(): ReadonlyMap<string, UpstreamConfig>
   /** Those whose entry is wrong and that have no last good one, with the reason. */
@@ -143,10 +143,7 @@ async function configFileIn(projectDir: string): Promise<string | undefined> {
 
 function withStandIns({ configs, leftOut }: UpstreamsRead): ReadonlyMap<string, UpstreamConfig> {
   const named = [...leftOut].filter(([name]) => Name.safeParse(name).success)
-  const standIns = named.map(([name, { reason }]) => {
-    const short = `Its entry in the configuration is wrong: ${reason}`.slice(0, 1024)
-    return [name, StdioUpstream.parse({ command: name, enabled: false, short })] as const
-  })
+  const standIns = named.map(([name, wrong]) => [name, standInFor(wrong)] as const)
   return standIns.length === 0 ? configs : new Map([...configs, ...standIns])
 }
 

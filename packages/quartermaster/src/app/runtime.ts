@@ -9,6 +9,7 @@ import { didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
 import { buildUpstreams } from './build-upstreams.ts'
+import { createNamedServers } from './named-servers.ts'
 import type { Project } from './project.ts'
 import { VERSION } from './version.ts'
 
@@ -70,10 +71,17 @@ export async function createRuntime(
   const { upstreams, auth } = buildUpstreams(project, {
     ...outside,
     isOwner: keepsUpstreams,
-    tools: () => core.catalogue.current().tools.values(),
+    async tools() {
+      await firstRead
+      return core.catalogue.current().tools.values()
+    },
   })
+  // What a server says about the tools of others can only be judged by who knows these.
+  let firstRead: Promise<unknown> | undefined
+  const named = createNamedServers({ upstreams, digest: sha256, log, reload: () => core.catalogue.reload() })
   const ports: CorePorts = {
     ...outside,
+    mount: named.mount,
     compiler: createSchemaCompiler(),
     sources: [...project.sources, upstreams.source],
     agentStore: project.agentFiles,
@@ -114,9 +122,21 @@ export async function createRuntime(
   async function readDefinitions(): Promise<unknown> {
     upstreams.start(keepsUpstreams ? 'all' : 'unseen')
     const mounting = upstreams.configure(project.upstreams())
+    const first = core.catalogue.reload()
+    // Whoever has called this is told of a failure.
+    firstRead = first.catch(() => {})
     // Whoever keeps them does not wait for them: what they have comes when they are there.
-    if (!keepsUpstreams) await mounting.then(() => upstreams.met(MEETING_MS))
+    if (keepsUpstreams || project.upstreams().size === 0) return first
+    await Promise.all([first, mounting.then(() => upstreams.met(MEETING_MS))])
     return core.catalogue.reload()
+  }
+
+  /** Looking at the agents has the servers mounted that their capabilities name. */
+  async function meetNamed(): Promise<void> {
+    core.agents.problems()
+    if (!named.hasAny()) return
+    await upstreams.met(MEETING_MS)
+    await core.catalogue.reload()
   }
 
   const runtime: Runtime = {
@@ -130,6 +150,7 @@ export async function createRuntime(
     begin: () => void definitions().catch(() => {}),
     async load() {
       await Promise.all([core.agents.reload(), definitions()])
+      if (!keepsUpstreams) await meetNamed()
     },
     look: () => core.health.probeNew(),
     watch() {
@@ -150,6 +171,7 @@ export async function createRuntime(
       ...core.agents.problems(),
     ],
     async stop() {
+      named.stop()
       await core.stop()
       await upstreams.stop()
       await project.close()

@@ -241,10 +241,22 @@ describe('looking at upstreams', () => {
       env: { KEY: 'hush-hush-1' },
       isMounted: false,
     })
-    expect(await control.upstreams({})).toMatchObject([{ state: 'idle', target: 'notes --key [redacted]' }])
+    expect(await control.upstreams({})).toMatchObject([{ state: 'idle', target: 'notes --key [secret]' }])
     expect(await control.upstreamLogs({ name: 'notes' })).toEqual([])
     expect(await control.reviewItems({})).toEqual([])
     await expect(control.restartUpstream({ name: 'notes' })).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
+  })
+
+  it('shows of an address what holds no key, and of arguments what looks like none', async () => {
+    const servers = {
+      far: { url: 'https://me:pass@far.example/mcp?key=hush' },
+      near: { command: 'near', args: ['--token', 'hush-hush-2'] },
+    }
+    const { control } = await desk({ files: { [CONFIG]: JSON.stringify({ mcpServers: servers }) }, isMounted: false })
+    expect(await control.upstreams({})).toMatchObject([
+      { name: 'far', target: 'https://far.example/mcp' },
+      { name: 'near', target: 'near --token [secret]' },
+    ])
   })
 
   it('passes logs, restarts and reviews on', async () => {
@@ -285,6 +297,18 @@ describe('a mistake in the entry of an upstream that runs', () => {
     await write(CONFIG, '{}')
     await project.reload()
     expect([project.upstreams().size, project.problems()]).toEqual([0, []])
+  })
+
+  it('leaves something in its place that says what is wrong, and that cannot be run', async () => {
+    const { dir } = await tempProject({ [CONFIG]: '{ "mcpServers": { "sh": { "command": 1 } } }' })
+    const project = await openProject({ from: dir, env: {}, watch: false, log: silentLog })
+    onTestFinished(() => project.close())
+    const standIn = project.upstreams().get('sh')
+    expect(standIn).toMatchObject({
+      enabled: false,
+      wrong: expect.stringContaining('`quartermaster doctor` says where'),
+    })
+    expect(standIn).not.toMatchObject({ command: 'sh' })
   })
 
   it('counts from the moment on at which the first configuration is written', async () => {

@@ -1,5 +1,8 @@
 import type { UpstreamConfig, UpstreamStatus } from '../contracts/index.ts'
+import { createSecretTexts, separateSecrets } from '../core/kernel/index.ts'
+import { targetText } from '../core/upstreams/index.ts'
 import type { Project } from './project.ts'
+import { wrongEntryText } from './stand-in.ts'
 
 type Configured = Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'upstreamSecrets'>
 
@@ -11,9 +14,9 @@ export function withOutlines(running: readonly UpstreamStatus[], project: Config
   return [
     ...running.filter(status => !leftOut.has(status.name)),
     ...idle.map(([name, config]) => configured(name, config, project.upstreamSecrets(), now)),
-    ...[...leftOut].map(([name, { transport, reason }]): UpstreamStatus => {
-      const why = `Its entry in the configuration is wrong: ${reason}`
-      return { ...BLANK, name, transport, target: '', state: 'off', reason: why, since: now }
+    ...[...leftOut].map(([name, wrong]): UpstreamStatus => {
+      const { transport } = wrong
+      return { ...BLANK, name, transport, target: '', state: 'off', reason: wrongEntryText(wrong), since: now }
     }),
   ]
 }
@@ -28,17 +31,15 @@ const BLANK = {
 } satisfies Partial<UpstreamStatus>
 
 function configured(name: string, config: UpstreamConfig, secrets: readonly string[], now: number): UpstreamStatus {
+  // Beside those that are kept as secrets, what looks like one where it stands.
+  const { redact } = createSecretTexts([...secrets, ...Object.values(separateSecrets(name, config).secrets)])
   return {
     ...BLANK,
     name,
     transport: 'url' in config ? 'http' : 'stdio',
-    target: masked('url' in config ? config.url : [config.command, ...config.args].join(' '), secrets),
+    target: targetText(config, redact),
     state: config.enabled ? 'idle' : 'off',
     reason: config.enabled ? 'It is not running here.' : 'The configuration switches it off.',
     since: now,
   }
-}
-
-function masked(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '[redacted]'), text)
 }

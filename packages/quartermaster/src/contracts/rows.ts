@@ -171,7 +171,7 @@ export const PinRow = z.object({
   hash: Sha256,
   definition: z.string(),
   state: z.enum(['accepted', 'pending', 'rejected']),
-  /** Whether it was there when the server was first seen. */
+  /** Whether it was there when the server first listed such things. */
   firstSight: z.boolean(),
   /** Whether the server still had it when it was last asked. */
   listed: z.boolean().default(true),
@@ -184,6 +184,8 @@ export const PinRow = z.object({
   /** When and by whom; null while nobody has. */
   decidedAt: maybe(Time),
   decidedBy: maybe(z.string().max(200)),
+  /** Of the pin of the server itself: what it has ever listed, be it empty. Null where nobody noted it: then all of it. */
+  listedKinds: maybe(z.array(PinKind)),
 })
 export type PinRow = z.infer<typeof PinRow>
 

@@ -115,7 +115,10 @@ export type HttpUpstream = z.infer<typeof HttpUpstream>
 
 /** One entry of `mcpServers`: the shape every MCP client uses, with our additions. */
 export const UpstreamConfig = z.union([StdioUpstream, HttpUpstream])
-export type UpstreamConfig = z.infer<typeof UpstreamConfig>
+export type UpstreamConfig = z.infer<typeof UpstreamConfig> & {
+  /** Why its entry cannot be used, for one that only stands for such an entry. Nobody can write it, and nothing runs by it. */
+  readonly wrong?: string | undefined
+}
 
 /** What an upstream has that definitions are made of. */
 export const PinKind = z.enum(['server', 'tool', 'prompt', 'resource', 'template'])

@@ -4,13 +4,33 @@ import { FRONT_LIMITS } from '../../src/adapters/mcp-server/front-limits.ts'
 import { MOST_SUBSCRIPTIONS } from '../../src/adapters/mcp-server/subscriptions.ts'
 import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
 import { MOST_WATCHED } from '../../src/adapters/mcp-server/watches.ts'
+import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/child-log.ts'
+import { MOST_GUESTS } from '../../src/adapters/mcp-upstream/guests.ts'
+import { LONGEST_RETRY_MS } from '../../src/adapters/mcp-upstream/http/http-failure.ts'
+import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/http/http-sender.ts'
+import { FETCH_LIMITS } from '../../src/adapters/mcp-upstream/session/fetch-listing.ts'
+import { MESSAGE_LIMITS } from '../../src/adapters/mcp-upstream/session/message-limits.ts'
+import { MOST_ROUNDS } from '../../src/adapters/mcp-upstream/session/modern-session.ts'
+import { MOST_ASKED } from '../../src/adapters/mcp-upstream/session/peer.ts'
+import { STOP_TIMES } from '../../src/adapters/mcp-upstream/stdio/child.ts'
+import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/stdio/stderr-reader.ts'
+import { STDIO_LIMITS } from '../../src/adapters/mcp-upstream/stdio/stdio-channel.ts'
+import { DELAYS_MS } from '../../src/adapters/mcp-upstream/supervision/backoff.ts'
+import { HANG_MS, MOST_EARLY } from '../../src/adapters/mcp-upstream/supervision/connection.ts'
+import { MOST_AGENTS } from '../../src/adapters/mcp-upstream/supervision/connections.ts'
+import { MOST_TRIES } from '../../src/adapters/mcp-upstream/supervision/passage.ts'
+import { MOST_UNDER_WAY, MOST_VISITS } from '../../src/adapters/mcp-upstream/upstream-calls.ts'
+import { StdioUpstream } from '../../src/contracts/index.ts'
 import { ANSWER_SECONDS, MOST_WAITING } from '../../src/core/operations/index.ts'
+import { LISTING_LIMITS } from '../../src/core/upstreams/index.ts'
 import { readPage, tableBelow } from './pages.ts'
 
 const page = readPage('docs/security.md')
 
 /** The rows below a line, without what happens beyond the limit. */
 const rowsBelow = (line: string) => tableBelow(page, line).map(([what, limit]) => [what, limit])
+
+const upstreamRows = rowsBelow('Upstreams, where counts')
 
 describe('docs/security.md', () => {
   it('has every limit of a connection, and no other', () => {
@@ -57,6 +77,58 @@ describe('docs/security.md', () => {
       ['resources watched by one client', count(MOST_SUBSCRIPTIONS)],
       ['resources that tell of changes, watched by all together', count(MOST_WATCHED)],
       ['tasks under way of one agent, for `taskTtlMinutes` each', count(MOST_TASKS)],
+    ])
+  })
+
+  it('has every limit of what upstreams send, and no other', () => {
+    const { bytes: messageBytes, maxJsonDepth, maxJsonValues, inBatch, ...messageRest } = MESSAGE_LIMITS
+    const { maxLineBytes, maxNoise, maxWaitingBytes, ...stdioRest } = STDIO_LIMITS
+    const { items, pages, characters, ...fetchRest } = FETCH_LIMITS
+    const { definitions, charactersOfOne, characters: charactersOfAll, ...listingRest } = LISTING_LIMITS
+    expect({ ...messageRest, ...stdioRest, ...fetchRest, ...listingRest }).toEqual({})
+    expect(maxLineBytes).toBe(messageBytes)
+    expect(upstreamRows.slice(0, 12)).toEqual([
+      ['a message of a server', bytes(messageBytes)],
+      ['nesting of a message', count(maxJsonDepth)],
+      ['values in a message', count(maxJsonValues)],
+      ['messages in a batch', count(inBatch)],
+      ['lines of a program in a row that are no messages', count(maxNoise)],
+      ['bytes that wait for a program to read them', bytes(maxWaitingBytes)],
+      ['items of one kind that are listed', count(items)],
+      ['pages of one kind that are listed', count(pages)],
+      ['characters of one kind that are listed', count(characters)],
+      ['definitions', count(definitions)],
+      ['characters of all definitions', count(charactersOfAll)],
+      ['characters of one definition', count(charactersOfOne)],
+    ])
+  })
+
+  it('has every limit of what is done with upstreams, and no other', () => {
+    const { lines, bytes: logBytes, lineBytes, linesASecond, ...logRest } = LOG_LIMITS
+    const { graceMs, termMs, ...stopRest } = STOP_TIMES
+    const { startSeconds } = StdioUpstream.parse({ command: 'server' })
+    expect({ ...logRest, ...stopRest }).toEqual({})
+    expect(upstreamRows.slice(12)).toEqual([
+      ['agents with a connection of their own', count(MOST_AGENTS)],
+      ['servers that capabilities name, all together', count(MOST_GUESTS)],
+      ['requests of one agent under way', count(MOST_UNDER_WAY)],
+      ['requests of a server to us, at a time', count(MOST_ASKED)],
+      ['rounds of questions in one call', count(MOST_ROUNDS)],
+      ['visits to addresses that a call asks for', count(MOST_VISITS)],
+      ['attempts to send one call', count(MOST_TRIES)],
+      ['pause that a busy server may ask for', seconds(LONGEST_RETRY_MS)],
+      ["redirects of one request, within the server's origin", count(MOST_REDIRECTS)],
+      ['log lines kept', count(lines)],
+      ['bytes of the log kept', bytes(logBytes)],
+      ['bytes of a log line', bytes(lineBytes)],
+      ['log lines a second, of standard error, of messages and of our own each', count(linesASecond)],
+      ['bytes of standard error a second', bytes(MOST_BYTES_A_SECOND)],
+      ['time to start and say what it has', `${startSeconds} s (\`startSeconds\`)`],
+      ['silence to a ping before it counts as hanging', seconds(HANG_MS)],
+      ['time to end after its input was closed', seconds(graceMs)],
+      ['time to end after SIGTERM', seconds(termMs)],
+      ['longest pause before it is started again', seconds(Math.max(...DELAYS_MS))],
+      ['starts that do not wait for their time, because a file changed or a port opened, in a row', count(MOST_EARLY)],
     ])
   })
 })

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -20,8 +22,11 @@ export type ClientEra = 'auto' | 'legacy'
 export interface UpstreamDesk {
   readonly dir: string
   readonly up: RunningUp
+  tokenFor(agent: string): Promise<string>
   connect(era?: ClientEra, options?: ClientOptions & { agent?: string }): Promise<Client>
   status(name: string): Promise<UpstreamStatus | undefined>
+  /** One operation of the control API, without the time that a command takes to start. */
+  control<T>(operation: string, input?: Record<string, unknown>): Promise<T>
   run(...args: string[]): ReturnType<typeof quartermaster>
 }
 
@@ -30,6 +35,8 @@ export interface DeskOptions {
   readonly agents?: Record<string, unknown>
   readonly files?: Record<string, string>
   readonly settings?: Record<string, unknown>
+  /** Of `up`, beside that of the tests. */
+  readonly env?: Record<string, string>
 }
 
 /** A program that is run by Node. */
@@ -38,7 +45,8 @@ export function program(server: string, ...args: string[]) {
 }
 
 /** Every agent that is not described has all upstreams. */
-export async function openDesk({ mcpServers, agents, files = {}, settings = {} }: DeskOptions): Promise<UpstreamDesk> {
+export async function openDesk(options: DeskOptions): Promise<UpstreamDesk> {
+  const { mcpServers, agents, files = {}, settings = {}, env = {} } = options
   const all = { capabilities: Object.fromEntries(Object.keys(mcpServers).map(name => [name, {}])) }
   const described = Object.entries(agents ?? { default: all })
   const dir = await makeProject({
@@ -46,28 +54,38 @@ export async function openDesk({ mcpServers, agents, files = {}, settings = {} }
     ...Object.fromEntries(described.map(([name, agent]) => [`agents/${name}.json`, JSON.stringify(agent)])),
     ...files,
   })
-  return onDesk(dir)
+  return onDesk(dir, env)
 }
 
 /** Starts `up` in a project that is there. */
-export async function onDesk(dir: string): Promise<UpstreamDesk> {
-  const up = await startUp(dir)
+export async function onDesk(dir: string, env: Record<string, string> = {}): Promise<UpstreamDesk> {
+  const up = await startUp(dir, [], env)
   const run = (...args: string[]) => quartermaster(args, { cwd: dir })
+  async function control<T>(operation: string, input: Record<string, unknown> = {}): Promise<T> {
+    const token = (await readFile(join(dir, '.quartermaster', 'admin-token'), 'utf8')).trim()
+    // A connection for each: one that was kept may be closed by the other side just when it is used.
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' }
+    const body = JSON.stringify(input)
+    const answer = await fetch(`${up.url}/api/v1/control/${operation}`, { method: 'POST', headers, body })
+    return (await answer.json()) as T
+  }
+  const tokenFor = async (agent: string) => (await control<{ token: string }>('createToken', { agent })).token
   return {
     dir,
     up,
     run,
+    tokenFor,
     async connect(era = 'auto', { agent = 'default', ...options } = {}) {
-      const { token } = (await run('tokens', 'create', agent, '--json')).json<{ token: string }>()
+      const token = await tokenFor(agent)
       const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: era }, ...options })
       const requestInit = { headers: { authorization: `Bearer ${token}` } }
       await client.connect(new StreamableHTTPClientTransport(new URL(`${up.url}/mcp`), { requestInit }))
       onTestFinished(() => client.close())
       return client
     },
+    control,
     async status(name) {
-      const statuses = (await run('upstreams', '--json')).json<{ upstreams: UpstreamStatus[] } | UpstreamStatus[]>()
-      return (Array.isArray(statuses) ? statuses : statuses.upstreams).find(one => one.name === name)
+      return (await control<UpstreamStatus[]>('upstreams')).find(one => one.name === name)
     },
   }
 }

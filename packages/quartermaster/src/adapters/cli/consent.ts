@@ -33,11 +33,15 @@ export async function askConsent(
   request: { tool: string; agent: string; input?: unknown },
   asked: Asked,
 ): Promise<boolean> {
-  const { notices, host } = session
-  await notices.write(questionText(session, request, asked))
-  const answer = await session
-    .untilAborted(host.io.stdin.question('Allow once? [y/N] ', { signal: host.signal }))
-    .catch(toCancelled)
+  await session.notices.write(questionText(session, request, asked))
+  return askYes(session, 'Allow once?')
+}
+
+/** Anything but a yes is a no. */
+export async function askYes({ host, untilAborted }: Session, question: string): Promise<boolean> {
+  const answer = await untilAborted(host.io.stdin.question(`${question} [y/N] `, { signal: host.signal })).catch(
+    toCancelled,
+  )
   return /^y(es)?$/i.test(answer.trim())
 }
 

@@ -9,7 +9,7 @@ export function nextStep(error: AppError, hints: Hints): string | undefined {
   return NEXT_STEPS[error.code]?.(hints, error)
 }
 
-const NEXT_STEPS: { readonly [K in ErrorCode]?: (hints: Hints, error: AppError) => string } = {
+const NEXT_STEPS: { readonly [K in ErrorCode]?: (hints: Hints, error: AppError) => string | undefined } = {
   TOOL_NOT_FOUND: findTool,
   TOOL_DISABLED: enableTool,
   INPUT_INVALID: ({ tool }) => `See what it takes: ${tool ? command('tools', tool) : command('tools', 'NAME')}`,
@@ -25,11 +25,12 @@ const NEXT_STEPS: { readonly [K in ErrorCode]?: (hints: Hints, error: AppError) 
   CAPABILITY_UNKNOWN: () => `See all capabilities: ${command('capabilities')}`,
   CONFIG_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
   DEFINITION_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
-  NAME_UNKNOWN: ({ upstream }) =>
-    upstream === undefined
+  NAME_UNKNOWN: hints =>
+    hints.upstream === undefined
       ? `See what there is: ${command('status')} and ${command('tools')}`
-      : `See all upstreams: ${command('upstreams')}`,
-  NAME_AMBIGUOUS: sayWhich,
+      : (lookAgain(hints) ?? `See all upstreams: ${command('upstreams')}`),
+  NAME_AMBIGUOUS: (hints, error) => lookAgain(hints) ?? sayWhich(hints, error),
+  EDIT_CONFLICT: hints => lookAgain(hints) ?? 'Run the command again.',
   STORE_LOCKED: () => 'Another process owns the data folder. Stop it, or name another folder with --data.',
   INTERNAL: () => `Look for a cause: ${command('doctor')}`,
 }
@@ -48,9 +49,11 @@ function mendAgent({ agent = 'NAME' }: Hints): string {
 }
 
 /** With its kind before the name, because a capability or a dependency often has the same one. */
-function enableTool({ tool: called = 'NAME' }: Hints, error: AppError): string {
+function enableTool({ tool: called = 'NAME' }: Hints, error: AppError): string | undefined {
   const tool = toolOf(error) ?? called
   const missing = detail(error, 'missing')
+  // Held back: its reason says where to look, and nothing that is probed would bring it back.
+  if (missing.length === 0) return undefined
   const step =
     missing.length > 0 && missing.every(isSwitchedOff)
       ? 'Switch on what is switched off, then call it again.'
@@ -65,6 +68,10 @@ function allow({ agent = 'AGENT', capability = 'CAPABILITY', tool }: Hints, erro
   // A person is asked about arguments they can see, and those of a nested call cannot be shown.
   const canBeAsked = (toolOf(error) ?? tool) === tool
   return canBeAsked ? `Run it at a terminal to be asked, or allow it for good: ${grant}` : `Allow it for good: ${grant}`
+}
+
+function lookAgain({ upstream, isReview }: Hints): string | undefined {
+  return isReview && upstream !== undefined ? `See what waits: ${command('upstreams', 'review', upstream)}` : undefined
 }
 
 const KINDS = ['tool', 'dependency', 'capability']

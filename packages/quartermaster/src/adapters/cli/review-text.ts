@@ -4,8 +4,8 @@ import { count } from './layout.ts'
 import type { Printer } from './printer.ts'
 import { wrap } from './width.ts'
 
-/** Beyond this a person reads a file, not a terminal. */
-const MOST_SHOWN = 4_000
+/** Beyond this a person reads a file, not a terminal. More than a difference is ever long. */
+const MOST_SHOWN = 10_000
 
 const STATES = {
   new: 'It was added after the first look.',
@@ -21,12 +21,25 @@ export function reviewText(items: readonly ReviewItem[], printer: Printer): stri
 
 /** `tool:read`, as it is written on the command line. */
 export function itemName({ kind, name }: Pick<ReviewItem, 'kind' | 'name'>): string {
-  return `${kind}:${escapeHidden(name).replaceAll('\n', '\\n')}`
+  return `${kind}:${oneLine(name)}`
+}
+
+/** Where a line break would let a server write lines of ours. */
+function oneLine(text: string): string {
+  return escapeHidden(text.replaceAll('\n', '\\n'))
+}
+
+/** Long enough that no server finds a second definition whose hash begins alike. */
+const SHOWN_HASH = 16
+
+/** `tool:read@3f9ac02b41d7e865`: this and no other version of it. */
+export function versionName(item: ReviewItem): string {
+  return `${itemName(item)}@${item.hash.slice(0, SHOWN_HASH)}`
 }
 
 function itemText(item: ReviewItem, printer: Printer): string {
   const { paint } = printer
-  const head = `${paint.bold(`${item.upstream} ${itemName(item)}`)}  ${paint.yellow(item.state)}\n`
+  const head = `${paint.bold(`${item.upstream} ${versionName(item)}`)}  ${paint.yellow(item.state)}\n`
   return [
     head,
     block(STATES[item.state], '  ', printer),
@@ -37,14 +50,14 @@ function itemText(item: ReviewItem, printer: Printer): string {
 
 function findingText({ rule, strength, field, message, excerpt }: UpstreamFinding, printer: Printer): string {
   const mark = strength === 'strong' ? printer.paint.red('✗') : printer.paint.yellow('!')
-  const text = block(`${message} (${rule} in ${field})`, '    ', printer).slice(4)
+  const text = block(`${message} (${rule} in ${oneLine(field)})`, '    ', printer).slice(4)
   return `  ${mark} ${text}${excerpt === '' ? '' : block(excerpt, '      ', printer)}`
 }
 
 function changeText({ field, before, after }: ReviewItem['changes'][number], printer: Printer): string {
   const { paint } = printer
   return [
-    `  ${paint.bold(block(field, '', { ...printer, width: undefined }).trimEnd())}\n`,
+    `  ${paint.bold(oneLine(field))}\n`,
     before === undefined ? '' : marked('-', before, paint.red, printer),
     after === undefined ? '' : marked('+', after, paint.green, printer),
   ].join('')

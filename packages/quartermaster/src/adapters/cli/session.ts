@@ -20,6 +20,8 @@ export interface Hints {
   capability?: string | undefined
   name?: string | undefined
   upstream?: string | undefined
+  /** It is about what of the upstream waits for a person. */
+  isReview?: boolean | undefined
   /** What would give the agent the tool. */
   grant?: { readonly capability: string; readonly tools?: readonly string[] } | undefined
   /** The agent's file has problems, and so it has no tools at all. */

@@ -170,7 +170,10 @@ describe('the configuration of Cursor', () => {
 
   it('keeps what it says about signing in and about being switched off', async () => {
     const { server } = await read()
-    expect(server('signed').entry).toMatchObject({ oauth: { clientId: 'abc', scope: 'read write' } })
+    expect(server('signed')).toMatchObject({
+      entry: { oauth: { clientId: 'abc', clientSecret: '${secret:SIGNED_CLIENT_SECRET}', scope: 'read write' } },
+      secrets: { SIGNED_CLIENT_SECRET: 'hush' },
+    })
     expect(server('off').entry).toEqual({ command: 'off', enabled: false })
   })
 })

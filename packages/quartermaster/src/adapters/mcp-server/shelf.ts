@@ -20,6 +20,11 @@ export function find({ seat, capability }: Shelf, name: string): Grant | undefin
   return own(seat.grant(name), capability)
 }
 
+/** Why a tool that belongs on the shelf is not there now. */
+export function reasonNotOffered({ seat, capability }: Shelf, name: string): string | undefined {
+  return own(seat.withheld(name), capability)?.reason
+}
+
 /** The prompts the server lists now. */
 export function promptsOn({ seat, capability }: Shelf): readonly PromptGrant[] {
   const { prompts } = seat.view()

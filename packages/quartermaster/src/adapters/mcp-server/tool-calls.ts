@@ -8,7 +8,7 @@ import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
 import type { McpRequest } from './mcp-request.ts'
 import { showsOutput, toMcpResult } from './render.ts'
 import { audienceOf, endRound, enterExchange, ownerOf, type RoundWork } from './rounds.ts'
-import { find, type Shelf } from './shelf.ts'
+import { find, reasonNotOffered, type Shelf } from './shelf.ts'
 import { followsTasks, TASKS_REQUIRED, type WireTask } from './task-wire.ts'
 import type { TaskSeed, Tasks } from './tasks.ts'
 
@@ -31,7 +31,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   return {
     async call(shelf, { name, arguments: input = {} }, request) {
       const grant = find(shelf, name)
-      if (!grant) throw toProtocolError(new AppError('TOOL_NOT_FOUND', `"${shelf.name}" has no tool "${name}".`))
+      if (!grant) return refused(shelf, name)
       let seed: TaskSeed | undefined
       try {
         refuseIdempotencyKey(request)
@@ -51,6 +51,14 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
       }
     },
   }
+}
+
+/** What does not exist is the client's mistake. What is held back the model has to read about. */
+function refused(shelf: Shelf, name: string): ToolCallResult {
+  const why = reasonNotOffered(shelf, name)
+  if (why === undefined) throw toProtocolError(new AppError('TOOL_NOT_FOUND', `"${shelf.name}" has no tool "${name}".`))
+  const message = `"${name}" is not offered now. ${why}`
+  return toErrorResult(new AppError('TOOL_DISABLED', message, { details: { tool: name } }), { isBare: true })
 }
 
 interface OneCall {

@@ -1,6 +1,5 @@
 import type { UpstreamLogLine } from '../../contracts/index.ts'
-import type { Clock } from '../../core/kernel/index.ts'
-import { createSecretTexts, type Redact } from './secret-texts.ts'
+import { type Clock, createSecretTexts, type Redact } from '../../core/kernel/index.ts'
 
 /** Who said a line. */
 export type LineOrigin = UpstreamLogLine['from']
@@ -23,12 +22,8 @@ export interface ChildLog {
   readonly redact: Redact
 }
 
-const MOST_LINES = 1_000
-const MOST_BYTES = 256 * 1024
-/** A line is cut here. */
-export const MOST_LINE_BYTES = 8 * 1024
-/** Of one origin. More than that nobody reads, and keeping it costs time that belongs to calls. */
-const MOST_A_SECOND = 200
+/** What is kept of one upstream. More than 200 lines a second of one origin nobody reads, and keeping them costs time. */
+export const LOG_LIMITS = { lines: 1_000, bytes: 256 * 1024, lineBytes: 8 * 1024, linesASecond: 200 }
 const SECOND_MS = 1_000
 
 export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildLog {
@@ -55,18 +50,18 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
   return {
     add(from, text) {
       const window = windowOf(from)
-      if (window.added >= MOST_A_SECOND) {
+      if (window.added >= LOG_LIMITS.linesASecond) {
         window.dropped++
         return
       }
       window.added++
       // Replaced before it is cut, so that no beginning of a secret is left at the end.
-      kept.add({ at: clock.now(), from, text: cut(redact(text.slice(0, MOST_LINE_BYTES + longest))) })
+      kept.add({ at: clock.now(), from, text: cut(redact(text.slice(0, LOG_LIMITS.lineBytes + longest))) })
     },
     drop(from, lines) {
       windowOf(from).dropped += lines
     },
-    isFull: from => windowOf(from).added >= MOST_A_SECOND,
+    isFull: from => windowOf(from).added >= LOG_LIMITS.linesASecond,
     lines({ limit }) {
       for (const window of windows.values()) settle(window)
       return kept.newest(limit)
@@ -88,9 +83,11 @@ function droppedText(lines: number): string {
 
 function cut(text: string): string {
   // A character has three bytes at most for each unit of its text.
-  if (text.length * 3 <= MOST_LINE_BYTES) return text
+  if (text.length * 3 <= LOG_LIMITS.lineBytes) return text
   const bytes = Buffer.from(text)
-  return bytes.length <= MOST_LINE_BYTES ? text : `${bytes.toString('utf8', 0, MOST_LINE_BYTES - 6).replace(/�$/, '')}…`
+  return bytes.length <= LOG_LIMITS.lineBytes
+    ? text
+    : `${bytes.toString('utf8', 0, LOG_LIMITS.lineBytes - 6).replace(/�$/, '')}…`
 }
 
 interface KeptLines {
@@ -105,7 +102,8 @@ function createKeptLines(): KeptLines {
     add(line) {
       lines.push(line)
       bytes += Buffer.byteLength(line.text)
-      while (lines.length > MOST_LINES || bytes > MOST_BYTES) bytes -= Buffer.byteLength(lines.shift()?.text ?? '')
+      while (lines.length > LOG_LIMITS.lines || bytes > LOG_LIMITS.bytes)
+        bytes -= Buffer.byteLength(lines.shift()?.text ?? '')
     },
     newest: limit => (limit > 0 ? lines.slice(-limit) : []),
   }

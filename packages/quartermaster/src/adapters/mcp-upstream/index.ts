@@ -1,3 +1,4 @@
+export { createMount } from './mount-port.ts'
 export type { LoginAttempt } from './oauth/oauth-login.ts'
 export { createUpstreamAuth, type UpstreamAuth } from './oauth/upstream-auth.ts'
 export { type ChildHerd, createChildHerd } from './stdio/child-herd.ts'

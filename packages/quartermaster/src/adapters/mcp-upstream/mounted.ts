@@ -1,5 +1,5 @@
 import type { Settings, UpstreamConfig } from '../../contracts/index.ts'
-import type { Clock, Digest, Random } from '../../core/kernel/index.ts'
+import { type Clock, type Digest, type Random, separateSecrets } from '../../core/kernel/index.ts'
 import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
 import { createChildLog } from './child-log.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
@@ -22,8 +22,8 @@ export interface MountedDeps {
   readonly version: string
   /** Texts that never stand in a log. */
   secrets(): readonly string[]
-  /** Names of all tools, with where they come from. */
-  tools(): Iterable<{ readonly name: string; readonly unit: string }>
+  /** Names of all tools, with where they come from, once the definitions that are here have been read. */
+  tools(): Promise<Iterable<{ readonly name: string; readonly unit: string }>>
 }
 
 export interface MountOptions {
@@ -37,7 +37,9 @@ export interface MountOptions {
 export function createMounted(deps: MountedDeps, options: MountOptions): Upstream {
   const { name, config } = options
   const { clock, settings, version, tools } = deps
-  const log = createChildLog({ clock, secrets: deps.secrets() })
+  // Beside those that are kept as secrets, what looks like one where it stands.
+  const inline = Object.values(separateSecrets(name, config).secrets)
+  const log = createChildLog({ clock, secrets: [...deps.secrets(), ...inline] })
   return createUpstream({
     ...deps,
     ...options,
@@ -46,7 +48,7 @@ export function createMounted(deps: MountedDeps, options: MountOptions): Upstrea
     client: { name: 'quartermaster', version },
     restartWaitMs: settings.restartWaitSeconds * 1000,
     recoveringMs: settings.recoveringSeconds * 1000,
-    otherTools: () => toolsBut(tools(), `upstream:${name}`),
+    otherTools: async () => toolsBut(await tools(), `upstream:${name}`),
   })
 }
 

@@ -1,7 +1,7 @@
 import type { Problem, UpstreamConfig } from '../../contracts/index.ts'
 import type { DependencyDefinition, SourceUnit } from '../../core/catalogue/index.ts'
 import type { Digest } from '../../core/kernel/index.ts'
-import type { Verdict } from '../../core/upstreams/index.ts'
+import { excerptOf, type Verdict, wantsTool } from '../../core/upstreams/index.ts'
 import type { UpstreamCalls } from './upstream-calls.ts'
 import { capabilityOf } from './upstream-definitions.ts'
 
@@ -54,12 +54,18 @@ export function createOffer(deps: OfferDeps): Offer {
 function build(verdict: Verdict | undefined, deps: OfferDeps): Unit {
   const { name, digest, dependency, calls, watch } = deps
   const config = deps.config()
-  const { offered = [], held = [] } = verdict ?? {}
+  // Of one that is switched off nothing is offered, whatever is known of it.
+  const known = config.enabled ? verdict : undefined
+  const { offered = [], held: all = [], problems: told = [] } = known ?? {}
+  const held = all.filter(one => isWanted(one, config))
   const unseen = unseenReason(name, config, verdict)
-  const withheld = held.filter(one => one.kind === 'tool')
+  const withheld = all.filter(one => one.kind === 'tool')
   const parts = { upstream: name, config, offered, withheld, unseen, dependency, calls, digest, watch }
   const { capability, problems: found } = capabilityOf(parts)
-  const problems = [...(verdict?.problems ?? []), ...found, ...heldProblems(name, held)]
+  // Whoever has left a tool out has been told.
+  const leftOut = new Set(offered.filter(one => !isWanted(one, config)).map(one => `tool:${excerptOf(one.name)}`))
+  const left = told.filter(({ subject }) => subject === undefined || !leftOut.has(subject))
+  const problems = [...left, ...found, ...heldProblems(name, held)]
   // In whatever order it is listed.
   const offeredNow = offered.map(one => `${one.kind} ${one.name} ${one.hash}`).toSorted()
   const heldNow = held.map(one => `${one.kind} ${one.name} ${one.reason}`).toSorted()
@@ -71,18 +77,30 @@ function build(verdict: Verdict | undefined, deps: OfferDeps): Unit {
   }
 }
 
-function unseenReason(name: string, { enabled }: UpstreamConfig, verdict: Verdict | undefined): string | undefined {
-  if (!enabled)
-    return `It is not used: its entry is switched off or wrong. \`quartermaster upstreams show ${name}\` says more.`
+function isWanted(
+  { kind, name }: Verdict['held'][number] | Verdict['offered'][number],
+  config: UpstreamConfig,
+): boolean {
+  return kind !== 'tool' || wantsTool(config, name)
+}
+
+function unseenReason(
+  name: string,
+  { enabled, wrong }: UpstreamConfig,
+  verdict: Verdict | undefined,
+): string | undefined {
+  if (wrong !== undefined) return wrong
+  if (!enabled) return `Its entry is switched off. \`quartermaster upstreams show ${name}\` says more.`
   return verdict ? undefined : 'It has not been reached yet, so nobody knows what it has.'
 }
 
 /** What waits for a person should not wait unnoticed. */
 function heldProblems(name: string, held: Verdict['held']): Problem[] {
   if (held.length === 0) return []
-  const what = held.length === 1 ? `"${held[0]?.name}" is` : `${held.length} definitions are`
+  const [first] = held
+  const what =
+    first && held.length === 1 ? `The ${first.kind} "${excerptOf(first.name)}"` : `${held.length} definitions`
+  const message = `${what} of "${name}" ${held.length === 1 ? 'is' : 'are'} held back.`
   const mend = `Look at what waits: quartermaster upstreams review ${name}`
-  return [
-    { severity: 'warning', code: 'DEFINITION_INVALID', where: `upstream:${name}`, message: `${what} held back.`, mend },
-  ]
+  return [{ severity: 'warning', code: 'DEFINITION_INVALID', where: `upstream:${name}`, message, mend }]
 }

@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
-import type { HttpUpstream, StdioUpstream, UpstreamConfig } from '../../contracts/index.ts'
+import { AppError, type HttpUpstream, type StdioUpstream, type UpstreamConfig } from '../../contracts/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
+import { targetText } from '../../core/upstreams/index.ts'
 import type { ChildLog } from './child-log.ts'
 import { openHttpChannel } from './http/http-channel.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
@@ -25,7 +26,20 @@ export interface TargetDeps {
 /** The way to a server, as it is configured. */
 export function targetOf(deps: TargetDeps): Target {
   const { config } = deps
+  if (config.wrong !== undefined) return noTarget(deps.name, config.wrong)
   return 'command' in config ? stdioTarget(deps, config) : httpTarget(deps, config)
+}
+
+/** Of an entry that is wrong: there is nothing to reach, whoever asks. */
+function noTarget(name: string, wrong: string): Target {
+  const error = new AppError('CONFIG_INVALID', `The upstream "${name}" cannot be used. ${wrong}`)
+  return {
+    transport: 'stdio',
+    text: '',
+    open: () => () => Promise.reject(error),
+    fingerprint: async () => '',
+    agentsSignedIn: async () => [],
+  }
 }
 
 function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, config: StdioUpstream): Target {
@@ -33,7 +47,7 @@ function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, conf
   const folder = resolve(projectDir, cwd ?? '.')
   return {
     transport: 'stdio',
-    text: log.redact([command, ...args].join(' ')),
+    text: targetText(config, log.redact),
     open: agent => {
       const own = agent === undefined ? {} : config.agents[agent]?.env
       const program = { command, args, env: { ...env, ...own }, clock, herd, log }
@@ -42,7 +56,12 @@ function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, conf
         openStdioChannel({ ...program, cwd: await workingFolder({ cwd, projectDir, dataDir }) })(events, signal)
     },
     fingerprint: () =>
-      fingerprintOf([...programPlaces(command, folder), folder, ...args.map(arg => resolve(folder, arg))]),
+      fingerprintOf([
+        folder,
+        ...programPlaces(command, folder).slice(0, MOST_LOOKED_AT),
+        ...args.slice(0, MOST_LOOKED_AT).map(arg => resolve(folder, arg)),
+      ]),
+    agentsSignedIn: async () => [],
   }
 }
 
@@ -53,13 +72,14 @@ function programPlaces(command: string, folder: string): string[] {
   return folders.map(one => join(one, command))
 }
 
-/** More arguments than this are no program and its script. */
+/** Folders for programs, and arguments: a script is among the first. */
 const MOST_LOOKED_AT = 64
 
 async function fingerprintOf(paths: readonly string[]): Promise<string> {
-  const looks = paths.slice(0, MOST_LOOKED_AT).map(path =>
+  const looks = paths.map(path =>
     stat(path).then(
-      ({ mtimeMs, size, ino }) => `${ino}:${size}:${mtimeMs}`,
+      // Of a folder only that it is there: whatever is written in it has nothing to do with the server.
+      found => (found.isFile() ? `${found.ino}:${found.size}:${found.mtimeMs}` : `${found.ino}`),
       () => '-',
     ),
   )
@@ -68,11 +88,10 @@ async function fingerprintOf(paths: readonly string[]): Promise<string> {
 
 function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream): Target {
   const { url, headers } = config
-  const { protocol, hostname, port, origin, pathname } = new URL(url)
+  const { protocol, hostname, port } = new URL(url)
   return {
     transport: 'http',
-    // The rest of an address may hold a key.
-    text: log.redact(`${origin}${pathname}`),
+    text: targetText(config, log.redact),
     open: agent =>
       openHttpChannel({
         name,
@@ -83,6 +102,7 @@ function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream
         log: text => log.add('gateway', text),
       }),
     fingerprint: () => isOpen(hostname, Number(port) || (protocol === 'https:' ? 443 : 80)),
+    agentsSignedIn: () => auth.agentsAt(name),
   }
 }
 

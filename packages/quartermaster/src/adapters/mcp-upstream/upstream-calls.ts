@@ -8,7 +8,7 @@ import {
   type ReadingContext,
   type SuggestContext,
 } from '../../core/catalogue/index.ts'
-import { type Clock, type MirroredParameter, mirroredParameters } from '../../core/kernel/index.ts'
+import { type Clock, createInFlight, type MirroredParameter, mirroredParameters } from '../../core/kernel/index.ts'
 import { isRecord, type Params, parameterHeaders } from '../mcp-wire/index.ts'
 import type { Latencies } from './latencies.ts'
 import { RPC, RpcError } from './session/rpc-error.ts'
@@ -42,13 +42,31 @@ export interface UpstreamCallsDeps {
   readonly latencies: Latencies
   /** The connection through which an agent's requests go. */
   connectionOf(agent: string): Connection
+  /** Throws for what a connection shows differently than it was looked at. */
+  check(session: Session, kind: 'tool' | 'prompt', name: string): void
 }
 
-export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
-  const { upstream, dependency, clock, budgetMs, latencies, connectionOf } = deps
+/**
+ * Of one agent to one server: half of what an agent may have under way altogether, so that what waits for a server that
+ * hangs leaves room for calls of the others.
+ */
+export const MOST_UNDER_WAY = 128
 
-  function passage(agent: string, what: string, facts: Pick<PassageOptions, 'signal' | 'mayRepeat'>): PassageOptions {
-    return { upstream, dependency, what, clock, budgetMs, connection: connectionOf(agent), ...facts }
+export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
+  const { upstream, dependency, clock, budgetMs, latencies, connectionOf, check } = deps
+  const places = createInFlight({ most: MOST_UNDER_WAY, what: `requests to "${upstream}" under way` })
+
+  async function passFor<T>(
+    agent: string,
+    facts: Pick<PassageOptions, 'what' | 'signal' | 'mayRepeat'>,
+    work: (session: Session) => Promise<T>,
+  ): Promise<T> {
+    const leave = places.enter(agent)
+    try {
+      return await pass({ upstream, dependency, clock, budgetMs, connection: connectionOf(agent), ...facts }, work)
+    } finally {
+      leave()
+    }
   }
 
   return {
@@ -61,9 +79,10 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         const options = { ...optionsOf(context), trace: context.trace, onProgress: context.progress, headers }
         const params = { name, arguments: input }
         const startedAt = performance.now()
-        const result = await pass(passage(context.caller.name, what, { signal: context.signal, mayRepeat }), session =>
-          askUntilVisited(session, 'tools/call', params, options),
-        )
+        const result = await passFor(context.caller.name, { what, signal: context.signal, mayRepeat }, session => {
+          check(session, 'tool', name)
+          return askUntilVisited(session, 'tools/call', params, options)
+        })
         latencies.add(performance.now() - startedAt)
         return passedResult(result)
       }
@@ -72,15 +91,16 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
       const { caller, signal } = context
       const params = { name, arguments: args }
       return passedPrompt(
-        await pass(passage(caller.name, `the prompt "${name}"`, { signal, mayRepeat: true }), session =>
-          session.ask('prompts/get', params, optionsOf(context)),
-        ),
+        await passFor(caller.name, { what: `the prompt "${name}"`, signal, mayRepeat: true }, session => {
+          check(session, 'prompt', name)
+          return session.ask('prompts/get', params, optionsOf(context))
+        }),
       )
     },
     async read(uri, context) {
       const { caller, signal } = context
       return passedContents(
-        await pass(passage(caller.name, `the resource "${uri}"`, { signal, mayRepeat: true }), session =>
+        await passFor(caller.name, { what: `the resource "${uri}"`, signal, mayRepeat: true }, session =>
           session.ask('resources/read', { uri }, optionsOf(context)),
         ),
       )
@@ -93,7 +113,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         ...(Object.keys(others).length > 0 ? { context: { arguments: others } } : {}),
       }
       const options = { signal, behind: silent(caller.name) }
-      const result = await pass(passage(caller.name, 'a suggestion', { signal, mayRepeat: true }), session =>
+      const result = await passFor(caller.name, { what: 'a suggestion', signal, mayRepeat: true }, session =>
         session.ask('completion/complete', params, options),
       )
       return valuesIn(result)
@@ -127,7 +147,7 @@ function silent(caller: string): Behind {
 }
 
 /** How often a server may send a person somewhere before it does what it was called for. */
-const MOST_VISITS = 5
+export const MOST_VISITS = 5
 
 /** Before 2026-07-28 a server refuses a call until a person has visited the addresses it names. */
 async function askUntilVisited(session: Session, method: string, params: Params, options: AskOptions): Promise<Params> {

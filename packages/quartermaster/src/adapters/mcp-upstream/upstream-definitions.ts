@@ -11,12 +11,14 @@ import {
   defineTool,
   type PromptDefinition,
   type ResourceDefinition,
+  type WithheldTool,
 } from '../../core/catalogue/index.ts'
 import type { Digest } from '../../core/kernel/index.ts'
 import {
   consentOperationsOf,
   contradictionIn,
   type OfferedDefinition,
+  type OfferedNames,
   offeredNames,
   toolFacts,
   unknownTools,
@@ -43,7 +45,7 @@ export interface OfferedParts {
 
 /** An upstream as a capability: the same kind of thing as one that was written here. */
 export function capabilityOf(parts: OfferedParts): { capability: Capability; problems: Problem[] } {
-  const { upstream, config, withheld, unseen, dependency } = parts
+  const { upstream, config, unseen, dependency } = parts
   const tools = toolsOf(parts)
   const prompts = config.prompts ? promptsOf(parts) : NOTHING
   const server = valueOf(parts, 'server')
@@ -58,7 +60,7 @@ export function capabilityOf(parts: OfferedParts): { capability: Capability; pro
     requires: [dependency.name],
     dependencies: [dependency],
     consentOperations: consentOperationsOf(upstream, tools.made),
-    withheld,
+    withheld: withheldTools(parts, tools.names),
     ...(unseen === undefined ? {} : { unseen }),
   })
   return { capability, problems: [...tools.problems, ...prompts.problems] }
@@ -74,17 +76,19 @@ interface Made<T> {
 
 const NOTHING: Made<never> = { made: [], problems: [] }
 
-function toolsOf({ upstream, config, offered, withheld, unseen, calls, digest }: OfferedParts): Made<AnyTool> {
+/** With the names they are called by. */
+interface MadeTools extends Made<AnyTool> {
+  readonly names: ReadonlyMap<string, string>
+}
+
+function toolsOf(parts: OfferedParts): MadeTools {
+  const { upstream, config, offered, withheld, unseen, calls } = parts
   const seen = named(offered, 'tool')
   const wanted = seen.filter(({ name }) => wantsTool(config, name))
-  const given = new Map(Object.entries(config.tools).flatMap(([own, { name }]) => (name ? [[own, name] as const] : [])))
-  const { names, problems } = offeredNames({
-    upstream,
-    prefix: config.prefix ?? upstream,
-    names: wanted.map(({ name }) => name),
-    given,
-    digest,
-  })
+  const { names, problems } = toolNames(
+    wanted.map(({ name }) => name),
+    parts,
+  )
   const made = wanted.flatMap(({ name: own, value: raw, hash }) => {
     const name = names.get(own)
     if (name === undefined) return []
@@ -96,7 +100,24 @@ function toolsOf({ upstream, config, offered, withheld, unseen, calls, digest }:
   const known = [...seen.map(({ name }) => name), ...withheld.map(({ name }) => name)]
   const strange = unseen === undefined ? unknownTools(upstream, config, known) : []
   const contradictions = wanted.flatMap(({ value }) => contradictionIn(upstream, value) ?? [])
-  return { made, problems: [...problems, ...strange, ...contradictions] }
+  return { made, names, problems: [...problems, ...strange, ...contradictions] }
+}
+
+function toolNames(names: readonly string[], { upstream, config, digest }: OfferedParts): OfferedNames {
+  const given = new Map(Object.entries(config.tools).flatMap(([own, { name }]) => (name ? [[own, name] as const] : [])))
+  return offeredNames({ upstream, prefix: config.prefix ?? upstream, names, given, digest })
+}
+
+/** By the names they would have beside the others; what is not offered takes no name from what is. */
+function withheldTools(parts: OfferedParts, offered: ReadonlyMap<string, string>): WithheldTool[] {
+  const wanted = parts.withheld.filter(({ name }) => wantsTool(parts.config, name))
+  const { names } = toolNames([...offered.keys(), ...wanted.map(({ name }) => name)], parts)
+  const taken = new Set(offered.values())
+  return wanted.map(({ name, reason }) => {
+    const calledAs = names.get(name)
+    const isOther = calledAs !== undefined && calledAs !== name && !taken.has(calledAs)
+    return { name, reason, ...(isOther ? { calledAs } : {}) }
+  })
 }
 
 function promptsOf({ upstream, config, offered, calls, digest }: OfferedParts): Made<AnyPrompt> {

@@ -1,5 +1,5 @@
-import type { UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
-import type { Verdict } from '../../core/upstreams/index.ts'
+import type { UpstreamConfig, UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
+import { type Verdict, wantsTool } from '../../core/upstreams/index.ts'
 import type { Connection, ConnectionState } from './supervision/connection.ts'
 import type { Connections } from './supervision/connections.ts'
 
@@ -40,17 +40,18 @@ function fallenState(downSince: number | undefined, recoveringFrom: number): Ups
   return downSince > recoveringFrom ? 'recovering' : 'down'
 }
 
-/** How much there is of everything. */
+/** How much there is of everything; tools that the owner leaves out do not count. */
 export function countsOf(
   verdict: Verdict | undefined,
-  connections: Connections,
+  { connections, config }: { connections: Connections; config: UpstreamConfig },
 ): Pick<UpstreamStatus, 'tools' | 'prompts' | 'resources' | 'connections' | 'pids' | 'restarts'> {
   const { offered = [], held = [] } = verdict ?? {}
   const count = (list: readonly { kind: string }[], ...kinds: string[]) =>
     list.filter(({ kind }) => kinds.includes(kind)).length
+  const isWanted = ({ name }: { name: string }) => wantsTool(config, name)
   const all = connections.all()
   return {
-    tools: { offered: count(offered, 'tool'), held: count(held, 'tool') },
+    tools: { offered: count(offered.filter(isWanted), 'tool'), held: count(held.filter(isWanted), 'tool') },
     prompts: count(offered, 'prompt'),
     resources: count(offered, 'resource', 'template'),
     connections: all.filter(one => one.session()).length,

@@ -1,10 +1,12 @@
 import { messageOf, type UpstreamConfig, type UpstreamLogLine, type UpstreamStatus } from '../../contracts/index.ts'
 import { type DependencyDefinition, defineDependency, type SourceUnit } from '../../core/catalogue/index.ts'
-import { type Clock, canonicalJson, type Digest, type Random } from '../../core/kernel/index.ts'
+import { type Cancel, type Clock, canonicalJson, type Digest, type Random } from '../../core/kernel/index.ts'
 import type { PinBook, UpstreamMemory, Verdict } from '../../core/upstreams/index.ts'
 import type { ChildLog } from './child-log.ts'
 import { createLatencies } from './latencies.ts'
 import { createOffer } from './offer.ts'
+import { createOwnDefinitions } from './own-definitions.ts'
+import { ChannelFailure, SendFailure } from './session/channel.ts'
 import { fetchListing } from './session/fetch-listing.ts'
 import { openSession } from './session/open-session.ts'
 import type { Era, Session, SessionEvents } from './session/session.ts'
@@ -30,8 +32,8 @@ export interface UpstreamDeps {
   readonly restartWaitMs: number
   /** How long it may be gone before it counts as down. */
   readonly recoveringMs: number
-  /** Names of tools that are not its own. */
-  otherTools(): Iterable<string>
+  /** Names of tools that are not its own, once they are known. */
+  otherTools(): Promise<Iterable<string>>
   /** A reload would find something new. */
   onChange(): void
   /** It stands elsewhere than before. */
@@ -47,6 +49,10 @@ export interface Upstream {
   reconfigure(config: UpstreamConfig): boolean
   /** Whether nobody has ever seen what it has. */
   isUnseen(): boolean
+  /** How many requests are under way. */
+  busy(): number
+  /** Since when it is known; whoever was there first keeps a name that another one wants. */
+  knownSince(): number
   /** Whether the first attempt to reach it has not ended yet. */
   isStarting(): boolean
   /** Takes what is remembered of it. */
@@ -55,33 +61,44 @@ export interface Upstream {
   status(): UpstreamStatus
   logs(limit: number): UpstreamLogLine[]
   restart(): Promise<void>
-  /** A person has decided about something of it. */
-  reviewed(): Promise<void>
+  /** A person decides about something of it. */
+  review<T>(decide: () => Promise<T>): Promise<T>
   stop(): Promise<void>
 }
 
 /** An agent that has not called for this long gets a new connection of its own with its next call. */
 const OWN_IDLE_MS = 5 * 60_000
+/** How often a server is asked again what it has: one that says it tells of changes, and one that does not. */
+const RELIST_TELLING_MS = 10 * 60_000
+const RELIST_MS = 60_000
 /** Changes that a server tells of in quick succession are looked at together. */
 const LIST_PAUSE_MS = 1_000
+/** Whoever breaks off so often when it is asked what it has tells of the next change before it is asked again. */
+const MOST_FAILED_LISTS = 3
 
 export function createUpstream(deps: UpstreamDeps): Upstream {
   const { name, target, log, pins, memory, clock, digest } = deps
   let config = deps.config
   const latencies = createLatencies()
   const listeners = new Set<() => void>()
+  /** Agents that have something of their own to show to the server. */
+  const credentialed = new Set(Object.keys(config.agents))
   // With another command or address it may be another server.
   const fingerprint = digest(target.text)
   let era: Era | undefined
+  let knownSince = Number.POSITIVE_INFINITY
   let lists: Promise<void> = Promise.resolve()
+  let turns: Promise<unknown> = Promise.resolve()
   let listedAt = Number.NEGATIVE_INFINITY
   let isListDue = false
+  let cancelRelist: Cancel = () => {}
+  let failedLists = 0
 
   const dependency = dependencyOf(name, { look: signal => connections.main.look(signal), listeners })
   const connections: Connections = createConnections({
     upstream: name,
     isSeparate: config.connection === 'perAgent',
-    withCredentials: new Set(Object.keys(config.agents)),
+    hasCredentials: agent => credentialed.has(agent),
     create: agent => connect(agent),
   })
   const watches = createWatches(() => connections.main.session())
@@ -92,7 +109,11 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     budgetMs: deps.restartWaitMs,
     latencies,
     connectionOf: agent => connections.of(agent),
+    check: (...which) => own.check(...which),
   })
+  const own = createOwnDefinitions({ upstream: name, digest, verdict: () => offer.verdict() })
+  // One that is switched off is never started, whoever asks for it.
+  if (!config.enabled) void connections.stop()
   const offer = createOffer({ name, digest, dependency, calls, config: () => config, watch: watches.add })
 
   function connect(agent: string | undefined): Connection {
@@ -102,6 +123,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
       dependency: dependency.name,
       startMs: config.startSeconds * 1000,
       idleMs: agent === undefined ? idleMs : (idleMs ?? OWN_IDLE_MS),
+      isKept: agent === undefined,
       open: signal => open(agent, signal),
       fingerprint: target.fingerprint,
       onChange: () => agent === undefined && told(),
@@ -116,15 +138,44 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   }
 
   async function open(agent: string | undefined, signal: AbortSignal): Promise<Session> {
-    const session = await meet(agent, signal)
-    if (agent !== undefined) return session
+    const session = await (agent === undefined ? meetAsAnybody(signal) : meet(agent, signal))
     try {
-      await takeListing(session, signal)
-      watches.apply(session)
+      if (agent === undefined) {
+        await takeListing(session, signal)
+        watches.apply(session)
+      } else await compare(session, signal)
       return session
     } catch (error) {
       await session.close()
       throw error
+    }
+  }
+
+  /** What is different for one agent may be different for all. */
+  async function compare(session: Session, signal: AbortSignal): Promise<void> {
+    if (!(await own.compare(session, signal))) listSoon()
+  }
+
+  async function compareAgain(agent: string): Promise<void> {
+    const session = connections.of(agent).session()
+    if (!session) return
+    await compare(session, AbortSignal.timeout(config.startSeconds * 1000)).catch(error => {
+      log.add('gateway', `[${agent}] What it has could not be listed again: ${messageOf(error)}`)
+    })
+  }
+
+  /**
+   * A server that lets nobody in without credentials is asked what it has with those of the first agent that has some. Calls
+   * never go that way: from then on each agent has a connection of its own, with what it may show.
+   */
+  async function meetAsAnybody(signal: AbortSignal): Promise<Session> {
+    try {
+      return await meet(undefined, signal)
+    } catch (error) {
+      const [first] = credentialed
+      if (first === undefined || !isUnauthorized(error)) throw error
+      connections.separate()
+      return meet(first, signal)
     }
   }
 
@@ -145,7 +196,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   function eventsFor(agent: string | undefined): SessionEvents {
     const isMain = agent === undefined
     return {
-      onListChanged: () => isMain && listSoon(),
+      onListChanged: () => (isMain ? listSoon() : void compareAgain(agent)),
       onResourceUpdated: uri => isMain && watches.updated(uri),
       onLog: (level, text) => log.add('log', `${level}: ${text}`),
       onCrowded: separate,
@@ -161,7 +212,11 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   async function takeListing(session: Session, signal: AbortSignal): Promise<void> {
     listedAt = clock.now()
     const listing = await fetchListing(session, signal)
-    take(await pins.see({ upstream: name, listing, policy: config, others: deps.otherTools() }))
+    const others = await deps.otherTools()
+    const look = () => pins.see({ upstream: name, listing, policy: config, others })
+    knownSince = Math.min(knownSince, clock.now())
+    await inTurn(async () => take(await look()))
+    relistLater(session)
     const { era: spoken, server } = session.facts
     memory.remember(name, { era: spoken, server: { ...server }, fingerprint }).catch(error => {
       // It only saves a question next time.
@@ -169,8 +224,23 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     })
   }
 
+  /** What is seen, remembered and decided happens one after the other, so that the last word is the newest. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = turns.then(work)
+    turns = turn.catch(() => {})
+    return turn
+  }
+
   function take(verdict: Verdict | undefined): void {
     if (verdict && offer.take(verdict)) deps.onChange()
+  }
+
+  /** Not every server tells of changes, and what it says today may not be what was looked at. */
+  function relistLater(session: Session): void {
+    cancelRelist()
+    const tools = session.facts.capabilities.tools
+    const tells = typeof tools === 'object' && tools !== null && 'listChanged' in tools && tools.listChanged === true
+    cancelRelist = clock.after(tells ? RELIST_TELLING_MS : RELIST_MS, listSoon)
   }
 
   /** At once, and then no more often than every second, however often it tells of changes. */
@@ -183,6 +253,12 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     })
   }
 
+  /** Another policy may offer what was held back, also of a server that sleeps. */
+  function seeAgain(): void {
+    if (connections.main.session()) listSoon()
+    else if (config.enabled) connections.main.start()
+  }
+
   async function listAgain(): Promise<void> {
     const session = connections.main.session()
     if (!session) return
@@ -190,11 +266,19 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     const cancel = clock.after(config.startSeconds * 1000, () => controller.abort(new Error('It took too long.')))
     try {
       await takeListing(session, controller.signal)
+      failedLists = 0
     } catch (error) {
       log.add('gateway', `What it has could not be listed again: ${messageOf(error)}`)
+      if (error instanceof SendFailure) askAfter(session)
     } finally {
       cancel()
     }
+  }
+
+  /** One exchange may break without the others, and what changed would stay unknown until the next start. */
+  function askAfter(session: Session): void {
+    void connections.main.suspect(session)
+    if (++failedLists < MOST_FAILED_LISTS) listSoon()
   }
 
   return {
@@ -205,15 +289,23 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
       const isPolicy = next.newTools !== config.newTools || next.findings !== config.findings
       config = next
       offer.configured()
-      if (isPolicy) listSoon()
+      if (isPolicy) seeAgain()
       return true
     },
     isUnseen: () => offer.verdict() === undefined,
+    busy: () => connections.all().reduce((sum, one) => sum + (one.session()?.busy() ?? 0), 0),
+    knownSince: () => knownSince,
     isStarting: () => connections.main.state().kind === 'starting' && connections.main.lastError() === undefined,
     async remember() {
-      const [verdict, known] = await Promise.all([pins.recall(name, config), memory.recall(name)])
+      const [verdict, known, signedIn] = await Promise.all([
+        pins.recall(name, config),
+        memory.recall(name),
+        target.agentsSignedIn(),
+      ])
+      for (const agent of signedIn) credentialed.add(agent)
       if (verdict && !offer.verdict()) offer.take(verdict)
       if (known?.fingerprint === fingerprint) era ??= known.era ?? undefined
+      knownSince = known?.firstSeenAt ?? knownSince
     },
     start() {
       if (!config.enabled) return
@@ -227,15 +319,33 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
         transport: target.transport,
         target: target.text,
         ...standingOf(connections.main, standing),
-        ...countsOf(offer.verdict(), connections),
+        ...countsOf(offer.verdict(), { connections, config }),
         ...(latency ? { latency } : {}),
       }
     },
     logs: limit => log.lines({ limit }),
-    restart: () => connections.restart(),
-    reviewed: async () => take(await pins.recall(name, config)),
-    stop: () => connections.stop(),
+    async restart() {
+      // Somebody may have signed in since.
+      for (const agent of await target.agentsSignedIn()) credentialed.add(agent)
+      await connections.restart()
+    },
+    review: decide =>
+      inTurn(async () => {
+        const decided = await decide()
+        take(await pins.recall(name, config))
+        return decided
+      }),
+    async stop() {
+      cancelRelist()
+      await connections.stop()
+      await turns
+    },
   }
+}
+
+function isUnauthorized(error: unknown): boolean {
+  if (error instanceof ChannelFailure) return error.end.kind === 'unauthorized'
+  return error instanceof SendFailure && error.status === 401
 }
 
 interface Looking {

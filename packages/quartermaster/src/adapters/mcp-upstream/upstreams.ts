@@ -10,6 +10,7 @@ import {
 import type { Source } from '../../core/catalogue/index.ts'
 import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
 import type { PinBook } from '../../core/upstreams/index.ts'
+import { createGuests, type GuestRequest } from './guests.ts'
 import type { MountedDeps } from './mounted.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -29,6 +30,8 @@ export interface Upstreams {
   readonly source: Source
   /** Takes the configuration as it is now: what is new is started, what is gone stopped, what changed restarted. */
   configure(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void>
+  /** Notes that a capability names a server; it is mounted beside those that are configured. Answers whether there is room. */
+  mount(request: GuestRequest): boolean
   statuses(): UpstreamStatus[]
   /** The newest lines, oldest first. Throws `NAME_UNKNOWN`. */
   logs(name: string, options: { limit: number }): UpstreamLogLine[]
@@ -54,9 +57,18 @@ export interface UpstreamsDeps extends MountedDeps {
   prepare?(): Promise<void>
 }
 
+/** How long an upstream that is gone or replaced may finish what it was called for. */
+const DRAIN_MS = 30_000
+const DRAIN_LOOK_MS = 50
+
 export function createUpstreams(deps: UpstreamsDeps): Upstreams {
   const { pins, log, clock } = deps
   const mounted = new Map<string, Upstream>()
+  const guests = createGuests()
+  let configured: ReadonlyMap<string, UpstreamConfig> = new Map()
+  let isStopped = false
+  /** What is being ended. */
+  const leaving = new Set<Promise<void>>()
   const listeners = new Set<() => void>()
   /** Who wants to know where they stand. */
   const watchers = new Set<() => void>()
@@ -89,17 +101,34 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     if (started === 'all' || (started === 'unseen' && upstream.isUnseen())) upstream.start()
   }
 
-  async function unmount(upstream: Upstream): Promise<void> {
+  /** Calls that are under way end on what they began with; nobody waits for that. */
+  function unmount(upstream: Upstream): void {
     mounted.delete(upstream.name)
+    const left = leave(upstream).finally(() => leaving.delete(left))
+    leaving.add(left)
+  }
+
+  async function leave(upstream: Upstream): Promise<void> {
+    const until = clock.now() + DRAIN_MS
+    const isWorking = () => upstream.busy() > 0 && clock.now() < until && !isStopped
+    while (isWorking()) await new Promise<void>(resolve => void clock.after(DRAIN_LOOK_MS, resolve))
     await upstream.stop()
   }
 
-  async function configure(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void> {
+  function configure(): Promise<void> {
+    const configs = new Map([...guests.configs(), ...configured])
+    // Before the first of them starts: what was left behind may hold what it needs.
+    prepared ??= configs.size > 0 ? deps.prepare?.() : undefined
+    configuring = Promise.allSettled([configuring, prepared]).then(() => (isStopped ? undefined : adopt(configs)))
+    return configuring
+  }
+
+  async function adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void> {
     const gone = [...mounted.values()].filter(one => {
       const next = configs.get(one.name)
       return next === undefined || !one.reconfigure(next)
     })
-    await Promise.all(gone.map(unmount))
+    for (const one of gone) unmount(one)
     const fresh = [...configs].filter(([name]) => !mounted.has(name))
     await Promise.all(fresh.map(([name, config]) => mount(name, config)))
     if (configs.size > 0 || gone.length > 0) changed()
@@ -117,6 +146,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
       id: 'upstreams',
       kind: 'upstream',
       async load() {
+        if (guests.age()) void configure()
         await configuring
         loaded = version
         return sorted(mounted).map(upstream => upstream.unit())
@@ -128,12 +158,18 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
       },
     },
     configure(configs) {
-      // Before the first of them starts: what was left behind may hold what it needs.
-      prepared ??= configs.size > 0 ? deps.prepare?.() : undefined
-      configuring = Promise.allSettled([configuring, prepared]).then(() => configure(configs))
-      return configuring
+      configured = configs
+      return configure()
     },
-    statuses: () => sorted(mounted).map(upstream => upstream.status()),
+    mount(request) {
+      const asked = guests.ask(request)
+      if (asked === 'changed')
+        configure().catch(error => {
+          log.warn('a server that a capability names could not be mounted', { error: messageOf(error) })
+        })
+      return asked !== 'full'
+    },
+    statuses: () => [...mounted.values()].map(upstream => upstream.status()).toSorted(byName),
     logs: (name, { limit }) => find(name).logs(limit),
     restart: name => find(name).restart(),
     async review(name) {
@@ -142,12 +178,10 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     },
     async decide(choice) {
       const upstream = find(choice.upstream)
-      const decided = await pins.decide({ ...choice, by: 'owner' })
-      await upstream.reviewed()
-      return decided
+      return upstream.review(() => pins.decide({ ...choice, by: 'owner' }))
     },
     async forget(name) {
-      await Promise.all([pins.forget(name), deps.memory.forget(name), deps.auth.forget({ upstream: name })])
+      await Promise.all([pins.forget(name), deps.memory.forget(name), deps.auth.forgetAll(name)])
     },
     start(which) {
       started = which
@@ -159,8 +193,9 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
       await until(() => !isMeeting(), { clock, withinMs, onChange: listener => enter(watchers, listener) })
     },
     async stop() {
+      isStopped = true
       await configuring.catch(() => {})
-      await Promise.all([...mounted.values()].map(upstream => upstream.stop()))
+      await Promise.all([...[...mounted.values()].map(upstream => upstream.stop()), ...leaving])
       await deps.herd.close()
     },
   }
@@ -190,7 +225,12 @@ function until(isSo: () => boolean, { clock, withinMs, onChange }: Waiting): Pro
   })
 }
 
-/** In one order, however they came: what is offered must not depend on it. */
+/** The longest known first: whoever comes later does not take a name from one that is in use. */
 function sorted(mounted: ReadonlyMap<string, Upstream>): Upstream[] {
-  return [...mounted.values()].toSorted((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
+  return [...mounted.values()].toSorted((a, b) => age(a) - age(b) || byName(a, b))
 }
+
+const age = (upstream: Upstream) => Math.min(upstream.knownSince(), Number.MAX_SAFE_INTEGER)
+
+const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
+  a.name < b.name ? -1 : Number(a.name > b.name)

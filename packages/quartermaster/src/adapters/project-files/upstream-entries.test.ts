@@ -68,6 +68,12 @@ describe('mcpServers in the configuration', () => {
     expect(configs['a']).not.toHaveProperty('disabled')
   })
 
+  it('leaves out one whose name is that of another but for its capital letters: consent would be for both', async () => {
+    const { configs, problems } = await read('{ "dx": { "command": "a" }, "Dx": { "command": "b" } }')
+    expect(Object.keys(configs)).toEqual(['dx'])
+    expect(problems).toMatchObject([{ subject: 'upstream:Dx', message: expect.stringContaining('like that of "dx"') }])
+  })
+
   it('leaves out a wrong entry alone, and says where and why', async () => {
     expect(await problemOf('{ "command": "a", "arg": [] }')).toEqual({
       severity: 'error',

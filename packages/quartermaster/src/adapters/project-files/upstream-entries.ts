@@ -7,6 +7,7 @@ import {
   type UpstreamConfig,
   type UpstreamEntry,
 } from '../../contracts/index.ts'
+import { consentPrefix } from '../../core/kernel/index.ts'
 import { type CheckedDocument, checkDocument } from './checked-document.ts'
 import { type Fault, toProblem } from './fault.ts'
 import { foreignMend } from './foreign-fields.ts'
@@ -49,13 +50,21 @@ export function readUpstreams(
   for (const name of entryNames(document)) {
     const part = partOf(document, [SERVERS, name])
     const seen = masks.begin()
-    const { value, faults } = checkEntry(name, part, { ...sources, onValue: seen.onValue })
+    const checked = checkEntry(name, part, { ...sources, onValue: seen.onValue })
+    const twin = [...configs.keys()].find(other => consentPrefix(other) === consentPrefix(name))
+    const { value, faults } = twin === undefined ? checked : { value: undefined, faults: [sameAs(twin)] }
     const [first] = faults
     if (value) configs.set(name, seen.keep(value))
     else leftOut.set(name, { transport: transportOf(part.value), reason: first?.message ?? 'It is wrong.' })
     problems.push(...faults.map(fault => problemOf(name, fault, { file, text: document.text })))
   }
   return { upstreams: { configs, leftOut, secrets: masks.texts() }, problems }
+}
+
+/** What is allowed for the one would be allowed for the other. */
+function sameAs(twin: string): Fault {
+  const message = `Its name is too much like that of "${twin}": they differ only in capital letters, or by a "u" in front.`
+  return { offset: 0, path: [], message, mend: 'Give it another name.' }
 }
 
 /** The document without its entries, which are read one by one. */

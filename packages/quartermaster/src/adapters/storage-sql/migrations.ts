@@ -32,6 +32,7 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'operations by time', build: operationsByTime },
   { name: 'which operations are tasks', build: tasks },
   { name: 'upstreams, pins', build: upstreamTables },
+  { name: 'what an upstream has listed', build: listedKinds },
 ]
 
 const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
@@ -216,6 +217,10 @@ function upstreamTables(builder: Builder): readonly string[] {
     index(builder, 'pins_by_upstream', { on: 'pins', columns: ['organisation', 'workspace', 'upstream', 'id'] }),
     index(builder, 'pins_by_state', { on: 'pins', columns: ['organisation', 'workspace', 'state', 'id'] }),
   ]
+}
+
+function listedKinds({ schema, dialect }: Builder): readonly string[] {
+  return [schema.alterTable('pins').addColumn('listed_kinds', TYPES[dialect].text).compile().sql]
 }
 
 /** A table whose primary key is `id`. Columns are not null unless their type ends in `?`. */

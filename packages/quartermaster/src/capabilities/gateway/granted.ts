@@ -19,9 +19,11 @@ export type ToolState = z.infer<typeof ToolState>
 const MOST_SUGGESTED = 3
 
 /** The grants by these names. What is not granted is answered as what does not exist. */
-export function grantsNamed({ grants }: GatewayConfig, names: readonly string[]): Grant[] {
+export function grantsNamed({ grants, withheld }: GatewayConfig, names: readonly string[]): Grant[] {
   const found = names.map(name => grants.get(name) ?? name)
   const unknown = found.filter(one => typeof one === 'string')
+  const held = withheld.find(entry => entry.reason !== undefined && unknown.includes(entry.calledAs ?? entry.tool))
+  if (held) throw new AppError('TOOL_DISABLED', `"${held.calledAs ?? held.tool}" is not offered now. ${held.reason}`)
   if (unknown.length > 0) {
     const suggest = (name: string, i: number) => (i < MOST_SUGGESTED ? didYouMean(name, grants.keys()) : '')
     const sentences = unknown.map((name, i) => `You have no tool "${name}".${suggest(name, i)}`)

@@ -53,11 +53,15 @@ export function createAgents(deps: AgentsDeps): Agents {
     throw new AppError('AGENT_NOT_FOUND', `There is no agent "${name}".${hint}`)
   }
 
-  function resolve(name: string, config = entries.get(name)?.config): Resolution {
-    if (!config) return NOTHING_GRANTED
+  function resolve(name: string): Resolution {
+    const config = entries.get(name)?.config
+    return config ? resolveWith(name, config, deps.mount) : NOTHING_GRANTED
+  }
+
+  function resolveWith(name: string, config: AgentConfig, mount: Mount | undefined): Resolution {
     const agent = { ...config, name }
     const context: ResolverContext = { ...folders(agent), agent }
-    return resolveCapabilities(config.capabilities, context, { generation: catalogue.current(), mount: deps.mount })
+    return resolveCapabilities(config.capabilities, context, { generation: catalogue.current(), mount })
   }
 
   function seat(name: string): Seat {
@@ -97,7 +101,8 @@ export function createAgents(deps: AgentsDeps): Agents {
     has: name => entries.has(name),
     entry,
     problems: name => (name === undefined ? [...entries.keys()].flatMap(problemsOf) : problemsOf(name)),
-    issuesWith: (name, config) => resolve(name, config).issues,
+    // Nothing is mounted for what is only considered.
+    issuesWith: (name, config) => resolveWith(name, config, undefined).issues,
     seat,
     follow: (one, listener) => announcer.follow(one, listener),
   }

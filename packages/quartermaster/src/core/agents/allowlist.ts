@@ -1,4 +1,4 @@
-import type { CatalogueCapability } from '../catalogue/index.ts'
+import type { CatalogueCapability, WithheldTool } from '../catalogue/index.ts'
 import { didYouMean } from '../kernel/index.ts'
 import type { CapabilityIssue } from './grants.ts'
 
@@ -9,7 +9,7 @@ export interface Allowlist {
   /** Asked for and offered. */
   readonly offered: ReadonlySet<string>
   /** Asked for and not offered now, each with the reason. */
-  readonly withheld: readonly { readonly name: string; readonly reason: string }[]
+  readonly withheld: readonly WithheldTool[]
 }
 
 /** `tools` is ours: omitted means all, `[]` none; no wildcards, no doubles, no unknown names. */
@@ -34,14 +34,14 @@ export function checkAllowlist(
 export function readAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): Allowlist {
   const { descriptors, leftOut, unseen } = capability
   const offered = new Set(descriptors.map(({ name }) => name))
-  const reasons = new Map(leftOut.map(({ name, reason }) => [name, reason]))
-  const names = tools ?? [...offered, ...reasons.keys(), ...(unseen === undefined ? [] : ['*'])]
+  const held = new Map(leftOut.map(tool => [tool.name, tool]))
+  const names = tools ?? [...offered, ...held.keys(), ...(unseen === undefined ? [] : ['*'])]
   return {
     names,
     offered: new Set(names.filter(name => offered.has(name))),
     withheld: names.flatMap(name => {
-      const reason = offered.has(name) ? undefined : (reasons.get(name) ?? unseen)
-      return reason === undefined ? [] : [{ name, reason }]
+      if (offered.has(name)) return []
+      return held.get(name) ?? (unseen === undefined ? [] : [{ name, reason: unseen }])
     }),
   }
 }

@@ -204,5 +204,11 @@ function mountedAllowlist(tools: readonly string[] | undefined, found: Catalogue
 }
 
 function unavailable(capability: string, tools: Allowlist['withheld']): ResolutionEntry[] {
-  return tools.map(({ name, reason }) => ({ capability, tool: name, state: 'unavailable', reason }))
+  return tools.map(({ name, reason, calledAs }) => ({
+    capability,
+    tool: name,
+    ...(calledAs === undefined ? {} : { calledAs }),
+    state: 'unavailable',
+    reason,
+  }))
 }

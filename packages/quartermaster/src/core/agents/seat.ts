@@ -1,4 +1,4 @@
-import type { AgentConfig, Caller, RunCallbacks, Settings } from '../../contracts/index.ts'
+import type { AgentConfig, Caller, ResolutionEntry, RunCallbacks, Settings } from '../../contracts/index.ts'
 import type { Catalogue, Generation } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
@@ -17,6 +17,8 @@ export interface Seat {
   agent(): AgentConfig | undefined
   /** A tool it has, working or not; in the gateway view also one of those that stand for them. */
   grant(tool: string): Grant | undefined
+  /** A tool that it was given and that is not offered now, by the name it would be called by, with the reason. */
+  withheld(tool: string): ResolutionEntry | undefined
   /** A prompt it has, working or not. */
   prompt(name: string): PromptGrant | undefined
   /** The resource it has at this address, working or not, and what stands for its template's names. */
@@ -83,6 +85,10 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
       const { resolution, gateway } = resolved()
       return resolution.grants.get(tool) ?? gateway?.get(tool)
     },
+    withheld: tool =>
+      resolved().resolution.withheld.find(
+        entry => (entry.calledAs ?? entry.tool) === tool && entry.reason !== undefined,
+      ),
     prompt: name => resolved().resolution.prompts.get(name),
     resource: uri => findResource(resolved().resolution.resources, uri),
     resourceTemplate(uriTemplate) {

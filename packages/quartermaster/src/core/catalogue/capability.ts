@@ -34,6 +34,8 @@ export interface CapabilityResolver {
 export interface WithheldTool {
   readonly name: string
   readonly reason: string
+  /** What it would be called by, where that is another name and known. */
+  readonly calledAs?: string | undefined
 }
 
 /** A capability as its author writes it. */

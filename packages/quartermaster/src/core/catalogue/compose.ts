@@ -4,7 +4,7 @@ import type { CheckedUnit } from './check-unit.ts'
 import { misfit, missingRequires, nameTaken } from './compose-problems.ts'
 import { type KnownReadings, takeReadings } from './compose-readings.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Generation, Origin, Tool } from './generation.ts'
-import { describeTool, WRONG_DEFINITION } from './left-out.ts'
+import { cannotBeOffered, describeTool, leftOut, WRONG_DEFINITION } from './left-out.ts'
 import { SOURCE_KINDS } from './source.ts'
 
 /** Puts checked units together: the earlier source keeps a name, and what refers to nothing is left out and explained. */
@@ -44,13 +44,20 @@ export function composeGeneration(
 }
 
 function withSoundParts(found: CatalogueCapability, known: Known): CatalogueCapability {
+  const before = known.problems.length
   const tools = takeTools(found.tools, known)
+  const faults = known.problems.slice(before)
   const capability = { ...found, ...takeReadings(found, known) }
   if (tools.length === capability.tools.length) return capability
   const kept = new Set(tools)
-  const dropped = capability.tools.filter(tool => !kept.has(tool))
-  const leftOut = dropped.map(({ ownName }) => ({ name: ownName, reason: WRONG_DEFINITION }))
-  return { ...capability, tools, descriptors: tools.map(describeTool), leftOut: [...capability.leftOut, ...leftOut] }
+  const dropped = capability.tools.filter(tool => !kept.has(tool)).map(tool => leftOut(tool, reasonFor(tool, faults)))
+  return { ...capability, tools, descriptors: tools.map(describeTool), leftOut: [...capability.leftOut, ...dropped] }
+}
+
+/** Whoever wrote a tool here mends it; of an upstream's it is told at once what is in its way. */
+function reasonFor({ name, ownName }: Tool, faults: readonly Problem[]): string {
+  const fault = faults.find(({ subject }) => subject === `tool:${name}`)
+  return fault === undefined || ownName === name ? WRONG_DEFINITION : cannotBeOffered(fault.message)
 }
 
 /**

@@ -23,8 +23,9 @@ export function leftOutOf(capability: Capability, sound: readonly Tool[], place:
   return [...held, ...wrong.flatMap(tool => (typeof tool?.name === 'string' ? [leftOut(tool, reason(tool.name))] : []))]
 }
 
-function leftOut({ name, ownName }: AnyTool, reason: string): WithheldTool {
-  return { name: ownName ?? name, reason }
+/** A tool that is not offered, by both its names. */
+export function leftOut({ name, ownName = name }: Pick<AnyTool, 'name' | 'ownName'>, reason: string): WithheldTool {
+  return { name: ownName, reason, ...(ownName === name ? {} : { calledAs: name }) }
 }
 
 /** Of an upstream's tool the first thing that is wrong is told at once: the owner can only leave it out. */
@@ -33,6 +34,11 @@ function reasons({ kind, problems }: UnitPlace): (name: string) => string {
   const first = new Map(problems.all.toReversed().map(({ subject, message }) => [subject, message]))
   return name => {
     const message = first.get(`tool:${name}`)
-    return message === undefined ? WRONG_DEFINITION : `It cannot be offered: ${message}`
+    return message === undefined ? WRONG_DEFINITION : cannotBeOffered(message)
   }
+}
+
+/** Why a tool of an upstream is not there: the owner cannot mend it, only leave it out or name it otherwise. */
+export function cannotBeOffered(message: string): string {
+  return `It cannot be offered: ${message}`
 }

@@ -106,8 +106,10 @@ async function checkAll(units: readonly SourceUnit[], options: CheckAllOptions):
   for (const unit of units) {
     const old = known.get(unit.id)
     const checked = await checkOne(unit, old, turns, options)
+    // What a server no longer offers in its old form must not be offered in it: it would run the new one.
+    const mayStay = options.source.kind !== 'upstream'
     const isWorse =
-      'broken' in checked || (old !== undefined && checked !== old && !hasErrors(old) && hasErrors(checked))
+      'broken' in checked || (mayStay && old !== undefined && checked !== old && !hasErrors(old) && hasErrors(checked))
     const kept = isWorse ? old : checked
     if (kept) good.push(kept)
     if (isWorse)

@@ -21,7 +21,13 @@ async function hubWith(
 }
 
 const toolWith = (input: object, output?: object) =>
-  defineTool({ name: 'odd', short: 'Odd.', input: input as never, output: output as never, handler: () => ({}) as never })
+  defineTool({
+    name: 'odd',
+    short: 'Odd.',
+    input: input as never,
+    output: output as never,
+    handler: () => ({}) as never,
+  })
 
 describe('what an upstream says about its tools', () => {
   const LONG = 'x'.repeat(16 * 1024)

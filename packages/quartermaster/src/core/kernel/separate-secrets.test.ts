@@ -81,6 +81,35 @@ describe('the secrets of an entry', () => {
     })
   })
 
+  it('are taken out of what is said about signing in, and of what single agents bring along', () => {
+    const agents = {
+      ada: { headers: { Authorization: 'Bearer one' } },
+      bo: { env: { HUB_TOKEN: 'two', MODE: 'fast' } },
+    }
+    expect(
+      separateSecrets('a', { url: 'https://a.example/mcp', oauth: { clientId: 'me', clientSecret: 'hush' }, agents }),
+    ).toEqual({
+      entry: {
+        url: 'https://a.example/mcp',
+        oauth: { clientId: 'me', clientSecret: '${secret:A_CLIENT_SECRET}' },
+        agents: {
+          ada: { headers: { Authorization: 'Bearer ${secret:A_ADA_AUTHORIZATION}' } },
+          bo: { env: { HUB_TOKEN: '${secret:A_BO_HUB_TOKEN}', MODE: 'fast' } },
+        },
+      },
+      secrets: { A_CLIENT_SECRET: 'hush', A_ADA_AUTHORIZATION: 'one', A_BO_HUB_TOKEN: 'two' },
+    })
+  })
+
+  it('are not what is said about tools, or what merely has a long name', () => {
+    const entry = {
+      command: 'a',
+      offer: ['get_pull_request_review_comments_v2'],
+      tools: { sign: { examples: [{ input: { token: 'a' } }] } },
+    }
+    expect(separateSecrets('a', entry)).toEqual({ entry, secrets: {} })
+  })
+
   it('have names of their own when two want the same', () => {
     const { secrets } = separateSecrets('a', {
       command: 'a',

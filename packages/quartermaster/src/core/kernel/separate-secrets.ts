@@ -6,10 +6,10 @@ export interface SeparatedEntry {
   readonly secrets: Record<string, string>
 }
 
-/** Takes what looks like a credential out of an entry: out of its environment, headers, arguments and address. */
+/** Takes what looks like a credential out of an entry: wherever its name says so, and by its form where such things stand. */
 export function separateSecrets(upstream: string, entry: Readonly<Record<string, unknown>>): SeparatedEntry {
   const shelf = createShelf(upstream)
-  const { env, headers, args, url } = entry
+  const { env, headers, args, url, tools: _tools, ...rest } = entry
   return {
     entry: {
       ...entry,
@@ -17,6 +17,8 @@ export function separateSecrets(upstream: string, entry: Readonly<Record<string,
       ...(isTexts(headers) && { headers: mapTexts(headers, (key, text) => hide(key, text, shelf.own(key))) }),
       ...(Array.isArray(args) && { args: args.map((word, i) => hideArgument(word, args[i - 1], shelf)) }),
       ...(typeof url === 'string' && { url: hideInUrl(url, shelf) }),
+      // What is said about its tools is for everybody to read, examples of arguments included.
+      ...hideDeeper(rest, { shelf, path: [] }),
     },
     secrets: shelf.secrets,
   }
@@ -64,6 +66,38 @@ function hide(name: string, text: string, keep: Keep): string {
   if (!isSecretText(name, text)) return text
   const [, scheme, credential] = SCHEME.exec(text) ?? []
   return scheme !== undefined && credential !== undefined ? `${scheme}${keep(credential)}` : keep(text)
+}
+
+interface Place {
+  readonly shelf: Shelf
+  readonly path: readonly string[]
+}
+
+/** `oauth.clientSecret`, `agents.analyst.headers.Authorization`, and whatever else is called like a credential. */
+function hideDeeper(fields: object, { shelf, path }: Place): Record<string, unknown> {
+  const holdsCredentials = CREDENTIALS.has(path.at(-1) ?? '')
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]: [string, unknown]) => {
+      const here = [...path, key]
+      if (typeof value === 'string') {
+        const isOne = holdsCredentials || isSecretName(key)
+        return [key, isOne ? hide(key, value, shelf.own(nameOf(here))) : value]
+      }
+      return [key, isFields(value) ? hideDeeper(value, { shelf, path: here }) : value]
+    }),
+  )
+}
+
+const CREDENTIALS: ReadonlySet<string> = new Set(['env', 'headers'])
+
+/** `oauth`, `clientSecret` → `client_secret`: of where it stands only whose it is has to be told. */
+function nameOf(path: readonly string[]): string {
+  const words = path.filter(key => !CREDENTIALS.has(key) && key !== 'agents' && key !== 'oauth')
+  return words.join('_').replace(/([a-z\d])([A-Z])/g, '$1_$2')
+}
+
+function isFields(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** `--api-key VALUE`, `--api-key=VALUE`, `-e KEY=VALUE`, `--header "Authorization: Bearer VALUE"`. */

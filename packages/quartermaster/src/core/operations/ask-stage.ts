@@ -1,4 +1,12 @@
-import { type Answer, AppError, issueText, type PersonQuestion, Question, type QuestionKind, questionText } from '../../contracts/index.ts'
+import {
+  type Answer,
+  AppError,
+  issueText,
+  type PersonQuestion,
+  Question,
+  type QuestionKind,
+  questionText,
+} from '../../contracts/index.ts'
 import type { SchemaCompiler } from '../catalogue/index.ts'
 import { fewIssues } from '../kernel/index.ts'
 import type { CallRequest } from './call-request.ts'
@@ -12,7 +20,10 @@ export interface AskParts {
 }
 
 /** Whether there is anybody who can answer questions of this kind. */
-export function canAnswer({ seat, ask, canAnswer: can }: Pick<CallRequest, 'seat' | 'ask' | 'canAnswer'>, kind: QuestionKind): boolean {
+export function canAnswer(
+  { seat, ask, canAnswer: can }: Pick<CallRequest, 'seat' | 'ask' | 'canAnswer'>,
+  kind: QuestionKind,
+): boolean {
   return ask ? (can?.(kind) ?? true) : seat.callbacks?.ask !== undefined
 }
 

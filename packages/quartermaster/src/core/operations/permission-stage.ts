@@ -4,12 +4,21 @@ import { didYouMean } from '../kernel/index.ts'
 import type { CallRequest } from './call-request.ts'
 import { checkInput } from './input-stage.ts'
 
-/** A tool that is not granted does not exist for the caller, and the two are answered alike. */
+/**
+ * A tool that is not granted does not exist for the caller, and the two are answered alike. One that was given and is held
+ * back is told as such: whoever has seen it before would otherwise look for a mistake of their own.
+ */
 export function permit(seat: Seat, name: string): Grant {
   const grant = seat.grant(name)
   if (grant) return grant
+  const withheld = seat.withheld(name)
+  if (withheld) throw notOffered(name, withheld.reason ?? '')
   const visible = seat.view().tools.map(({ tool }) => tool.name)
   throw new AppError('TOOL_NOT_FOUND', `"${seat.caller.name}" has no tool "${name}".${didYouMean(name, visible)}`)
+}
+
+function notOffered(tool: string, reason: string): AppError {
+  return new AppError('TOOL_DISABLED', `"${tool}" is not offered now. ${reason}`, { details: { tool } })
 }
 
 /**

@@ -32,8 +32,12 @@ export interface LoginOwner {
 export interface UpstreamCredentialStore {
   load(owner: LoginOwner): Promise<UpstreamLogin | undefined>
   save(owner: LoginOwner, login: UpstreamLogin): Promise<void>
+  /** Agents that have a login of their own at an upstream. */
+  agentsAt(upstream: string): Promise<string[]>
   /** Answers whether there was one. */
   forget(owner: LoginOwner): Promise<boolean>
+  /** Those of an upstream, its agents' own included. */
+  forgetAll(upstream: string): Promise<void>
 }
 
 export interface UpstreamCredentialsDeps {
@@ -50,6 +54,19 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     const { store } = await storage.open()
     const [found] = await store.find('secrets', { where: { workspace, name }, limit: 1 })
     return found
+  }
+
+  async function rowsAt(upstream: string) {
+    const { store } = await storage.open()
+    const found: (Place & { readonly id: string })[] = []
+    for (let after: [string] | undefined; ; ) {
+      const query = { columns: ['id', 'name', 'workspace'], order: { by: ['id'] }, limit: PAGE } as const
+      const page = await store.find('secrets', after ? { ...query, after } : query)
+      found.push(...page.filter(({ name }) => isAt(upstream, name)))
+      const last = page.at(-1)
+      if (!last || page.length < PAGE) return found
+      after = [last.id]
+    }
   }
 
   async function read(place: Place): Promise<UpstreamLogin | undefined> {
@@ -87,6 +104,11 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       await write(place, login)
       known.set(place.name, Promise.resolve(login))
     },
+    async agentsAt(upstream) {
+      const shared = placeOf({ upstream }).name
+      const all = await rowsAt(upstream)
+      return all.filter(({ name }) => name !== shared).map(({ workspace }) => workspace)
+    },
     async forget(owner) {
       const { name, workspace } = placeOf(owner)
       const { store } = await storage.open()
@@ -94,8 +116,17 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       known.delete(name)
       return outcome.committed && outcome.rows[0] !== 0
     },
+    async forgetAll(upstream) {
+      const ids = (await rowsAt(upstream)).map(({ id }) => id)
+      const { store } = await storage.open()
+      if (ids.length > 0) await store.commit([remove('secrets', { where: { id: { in: ids } }, rows: 'any' })])
+      for (const name of known.keys()) if (isAt(upstream, name)) known.delete(name)
+    },
   }
 }
+
+/** As many as are read at a time. */
+const PAGE = 1_000
 
 interface Place {
   readonly workspace: string
@@ -107,6 +138,11 @@ function placeOf({ upstream, agent }: LoginOwner): Place {
   return agent === undefined
     ? { workspace: 'default', name: `login:${upstream}` }
     : { workspace: agent, name: `login:${upstream}:${agent}` }
+}
+
+function isAt(upstream: string, name: string): boolean {
+  const shared = placeOf({ upstream }).name
+  return name === shared || name.startsWith(`${shared}:`)
 }
 
 function sealedPlace(id: string): SealedPlace {

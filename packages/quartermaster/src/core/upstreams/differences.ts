@@ -3,8 +3,8 @@ import { shortened, showHidden } from './visible-text.ts'
 
 type Change = ReviewItem['changes'][number]
 
-/** How much of a value is shown, and how many fields: whoever reviews a tool reads no book. */
-const LONGEST_VALUE = 500
+/** How much of a value is shown, and how many fields. Ordinary definitions stay below; of others it is told what is left. */
+const LONGEST_VALUE = 4_000
 const MOST_CHANGES = 200
 const LONGEST_FIELD = 200
 
@@ -50,7 +50,8 @@ const CONTEXT = 60
 function cut(text: string | undefined, start: number): string | undefined {
   if (text === undefined) return undefined
   const rest = start === 0 ? text : `…${text.slice(start).replace(/^[\udc00-\udfff]/, '')}`
-  return shortened(rest, LONGEST_VALUE)
+  const left = rest.length - LONGEST_VALUE
+  return left > 0 ? `${shortened(rest, LONGEST_VALUE)} (${left + 1} more characters)` : rest
 }
 
 /** Every value by its path: `inputSchema.properties.path.type`. Empty lists and objects are values too. */

@@ -12,6 +12,7 @@ export { type ComparedNames, compareNames } from './findings/other-tools.ts'
 export {
   type HeldDefinition,
   heldState,
+  type Judgement,
   type JudgeOptions,
   judge,
   type OfferedDefinition,
@@ -31,6 +32,7 @@ export {
 } from './listing.ts'
 export { type OfferedNames, type OfferedNamesOptions, offeredNames } from './offered-names.ts'
 export { createPinBook, type Decision, type PinBook, type PinBookDeps, type Sighting } from './pin-book.ts'
+export { targetText } from './target-text.ts'
 export {
   consentOperationsOf,
   contradictionIn,

@@ -1,4 +1,11 @@
-import type { PinKind, PinRow, Problem, ReviewItem, UpstreamConfig, UpstreamFinding } from '../../contracts/index.ts'
+import {
+  PinKind,
+  type PinRow,
+  type Problem,
+  type ReviewItem,
+  type UpstreamConfig,
+  type UpstreamFinding,
+} from '../../contracts/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import { LISTING_LIMITS, type ListingLimits, type ReadListing, type SeenDefinition } from './listing.ts'
 import { excerptOf } from './visible-text.ts'
@@ -35,6 +42,13 @@ export type PinWrite =
   | { readonly kind: 'change'; readonly before: PinRow; readonly pin: PinRow }
   | { readonly kind: 'drop'; readonly before: PinRow }
 
+/** A verdict, and what becomes of the pins with it. */
+export interface Judgement extends Verdict {
+  readonly writes: readonly PinWrite[]
+  /** Pins that it rests on and leaves as they are: it holds only while they are so. */
+  readonly standing: readonly PinRow[]
+}
+
 export interface JudgeOptions {
   readonly upstream: string
   readonly seen: ReadListing
@@ -53,17 +67,19 @@ export interface JudgeOptions {
  * later waits for a person; what was accepted once and is back is offered at once. Nothing that is held is offered in its
  * old form: the server would run the new one under the old description.
  */
-export function judge(options: JudgeOptions): Verdict & { readonly writes: readonly PinWrite[] } {
+export function judge(options: JudgeOptions): Judgement {
   const { seen, pins, upstream } = options
   const known = new Map(pins.map(pin => [pin.id, pin]))
-  const isFirstSight = pins.length === 0
+  const listed = listedBefore(pins)
   const writes: PinWrite[] = []
   const here: PinRow[] = []
   for (const definition of seen.definitions) {
     const id = pinId(options.digest, upstream, definition)
     const before = known.get(id)
     known.delete(id)
-    const pin = before ? nextPin(before, definition, options) : firstPin(id, definition, isFirstSight, options)
+    const isFirstSight = !listed.has(definition.kind)
+    const seenPin = before ? nextPin(before, definition, options) : firstPin(id, definition, isFirstSight, options)
+    const pin = definition.kind === 'server' ? withKinds(seenPin, listed, seen.kinds) : seenPin
     here.push(pin)
     if (!before) writes.push({ kind: 'add', pin })
     else if (pin !== before) writes.push({ kind: 'change', before, pin })
@@ -72,7 +88,25 @@ export function judge(options: JudgeOptions): Verdict & { readonly writes: reado
   const gone = [...known.values()].filter(pin => seen.kinds.has(pin.kind))
   writes.push(...parted(gone, [...here, ...unlisted], options.limits))
   const { offered, held, problems } = verdictOn(upstream, [...here, ...unlisted], options.policy)
-  return { offered, held, problems: [...seen.problems, ...problems], writes }
+  const unchanged = new Set(pins)
+  const standing = [...here.filter(pin => unchanged.has(pin)), ...unlisted]
+  return { offered, held, problems: [...seen.problems, ...problems], writes, standing }
+}
+
+/**
+ * What a server has listed before: the first list of a kind is its first sight, however late it comes. A server whose
+ * tools could not be listed at first would otherwise seem to have added every one of them.
+ */
+function listedBefore(pins: readonly PinRow[]): ReadonlySet<PinKind> {
+  if (pins.length === 0) return new Set()
+  const server = pins.find(({ kind }) => kind === 'server')
+  const noted = server ? (server.listedKinds ?? PinKind.options) : ['server' as const]
+  return new Set([...noted, ...pins.map(({ kind }) => kind)])
+}
+
+function withKinds(pin: PinRow, before: ReadonlySet<PinKind>, now: ReadonlySet<PinKind>): PinRow {
+  const kinds = PinKind.options.filter(kind => before.has(kind) || now.has(kind))
+  return pin.listedKinds?.length === kinds.length ? pin : { ...pin, listedKinds: kinds }
 }
 
 /** What is offered of a server that is not there, or has not answered yet. */
@@ -117,6 +151,7 @@ function firstPin(id: string, definition: SeenDefinition, isFirstSight: boolean,
     seenAt: options.now,
     decidedAt: null,
     decidedBy: null,
+    listedKinds: null,
   }
   return mayPass(pin, options.policy) ? accepted(pin) : pin
 }
@@ -213,7 +248,7 @@ function warningAbout(upstream: string, { kind, name, findings, decidedAt }: Pin
     where: `upstream:${upstream}`,
     subject: `${kind}:${excerptOf(name)}`,
     field: first.field,
-    message: `${first.message}${more} It reads: ${first.excerpt}`,
+    message: `The ${kind} "${excerptOf(name)}" of "${upstream}": ${first.message}${more} It reads: ${first.excerpt}`,
     mend: `Leave it out if you do not trust it: "leaveOut" of "${upstream}" in the configuration.`,
   }
 }

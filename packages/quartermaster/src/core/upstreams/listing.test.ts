@@ -48,7 +48,7 @@ describe('what can be pinned of a listing', () => {
   ])('is not what has %s', (_what, tool) => {
     const seen = read({ tools: [tool, { name: 'b' }] })
     expect(placesOf(seen)).toEqual(['server:server', 'tool:b'])
-    expect(seen.problems).toMatchObject([{ severity: 'error', where: 'upstream:github' }])
+    expect(seen.problems).toMatchObject([{ severity: 'warning', where: 'upstream:github' }])
   })
 
   it('is the first of two with the same name', () => {

@@ -157,6 +157,6 @@ function tooMany(unread: number, read: number): string {
 }
 
 function refused(upstream: string, subject: string | undefined, message: string): Problem {
-  const problem: Problem = { severity: 'error', code: 'DEFINITION_INVALID', where: `upstream:${upstream}`, message }
+  const problem: Problem = { severity: 'warning', code: 'DEFINITION_INVALID', where: `upstream:${upstream}`, message }
   return subject === undefined ? problem : { ...problem, subject }
 }

@@ -4,7 +4,7 @@ import { createIds, sha256, silentLog } from '../../adapters/system/index.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
 import { tempProject } from '../../testing/temp-project.ts'
-import type { Store } from '../store/index.ts'
+import { type Store, update } from '../store/index.ts'
 import { createPinBook, createUpstreamMemory, type Listing, type PinPolicy } from './index.ts'
 
 const POLICY: PinPolicy = { newTools: 'review', findings: 'hold' }
@@ -155,6 +155,66 @@ describe('the book of pins', () => {
     ])
     expect(verdict.held.some(({ name }) => name === 'b')).toBe(true)
     expect(toolsIn(await see([tool('a', '2'), tool('b')]))).toEqual(['a'])
+  })
+})
+
+describe('a look that is under way while a person decides', () => {
+  it('offers what was accepted, also when it has nothing to write itself', async () => {
+    const { book, see } = deskOver(memoryStorage())
+    await see([tool('a')])
+    await see([tool('a', '2')])
+    const [verdict] = await Promise.all([
+      see([tool('a', '2')]),
+      book.decide({ upstream: 'github', decision: 'accept', by: 'owner' }),
+    ])
+    expect(toolsIn(verdict)).toEqual(['a'])
+  })
+
+  it('does not offer what was refused, also of a kind that it could not list', async () => {
+    const storage = memoryStorage()
+    const { book, see } = deskOver(storage)
+    await see([], { prompts: [{ name: 'p' }] })
+    await see([], { prompts: [{ name: 'p', description: 'Changed.' }] })
+    const [verdict] = await Promise.all([see([]), book.decide({ upstream: 'github', decision: 'reject', by: 'owner' })])
+    expect(verdict.held).toMatchObject([{ name: 'p', state: 'rejected' }])
+  })
+
+  it('sees the server for the first time when it was forgotten meanwhile', async () => {
+    const { book, see } = deskOver(memoryStorage())
+    await see([tool('a')])
+    await see([tool('a', '2')])
+    const [verdict] = await Promise.all([see([tool('a', '2')]), book.forget('github')])
+    expect(toolsIn(verdict)).toEqual(['a'])
+  })
+})
+
+describe('the first list of a kind', () => {
+  const SERVER_ONLY = { upstream: 'github', listing: { server: SERVER }, policy: POLICY }
+
+  it('is its first sight, however late it comes', async () => {
+    const storage = memoryStorage()
+    await deskOver(storage).book.see(SERVER_ONLY)
+    const { see } = deskOver(storage)
+    expect(toolsIn(await see([tool('a'), SUSPICIOUS]))).toEqual(['a'])
+    const later = await see([tool('a'), tool('c')], { prompts: [{ name: 'p' }] })
+    expect(later.held).toMatchObject([{ kind: 'tool', name: 'c', state: 'new' }])
+    expect(later.offered).toContainEqual(expect.objectContaining({ kind: 'prompt', name: 'p' }))
+  })
+
+  it('may be empty: what comes after it waits', async () => {
+    const storage = memoryStorage()
+    await deskOver(storage).see([])
+    const { book, see } = deskOver(storage)
+    await book.see(SERVER_ONLY)
+    expect((await see([tool('a')])).held).toMatchObject([{ name: 'a', state: 'new' }])
+  })
+
+  it('was there where nobody noted what had been listed', async () => {
+    const storage = memoryStorage()
+    const { see } = deskOver(storage)
+    await see([])
+    await storage.store.commit([update('pins', { where: { kind: 'server' }, set: { listedKinds: null } })])
+    expect((await see([tool('a')], { prompts: [{ name: 'p' }] })).held).toMatchObject([{ name: 'a' }, { name: 'p' }])
   })
 })
 

@@ -1,10 +1,10 @@
-import { AppError, type PinKind, type PinRow, type ReviewItem } from '../../contracts/index.ts'
+import { AppError, type PinKind, type PinRow, type ReviewItem, type UpstreamFinding } from '../../contracts/index.ts'
 import { type Clock, type Digest, didYouMean } from '../kernel/index.ts'
-import { insert, remove, type Store, update, type Write } from '../store/index.ts'
+import { insert, mustExist, remove, type Store, update, type Write } from '../store/index.ts'
 import { differencesBetween } from './differences.ts'
 import { createExaminer, type KnownNames } from './findings/examiner.ts'
 import { heldState, judge, offeredFromPins, type PinPolicy, type PinWrite, pinId, type Verdict } from './judge.ts'
-import { type Listing, readListing } from './listing.ts'
+import { type Listing, type ReadListing, readListing, type SeenDefinition } from './listing.ts'
 
 /** A look at what a server lists. */
 export interface Sighting {
@@ -52,23 +52,17 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
   const open = async () => (await storage.open()).store
   const now = () => Math.round(clock.now())
 
-  async function seeOnce(store: Store, { upstream, listing, policy, others }: Sighting): Promise<Verdict | undefined> {
-    const seen = readListing(upstream, listing, { digest })
+  /** Answers nothing where the pins were changed by somebody else meanwhile. */
+  async function seeOnce(store: Store, look: Look): Promise<Verdict | undefined> {
+    const { upstream, policy, seen, findings } = look
     const pins = await allPins(store, { upstream })
     const known = new Set(pins.flatMap(({ id, hash, acceptedHash }) => [`${id} ${hash}`, `${id} ${acceptedHash}`]))
-    const fresh = seen.definitions.filter(one => !known.has(`${pinId(digest, upstream, one)} ${one.hash}`))
-    const names: KnownNames = { siblings: toolNames(seen.definitions), others: new Set(others) }
-    const findings = await examine(fresh, names)
-    const verdict = judge({
-      upstream,
-      seen,
-      pins,
-      policy,
-      digest,
-      now: now(),
-      findings: one => findings.get(one) ?? [],
-    })
-    const outcome = await store.commit(verdict.writes.map(toWrite))
+    const isFresh = (one: SeenDefinition) => !known.has(`${pinId(digest, upstream, one)} ${one.hash}`)
+    const fresh = seen.definitions.filter(one => isFresh(one) && !findings.has(one))
+    for (const [one, found] of await examine(fresh, look.names)) findings.set(one, found)
+    const facts = { upstream, seen, pins, policy, digest, now: now() }
+    const { writes, standing, ...verdict } = judge({ ...facts, findings: one => findings.get(one) ?? [] })
+    const outcome = await store.commit([...writes.map(toWrite), ...standing.map(toCheck)])
     return outcome.committed ? verdict : undefined
   }
 
@@ -77,14 +71,17 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
       const pins = await allPins(await open(), { upstream })
       return pins.length === 0 ? undefined : offeredFromPins(upstream, pins, policy)
     },
-    async see(sighting) {
+    async see({ upstream, listing, policy, others }) {
       const store = await open()
+      const seen = readListing(upstream, listing, { digest })
+      const names = { siblings: toolNames(seen.definitions), others: new Set(others) }
+      const look: Look = { upstream, policy, seen, names, findings: new Map() }
       // Another process may have seen the same server, or a person may have decided, between reading and writing.
       for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts++) {
-        const verdict = await seeOnce(store, sighting)
+        const verdict = await seeOnce(store, look)
         if (verdict) return verdict
       }
-      throw new AppError('EDIT_CONFLICT', `The pins of "${sighting.upstream}" keep changing. Try again.`)
+      throw new AppError('EDIT_CONFLICT', `The pins of "${upstream}" keep changing. Try again.`)
     },
     async list(upstream) {
       const where = upstream === undefined ? {} : { upstream }
@@ -119,6 +116,15 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
   }
 }
 
+/** A sighting, read. What was found in it once need not be looked for again. */
+interface Look {
+  readonly upstream: string
+  readonly policy: PinPolicy
+  readonly seen: ReadListing
+  readonly names: KnownNames
+  readonly findings: Map<SeenDefinition, readonly UpstreamFinding[]>
+}
+
 const UNACCEPTED = { in: ['pending', 'rejected'] } as const
 const PLACE = { organisation: 'default', workspace: 'default' } as const
 const MOST_ATTEMPTS = 5
@@ -143,6 +149,11 @@ function toWrite(write: PinWrite): Write {
   const where = { id, hash, state }
   if (write.kind === 'drop') return remove('pins', { where, guard: 'pin.unchanged' })
   return update('pins', { where, set: write.pin, guard: 'pin.unchanged' })
+}
+
+/** A verdict that changes nothing would otherwise outlive a decision that was made while it was found. */
+function toCheck({ id, hash, state }: PinRow): Write {
+  return mustExist('pins', { id, hash, state }, 'pin.unchanged')
 }
 
 function decided({ id, hash, state }: PinRow, { decision, by }: Decision, now: number): Write {

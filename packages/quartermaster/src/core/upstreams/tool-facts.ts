@@ -8,6 +8,7 @@ import {
   type UpstreamToolOptions,
 } from '../../contracts/index.ts'
 import type { ToolDefinition } from '../catalogue/index.ts'
+import { consentPrefix } from '../kernel/index.ts'
 import { shortened } from './visible-text.ts'
 
 /** All of a tool's definition but what runs it. */
@@ -85,12 +86,6 @@ function safetyOf(upstream: string, raw: object, options: UpstreamToolOptions | 
     idempotent: options?.idempotent ?? (!mutates || hints.idempotentHint === true),
     consent: options?.consent ?? (isDestructive ? [`${consentPrefix(upstream)}.destructive`] : []),
   }
-}
-
-/** As consent operations are spelled: lower case, and a letter first. */
-function consentPrefix(upstream: string): string {
-  const word = upstream.toLowerCase()
-  return /^[a-z]/.test(word) ? word : `u${word}`
 }
 
 function reasonFor(upstream: string, operation: string): string {

@@ -59,6 +59,7 @@ const FULL = [
       findings: [{ rule: 'hidden', strength: 'strong', field: 'title', excerpt: '…', message: 'It is hidden.' }],
       decidedAt: 2,
       decidedBy: 'Zoë',
+      listedKinds: ['tool', 'prompt'],
     }),
   ),
 ]

@@ -1,18 +1,19 @@
-import { AppError, type ControlInput, type ReviewItem } from '../../../contracts/index.ts'
-import { didYouMean } from '../../../core/kernel/index.ts'
+import type { Control, ReviewItem } from '../../../contracts/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
+import { askYes, canAsk } from '../consent.ts'
 import { defined } from '../defined.ts'
 import { EXIT, UsageError } from '../errors.ts'
-import { escapeHidden, escapeLine, toVisibleJsonText } from '../escape.ts'
+import { escapeLine, toVisibleJsonText } from '../escape.ts'
 import { count } from '../layout.ts'
 import { addExamples, type Register } from '../register.ts'
-import { itemName, reviewText } from '../review-text.ts'
+import { chooseItems } from '../review-choice.ts'
+import { reviewText, versionName } from '../review-text.ts'
 import type { Session } from '../session.ts'
 
 export const registerReview: Register = (upstreams, act) => {
   const review = upstreams
     .command('review')
-    .description('Show what waits for you: new, changed and suspicious definitions, with the difference.')
+    .description('Show what waits for you: new, changed and suspicious definitions, with the difference and a hash.')
     .addArgument(new CompletingArgument('[NAME]', 'only of this upstream', 'upstream'))
     .action((name: string | undefined) => act(session => showReview(session, name)))
   addExamples(review, [
@@ -28,13 +29,18 @@ export const registerDecisions: Register = (upstreams, act) => {
       .command(decision)
       .description(description)
       .addArgument(new CompletingArgument('<NAME>', 'the upstream', 'upstream'))
-      .argument('[ITEM...]', 'what of it, by name; KIND:NAME where two kinds share one')
+      .argument(
+        '[ITEM...]',
+        'what of it, by name; KIND:NAME where two kinds share one; NAME@HASH for the version that review has shown',
+      )
       .option('--all', 'everything of it that waits')
-      .action((name: string, items: string[], { all = false }: { all?: boolean }) =>
-        act(session => decide(session, { name, items, all, decision })),
+      .option('--yes', 'do not ask (done by itself where there is no terminal)')
+      .action((name: string, items: string[], { all = false, yes = false }: { all?: boolean; yes?: boolean }) =>
+        act(session => decide(session, { name, items, all, yes, decision })),
       )
     addExamples(command, [
-      [`quartermaster upstreams ${decision} github create_issue`, `one tool ${done}`],
+      [`quartermaster upstreams ${decision} github create_issue`, `see it, say yes, and it ${done}`],
+      [`quartermaster upstreams ${decision} github create_issue@3f9ac02b41d7e865`, 'only as review has shown it'],
       [`quartermaster upstreams ${decision} github --all`, 'all that waits'],
     ])
   }
@@ -42,10 +48,17 @@ export const registerDecisions: Register = (upstreams, act) => {
 
 const DECISIONS = {
   accept: {
-    description: 'Offer what waits, as it is now. Look first: quartermaster upstreams review',
+    description: 'Offer what waits, exactly as it is shown to you.',
     done: 'is offered',
+    verb: 'accepted',
+    question: 'Accept',
   },
-  reject: { description: 'Keep back what waits, until it changes again.', done: 'stays away' },
+  reject: {
+    description: 'Keep back what waits, until it changes again.',
+    done: 'stays away',
+    verb: 'rejected',
+    question: 'Reject',
+  },
 } as const
 
 async function showReview(session: Session, name: string | undefined): Promise<number> {
@@ -53,61 +66,96 @@ async function showReview(session: Session, name: string | undefined): Promise<n
   const items = await session.connect(control =>
     session.attend('Looking', options => control.reviewItems(defined({ name }), options)),
   )
-  if (session.json) await session.out.write(`${toVisibleJsonText(items, { pretty: session.out.isTerminal })}\n`)
-  else if (items.length === 0) await session.notices.write('Nothing waits for you.\n')
-  else {
-    await session.out.write(reviewText(items, session.out))
-    await session.notices.write(
-      `\n${count(items.length, 'definition')} wait${items.length === 1 ? 's' : ''}. Then: quartermaster upstreams accept NAME ITEM, or reject\n`,
-    )
+  if (session.json) {
+    await printItems(session, items)
+    return EXIT.done
   }
+  await session.out.write(reviewText(items, session.out))
+  await session.notices.write(summary(items))
   return EXIT.done
+}
+
+function printItems({ out }: Session, items: readonly ReviewItem[]): Promise<void> {
+  return out.write(`${toVisibleJsonText(items, { pretty: out.isTerminal })}\n`)
+}
+
+function summary(items: readonly ReviewItem[]): string {
+  const waiting = items.filter(isWaiting).length
+  if (items.length === 0) return 'Nothing waits for you.\n'
+  if (waiting === 0) return '\nNothing waits for you; these you have rejected.\n'
+  const what = `${count(waiting, 'definition')} wait${waiting === 1 ? 's' : ''}`
+  return `\n${what}. Then: quartermaster upstreams accept NAME ITEM@HASH, or reject\n`
+}
+
+/** What a person has refused is not swept up with the rest. */
+function isWaiting({ state }: ReviewItem): boolean {
+  return state !== 'rejected'
 }
 
 interface Decision {
   readonly name: string
   readonly items: readonly string[]
   readonly all: boolean
+  readonly yes: boolean
   readonly decision: 'accept' | 'reject'
 }
 
-async function decide(session: Session, { name, items, all, decision }: Decision): Promise<number> {
+async function decide(session: Session, wish: Decision): Promise<number> {
+  const { name, items, all, decision } = wish
   if (all === items.length > 0) throw new UsageError(`name what to ${decision}, or say --all.`)
   session.hints = { upstream: name }
-  const decided = await session.connect(async control => {
-    const waiting = all ? [] : await control.reviewItems({ name })
-    const chosen = items.map(word => choose(word, waiting))
-    const choice: ControlInput<'decideReview'> = { upstream: name, decision, ...(all ? {} : { items: chosen }) }
-    return session.attend('Deciding', options => control.decideReview(choice, options))
+  return session.connect(async control => {
+    const listed = await session.attend('Looking', options => control.reviewItems({ name }, options))
+    session.hints = { upstream: name, isReview: true }
+    const chosen = all ? listed.filter(isWaiting) : chooseItems(items, listed)
+    const isAsked = chosen.length > 0 && !wish.yes && canAsk(session)
+    if (isAsked && !(await isWanted(session, chosen, decision))) return refused(session, decision)
+    const decided = chosen.length > 0 ? await send(session, control, { name, chosen, decision }) : []
+    if (session.json) await printItems(session, decided)
+    else await session.out.write(decidedText(decided, { name, decision, isShown: isAsked }, session))
+    return EXIT.done
   })
-  if (session.json) await session.out.write(`${toVisibleJsonText(decided, { pretty: session.out.isTerminal })}\n`)
-  else await session.out.write(decidedText(decided, { name, decision }, session))
-  return EXIT.done
 }
 
-/** What a word means: the name as it is or as it was shown, alone or with its kind. */
-function choose(word: string, waiting: readonly ReviewItem[]): Pick<ReviewItem, 'kind' | 'name' | 'hash'> {
-  const exact = waiting.filter(item => word === `${item.kind}:${item.name}` || word === itemName(item))
-  const named = waiting.filter(item => word === item.name || word === escapeHidden(item.name))
-  const [found, another] = exact.length > 0 ? exact : named
-  if (another) {
-    const names = named.map(item => `"${itemName(item)}"`)
-    throw new AppError('NAME_AMBIGUOUS', `"${word}" is ${names.join(' and ')}. Say which.`)
-  }
-  if (found) return { kind: found.kind, name: found.name, hash: found.hash }
-  const known = waiting.map(item => escapeHidden(item.name))
-  const hint = didYouMean(word, known) || ` There wait: ${waiting.slice(0, 20).map(itemName).join(', ') || 'none'}.`
-  throw new AppError('NAME_UNKNOWN', `Nothing named "${word}" waits.${hint}`)
+/** Shown where the question stands, whoever else reads the results. */
+async function isWanted(
+  session: Session,
+  chosen: readonly ReviewItem[],
+  decision: Decision['decision'],
+): Promise<boolean> {
+  await session.notices.write(`${reviewText(chosen, session.notices)}\n`)
+  const what = chosen.length === 1 ? 'this' : `these ${chosen.length}`
+  return askYes(session, `${DECISIONS[decision].question} ${what}?`)
 }
 
-function decidedText(
-  decided: readonly ReviewItem[],
-  { name, decision }: { name: string; decision: 'accept' | 'reject' },
-  { out }: Session,
-): string {
-  if (decided.length === 0) return escapeLine(`Nothing of "${name}" waited.`) + '\n'
-  const verb = decision === 'accept' ? 'accepted' : 'rejected'
-  return decided
-    .map(item => `${out.paint.green('✓')} ${itemName(item)} of ${escapeLine(item.upstream)} is ${verb}.\n`)
-    .join('')
+async function refused(session: Session, decision: Decision['decision']): Promise<number> {
+  if (session.json) await printItems(session, [])
+  await session.notices.write(`Nothing was ${DECISIONS[decision].verb}.\n`)
+  return EXIT.no
+}
+
+interface Choice {
+  readonly name: string
+  readonly chosen: readonly ReviewItem[]
+  readonly decision: Decision['decision']
+}
+
+/** With the hashes of what was shown: what has changed since is refused. */
+function send(session: Session, control: Control, { name, chosen, decision }: Choice): Promise<ReviewItem[]> {
+  const items = chosen.map(item => ({ kind: item.kind, name: item.name, hash: item.hash }))
+  return session.attend('Deciding', options => control.decideReview({ upstream: name, decision, items }, options))
+}
+
+interface Decided extends Pick<Decision, 'name' | 'decision'> {
+  /** Whether the person has it before them already. */
+  readonly isShown: boolean
+}
+
+function decidedText(decided: readonly ReviewItem[], { name, decision, isShown }: Decided, { out }: Session): string {
+  if (decided.length === 0) return `${escapeLine(`Nothing of "${name}" waits.`)}\n`
+  const { verb } = DECISIONS[decision]
+  const lines = decided.map(
+    item => `${out.paint.green('✓')} ${versionName(item)} of ${escapeLine(item.upstream)} is ${verb}.\n`,
+  )
+  return [isShown ? '' : `${reviewText(decided, out)}\n`, ...lines].join('')
 }

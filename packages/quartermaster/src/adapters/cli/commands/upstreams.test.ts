@@ -20,7 +20,7 @@ const CHANGED: ReviewItem = {
   kind: 'tool',
   name: 'read',
   state: 'changed',
-  hash: 'abc',
+  hash: '3f9ac02b41d7e865'.padEnd(64, '0'),
   seenAt: 0,
   findings: [
     {
@@ -47,13 +47,17 @@ const PROMPT: ReviewItem = {
   changes: [{ field: 'all', after: '{}' }],
 }
 const ODD: ReviewItem = { ...PROMPT, kind: 'tool', name: 'wri\u200bte' }
+const REFUSED: ReviewItem = { ...PROMPT, kind: 'tool', name: 'drop', state: 'rejected' }
 
 interface Situation {
   statuses?: UpstreamStatus[]
   items?: ReviewItem[]
+  /** Where a person sits, and what they answer. */
+  answers?: string[]
 }
 
-async function run(argv: string[], { statuses = [NOTES, BROKEN], items = [CHANGED, PROMPT, ODD] }: Situation = {}) {
+async function run(argv: string[], situation: Situation = {}) {
+  const { statuses = [NOTES, BROKEN], items = [CHANGED, PROMPT, ODD], answers } = situation
   const decided: ControlInput<'decideReview'>[] = []
   const control: Partial<Control> = {
     upstreams: async () => statuses,
@@ -64,7 +68,8 @@ async function run(argv: string[], { statuses = [NOTES, BROKEN], items = [CHANGE
       return items.filter(item => choice.items?.some(one => one.kind === item.kind && one.name === item.name) ?? true)
     },
   }
-  const { host, seen } = createFakeCliHost({ control })
+  const terminal = answers ? { stdin: true, stderr: true } : {}
+  const { host, seen } = createFakeCliHost({ control, terminal, answers: answers ?? [] })
   return { code: await runCli(['upstreams', ...argv], host), decided, ...seen }
 }
 
@@ -115,7 +120,7 @@ describe('a review', () => {
   it('shows every difference and finding, and hides nothing', async () => {
     const { code, stdout, stderr } = await run(['review'])
     expect(code).toBe(0)
-    expect(stdout).toContain('notes tool:read  changed\n')
+    expect(stdout).toContain('notes tool:read@3f9ac02b41d7e865  changed\n')
     expect(stdout).toContain(
       '  ✗ It tells the model what to do. (instruction in description)\n      ignore all\\u{200b} previous\n',
     )
@@ -132,6 +137,11 @@ describe('a review', () => {
     expect(stdout).not.toMatch(/(?![\n ])[\p{C}\p{Z}]/u)
   })
 
+  it('lets no name of a field write lines of ours', async () => {
+    const items = [{ ...PROMPT, changes: [{ field: 'a\n\nnotes tool:fine@00', after: '1' }] }]
+    expect((await run(['review'], { items })).stdout).toContain('  a\\n\\nnotes tool:fine@00\n')
+  })
+
   it('says so when nothing waits', async () => {
     expect(await run(['review'], { items: [] })).toMatchObject({
       code: 0,
@@ -141,35 +151,122 @@ describe('a review', () => {
   })
 })
 
+const { hash: HASH } = CHANGED
+const READ = { kind: 'tool', name: 'read', hash: HASH }
+const BOTH_READS = [READ, { ...READ, kind: 'prompt' }]
+
 describe('a decision', () => {
-  it('is about what is named, with its kind where that is needed', async () => {
+  it('is about what is named, in the version that was shown', async () => {
     const { code, decided, stdout } = await run(['accept', 'notes', 'tool:read'])
     expect({ code, decided }).toEqual({
       code: 0,
-      decided: [{ upstream: 'notes', decision: 'accept', items: [{ kind: 'tool', name: 'read', hash: 'abc' }] }],
+      decided: [{ upstream: 'notes', decision: 'accept', items: [READ] }],
     })
-    expect(stdout).toBe('✓ tool:read of notes is accepted.\n')
-    expect(await run(['accept', 'notes', 'read'])).toMatchObject({
-      code: 3,
+    expect(stdout).toContain('  ✗ It tells the model what to do. (instruction in description)\n')
+    expect(stdout).toContain('    - Reads.\n')
+    expect(stdout).toMatch(/\n✓ tool:read@3f9ac02b41d7e865 of notes is accepted\.\n$/)
+    expect(stdout).not.toMatch(/(?![\n ])[\p{C}\p{Z}]/u)
+  })
+
+  it('asks for the kind where two share a name', async () => {
+    const { code, decided, stderr } = await run(['accept', 'notes', 'read'])
+    expect({ code, decided }).toEqual({ code: 3, decided: [] })
+    expect(stderr).toContain('"tool:read@3f9ac02b41d7e865" and "prompt:read@3f9ac02b41d7e865". Say which.')
+    expect(stderr).toContain('quartermaster upstreams review notes')
+  })
+
+  it.each(['tool:read@3f9ac02b', `tool:read@${HASH}`, 'tool:read@3F9AC02B41'])('takes a version: %s', async item => {
+    expect((await run(['reject', 'notes', item])).decided).toEqual([
+      { upstream: 'notes', decision: 'reject', items: [READ] },
+    ])
+  })
+
+  it('is refused for another version than the one that is named', async () => {
+    const { code, decided, stderr } = await run(['accept', 'notes', 'tool:read@00000000'])
+    expect({ code, decided }).toEqual({ code: 10, decided: [] })
+    expect(stderr).toContain('See what waits: quartermaster upstreams review notes')
+    expect(await run(['accept', 'notes', 'tool:read@3f9ac02'])).toMatchObject({
+      code: 4,
       decided: [],
-      stderr: expect.stringContaining('"read" is "tool:read" and "prompt:read". Say which.'),
+      stderr: expect.stringContaining('at least 8 characters'),
     })
+  })
+
+  it('is never about a tool that was named like a version or a kind of another', async () => {
+    const items = ['read@3f9ac02b41d7e865', 'prompt:read'].map((name): ReviewItem => ({ ...ODD, name }))
+    for (const word of ['read@3f9ac02b41d7e865', 'prompt:read'])
+      expect(await run(['accept', 'notes', word], { items })).toMatchObject({ code: 4, decided: [] })
+    const named = await run(['accept', 'notes', 'tool:prompt:read'], { items })
+    expect(named.decided[0]?.items).toEqual([{ ...READ, name: 'prompt:read' }])
+  })
+
+  it('takes the address of a resource for what it is', async () => {
+    const items: ReviewItem[] = [{ ...ODD, kind: 'resource', name: 'resource://me@here' }]
+    expect((await run(['accept', 'notes', 'resource://me@here'], { items })).decided[0]?.items).toEqual([
+      { kind: 'resource', name: 'resource://me@here', hash: HASH },
+    ])
   })
 
   it('takes a name as it was shown', async () => {
     const { decided } = await run(['reject', 'notes', 'wri\\u{200b}te'])
     expect(decided).toEqual([
-      { upstream: 'notes', decision: 'reject', items: [{ kind: 'tool', name: 'wri\u200bte', hash: 'abc' }] },
+      { upstream: 'notes', decision: 'reject', items: [{ kind: 'tool', name: 'wri\u200bte', hash: HASH }] },
     ])
   })
 
-  it('is about everything only when that is said', async () => {
-    expect((await run(['accept', 'notes', '--all'])).decided).toEqual([{ upstream: 'notes', decision: 'accept' }])
+  it('is about everything that waits only when that is said, and not about what was refused before', async () => {
+    const items = [CHANGED, PROMPT, REFUSED]
+    expect((await run(['accept', 'notes', '--all'], { items })).decided).toEqual([
+      { upstream: 'notes', decision: 'accept', items: BOTH_READS },
+    ])
+    expect(await run(['accept', 'notes', '--all'], { items: [REFUSED] })).toMatchObject({
+      code: 0,
+      decided: [],
+      stdout: 'Nothing of "notes" waits.\n',
+    })
     expect(await run(['accept', 'notes'])).toMatchObject({ code: 2, decided: [] })
     expect(await run(['reject', 'notes', 'read', '--all'])).toMatchObject({ code: 2, decided: [] })
   })
 
   it('is not about what does not wait', async () => {
     expect(await run(['accept', 'notes', 'red'])).toMatchObject({ code: 4, decided: [] })
+  })
+
+  it('is JSON for a program, with nothing hidden', async () => {
+    const { stdout } = await run(['accept', 'notes', 'tool:read', '--json'])
+    expect(JSON.parse(stdout)).toEqual([CHANGED])
+    expect(stdout).not.toMatch(/(?![\n ])[\p{C}\p{Z}]/u)
+  })
+})
+
+describe('a decision at a terminal', () => {
+  it('shows what it is about and asks', async () => {
+    const { code, questions, stderr, stdout, decided } = await run(['accept', 'notes', 'tool:read'], { answers: ['y'] })
+    expect({ code, questions }).toEqual({ code: 0, questions: ['Accept this? [y/N] '] })
+    expect(stderr).toContain('notes tool:read@3f9ac02b41d7e865')
+    expect(stderr).toContain('(instruction in description)')
+    expect(stdout).toBe('✓ tool:read@3f9ac02b41d7e865 of notes is accepted.\n')
+    expect(decided[0]?.items).toEqual([READ])
+  })
+
+  it('does nothing without a yes', async () => {
+    const items = [CHANGED, PROMPT]
+    expect(await run(['reject', 'notes', '--all'], { items, answers: [''] })).toMatchObject({
+      code: 1,
+      decided: [],
+      questions: ['Reject these 2? [y/N] '],
+      stderr: expect.stringMatching(/Nothing was rejected\.\n$/),
+    })
+    expect(await run(['accept', 'notes', '--all', '--json'], { items, answers: ['n'] })).toMatchObject({
+      code: 1,
+      decided: [],
+      stdout: '[]\n',
+    })
+  })
+
+  it('does not ask with --yes, and tells what was accepted', async () => {
+    const { questions, stdout, decided } = await run(['accept', 'notes', 'tool:read', '--yes'], { answers: [] })
+    expect({ questions, items: decided[0]?.items }).toEqual({ questions: [], items: [READ] })
+    expect(stdout).toContain('    - Reads.\n')
   })
 })

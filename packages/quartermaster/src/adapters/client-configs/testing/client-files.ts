@@ -55,7 +55,7 @@ export const CURSOR = `{
       "envFile": "\${workspaceFolder}/.env"
     },
     "web": { "url": "https://web.example/mcp?api_key=s3cr3tvalue&team=red", "autoApprove": ["search"], "timeout": 60 },
-    "signed": { "url": "https://signed.example/mcp", "auth": { "CLIENT_ID": "abc", "scopes": ["read", "write"] } },
+    "signed": { "url": "https://signed.example/mcp", "auth": { "CLIENT_ID": "abc", "CLIENT_SECRET": "hush", "scopes": ["read", "write"] } },
     "off": { "command": "off", "disabled": true }
   }
 }`

@@ -1,6 +1,6 @@
-import type { Readable } from 'node:stream'
 import type { Clock } from '../../../core/kernel/index.ts'
-import { createEventParser, type ServerEvent } from './event-parser.ts'
+import type { EventParserOptions, ServerEvent } from './event-parser.ts'
+import type { EventTurns, StreamEnd } from './event-turns.ts'
 import type { HttpAnswer } from './http-client.ts'
 
 export interface EventFollower {
@@ -11,18 +11,26 @@ export interface EventFollower {
   onData(text: string): void
   /** Whether it is over when it ends. Otherwise it is opened again, if it can be. */
   isOver(): boolean
-  /** Whether it can be opened again without an event to go on from. */
+  /** Whether it can be opened again without an event to go on from, and is however often that fails. */
   readonly isEndless: boolean
   readonly signal: AbortSignal
+  /** What is heard is handed over in these. */
+  readonly turns: EventTurns
   readonly clock: Clock
   readonly maxBytes: number
 }
 
 /** Between two looks when the server does not say, doubled with each that fails. */
 const PAUSE_MS = 1_000
+/** A server that wants us back sooner would get nothing but requests. */
+const SHORTEST_PAUSE_MS = 100
 /** A server that wants us to wait longer would not be heard again in time. */
 const LONGEST_PAUSE_MS = 30_000
-/** After so many failures in a row nothing is to be expected. */
+/** A server may end a stream on which there is nothing to say yet, as often as it likes; an answer may be waiting behind it. */
+const LONGEST_VAIN_PAUSE_MS = 5_000
+/** A stream that was open for so long was not opened in vain. */
+const LASTING_MS = 1_000
+/** After so many failures in a row no answer is to be expected. */
 const MOST_FAILURES = 5
 
 /** Follows a stream of events over its interruptions. Resolves to why nothing more comes. */
@@ -31,39 +39,39 @@ export async function followEvents(follower: EventFollower): Promise<string> {
   let last: string | undefined
   let retryMs: number | undefined
   let failures = 0
+  let vain = 0
+  let hasBrought = false
   const onEvent = ({ id, type, data }: ServerEvent) => {
+    if (signal.aborted) return
     if (id !== undefined) last = id || undefined
     if (data === '' || type !== 'message') return
     failures = 0
+    hasBrought = true
     follower.onData(data)
   }
   const onRetry = (ms: number) => {
-    retryMs = Math.min(ms, LONGEST_PAUSE_MS)
+    retryMs = ms
   }
   for (let answer = follower.first; ; answer = undefined) {
+    const openedAt = clock.now()
+    hasBrought = false
     const end = await followOnce(follower, answer ?? { last }, { onEvent, onRetry })
     if (signal.aborted || isOver()) return ''
     if (end.kind === 'none') return 'The server has no such stream.'
     if (end.kind === 'garbled' || (last === undefined && !isEndless)) return end.reason
     if (end.kind !== 'ended') failures++
-    if (failures > MOST_FAILURES) return end.reason
-    // A connection that broke is looked after at once: if the server is gone, that is how it is noticed.
+    vain = hasBrought || clock.now() - openedAt >= LASTING_MS ? 0 : vain + 1
+    if (failures > MOST_FAILURES && !isEndless) return end.reason
+    // A connection that broke is looked after soon: if the server is gone, that is how it is noticed.
     const isFirstBreak = end.kind === 'broken' && failures === 1
-    await pause(isFirstBreak ? 0 : (retryMs ?? backoff(failures)), { clock, signal })
+    await pause(isFirstBreak ? SHORTEST_PAUSE_MS : pauseAfter({ failures, vain, retryMs }), { clock, signal })
   }
 }
 
-interface StreamEnd {
-  readonly kind: 'ended' | 'broken' | 'unopened' | 'none' | 'garbled'
-  readonly reason: string
-}
-
-type Handlers = { onEvent(event: ServerEvent): void; onRetry(ms: number): void }
-
 async function followOnce(
-  { open, maxBytes }: EventFollower,
+  { open, turns, maxBytes }: EventFollower,
   from: HttpAnswer | { readonly last: string | undefined },
-  handlers: Handlers,
+  handlers: Omit<EventParserOptions, 'maxBytes'>,
 ): Promise<StreamEnd> {
   let answer: HttpAnswer | undefined
   try {
@@ -72,34 +80,25 @@ async function followOnce(
     // Whoever opens has told what there is to tell.
     return { kind: 'unopened', reason: 'The stream could not be opened again.' }
   }
-  if (!answer) return { kind: 'none', reason: '' }
-  return readEvents(answer.body, createEventParser({ maxBytes, ...handlers }))
+  return answer ? turns.read(answer.body, { maxBytes, ...handlers }) : { kind: 'none', reason: '' }
 }
 
-function readEvents(body: Readable, parse: (chunk: Buffer) => void): Promise<StreamEnd> {
-  return new Promise(resolve => {
-    body.on('data', (chunk: Buffer) => {
-      try {
-        parse(chunk)
-      } catch (error) {
-        const reason = `The server sent an event that cannot be taken: ${error instanceof Error ? error.message : 'it is odd'}.`
-        resolve({ kind: 'garbled', reason })
-        body.destroy()
-      }
-    })
-    body.once('end', () => resolve({ kind: 'ended', reason: 'The server ended the stream before it had answered.' }))
-    const broke = () => resolve({ kind: 'broken', reason: 'The connection broke before the answer was there.' })
-    body.once('error', broke)
-    body.once('close', broke)
-  })
+interface Misses {
+  /** Times in a row that it broke or could not be opened. */
+  readonly failures: number
+  /** Times in a row that it was over at once, and nothing had come. */
+  readonly vain: number
+  /** What the server asks for. */
+  readonly retryMs: number | undefined
 }
 
-function backoff(failures: number): number {
-  return Math.min(PAUSE_MS * 2 ** Math.max(0, failures - 1), LONGEST_PAUSE_MS)
+function pauseAfter({ failures, vain, retryMs = PAUSE_MS }: Misses): number {
+  const least = Math.min(Math.max(retryMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS)
+  const longest = failures > 0 ? LONGEST_PAUSE_MS : LONGEST_VAIN_PAUSE_MS
+  return Math.max(least, Math.min(least * 2 ** Math.max(0, Math.max(failures, vain) - 1), longest))
 }
 
 function pause(ms: number, { clock, signal }: { clock: Clock; signal: AbortSignal }): Promise<void> {
-  if (ms === 0) return clock.breathe()
   return new Promise(resolve => {
     const go = () => {
       cancel()

@@ -55,4 +55,22 @@ describe('a fetch of what others told us', () => {
     await own.advance(15_000)
     await expect(waiting).rejects.toThrow(/no answer within 15000 ms/)
   })
+
+  it('waits no longer for one that begins and does not end, and lets go of the connection', async () => {
+    const server = await httpEndpoint(({ path, response, json }) => {
+      if (path === '/later') return json(200)
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.write('{')
+    })
+    const own = createFakeClock()
+    const waiting = createGuardedFetch({ home: new URL(server.url), clock: own })(server.url)
+    waiting.catch(() => {})
+    await server.arrived(1)
+    const closed = new Promise(resolve => server.visits[0]?.response.once('close', resolve))
+    // What was written before this was asked is there when it is answered.
+    await fetch(`${server.origin}/later`)
+    await own.advance(15_000)
+    await expect(waiting).rejects.toThrow(/no answer within 15000 ms/)
+    await closed
+  })
 })

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/kernel/index.ts'
+import { beforeAbort } from '../session/before-abort.ts'
 import { AddressRefused, guardedLookup, isLoopback, type Resolve, refuseInside } from './address-guard.ts'
 import { readText } from './http-body.ts'
 import { createHttpClient, type HttpAnswer, type HttpClient, HttpFailure } from './http-client.ts'
@@ -18,12 +19,12 @@ export interface GuardedFetchOptions {
 
 /** Metadata and tokens are a few kilobytes. */
 const BODY_BYTES = 1024 * 1024
-/** A person waits for the sum of a few of these. */
-const ANSWER_MS = 15_000
+/** From the first step to the last byte of the answer. A person waits for the sum of a few of these. */
+const EXCHANGE_MS = 15_000
 
 /**
- * A fetch that reaches public addresses and what the configuration names, follows no redirect and reads no more than a
- * limit. Whoever writes a server's metadata must not be able to send us around inside this network.
+ * A fetch that reaches public addresses and what the configuration names, follows no redirect, and reads no more and for no
+ * longer than a limit. Whoever writes a server's metadata must not be able to send us around inside this network.
  */
 export function createGuardedFetch({ home, hosts = [], clock, resolve }: GuardedFetchOptions): GuardedFetch {
   const isNamed = namedHosts(home, hosts)
@@ -34,7 +35,10 @@ export function createGuardedFetch({ home, hosts = [], clock, resolve }: Guarded
     const url = new URL(given)
     refuseUnsafe(url, { home, isNamed })
     if (!isNamed(url)) refuseInside(url.hostname)
-    return toResponse(await sendOnce(isNamed(url) ? free : guarded, url, init).catch(refusedOrFailed))
+    const client = isNamed(url) ? free : guarded
+    return inTime(url, { clock, signal: init.signal }, async signal =>
+      toResponse(await sendOnce(client, url, { ...init, signal }).catch(refusedOrFailed)),
+    )
   }
 }
 
@@ -56,17 +60,45 @@ export function namedHosts(home: URL, hosts: readonly string[]): (url: URL) => b
   return ({ hostname }) => named.has(hostname)
 }
 
-async function sendOnce(client: HttpClient, url: URL, init: RequestInit): Promise<HttpAnswer> {
+interface Time {
+  readonly clock: Clock
+  /** Gives up earlier. */
+  readonly signal: AbortSignal | null | undefined
+}
+
+/** One limit for the whole: a server that sends its answer a byte at a time would otherwise hold whoever waits for ever. */
+async function inTime<T>(
+  { host }: URL,
+  { clock, signal }: Time,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController()
+  const late = new HttpFailure(`${host} cannot be reached: no answer within ${EXCHANGE_MS} ms.`, {
+    wasSent: 'maybe',
+    cause: undefined,
+  })
+  const cancel = clock.after(EXCHANGE_MS, () => controller.abort(late))
+  const both = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal
+  try {
+    return await beforeAbort(work(both), both)
+  } finally {
+    cancel()
+  }
+}
+
+async function sendOnce(
+  client: HttpClient,
+  url: URL,
+  init: RequestInit & { signal: AbortSignal },
+): Promise<HttpAnswer> {
   const method = (init.method ?? 'GET').toUpperCase() === 'POST' ? 'POST' : 'GET'
   const headers = Object.fromEntries(new Headers(init.headers).entries())
-  const signal = init.signal ?? new AbortController().signal
   return client.send({
     method,
     url,
     headers: { accept: 'application/json', 'user-agent': 'quartermaster', ...headers, connection: 'close' },
     body: init.body === undefined || init.body === null ? undefined : String(init.body),
-    signal,
-    answerMs: ANSWER_MS,
+    signal: init.signal,
   })
 }
 

@@ -1,9 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { deferred } from '../../../testing/deferred.ts'
-import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { call, httpDesk, INITIALIZE, INITIALIZED, modernCall } from '../testing/http-desk.ts'
-import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
+import { call, httpDesk, INITIALIZE, modernCall } from '../testing/http-desk.ts'
+import { httpEndpoint } from '../testing/http-endpoint.ts'
 import type { HttpAuth } from './http-auth.ts'
 
 const HALF = { messageBytes: 1_000 }
@@ -27,17 +25,30 @@ describe('a request by HTTP that fails', () => {
   it('was not sent when the name means nothing, or TLS is not spoken there', async () => {
     const server = await httpEndpoint(() => {})
     for (const url of ['http://nowhere.invalid/mcp', server.url.replace('http:', 'https:')]) {
-      const desk = await httpDesk(url)
-      await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no' })
-      expect(await desk.ended).toMatchObject({ kind: 'lost' })
+      const { channel } = await httpDesk(url)
+      await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no' })
     }
   })
 
   it('may have been sent when the connection breaks without an answer', async () => {
     const server = await httpEndpoint(visit => visit.drop())
-    const desk = await httpDesk(server.url)
-    await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'maybe' })
-    expect(await desk.ended).toMatchObject({ kind: 'lost' })
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'maybe' })
+  })
+
+  it('fails alone: what else is under way is answered, and the channel goes on', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.body.id === 2) return visit.drop()
+      if (visit.body.id !== 1) return visit.result({})
+    })
+    const { channel, messages } = await httpDesk(server.url)
+    const first = channel.send(call(1))
+    await server.arrived(1)
+    await expect(channel.send(call(2))).rejects.toMatchObject({ wasSent: 'maybe' })
+    await channel.send(call(3))
+    server.visits[0]?.result({})
+    await first
+    expect(messages).toMatchObject([{ id: 3 }, { id: 1 }])
   })
 
   it.each([500, 502, 504])('may have been sent when the answer is %i', async status => {
@@ -151,51 +162,6 @@ describe('a request by HTTP that fails', () => {
   })
 })
 
-describe('a stream by HTTP', () => {
-  it('is taken up again after the last event, when the server says and not before', async () => {
-    const server = await httpEndpoint(visit => {
-      const write = visit.events()
-      if (visit.method === 'GET') return write(`id: e2\n${reply(1)}`)
-      write('id: e1\nretry: 5000\ndata:\n\n')
-      visit.response.end()
-    })
-    const pause = deferred<() => void>()
-    const clock = {
-      ...createFakeClock(),
-      after: (ms: number, go: () => void) => (ms === 5_000 && pause.resolve(go), () => {}),
-    }
-    const desk = await httpDesk(server.url, { clock })
-    const answered = desk.next()
-    await desk.channel.send(call(1))
-    const go = await pause.promise
-    expect(server.visits).toHaveLength(1)
-    go()
-    expect(await answered).toMatchObject({ id: 1, result: {} })
-    expect(server.visits[1]).toMatchObject({ method: 'GET', headers: { 'last-event-id': 'e1' } })
-  })
-
-  it('of a session is opened again when it breaks; when nobody is there, the channel is lost', async () => {
-    let listening: Visit | undefined
-    const server = await httpEndpoint(visit => {
-      if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's' })
-      if (visit.method !== 'GET') return visit.json(202)
-      listening = visit
-      visit.events()('id: e1\ndata: {"jsonrpc":"2.0","method":"x"}\n\n')
-    })
-    const desk = await httpDesk(server.url)
-    await desk.channel.send(INITIALIZE)
-    const first = desk.next()
-    await desk.channel.send(INITIALIZED)
-    await first
-    const second = desk.next()
-    listening?.drop()
-    await second
-    expect(server.visits.at(-1)).toMatchObject({ method: 'GET', headers: { 'last-event-id': 'e1' } })
-    await server.close()
-    expect(await desk.ended).toMatchObject({ kind: 'lost' })
-  })
-})
-
 describe('a legacy session by HTTP', () => {
   it.each([
     [404, undefined],
@@ -221,6 +187,23 @@ describe('a legacy session by HTTP', () => {
     await desk.clock.advance(2_000)
     await closing
     expect(server.visits[1]?.method).toBe('DELETE')
+  })
+
+  it('is left without waiting for an issuer that does not say who we are', async () => {
+    const server = await httpEndpoint(visit => visit.result({}, { 'mcp-session-id': 's' }))
+    let isAway = false
+    const auth: HttpAuth = {
+      token: async () => (isAway ? new Promise(() => {}) : 'token'),
+      renew: async () => 'signIn',
+      lacking() {},
+    }
+    const desk = await httpDesk(server.url, { auth })
+    await desk.channel.send(INITIALIZE)
+    isAway = true
+    const closing = desk.channel.close()
+    await desk.clock.advance(2_000)
+    await closing
+    expect(await desk.ended).toMatchObject({ kind: 'closed' })
   })
 })
 

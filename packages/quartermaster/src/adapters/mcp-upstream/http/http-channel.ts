@@ -8,6 +8,8 @@ import {
   type OpenChannel,
   SendFailure,
 } from '../session/channel.ts'
+import { guardMessages } from '../session/incoming-message.ts'
+import { MESSAGE_LIMITS } from '../session/message-limits.ts'
 import type { HttpAuth } from './http-auth.ts'
 import { discard } from './http-body.ts'
 import { createHttpClient } from './http-client.ts'
@@ -37,7 +39,7 @@ export interface HttpLimits {
   readonly closeMs: number
 }
 
-const LIMITS: HttpLimits = { messageBytes: 32 * 1024 * 1024, connectMs: 10_000, closeMs: 2_000 }
+const LIMITS: HttpLimits = { messageBytes: MESSAGE_LIMITS.bytes, connectMs: 10_000, closeMs: 2_000 }
 
 /** A way to a server by streamable HTTP, of either era. */
 export function openHttpChannel(options: HttpChannelOptions): OpenChannel {
@@ -54,6 +56,7 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
   const exchanges = createExchanges()
   const sender = createHttpSender({ ...options, client, onEnd: end })
   const session = createHttpSession()
+  const receive = guardMessages(events.onMessage, options.log)
   let ended: ChannelEnd | undefined
 
   function end(why: ChannelEnd): void {
@@ -74,7 +77,7 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
     hasSession: () => session.id() !== undefined,
     listen: (lastEventId, signal) =>
       sender.send({ method: 'GET', headers: session.listenHeaders(lastEventId), signal }),
-    onMessage: message => ended || events.onMessage(message),
+    onMessage: message => ended || receive(message),
     onLost: (id, reason) => ended || events.onLost?.(id, reason),
     onEnd: end,
   })

@@ -43,10 +43,13 @@ export interface HttpClient {
 export class HttpFailure extends TypeError {
   /** `no`: the server cannot have seen the whole request. */
   readonly wasSent: 'no' | 'maybe'
-  constructor(message: string, facts: { readonly wasSent: 'no' | 'maybe'; readonly cause: unknown }) {
-    super(message, { cause: facts.cause })
+  /** The machine is there and says that no server is. Other failures may be of this request alone. */
+  readonly isNobodyThere: boolean
+  constructor(message: string, { wasSent, cause }: { readonly wasSent: 'no' | 'maybe'; readonly cause: unknown }) {
+    super(message, { cause })
     this.name = 'HttpFailure'
-    this.wasSent = facts.wasSent
+    this.wasSent = wasSent
+    this.isNobodyThere = codeOf(cause) === 'ECONNREFUSED'
   }
 }
 
@@ -67,7 +70,8 @@ const CONNECT_MS = 10_000
  * and leaves in doubt whether it was carried out.
  */
 const IDLE_MS = 4_000
-const MOST_IDLE = 16
+/** A burst of calls leaves as many connections; with fewer kept, the next one pays for connecting again. */
+const MOST_IDLE = 64
 
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { clock, connectMs = CONNECT_MS } = options
@@ -160,8 +164,13 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 function reasonOf(cause: unknown, { host }: URL): string {
-  const { code, message } = cause instanceof Error ? (cause as NodeJS.ErrnoException) : { code: '', message: '' }
-  return `${host} cannot be reached: ${WORDS[code ?? ''] ?? (message || code || 'the connection failed')}.`
+  const code = codeOf(cause)
+  const message = cause instanceof Error ? cause.message : ''
+  return `${host} cannot be reached: ${WORDS[code] ?? (message || code || 'the connection failed')}.`
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? '') : ''
 }
 
 /** Nobody is asked for compression; some servers compress all the same. */

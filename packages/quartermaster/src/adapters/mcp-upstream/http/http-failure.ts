@@ -22,7 +22,7 @@ export interface RefusedRequest {
 }
 
 /** Longer than this a call would not wait anyway, and a server must not hold us off for a day. */
-const LONGEST_RETRY_MS = 60_000
+export const LONGEST_RETRY_MS = 60_000
 /** For a server that is busy and does not say for how long. */
 const RETRY_MS = 1_000
 

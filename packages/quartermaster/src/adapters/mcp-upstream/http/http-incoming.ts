@@ -1,17 +1,10 @@
 import { messageOf } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
-import {
-  claimedVersion,
-  type Id,
-  isRecord,
-  isRequest,
-  isResponse,
-  type Message,
-  parseJson,
-  type Request,
-} from '../../mcp-wire/index.ts'
+import { claimedVersion, type Id, isRequest, isResponse, type Message, type Request } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
+import { messagesIn } from '../session/incoming-message.ts'
 import { followEvents } from './event-follower.ts'
+import { createEventTurns } from './event-turns.ts'
 import { discard, readText } from './http-body.ts'
 import { type HttpAnswer, headerOf, isGood } from './http-client.ts'
 import type { Exchange, Exchanges } from './http-exchanges.ts'
@@ -45,11 +38,15 @@ const TAIL_MS = 1_000
 export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   const { clock, exchanges, messageBytes: maxBytes, hasSession, onMessage, onLost, onEnd } = deps
 
-  function deliver(value: unknown): void {
-    if (!isRecord(value)) return
-    const message = value as unknown as Message
+  const turns = createEventTurns()
+
+  function deliver(message: Message): void {
     if (isResponse(message)) exchanges.answered(message.id)
     onMessage(message)
+  }
+
+  function deliverAll(text: string): void {
+    for (const message of messagesIn(text)) deliver(message)
   }
 
   async function refusalIn(answer: HttpAnswer, message?: Message): Promise<Refusal> {
@@ -67,9 +64,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   }
 
   async function takeJson(answer: HttpAnswer, id: Id, exchange: Exchange): Promise<void> {
-    const value = parseJson(await readText(answer.body, maxBytes).catch(notTaken))
-    // Answers in a list are of 2025-03-26.
-    for (const one of Array.isArray(value) ? value : [value]) deliver(one)
+    deliverAll(await readText(answer.body, maxBytes).catch(notTaken))
     if (!exchange.isAnswered()) onLost(id, 'The server answered something that is no answer to the request.')
   }
 
@@ -94,7 +89,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       // There is nothing to be resumed from 2026-07-28 on.
       open: async lastEventId => (claimedVersion(params) === undefined ? listen(lastEventId, exchange) : undefined),
       onData(text) {
-        deliver(parseJson(text))
+        deliverAll(text)
         if (!exchange.isAnswered()) return
         cancel()
         cancel = clock.after(TAIL_MS, exchange.abandon)
@@ -102,6 +97,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       isOver: exchange.isAnswered,
       isEndless: false,
       signal: exchange.signal,
+      turns,
       clock,
       maxBytes,
     })
@@ -125,10 +121,11 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     listenAlways: exchange =>
       followEvents({
         open: lastEventId => listen(lastEventId, exchange),
-        onData: text => deliver(parseJson(text)),
+        onData: deliverAll,
         isOver: () => false,
         isEndless: true,
         signal: exchange.signal,
+        turns,
         clock,
         maxBytes,
       }),

@@ -1,5 +1,6 @@
 import { messageOf } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
+import { beforeAbort } from '../session/before-abort.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { type Challenge, type HttpAuth, parseChallenge } from './http-auth.ts'
 import { discard } from './http-body.ts'
@@ -26,14 +27,14 @@ export interface HttpSender {
 }
 
 /** A server that sends us on more often than this sends us in a circle. */
-const MOST_REDIRECTS = 5
+export const MOST_REDIRECTS = 5
 
 export function createHttpSender({ name, url, headers, auth, client, onEnd }: HttpSenderOptions): HttpSender {
   const home = new URL(url)
   const own = ownHeaders(headers)
 
   async function send(request: SenderRequest): Promise<HttpAnswer> {
-    const token = await tokenOf(auth)
+    const token = await tokenOf(auth, request.signal)
     const answer = await redirected(request, token)
     if (answer.status === 401) return again(request, token, answer)
     return withRights(answer)
@@ -43,9 +44,8 @@ export function createHttpSender({ name, url, headers, auth, client, onEnd }: Ht
   async function again(request: SenderRequest, token: string | undefined, answer: HttpAnswer): Promise<HttpAnswer> {
     const challenge = challengeIn(answer)
     discard(answer.body)
-    if (!auth || (await renewed(auth, token, challenge)) === 'signIn') throw signIn()
-    const next = await auth.token().catch(notAsked)
-    const second = await redirected(request, next)
+    if (!auth || (await asked(auth.renew(token, challenge), request.signal)) === 'signIn') throw signIn()
+    const second = await redirected(request, await tokenOf(auth, request.signal))
     if (second.status !== 401) return withRights(second)
     discard(second.body)
     // A token that was just issued is not taken: another one would fare no better.
@@ -89,14 +89,17 @@ export function createHttpSender({ name, url, headers, auth, client, onEnd }: Ht
   }
 
   function broken(error: unknown, signal: AbortSignal): SendFailure {
-    const wasSent = error instanceof HttpFailure ? error.wasSent : 'no'
+    const { wasSent, isNobodyThere } = error instanceof HttpFailure ? error : NOT_TRIED
     const reason = messageOf(error)
-    if (!signal.aborted && error instanceof HttpFailure) onEnd({ kind: 'lost', reason })
+    // One exchange that breaks says nothing about the others; whether the server still answers is found out by asking it.
+    if (isNobodyThere && !signal.aborted) onEnd({ kind: 'lost', reason })
     return new SendFailure(reason, { wasSent, cause: error })
   }
 
   return { send }
 }
+
+const NOT_TRIED = { wasSent: 'no', isNobodyThere: false } as const
 
 /** What follows from the message or the connection is not the configuration's to say. */
 const OURS =
@@ -112,12 +115,13 @@ function ownHeaders(headers: Readonly<Record<string, string>>): Record<string, s
   }
 }
 
-async function tokenOf(auth: HttpAuth | undefined): Promise<string | undefined> {
-  return auth?.token().catch(notAsked)
+async function tokenOf(auth: HttpAuth | undefined, signal: AbortSignal): Promise<string | undefined> {
+  return auth && asked(auth.token(), signal)
 }
 
-function renewed(auth: HttpAuth, token: string | undefined, challenge: Challenge): Promise<'renewed' | 'signIn'> {
-  return auth.renew(token, challenge).catch(notAsked)
+/** What an issuer says, for as long as anybody waits for the request. The answer is for others too, so it is not given up. */
+function asked<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return beforeAbort(answer, signal).catch(notAsked)
 }
 
 function notAsked(error: unknown): never {

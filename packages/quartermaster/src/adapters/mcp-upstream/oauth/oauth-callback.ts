@@ -33,17 +33,21 @@ export async function openCallback(take: (params: URLSearchParams) => Promise<Ca
 }
 
 async function serve(
-  request: IncomingMessage,
+  { method, url = '', headers }: IncomingMessage,
   response: ServerResponse,
   { host, take }: { host: string; take: (params: URLSearchParams) => Promise<CallbackPage> },
 ): Promise<void> {
-  const url = new URL(request.url ?? '/', `http://${host}`)
+  // Anybody on this machine may send anything, so it is compared as it came: not every path is part of an address.
+  const [, path, query] = /^([^?]*)\??(.*)$/.exec(url) ?? []
   // A page elsewhere could reach us under a name of its own.
-  const isOurs = request.method === 'GET' && request.headers.host === host && url.pathname === CALLBACK_PATH
+  const isOurs = method === 'GET' && headers.host === host && path === CALLBACK_PATH
   if (!isOurs) return answer(response, 404, { ok: false, text: 'There is nothing here.' })
-  const page = await take(url.searchParams)
+  const page = await take(new URLSearchParams(query)).catch(() => WENT_WRONG)
   answer(response, page.ok ? 200 : 400, page)
 }
+
+/** Whoever waits for the person hears what it was. */
+const WENT_WRONG: CallbackPage = { ok: false, text: 'Something went wrong. Look at the terminal.' }
 
 function answer(response: ServerResponse, status: number, { ok, text }: CallbackPage): void {
   const title = ok ? 'Signed in' : 'Not signed in'

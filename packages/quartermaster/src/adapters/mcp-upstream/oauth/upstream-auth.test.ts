@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { deferred } from '../../../testing/deferred.ts'
 import { call, httpDesk } from '../testing/http-desk.ts'
 import { authDesk, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
 
@@ -70,6 +71,75 @@ describe('the tokens of an upstream', () => {
     const attempt = await auth.begin(OWNER, place.upstream)
     expect(new URL(attempt.url).searchParams.get('scope')?.split(' ').toSorted()).toEqual(['read', 'write'])
     attempt.cancel()
+  })
+
+  it('are renewed by an issuer within fifteen seconds, or by the next who asks', async () => {
+    let isSlow = true
+    const asked = deferred()
+    const { clock, place, tokens } = await signedIn({
+      onToken(visit) {
+        if (!isSlow || new URLSearchParams(visit.text).get('grant_type') !== 'refresh_token') return false
+        visit.response.writeHead(200, { 'content-type': 'application/json' })
+        visit.response.write('{')
+        asked.resolve()
+        return true
+      },
+    })
+    await clock.advance(3_575_000)
+    const token = tokens.token()
+    token.catch(() => {})
+    await asked.promise
+    // What was written before this was asked is there when it is answered.
+    await fetch(`${place.endpoint.origin}/later`)
+    await clock.advance(15_000)
+    await expect(token).rejects.toThrow(/could not be renewed: .* no answer within 15000 ms/)
+    isSlow = false
+    expect(await tokens.token()).toBe('access-2')
+  })
+
+  it('stay forgotten when they were being renewed meanwhile', async () => {
+    const asked = deferred()
+    const answer = deferred()
+    const { auth, clock, storage, tokens } = await signedIn({
+      onToken(visit) {
+        if (new URLSearchParams(visit.text).get('grant_type') !== 'refresh_token') return false
+        asked.resolve()
+        void answer.promise.then(() => visit.json(200, { access_token: 'late', token_type: 'Bearer' }))
+        return true
+      },
+    })
+    await clock.advance(3_575_000)
+    const token = tokens.token()
+    await asked.promise
+    await auth.forgetAll(OWNER.upstream)
+    answer.resolve()
+    expect(await token).toBeUndefined()
+    expect(await storage.store.count('secrets')).toBe(0)
+  })
+
+  it('are forgotten with those of agents when the upstream is, and those of others are not', async () => {
+    const { auth, place, storage } = await signedIn()
+    for (const owner of [{ ...OWNER, agent: 'researcher' }, { upstream: 'tracker2' }]) {
+      const attempt = await auth.begin(owner, place.upstream)
+      await attempt.take(place.approve(attempt.url))
+    }
+    expect(await storage.store.count('secrets')).toBe(3)
+    await auth.forgetAll(OWNER.upstream)
+    expect(await storage.store.find('secrets', { columns: ['name'] })).toEqual([{ name: 'login:tracker2' }])
+    for (const agent of [undefined, 'researcher'])
+      expect(await auth.for({ ...OWNER, agent }, place.upstream).token()).toBeUndefined()
+    expect(await auth.agentsAt(OWNER.upstream)).toEqual([])
+  })
+
+  it('are forgotten with what a server wanted of whoever had them', async () => {
+    const { auth, place, tokens } = await signedIn()
+    for (const forget of [() => auth.forgetAll(OWNER.upstream), () => auth.forget(OWNER)]) {
+      tokens.lacking({ error: 'insufficient_scope', scope: 'write' })
+      await forget()
+      const attempt = await auth.begin(OWNER, place.upstream)
+      expect(new URL(attempt.url).searchParams.get('scope')).toBe('read')
+      attempt.cancel()
+    }
   })
 
   it('are forgotten when asked to', async () => {

@@ -14,8 +14,12 @@ export interface UpstreamAuth {
   for(owner: LoginOwner, upstream: HttpUpstream): HttpAuth
   /** Throws `LOGIN_FAILED` and `DEPENDENCY_UNAVAILABLE`. */
   begin(owner: LoginOwner, upstream: HttpUpstream): Promise<LoginAttempt>
+  /** Agents that have signed in themselves. */
+  agentsAt(upstream: string): Promise<string[]>
   /** Answers whether there was a login. */
   forget(owner: LoginOwner): Promise<boolean>
+  /** As if nobody had ever signed in at an upstream, agents included. */
+  forgetAll(upstream: string): Promise<void>
 }
 
 export interface UpstreamAuthDeps {
@@ -51,6 +55,9 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
     const home = new URL(upstream.url)
     const fetch = createGuardedFetch({ home, hosts: upstream.oauth?.hosts, clock, resolve })
     const next = await refreshLogin(login, { upstream, fetch, clock })
+    const now = await loginOf(owner, upstream)
+    // It was forgotten meanwhile, or somebody has signed in anew: that stays as it is.
+    if (now?.refreshToken !== login.refreshToken) return now
     if (next) await credentials.save(owner, next)
     return next
   }
@@ -94,7 +101,15 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
         },
       })
     },
-    forget: owner => credentials.forget(owner),
+    agentsAt: upstream => credentials.agentsAt(upstream),
+    forget(owner) {
+      challenges.delete(keyOf(owner))
+      return credentials.forget(owner)
+    },
+    forgetAll(upstream) {
+      for (const key of challenges.keys()) if (key.startsWith(keyOf({ upstream }))) challenges.delete(key)
+      return credentials.forgetAll(upstream)
+    },
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../core/kernel/index.ts'
 import type { Behind, LogLevel } from './session.ts'
 
 /** Knows for whom a connection is at work, because what a server says in between does not tell. */
@@ -7,14 +8,20 @@ export interface BehindDesk {
   /** The newest request, when all that are under way are one caller's. */
   only(): Behind | 'nobody' | 'several'
   busy(): number
+  /** When the last of them ended. */
+  usedAt(): number
 }
 
-export function createBehindDesk(): BehindDesk {
+export function createBehindDesk(clock: Clock): BehindDesk {
   const underWay = new Set<Behind>()
+  let used = clock.now()
   return {
     enter(behind) {
       underWay.add(behind)
-      return () => void underWay.delete(behind)
+      return () => {
+        underWay.delete(behind)
+        used = clock.now()
+      }
     },
     only() {
       let newest: Behind | 'nobody' = 'nobody'
@@ -25,6 +32,7 @@ export function createBehindDesk(): BehindDesk {
       return newest
     },
     busy: () => underWay.size,
+    usedAt: () => used,
   }
 }
 

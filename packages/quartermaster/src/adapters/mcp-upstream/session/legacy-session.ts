@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { createBehindDesk } from './behind-desk.ts'
+import { SendFailure } from './channel.ts'
 import type { Line, Listener } from './line.ts'
 import { declined, isAnswerable, toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
@@ -25,7 +26,7 @@ export function createLegacySession(
   { clock, events }: LegacyParts,
 ): { session: Session; listener: Listener } {
   const { peer } = line
-  const desk = createBehindDesk()
+  const desk = createBehindDesk(clock)
   let watched: ReadonlySet<string> = new Set()
   let gathering: Promise<void> | undefined
 
@@ -80,15 +81,21 @@ export function createLegacySession(
     },
     pids: () => line.channel.pids(),
     busy: desk.busy,
+    usedAt: desk.usedAt,
     heardAt: line.heardAt,
     ended: line.ended,
     close: () => line.close(),
   }
 
   async function subscribe(method: string, uri: string): Promise<void> {
-    await peer.request(method, { uri }, { signal: NEVER }).catch(() => {
-      // A server that does not do this has nothing to tell; one that is gone is subscribed to anew.
-    })
+    const ask = () => peer.request(method, { uri }, { signal: NEVER })
+    // Twice is the same as once, and one exchange may break without the others.
+    const askAgain = (error: unknown) => (error instanceof SendFailure ? ask() : undefined)
+    await ask()
+      .catch(askAgain)
+      .catch(() => {
+        // A server that does not do this has nothing to tell; one that is gone is subscribed to anew.
+      })
   }
 
   return { session, listener: { serve, notice: (method, params) => takeNotice(method, params, { desk, events }) } }

@@ -1,6 +1,5 @@
 import type { Cancel, Clock } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
-import { SendFailure } from './channel.ts'
 import type { Line } from './line.ts'
 import { RpcError } from './rpc-error.ts'
 import type { SessionEvents, SessionFacts } from './session.ts'
@@ -50,9 +49,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       if (controller.signal.aborted) return
       // It does not do this. What changes is found out with the next start.
       if (error instanceof RpcError) return
-      // Nobody is there any more. A server that answered something else is there.
-      if (error instanceof SendFailure && error.wasSent === 'no' && error.status === undefined)
-        return void line.close({ kind: 'lost', reason: error.message })
+      // Anything else may be over in a moment. When nobody is there any more, the line ends by itself.
     }
     if (isOver || controller.signal.aborted) return
     if (clock.now() - openedAt > FIRST_PAUSE_MS) tries = 0

@@ -17,7 +17,7 @@ export interface ModernParts {
 }
 
 /** A server that asks more often than this gets nowhere. */
-const MOST_ROUNDS = 50
+export const MOST_ROUNDS = 50
 
 /** A session from 2026-07-28 on: every request stands by itself, and what the server asks comes as its answer. */
 export function createModernSession(
@@ -26,7 +26,7 @@ export function createModernSession(
   { client, clock, events }: ModernParts,
 ): { session: Session; listener: Listener } {
   const { peer } = line
-  const desk = createBehindDesk()
+  const desk = createBehindDesk(clock)
   const envelope = (can: Answerable) => envelopeFor(client, can)
   const listening = keepListening({ line, facts, clock, events, envelope: () => envelope(NOTHING) })
 
@@ -67,6 +67,7 @@ export function createModernSession(
     watch: listening.watch,
     pids: () => line.channel.pids(),
     busy: desk.busy,
+    usedAt: desk.usedAt,
     heardAt: line.heardAt,
     ended: line.ended,
     async close() {

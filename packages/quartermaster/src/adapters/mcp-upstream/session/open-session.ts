@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import { beforeAbort } from './before-abort.ts'
 import { ChannelFailure, type OpenChannel, SendFailure } from './channel.ts'
 import { createLegacySession, LEGACY_CAPABILITIES } from './legacy-session.ts'
 import { type Line, type Listener, openLine } from './line.ts'
@@ -45,7 +46,7 @@ async function meet(options: SessionOptions, era: Era | 'auto', signal: AbortSig
     isModern = facts.era === 'modern'
     const made = isModern ? createModernSession(line, facts, options) : createLegacySession(line, facts, options)
     listener = made.listener
-    if (!isModern) await greet(line, facts)
+    if (!isModern) await greet(line, facts, signal)
     return made.session
   } catch (error) {
     await line.close()
@@ -81,13 +82,17 @@ function firstOf(line: Line, options: SessionOptions, signal: AbortSignal): Prom
   const giveUp = new AbortController()
   const either = AbortSignal.any([signal, giveUp.signal])
   return new Promise<SessionFacts>((resolve, reject) => {
-    const older = () => initialize(line, options, either).then(resolve, reject)
-    const cancel = options.clock.after(SILENCE_MS, () => void older())
+    let asked: Promise<void> | undefined
+    // Once: a program that was only slow to start reads both questions, and answers both.
+    const older = () => {
+      asked ??= initialize(line, options, either).then(resolve, reject)
+    }
+    const cancel = options.clock.after(SILENCE_MS, older)
     void line.ended.then(({ reason }) => reject(new EndedAtProbe(reason)))
     discover(line, options, either)
       .then(resolve, error => {
         cancel()
-        if (isOlder(error)) return void older()
+        if (isOlder(error)) return older()
         // The line is ending, and how it ended says more.
         if (!(error instanceof SendFailure)) reject(error)
       })
@@ -154,9 +159,11 @@ async function initialize(line: Line, { client }: SessionOptions, signal: AbortS
 }
 
 /** Says that we are ready, and how much we want to hear. */
-async function greet({ channel, peer }: Line, { version, capabilities }: SessionFacts): Promise<void> {
+async function greet(line: Line, { version, capabilities }: SessionFacts, signal: AbortSignal): Promise<void> {
+  const { channel, peer } = line
   channel.agreed?.(version)
-  await peer.notify('notifications/initialized')
+  // Over HTTP it has an answer too, and a server may keep that to itself.
+  await beforeAbort(peer.notify('notifications/initialized'), signal)
   if (!isRecord(capabilities.logging)) return
   peer.request('logging/setLevel', { level: 'info' }, { signal: NEVER }).catch(() => {
     // Its log is a courtesy.

@@ -48,7 +48,7 @@ export interface Peer {
 }
 
 /** As many as a server may ask at the same time; each may hold a person's attention. */
-const MOST_ASKED = 16
+export const MOST_ASKED = 16
 
 interface Waiting {
   resolve(result: Params): void

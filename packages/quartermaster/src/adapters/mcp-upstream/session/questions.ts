@@ -38,16 +38,21 @@ export function isAnswerable(question: Question, can: Answerable): boolean {
 
 /** An answer in the words of the protocol. Throws an `RpcError` where it has none for a refusal. */
 export function toResponse(question: Question, { action, content }: Answer): Params {
-  if (question.kind === 'roots') return action === 'accept' && content ? content : { roots: [] }
-  if (question.kind === 'model') {
+  if (question.kind === 'roots' || question.kind === 'model') {
     if (action === 'accept' && content) return content
-    throw new RpcError({ code: REJECTED, message: 'The request for the language model was refused.' })
+    throw new RpcError({ code: REJECTED, message: REFUSALS[question.kind] })
   }
   return content === undefined ? { action } : { action, content }
 }
 
 /** As the specification's examples number a refusal to sample. */
 const REJECTED = -1
+
+/** Not an empty list: a server that asks when it starts would remember it, and not ask whoever calls it later. */
+const REFUSALS = {
+  roots: 'Nobody can say now which folders there are.',
+  model: 'The request for the language model was refused.',
+}
 
 /** What is answered when nobody can be asked. */
 export function declined(question: Question): Params {

@@ -60,6 +60,8 @@ export interface Session {
   busy(): number
   /** When the last message came. */
   heardAt(): number
+  /** When the last request that somebody made ended; when it was opened before the first. */
+  usedAt(): number
   /** Resolves when it is over. */
   readonly ended: Promise<ChannelEnd>
   /** Ends it. Resolves when nothing of it is left. */

@@ -4,6 +4,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Answer, Question } from '../../../contracts/index.ts'
+import type { Clock } from '../../../core/kernel/index.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { freshFolder } from '../../../testing/store-contract/stage.ts'
 import { createSystemClock } from '../../system/index.ts'
 import { createChildLog } from '../child-log.ts'
@@ -39,14 +41,15 @@ interface Meeting {
   readonly open: OpenChannel
   readonly era: Era | 'auto'
   readonly events?: Partial<SessionEvents>
+  readonly clock?: Clock
 }
 
-async function meet({ open, era, events }: Meeting): Promise<Session> {
+async function meet({ open, era, events, clock: other = clock }: Meeting): Promise<Session> {
   const session = await openSession(
     {
       open,
       era,
-      clock,
+      clock: other,
       client: { name: 'test', version: '1' },
       events: { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {}, ...events },
     },
@@ -218,6 +221,25 @@ describe('a server whose era nobody knows', () => {
   it('is met in the older one after a while, if it keeps silent', async () => {
     const session = await meet({ open: await overStdio(ILL_SERVER, '--silent-on-unknown'), era: 'auto' })
     expect(session.facts.era).toBe('legacy')
+  })
+
+  it('is asked once, if it is only slow to start', async () => {
+    const open = await overStdio(ILL_SERVER, '--late=500')
+    const asked: string[] = []
+    const counted: OpenChannel = async (events, signal) => {
+      const channel = await open(events, signal)
+      const send: typeof channel.send = (message, options) => {
+        if ('method' in message) asked.push(message.method)
+        return channel.send(message, options)
+      }
+      return { ...channel, send }
+    }
+    const fake = createFakeClock()
+    const meeting = meet({ open: counted, era: 'auto', clock: fake })
+    await expect.poll(() => asked).toEqual(['server/discover'])
+    await fake.advance(5_001)
+    expect((await meeting).facts.era).toBe('legacy')
+    expect(asked.filter(method => method === 'initialize')).toHaveLength(1)
   })
 
   it('is refused, if it speaks none that is known here', async () => {

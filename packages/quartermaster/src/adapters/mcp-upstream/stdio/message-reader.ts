@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
-import { type JsonLimits, jsonExcess } from '../../../core/kernel/index.ts'
-import { createLineSplitter, type Line, type Message, parseMessages } from '../../mcp-wire/index.ts'
-import { createTurnWorker } from './turn-worker.ts'
+import { createLineSplitter, type Line, type Message } from '../../mcp-wire/index.ts'
+import { messagesIn } from '../session/incoming-message.ts'
+import { createTurnWorker } from '../session/turn-worker.ts'
 
 export interface MessageReaderLimits {
   readonly maxLineBytes: number
@@ -27,12 +27,6 @@ export interface MessageReader {
   readonly ended: Promise<void>
 }
 
-/** Real messages stay far below; what is behind us works through them by recursion, and each value costs memory. */
-const STRUCTURE: JsonLimits = { maxJsonDepth: 512, maxJsonValues: 4_000_000 }
-/** A shorter text cannot nest that deep. */
-const DEEP_TEXT = 512
-/** A batch is handled in one go, so that a larger one would be a flood. */
-const MOST_IN_BATCH = 1_000
 /** More than is shown of it: what must not be seen is taken out before it is cut. */
 const GLIMPSE_BYTES = 4_096
 
@@ -101,12 +95,6 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
     takeRest()
   })
   return { stop, ended }
-}
-
-function messagesIn(text: string): Message[] {
-  if (text.length > DEEP_TEXT && jsonExcess(text, STRUCTURE)) return []
-  const messages = parseMessages(text)
-  return messages.length > MOST_IN_BATCH ? [] : messages
 }
 
 function tooLongReason(head: string, maxBytes: number): string {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Clock } from '../../../core/kernel/index.ts'
 import { createLineSplitter, type Line } from '../../mcp-wire/index.ts'
-import { type ChildLog, MOST_LINE_BYTES } from '../child-log.ts'
+import { type ChildLog, LOG_LIMITS } from '../child-log.ts'
 
 export interface StderrReaderOptions {
   readonly log: ChildLog
@@ -16,7 +16,7 @@ export interface StderrReader {
 }
 
 /** More than this a second is not even read: the program waits then, and nobody else does. */
-const MOST_BYTES_A_SECOND = 16 * 1024 * 1024
+export const MOST_BYTES_A_SECOND = 16 * 1024 * 1024
 const SECOND_MS = 1_000
 /** Where a reason is looked for. */
 const TAIL_LINES = 40
@@ -25,7 +25,7 @@ const NEWLINE = 0x0a
 
 export function readStderr(stream: Readable, { log, clock }: StderrReaderOptions): StderrReader {
   // Longer than a kept line, so that the log can replace a secret before it cuts.
-  const glimpseBytes = 2 * MOST_LINE_BYTES
+  const glimpseBytes = 2 * LOG_LIMITS.lineBytes
   const splitter = createLineSplitter({ maxBytes: glimpseBytes, glimpseBytes })
   const tail: string[] = []
   const isWithinMeans = createMeans(clock)

@@ -1,6 +1,5 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
-import type { Message } from '../../mcp-wire/index.ts'
 import type { ChildLog } from '../child-log.ts'
 import {
   type Channel,
@@ -9,6 +8,8 @@ import {
   ChannelFailure,
   type OpenChannel,
 } from '../session/channel.ts'
+import { guardMessages } from '../session/incoming-message.ts'
+import { MESSAGE_LIMITS } from '../session/message-limits.ts'
 import type { Child, StopTimes } from './child.ts'
 import type { ChildHerd } from './child-herd.ts'
 import { type MessageReader, type MessageReaderLimits, readMessages } from './message-reader.ts'
@@ -36,7 +37,12 @@ export interface StdioChannelOptions {
   readonly clock: Clock
 }
 
-const LIMITS: StdioLimits = { maxLineBytes: 32 * 1024 * 1024, maxNoise: 64, maxWaitingBytes: 64 * 1024 * 1024 }
+/** What is taken from a program and kept for it. */
+export const STDIO_LIMITS: StdioLimits = {
+  maxLineBytes: MESSAGE_LIMITS.bytes,
+  maxNoise: 64,
+  maxWaitingBytes: 64 * 1024 * 1024,
+}
 
 /** What a program wrote before it ended is on its way for so long at most; a child of it may hold the pipe open for ever. */
 const LAST_WORDS_MS = 100
@@ -65,26 +71,17 @@ async function start({ herd, command, args, env, cwd, stop, log }: StdioChannelO
 
 function createStdioChannel(child: Child, options: StdioChannelOptions, events: ChannelEvents): Channel {
   const { log, clock } = options
-  const limits = { ...LIMITS, ...options.limits }
+  const limits = { ...STDIO_LIMITS, ...options.limits }
   const writer = createPipeWriter(child.stdin, limits)
   const stderr = readStderr(child.stderr, { log, clock })
   const reader = readMessages(child.stdout, {
     limits,
-    onMessage: receive,
+    onMessage: guardMessages(events.onMessage, text => log.add('gateway', text)),
     onNoise: text => log.add('gateway', `Not a message on its output: ${text}`),
     onGarbled: reason => end({ kind: 'garbled', reason }),
     excerpt: text => excerptOf(log.redact(text)),
   })
   let isOver = false
-
-  /** One strange message must not end more than itself. */
-  function receive(message: Message): void {
-    try {
-      events.onMessage(message)
-    } catch (error) {
-      log.add('gateway', `A message from it could not be handled: ${String(error)}`)
-    }
-  }
 
   function end(how: ChannelEnd): void {
     if (isOver) return

@@ -3,7 +3,7 @@ import type { Random } from '../../../core/kernel/index.ts'
 /** Whoever lived this long did not fail at starting. */
 const STABLE_MS = 5_000
 /** At once, soon, and then ever later: one that falls is back before it is missed, one that cannot stand is left alone. */
-const DELAYS_MS: readonly number[] = [0, 100, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000]
+export const DELAYS_MS: readonly number[] = [0, 100, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000]
 
 /** How often it failed to stay up, one time after the other. */
 export interface Falls {

@@ -7,7 +7,7 @@ import { createConnection } from './connection.ts'
 const FOREVER = new AbortController().signal
 
 /** A server that the test starts, ends and silences. */
-function stage({ idleMs, lives = true }: { idleMs?: number; lives?: boolean } = {}) {
+function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives?: boolean; isKept?: boolean } = {}) {
   const clock = createFakeClock()
   const server = {
     lives,
@@ -16,6 +16,7 @@ function stage({ idleMs, lives = true }: { idleMs?: number; lives?: boolean } = 
     running: 0,
     fingerprint: 'a',
     busy: 0,
+    usedAt: clock.now(),
     end: (_end: ChannelEnd) => {},
   }
   const told: string[] = []
@@ -53,6 +54,7 @@ function stage({ idleMs, lives = true }: { idleMs?: number; lives?: boolean } = 
       pids: () => [],
       busy: () => server.busy,
       heardAt: () => heard,
+      usedAt: () => server.usedAt,
       ended,
       close: async () => end({ kind: 'closed', reason: 'closed' }),
     }
@@ -64,6 +66,7 @@ function stage({ idleMs, lives = true }: { idleMs?: number; lives?: boolean } = 
     dependency: 'upstream-s',
     startMs: 5_000,
     idleMs,
+    isKept,
     open,
     fingerprint: async () => server.fingerprint,
     onChange: () => told.push(connection?.state().kind ?? ''),
@@ -118,6 +121,19 @@ it('is back within a second of being repaired, however long it would have waited
   expect(connection.state().kind).toBe('up')
 })
 
+it('is not started for ever by a file that changes all the time', async () => {
+  const { connection, server, clock } = stage({ lives: false })
+  connection.start()
+  for (let moment = 0; moment < 600; moment++) {
+    server.fingerprint = `${moment}`
+    await clock.advance(100)
+  }
+  expect(server.starts).toBeLessThan(25)
+  server.lives = true
+  await clock.advance(30_000)
+  expect(connection.state().kind).toBe('up')
+})
+
 it('waits no longer for a start than it may take', async () => {
   const { clock } = stage()
   const connection = createConnection({
@@ -126,6 +142,7 @@ it('waits no longer for a start than it may take', async () => {
     dependency: 'upstream-s',
     startMs: 5_000,
     idleMs: undefined,
+    isKept: true,
     open: signal => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
     fingerprint: async () => '',
     onChange() {},
@@ -174,7 +191,7 @@ it('sleeps when nobody needs it, and wakes with the next who does', async () => 
   expect(server.running).toBe(1)
 })
 
-it('waits for a person where one has to sign in, and starts no more until then', async () => {
+it('waits for a person where one has to sign in, tries seldom meanwhile, and at once when one has', async () => {
   const { clock } = stage()
   let starts = 0
   const connection = createConnection({
@@ -183,6 +200,7 @@ it('waits for a person where one has to sign in, and starts no more until then',
     dependency: 'upstream-s',
     startMs: 5_000,
     idleMs: undefined,
+    isKept: true,
     async open() {
       starts++
       throw new ChannelFailure({ kind: 'unauthorized', reason: 'A person has to sign in.' })
@@ -192,12 +210,78 @@ it('waits for a person where one has to sign in, and starts no more until then',
     note() {},
   })
   connection.start()
-  await clock.advance(120_000)
+  await clock.advance(29_000)
   expect(starts).toBe(1)
+  await clock.advance(91_000)
+  expect(starts).toBe(5)
   expect(connection.state()).toMatchObject({ kind: 'needsLogin', reason: 'A person has to sign in.' })
   await connection.restart()
   await clock.advance(1)
-  expect(starts).toBe(2)
+  expect(starts).toBe(6)
+})
+
+it('sleeps although it is looked at all the time, and not while it is at work', async () => {
+  const { connection, server, clock } = stage({ idleMs: 120_000 })
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  server.busy = 1
+  for (let look = 0; look < 20; look++) {
+    await clock.advance(15_000)
+    await connection.look(FOREVER)
+  }
+  expect(connection.state().kind).toBe('up')
+  server.busy = 0
+  server.usedAt = clock.now()
+  for (let look = 0; look < 9; look++) {
+    await clock.advance(15_000)
+    await connection.look(FOREVER)
+  }
+  expect(connection.state().kind).toBe('idle')
+})
+
+it('has patience with a silent server while it works for somebody', async () => {
+  const { connection, server, clock } = stage()
+  const session = await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  server.answers = false
+  server.busy = 1
+  const known = connection.suspect(session)
+  await clock.advance(30_000)
+  expect(server.starts).toBe(1)
+  await clock.advance(31_000)
+  await known
+  expect(connection.lastError()?.message).toContain('does not answer any more')
+})
+
+it('is given up when it is to be, whatever its start waits for', async () => {
+  const { clock } = stage()
+  const connection = createConnection({
+    clock,
+    random: () => 1,
+    dependency: 'upstream-s',
+    startMs: 1_000,
+    idleMs: undefined,
+    isKept: true,
+    open: () => new Promise(() => {}),
+    fingerprint: async () => '',
+    onChange() {},
+    note() {},
+  })
+  connection.start()
+  await clock.advance(1_001)
+  expect(connection.lastError()?.message).toBe('It was not ready within 1 s.')
+  await clock.advance(500)
+  await connection.stop()
+  expect(connection.state().kind).toBe('stopped')
+})
+
+it('is not started again for nobody where it is only kept for those who wait', async () => {
+  const { connection, server, clock, crash } = stage({ isKept: false })
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  crash()
+  await clock.advance(60_000)
+  expect(server.starts).toBe(1)
+  expect(connection.state().kind).toBe('idle')
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  expect(server.starts).toBe(2)
 })
 
 it('never has two of them, whatever is asked of it while it starts and stops', async () => {

@@ -1,6 +1,7 @@
 import { AppError, messageOf } from '../../../contracts/index.ts'
 import type { ProbeVerdict } from '../../../core/catalogue/index.ts'
 import type { Cancel, Clock, Random } from '../../../core/kernel/index.ts'
+import { beforeAbort } from '../session/before-abort.ts'
 import { type ChannelEnd, ChannelFailure, SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 import { afterFall, delayAfter, NO_FALLS } from './backoff.ts'
@@ -45,6 +46,8 @@ export interface ConnectionDeps {
   readonly startMs: number
   /** Ended when unused for so long. */
   readonly idleMs: number | undefined
+  /** Whether it is kept up for whoever may come, or only for those who wait for it. */
+  readonly isKept: boolean
   /** Reaches the server, and does what has to be done before anybody uses it. */
   open(signal: AbortSignal): Promise<Session>
   /** What can be seen of the server from outside, cheaply: another value means that starting may work now. */
@@ -54,16 +57,24 @@ export interface ConnectionDeps {
 }
 
 /** A server that does not answer this long, with nothing to do, hangs. */
-const HANG_MS = 5_000
+export const HANG_MS = 5_000
+/** With calls under way it may be too busy to answer, and ending it would end those too. */
+export const BUSY_HANG_MS = 60_000
+/** How often one that is at work is looked at whether it has nothing more to do. */
+const SOONEST_IDLE_MS = 1_000
+/** What was refused for want of a login may be let in again without one: a proxy was down, a key was put back. */
+export const LOGIN_RETRY_MS = 30_000
 /** In which a program that has ended is noticed to have. */
 const MOMENT_MS = 250
 /** Whoever was heard within this needs no look. */
 const FRESH_MS = 1_000
 /** A look from outside starts no more often than this. */
 const LOOK_STARTS_MS = 5_000
+/** A file that changes all the time, such as a log, is no sign of repair: after so many starts in vain it counts as none. */
+export const MOST_EARLY = 10
 
 export function createConnection(deps: ConnectionDeps): Connection {
-  const { clock, random, dependency, startMs, idleMs, open, fingerprint, onChange, note } = deps
+  const { clock, random, dependency, startMs, idleMs, isKept, open, fingerprint, onChange, note } = deps
   let state: ConnectionState = { kind: 'idle', reason: 'It starts when it is needed.', since: clock.now() }
   let session: Session | undefined
   let falls = NO_FALLS
@@ -71,6 +82,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
   let lastError: { message: string; at: number } | undefined
   let attemptedAt = Number.NEGATIVE_INFINITY
   let downSince = 0
+  /** Starts since it fell that did not wait for their time. */
+  let early = 0
   let starting: AbortController | undefined
   let opening: Promise<void> = Promise.resolve()
   /** What is being ended; the next start waits for it, so that there are never two. */
@@ -110,12 +123,13 @@ export function createConnection(deps: ConnectionDeps): Connection {
     const controller = new AbortController()
     starting = controller
     attemptedAt = clock.now()
-    move('starting', restarts === 0 && falls.count === 0 ? 'It is starting.' : 'It is starting again.')
+    // What went wrong last says more than that it is tried again.
+    move('starting', falls.count > 0 && lastError ? lastError.message : 'It is starting.')
     const cancel = clock.after(startMs, () => controller.abort(tooSlow(startMs)))
     try {
       await Promise.all([before, ending])
       controller.signal.throwIfAborted()
-      const opened = await open(controller.signal)
+      const opened = await openBefore(controller.signal)
       // Somebody wanted something else meanwhile.
       if (starting === controller) begin(opened)
       else await opened.close()
@@ -125,6 +139,13 @@ export function createConnection(deps: ConnectionDeps): Connection {
       cancel()
       if (starting === controller) starting = undefined
     }
+  }
+
+  /** Whatever it waits for, it is given up when it is to be; what comes of it later is closed. */
+  function openBefore(signal: AbortSignal): Promise<Session> {
+    const coming = open(signal)
+    coming.then(late => (signal.aborted ? late.close() : undefined)).catch(() => {})
+    return beforeAbort(coming, signal)
   }
 
   function begin(opened: Session): void {
@@ -155,24 +176,36 @@ export function createConnection(deps: ConnectionDeps): Connection {
   }
 
   function down(reason: string, end: ChannelEnd | undefined): void {
-    if (falls.count === 1) downSince = clock.now()
+    if (falls.count === 1) {
+      downSince = clock.now()
+      early = 0
+    }
     lastError = { message: reason, at: Math.round(clock.now()) }
     note(reason)
     if (state.kind === 'stopped') return
-    if (end?.kind === 'unauthorized') return move('needsLogin', reason)
+    if (end?.kind === 'unauthorized') {
+      move('needsLogin', reason, Math.round(clock.now() + LOGIN_RETRY_MS))
+      return later(LOGIN_RETRY_MS, attempt)
+    }
+    if (!isKept && changes.size === 0) return move('idle', reason)
     const delay = delayAfter(falls, random)
     move('waiting', reason, Math.round(clock.now() + delay))
     if (delay === 0) return attempt()
     later(delay, attempt)
-    timers.add(lookOutside({ clock, downSince, fingerprint, onChanged: attempt }))
+    if (early < MOST_EARLY) timers.add(lookOutside({ clock, downSince, fingerprint, onChanged: attemptEarly }))
   }
 
-  function watchIdleness(which: Session): void {
-    if (idleMs === undefined) return
-    later(idleMs, () => {
+  function attemptEarly(): void {
+    early++
+    attempt()
+  }
+
+  function watchIdleness(which: Session, inMs = idleMs): void {
+    if (idleMs === undefined || inMs === undefined) return
+    later(inMs, () => {
       if (session !== which) return
-      const idleSince = clock.now() - which.heardAt()
-      if (which.busy() > 0 || idleSince < idleMs) return watchIdleness(which)
+      const left = which.usedAt() + idleMs - clock.now()
+      if (which.busy() > 0 || left > 0) return watchIdleness(which, Math.max(left, SOONEST_IDLE_MS))
       void sleep(which)
     })
   }
@@ -195,7 +228,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
 
   async function examine(which: Session): Promise<void> {
     const heardBefore = which.heardAt()
-    const found = await ping(which, { clock, withinMs: HANG_MS })
+    const found = await ping(which, { clock, withinMs: which.busy() > 0 ? BUSY_HANG_MS : HANG_MS })
     if (found === 'answers') return
     // How it ended says more than that it did, and is told in a moment.
     if (found === 'broken') await soon(which.ended)
@@ -249,7 +282,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
       throw unavailable(dependency, state)
     },
     async look(signal) {
-      if (state.kind === 'waiting' && clock.now() - attemptedAt >= LOOK_STARTS_MS) attempt()
+      const isDown = state.kind === 'waiting' || state.kind === 'needsLogin'
+      if (isDown && clock.now() - attemptedAt >= LOOK_STARTS_MS) attempt()
       const which = session
       if (!which) return verdictOf(state)
       if (clock.now() - which.heardAt() < FRESH_MS) return verdictOf(state)

@@ -18,16 +18,16 @@ export interface Connections {
 export interface ConnectionsDeps {
   readonly upstream: string
   readonly isSeparate: boolean
-  /** Agents that bring credentials of their own. */
-  readonly withCredentials: ReadonlySet<string>
+  /** Whether an agent brings credentials of its own. */
+  hasCredentials(agent: string): boolean
   /** Makes one that is not started yet; the main one for nobody. */
   create(agent: string | undefined): Connection
 }
 
 /** Each may be a process. */
-const MOST_AGENTS = 64
+export const MOST_AGENTS = 64
 
-export function createConnections({ upstream, withCredentials, create, ...deps }: ConnectionsDeps): Connections {
+export function createConnections({ upstream, hasCredentials, create, ...deps }: ConnectionsDeps): Connections {
   const main = create(undefined)
   const own = new Map<string, Connection>()
   let isSeparate = deps.isSeparate
@@ -41,19 +41,19 @@ export function createConnections({ upstream, withCredentials, create, ...deps }
     return made
   }
 
-  /** Those that sleep cost nothing but their place. */
+  /** Those that sleep cost nothing but their place; those that cannot be reached are of no use to anybody. */
   function makeRoom(): void {
     if (own.size < MOST_AGENTS) return
-    const asleep = [...own].find(([, connection]) => connection.state().kind === 'idle')
-    if (!asleep)
+    const unused = [...own].toSorted(([, a], [, b]) => rank(a) - rank(b)).find(([, one]) => rank(one) < USED)
+    if (!unused)
       throw new AppError('RATE_LIMITED', `${MOST_AGENTS} agents use "${upstream}" already. Wait for one to be done.`)
-    own.delete(asleep[0])
-    void asleep[1].stop()
+    own.delete(unused[0])
+    void unused[1].stop()
   }
 
   return {
     main,
-    of: agent => (isSeparate || withCredentials.has(agent) ? ownOf(agent) : main),
+    of: agent => (isSeparate || hasCredentials(agent) ? ownOf(agent) : main),
     all: () => [main, ...own.values()],
     separate() {
       isSeparate = true
@@ -66,4 +66,13 @@ export function createConnections({ upstream, withCredentials, create, ...deps }
       await Promise.all([main, ...own.values()].map(connection => connection.stop()))
     },
   }
+}
+
+const USED = 2
+
+/** What is let go of first. */
+function rank(connection: Connection): number {
+  const { kind } = connection.state()
+  if (kind === 'idle') return 0
+  return kind === 'waiting' || kind === 'needsLogin' ? 1 : USED
 }

@@ -17,7 +17,7 @@ export interface PassageOptions extends Subject {
 }
 
 /** A connection that breaks with every request is no connection. */
-const MOST_TRIES = 5
+export const MOST_TRIES = 5
 
 /**
  * Sends a request. Where the connection breaks it waits for the next one and sends it again, but only what was never sent or
@@ -33,11 +33,12 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
     } catch (error) {
       if (signal.aborted) throw givenUp(error, session, options)
       if (!(error instanceof SendFailure)) throw toUpstreamError(error, options)
-      if (error.wasSent === 'maybe' && !mayRepeat) throw outcomeUnknown(error, options)
+      if (error.wasSent === 'maybe' && !mayRepeat) throw unknown(error, session, options)
       const pauseMs = error.retryAfterMs ?? 0
       if (tries >= MOST_TRIES || clock.now() + pauseMs > until) throw toUpstreamError(error, options)
-      if (error.retryAfterMs === undefined) await connection.suspect(session)
-      else await pause(clock, pauseMs, signal)
+      // Whether it hangs may take longer to find out than this call has.
+      const known = error.retryAfterMs === undefined ? connection.suspect(session) : undefined
+      await pause(known ? until - clock.now() : pauseMs, { clock, signal, known })
     }
   }
 }
@@ -49,16 +50,35 @@ function givenUp(error: unknown, session: Session, { connection, signal }: Passa
   return reason ?? error
 }
 
-function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+/** The server may be gone altogether; nobody but its calls would notice so soon. */
+function unknown(error: SendFailure, session: Session, options: PassageOptions): unknown {
+  void options.connection.suspect(session)
+  return outcomeUnknown(error, options)
+}
+
+interface Pause {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Ends it early. */
+  readonly known?: Promise<void> | undefined
+}
+
+function pause(ms: number, { clock, signal, known }: Pause): Promise<void> {
   return new Promise((resolve, reject) => {
-    const abort = () => {
+    const leave = () => {
       cancel()
+      signal.removeEventListener('abort', abort)
+    }
+    const end = () => {
+      leave()
+      resolve()
+    }
+    const abort = () => {
+      leave()
       reject(signal.reason)
     }
-    const cancel = clock.after(ms, () => {
-      signal.removeEventListener('abort', abort)
-      resolve()
-    })
+    const cancel = clock.after(ms, end)
     signal.addEventListener('abort', abort, { once: true })
+    void known?.then(end, end)
   })
 }

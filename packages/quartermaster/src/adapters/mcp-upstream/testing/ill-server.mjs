@@ -40,12 +40,15 @@
 // What it has
 //   --tools=N             so many more tools, "extra_0" and on
 //   --pages=N             its tools on N pages; 0 never ends
-//   --definitions=FILE    tools from a JSON file, read whenever it is asked, instead of its own; calling one echoes
+//   --definitions=FILE    tools from a JSON file, read whenever it is asked, instead of its own; calling one echoes. It
+//                         tells when the file has changed
+//   --instructions=TEXT   what it says about itself
+//   --title=TEXT          its title
 //
 // Tools: echo { text }, add { a, b }, slow { ms }, append { file, text }, env {}, where {}, pids {}, die { code },
 // say_stderr { text }, announce {} (tools have changed), progress { steps }, ask { message } (an elicitation).
 import { spawn } from 'node:child_process'
-import { appendFileSync, closeSync, existsSync, readFileSync, writeSync } from 'node:fs'
+import { appendFileSync, closeSync, existsSync, readFileSync, watchFile, writeSync } from 'node:fs'
 import { setTimeout as after } from 'node:timers/promises'
 
 const flags = new Map(
@@ -243,7 +246,8 @@ const METHODS = {
   initialize: () => ({
     protocolVersion: text('version', '2025-11-25'),
     capabilities: { tools: { listChanged: true } },
-    serverInfo: { name: 'ill-server', version: '1.0.0' },
+    serverInfo: { name: 'ill-server', version: '1.0.0', ...(has('title') ? { title: text('title') } : {}) },
+    ...(has('instructions') ? { instructions: text('instructions') } : {}),
   }),
   ping: () => ({}),
   'tools/list': listTools,
@@ -278,8 +282,11 @@ async function serve({ id, method, params = {} }) {
   reply({ id, result: await run(params) })
 }
 
+const CHANGED = { method: 'notifications/tools/list_changed' }
+
 async function told({ method }) {
   if (method !== 'notifications/initialized') return
+  if (has('definitions')) watchFile(text('definitions'), { interval: 50 }, () => send(CHANGED)).unref()
   if (has('close-output')) closeSync(1)
   if (has('flood'))
     await repeat(number('flood', 100_000), i =>

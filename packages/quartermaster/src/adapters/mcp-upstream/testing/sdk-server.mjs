@@ -6,6 +6,7 @@
 //   --extra=NAME      one more tool of that name
 //   --log=FILE        appends a line for every call it carries out
 //   --port=N          where it listens (any free port)
+//   --token=TEXT      refuses whoever does not bring this token (--http)
 import { appendFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import {
@@ -264,6 +265,8 @@ async function listen() {
     for await (const chunk of incoming) chunks.push(chunk)
     if (incoming.url === '/forget') sessions.clear()
     note(`authorization: ${incoming.headers.authorization ?? 'none'}`)
+    if (flags.has('token') && incoming.headers.authorization !== `Bearer ${flags.get('token')}`)
+      return outgoing.writeHead(401, { 'www-authenticate': 'Bearer' }).end()
     const gone = new AbortController()
     outgoing.on('close', () => gone.abort())
     const request = new Request(`http://localhost${incoming.url}`, {

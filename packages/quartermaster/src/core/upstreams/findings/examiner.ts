@@ -1,7 +1,7 @@
 import type { UpstreamFinding } from '../../../contracts/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { SeenDefinition } from '../listing.ts'
-import { findingsIn } from './findings-in.ts'
+import { lookInto } from './findings-in.ts'
 import { compareNames, type KnownNames } from './other-tools.ts'
 
 export type { KnownNames } from './other-tools.ts'
@@ -15,17 +15,21 @@ export type Examiner = (
 /** How long others may have to wait. */
 const TURN_MS = 5
 
-/** Thousands of definitions take a second, and meanwhile everybody else has to have their turn. */
+/** Thousands of definitions, or one that is made for it, take a second, and meanwhile everybody else has to have their turn. */
 export function createExaminer({ clock }: { clock: Pick<Clock, 'now' | 'breathe'> }): Examiner {
   return async (definitions, names) => {
     const findings = new Map<SeenDefinition, readonly UpstreamFinding[]>()
     const compared = compareNames(names)
     let turnEnds = clock.now() + TURN_MS
     for (const definition of definitions) {
-      findings.set(definition, findingsIn(definition.value, compared))
-      if (clock.now() < turnEnds) continue
-      await clock.breathe()
-      turnEnds = clock.now() + TURN_MS
+      const looking = lookInto(definition.value, compared)
+      let step = looking.next()
+      for (; !step.done; step = looking.next()) {
+        if (clock.now() < turnEnds) continue
+        await clock.breathe()
+        turnEnds = clock.now() + TURN_MS
+      }
+      findings.set(definition, step.value)
     }
     return findings
   }

@@ -11,9 +11,10 @@ import { markersIn } from './markers.ts'
 import { type ComparedNames, otherToolsIn } from './other-tools.ts'
 import { paddingIn } from './padding.ts'
 import type { Phrase } from './phrase.ts'
-import { originalOf, plainText } from './plain-text.ts'
+import { originalOf, plainText, plainTextInSteps } from './plain-text.ts'
 import { SECRET_PHRASES } from './secret-phrases.ts'
 import { squeezedIn } from './squeezed-text.ts'
+import { finish } from './steps.ts'
 import { type FoundString, stringsIn } from './strings-in.ts'
 
 const PHRASES: readonly Phrase[] = [
@@ -22,6 +23,9 @@ const PHRASES: readonly Phrase[] = [
   ...SECRET_PHRASES,
   ...LANGUAGE_PHRASES,
 ]
+/** By what they need. Most strings have nothing that any of them needs. */
+const GROUPS = new Map(PHRASES.map(({ needs }) => [needs, PHRASES.filter(phrase => phrase.needs === needs)]))
+const ANY_NEEDED = new RegExp([...GROUPS.keys()].map(({ source }) => source).join('|'), 'u')
 
 /** A string that is longer is no description. What stands behind this is not looked at, and that is told. */
 const LONGEST_STRING = 32 * 1024
@@ -29,60 +33,86 @@ const MOST_FINDINGS = 20
 
 /** What a definition says that a person should know before a model reads it. */
 export function findingsIn(definition: unknown, names: ComparedNames): UpstreamFinding[] {
-  const { strings, isCutShort } = stringsIn(definition)
-  const drafts = strings.flatMap(string => {
-    const name = string.field === 'name' ? lookAlikeIn(string.text, names) : undefined
-    return [...(name ? [name] : []), ...draftsIn(string, names)].map(draft => ({ draft, string }))
-  })
-  if (isCutShort) drafts.push({ draft: TOO_MUCH, string: { field: '', text: '', role: 'text' } })
-  const families = new Set(drafts.map(({ draft }) => draft.family))
-  const findings = drafts.map(({ draft, string }) => toFinding(draft, string, families))
+  return finish(lookInto(definition, names))
+}
+
+/** The same in small steps: between two of them others may have their turn. */
+export function* lookInto(definition: unknown, names: ComparedNames): Generator<undefined, UpstreamFinding[]> {
+  const found: Found[] = []
+  const strong = new Set<string>()
+  const strings = stringsIn(definition)
+  let next = strings.next()
+  // More than can be told need not be found.
+  for (; !next.done && strong.size < MOST_FINDINGS; next = strings.next()) {
+    for (const draft of draftsIn(next.value, names)) {
+      if (draft) found.push({ draft, string: next.value })
+      if (draft?.strength === 'strong') strong.add(`${draft.rule} ${next.value.field} ${draft.message}`)
+      yield
+    }
+  }
+  if (next.done && next.value) found.push({ draft: TOO_MUCH, string: { field: '', text: '', role: 'text' } })
+  const families = new Set(found.map(({ draft }) => draft.family))
+  const findings = found.map(({ draft, string }) => toFinding(draft, string, families))
   return distinct(findings).slice(0, MOST_FINDINGS)
 }
 
-function draftsIn(string: FoundString, names: ComparedNames): Draft[] {
+interface Found {
+  readonly draft: Draft
+  readonly string: FoundString
+}
+
+/** Nothing where nothing was found: every look is a step. */
+function* draftsIn(string: FoundString, names: ComparedNames): Generator<Draft | undefined> {
   const text = string.text.slice(0, LONGEST_STRING)
   const cut = { ...string, text }
-  const plain = plainText(text)
-  const drafts = [hiddenIn(cut), markersIn(cut), paddingIn(cut), mixedWordIn(text), squeezedIn(plain)]
-  drafts.push(otherToolsIn(plain, names))
-  drafts.push(...phrasesIn(text, plain))
-  if (isIdentifier(text)) drafts.push(...phrasesIn(wordsOf(text), wordsOf(text)))
+  if (string.field === 'name') yield lookAlikeIn(text, names)
+  yield hiddenIn(cut)
+  yield markersIn(cut)
+  yield paddingIn(cut)
+  yield mixedWordIn(text)
+  const plain = yield* plainTextInSteps(text)
+  yield squeezedIn(plain)
+  yield otherToolsIn(plain, names)
+  yield* phrasesIn(text, plain)
+  if (isIdentifier(text)) yield* phrasesIn(wordsOf(text), wordsOf(text))
   for (const decoded of decodedIn(text)) {
-    const inside = [...phrasesIn(decoded.text, plainText(decoded.text)), squeezedIn(plainText(decoded.text))]
-    drafts.push(
-      ...inside.map(
-        draft =>
-          draft && {
-            ...draft,
-            strength: 'strong' as const,
-            message: `${draft.message} It is written in ${decoded.how}.`,
-          },
-      ),
-    )
+    for (const draft of draftsInside(decoded.text))
+      yield draft && { ...draft, strength: 'strong', message: `${draft.message} It is written in ${decoded.how}.` }
   }
-  if (string.text.length > LONGEST_STRING) drafts.push(TOO_LONG)
-  return drafts.filter(draft => draft !== undefined)
+  if (string.text.length > LONGEST_STRING) yield TOO_LONG
 }
 
-function phrasesIn(text: string, plain: string): Draft[] {
-  if (plain.length < SHORTEST_PHRASE) return []
-  const needed = new Map<RegExp, boolean>()
-  const mayHave = ({ needs }: Phrase) => {
-    const known = needed.get(needs) ?? needs.test(plain)
-    needed.set(needs, known)
-    return known
-  }
-  return PHRASES.filter(mayHave).flatMap(phrase => {
-    const match = phrase.pattern.exec(plain)
-    if (!match || isExcused(phrase, plain, match.index)) return []
-    const { rule, family, strength, message } = phrase
-    const start = Math.max(0, match.index - AROUND)
-    const excerpt = excerptOf(originalOf(text, start, match.index + match[0].length + AROUND))
-    return [{ rule, family, strength, message, excerpt }]
-  })
+function* draftsInside(text: string): Generator<Draft | undefined> {
+  const plain = yield* plainTextInSteps(text)
+  yield* phrasesIn(text, plain)
+  yield squeezedIn(plain)
 }
 
+function* phrasesIn(text: string, plain: string): Generator<Draft | undefined> {
+  if (plain.length < SHORTEST_PHRASE || !ANY_NEEDED.test(plain)) return
+  const originalAt = originalOf(text)
+  for (let start = 0; start === 0 || start + OVERLAP < plain.length; start += WINDOW - OVERLAP) {
+    const part = plain.slice(start, start + WINDOW)
+    for (const phrase of phrasesOf(part)) {
+      if (plain.length > SHORT) yield
+      const match = phrase.pattern.exec(part)
+      if (!match || isExcused(phrase, plain, start + match.index)) continue
+      const { rule, family, strength, message } = phrase
+      const [from, to] = [start + match.index - AROUND, start + match.index + match[0].length + AROUND]
+      yield { rule, family, strength, message, excerpt: excerptOf(originalAt(Math.max(0, from), to)) }
+    }
+  }
+}
+
+function phrasesOf(plain: string): Phrase[] {
+  return [...GROUPS].flatMap(([needs, group]) => (needs.test(plain) ? group : []))
+}
+
+/** A long text is looked at in parts, because a turn is short. What is looked for is shorter than what two of them share. */
+const WINDOW = 4 * 1024
+const OVERLAP = 1024
+/** Looking for everything in a string like this takes less than a turn. */
+const SHORT = 1024
 /** Half of all strings are shorter than anything that is looked for. */
 const SHORTEST_PHRASE = 6
 /** How many characters of the surroundings are shown. */

@@ -28,11 +28,13 @@ export function mixedWord(text: string): string | undefined {
   return undefined
 }
 
+const LATIN_LETTER = /\p{Script=Latin}/u
 const FORMULA = /[εηωγσΔΩμπλθφ]/u
 
 function isMixed(word: string): boolean {
+  if (!FOREIGN.test(word) || !LATIN_LETTER.test(word)) return false
   const letters = [...word].filter(letter => /\p{L}/u.test(letter))
-  const latin = letters.filter(letter => /\p{Script=Latin}/u.test(letter)).length
+  const latin = letters.filter(letter => LATIN_LETTER.test(letter)).length
   const foreign = letters.filter(letter => FOREIGN.test(letter))
   if (letters.length < 4 || latin === 0 || foreign.length === 0) return false
   return foreign.every(letter => latinFor(letter) !== undefined && !FORMULA.test(letter))

@@ -14,6 +14,8 @@ export interface KnownNames {
 export interface ComparedNames {
   /** Without case and separators. */
   readonly siblings: ReadonlySet<string>
+  /** The same, each from its end, sorted: whatever one of them ends with stands in one place. */
+  readonly fromTheirEnds: readonly string[]
   readonly others: ReadonlyMap<string, string>
   /** All of them, by what the eye takes them for. */
   readonly bySkeleton: ReadonlyMap<string, readonly string[]>
@@ -21,14 +23,21 @@ export interface ComparedNames {
 }
 
 export function compareNames(known: KnownNames): ComparedNames {
-  const siblings = new Set([...known.siblings].map(lettersOf))
+  // Every name ends with one that has no letters.
+  const siblings = new Set([...known.siblings].map(lettersOf).filter(letters => letters !== ''))
   const others = [...known.others].map(name => [lettersOf(name), name] as const)
   const bySkeleton = new Map<string, string[]>()
   for (const name of [...known.others, ...known.siblings]) {
     const skeleton = skeletonOf(name)
     bySkeleton.set(skeleton, [...(bySkeleton.get(skeleton) ?? []), name].slice(0, MOST_ALIKE))
   }
-  return { siblings, others: new Map(others.filter(([letters]) => !siblings.has(letters))), bySkeleton, known }
+  return {
+    siblings,
+    fromTheirEnds: [...siblings].map(reversed).toSorted(),
+    others: new Map(others.filter(([letters]) => !siblings.has(letters))),
+    bySkeleton,
+    known,
+  }
 }
 
 /** A server whose names all look alike is found out by the first few. */
@@ -61,19 +70,20 @@ export function otherToolsIn(plain: string, names: ComparedNames): Draft | undef
 
 function inSentence(sentence: string, names: ComparedNames): Draft | undefined {
   if (OF_ALL.test(sentence)) return draft(sentence, 'any tool', 'strong')
-  if (!USED.test(sentence) && !DEFAMED.test(sentence)) return undefined
+  const isUsed = USED.test(sentence)
+  const isDefamed = DEFAMED.test(sentence)
+  if (!isUsed && !isDefamed) return undefined
+  const isStrong = isDefamed || (isUsed && WHEN.test(sentence) && FORCE.test(sentence))
   const looked = new Map<string, boolean>()
   for (const { 0: word, index } of sentence.matchAll(IDENTIFIER)) {
     const letters = lettersOf(word)
-    const isSibling = looked.get(letters) ?? isOwn(letters, names.siblings)
+    const isSibling = looked.get(letters) ?? isOwn(letters, names)
     looked.set(letters, isSibling)
     if (isSibling) continue
     const known = names.others.get(letters)
     const isCalledTool =
       known !== undefined || /^ (?:tool|function|command)\b/u.test(sentence.slice(index + word.length))
     if (!isCalledTool) continue
-    const isSteered = WHEN.test(sentence) && USED.test(sentence) && FORCE.test(sentence)
-    const isStrong = isSteered || DEFAMED.test(sentence)
     if (!isStrong && known === undefined) continue
     return draft(sentence, `"${known ?? word}"`, isStrong ? 'strong' : 'weak')
   }
@@ -81,10 +91,28 @@ function inSentence(sentence: string, names: ComparedNames): Draft | undefined {
 }
 
 /** Servers also call their tools by the prefixed names of some client, or by the end of the name. */
-function isOwn(letters: string, siblings: ReadonlySet<string>): boolean {
-  if (siblings.has(letters)) return true
-  for (const sibling of siblings) if (letters.endsWith(sibling) || sibling.endsWith(letters)) return true
-  return false
+function isOwn(letters: string, { siblings, fromTheirEnds }: ComparedNames): boolean {
+  for (let start = Math.max(0, letters.length - LONGEST_NAME); start < letters.length; start++)
+    if (siblings.has(letters.slice(start))) return true
+  const ending = reversed(letters)
+  return fromTheirEnds[placeOf(ending, fromTheirEnds)]?.startsWith(ending) ?? false
+}
+
+const LONGEST_NAME = 256
+
+function reversed(text: string): string {
+  return [...text].toReversed().join('')
+}
+
+/** Where a text stands, or would stand, among sorted ones. */
+function placeOf(text: string, sorted: readonly string[]): number {
+  let [from, to] = [0, sorted.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((sorted[middle] ?? '') < text) from = middle + 1
+    else to = middle
+  }
+  return from
 }
 
 function draft(sentence: string, name: string, strength: Draft['strength']): Draft {

@@ -1,4 +1,5 @@
 import { latinFor } from './look-alikes.ts'
+import { finish } from './steps.ts'
 
 /**
  * A text as a model reads it through all disguise: lower case, Latin letters for those that look like them, accents,
@@ -6,25 +7,41 @@ import { latinFor } from './look-alikes.ts'
  * for that, so that patterns can stay within one.
  */
 export function plainText(text: string): string {
+  return finish(written(text, undefined))
+}
+
+/** The same in small steps. */
+export function plainTextInSteps(text: string): Generator<undefined, string> {
   return written(text, undefined)
 }
 
-/** The part of the original that became this part of the plain text. */
-export function originalOf(text: string, start: number, end: number): string {
-  const places: number[] = []
-  written(text, places)
-  return text.slice(places[start] ?? 0, places[end] ?? text.length)
+/** Finds the part of the original that became a part of the plain text. */
+export function originalOf(text: string): (start: number, end: number) => string {
+  let places: number[] | undefined
+  return (start, end) => {
+    if (!places) {
+      places = []
+      finish(written(text, places))
+    }
+    return text.slice(places[start] ?? 0, places[end] ?? text.length)
+  }
 }
 
 /** Notes for every character of the result where in the text it comes from, when asked to. */
-function written(text: string, places: number[] | undefined): string {
+function* written(text: string, places: number[] | undefined): Generator<undefined, string> {
   let plain = ''
   let hasSpace = true
+  // A language has some dozens of letters, and finding out about one takes a while.
+  const folded = new Map<number, string>()
   const add = (piece: string, at: number) => {
     plain += piece
     if (places) for (let i = 0; i < piece.length; i++) places.push(at)
   }
-  for (let at = 0; at < text.length; at++) {
+  for (let at = 0, pauseAt = STEP; at < text.length; at++) {
+    if (at >= pauseAt) {
+      pauseAt = at + STEP
+      yield
+    }
     const code = text.charCodeAt(at)
     const start = at
     let piece: string
@@ -32,7 +49,8 @@ function written(text: string, places: number[] | undefined): string {
     else {
       const point = text.codePointAt(at) ?? 0
       if (point > 0xffff) at++
-      piece = fold(point)
+      piece = folded.get(point) ?? fold(point)
+      folded.set(point, piece)
     }
     if (piece === '') continue
     if (piece === ' ') {
@@ -51,6 +69,8 @@ function written(text: string, places: number[] | undefined): string {
   return plain
 }
 
+/** Each a letter that was never seen before, these take less than a turn. */
+const STEP = 1024
 const NEWLINE = 10
 const SENTENCE_ENDS: ReadonlySet<string> = new Set(['.', '!', '?'])
 
@@ -72,12 +92,20 @@ function fold(point: number): string {
     return String.fromCodePoint(point)
   if (point >= TAGS.first && point <= TAGS.last) return String.fromCodePoint(point - TAGS.offset).toLowerCase()
   const character = String.fromCodePoint(point)
+  if (SPECIAL.test(character)) return foldSpecial(character)
+  const plain = character.normalize('NFKD')
+  if (plain === character) return latinFor(character) ?? (/\p{M}/u.test(character) ? '' : character.toLowerCase())
+  const letters = [...plain.replace(/\p{M}/gu, '')]
+  return letters.map(letter => latinFor(letter) ?? letter.toLowerCase()).join('')
+}
+
+const SPECIAL = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Surrogate}‘’‚‛“”„‟«»\s\u2800。！？｡\p{Pd}]/u
+
+function foldSpecial(character: string): string {
   if (/[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Surrogate}‘’‚‛“”„‟«»]/u.test(character)) return ''
   if (/[\s\u2800]/u.test(character)) return ' '
   if (/[。！？｡]/u.test(character)) return '.'
-  if (/\p{Pd}/u.test(character)) return '-'
-  const letters = [...character.normalize('NFKD').replace(/\p{M}/gu, '')]
-  return letters.map(letter => latinFor(letter) ?? letter.toLowerCase()).join('')
+  return '-'
 }
 
 /** A dot inside `~/.ssh` or `config.json` ends nothing. */

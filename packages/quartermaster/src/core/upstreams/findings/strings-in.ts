@@ -14,45 +14,69 @@ export interface FoundString {
   readonly role: StringRole
 }
 
-/** All strings of a definition, keys that its author chose included, and whether there are more than anyone looks at. */
-export interface StringsIn {
-  readonly strings: readonly FoundString[]
-  readonly isCutShort: boolean
-}
-
 /** Ordinary definitions have some dozens of strings of some kilobytes. */
-const MOST_VALUES = 20_000
-const MOST_CHARACTERS = 512 * 1024
+const MOST_VALUES = 10_000
+const MOST_CHARACTERS = 128 * 1024
 const LONGEST_FIELD = 200
 
-/** Walks a definition without recursion: how deep it nests is up to a stranger. */
-export function stringsIn(definition: unknown): StringsIn {
-  const strings: FoundString[] = []
+/**
+ * All strings of a definition, keys that its author chose included, one at a time; at the end, whether there are more than
+ * anyone looks at. Walks without recursion: how deep it nests is up to a stranger.
+ */
+export function* stringsIn(definition: unknown): Generator<FoundString, boolean> {
+  const open: Iterator<Place>[] = [[{ path: '', key: '', value: definition }].values()]
+  let values = 0
   let characters = 0
-  const open: { path: string; key: string; value: unknown }[] = [{ path: '', key: '', value: definition }]
-  for (let values = 0, next = open.pop(); next; next = open.pop(), values++) {
-    if (values >= MOST_VALUES || characters > MOST_CHARACTERS) return { strings, isCutShort: true }
-    const { path, key, value } = next
-    if (typeof value === 'string' && !isPicture(value)) {
-      strings.push({ field: path, text: value, role: roleOf(path, key) })
-      characters += value.length
+  for (let innermost = open.at(-1); innermost; innermost = open.at(-1)) {
+    const { done, value: place } = innermost.next()
+    if (done) {
+      open.pop()
+      continue
     }
-    if (typeof value !== 'object' || value === null) continue
-    for (const [name, inner] of Object.entries(value).toReversed()) {
-      const place = placeOf(path, name)
-      if (!Array.isArray(value) && !KEYWORDS.has(name)) {
-        strings.push({ field: place, text: name, role: 'name' })
-        characters += name.length
-      }
-      open.push({ path: place, key: Array.isArray(value) ? key : name, value: inner })
+    if (values++ >= MOST_VALUES || characters > MOST_CHARACTERS) return true
+    for (const string of stringsAt(place)) {
+      characters += string.text.length
+      yield string
     }
+    if (typeof place.value === 'object' && place.value !== null) open.push(placesIn(place, place.value))
   }
-  return { strings, isCutShort: false }
+  return false
 }
 
-function placeOf(path: string, name: string): string {
-  const place = path === '' ? name : `${path}.${name}`
-  return place.length > LONGEST_FIELD ? path : showHidden(shortened(place, LONGEST_FIELD))
+/** One value of a definition. */
+interface Place {
+  readonly path: string
+  /** The last key on the way to it that is no place in a list. */
+  readonly key: string
+  /** What its author called it. */
+  readonly name?: string
+  readonly value: unknown
+}
+
+function stringsAt({ path, key, name, value }: Place): FoundString[] {
+  const strings: FoundString[] = []
+  if (name !== undefined) strings.push({ field: path, text: name, role: 'name' })
+  if (typeof value === 'string' && !isPicture(value))
+    strings.push({ field: path, text: value, role: roleOf(path, key) })
+  return strings
+}
+
+function* placesIn({ path, key }: Place, values: object): Generator<Place> {
+  if (Array.isArray(values)) {
+    for (const [index, value] of values.entries()) yield { path: pathTo(path, String(index)), key, value }
+    return
+  }
+  // Of a hundred thousand only the first are looked at, so nothing is made for the others.
+  for (const name of Object.keys(values)) {
+    const place = { path: pathTo(path, name), key: name, value: (values as Record<string, unknown>)[name] }
+    yield KEYWORDS.has(name) ? place : { ...place, name }
+  }
+}
+
+function pathTo(path: string, name: string): string {
+  if (name.length > LONGEST_FIELD) return path === '' ? showHidden(shortened(name, LONGEST_FIELD)) : path
+  const place = path === '' ? showHidden(name) : `${path}.${showHidden(name)}`
+  return place.length > LONGEST_FIELD ? path : place
 }
 
 /** Pictures are long, look like encoded text, and are read by nobody. */

@@ -1,0 +1,25 @@
+// @ts-check
+import { profileOf } from '../gateway/contenders.mjs'
+import { contest } from '../gateway/contest.mjs'
+import { ADD } from '../gateway/workloads.mjs'
+import { adder, onStage, program } from './stage.mjs'
+
+/**
+ * A program behind, clients from before 2026-07-28 in front.
+ * @param {import('../gateway/contest.mjs').Contest & { profileDir?: string }} options
+ */
+export function run({ profileDir, ...load }) {
+  return onStage(async stage => {
+    const setting = { servers: { adder: program(adder()) }, tool: ADD }
+    const product = await stage.product({ ...setting, front: 'sessions', profile: profileOf(profileDir, 'sessions') })
+    const { entrants, gaps } = await stage.peers(
+      [
+        { name: 'mcp-proxy', front: 'sessions' },
+        { name: 'supergateway', front: 'sessions' },
+        { name: 'mcp-hub', front: 'events' },
+      ],
+      setting,
+    )
+    return [...(await contest([product, ...entrants], load)), ...gaps]
+  })
+}

@@ -1,0 +1,280 @@
+// @ts-check
+// What stands in front of the same server, each in a process of its own.
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { BIN, issueToken } from '../gateway/contenders.mjs'
+import { connectTo } from '../gateway/load.mjs'
+import { startServer } from '../gateway/server-process.mjs'
+import { bareToolCalls, toolCalls, toolCallsInSession } from '../gateway/workloads.mjs'
+import { gap } from '../lib/figure.mjs'
+import { openEventConnection } from './event-connection.mjs'
+import { startPeer } from './peers.mjs'
+import { openPipe } from './pipe.mjs'
+
+/** @typedef {import('../gateway/contenders.mjs').Contender} Contender */
+/** @typedef {import('../gateway/load.mjs').Runner} Runner */
+/** @typedef {import('../gateway/workloads.mjs').CalledTool} CalledTool */
+/** @typedef {import('../gateway/workloads.mjs').Workload} Workload */
+/** @typedef {import('../lib/figure.mjs').Gap} Gap */
+/** @typedef {import('./peers.mjs').PeerName} PeerName */
+/** @typedef {import('./peers.mjs').Servers} Servers */
+/** @typedef {import('./pipe.mjs').Command} Command */
+
+/** How clients speak in front: as from 2026-07-28 on, in sessions, or over the stream that came before both. */
+/** @typedef {'modern' | 'sessions' | 'events'} Front */
+
+/** Somebody to be measured, who can be asked anew where a session was lost. @typedef {Runner & { open: () => Promise<Workload> }} Entrant */
+
+/** Somebody in front of several servers; one entrant calls the first of them. @typedef {Entrant & { of: (server: string) => Promise<Entrant> }} Gateway */
+
+/** @typedef {{ servers: Servers, tool: CalledTool, front: Front }} Setting */
+
+/** @param {string} path */
+const here = path => fileURLToPath(new URL(path, import.meta.url))
+/** The file of the small server. */
+export const ADDER = here('servers/adder.mjs')
+
+/** The small server, with flags of its own. @param {string[]} flags @returns {Command} */
+export const adder = (...flags) => [process.execPath, ADDER, ...flags]
+
+/** @param {Command} command */
+export const program = ([command, ...args]) => ({ command, args })
+
+/**
+ * Does the work with processes that have all ended afterwards, and whose folders are gone.
+ * @template T
+ * @param {(stage: Stage) => Promise<T>} work
+ * @returns {Promise<T>}
+ */
+export async function onStage(work) {
+  /** @type {(() => Promise<unknown>)[]} */
+  const endings = []
+  try {
+    return await work(createStage(endings))
+  } finally {
+    for (const end of endings.toReversed()) await end()
+  }
+}
+
+/** @typedef {ReturnType<typeof createStage>} Stage */
+
+/** @param {(() => Promise<unknown>)[]} endings */
+function createStage(endings) {
+  /** @param {string} [prefix] */
+  async function folder(prefix = 'bench-upstreams-') {
+    const path = await mkdtemp(join(tmpdir(), prefix))
+    endings.push(() => rm(path, { recursive: true, force: true }))
+    return path
+  }
+
+  /** @param {Parameters<typeof startServer>[0]} options */
+  async function start(options) {
+    const server = await startServer(options)
+    endings.push(server.stop)
+    return server
+  }
+
+  return {
+    folder,
+
+    /** The server itself over HTTP. @param {number} [port] */
+    httpServer: (port = 0) => start({ args: [ADDER, `--http=${port}`] }),
+
+    /**
+     * The server itself, with nobody in between.
+     * @param {Command} command
+     * @param {{ tool: CalledTool, isModern: boolean }} options
+     * @returns {Promise<Entrant>}
+     */
+    async directStdio(command, options) {
+      const pipe = await openPipe(command)
+      endings.push(pipe.server.stop)
+      return entrant({ name: 'direct stdio', ...pipe }, async () => bareToolCalls(options.tool, options))
+    },
+
+    /**
+     * @param {Asking} asking
+     * @returns {Promise<Entrant>}
+     */
+    async directHttp({ tool, front }) {
+      const contender = { name: 'direct HTTP', server: await this.httpServer() }
+      return entrant(contender, () => workloadFor(contender, { tool, front }))
+    },
+
+    /**
+     * The least that can stand in between.
+     * @param {Command} command
+     * @param {CalledTool} tool
+     * @returns {Promise<Entrant>}
+     */
+    async bridge(command, tool) {
+      const contender = {
+        name: 'bridge by hand',
+        server: await start({ args: [here('servers/bridge.mjs'), ...command] }),
+      }
+      return entrant(contender, () => workloadFor(contender, { tool, front: 'modern' }))
+    },
+
+    /**
+     * The product as users run it.
+     * @param {Setting & { profile?: string | undefined, isReady?: (url: string) => Promise<boolean> }} setting
+     * @returns {Promise<Gateway>}
+     */
+    async product({ servers, tool, front, profile, ...setting }) {
+      const cwd = await folder('bench-upstreams-project-')
+      await writeProject(cwd, servers)
+      const token = await issueToken(cwd)
+      const names = namesWith('_', { servers, tool, front })
+      const isReady = setting.isReady ?? readiness({ token }, names.first)
+      const args = [BIN, 'up', '--port', '0', '--json']
+      const server = await start({ args, cwd, isReady, ...(profile !== undefined && { profile }) })
+      return gateway({ name: 'Quartermaster', server, token }, names)
+    },
+
+    /**
+     * @param {PeerName} name
+     * @param {Setting} setting
+     * @returns {Promise<Gateway>}
+     */
+    async peer(name, { servers, tool, front }) {
+      const names = namesWith(name === 'mcp-hub' ? '__' : undefined, { servers, tool, front })
+      const server = await startPeer(name, { servers, isReady: readiness({}, names.first) })
+      endings.push(server.stop)
+      return { ...(await gateway(withConnect({ name, server }, front), names)), isGuest: true }
+    },
+
+    /**
+     * Those that can be had, and why the others cannot.
+     * @param {readonly { name: PeerName, front: Front }[]} peers
+     * @param {Omit<Setting, 'front'>} setting
+     */
+    async peers(peers, setting) {
+      /** @type {{ entrants: Entrant[], gaps: Gap[] }} */
+      const found = { entrants: [], gaps: [] }
+      for (const { name, front } of peers) {
+        try {
+          found.entrants.push(await this.peer(name, { ...setting, front }))
+        } catch (error) {
+          found.gaps.push(gap(name, error))
+        }
+      }
+      return found
+    },
+  }
+}
+
+/** @typedef {Pick<Setting, 'tool' | 'front'>} Asking */
+
+/**
+ * What the tool is called in front, for each server: gateways of several put the server's name before it.
+ * @param {string | undefined} between
+ * @param {Setting} setting
+ */
+function namesWith(between, { servers, tool, front }) {
+  /** @param {string} server @returns {Asking} */
+  const of = server => ({
+    tool: between === undefined ? tool : { ...tool, name: `${server}${between}${tool.name}` },
+    front,
+  })
+  return { of, first: of(Object.keys(servers)[0] ?? '') }
+}
+
+/**
+ * @param {Contender} contender
+ * @param {ReturnType<typeof namesWith>} names
+ * @returns {Promise<Gateway>}
+ */
+async function gateway(contender, names) {
+  /** @param {Asking} asking */
+  const asked = asking => entrant(contender, () => workloadFor(contender, asking))
+  return { ...(await asked(names.first)), of: server => asked(names.of(server)) }
+}
+
+/**
+ * @param {Contender} contender
+ * @param {() => Promise<Workload>} open
+ * @returns {Promise<Entrant>}
+ */
+async function entrant(contender, open) {
+  return { contender, open, workload: await open() }
+}
+
+/**
+ * @param {Contender} contender
+ * @param {Asking} asking
+ * @returns {Promise<Workload>}
+ */
+async function workloadFor(contender, { tool, front }) {
+  if (front === 'events') return bareToolCalls(tool, { isModern: false })
+  return front === 'modern' ? toolCalls(contender, tool) : toolCallsInSession(contender, '/mcp', tool)
+}
+
+/**
+ * @param {Contender} contender
+ * @param {Front} front
+ * @returns {Contender}
+ */
+function withConnect(contender, front) {
+  return front === 'events' ? { ...contender, connect: () => openEventConnection(contender, '/mcp') } : contender
+}
+
+/** Who has not answered by then is asked again: some forget what came before they were ready. */
+const ANSWER_WITHIN_MS = 1_000
+
+/**
+ * Ready is who answers a call rightly.
+ * @param {{ token?: string }} caller
+ * @param {Asking} asking
+ */
+function readiness(caller, asking) {
+  /** @param {string} url */
+  return async url => {
+    const usage = () => ({ cpuUs: 0, residentMb: 0 })
+    const server = { url, usage, started: { ms: 0, cpuMs: 0 }, stop: async () => {} }
+    const contender = withConnect({ name: url, server, ...caller }, asking.front)
+    const call = async () => {
+      const { text, isRight } = (await workloadFor(contender, asking))()
+      const connection = await connectTo(contender)
+      const answer = await connection.ask(text)
+      connection.close()
+      return isRight(answer)
+    }
+    // Whoever does not listen yet, or says no, is not ready.
+    return Promise.race([call(), tooLate()]).catch(() => false)
+  }
+}
+
+/** @returns {Promise<boolean>} */
+const tooLate = () => new Promise(resolve => setTimeout(resolve, ANSWER_WITHIN_MS, false).unref())
+
+/**
+ * @param {string} folder
+ * @param {Servers} servers
+ */
+async function writeProject(folder, servers) {
+  await mkdir(join(folder, 'agents'))
+  const capabilities = Object.fromEntries(Object.keys(servers).map(name => [name, {}]))
+  await writeFile(join(folder, 'agents', 'clerk.json'), JSON.stringify({ capabilities }))
+  await writeFile(join(folder, 'quartermaster.config.json'), JSON.stringify({ mcpServers: servers }))
+}
+
+/**
+ * The process of a server that runs, if any does.
+ * @param {string} file
+ */
+export async function lastProcessIn(file) {
+  const last = (await processesIn(file)).at(-1)
+  if (last === undefined) throw new Error('The server has never been started.')
+  return last
+}
+
+/**
+ * The processes that a server has had so far, as it wrote them down.
+ * @param {string} file
+ */
+export async function processesIn(file) {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  return text.split('\n').filter(Boolean).map(Number)
+}

@@ -1,0 +1,80 @@
+import { beforeAll, expect, it } from 'vitest'
+import type { RunningProduct } from '../support/running-product.ts'
+import { startTokenProxy } from '../support/token-proxy.ts'
+import { type Remarks, SCENARIOS } from './scenarios.ts'
+import { type Check, type Findings, runSuite } from './suite.ts'
+
+export type Revision = keyof typeof SCENARIOS
+
+/** One run of the suite. */
+export interface Run {
+  readonly revision: Revision
+  /** What it may say, by scenario. */
+  readonly remarks: Remarks
+}
+
+/** The suite mostly waits. More runs than these would wait for the processor, and then for their own time limits. */
+const AT_A_TIME = 3
+
+/** Runs the suite as often as the table says, before the tests of this file, and answers what was found in a run. */
+export function findingsOf<R extends Run>(runs: readonly R[], find: (run: R) => Promise<Findings>) {
+  const ends = new Map<R, PromiseSettledResult<Findings>>()
+
+  beforeAll(async () => {
+    const left = [...runs]
+    const work = async () => {
+      for (let run = left.shift(); run !== undefined; run = left.shift()) {
+        // A run that breaks down is a matter of its own tests; the others go on.
+        const [end] = await Promise.allSettled([find(run)])
+        ends.set(run, end)
+      }
+    }
+    await Promise.all(Array.from({ length: AT_A_TIME }, work))
+  }, 300_000)
+
+  return (run: R): Findings => {
+    const end = ends.get(run)
+    if (end?.status === 'rejected') throw end.reason
+    return end?.value ?? new Map()
+  }
+}
+
+/** Every scenario of a run as one test. */
+export function expectNothingAgainst({ revision, remarks }: Run, findings: () => Findings): void {
+  // A run that broke down is told once, not once for every scenario.
+  beforeAll(() => void findings())
+
+  it('runs these scenarios and no others', () => {
+    expect([...findings().keys()].sort()).toEqual([...SCENARIOS[revision]].sort())
+  })
+
+  const objectionsTo = (scenario: string) => (findings().get(scenario) ?? []).filter(isObjection)
+  const [known, clean] = [true, false].map(is =>
+    SCENARIOS[revision].filter(name => Object.hasOwn(remarks, name) === is),
+  )
+
+  it.each(clean ?? [])('has nothing to say against %s', scenario => {
+    expect(objectionsTo(scenario)).toEqual([])
+  })
+
+  // A name that says otherwise would hide that the suite does object.
+  it.each(known ?? [])('says against %s what is written down, and nothing else', scenario => {
+    expect(objectionsTo(scenario).map(nameOf)).toEqual(remarks[scenario])
+  })
+}
+
+/** What failed, was warned about, or was skipped and so not shown to work. */
+const isObjection = ({ status }: Check) => status === 'FAILURE' || status === 'WARNING' || status === 'SKIPPED'
+
+const nameOf = ({ status, id }: Check) => `${status} ${id}`
+
+/** What the suite says to a running product that has its fixtures. */
+export async function judge(product: RunningProduct, revision: Revision): Promise<Findings> {
+  const { token } = await product.issue('conformance')
+  const proxy = await startTokenProxy({ target: product.url, token })
+  try {
+    return await runSuite({ url: `${proxy.url}/mcp`, revision })
+  } finally {
+    await proxy.stop()
+  }
+}

@@ -1,0 +1,121 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { type RunningProduct, startWithUpstreams } from '../support/running-product.ts'
+import { npmServer } from './npm-servers.ts'
+import { connectThrough, type ScriptedClient } from './scripted-client.ts'
+
+interface UpstreamStatus {
+  readonly name: string
+  readonly state: string
+  readonly pids: readonly number[]
+  readonly tools: { readonly offered: number; readonly held: number }
+}
+
+describe('the reference servers from npm', () => {
+  let folder: string
+  let product: RunningProduct
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'npm-servers-'))
+    product = await startWithUpstreams({
+      everything: npmServer('everything'),
+      // It says itself that writing destroys; whoever mounts it may allow that.
+      filesystem: { ...npmServer('filesystem', folder), tools: { write_file: { consent: [] } } },
+      memory: { ...npmServer('memory'), env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') } },
+      thinking: npmServer('sequential-thinking'),
+    })
+    for (const name of ['everything', 'filesystem', 'memory', 'thinking']) await product.reaches(name)
+  })
+  afterAll(async () => {
+    await product?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const upstreams = async () => (await product.run('upstreams', '--json')).json<UpstreamStatus[]>()
+  const processOf = async (upstream: string) => {
+    const pid = (await upstreams()).find(({ name }) => name === upstream)?.pids[0]
+    if (pid === undefined) throw new Error(`${upstream} has no process.`)
+    return pid
+  }
+
+  it('are offered whole: in none of them is anything found that a person has to look at', async () => {
+    expect((await upstreams()).map(({ name, tools }) => ({ name, ...tools }))).toEqual([
+      { name: 'everything', offered: 17, held: 0 },
+      { name: 'filesystem', offered: 14, held: 0 },
+      { name: 'memory', offered: 9, held: 0 },
+      { name: 'thinking', offered: 1, held: 0 },
+    ])
+    expect((await product.run('upstreams', 'review', '--json')).json()).toEqual([])
+  })
+
+  describe.each(['legacy', 'modern'] as const)('called by a %s client', era => {
+    let one: ScriptedClient
+
+    beforeAll(async () => {
+      const { token } = await product.issue('default')
+      one = await connectThrough({ mcpUrl: product.mcpUrl, token, era, prefix: '' })
+    })
+    afterAll(() => one?.close())
+
+    const call = async (name: string, args: Record<string, unknown> = {}) => {
+      const { isError, content, structuredContent } = await one.client.callTool({ name, arguments: args })
+      return { isError: isError ?? false, text: JSON.stringify(content), structuredContent }
+    }
+
+    it('lists the tools of all of them', async () => {
+      const names = (await one.client.listTools()).tools.map(({ name }) => name)
+      expect(names).toEqual(
+        expect.arrayContaining([
+          'everything_echo',
+          'filesystem_read_text_file',
+          'memory_read_graph',
+          'thinking_sequentialthinking',
+        ]),
+      )
+      expect(names).toHaveLength(41)
+    })
+
+    it('everything says the same', async () => {
+      expect((await call('everything_echo', { message: 'hi' })).text).toContain('Echo: hi')
+    })
+
+    it('filesystem reads and writes in its folder, and nowhere else', async () => {
+      const path = join(folder, `${era}.txt`)
+      await call('filesystem_write_file', { path, content: 'It was here.' })
+      expect(await readFile(path, 'utf8')).toBe('It was here.')
+      expect((await call('filesystem_read_text_file', { path })).text).toContain('It was here.')
+      expect((await call('filesystem_list_directory', { path: folder })).text).toContain(`${era}.txt`)
+      const config = join(product.folder, 'quartermaster.config.json')
+      const outside = await call('filesystem_read_text_file', { path: config })
+      expect(outside).toMatchObject({ isError: true, text: expect.stringContaining('Access denied') })
+    })
+
+    it('memory remembers, also when its process is killed', async () => {
+      const entity = { name: `Ada ${era}`, entityType: 'person', observations: ['likes tea'] }
+      await call('memory_create_entities', { entities: [entity] })
+      const before = await processOf('memory')
+      process.kill(before, 'SIGKILL')
+      const { structuredContent } = await call('memory_open_nodes', { names: [entity.name] })
+      expect(structuredContent).toEqual({ entities: [entity], relations: [] })
+      expect(await processOf('memory')).not.toBe(before)
+    })
+
+    it('sequential-thinking counts thoughts', async () => {
+      const thought = { thought: 'First things first.', thoughtNumber: 1, totalThoughts: 2, nextThoughtNeeded: true }
+      const { structuredContent } = await call('thinking_sequentialthinking', thought)
+      expect(structuredContent).toMatchObject({ thoughtNumber: 1, totalThoughts: 2, nextThoughtNeeded: true })
+    })
+  })
+})
+
+describe('doctor', () => {
+  it('says that filesystem was given a folder that holds the data folder', async () => {
+    const product = await startWithUpstreams({ filesystem: npmServer('filesystem', '.') })
+    onTestFinished(product.stop)
+    await product.reaches('filesystem')
+    const { stdout } = await product.run('doctor')
+    expect(stdout).toContain('Upstream "filesystem" is given a path that holds the data folder')
+  })
+})

@@ -1,0 +1,84 @@
+import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
+import { type Answer, createWireTap, type Program, tappedFetch, tappedStdio, type WireTap } from './wire-tap.ts'
+
+export type FrontEra = 'legacy' | 'modern'
+
+/** A client that answers whatever it is asked, always the same, and remembers what that was. */
+export interface ScriptedClient {
+  readonly client: Client
+  /** What is before the server's own names. */
+  readonly prefix: string
+  /** Everything it was asked, in order. */
+  readonly questions: readonly Question[]
+  /** Addresses it was told have changed. */
+  readonly updates: readonly string[]
+  /** The newest answer as it stood on the wire. */
+  last(): Answer
+  close(): Promise<void>
+}
+
+export interface Question {
+  readonly method: string
+  readonly params: Record<string, unknown>
+}
+
+/** Connects to a program without anything in between. */
+export function connectDirectly(program: Program): Promise<ScriptedClient> {
+  const tap = createWireTap()
+  return connect({ transport: tappedStdio(program, tap), tap, era: 'legacy', prefix: '' })
+}
+
+export interface GatewayFacts {
+  readonly mcpUrl: string
+  readonly token: string
+  readonly era: FrontEra
+  readonly prefix: string
+}
+
+/** Connects to the gateway that has the program behind it. */
+export function connectThrough({ mcpUrl, token, era, prefix }: GatewayFacts): Promise<ScriptedClient> {
+  const tap = createWireTap()
+  const requestInit = { headers: { authorization: `Bearer ${token}` } }
+  const transport = new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit, fetch: tappedFetch(tap) })
+  return connect({ transport, tap, era, prefix })
+}
+
+interface Connecting {
+  readonly transport: Transport
+  readonly tap: WireTap
+  readonly era: FrontEra
+  readonly prefix: string
+}
+
+async function connect({ transport, tap, era, prefix }: Connecting): Promise<ScriptedClient> {
+  const client = new Client(
+    { name: 'scripted', version: '1.0.0' },
+    {
+      capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },
+      versionNegotiation: { mode: era === 'modern' ? { pin: '2026-07-28' } : 'legacy' },
+    },
+  )
+  const questions = answerEverything(client)
+  const updates: string[] = []
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void updates.push(params.uri))
+  await client.connect(transport)
+  return { client, prefix, questions, updates, last: tap.last, close: () => client.close() }
+}
+
+function answerEverything(client: Client): Question[] {
+  const questions: Question[] = []
+  const note = ({ method, params }: { method: string; params?: unknown }) =>
+    void questions.push({ method, params: { ...(params as Record<string, unknown>) } })
+  client.setRequestHandler('elicitation/create', request => {
+    note(request)
+    if (request.params.mode === 'url') return { action: 'accept' }
+    return { action: 'accept', content: { name: 'Ada', check: true, integer: 7, email: 'ada@example.com' } }
+  })
+  client.setRequestHandler('sampling/createMessage', request => {
+    note(request)
+    const content = { type: 'text' as const, text: 'As you like it.' }
+    return { role: 'assistant', content, model: 'scripted', stopReason: 'endTurn' }
+  })
+  client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///home/ada', name: 'Home' }] }))
+  return questions
+}

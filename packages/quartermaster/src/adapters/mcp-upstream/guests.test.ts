@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest'
+import { UpstreamConfig } from '../../contracts/index.ts'
+import { createGuests, MOST_GUESTS } from './guests.ts'
+
+const config = UpstreamConfig.parse({ command: 'server' })
+
+function stage() {
+  const guests = createGuests()
+  const ask = (name: string, agent = 'ada', key = 'printing') => guests.ask({ name, key, agent, config })
+  const prefixes = () => Object.fromEntries([...guests.configs()].map(([name, { prefix }]) => [name, prefix]))
+  return { guests, ask, prefixes }
+}
+
+it('takes a server in once, whoever asks for it', () => {
+  const { ask, prefixes } = stage()
+  expect([ask('one'), ask('one'), ask('one', 'bob')]).toEqual(['changed', 'same', 'same'])
+  expect(prefixes()).toEqual({ one: 'printing' })
+})
+
+it('gives the names of the capability to the first of its servers, and their own to the others', () => {
+  const { ask, prefixes } = stage()
+  ask('one', 'ada')
+  ask('two', 'bob')
+  ask('other', 'bob', 'scanning')
+  expect(prefixes()).toEqual({ one: 'printing', two: 'two', other: 'scanning' })
+})
+
+it('lets go of a server when its capability names another for every agent that had it, and that one gets the names', () => {
+  const { guests, ask, prefixes } = stage()
+  ask('one', 'ada')
+  ask('one', 'bob')
+  ask('two', 'ada')
+  expect([guests.age(), guests.age(), guests.age()]).toEqual([false, false, false])
+  expect(ask('two', 'bob')).toBe('changed')
+  expect(guests.age()).toBe(true)
+  expect(prefixes()).toEqual({ two: 'printing' })
+})
+
+it('keeps servers that one agent has in turn, and has nothing read anew for that more than once', () => {
+  const { guests, ask, prefixes } = stage()
+  const news: string[] = []
+  for (let reading = 0; reading < 10; reading++) {
+    news.push(ask('one'), ask('two'))
+    expect(guests.age()).toBe(false)
+  }
+  expect(prefixes()).toEqual({ one: 'printing', two: 'two' })
+  expect(news.filter(one => one === 'changed')).toHaveLength(3)
+})
+
+it('has room for so many and no more', () => {
+  const { ask } = stage()
+  for (let index = 0; index < MOST_GUESTS; index++) expect(ask(`s${index}`, `a${index}`)).toBe('changed')
+  expect(ask('one-too-many')).toBe('full')
+  expect(ask('s0', 'a0')).toBe('same')
+})

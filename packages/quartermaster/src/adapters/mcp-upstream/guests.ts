@@ -1,0 +1,82 @@
+import type { UpstreamConfig } from '../../contracts/index.ts'
+
+/** A server that a capability names for an agent. */
+export interface GuestRequest {
+  readonly name: string
+  /** The capability. Its tools begin with this, unless another server of the same capability has it. */
+  readonly key: string
+  readonly agent: string
+  readonly config: UpstreamConfig
+}
+
+/** The servers that capabilities name, beside those of the configuration. */
+export interface Guests {
+  /**
+   * Takes one in, unless it is there. There is room for so many and no more. `changed`: one has come, or was asked for by
+   * nobody for the first time, so definitions want to be read anew.
+   */
+  ask(request: GuestRequest): 'changed' | 'same' | 'full'
+  /** Definitions are read anew, so who is still wanted is asked for again. Answers whether somebody was let go. */
+  age(): boolean
+  configs(): ReadonlyMap<string, UpstreamConfig>
+}
+
+/** Each may be a process. */
+export const MOST_GUESTS = 64
+/** After a reading whoever is wanted is asked for again; who is not by the next one is gone. */
+const READINGS = 1
+
+interface Guest {
+  readonly key: string
+  readonly config: UpstreamConfig
+  /** Agents that have it and no other of the same capability. */
+  readonly agents: Set<string>
+  readingsSince: number
+  /** Once: two that take turns in being wanted must not have everything read for ever. */
+  wasLeft: boolean
+}
+
+export function createGuests(): Guests {
+  const guests = new Map<string, Guest>()
+
+  /** The agent has another one now. Answers whether that leaves one alone. */
+  function release({ name, key, agent }: GuestRequest): boolean {
+    let isNews = false
+    for (const [other, guest] of guests) {
+      if (guest.key !== key || other === name || !guest.agents.delete(agent)) continue
+      isNews ||= guest.agents.size === 0 && !guest.wasLeft
+      guest.wasLeft ||= guest.agents.size === 0
+    }
+    return isNews
+  }
+
+  return {
+    ask(request) {
+      const { name, key, agent, config } = request
+      const known = guests.get(name)
+      if (!known && guests.size >= MOST_GUESTS) return 'full'
+      const guest = known ?? { key, config, agents: new Set(), readingsSince: 0, wasLeft: false }
+      guest.agents.add(agent)
+      guest.readingsSince = 0
+      guests.set(name, guest)
+      return release(request) || !known ? 'changed' : 'same'
+    },
+    age() {
+      const before = guests.size
+      for (const [name, guest] of guests)
+        if (guest.readingsSince++ >= READINGS && guest.agents.size === 0) guests.delete(name)
+      return guests.size < before
+    },
+    configs() {
+      // In the order they came, so that whoever has the short names keeps them.
+      const named = new Set<string>()
+      return new Map(
+        [...guests].map(([name, { key, config }]) => {
+          const prefix = named.has(key) ? name : key
+          named.add(key)
+          return [name, { ...config, prefix }]
+        }),
+      )
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import type { Readable } from 'node:stream'
+import { messageOf } from '../../../contracts/index.ts'
+import { createTurnWorker } from '../session/turn-worker.ts'
+import { createEventParser, type EventParserOptions } from './event-parser.ts'
+
+/** How a stream of events ended, or that there was none. */
+export interface StreamEnd {
+  readonly kind: 'ended' | 'broken' | 'unopened' | 'none' | 'garbled'
+  readonly reason: string
+}
+
+/** Takes what comes over the streams of one channel, in turns that leave time for everybody else. */
+export interface EventTurns {
+  /** Resolves to how the stream ended, when everything in it was handed over. */
+  read(body: Readable, options: EventParserOptions): Promise<StreamEnd>
+}
+
+export function createEventTurns(): EventTurns {
+  const open = new Set<Readable>()
+  let isBusy = false
+  const worker = createTurnWorker<() => void>({
+    handle: task => task(),
+    onBusy() {
+      isBusy = true
+      for (const body of open) body.pause()
+    },
+    onIdle() {
+      if (!isBusy) return
+      isBusy = false
+      for (const body of open) body.resume()
+    },
+  })
+
+  return {
+    read: (body, { maxBytes, onEvent, onRetry }) =>
+      new Promise(resolve => {
+        let tasks: (() => void)[] = []
+        const parse = createEventParser({ maxBytes, onEvent: event => tasks.push(() => onEvent(event)), onRetry })
+        // An end has its turn behind what came before it.
+        const end = (kind: StreamEnd['kind'], reason: string) => {
+          open.delete(body)
+          worker.add([() => resolve({ kind, reason })])
+        }
+        const take = (chunk: Buffer) => {
+          tasks = []
+          const problem = problemIn(parse, chunk)
+          worker.add(tasks)
+          if (problem === undefined) return
+          end('garbled', `The server sent an event that cannot be taken: ${problem}.`)
+          body.destroy()
+        }
+        const broke = () => end('broken', 'The connection broke before the answer was there.')
+        open.add(body)
+        if (isBusy) body.pause()
+        body.on('data', take)
+        body.once('end', () => end('ended', 'The server ended the stream before it had answered.'))
+        body.once('error', broke)
+        body.once('close', broke)
+      }),
+  }
+}
+
+function problemIn(parse: (chunk: Buffer) => void, chunk: Buffer): string | undefined {
+  try {
+    parse(chunk)
+    return undefined
+  } catch (error) {
+    return messageOf(error)
+  }
+}

@@ -1,0 +1,169 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { deferred } from '../../../testing/deferred.ts'
+import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
+import type { Message } from '../../mcp-wire/index.ts'
+import { call, httpDesk, INITIALIZE, INITIALIZED, modernCall } from '../testing/http-desk.ts'
+import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
+import { openHttpChannel } from './http-channel.ts'
+
+const reply = (id: unknown) => `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`
+
+describe('a stream by HTTP', () => {
+  it('goes on after a message that nests deeper than one may, and that is none', async () => {
+    const deep = `{"jsonrpc":"2.0","method":"notifications/message","params":${'['.repeat(5_000)}${']'.repeat(5_000)}}`
+    const server = await httpEndpoint(visit => {
+      const write = visit.events()
+      write(`data: ${deep}\n\n`)
+      write(reply(visit.body.id))
+      visit.response.end()
+    })
+    const desk = await httpDesk(server.url)
+    const answered = desk.next()
+    await desk.channel.send(call(1))
+    await answered
+    expect(desk.messages).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }])
+  })
+
+  it('is taken up again after the last event, when the server says and not before', async () => {
+    const server = await httpEndpoint(visit => {
+      const write = visit.events()
+      if (visit.method === 'GET') return write(`id: e2\n${reply(1)}`)
+      write('id: e1\nretry: 5000\ndata:\n\n')
+      visit.response.end()
+    })
+    const pause = deferred<() => void>()
+    const clock = {
+      ...createFakeClock(),
+      after: (ms: number, go: () => void) => (ms === 5_000 && pause.resolve(go), () => {}),
+    }
+    const desk = await httpDesk(server.url, { clock })
+    const answered = desk.next()
+    await desk.channel.send(call(1))
+    const go = await pause.promise
+    expect(server.visits).toHaveLength(1)
+    go()
+    expect(await answered).toMatchObject({ id: 1, result: {} })
+    expect(server.visits[1]).toMatchObject({ method: 'GET', headers: { 'last-event-id': 'e1' } })
+  })
+
+  it('of a session is opened again when it breaks; when nobody is there, the channel is lost', async () => {
+    let listening: Visit | undefined
+    const server = await httpEndpoint(visit => {
+      if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's' })
+      if (visit.method !== 'GET') return visit.json(202)
+      listening = visit
+      visit.events()('id: e1\ndata: {"jsonrpc":"2.0","method":"x"}\n\n')
+    })
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    const first = desk.next()
+    await desk.channel.send(INITIALIZED)
+    await first
+    const second = desk.next()
+    listening?.drop()
+    await whileAdvancing(desk.clock, second, 100)
+    expect(server.visits.at(-1)).toMatchObject({ method: 'GET', headers: { 'last-event-id': 'e1' } })
+    await server.close()
+    expect(await whileAdvancing(desk.clock, desk.ended, 100)).toMatchObject({ kind: 'lost' })
+  })
+
+  it('that ends at once with nothing in it is asked for less and less often, however soon the server wants us back', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.method !== 'GET') return visit.json(202)
+      visit.events()('id: e1\nretry: 0\ndata:\n\n')
+      visit.response.end()
+    })
+    const pauses: number[] = []
+    const clock = {
+      ...createFakeClock(),
+      after(ms: number, go: () => void) {
+        // Longer ones are limits, none of which is reached here.
+        if (ms <= 5_000) {
+          pauses.push(ms)
+          setImmediate(go)
+        }
+        return () => {}
+      },
+    }
+    const desk = await httpDesk(server.url, { clock })
+    await desk.channel.send(INITIALIZED)
+    await server.arrived(10)
+    expect(pauses.slice(0, 8)).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000])
+  })
+
+  it('that brings something each time is opened again ten times a second at most', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.method !== 'GET') return visit.json(202)
+      visit.events()('id: e1\nretry: 0\ndata: {"jsonrpc":"2.0","method":"x"}\n\n')
+      visit.response.end()
+    })
+    const desk = await httpDesk(server.url)
+    const startedAt = desk.clock.now()
+    await desk.channel.send(INITIALIZED)
+    await whileAdvancing(desk.clock, server.arrived(6), 20)
+    expect(desk.clock.now() - startedAt).toBeGreaterThanOrEqual(400)
+  })
+
+  it('that floods is taken in turns, all streams of a channel together', async () => {
+    const flood = 'data: {"jsonrpc":"2.0","method":"x"}\n\n'.repeat(3_000)
+    const server = await httpEndpoint(visit => {
+      const write = visit.events()
+      write(flood)
+      write(reply(visit.body.id))
+      visit.response.end()
+    })
+    const turns: number[] = []
+    const seen = { turn: 0, answers: 0, all: deferred() }
+    const count = () => {
+      seen.turn++
+      counting = setImmediate(count)
+    }
+    let counting = setImmediate(count)
+    const channel = await channelTo(server.url, message => {
+      turns[seen.turn] = (turns[seen.turn] ?? 0) + 1
+      if ('id' in message && ++seen.answers === 2) seen.all.resolve()
+    })
+    await Promise.all([channel.send(call(1)), channel.send(call(2))])
+    await seen.all.promise
+    clearImmediate(counting)
+    expect(turns.reduce((sum, one) => sum + one, 0)).toBe(6_002)
+    expect(Math.max(...turns.filter(Number))).toBeLessThanOrEqual(256)
+  })
+
+  it('goes on after a message that nobody can handle, and that is told', async () => {
+    const server = await httpEndpoint(visit => {
+      visit.events()(`data: {"jsonrpc":"2.0","method":"odd"}\n\n${reply(visit.body.id)}`)
+      visit.response.end()
+    })
+    const answered = deferred<Message>()
+    const lines: string[] = []
+    const take = (message: Message) => {
+      if ('method' in message) throw new Error('It is odd.')
+      answered.resolve(message)
+    }
+    const channel = await channelTo(server.url, take, text => void lines.push(text))
+    await channel.send(call(1))
+    expect(await answered.promise).toMatchObject({ id: 1 })
+    expect(lines).toEqual(['A message from it could not be handled: Error: It is odd.'])
+  })
+
+  it('has answered nothing with what is no message', async () => {
+    const server = await httpEndpoint(visit => {
+      visit.events()('data: {"jsonrpc":"2.0","id":1}\n\ndata: {"id":1,"method":5}\n\n')
+      visit.response.end()
+    })
+    const desk = await httpDesk(server.url)
+    const lost = desk.nextLost()
+    await desk.channel.send(modernCall(1))
+    expect(await lost).toMatchObject({ id: 1 })
+    expect(desk.messages).toEqual([])
+  })
+})
+
+/** A channel for whoever takes its messages in a way of their own. */
+async function channelTo(url: string, onMessage: (message: Message) => void, log = (_text: string) => {}) {
+  const open = openHttpChannel({ name: 'files', url, headers: {}, clock: createFakeClock(), log })
+  const channel = await open({ onMessage, onEnd() {} }, new AbortController().signal)
+  onTestFinished(() => channel.close())
+  return channel
+}

@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest'
+import { type PinKind, UpstreamConfig } from '../../contracts/index.ts'
+import { defineDependency } from '../../core/catalogue/index.ts'
+import type { Verdict } from '../../core/upstreams/index.ts'
+import { sha256 } from '../system/index.ts'
+import { createOffer } from './offer.ts'
+import type { ServedTool, UpstreamCalls } from './upstream-calls.ts'
+
+const dependency = defineDependency({
+  name: 'upstream-desk',
+  title: 'Desk',
+  probe: { describe: { kind: 'upstream' }, run: async () => ({ up: true, reason: '' }) },
+})
+
+const definition = (kind: PinKind, name: string, more: object = {}) => ({
+  kind,
+  name,
+  hash: sha256(JSON.stringify([kind, name, more])),
+  value: { name, inputSchema: { type: 'object' }, ...more },
+})
+
+const verdictOf = (...offered: Verdict['offered']): Verdict => ({ offered, held: [], problems: [] })
+
+/** An offer, the calls that it makes its definitions of, and what it is told of watching. */
+function stage(entry: Record<string, unknown> = {}) {
+  const seen = { served: [] as ServedTool[], suggested: [] as unknown[], read: [] as string[] }
+  let config = UpstreamConfig.parse({ command: 'server', ...entry })
+  const calls: UpstreamCalls = {
+    call: tool => (seen.served.push(tool), async () => ({ content: [] })),
+    prompt: () => async () => ({ messages: [] }),
+    read: async uri => (seen.read.push(uri), { contents: [] }) as never,
+    suggest: (ref, argument) => (seen.suggested.push({ ref, argument }), async () => []),
+  }
+  const offer = createOffer({
+    name: 'desk',
+    digest: sha256,
+    dependency,
+    calls,
+    config: () => config,
+    watch: () => () => {},
+  })
+  const capability = () => {
+    const [first] = offer.unit().definitions.capabilities ?? []
+    if (!first) throw new Error('It offers no capability.')
+    return first
+  }
+  const configure = (next: Record<string, unknown>) => {
+    config = UpstreamConfig.parse({ command: 'server', ...next })
+    offer.configured()
+  }
+  return { offer, capability, configure, seen }
+}
+
+describe('what an upstream offers', () => {
+  it('is a capability without tools until it was seen, which says so', () => {
+    const { capability, offer } = stage()
+    expect(capability()).toMatchObject({ key: 'desk', tools: [], unseen: expect.stringContaining('not been reached') })
+    expect(capability().requires).toEqual(['upstream-desk'])
+    offer.take(verdictOf())
+    expect(capability().unseen).toBeUndefined()
+  })
+
+  it('is another one only when something of it is, in whatever order it is listed', () => {
+    const { offer, configure } = stage()
+    const [a, b] = [definition('tool', 'a'), definition('tool', 'b')]
+    expect(offer.take(verdictOf(a, b))).toBe(true)
+    expect(offer.take(verdictOf(b, a))).toBe(false)
+    expect(offer.take(verdictOf(a))).toBe(true)
+    const { hash } = offer.unit()
+    configure({ short: 'Another text.' })
+    expect(offer.unit().hash).not.toBe(hash)
+  })
+
+  it('is called by the names of the server, and sent again only what may be', () => {
+    const { capability, offer, seen } = stage({ tools: { third: { idempotent: true } } })
+    const reads = definition('tool', 'first', { annotations: { readOnlyHint: true } })
+    offer.take(verdictOf(reads, definition('tool', 'second'), definition('tool', 'third')))
+    expect(capability().tools.map(({ name }) => name)).toEqual(['desk_first', 'desk_second', 'desk_third'])
+    expect(seen.served).toMatchObject([
+      { name: 'first', mayRepeat: true },
+      { name: 'second', mayRepeat: false },
+      { name: 'third', mayRepeat: true },
+    ])
+  })
+
+  it('tells of what waits for a person, once, and how to look at it', () => {
+    const { offer, capability } = stage()
+    const held = [{ kind: 'tool', name: 'odd', state: 'new', reason: 'New.' }] as const
+    offer.take({ ...verdictOf(definition('tool', 'a')), held })
+    expect(capability().withheld).toMatchObject([{ name: 'odd', reason: 'New.' }])
+    expect(offer.unit().problems).toMatchObject([
+      { severity: 'warning', mend: expect.stringContaining('quartermaster upstreams review desk') },
+    ])
+  })
+
+  it('has prompts with suggestions for their arguments, unless the configuration leaves them out', () => {
+    const { offer, capability, configure, seen } = stage()
+    const args = [{ name: 'who', required: true }, { description: 'No name.' }, 'nonsense']
+    offer.take(verdictOf(definition('prompt', 'greet', { description: 'Greets.', arguments: args })))
+    expect(capability().prompts).toMatchObject([
+      { name: 'desk_greet', short: 'Greets.', arguments: [{ name: 'who', required: true }] },
+    ])
+    expect(seen.suggested).toEqual([{ ref: { type: 'ref/prompt', name: 'greet' }, argument: 'who' }])
+    configure({ prompts: false })
+    expect(capability().prompts).toEqual([])
+  })
+
+  it('has resources at the addresses of the server, and suggestions for every name of a template', () => {
+    const { offer, capability, configure, seen } = stage()
+    const page = definition('resource', 'desk://a', {
+      name: 'A',
+      size: 3,
+      mimeType: 'text/plain',
+      icons: [{ src: 'x' }],
+    })
+    const template = definition('template', 'desk://{+path}{?depth,tags*,first:3}', { name: 'Files' })
+    offer.take(verdictOf(page, template))
+    expect(capability().resources).toMatchObject([
+      { name: 'A', uri: 'desk://a', mimeType: 'text/plain', mcp: { size: 3, icons: [{ src: 'x' }] } },
+      { name: 'Files', uriTemplate: 'desk://{+path}{?depth,tags*,first:3}' },
+    ])
+    expect(seen.suggested.map(one => (one as { argument: string }).argument)).toEqual([
+      'path',
+      'depth',
+      'tags',
+      'first',
+    ])
+    configure({ resources: false })
+    expect(capability().resources).toEqual([])
+  })
+
+  it('takes its title from the configuration, else from the server, and no longer than there is room for', () => {
+    const { offer, capability, configure } = stage()
+    offer.take(verdictOf(definition('server', 'server', { name: 'desk-server', title: 'x'.repeat(500) })))
+    expect(capability()).toMatchObject({ title: 'x'.repeat(100), short: 'Tools of the MCP server "desk-server".' })
+    configure({ title: 'The desk', short: 'Ask there.' })
+    expect(capability()).toMatchObject({ title: 'The desk', short: 'Ask there.' })
+  })
+
+  it('is nothing while the entry is switched off, and that is said', () => {
+    const { capability } = stage({ enabled: false })
+    expect(capability()).toMatchObject({ unseen: expect.stringContaining('switched off') })
+  })
+})

@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest'
+import { FETCH_LIMITS, fetchListing } from './fetch-listing.ts'
+import { RpcError } from './rpc-error.ts'
+import type { Session } from './session.ts'
+
+const SIGNAL = new AbortController().signal
+
+/** A server that has tools, and lists them as the test says. */
+function serverWith(pageAt: (page: number) => Record<string, unknown>) {
+  const seen = { pages: 0 }
+  const session: Pick<Session, 'facts' | 'page'> = {
+    facts: {
+      era: 'legacy',
+      version: '2025-11-25',
+      server: { name: 's', version: '1' },
+      instructions: undefined,
+      capabilities: { tools: {} },
+    },
+    page: async () => pageAt(seen.pages++),
+  }
+  return { session: session as Session, seen }
+}
+
+it('takes all pages of what the server says it has, and asks for nothing else', async () => {
+  const { session, seen } = serverWith(page => ({
+    tools: [{ name: `t${page}` }],
+    ...(page < 2 && { nextCursor: `${page}` }),
+  }))
+  const { tools, prompts, resources } = await fetchListing(session, SIGNAL)
+  expect(tools).toEqual([{ name: 't0' }, { name: 't1' }, { name: 't2' }])
+  expect([prompts, resources, seen.pages]).toEqual([[], [], 3])
+})
+
+it('does not go round when a page names one that was there', async () => {
+  const { session, seen } = serverWith(() => ({ tools: [{ name: 't' }], nextCursor: 'again' }))
+  await fetchListing(session, SIGNAL)
+  expect(seen.pages).toBe(2)
+})
+
+it('ends at so many pages, and at so many items', async () => {
+  const empty = serverWith(page => ({ tools: [], nextCursor: `${page}` }))
+  await fetchListing(empty.session, SIGNAL)
+  expect(empty.seen.pages).toBe(FETCH_LIMITS.pages)
+  const full = serverWith(page => ({
+    tools: Array.from({ length: 1_000 }, () => ({ name: 't' })),
+    nextCursor: `${page}`,
+  }))
+  expect((await fetchListing(full.session, SIGNAL)).tools).toHaveLength(FETCH_LIMITS.items)
+})
+
+it('ends when few items, or the names of pages, are as large as many', async () => {
+  const large = 'x'.repeat(FETCH_LIMITS.characters / 4)
+  const items = serverWith(page => ({ tools: [{ name: 't', description: large }], nextCursor: `${page}` }))
+  await fetchListing(items.session, SIGNAL)
+  const cursors = serverWith(page => ({ tools: [], nextCursor: `${page}${large}` }))
+  await fetchListing(cursors.session, SIGNAL)
+  expect([items.seen.pages, cursors.seen.pages]).toEqual([4, 4])
+})
+
+it('knows nothing of what the server then refuses to list', async () => {
+  const { session } = serverWith(() => {
+    throw new RpcError({ code: -32_601, message: 'No.' })
+  })
+  expect((await fetchListing(session, SIGNAL)).tools).toBeUndefined()
+})

@@ -1,0 +1,84 @@
+import { expect, it } from 'vitest'
+import type { Answer, Question } from '../../../contracts/index.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import type { Params } from '../../mcp-wire/index.ts'
+import { SendFailure } from './channel.ts'
+import { createLegacySession } from './legacy-session.ts'
+import type { Line } from './line.ts'
+import { RpcError } from './rpc-error.ts'
+import type { SessionFacts } from './session.ts'
+
+const FOREVER = new AbortController().signal
+const FACTS: SessionFacts = {
+  era: 'legacy',
+  version: '',
+  server: { name: '', version: '' },
+  instructions: '',
+  capabilities: {},
+}
+const EVENTS = { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {} }
+
+/** A session in which one call is under way that never ends. */
+function busySession(ask: (question: Question) => Promise<Answer>) {
+  const clock = createFakeClock()
+  const line = { peer: { request: () => new Promise(() => {}) } } as unknown as Line
+  const { session, listener } = createLegacySession(line, FACTS, { clock, events: EVENTS })
+  const canAnswer = { form: true, url: true, model: true, roots: true }
+  void session.ask('tools/call', {}, { signal: FOREVER, behind: { caller: 'worker', canAnswer, ask, log() {} } })
+  return { clock, serve: listener.serve }
+}
+
+it('passes on together what a server asks in quick succession', async () => {
+  const asked: string[] = []
+  const { clock, serve } = busySession(async question => {
+    asked.push(`${question.kind ?? 'person'} at ${clock.now()}`)
+    return { action: 'accept', content: {} }
+  })
+  const start = clock.now()
+  const first = serve('elicitation/create', { message: 'Who?' }, FOREVER)
+  await clock.advance(5)
+  const second = serve('roots/list', {}, FOREVER)
+  await clock.advance(5)
+  await Promise.all([first, second])
+  expect(asked).toEqual([`person at ${start + 10}`, `roots at ${start + 10}`])
+})
+
+it('asks nobody what the server no longer wants to know', async () => {
+  const asked: Question[] = []
+  const { clock, serve } = busySession(async question => {
+    asked.push(question)
+    return { action: 'accept' }
+  })
+  const controller = new AbortController()
+  const answer = serve('elicitation/create', { message: 'Who?' }, controller.signal)
+  controller.abort()
+  await expect(answer).rejects.toThrow('cancelled')
+  await clock.advance(10)
+  expect(asked).toEqual([])
+})
+
+it('says that nobody can name folders, rather than that there are none, when nobody is calling', async () => {
+  const line = { peer: {} } as unknown as Line
+  const { listener } = createLegacySession(line, FACTS, { clock: createFakeClock(), events: EVENTS })
+  await expect(listener.serve('roots/list', {}, FOREVER)).rejects.toThrow('Nobody can say now which folders there are.')
+})
+
+it('subscribes once more where the exchange broke, and not where the server says no', async () => {
+  const asked: unknown[] = []
+  const request = async (method: string, params: Params) => {
+    asked.push([method, params.uri])
+    throw params.uri === 'desk://a'
+      ? new SendFailure('It broke.', { wasSent: 'maybe' })
+      : new RpcError({ code: 1, message: 'No.' })
+  }
+  const clock = createFakeClock()
+  const line = { peer: { request } } as unknown as Line
+  const { session } = createLegacySession(line, FACTS, { clock, events: EVENTS })
+  session.watch(new Set(['desk://a', 'desk://b']))
+  await clock.breathe()
+  expect(asked).toEqual([
+    ['resources/subscribe', 'desk://a'],
+    ['resources/subscribe', 'desk://b'],
+    ['resources/subscribe', 'desk://a'],
+  ])
+})

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { SendFailure } from './channel.ts'
+import type { Line } from './line.ts'
+import { keepListening } from './listening.ts'
+import type { SessionFacts } from './session.ts'
+
+const FACTS: SessionFacts = {
+  era: 'modern',
+  version: '',
+  server: { name: '', version: '' },
+  instructions: '',
+  capabilities: { tools: {} },
+}
+
+it('begins anew where it broke off, and leaves the line to everybody else', async () => {
+  const clock = createFakeClock()
+  const seen = { asked: 0, closed: 0, changed: [] as string[] }
+  const peer = {
+    async request() {
+      seen.asked++
+      if (seen.asked < 3) throw new SendFailure('Its name could not be looked up.', { wasSent: 'no' })
+      return new Promise(() => {})
+    },
+  }
+  const close = async () => void seen.closed++
+  const line = { peer, close, ended: new Promise(() => {}) } as unknown as Line
+  const events = { onListChanged: (kind: string) => void seen.changed.push(kind), onResourceUpdated() {}, onLog() {} }
+  const listening = keepListening({
+    line,
+    facts: FACTS,
+    clock,
+    events: { ...events, onCrowded() {} },
+    envelope: () => ({}),
+  })
+  await clock.advance(10_000)
+  expect(seen).toEqual({ asked: 3, closed: 0, changed: ['tools', 'tools'] })
+  listening.stop()
+})

@@ -1,0 +1,16 @@
+import { jsonExcess } from '../../../core/kernel/index.ts'
+
+/** Real messages stay far below; what is behind us works through them by recursion, and each value costs memory. */
+export const MESSAGE_LIMITS = {
+  bytes: 32 * 1024 * 1024,
+  maxJsonDepth: 512,
+  maxJsonValues: 4_000_000,
+  /** A batch is handled in one go, so that a larger one would be a flood. */
+  inBatch: 1_000,
+}
+
+/** Whether a text holds more than a message may. */
+export function isExcessive(text: string): boolean {
+  // A shorter text cannot nest that deep.
+  return text.length > MESSAGE_LIMITS.maxJsonDepth && jsonExcess(text, MESSAGE_LIMITS) !== undefined
+}

@@ -1,0 +1,73 @@
+import { expect, it } from 'vitest'
+import type { Connection, ConnectionState } from './connection.ts'
+import { createConnections, MOST_AGENTS } from './connections.ts'
+
+function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
+  const states = new Map<string, ConnectionState['kind']>()
+  const stopped: string[] = []
+  const restarted: string[] = []
+  const create = (agent = 'main') => {
+    states.set(agent, 'up')
+    const state = () => ({ kind: states.get(agent) ?? 'up', reason: '', since: 0 })
+    const connection: Pick<Connection, 'state' | 'stop' | 'restart'> = {
+      state,
+      stop: async () => void stopped.push(agent),
+      restart: async () => void restarted.push(agent),
+    }
+    return connection as Connection
+  }
+  const options = {
+    upstream: 'desk',
+    isSeparate,
+    hasCredentials: (agent: string) => withCredentials.includes(agent),
+    create,
+  }
+  return { connections: createConnections(options), states, stopped, restarted }
+}
+
+const fill = ({ connections }: ReturnType<typeof stage>) => {
+  for (let index = 0; index < MOST_AGENTS; index++) connections.of(`agent${index}`)
+}
+
+it('are one for all agents, but for those with credentials of their own', () => {
+  const { connections } = stage({ withCredentials: ['ada'] })
+  expect(connections.of('bob')).toBe(connections.main)
+  expect(connections.of('ada')).not.toBe(connections.main)
+  expect(connections.of('ada')).toBe(connections.of('ada'))
+})
+
+it('are one for each agent from the moment on they are separated', () => {
+  const { connections } = stage()
+  connections.separate()
+  expect(connections.isSeparate()).toBe(true)
+  expect(connections.of('bob')).not.toBe(connections.of('cy'))
+  expect(connections.all()).toHaveLength(3)
+})
+
+it('are at most 64 beside the main one: whoever comes then is refused', () => {
+  const desk = stage({ isSeparate: true })
+  fill(desk)
+  expect(() => desk.connections.of('late')).toThrow(expect.objectContaining({ code: 'RATE_LIMITED' }))
+  expect(desk.connections.of('agent0')).toBeDefined()
+})
+
+it('make room by those that sleep, then by those that cannot be reached', () => {
+  const desk = stage({ isSeparate: true })
+  fill(desk)
+  desk.states.set('agent3', 'waiting')
+  desk.states.set('agent7', 'idle')
+  desk.connections.of('late')
+  expect(desk.stopped).toEqual(['agent7'])
+  desk.connections.of('later')
+  expect(desk.stopped).toEqual(['agent7', 'agent3'])
+  expect(desk.connections.all()).toHaveLength(MOST_AGENTS + 1)
+})
+
+it('are restarted and stopped all together', async () => {
+  const { connections, stopped, restarted } = stage({ isSeparate: true })
+  connections.of('ada')
+  await connections.restart()
+  await connections.stop()
+  expect(restarted).toEqual(['main', 'ada'])
+  expect(stopped).toEqual(['main', 'ada'])
+})

@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { lookOutside } from './outside-look.ts'
+
+function stage() {
+  const clock = createFakeClock()
+  const seen = { looks: 0, changes: 0, fingerprint: 'a' as string | Error }
+  const stop = lookOutside({
+    clock,
+    downSince: clock.now(),
+    async fingerprint() {
+      seen.looks++
+      if (seen.fingerprint instanceof Error) throw seen.fingerprint
+      return seen.fingerprint
+    },
+    onChanged: () => void seen.changes++,
+  })
+  return { clock, seen, stop }
+}
+
+it('looks often at what fell a moment ago, and every second at what has been down for a while', async () => {
+  const { clock, seen } = stage()
+  await clock.advance(1_000)
+  expect(seen.looks).toBe(11)
+  await clock.advance(19_000)
+  const before = seen.looks
+  await clock.advance(10_000)
+  expect(seen.looks - before).toBe(10)
+  expect(seen.changes).toBe(0)
+})
+
+it('tells once that something has changed, and looks no more', async () => {
+  const { clock, seen } = stage()
+  await clock.advance(500)
+  seen.fingerprint = 'b'
+  await clock.advance(100)
+  const { looks } = seen
+  await clock.advance(10_000)
+  expect(seen).toMatchObject({ changes: 1, looks })
+})
+
+it('learns nothing from a look that fails', async () => {
+  const { clock, seen } = stage()
+  await clock.advance(500)
+  seen.fingerprint = new Error('no such folder')
+  await clock.advance(500)
+  seen.fingerprint = 'a'
+  await clock.advance(500)
+  expect(seen.changes).toBe(0)
+})
+
+it('stops when it is told to', async () => {
+  const { clock, seen, stop } = stage()
+  await clock.advance(500)
+  stop()
+  const { looks } = seen
+  seen.fingerprint = 'b'
+  await clock.advance(10_000)
+  expect(seen).toMatchObject({ changes: 0, looks })
+})

@@ -1,0 +1,183 @@
+import { expect, it } from 'vitest'
+import { AppError } from '../../../contracts/index.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { SendFailure } from '../session/channel.ts'
+import { RpcError } from '../session/rpc-error.ts'
+import type { Session } from '../session/session.ts'
+import type { Connection } from './connection.ts'
+import { pass } from './passage.ts'
+
+const NEVER_SENT = new SendFailure('It exited.', { wasSent: 'no' })
+const MAYBE_SENT = new SendFailure('It exited.', { wasSent: 'maybe' })
+const come = (retryAfterMs: number) =>
+  new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs }) as unknown
+
+/** A connection that always has a session, and a server whose answers are written down beforehand. */
+function stage(...answers: unknown[]) {
+  const clock = createFakeClock()
+  const controller = new AbortController()
+  const seen = { tries: [] as number[], suspected: 0, budgets: [] as number[] }
+  const session = {} as Session
+  const startedAt = clock.now()
+  let suspecting: Promise<void> = Promise.resolve()
+  const connection: Pick<Connection, 'take' | 'suspect'> = {
+    async take({ budgetMs }) {
+      seen.budgets.push(budgetMs)
+      return session
+    },
+    suspect() {
+      seen.suspected++
+      return suspecting
+    },
+  }
+
+  async function work(): Promise<unknown> {
+    seen.tries.push(clock.now() - startedAt)
+    const answer = answers.length > 1 ? answers.shift() : answers[0]
+    if (answer === 'hang')
+      await new Promise((_, reject) =>
+        controller.signal.addEventListener('abort', () => reject(controller.signal.reason)),
+      )
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+
+  function send({ mayRepeat = false, budgetMs = 10_000 } = {}): Promise<unknown> {
+    const subject = { upstream: 's', dependency: 'upstream-s', what: 'the tool "t"' }
+    const options = { ...subject, connection: connection as Connection, clock, budgetMs, mayRepeat }
+    const sent = pass({ ...options, signal: controller.signal }, work)
+    // Whoever waits for time to pass looks at it only later.
+    sent.catch(() => {})
+    return sent
+  }
+
+  const neverKnown = () => {
+    suspecting = new Promise(() => {})
+  }
+  return { clock, send, seen, controller, neverKnown }
+}
+
+it('sends again what was never sent, whatever it does', async () => {
+  const { send, seen } = stage(NEVER_SENT, NEVER_SENT, 'done')
+  expect(await send()).toBe('done')
+  expect(seen).toMatchObject({ tries: [0, 0, 0], suspected: 2 })
+})
+
+it('sends again what may have been sent, if sending it twice is the same as once', async () => {
+  const { send, seen } = stage(MAYBE_SENT, 'done')
+  expect(await send({ mayRepeat: true })).toBe('done')
+  expect(seen.tries).toHaveLength(2)
+})
+
+it('sends nothing else again that may have been sent: its outcome is unknown', async () => {
+  const { send, seen } = stage(MAYBE_SENT, 'done')
+  await expect(send()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { upstream: 's' } })
+  expect(seen.tries).toHaveLength(1)
+})
+
+it('has a server suspected whose exchange broke, and says that the outcome is unknown without waiting for what is found', async () => {
+  const { send, seen, neverKnown } = stage(MAYBE_SENT)
+  neverKnown()
+  await expect(send()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  expect(seen.suspected).toBe(1)
+})
+
+it('knows no outcome either when the second attempt may have been sent and the first was not', async () => {
+  const { send, seen } = stage(NEVER_SENT, MAYBE_SENT, 'done')
+  await expect(send()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  expect(seen.tries).toHaveLength(2)
+})
+
+it('waits as long as a busy server asks, and suspects nothing', async () => {
+  const { send, seen, clock } = stage(come(3_000), 'done')
+  const sent = send()
+  await clock.advance(2_999)
+  expect(seen.tries).toEqual([0])
+  await clock.advance(1)
+  expect(await sent).toBe('done')
+  expect(seen).toMatchObject({ tries: [0, 3_000], suspected: 0 })
+})
+
+it('gives up at once when a busy server asks for more time than there is, and says how long it asked for', async () => {
+  const { send, seen } = stage(come(60_000), 'done')
+  await expect(send()).rejects.toMatchObject({
+    code: 'DEPENDENCY_UNAVAILABLE',
+    details: { dependency: 'upstream-s', retryAfterMs: 60_000 },
+  })
+  expect(seen.tries).toEqual([0])
+})
+
+it('adds up the pauses a server asks for, and gives up when they are more than the budget', async () => {
+  const { send, seen, clock } = stage(come(4_000))
+  const sent = send()
+  await clock.advance(10_000)
+  await expect(sent).rejects.toMatchObject({ details: { retryAfterMs: 4_000 } })
+  expect(seen.tries).toEqual([0, 4_000, 8_000])
+})
+
+it('tries five times, and no more, however fast they fail', async () => {
+  const { send, seen } = stage(NEVER_SENT)
+  await expect(send()).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
+  expect(seen.tries).toHaveLength(5)
+})
+
+it('has less time for each attempt, and none without a budget', async () => {
+  const { send, seen, clock } = stage(come(4_000), 'done')
+  const sent = send()
+  await clock.advance(4_000)
+  await sent
+  expect(seen.budgets).toEqual([10_000, 6_000])
+  await send({ budgetMs: 0 })
+  expect(seen.budgets.at(-1)).toBe(0)
+})
+
+it('ends at once when it is cancelled while it waits for a busy server', async () => {
+  const { send, seen, clock, controller } = stage(come(3_000), 'done')
+  const sent = send()
+  await clock.advance(1_000)
+  const reason = new AppError('CANCELLED', 'The caller gave up.')
+  controller.abort(reason)
+  await expect(sent).rejects.toBe(reason)
+  await clock.advance(10_000)
+  expect(seen.tries).toHaveLength(1)
+})
+
+it('ends at once when it is cancelled while it is found out whether the server hangs', async () => {
+  const { send, clock, controller, neverKnown } = stage(NEVER_SENT, 'done')
+  neverKnown()
+  const sent = send()
+  await clock.advance(10)
+  const reason = new AppError('CANCELLED', 'The caller gave up.')
+  controller.abort(reason)
+  await expect(sent).rejects.toBe(reason)
+})
+
+it('waits no longer than its budget until it is known whether the server hangs', async () => {
+  const { send, seen, clock, neverKnown } = stage(NEVER_SENT, 'done')
+  neverKnown()
+  const sent = send({ budgetMs: 2_000 })
+  await clock.advance(2_000)
+  expect(await sent).toBe('done')
+  expect(seen.budgets).toEqual([2_000, 0])
+})
+
+it('has a server suspected of hanging by a call that ran out of its time, and not by one that was cancelled', async () => {
+  for (const [code, suspected] of [['DEADLINE_EXCEEDED', 1] as const, ['CANCELLED', 0] as const]) {
+    const { send, seen, controller } = stage('hang')
+    const sent = send({ mayRepeat: true })
+    await Promise.resolve()
+    controller.abort(new AppError(code, 'It is over.'))
+    await expect(sent).rejects.toMatchObject({ code })
+    expect(seen.suspected).toBe(suspected)
+  }
+})
+
+it('passes on what the server says, and sends nothing again that it has refused', async () => {
+  const { send, seen } = stage(new RpcError({ code: -32_602, message: 'No such thing' }))
+  await expect(send({ mayRepeat: true })).rejects.toMatchObject({
+    code: 'UPSTREAM_ERROR',
+    message: 'The tool "t" of "s" answered with an error: No such thing.',
+    details: { code: -32_602 },
+  })
+  expect(seen).toMatchObject({ tries: [0], suspected: 0 })
+})

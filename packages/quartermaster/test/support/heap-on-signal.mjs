@@ -1,0 +1,19 @@
+// Loaded into a process whose memory is to be measured: on SIGUSR2 it collects what is garbage and appends what is left, in
+// bytes, as a line to the file that HEAP_FILE names.
+import { appendFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+const file = process.env.HEAP_FILE
+if (file) {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  process.on('SIGUSR2', async () => {
+    // What finalizers let go of is garbage only in the next round.
+    for (let round = 0; round < 3; round++) {
+      collect()
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    appendFileSync(file, `${process.memoryUsage().heapUsed}\n`)
+  })
+}

@@ -1,0 +1,75 @@
+import { rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Client } from '@modelcontextprotocol/client'
+import { expect } from 'vitest'
+import type { ResolutionEntry, ReviewItem } from '../../src/contracts/index.ts'
+import { freshFolder } from '../../src/testing/store-contract/stage.ts'
+import { ILL_SERVER, openDesk, program, type UpstreamDesk } from './upstream-desk.ts'
+
+export const PATIENT = { timeout: 20_000 }
+
+export type Definition = Readonly<Record<string, unknown>> & { readonly name: string }
+
+/** A definition that nobody has anything against. */
+export function definition(name: string, more: Readonly<Record<string, unknown>> = {}): Definition {
+  const inputSchema = { type: 'object', properties: { path: { type: 'string', description: 'Which note.' } } }
+  return { name, description: `About ${name}.`, inputSchema, annotations: { readOnlyHint: true }, ...more }
+}
+
+/** A server that lists whatever it is told to. */
+export interface Listing {
+  /** Its entry in the configuration. */
+  readonly entry: ReturnType<typeof program>
+  /** It lists these from now on, and tells so. */
+  say(...tools: Definition[]): Promise<void>
+}
+
+export async function listing(tools: readonly Definition[], ...flags: string[]): Promise<Listing> {
+  const file = join(await freshFolder(), 'tools.json')
+  const say = async (...now: Definition[]) => {
+    // In one step: a server that reads half of it would fall over.
+    await writeFile(`${file}.new`, JSON.stringify(now))
+    await rename(`${file}.new`, file)
+  }
+  await say(...tools)
+  return { entry: program(ILL_SERVER, `--definitions=${file}`, ...flags), say }
+}
+
+/** An `up` whose upstream `desk` lists what it is told to, seen for the first time with `tools`. */
+export interface ListingDesk extends UpstreamDesk {
+  readonly say: Listing['say']
+  review(): Promise<ReviewItem[]>
+  report(): Promise<ResolutionEntry[]>
+}
+
+export interface ListingOptions {
+  readonly config?: Record<string, unknown>
+  readonly flags?: readonly string[]
+}
+
+export async function openListingDesk(
+  tools: readonly Definition[],
+  { config = {}, flags = [] }: ListingOptions = {},
+): Promise<ListingDesk> {
+  const { entry, say } = await listing(tools, ...flags)
+  const desk = await openDesk({ mcpServers: { desk: { ...entry, era: 'legacy', ...config } } })
+  await expect.poll(async () => (await desk.status('desk'))?.state, PATIENT).toBe('up')
+  return {
+    ...desk,
+    say,
+    review: async () => (await desk.run('upstreams', 'review', '--json')).json<ReviewItem[]>(),
+    report: async () =>
+      (await desk.run('agents', 'check', 'default', '--json')).json<{ report: ResolutionEntry[] }>().report,
+  }
+}
+
+/** A client that counts how often it was told to list again. */
+export async function watchingClient(desk: UpstreamDesk) {
+  const seen = { changes: 0 }
+  const client = await desk.connect('auto', { listChanged: { tools: { onChanged: () => void seen.changes++ } } })
+  return { client, seen, names: () => namesOf(client) }
+}
+
+export async function namesOf(client: Client): Promise<string[]> {
+  return (await client.listTools()).tools.map(tool => tool.name)
+}

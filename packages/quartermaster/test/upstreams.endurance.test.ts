@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import type { UpstreamStatus } from '../src/contracts/index.ts'
+import { createLeanClient } from './support/lean-client.ts'
+import { createFootprintScale, type Footprint } from './support/process-footprint.ts'
+import { ILL_SERVER, openDesk, program, type UpstreamDesk } from './support/upstream-desk.ts'
+
+const CALLS = 10_000
+const UPSTREAMS = 20
+/** Of each: the fifth comes after two seconds, the next ones ever later. */
+const KILLS = 5
+const AT_ONCE = 16
+
+/**
+ * What may be more afterwards. In the heap: code that was compiled meanwhile, lines of the kept logs, rows of caches that are
+ * bounded; one kilobyte that stays of each call would be twice this, and so would 100 of each restart. Of descriptors: a
+ * connection that is just being closed.
+ */
+const SLACK: Footprint = { heap: 5 * 1024 * 1024, descriptors: 2, threads: 0, children: 0 }
+
+function growth(before: Footprint, after: Footprint): string[] {
+  const kinds = Object.keys(SLACK) as (keyof Footprint)[]
+  const grown = kinds.filter(kind => after[kind] > before[kind] + SLACK[kind])
+  return grown.map(kind => `${kind}: ${before[kind]}, then ${after[kind]}`)
+}
+
+const names = Array.from({ length: UPSTREAMS }, (_, index) => `ill${index}`)
+
+const statuses = (desk: UpstreamDesk) => desk.control<UpstreamStatus[]>('upstreams')
+
+/** Resolves when all of them are up, as processes that were not there before. */
+async function allUp(desk: UpstreamDesk, before: readonly number[] = []): Promise<number[]> {
+  let pids: number[] = []
+  const isUp = ({ state, pids: own }: UpstreamStatus) => state === 'up' && own.every(pid => !before.includes(pid))
+  await expect
+    .poll(
+      async () => {
+        const all = await statuses(desk)
+        pids = all.flatMap(one => one.pids)
+        return all.filter(isUp).length
+      },
+      { timeout: 30_000, interval: 200 },
+    )
+    .toBe(UPSTREAMS)
+  return pids
+}
+
+async function killAll(desk: UpstreamDesk): Promise<void> {
+  const pids = await allUp(desk)
+  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  await allUp(desk, pids)
+}
+
+async function callMany(desk: UpstreamDesk, count: number): Promise<void> {
+  const client = createLeanClient(desk.up.url, await desk.tokenFor('default'))
+  let next = 0
+  const worker = async () => {
+    for (let call = next++; call < count; call = next++) {
+      const text = `call ${call}.`
+      const answer = await client.call(`${names[call % UPSTREAMS]}_echo`, { text })
+      if (!answer.includes(`"${text}"`)) throw new Error(`${text} was answered with ${answer}`)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  client.close()
+}
+
+describe.runIf(process.platform === 'linux')('10,000 calls and 100 restarts of upstreams', () => {
+  it('leave no process, thread, descriptor or memory behind', { timeout: 180_000 }, async () => {
+    const scale = await createFootprintScale()
+    const server = { ...program(ILL_SERVER), era: 'legacy' }
+    const desk = await openDesk({ mcpServers: Object.fromEntries(names.map(name => [name, server])), env: scale.env })
+    const pid = Number(desk.up.child.pid)
+    await allUp(desk)
+    // What is made once is made by now.
+    await callMany(desk, 1_000)
+    await killAll(desk)
+    const before = await scale.measure(pid)
+    await callMany(desk, CALLS)
+    for (let round = 1; round < KILLS; round++) await killAll(desk)
+    const restarts = (await statuses(desk)).reduce((sum, one) => sum + one.restarts, 0)
+    expect(restarts).toBe(UPSTREAMS * KILLS)
+    const grown = async () => growth(before, await scale.measure(pid))
+    await expect.poll(grown, { timeout: 15_000, interval: 500 }).toEqual([])
+  })
+})

@@ -1,0 +1,146 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Client } from '@modelcontextprotocol/client'
+import { describe, expect, it } from 'vitest'
+import { freshFolder } from '../src/testing/store-contract/stage.ts'
+import {
+  ILL_SERVER,
+  onDesk,
+  openDesk,
+  program,
+  SDK_SERVER,
+  textOf,
+  type UpstreamDesk,
+} from './support/upstream-desk.ts'
+
+const PATIENT = { timeout: 20_000 }
+const LONG = { timeout: 120_000 }
+
+const everyone = (...names: string[]) =>
+  Object.fromEntries(names.map(name => [name, { capabilities: { desk: {} } }] as const))
+
+async function isUp(desk: UpstreamDesk, name = 'desk'): Promise<void> {
+  await expect.poll(async () => (await desk.status(name))?.state, PATIENT).toBe('up')
+}
+
+const pidsOf = async (desk: UpstreamDesk) => (await desk.status('desk'))?.pids
+const namesIn = async (client: Client) => (await client.listTools()).tools.map(tool => tool.name)
+
+describe('an upstream that starts when it is needed', LONG, () => {
+  it('has no process until the first call, once it was seen, and none again when it is not used', async () => {
+    const lazy = { ...program(ILL_SERVER), start: 'lazy', idleSeconds: 1 }
+    const first = await openDesk({ mcpServers: { desk: lazy } })
+    // Nobody has seen it yet, so it is looked at once.
+    await expect.poll(async () => (await first.status('desk'))?.tools.offered, PATIENT).toBeGreaterThan(0)
+    await first.up.stop()
+
+    const desk = await onDesk(first.dir)
+    const client = await desk.connect()
+    expect(await namesIn(client)).toContain('desk_echo')
+    expect(await desk.status('desk')).toMatchObject({ state: 'idle', pids: [], restarts: 0 })
+    expect(await textOf(client, 'desk_echo', { text: 'awake' })).toBe('awake')
+    await expect.poll(() => pidsOf(desk), PATIENT).toEqual([])
+    expect(await desk.status('desk')).toMatchObject({ state: 'idle' })
+    expect(await namesIn(client)).toContain('desk_echo')
+    expect(await textOf(client, 'desk_echo', { text: 'awake again' })).toBe('awake again')
+    expect(await desk.status('desk')).toMatchObject({ restarts: 0 })
+  })
+})
+
+describe('a connection that agents share', LONG, () => {
+  it('gives every agent its own answers, however many calls are under way', async () => {
+    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER) }, agents: everyone('ada', 'bob', 'cy') })
+    await isUp(desk)
+    const calls = async (agent: string) => {
+      const client = await desk.connect('auto', { agent })
+      const asked = Array.from({ length: 100 }, (_, index) => `${agent} ${index}`)
+      return { asked, told: await Promise.all(asked.map(text => textOf(client, 'desk_echo', { text }))) }
+    }
+    for (const { asked, told } of await Promise.all(['ada', 'bob', 'cy'].map(calls))) expect(told).toEqual(asked)
+    expect(await desk.status('desk')).toMatchObject({ connections: 1, latency: { calls: 300 } })
+  })
+
+  it('is given up when its server asks something and nobody knows whom: then each agent can be asked', async () => {
+    const log = join(await freshFolder(), 'log')
+    const server = { ...program(SDK_SERVER, `--log=${log}`), era: 'legacy' }
+    const desk = await openDesk({ mcpServers: { desk: server }, agents: everyone('ada', 'bob') })
+    await isUp(desk)
+    const connect = async (agent: string) => {
+      const client = await desk.connect('auto', { agent, capabilities: { elicitation: { form: {} } } })
+      client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: agent } }))
+      return client
+    }
+    const [ada, bob] = await Promise.all([connect('ada'), connect('bob')])
+    const controller = new AbortController()
+    const waiting = ada.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal }).catch(() => {})
+    await expect.poll(() => readFile(log, 'utf8').catch(() => ''), PATIENT).toContain('wait')
+    expect(await textOf(bob, 'desk_ask')).toContain('decline')
+
+    const [toAda, toBob] = await Promise.all([textOf(ada, 'desk_ask'), textOf(bob, 'desk_ask')])
+    expect(toAda).toContain('"ada"')
+    expect(toBob).toContain('"bob"')
+    expect(await desk.status('desk')).toMatchObject({ connections: 3 })
+    expect((await desk.run('logs', 'desk')).stdout).toContain('From now on each has its own connection.')
+    controller.abort()
+    await waiting
+  })
+})
+
+describe('an upstream that falls again and again', LONG, () => {
+  it('does not storm clients: its tools stay listed, and nobody is told of anything', async () => {
+    const desk = await openDesk({ mcpServers: { desk: program(ILL_SERVER) }, settings: { recoveringSeconds: 60 } })
+    await isUp(desk)
+    let changes = 0
+    const client = await desk.connect('auto', { listChanged: { tools: { onChanged: () => void changes++ } } })
+    await expect.poll(() => namesIn(client), PATIENT).toContain('desk_echo')
+    const before = changes
+    for (let fall = 1; fall <= 4; fall++) {
+      const [pid = 0] = (await pidsOf(desk)) ?? []
+      process.kill(pid, 'SIGKILL')
+      expect(await textOf(client, 'desk_echo', { text: `fall ${fall}` })).toBe(`fall ${fall}`)
+      expect(await desk.status('desk')).toMatchObject({ state: 'up', restarts: fall })
+    }
+    expect(changes).toBe(before)
+    expect(await namesIn(client)).toContain('desk_echo')
+  })
+})
+
+describe('an upstream that runs', LONG, () => {
+  it('is started anew when a person wants it', async () => {
+    const desk = await openDesk({ mcpServers: { desk: program(ILL_SERVER) } })
+    await isUp(desk)
+    const before = await pidsOf(desk)
+    expect(await desk.run('upstreams', 'restart', 'desk')).toMatchObject({ code: 0 })
+    await isUp(desk)
+    expect(await pidsOf(desk)).not.toEqual(before)
+  })
+
+  it('runs on when only its texts are changed, and is started anew when its command is', async () => {
+    const desk = await openDesk({ mcpServers: { desk: program(ILL_SERVER) } })
+    await isUp(desk)
+    const configure = async (entry: object) => {
+      await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify({ mcpServers: { desk: entry } }))
+      await desk.control('reload')
+    }
+    const shortOf = async () => (await desk.control<{ short: string }>('tool', { name: 'desk_echo' })).short
+    const before = await pidsOf(desk)
+    await configure({ ...program(ILL_SERVER), tools: { echo: { short: 'Repeats.' } } })
+    await expect.poll(shortOf, PATIENT).toBe('Repeats.')
+    expect(await pidsOf(desk)).toEqual(before)
+    await configure(program(ILL_SERVER, '--stderr=I am another'))
+    await isUp(desk)
+    expect(await pidsOf(desk)).not.toEqual(before)
+    await expect.poll(async () => (await desk.run('logs', 'desk')).stdout, PATIENT).toContain('I am another')
+  })
+
+  it('is a dependency that status and metrics tell of', async () => {
+    const missing = { command: 'no-such-program' }
+    const desk = await openDesk({ mcpServers: { desk: program(ILL_SERVER), missing } })
+    await isUp(desk)
+    const metrics = async () => (await fetch(`${desk.up.url}/metrics`)).text()
+    await expect.poll(metrics, PATIENT).toMatch(/dependency="upstream-desk"[^\n]*state="up"[^\n]* 1\n/)
+    await expect.poll(metrics, PATIENT).toContain('dependency="upstream-missing"')
+    const { dependencies } = await desk.control<{ dependencies: { name: string; state: string }[] }>('status')
+    expect(dependencies).toContainEqual(expect.objectContaining({ name: 'upstream-desk', state: 'up' }))
+  })
+})

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import type { Problem, ResolutionEntry } from '../src/contracts/index.ts'
+import { definition, listing, PATIENT } from './support/listing-desk.ts'
+import { openDesk, program, SDK_SERVER, textOf, type UpstreamDesk } from './support/upstream-desk.ts'
+
+const LONG = { timeout: 90_000 }
+
+/** What doctor says as errors, and what `status` knows as problems. */
+async function troubles(desk: UpstreamDesk) {
+  const [doctor, status] = await Promise.all([desk.run('doctor', '--json'), desk.run('status', '--json')])
+  const findings = doctor.json<{ level: string; what: string }[]>().filter(({ level }) => level === 'error')
+  return { doctor: findings.map(({ what }) => what), problems: status.json<{ problems: Problem[] }>().problems }
+}
+
+async function isUp(desk: UpstreamDesk, name: string): Promise<void> {
+  await expect.poll(async () => (await desk.status(name))?.state, PATIENT).toBe('up')
+}
+
+describe('names of upstreams and their tools that are taken', LONG, () => {
+  it('stay with the earlier of two upstreams, and the other is told about', async () => {
+    const bare = { prefix: false, era: 'legacy' }
+    const [one, two] = await Promise.all([
+      listing([definition('note', { description: 'Of the first.' }), definition('first')]),
+      listing([definition('note', { description: 'Of the second.' }), definition('second')]),
+    ])
+    const desk = await openDesk({ mcpServers: { b: { ...two.entry, ...bare }, a: { ...one.entry, ...bare } } })
+    await Promise.all([isUp(desk, 'a'), isUp(desk, 'b')])
+    const client = await desk.connect()
+    const described = async () => (await client.listTools()).tools.map(({ name, description }) => [name, description])
+    await expect.poll(described, PATIENT).toEqual([
+      ['first', 'About first.'],
+      ['note', 'Of the first.'],
+      ['second', 'About second.'],
+    ])
+    const { doctor, problems } = await troubles(desk)
+    const taken = 'The tool name "note" is taken by upstream:a (upstreams); the earlier one stays.'
+    expect(doctor).toEqual([taken])
+    expect(problems).toContainEqual(
+      expect.objectContaining({ where: 'upstream:b', subject: 'tool:note', message: taken }),
+    )
+    const { report } = (await desk.run('agents', 'check', 'default', '--json')).json<{ report: ResolutionEntry[] }>()
+    expect(report).toContainEqual({
+      capability: 'b',
+      tool: 'note',
+      state: 'unavailable',
+      reason: expect.stringContaining('doctor'),
+    })
+  })
+
+  it('stay with what the project and the product have: an upstream of that name is left out and told about', async () => {
+    const own = `import { defineCapability, defineTool } from 'quartermaster'
+export default defineCapability({ key: 'house', short: 'Of the house.', tools: [
+  defineTool({ name: 'echo', short: 'Says what the house says.', input: { type: 'object' }, mutates: false, handler: () => 'house' }),
+] })
+`
+    const named = {
+      ...program(SDK_SERVER),
+      resources: false,
+      offer: ['echo', 'add'],
+      tools: { echo: { name: 'read_file' } },
+    }
+    const desk = await openDesk({
+      mcpServers: {
+        files: program(SDK_SERVER),
+        house: program(SDK_SERVER),
+        desk: named,
+        bare: { ...program(SDK_SERVER), prefix: false, resources: false, offer: ['echo'] },
+      },
+      agents: { default: { capabilities: { files: { dirs: ['./notes'] }, house: {}, desk: {}, bare: {} } } },
+      files: { 'capabilities/house.ts': own, 'notes/a.txt': 'from a file' },
+    })
+    await Promise.all(['files', 'house', 'desk', 'bare'].map(name => isUp(desk, name)))
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'desk_add', { a: 1, b: 2 }), PATIENT).toBe('3')
+    expect(await textOf(client, 'read_file', { path: 'a.txt' })).toContain('from a file')
+    expect(await textOf(client, 'echo', { text: 'upstream' })).toContain('house')
+    const { doctor, problems } = await troubles(desk)
+    expect(doctor.toSorted()).toEqual([
+      expect.stringMatching(/^The capability name "files" is taken by .*\(builtin\)/),
+      expect.stringMatching(/^The capability name "house" is taken by /),
+      expect.stringMatching(/^The tool name "echo" is taken by /),
+      expect.stringMatching(/^The tool name "read_file" is taken by /),
+    ])
+    expect(problems.map(({ where, subject }) => `${where} ${subject}`).toSorted()).toEqual([
+      'upstream:bare tool:echo',
+      'upstream:desk tool:read_file',
+      'upstream:files capability:files',
+      'upstream:house capability:house',
+    ])
+  })
+})

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest'
+import { definition, openListingDesk, PATIENT, watchingClient } from './support/listing-desk.ts'
+import { onDesk, textOf } from './support/upstream-desk.ts'
+
+const LONG = { timeout: 90_000 }
+
+describe('a definition that its server changes', LONG, () => {
+  it('is held back in live sessions, whatever changed, while the others stay; accepted, it is back', async () => {
+    const desk = await openListingDesk(['text', 'schema', 'hint', 'same'].map(name => definition(name)))
+    const { client, seen, names } = await watchingClient(desk)
+    expect(await names()).toEqual(['desk_hint', 'desk_same', 'desk_schema', 'desk_text'])
+    await desk.say(
+      definition('text', { description: 'About another text.' }),
+      definition('schema', { inputSchema: { type: 'object', properties: { path: { type: 'number' } } } }),
+      definition('hint', { annotations: { readOnlyHint: false } }),
+      definition('same'),
+    )
+    await expect.poll(() => seen.changes, PATIENT).toBeGreaterThan(0)
+    await expect.poll(names, PATIENT).toEqual(['desk_same'])
+
+    const why = 'The server changed it, and nobody has looked at it yet. See `quartermaster upstreams review desk`.'
+    expect(await textOf(client, 'desk_text')).toContain(`TOOL_DISABLED: "desk_text" is not offered now. ${why}`)
+    expect(await desk.report()).toContainEqual({
+      capability: 'desk',
+      tool: 'text',
+      calledAs: 'desk_text',
+      state: 'unavailable',
+      reason: why,
+    })
+    const called = await desk.run('call', 'desk_text', '--even-if-disabled')
+    expect(called).toMatchObject({ code: 5, stderr: expect.stringContaining('nobody has looked at it yet') })
+    expect(await desk.status('desk')).toMatchObject({ state: 'up', tools: { offered: 1, held: 3 } })
+
+    const { stdout } = await desk.run('upstreams', 'review')
+    expect(stdout).toMatch(/^desk tool:hint@[0-9a-f]{16} {2}changed$/m)
+    expect(stdout).toContain('  description\n    - About text.\n    + About another text.\n')
+    expect(stdout).toContain('  inputSchema.properties.path.type\n    - string\n    + number\n')
+    expect(stdout).toContain('  annotations.readOnlyHint\n    - true\n    + false\n')
+
+    const [, version] = /^desk (tool:text@\w+) /m.exec(stdout) ?? []
+    expect(await desk.run('upstreams', 'accept', 'desk', String(version))).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('    + About another text.\n'),
+    })
+    await expect.poll(names, PATIENT).toEqual(['desk_same', 'desk_text'])
+    expect(await textOf(client, 'desk_text', { path: 'a' })).toBe('{"path":"a"}')
+    expect((await desk.run('upstreams', 'accept', 'desk', '--all', '--yes')).code).toBe(0)
+    await expect.poll(names, PATIENT).toEqual(['desk_hint', 'desk_same', 'desk_schema', 'desk_text'])
+    expect(await desk.review()).toEqual([])
+  })
+
+  it('stays away when it is rejected, until it changes; what was accepted is back at once', async () => {
+    const desk = await openListingDesk([definition('note'), definition('same')])
+    const { client, names } = await watchingClient(desk)
+    await desk.say(definition('note', { description: 'Another.' }), definition('same'))
+    await expect.poll(names, PATIENT).toEqual(['desk_same'])
+    expect((await desk.run('upstreams', 'reject', 'desk', 'note')).stdout).toMatch(
+      /✓ tool:note@\w+ of desk is rejected/,
+    )
+    expect(await desk.review()).toMatchObject([{ name: 'note', state: 'rejected' }])
+    expect(await textOf(client, 'desk_note')).toContain('It was looked at and refused.')
+
+    await desk.say(definition('note', { description: 'A third.' }), definition('same'))
+    await expect.poll(desk.review, PATIENT).toMatchObject([
+      {
+        name: 'note',
+        state: 'changed',
+        changes: [{ field: 'description', before: 'About note.', after: 'A third.' }],
+      },
+    ])
+    expect(await names()).toEqual(['desk_same'])
+
+    await desk.say(definition('note'), definition('same'))
+    await expect.poll(names, PATIENT).toEqual(['desk_note', 'desk_same'])
+    expect(await desk.review()).toEqual([])
+  })
+
+  it('cannot be accepted by who has seen another version of it', async () => {
+    const desk = await openListingDesk([definition('note')])
+    await desk.say(definition('note', { description: 'Second.' }))
+    await expect.poll(desk.review, PATIENT).toHaveLength(1)
+    const [second] = await desk.review()
+    await desk.say(definition('note', { description: 'Third.' }))
+    await expect.poll(async () => (await desk.review())[0]?.hash, PATIENT).not.toBe(second?.hash)
+    const late = await desk.run('upstreams', 'accept', 'desk', `note@${second?.hash.slice(0, 8)}`, '--yes')
+    expect(late).toMatchObject({ code: 10, stderr: expect.stringContaining('is not what you looked at any more') })
+    expect(await desk.status('desk')).toMatchObject({ tools: { offered: 0, held: 1 } })
+  })
+
+  it('is still held after a restart of the gateway', async () => {
+    const desk = await openListingDesk([definition('note'), definition('same')])
+    await desk.say(definition('note', { description: 'Another.' }), definition('same'))
+    await expect.poll(desk.review, PATIENT).toHaveLength(1)
+    await desk.up.stop()
+    const again = await onDesk(desk.dir)
+    const { names } = await watchingClient(again)
+    await expect.poll(names, PATIENT).toEqual(['desk_same'])
+  })
+})
+
+describe('a tool that is added later', LONG, () => {
+  it('waits for a person', async () => {
+    const desk = await openListingDesk([definition('note')])
+    const { client, names } = await watchingClient(desk)
+    await desk.say(definition('note'), definition('late'))
+    await expect.poll(desk.review, PATIENT).toMatchObject([{ name: 'late', state: 'new' }])
+    expect(await names()).toEqual(['desk_note'])
+    expect(await textOf(client, 'desk_late')).toContain('The server added it, and nobody has looked at it yet.')
+    expect((await desk.run('upstreams', 'accept', 'desk', 'late')).code).toBe(0)
+    await expect.poll(names, PATIENT).toEqual(['desk_late', 'desk_note'])
+  })
+
+  it('is offered at once where the configuration says so, and a changed one waits all the same', async () => {
+    const desk = await openListingDesk([definition('note')], { config: { newTools: 'offer' } })
+    const { names } = await watchingClient(desk)
+    await desk.say(definition('note'), definition('late'))
+    await expect.poll(names, PATIENT).toEqual(['desk_late', 'desk_note'])
+    await desk.say(definition('note'), definition('late', { description: 'Another.' }))
+    await expect.poll(names, PATIENT).toEqual(['desk_note'])
+  })
+})
