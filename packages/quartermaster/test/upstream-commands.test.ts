@@ -139,6 +139,10 @@ describe('a wrong entry of mcpServers', () => {
     expect((await run('upstreams', '--json')).json<object[]>()).toMatchObject([
       { name: 'bad', state: 'off', reason: expect.stringContaining('entry in the configuration is wrong') },
     ])
+    const { stdout } = await run('agents', 'check', 'default')
+    expect(stdout).toMatch(
+      /unavailable +bad +Its entry in the configuration is wrong: .* `quartermaster doctor` says where/,
+    )
   })
 })
 

@@ -23,7 +23,7 @@ describe('names of upstreams and their tools that are taken', LONG, () => {
       listing([definition('note', { description: 'Of the first.' }), definition('first')]),
       listing([definition('note', { description: 'Of the second.' }), definition('second')]),
     ])
-    const desk = await openDesk({ mcpServers: { b: { ...two.entry, ...bare }, a: { ...one.entry, ...bare } } })
+    const desk = await openDesk({ mcpServers: { a: { ...one.entry, ...bare }, b: { ...two.entry, ...bare } } })
     await Promise.all([isUp(desk, 'a'), isUp(desk, 'b')])
     const client = await desk.connect()
     const described = async () => (await client.listTools()).tools.map(({ name, description }) => [name, description])

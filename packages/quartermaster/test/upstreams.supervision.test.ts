@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { allGone, pidsIn } from '../src/adapters/mcp-upstream/testing/child-desk.ts'
+import { allGone, isAlive, pidsIn } from '../src/adapters/mcp-upstream/testing/child-desk.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
+import { childrenOf } from './support/process-footprint.ts'
 import { ILL_SERVER, onDesk, openDesk, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-desk.ts'
 
 const PATIENT = { timeout: 15_000 }
@@ -81,7 +82,7 @@ describe('an upstream that dies', LONG, () => {
     const client = await desk.connect()
     await expect.poll(async () => (await desk.status('loops'))?.state, PATIENT).toBe('down')
     expect((await desk.status('loops'))?.restarts).toBeLessThan(10)
-    expect(await textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
   })
 
   it('over HTTP is reached again when it is back at its address, and when it has forgotten us', async () => {
@@ -169,9 +170,13 @@ describe('what upstreams have started', LONG, () => {
     const desk = await openDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
     await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(3)
     const left = await pidsIn(file)
-    const reaper = (await desk.run('upstreams', '--json')).code
-    expect(reaper).toBe(0)
-    desk.up.child.kill('SIGKILL')
+    const up = desk.up.child.pid ?? 0
+    // What would have ended them goes first.
+    const reapers = (await childrenOf(up)).map(Number).filter(pid => !left.includes(pid))
+    expect(reapers).not.toEqual([])
+    for (const pid of [...reapers, up]) process.kill(pid, 'SIGKILL')
+    await expect.poll(() => isAlive(up)).toBe(false)
+    expect(await Promise.all(left.map(isAlive))).toEqual([true, true, true])
     await onDesk(desk.dir)
     await allGone(left)
   })

@@ -151,6 +151,32 @@ describe('an upstream', { timeout: 60_000 }, () => {
     expect(await textOf(bob, 'far_echo', { text: 'hi' })).toContain('DEPENDENCY_UNAVAILABLE')
   })
 
+  it('that shows one agent another definition than was looked at is not used by that agent', async () => {
+    const desk = await openDesk({
+      mcpServers: { desk: { ...program(SDK_SERVER), agents: { ada: { env: { ECHO_TEXT: 'Says something else.' } } } } },
+      agents: { ada: { capabilities: { desk: {} } }, bob: { capabilities: { desk: {} } } },
+    })
+    const [ada, bob] = await Promise.all([
+      desk.connect('auto', { agent: 'ada' }),
+      desk.connect('auto', { agent: 'bob' }),
+    ])
+    await expect.poll(() => textOf(bob, 'desk_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
+    expect(await textOf(ada, 'desk_echo', { text: 'hi' })).toContain('TOOL_DISABLED')
+    expect(await textOf(ada, 'desk_count')).toBe('1')
+  })
+
+  it('that is replaced finishes what it was called for', async () => {
+    const desk = await openDesk({ mcpServers: { ill: program(ILL_SERVER) } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'ill_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
+    const slow = textOf(client, 'ill_slow', { ms: 3_000 })
+    const next = { mcpServers: { ill: program(ILL_SERVER, '--banner') } }
+    await writeFile(join(desk.dir, 'quartermaster.config.json'), JSON.stringify(next))
+    await desk.run('reload')
+    expect(await slow).not.toContain('UNAVAILABLE')
+    await expect.poll(() => textOf(client, 'ill_echo', { text: 'new' }), { timeout: 15_000 }).toBe('new')
+  })
+
   it('never gets our token, nor anything of our environment that is not its business', async () => {
     const log = join(await freshFolder(), 'log')
     const { url } = await startHttpServer(`--log=${log}`)

@@ -46,7 +46,8 @@ export async function createFootprintScale(): Promise<FootprintScale> {
   }
 }
 
-async function childrenOf(pid: number): Promise<string[]> {
+/** The numbers of the processes it has started and that still run. */
+export async function childrenOf(pid: number): Promise<string[]> {
   const tasks = await readdir(`/proc/${pid}/task`)
   const lists = await Promise.all(tasks.map(task => readFile(`/proc/${pid}/task/${task}/children`, 'utf8')))
   return lists.flatMap(list => list.split(' ').filter(Boolean))

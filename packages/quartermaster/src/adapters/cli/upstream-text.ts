@@ -93,7 +93,8 @@ export function upstreamSentence(status: UpstreamStatus): string {
   const { state, tools, reason } = status
   const held = tools.held === 0 ? '' : `, ${tools.held} held for review`
   if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}`
-  const tail = reason === '' ? '' : `: ${reason}`
+  // It ends within a longer one.
+  const tail = reason === '' ? '' : `: ${reason.replace(/\.$/, '')}`
   return `it is ${STATES[state].text}${tail}${held}`
 }
 

@@ -29,6 +29,7 @@ export interface MountedDeps {
 export interface MountOptions {
   readonly name: string
   readonly config: UpstreamConfig
+  readonly mountedAt: number
   onChange(): void
   onState(): void
 }

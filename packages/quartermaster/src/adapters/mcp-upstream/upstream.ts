@@ -34,6 +34,8 @@ export interface UpstreamDeps {
   readonly recoveringMs: number
   /** Names of tools that are not its own, once they are known. */
   otherTools(): Promise<Iterable<string>>
+  /** When it was taken into use; the same for all that came together. */
+  readonly mountedAt: number
   /** A reload would find something new. */
   onChange(): void
   /** It stands elsewhere than before. */
@@ -86,7 +88,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   // With another command or address it may be another server.
   const fingerprint = digest(target.text)
   let era: Era | undefined
-  let knownSince = Number.POSITIVE_INFINITY
+  let knownSince = deps.mountedAt
   let lists: Promise<void> = Promise.resolve()
   let turns: Promise<unknown> = Promise.resolve()
   let listedAt = Number.NEGATIVE_INFINITY
@@ -214,11 +216,10 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     const listing = await fetchListing(session, signal)
     const others = await deps.otherTools()
     const look = () => pins.see({ upstream: name, listing, policy: config, others })
-    knownSince = Math.min(knownSince, clock.now())
     await inTurn(async () => take(await look()))
     relistLater(session)
     const { era: spoken, server } = session.facts
-    memory.remember(name, { era: spoken, server: { ...server }, fingerprint }).catch(error => {
+    memory.remember(name, { era: spoken, server: { ...server }, fingerprint }, knownSince).catch(error => {
       // It only saves a question next time.
       log.add('gateway', `What it is could not be remembered: ${messageOf(error)}`)
     })

@@ -83,13 +83,13 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     for (const listener of [...listeners]) listener()
   }
 
-  async function mount(name: string, config: UpstreamConfig): Promise<void> {
+  async function mount(name: string, config: UpstreamConfig, mountedAt: number): Promise<void> {
     // Loaded here: most of what it takes is of no use to whoever has no upstream.
     const { createMounted } = await import('./mounted.ts')
     const onState = () => {
       for (const tell of [...watchers]) tell()
     }
-    const upstream = createMounted(deps, { name, config, onChange: changed, onState })
+    const upstream = createMounted(deps, { name, config, mountedAt, onChange: changed, onState })
     await upstream.remember().catch(error => {
       log.warn('what is known of an upstream could not be read', { upstream: name, error: messageOf(error) })
     })
@@ -130,7 +130,8 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     })
     for (const one of gone) unmount(one)
     const fresh = [...configs].filter(([name]) => !mounted.has(name))
-    await Promise.all(fresh.map(([name, config]) => mount(name, config)))
+    const now = Math.round(clock.now())
+    await Promise.all(fresh.map(([name, config]) => mount(name, config, now)))
     if (configs.size > 0 || gone.length > 0) changed()
   }
 
@@ -227,10 +228,8 @@ function until(isSo: () => boolean, { clock, withinMs, onChange }: Waiting): Pro
 
 /** The longest known first: whoever comes later does not take a name from one that is in use. */
 function sorted(mounted: ReadonlyMap<string, Upstream>): Upstream[] {
-  return [...mounted.values()].toSorted((a, b) => age(a) - age(b) || byName(a, b))
+  return [...mounted.values()].toSorted((a, b) => a.knownSince() - b.knownSince() || byName(a, b))
 }
-
-const age = (upstream: Upstream) => Math.min(upstream.knownSince(), Number.MAX_SAFE_INTEGER)
 
 const byName = (a: { readonly name: string }, b: { readonly name: string }) =>
   a.name < b.name ? -1 : Number(a.name > b.name)

@@ -224,15 +224,15 @@ describe('what is remembered about a server', () => {
     const clock = createFakeClock()
     const memory = createUpstreamMemory({ storage, clock, ids: createIds() })
     expect(await memory.recall('github')).toBeUndefined()
-    await memory.remember('github', { era: 'legacy', server: SERVER, fingerprint: 'f1' })
+    await memory.remember('github', { era: 'legacy', server: SERVER, fingerprint: 'f1' }, 5)
     const first = Math.round(clock.now())
     await clock.advance(1_000)
-    await memory.remember('github', { era: 'modern', server: SERVER, fingerprint: 'f2' })
+    await memory.remember('github', { era: 'modern', server: SERVER, fingerprint: 'f2' }, 9)
     expect(await memory.recall('github')).toMatchObject({
       era: 'modern',
       server: SERVER,
       fingerprint: 'f2',
-      firstSeenAt: first,
+      firstSeenAt: 5,
       lastSeenAt: first + 1_000,
     })
     await memory.forget('github')
@@ -243,7 +243,7 @@ describe('what is remembered about a server', () => {
     const storage = memoryStorage()
     const memory = createUpstreamMemory({ storage, clock: createFakeClock(), ids: createIds() })
     const facts = { era: 'legacy', server: null, fingerprint: null } as const
-    await Promise.all([memory.remember('github', facts), memory.remember('github', facts)])
+    await Promise.all([memory.remember('github', facts, 1), memory.remember('github', facts, 1)])
     expect(await storage.store.count('upstreams')).toBe(1)
   })
 })

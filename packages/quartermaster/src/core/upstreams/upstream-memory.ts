@@ -13,7 +13,8 @@ export interface UpstreamFacts {
 /** What is known about servers, kept in the store. */
 export interface UpstreamMemory {
   recall(name: string): Promise<UpstreamRow | undefined>
-  remember(name: string, facts: UpstreamFacts): Promise<void>
+  /** `since`: since when it is configured; kept from the first time. */
+  remember(name: string, facts: UpstreamFacts, since: number): Promise<void>
   forget(name: string): Promise<void>
 }
 
@@ -33,11 +34,11 @@ export function createUpstreamMemory({ storage, clock, ids }: UpstreamMemoryDeps
   }
   return {
     recall: async name => find(await open(), name),
-    async remember(name, facts) {
+    async remember(name, facts, since) {
       const store = await open()
       const now = Math.round(clock.now())
       const set = { ...facts, lastSeenAt: now }
-      const row = { id: ids.next('upstream'), ...PLACE, name, ...set, firstSeenAt: now }
+      const row = { id: ids.next('upstream'), ...PLACE, name, ...set, firstSeenAt: Math.round(since) }
       const known = await find(store, name)
       const added = known ? undefined : await store.commit([insert('upstreams', row, 'upstream.new')])
       // Known, or just added by somebody else. The last one to have looked knows best.

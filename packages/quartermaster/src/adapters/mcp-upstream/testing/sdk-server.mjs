@@ -2,7 +2,7 @@
 // --http is given; then it prints its address as its first line.
 //
 //   --name=TEXT       what it says it is called ("sdk-server")
-//   --text=TEXT       the description of its tool "echo"
+//   --text=TEXT       the description of its tool "echo"; that of the variable ECHO_TEXT, if it is set
 //   --extra=NAME      one more tool of that name
 //   --log=FILE        appends a line for every call it carries out
 //   --port=N          where it listens (any free port)
@@ -44,7 +44,7 @@ const form = inputRequired.elicit({
 
 const TOOLS = {
   echo: {
-    description: flags.get('text') ?? 'Says the same.',
+    description: process.env.ECHO_TEXT ?? flags.get('text') ?? 'Says the same.',
     inputSchema: object({ text: { type: 'string' } }),
     annotations: { readOnlyHint: true },
     run: ({ text: said }) => text(said),
