@@ -10,6 +10,7 @@ const SUITE = fileURLToPath(new URL('../node_modules/@modelcontextprotocol/confo
 /** One thing the suite looked at. */
 export interface Check {
   readonly id: string
+  readonly name?: string
   readonly description: string
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO'
   readonly errorMessage?: string

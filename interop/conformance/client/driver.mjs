@@ -72,7 +72,23 @@ async function drive() {
   const { tools } = await client.listTools()
   process.stderr.write(`tools: ${tools.map(({ name }) => name).join(', ')}\n`)
   for (const call of callsFor({ scenario, tools, context })) await callOrSignIn({ control, client, call, mayLogIn })
+  await readAll(client)
   await client.close()
+}
+
+/** What can be read of the server, once each. */
+async function readAll(client) {
+  const { resources } = await client.listResources()
+  for (const { uri } of resources) if (!uri.startsWith('quartermaster:')) await client.readResource({ uri }).catch(tell)
+  const { prompts } = await client.listPrompts()
+  for (const { name, arguments: wanted = [] } of prompts) {
+    const given = Object.fromEntries(wanted.map(argument => [argument.name, 'text']))
+    await client.getPrompt({ name, arguments: given }).catch(tell)
+  }
+}
+
+function tell(error) {
+  process.stderr.write(`${error.message}\n`)
 }
 
 async function settled(control) {

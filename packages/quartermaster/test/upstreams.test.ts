@@ -83,7 +83,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
     const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER), calm: allowed } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'calm_erase'), { timeout: 15_000 }).toBe('erased')
-    expect(await textOf(client, 'desk_erase')).toContain('CONSENT_REQUIRED')
+    await expect.poll(() => textOf(client, 'desk_erase'), { timeout: 15_000 }).toContain('CONSENT_REQUIRED')
   })
 
   it('is filtered, renamed and overridden by the configuration', async () => {
@@ -186,6 +186,7 @@ describe('an upstream', { timeout: 60_000 }, () => {
     expect(new Set((await readFile(log, 'utf8')).split('\n').filter(line => line.startsWith('auth')))).toEqual(
       new Set(['authorization: none']),
     )
+    await expect.poll(() => textOf(client, 'near_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
     const { names } = JSON.parse(await textOf(client, 'near_environment'))
     expect(names.filter((name: string) => name.startsWith('QUARTERMASTER'))).toEqual(['QUARTERMASTER_UPSTREAM'])
     expect(names).not.toContain('VITEST')

@@ -1,13 +1,12 @@
 import {
-  createChildHerd,
-  createUpstreamAuth,
   createUpstreams,
+  loadUpstreamParts,
   type UpstreamAuth,
+  type UpstreamParts,
   type Upstreams,
 } from '../adapters/mcp-upstream/index.ts'
 import type { Clock, Digest, Ids, Log, Random } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
-import { createPinBook, createUpstreamCredentials, createUpstreamMemory } from '../core/upstreams/index.ts'
 import type { Project } from './project.ts'
 import { VERSION } from './version.ts'
 
@@ -27,29 +26,41 @@ export interface UpstreamPorts {
 /** The MCP servers of others, and what people have signed in to. */
 export interface BuiltUpstreams {
   readonly upstreams: Upstreams
-  readonly auth: UpstreamAuth
+  auth(): Promise<UpstreamAuth>
 }
 
 export function buildUpstreams(project: Project, ports: UpstreamPorts): BuiltUpstreams {
+  let making: ReturnType<typeof makeParts> | undefined
+  const parts = () => {
+    making ??= makeParts(project, ports)
+    return making
+  }
+  const { clock, log } = ports
+  return { upstreams: createUpstreams({ clock, log, parts }), auth: async () => (await parts()).auth }
+}
+
+async function makeParts(project: Project, ports: UpstreamPorts): Promise<UpstreamParts & { auth: UpstreamAuth }> {
+  const [{ createChildHerd, createMounted, createUpstreamAuth }, core] = await Promise.all([
+    loadUpstreamParts(),
+    import('../core/upstreams/index.ts'),
+  ])
   const { projectDir, dataDir, settings } = project
   const { clock, log } = ports
   const herd = createChildHerd({ clock, dataDir, warn: message => log.warn(message) })
-  const auth = createUpstreamAuth({ ...ports, credentials: createUpstreamCredentials(ports) })
-  const upstreams = createUpstreams({
-    ...ports,
-    projectDir,
-    dataDir,
-    settings,
-    herd,
+  const auth = createUpstreamAuth({ ...ports, credentials: core.createUpstreamCredentials(ports) })
+  const pins = core.createPinBook(ports)
+  const memory = core.createUpstreamMemory(ports)
+  const secrets = () => project.upstreamSecrets()
+  const common = { ...ports, projectDir, dataDir, settings, herd, auth, pins, memory, secrets, version: VERSION }
+  return {
+    pins,
+    memory,
     auth,
-    pins: createPinBook(ports),
-    memory: createUpstreamMemory(ports),
-    version: VERSION,
-    secrets: () => project.upstreamSecrets(),
+    create: options => createMounted(common, options),
     async prepare() {
       const swept = ports.isOwner ? await herd.sweep() : 0
       if (swept > 0) log.warn('programs of an earlier run were still there and have been ended', { count: swept })
     },
-  })
-  return { upstreams, auth }
+    close: () => herd.close(),
+  }
 }

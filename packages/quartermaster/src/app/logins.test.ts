@@ -8,7 +8,7 @@ async function desk() {
   const { auth, clock } = authDesk()
   const restarted: string[] = []
   const logins = createLogins({
-    auth,
+    auth: async () => auth,
     clock,
     ids: createIds(),
     upstream: name => (name === 'tracker' ? place.upstream : undefined),

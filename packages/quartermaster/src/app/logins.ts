@@ -7,7 +7,7 @@ import type { LoginOwner, UpstreamLogin } from '../core/upstreams/index.ts'
 export type LoginControl = Pick<Control, 'beginLogin' | 'finishLogin' | 'logout'>
 
 export interface LoginsDeps {
-  readonly auth: UpstreamAuth
+  auth(): Promise<UpstreamAuth>
   readonly clock: Clock
   readonly ids: Ids
   /** The configuration of an upstream that is reached by HTTP. */
@@ -54,7 +54,8 @@ export function createLogins({ auth, clock, ids, upstream, restart }: LoginsDeps
 
   return {
     async beginLogin(owner) {
-      const attempt = await auth.begin(owner, find(owner.upstream))
+      const found = find(owner.upstream)
+      const attempt = await (await auth()).begin(owner, found)
       makeRoom(owner)
       const id = ids.next('login')
       begun.set(id, { owner, attempt })
@@ -75,7 +76,7 @@ export function createLogins({ auth, clock, ids, upstream, restart }: LoginsDeps
     },
     async logout(owner) {
       find(owner.upstream)
-      const wasSignedIn = await auth.forget(owner)
+      const wasSignedIn = await (await auth()).forget(owner)
       if (wasSignedIn) await restart(owner.upstream)
       return { wasSignedIn }
     },

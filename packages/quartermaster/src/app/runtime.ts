@@ -22,7 +22,7 @@ export interface Runtime {
   /** The MCP servers of others. */
   readonly upstreams: Upstreams
   /** What people have signed in to. */
-  readonly upstreamAuth: UpstreamAuth
+  upstreamAuth(): Promise<UpstreamAuth>
   readonly startedAt: number
   /** Begins with the definitions, which takes longest; `load` waits for them. */
   begin(): void

@@ -1,6 +1,5 @@
 import type { UpstreamConfig, UpstreamStatus } from '../contracts/index.ts'
-import { createSecretTexts, separateSecrets } from '../core/kernel/index.ts'
-import { targetText } from '../core/upstreams/index.ts'
+import { createSecretTexts, separateSecrets, targetText } from '../core/kernel/index.ts'
 import type { Project } from './project.ts'
 import { wrongEntryText } from './stand-in.ts'
 

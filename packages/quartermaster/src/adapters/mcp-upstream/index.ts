@@ -1,6 +1,8 @@
 export { createMount } from './mount-port.ts'
 export type { LoginAttempt } from './oauth/oauth-login.ts'
-export { createUpstreamAuth, type UpstreamAuth } from './oauth/upstream-auth.ts'
-export { type ChildHerd, createChildHerd } from './stdio/child-herd.ts'
+export type { UpstreamAuth } from './oauth/upstream-auth.ts'
 export { exposesDataFolder } from './stdio/working-folder.ts'
-export { createUpstreams, type ReviewChoice, type Upstreams, type UpstreamsDeps } from './upstreams.ts'
+export { createUpstreams, type ReviewChoice, type UpstreamParts, type Upstreams } from './upstreams.ts'
+
+/** Loads what upstreams are made of; whoever has none does without it. */
+export const loadUpstreamParts = () => import('./parts.ts')

@@ -1,11 +1,12 @@
 import { messageOf, type UpstreamConfig, type UpstreamLogLine, type UpstreamStatus } from '../../contracts/index.ts'
 import { type DependencyDefinition, defineDependency, type SourceUnit } from '../../core/catalogue/index.ts'
-import { type Cancel, type Clock, canonicalJson, type Digest, type Random } from '../../core/kernel/index.ts'
+import { type Clock, canonicalJson, type Digest, type Random } from '../../core/kernel/index.ts'
 import type { PinBook, UpstreamMemory, Verdict } from '../../core/upstreams/index.ts'
 import type { ChildLog } from './child-log.ts'
 import { createLatencies } from './latencies.ts'
 import { createOffer } from './offer.ts'
 import { createOwnDefinitions } from './own-definitions.ts'
+import { createRelisting } from './relisting.ts'
 import { ChannelFailure, SendFailure } from './session/channel.ts'
 import { fetchListing } from './session/fetch-listing.ts'
 import { openSession } from './session/open-session.ts'
@@ -73,8 +74,6 @@ const OWN_IDLE_MS = 5 * 60_000
 /** How often a server is asked again what it has: one that says it tells of changes, and one that does not. */
 const RELIST_TELLING_MS = 10 * 60_000
 const RELIST_MS = 60_000
-/** Changes that a server tells of in quick succession are looked at together. */
-const LIST_PAUSE_MS = 1_000
 /** Whoever breaks off so often when it is asked what it has tells of the next change before it is asked again. */
 const MOST_FAILED_LISTS = 3
 
@@ -89,11 +88,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   const fingerprint = digest(target.text)
   let era: Era | undefined
   let knownSince = deps.mountedAt
-  let lists: Promise<void> = Promise.resolve()
   let turns: Promise<unknown> = Promise.resolve()
-  let listedAt = Number.NEGATIVE_INFINITY
-  let isListDue = false
-  let cancelRelist: Cancel = () => {}
   let failedLists = 0
 
   const dependency = dependencyOf(name, { look: signal => connections.main.look(signal), listeners })
@@ -113,6 +108,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     connectionOf: agent => connections.of(agent),
     check: (...which) => own.check(...which),
   })
+  const relisting = createRelisting({ clock, list: listAgain })
   const own = createOwnDefinitions({ upstream: name, digest, verdict: () => offer.verdict() })
   // One that is switched off is never started, whoever asks for it.
   if (!config.enabled) void connections.stop()
@@ -155,7 +151,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
 
   /** What is different for one agent may be different for all. */
   async function compare(session: Session, signal: AbortSignal): Promise<void> {
-    if (!(await own.compare(session, signal))) listSoon()
+    if (!(await own.compare(session, signal))) relisting.soon()
   }
 
   async function compareAgain(agent: string): Promise<void> {
@@ -198,7 +194,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   function eventsFor(agent: string | undefined): SessionEvents {
     const isMain = agent === undefined
     return {
-      onListChanged: () => (isMain ? listSoon() : void compareAgain(agent)),
+      onListChanged: () => (isMain ? relisting.soon() : void compareAgain(agent)),
       onResourceUpdated: uri => isMain && watches.updated(uri),
       onLog: (level, text) => log.add('log', `${level}: ${text}`),
       onCrowded: separate,
@@ -212,11 +208,12 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   }
 
   async function takeListing(session: Session, signal: AbortSignal): Promise<void> {
-    listedAt = clock.now()
+    const begunAt = clock.now()
     const listing = await fetchListing(session, signal)
     const others = await deps.otherTools()
     const look = () => pins.see({ upstream: name, listing, policy: config, others })
-    await inTurn(async () => take(await look()))
+    const changed = await inTurn(async () => take(await look()))
+    relisting.listed({ changed, tookMs: clock.now() - begunAt })
     relistLater(session)
     const { era: spoken, server } = session.facts
     memory.remember(name, { era: spoken, server: { ...server }, fingerprint }, knownSince).catch(error => {
@@ -232,31 +229,22 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     return turn
   }
 
-  function take(verdict: Verdict | undefined): void {
-    if (verdict && offer.take(verdict)) deps.onChange()
+  function take(verdict: Verdict | undefined): boolean {
+    const isNew = verdict !== undefined && offer.take(verdict)
+    if (isNew) deps.onChange()
+    return isNew
   }
 
   /** Not every server tells of changes, and what it says today may not be what was looked at. */
-  function relistLater(session: Session): void {
-    cancelRelist()
-    const tools = session.facts.capabilities.tools
+  function relistLater({ facts }: Session): void {
+    const { tools } = facts.capabilities
     const tells = typeof tools === 'object' && tools !== null && 'listChanged' in tools && tools.listChanged === true
-    cancelRelist = clock.after(tells ? RELIST_TELLING_MS : RELIST_MS, listSoon)
-  }
-
-  /** At once, and then no more often than every second, however often it tells of changes. */
-  function listSoon(): void {
-    if (isListDue) return
-    isListDue = true
-    clock.after(Math.max(0, listedAt + LIST_PAUSE_MS - clock.now()), () => {
-      isListDue = false
-      lists = lists.then(listAgain)
-    })
+    relisting.later(tells ? RELIST_TELLING_MS : RELIST_MS)
   }
 
   /** Another policy may offer what was held back, also of a server that sleeps. */
   function seeAgain(): void {
-    if (connections.main.session()) listSoon()
+    if (connections.main.session()) relisting.soon()
     else if (config.enabled) connections.main.start()
   }
 
@@ -279,7 +267,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
   /** One exchange may break without the others, and what changed would stay unknown until the next start. */
   function askAfter(session: Session): void {
     void connections.main.suspect(session)
-    if (++failedLists < MOST_FAILED_LISTS) listSoon()
+    if (++failedLists < MOST_FAILED_LISTS) relisting.soon()
   }
 
   return {
@@ -337,7 +325,7 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
         return decided
       }),
     async stop() {
-      cancelRelist()
+      relisting.stop()
       await connections.stop()
       await turns
     },

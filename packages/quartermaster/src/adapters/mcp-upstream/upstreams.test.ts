@@ -7,6 +7,7 @@ import { createPinBook, createUpstreamCredentials, createUpstreamMemory } from '
 import { deferred } from '../../testing/deferred.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
 import { createIds, createSystemClock, sha256, silentLog, systemRandom } from '../system/index.ts'
+import { createMounted, type MountOptions } from './mounted.ts'
 import { createUpstreamAuth } from './oauth/upstream-auth.ts'
 import { herdDesk, ILL_SERVER, tempFolder } from './testing/child-desk.ts'
 import { httpEndpoint } from './testing/http-endpoint.ts'
@@ -24,7 +25,7 @@ async function stage({ storage = memoryStorage() } = {}) {
   const clock = createSystemClock()
   const { herd, dataDir } = await herdDesk()
   const ports = { clock, ids: createIds(), random: systemRandom, digest: sha256, log: silentLog, storage }
-  const upstreams = createUpstreams({
+  const common = {
     ...ports,
     herd,
     dataDir,
@@ -36,7 +37,10 @@ async function stage({ storage = memoryStorage() } = {}) {
     version: '1.0.0',
     secrets: () => [],
     tools: async () => [],
-  })
+  }
+  const create = (options: MountOptions) => createMounted(common, options)
+  const parts = async () => ({ ...common, create, close: () => herd.close() })
+  const upstreams = createUpstreams({ ...ports, parts })
   onTestFinished(() => upstreams.stop())
   upstreams.start('all')
   const configure = (configs: Record<string, UpstreamConfig>) => upstreams.configure(new Map(Object.entries(configs)))

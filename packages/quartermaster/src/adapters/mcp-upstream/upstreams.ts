@@ -9,9 +9,10 @@ import {
 } from '../../contracts/index.ts'
 import type { Source } from '../../core/catalogue/index.ts'
 import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
-import type { PinBook } from '../../core/upstreams/index.ts'
+import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
 import { createGuests, type GuestRequest } from './guests.ts'
-import type { MountedDeps } from './mounted.ts'
+import type { MountOptions } from './mounted.ts'
+import type { UpstreamAuth } from './oauth/upstream-auth.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Which of the things that wait for a person. */
@@ -50,11 +51,22 @@ export interface Upstreams {
   stop(): Promise<void>
 }
 
-export interface UpstreamsDeps extends MountedDeps {
-  readonly pins: PinBook
-  readonly log: Log
-  /** Clears the way, once. */
+/** What upstreams take, once there are any. */
+export interface UpstreamParts {
+  readonly pins: Pick<PinBook, 'list' | 'decide' | 'forget'>
+  readonly memory: Pick<UpstreamMemory, 'forget'>
+  readonly auth: Pick<UpstreamAuth, 'forgetAll'>
+  create(options: MountOptions): Upstream
+  /** Clears the way, before the first of them starts: what was left behind may hold what it needs. */
   prepare?(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface UpstreamsDeps {
+  readonly clock: Clock
+  readonly log: Log
+  /** Made when the first one comes: most of it is of no use to whoever has no upstream. The same ones every time. */
+  parts(): Promise<UpstreamParts>
 }
 
 /** How long an upstream that is gone or replaced may finish what it was called for. */
@@ -62,7 +74,7 @@ const DRAIN_MS = 30_000
 const DRAIN_LOOK_MS = 50
 
 export function createUpstreams(deps: UpstreamsDeps): Upstreams {
-  const { pins, log, clock } = deps
+  const { log, clock } = deps
   const mounted = new Map<string, Upstream>()
   const guests = createGuests()
   let configured: ReadonlyMap<string, UpstreamConfig> = new Map()
@@ -73,7 +85,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
   /** Who wants to know where they stand. */
   const watchers = new Set<() => void>()
   let started: 'all' | 'unseen' | undefined
-  let prepared: Promise<void> | undefined
+  let making: Promise<UpstreamParts> | undefined
   let version = 0
   let loaded = 0
   let configuring: Promise<void> = Promise.resolve()
@@ -83,13 +95,20 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     for (const listener of [...listeners]) listener()
   }
 
+  function parts(): Promise<UpstreamParts> {
+    making ??= deps.parts().then(async made => {
+      await made.prepare?.().catch(error => log.warn('the way could not be cleared', { error: messageOf(error) }))
+      return made
+    })
+    return making
+  }
+
   async function mount(name: string, config: UpstreamConfig, mountedAt: number): Promise<void> {
-    // Loaded here: most of what it takes is of no use to whoever has no upstream.
-    const { createMounted } = await import('./mounted.ts')
+    const { create } = await parts()
     const onState = () => {
       for (const tell of [...watchers]) tell()
     }
-    const upstream = createMounted(deps, { name, config, mountedAt, onChange: changed, onState })
+    const upstream = create({ name, config, mountedAt, onChange: changed, onState })
     await upstream.remember().catch(error => {
       log.warn('what is known of an upstream could not be read', { upstream: name, error: messageOf(error) })
     })
@@ -117,9 +136,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
 
   function configure(): Promise<void> {
     const configs = new Map([...guests.configs(), ...configured])
-    // Before the first of them starts: what was left behind may hold what it needs.
-    prepared ??= configs.size > 0 ? deps.prepare?.() : undefined
-    configuring = Promise.allSettled([configuring, prepared]).then(() => (isStopped ? undefined : adopt(configs)))
+    configuring = configuring.catch(() => {}).then(() => (isStopped ? undefined : adopt(configs)))
     return configuring
   }
 
@@ -175,14 +192,17 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     restart: name => find(name).restart(),
     async review(name) {
       if (name !== undefined) find(name)
+      const { pins } = await parts()
       return pins.list(name)
     },
     async decide(choice) {
       const upstream = find(choice.upstream)
+      const { pins } = await parts()
       return upstream.review(() => pins.decide({ ...choice, by: 'owner' }))
     },
     async forget(name) {
-      await Promise.all([pins.forget(name), deps.memory.forget(name), deps.auth.forgetAll(name)])
+      const { pins, memory, auth } = await parts()
+      await Promise.all([pins.forget(name), memory.forget(name), auth.forgetAll(name)])
     },
     start(which) {
       started = which
@@ -197,7 +217,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
       isStopped = true
       await configuring.catch(() => {})
       await Promise.all([...[...mounted.values()].map(upstream => upstream.stop()), ...leaving])
-      await deps.herd.close()
+      await making?.then(made => made.close())
     },
   }
 }

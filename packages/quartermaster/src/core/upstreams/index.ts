@@ -32,7 +32,6 @@ export {
 } from './listing.ts'
 export { type OfferedNames, type OfferedNamesOptions, offeredNames } from './offered-names.ts'
 export { createPinBook, type Decision, type PinBook, type PinBookDeps, type Sighting } from './pin-book.ts'
-export { targetText } from './target-text.ts'
 export {
   consentOperationsOf,
   contradictionIn,

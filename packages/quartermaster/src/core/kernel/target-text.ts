@@ -1,5 +1,5 @@
 import type { UpstreamConfig } from '../../contracts/index.ts'
-import type { Redact } from '../kernel/index.ts'
+import type { Redact } from './secret-texts.ts'
 
 /** Where a server is, for people: the program and its arguments, or the address. */
 export function targetText(config: UpstreamConfig, redact: Redact): string {
