@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
-import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
 import { type ChannelEnd, ChannelFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
-import { createConnection } from './connection.ts'
+import { type Connection, type ConnectionDeps, createConnection } from './connection.ts'
 
 const FOREVER = new AbortController().signal
 
@@ -76,6 +76,21 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
   return { clock, server, connection, crash, told }
 }
 
+/** A connection whose way to its server is the test's own. */
+function connectionBy(clock: FakeClock, way: Pick<ConnectionDeps, 'startMs' | 'open'>): Connection {
+  return createConnection({
+    clock,
+    random: () => 1,
+    dependency: 'upstream-s',
+    idleMs: undefined,
+    isKept: true,
+    fingerprint: async () => '',
+    onChange() {},
+    note() {},
+    ...way,
+  })
+}
+
 it('starts with the first who needs it, and once for all', async () => {
   const { connection, server } = stage()
   const take = () => connection.take({ budgetMs: 1_000, signal: FOREVER })
@@ -136,17 +151,9 @@ it('is not started for ever by a file that changes all the time', async () => {
 
 it('waits no longer for a start than it may take', async () => {
   const { clock } = stage()
-  const connection = createConnection({
-    clock,
-    random: () => 1,
-    dependency: 'upstream-s',
+  const connection = connectionBy(clock, {
     startMs: 5_000,
-    idleMs: undefined,
-    isKept: true,
     open: signal => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
-    fingerprint: async () => '',
-    onChange() {},
-    note() {},
   })
   connection.start()
   await clock.advance(5_001)
@@ -194,20 +201,12 @@ it('sleeps when nobody needs it, and wakes with the next who does', async () => 
 it('waits for a person where one has to sign in, tries seldom meanwhile, and at once when one has', async () => {
   const { clock } = stage()
   let starts = 0
-  const connection = createConnection({
-    clock,
-    random: () => 1,
-    dependency: 'upstream-s',
+  const connection = connectionBy(clock, {
     startMs: 5_000,
-    idleMs: undefined,
-    isKept: true,
     async open() {
       starts++
       throw new ChannelFailure({ kind: 'unauthorized', reason: 'A person has to sign in.' })
     },
-    fingerprint: async () => '',
-    onChange() {},
-    note() {},
   })
   connection.start()
   await clock.advance(29_000)
@@ -253,17 +252,9 @@ it('has patience with a silent server while it works for somebody', async () => 
 
 it('is given up when it is to be, whatever its start waits for', async () => {
   const { clock } = stage()
-  const connection = createConnection({
-    clock,
-    random: () => 1,
-    dependency: 'upstream-s',
+  const connection = connectionBy(clock, {
     startMs: 1_000,
-    idleMs: undefined,
-    isKept: true,
     open: () => new Promise(() => {}),
-    fingerprint: async () => '',
-    onChange() {},
-    note() {},
   })
   connection.start()
   await clock.advance(1_001)
