@@ -1,6 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { DataFolder } from '../adapters/data-folder/index.ts'
-import { createHttpApp, type HttpApp, listen } from '../adapters/http/index.ts'
+import {
+  createHttpApp,
+  createShortWay,
+  type HttpApp,
+  type HttpAppOptions,
+  listen,
+  type Mount,
+  type ShortWay,
+} from '../adapters/http/index.ts'
 import { type HttpFront, PROTOCOL_VERSIONS, type Who } from '../adapters/mcp-server/index.ts'
 import { createSystemClock } from '../adapters/system/index.ts'
 import { type Control, messageOf } from '../contracts/index.ts'
@@ -49,8 +57,7 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   const up = createUpControl({ tokens, agents: runtime.core.agents, ready: readiness.reached, leave })
   const control = createControl(runtime, { from: 'up', isReady: readiness.is, tokens: async () => tokens, up })
   const mcp = openMcp(parts)
-  const app = await openApp(parts, { control, mcp })
-  const listener = await listen({ app, host, port, log })
+  const listener = await listen({ ...(await openApp(parts, { control, mcp })), host, port, log })
   life.onClose(() => listener.close())
   // Streams that are meant to stay open would hold up the listener's end for its whole grace time.
   life.onClose(async () => {
@@ -87,7 +94,12 @@ function openMcp({ options: { log }, life, runtime, store: { tokens } }: FrontPa
   return mcp
 }
 
-async function openApp(parts: FrontParts, { control, mcp }: { control: Control; mcp: HttpFront }): Promise<HttpApp> {
+interface OpenedApp {
+  readonly app: HttpApp
+  readonly shortWay: ShortWay
+}
+
+async function openApp(parts: FrontParts, { control, mcp }: { control: Control; mcp: HttpFront }): Promise<OpenedApp> {
   const { options, life, project, folder, runtime, store, readiness, tracer } = parts
   const token = await folder.adminToken()
   const metrics = metricsOf(runtime, { mcp, store })
@@ -96,20 +108,39 @@ async function openApp(parts: FrontParts, { control, mcp }: { control: Control; 
   const watched = { project, runtime, tokens: store.tokens, mcp, leave, isReady: readiness.is }
   const idle = options.background ? idleWatch(watched) : undefined
   life.onClose(async () => idle?.stop())
-  return createHttpApp({
+  const app: HttpAppOptions = {
     control,
     isAdmin: folder.verifier(token),
     prove: folder.prover(token),
     isReady: readiness.is,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
     allowedHosts: () => [options.host, ...project.allowedHosts()],
-    mounts: [{ path: '/mcp', handle: visits(mcp.answer, idle) }],
+    mounts: [mcpMount(mcp, () => idle?.touch())],
     metrics: { text: metrics.text, access: () => project.settings.metricsAccess },
     discovery: { mcpPath: '/mcp', protocolVersions: PROTOCOL_VERSIONS },
     onRequest: metrics.request,
     tracer,
     log: options.log,
-  })
+  }
+  return { app: createHttpApp(app), shortWay: createShortWay(app) }
+}
+
+/** Every request is a visit: clients without a session or stream are seen by their requests alone. */
+function mcpMount(mcp: HttpFront, onVisit: () => void): Mount {
+  return {
+    path: '/mcp',
+    handle(request, gone) {
+      onVisit()
+      return mcp.answer(request, gone)
+    },
+    short: {
+      isFor: mcp.announcesCall,
+      answer(request, gone) {
+        onVisit()
+        return mcp.answerWhole(request, gone)
+      },
+    },
+  }
 }
 
 /** Whom a token lets in: its agent, as long as there is one. */
@@ -139,14 +170,6 @@ function idleWatch({ project, runtime, tokens, mcp, isReady, leave }: Watched): 
   }
   const idleMs = project.settings.backgroundIdleSeconds * 1000
   return createIdleWatch({ clock: createSystemClock(), idleMs, isBusy, onIdle: leave })
-}
-
-/** Clients without a session or stream are seen by their requests alone. */
-function visits(answer: HttpFront['answer'], idle: IdleWatch | undefined): HttpFront['answer'] {
-  return (request, gone) => {
-    idle?.touch()
-    return answer(request, gone)
-  }
 }
 
 /** Calls were told to end; their answers still have to get out. */

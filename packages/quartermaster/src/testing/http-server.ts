@@ -1,5 +1,12 @@
 import { connect } from 'node:net'
-import { createHttpApp, type HttpAppOptions, type Listener, listen, type ServerLimits } from '../adapters/http/index.ts'
+import {
+  createHttpApp,
+  createShortWay,
+  type HttpAppOptions,
+  type Listener,
+  listen,
+  type ServerLimits,
+} from '../adapters/http/index.ts'
 import { collectedLog } from './collected-log.ts'
 import { fakeControl } from './fake-control.ts'
 
@@ -19,7 +26,7 @@ export type TestServerOptions = Partial<HttpAppOptions> & { host?: string; serve
 /** A real server on a free port of this machine. Every option has a harmless default. */
 export async function startHttpServer({ host, serverLimits, ...options }: TestServerOptions = {}): Promise<TestServer> {
   const { log, lines } = collectedLog()
-  const app = createHttpApp({
+  const served: HttpAppOptions = {
     control: fakeControl(),
     isAdmin: token => token === ADMIN_TOKEN,
     isReady: () => true,
@@ -27,9 +34,10 @@ export async function startHttpServer({ host, serverLimits, ...options }: TestSe
     allowedHosts: () => [],
     log,
     ...options,
-  })
+  }
   const listener = await listen({
-    app,
+    app: createHttpApp(served),
+    shortWay: createShortWay(served),
     port: 0,
     log,
     ...(host && { host }),

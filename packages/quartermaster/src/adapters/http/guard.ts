@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { MiddlewareHandler } from 'hono'
 import { AppError } from '../../contracts/index.ts'
 import type { HttpEnv } from './env.ts'
@@ -8,21 +9,32 @@ import type { HttpEnv } from './env.ts'
  */
 export function guard(options: { allowedHosts: () => readonly string[] }): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
-    const incoming = c.env.incoming
-    // An absolute target would overrule the Host header (RFC 9112 §3.2.2), and only proxies have a use for one.
-    if (!incoming.url?.startsWith('/')) throw refused('The request target must be a path.')
-    const host = c.req.header('host') ?? ''
-    if (!isAllowedHost(host, incoming.socket.localPort, options.allowedHosts())) {
-      throw refused(
-        `This server does not answer to the host "${shorten(host)}". Use localhost, or name the host in "allowedHosts" of the configuration.`,
-      )
-    }
-    const origin = c.req.header('origin')
-    if (origin !== undefined && !isSameHost(origin, host)) {
-      throw refused(`Pages from "${shorten(origin)}" may not use this server.`)
-    }
+    const headers = { host: c.req.header('host'), origin: c.req.header('origin') }
+    const objection = objectionTo(c.env.incoming, headers, options.allowedHosts())
+    if (objection !== undefined) throw new AppError('REQUEST_REFUSED', objection)
     await next()
   }
+}
+
+/** What a request says about whom it was meant for. */
+export interface Destination {
+  readonly host?: string | undefined
+  readonly origin?: string | undefined
+}
+
+/** Why a request was not meant for this server, if it was not. */
+export function objectionTo(
+  { url, socket }: Pick<IncomingMessage, 'url' | 'socket'>,
+  { host = '', origin }: Destination,
+  allowedHosts: readonly string[],
+): string | undefined {
+  // An absolute target would overrule the Host header (RFC 9112 §3.2.2), and only proxies have a use for one.
+  if (!url?.startsWith('/')) return 'The request target must be a path.'
+  if (!isAllowedHost(host, socket.localPort, allowedHosts))
+    return `This server does not answer to the host "${shorten(host)}". Use localhost, or name the host in "allowedHosts" of the configuration.`
+  if (origin !== undefined && !isSameHost(origin, host))
+    return `Pages from "${shorten(origin)}" may not use this server.`
+  return undefined
 }
 
 /** Whether a `Host` is one of this machine's names for itself, on whatever port. */
@@ -30,13 +42,13 @@ export function isLoopbackName(host: string): boolean {
   return LOOPBACK.has(parseAuthority(host)?.name ?? '')
 }
 
-const SECURITY_HEADERS = {
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-  'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Cache-Control': 'no-store',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
 const HEADERS_AS_PAIRS = Object.entries(SECURITY_HEADERS)
@@ -81,10 +93,6 @@ function isSameHost(origin: string, host: string): boolean {
   if (page.origin !== origin || !/^https?:$/.test(page.protocol)) return false
   const own = `${page.protocol}//${host}`
   return URL.canParse(own) && new URL(own).host === page.host
-}
-
-function refused(message: string): AppError {
-  return new AppError('REQUEST_REFUSED', message)
 }
 
 function shorten(text: string): string {

@@ -1,15 +1,17 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Handler, Hono } from 'hono'
 import { AppError, type Control } from '../../contracts/index.ts'
-import { type CancelSignal, createCancellation, type Log, type Tracer } from '../../core/kernel/index.ts'
+import type { Log, Tracer } from '../../core/kernel/index.ts'
 import { capabilitiesApi } from './capabilities-api.ts'
 import { controlApi, methodNotAllowed } from './control-api.ts'
 import { aiCatalogue, type DiscoveryOptions, serverCard } from './discovery.ts'
 import type { HttpApp, HttpEnv } from './env.ts'
 import { createErrorReporter, problemResponse } from './errors.ts'
+import { goneSignal } from './gone-signal.ts'
 import { guard, securityHeaders } from './guard.ts'
 import { HTTP_LIMITS, type HttpLimits } from './limits.ts'
 import { type MetricsOptions, metricsRoute } from './metrics-route.ts'
+import type { Mount } from './mount.ts'
 import { observed, type ServedRequest, traced } from './observe.ts'
 import { pageResponse } from './page.ts'
 
@@ -38,21 +40,6 @@ export interface HttpAppOptions {
   onRequest?: (request: ServedRequest) => void
   /** Follows requests to the mounts and the control API. */
   tracer?: Tracer | undefined
-}
-
-/** An endpoint that takes whole requests, whatever their method. */
-export interface Mount {
-  /** `/mcp` */
-  path: `/${string}`
-  /** Answers; the signal is given when the client has gone before it got all of it. */
-  handle(request: Request, gone: CancelSignal): Promise<Response | PlainAnswer>
-}
-
-/** An answer that is one short text and is written out as it is. */
-export interface PlainAnswer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly text: string
 }
 
 /** The web application: `/health`, `/ready`, a page, and the control API. */
@@ -104,14 +91,6 @@ function mounted(handle: Mount['handle']): Handler<HttpEnv> {
     outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) }).end(text)
     return RESPONSE_ALREADY_SENT
   }
-}
-
-function goneSignal(outgoing: HttpEnv['Bindings']['outgoing']): CancelSignal {
-  const { signal, cancel } = createCancellation()
-  outgoing.once('close', () => {
-    if (!outgoing.writableFinished) cancel(new Error('The client went away.'))
-  })
-  return signal
 }
 
 const NOT_READY = {

@@ -6,9 +6,12 @@ import type { Log } from '../../core/kernel/index.ts'
 import type { HttpApp } from './env.ts'
 import { problemResponse } from './errors.ts'
 import { SERVER_LIMITS, type ServerLimits } from './limits.ts'
+import type { ShortWay } from './short-way.ts'
 
 export interface ListenOptions {
   app: Pick<HttpApp, 'fetch'>
+  /** Asked before the application. */
+  shortWay?: ShortWay | undefined
   /** The interface to listen on; only this machine unless set. */
   host?: string
   /** 0 picks a free one. */
@@ -29,8 +32,9 @@ export interface Listener {
 }
 
 /** Serves the application over HTTP. */
-export async function listen({ app, host = '127.0.0.1', port, log, limits }: ListenOptions): Promise<Listener> {
-  const server = createLimitedServer(app, { ...SERVER_LIMITS, ...limits })
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const { host = '127.0.0.1', port, log } = options
+  const server = createLimitedServer(options, { ...SERVER_LIMITS, ...options.limits })
   await bind(server, host, port)
   // Without a listener, one connection that could not be accepted would end the process.
   server.on('error', error => log.warn('A connection could not be accepted.', { reason: error.message }))
@@ -38,7 +42,7 @@ export async function listen({ app, host = '127.0.0.1', port, log, limits }: Lis
   return { url: `http://${urlHost(host)}:${bound}`, port: bound, close: createClose(server) }
 }
 
-function createLimitedServer(app: Pick<HttpApp, 'fetch'>, limits: ServerLimits): Server {
+function createLimitedServer({ app, shortWay }: ListenOptions, limits: ServerLimits): Server {
   const serve = (request: Request, env: HttpBindings) => tooManyHeaders(env.incoming, limits) ?? app.fetch(request, env)
   const listener = getRequestListener((request, env) => serve(request, env as HttpBindings), {
     // The global Request and Response belong to everyone in the process.
@@ -57,7 +61,9 @@ function createLimitedServer(app: Pick<HttpApp, 'fetch'>, limits: ServerLimits):
   }
   const server = createServer(options, (request, response) => {
     cutStalledReader(response, limits.stalledReaderMs)
-    void listener(request, response)
+    const goOn = () => void listener(request, response)
+    if (shortWay) shortWay(request, response, goOn)
+    else goOn()
   })
   server.maxConnections = limits.maxConnections
   server.on('request', (_request, response) => response.once('close', () => closeWhenStopping(server)))

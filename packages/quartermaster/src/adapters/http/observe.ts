@@ -13,11 +13,13 @@ export interface ServedRequest {
   readonly durationMs: number
 }
 
+export interface ObserveOptions {
+  readonly log: Log
+  readonly onRequest?: ((request: ServedRequest) => void) | undefined
+}
+
 /** One line per request, without query, headers or body: those may hold secrets. */
-export function observed(options: {
-  log: Log
-  onRequest?: ((request: ServedRequest) => void) | undefined
-}): MiddlewareHandler<HttpEnv> {
+export function observed(options: ObserveOptions): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const start = performance.now()
     await next()
@@ -25,11 +27,22 @@ export function observed(options: {
     const { method, path } = c.req
     const { outgoing } = c.env
     const status = outgoing.headersSent ? outgoing.statusCode : c.res.status
-    options.onRequest?.({ route: routeOf(routePath(c, -1)), method, status, durationMs })
-    const trace = traceFrom(c.req.header('traceparent'))
-    const facts = { method, path, status, durationMs: Math.round(durationMs) }
-    options.log.debug('request', trace ? { ...facts, traceId: traceIdOf(trace) } : facts)
+    const request = { route: routeOf(routePath(c, -1)), method, status, durationMs }
+    observe(options, request, { path, traceparent: c.req.header('traceparent') })
   }
+}
+
+/** Counts a request and writes it down. */
+export function observe(
+  { log, onRequest }: ObserveOptions,
+  request: ServedRequest,
+  { path, traceparent }: { path: string; traceparent: unknown },
+): void {
+  onRequest?.(request)
+  const { method, status, durationMs } = request
+  const trace = traceparent === undefined ? undefined : traceFrom(traceparent)
+  const facts = { method, path, status, durationMs: Math.round(durationMs) }
+  log.debug('request', trace ? { ...facts, traceId: traceIdOf(trace) } : facts)
 }
 
 /** A span per request, below the one that the client names; what the request leads to hangs below it in turn. */

@@ -8,6 +8,7 @@ import {
 import type { CancelSignal } from '../../core/kernel/index.ts'
 import { createAnswerStream, type Served } from './answer-stream.ts'
 import { toJsonRpcError } from './errors.ts'
+import type { HeaderReader } from './header-reader.ts'
 import type { McpRequest } from './mcp-request.ts'
 import type { ServerParts } from './server-parts.ts'
 import type { Shelf } from './shelf.ts'
@@ -20,16 +21,17 @@ import { traceOf } from './trace.ts'
  */
 export interface DirectCalls {
   /** The answer, or nothing when the request is one for the SDK. */
-  serve(request: Request, shelf: Shelf, call: DirectCall): Promise<Served> | undefined
+  serve(call: DirectCall, shelf: Shelf): Promise<Served> | undefined
 }
 
 /** A message that may be an ordinary call. */
 export interface DirectCall {
   /** The token it came with, by its id. */
   readonly holder: string
+  readonly headers: HeaderReader
   readonly body: unknown
-  /** Given when the client went away; without it the request itself is asked, which costs more. */
-  readonly gone: CancelSignal | undefined
+  /** Given when the client went away. */
+  readonly gone: CancelSignal
 }
 
 const REVISION = '2026-07-28'
@@ -38,18 +40,20 @@ type DirectCallsDeps = Pick<ServerParts, 'toolCalls' | 'states' | 'version'>
 
 export function createDirectCalls({ toolCalls, states, version }: DirectCallsDeps): DirectCalls {
   function requestFrom(
-    request: Request,
+    { headers, holder, gone: signal }: DirectCall,
     { params }: OrdinaryCall,
-    more: Pick<McpRequest, 'notify' | 'holder' | 'signal'>,
+    notify: McpRequest['notify'],
   ): McpRequest {
     return {
       isModern: true,
       meta: params._meta,
       client: params._meta[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities,
-      trace: traceOf(params._meta, request.headers),
+      trace: traceOf(params._meta, headers),
       state: undefined,
       inputResponses: NOTHING,
-      ...more,
+      holder,
+      signal,
+      notify,
       // A client that wants to see logs says so, and goes the other way.
       log() {},
       sign: state => states.mint(state),
@@ -57,20 +61,15 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
   }
 
   return {
-    serve(request, shelf, { holder, body, gone }) {
-      if (!isOrdinaryCall(body) || !isOrdinaryPost(request.headers, body)) return undefined
+    serve(call, shelf) {
+      const { headers, body } = call
+      if (!isOrdinaryCall(body) || !isOrdinaryPost(headers, body)) return undefined
       const answer = createAnswerStream()
       const serverInfo = { name: shelf.name, version }
-      toolCalls
-        .call(
-          shelf,
-          body.params,
-          requestFrom(request, body, { holder, notify: answer.notify, signal: gone ?? request.signal }),
-        )
-        .then(
-          result => answer.end({ jsonrpc: '2.0', id: body.id, result: stamped({ ...result }, serverInfo) }),
-          error => answer.end({ jsonrpc: '2.0', id: body.id, error: toJsonRpcError(error) }),
-        )
+      toolCalls.call(shelf, body.params, requestFrom(call, body, answer.notify)).then(
+        result => answer.end({ jsonrpc: '2.0', id: body.id, result: stamped({ ...result }, serverInfo) }),
+        error => answer.end({ jsonrpc: '2.0', id: body.id, error: toJsonRpcError(error) }),
+      )
       return answer.served
     },
   }
@@ -94,12 +93,18 @@ interface OrdinaryCall {
   }
 }
 
+/** Whether a request may be an ordinary call, as far as its headers tell. */
+export function announcesCall(headers: HeaderReader): boolean {
+  return headers.get('mcp-protocol-version') === REVISION && headers.get('mcp-method') === METHOD
+}
+
+const METHOD = 'tools/call'
+
 /** The headers of a modern request repeat its body, letter for letter. */
-function isOrdinaryPost(headers: Headers, { params }: OrdinaryCall): boolean {
+function isOrdinaryPost(headers: HeaderReader, { params }: OrdinaryCall): boolean {
   const accept = headers.get('accept') ?? ''
   return (
-    headers.get('mcp-protocol-version') === REVISION &&
-    headers.get('mcp-method') === 'tools/call' &&
+    announcesCall(headers) &&
     headers.get('mcp-name') === params.name &&
     /^application\/json\s*(;|$)/i.test(headers.get('content-type') ?? '') &&
     accept.includes('application/json') &&
@@ -108,7 +113,7 @@ function isOrdinaryPost(headers: Headers, { params }: OrdinaryCall): boolean {
 }
 
 function isOrdinaryCall(body: unknown): body is OrdinaryCall {
-  if (!isObject(body) || body.jsonrpc !== '2.0' || body.method !== 'tools/call' || !hasOnly(body, MEMBERS)) return false
+  if (!isObject(body) || body.jsonrpc !== '2.0' || body.method !== METHOD || !hasOnly(body, MEMBERS)) return false
   const { id, params } = body
   if (typeof id !== 'string' && !Number.isSafeInteger(id)) return false
   if (!isObject(params) || typeof params.name !== 'string') return false

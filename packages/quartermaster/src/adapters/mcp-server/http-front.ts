@@ -4,12 +4,14 @@ import type { Agents, Seat } from '../../core/agents/index.ts'
 import { type CancelSignal, type Clock, createInFlight, type Ids, type Log } from '../../core/kernel/index.ts'
 import { withAnnouncements } from './announcements.ts'
 import type { HeldAnswer, Served } from './answer-stream.ts'
+import { announcesCall } from './direct-calls.ts'
 import { FRONT_LIMITS, type FrontLimits } from './front-limits.ts'
+import { type HeaderReader, type PlainHeaders, readerOf } from './header-reader.ts'
 import { failureResponse, problem } from './http-problem.ts'
 import { createLegacySessions } from './legacy-sessions.ts'
 import { createModernHandlers } from './modern-handlers.ts'
 import { createOpenStreams } from './open-streams.ts'
-import { readMessage } from './request-message.ts'
+import { messageIn, readMessage } from './request-message.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
 import type { Who } from './who.ts'
@@ -25,11 +27,21 @@ export interface HttpFrontDeps extends ServerParts {
   readonly limits?: Partial<FrontLimits>
 }
 
+/** A request that is there as a whole, and that no `Request` was made of. */
+export interface WholeRequest {
+  readonly headers: PlainHeaders
+  readonly body: Uint8Array
+}
+
 /** The one MCP endpoint, for clients of both eras. The token decides the agent, and so what exists. */
 export interface HttpFront {
   handle(request: Request): Promise<Response>
   /** The same, for a server that can write a short answer without making a `Response` of it, and knows when its client is gone. */
   answer(request: Request, gone?: CancelSignal): Promise<Served>
+  /** Whether a request may be one for `answerWhole`, as far as its headers tell. */
+  announcesCall(headers: PlainHeaders): boolean
+  /** An ordinary call, for a server that has read its request already. Everything else is left to `answer`. */
+  answerWhole(request: WholeRequest, gone: CancelSignal): Promise<Served> | undefined
   /** Ends what a token has open: it was revoked. */
   end(tokenId: string): Promise<void>
   /** Ends what the tokens of all other agents have open: those are gone. */
@@ -58,8 +70,8 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     }
     const body = await readMessage(request, limits)
     // Reading may have taken a while, and the token or its agent may have been taken away meanwhile.
-    if (!isStill(who, request)) return { served: UNAUTHORIZED(), release() {} }
-    const ordinary = modern.serveOrdinary(request, who, { body, gone })
+    if (!isStill(who, request.headers)) return { served: UNAUTHORIZED(), release() {} }
+    const ordinary = modern.serveOrdinary({ headers: request.headers, body, gone: gone ?? request.signal }, who)
     if (ordinary) return { served: await ordinary, release() {} }
     // Whatever comes now may be answered with a stream, and must not be begun when there can be none.
     streams.refuseMore(who.tokenId)
@@ -67,15 +79,15 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     return (isLegacy ? sessions : modern).handle(request, who, body)
   }
 
-  function isStill({ seat }: Who, request: Request): boolean {
-    return callerOf(request, authenticate)?.seat === seat
+  function isStill({ seat }: Who, headers: HeaderReader): boolean {
+    return callerOf(headers, authenticate)?.seat === seat
   }
 
   /** A stream that was opened for a token which is gone by now would be there for ever. */
   function send(
     { served, release }: HeldAnswer,
     who: Who,
-    { request, leave }: { request: Request; leave(): void },
+    { headers, leave }: { headers: HeaderReader; leave(): void },
   ): Served {
     const onSent = () => {
       release()
@@ -85,7 +97,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       onSent()
       return served
     }
-    if (isStill(who, request)) return streams.follow(who.tokenId, served, onSent)
+    if (isStill(who, headers)) return streams.follow(who.tokenId, served, onSent)
     onSent()
     void served.body?.cancel()
     return UNAUTHORIZED()
@@ -100,21 +112,47 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   }
 
   async function answer(request: Request, gone?: CancelSignal): Promise<Served> {
-    const who = callerOf(request, authenticate)
+    const who = callerOf(request.headers, authenticate)
     if (!who) return UNAUTHORIZED()
     let leave = () => {}
     try {
       leave = inFlight.enter(who.tokenId)
       agents.set(who.tokenId, who.seat.caller.name)
-      return send(await serve(request, who, gone), who, { request, leave })
+      return send(await serve(request, who, gone), who, { headers: request.headers, leave })
     } catch (error) {
       leave()
-      return failureResponse(error, failure => log.error('an MCP request failed', { error: failure.message }))
+      return failed(error)
     }
+  }
+
+  const failed = (error: unknown) =>
+    failureResponse(error, failure => log.error('an MCP request failed', { error: failure.message }))
+
+  function answerWhole(request: WholeRequest, gone: CancelSignal): Promise<Served> | undefined {
+    const headers = readerOf(request.headers)
+    const who = callerOf(headers, authenticate)
+    const body = who && messageIn(request.body, limits)
+    // What is refused is refused the long way, which says why.
+    if (!body || !inFlight.hasPlace(who.tokenId)) return undefined
+    const leave = inFlight.enter(who.tokenId)
+    const ordinary = modern.serveOrdinary({ headers, body, gone }, who)
+    if (!ordinary) {
+      leave()
+      return undefined
+    }
+    agents.set(who.tokenId, who.seat.caller.name)
+    return ordinary
+      .then(served => send({ served, release() {} }, who, { headers, leave }))
+      .catch(error => {
+        leave()
+        return failed(error)
+      })
   }
 
   return {
     answer,
+    announcesCall: headers => announcesCall(readerOf(headers)),
+    answerWhole,
     async handle(request) {
       const served = await answer(request)
       return served instanceof Response ? served : new Response(served.text, served)
@@ -136,8 +174,8 @@ function isStream(served: Served): served is Response {
   return served instanceof Response && (served.headers.get('content-type')?.startsWith('text/event-stream') ?? false)
 }
 
-function callerOf(request: Request, authenticate: HttpFrontDeps['authenticate']): Who | undefined {
-  const match = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(request.headers.get('authorization') ?? '')
+function callerOf(headers: HeaderReader, authenticate: HttpFrontDeps['authenticate']): Who | undefined {
+  const match = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers.get('authorization') ?? '')
   return match?.[1] === undefined ? undefined : authenticate(match[1])
 }
 

@@ -1,10 +1,10 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server'
 import type { Settings } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
-import type { CancelSignal, Log } from '../../core/kernel/index.ts'
+import type { Log } from '../../core/kernel/index.ts'
 import { createTeller } from './announcements.ts'
 import type { HeldAnswer, Served } from './answer-stream.ts'
-import { createDirectCalls } from './direct-calls.ts'
+import { createDirectCalls, type DirectCall } from './direct-calls.ts'
 import { findMismatch } from './param-headers.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -22,11 +22,7 @@ export interface ModernHandlersDeps extends ServerParts {
 /** Serves clients from 2026-07-28 on: every request stands by itself. */
 export interface ModernHandlers {
   /** The answer to an ordinary call, or nothing when it is not one. */
-  serveOrdinary(
-    request: Request,
-    who: Who,
-    call: { body: unknown; gone: CancelSignal | undefined },
-  ): Promise<Served> | undefined
+  serveOrdinary(call: Omit<DirectCall, 'holder'>, who: Who): Promise<Served> | undefined
   handle(request: Request, who: Who, body: unknown): Promise<HeldAnswer>
   close(): Promise<void>
 }
@@ -57,14 +53,14 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
   }
 
   return {
-    serveOrdinary(request, { seat, tokenId }, { body, gone }) {
+    serveOrdinary(call, { seat, tokenId }) {
       const { shelf } = handlerOf(seat)
-      if (mismatchIn(request, shelf, body)) return undefined
-      return direct?.serve(request, shelf, { holder: tokenId, body, gone })
+      if (mismatchIn(call, shelf)) return undefined
+      return direct?.serve({ ...call, holder: tokenId }, shelf)
     },
     async handle(request, who, body) {
       const { shelf, handler, watch } = handlerOf(who.seat)
-      const mismatch = mismatchIn(request, shelf, body)
+      const mismatch = mismatchIn({ headers: request.headers, body }, shelf)
       if (mismatch) return { served: mismatch, release() {} }
       const served = await handler.fetch(request, { parsedBody: body, authInfo: authInfoOf(who) })
       // Only a stream that was opened is told anything.
@@ -126,10 +122,10 @@ function watchedUris(body: unknown): string[] {
 }
 
 /** Header and body must agree, also where a tool has its arguments repeated in headers. */
-function mismatchIn(request: Request, shelf: Shelf, body: unknown): Response | undefined {
+function mismatchIn({ headers, body }: Pick<DirectCall, 'headers' | 'body'>, shelf: Shelf): Response | undefined {
   const { method, id, params } = (body as Message) ?? {}
   const grant = method === 'tools/call' && typeof params?.name === 'string' ? find(shelf, params.name) : undefined
-  const mismatch = grant && findMismatch(grant.tool, params?.arguments, request.headers)
+  const mismatch = grant && findMismatch(grant.tool, params?.arguments, headers)
   if (!mismatch) return undefined
   const message = `Header and body do not agree: ${mismatch.body} (${mismatch.header}).`
   const error = { code: HEADER_MISMATCH, message, data: { mismatch } }

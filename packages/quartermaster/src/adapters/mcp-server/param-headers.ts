@@ -1,5 +1,6 @@
 import type { Tool } from '../../core/catalogue/index.ts'
 import { type MirroredParameter, mirroredParameters, mirroredText } from '../../core/kernel/index.ts'
+import type { HeaderReader } from './header-reader.ts'
 
 /** What does not agree between headers and body. */
 export interface HeaderMismatch {
@@ -10,7 +11,7 @@ export interface HeaderMismatch {
 const mirrored = new WeakMap<Tool, readonly MirroredParameter[]>()
 
 /** The first header that does not say what the arguments say (MCP 2026-07-28, "Custom Headers from Tool Parameters"). */
-export function findMismatch(tool: Tool, input: unknown, headers: Headers): HeaderMismatch | undefined {
+export function findMismatch(tool: Tool, input: unknown, headers: HeaderReader): HeaderMismatch | undefined {
   for (const parameter of parametersOf(tool)) {
     const text = mirroredText(parameter, input)
     // What is not there, or is no plain value, is not repeated.

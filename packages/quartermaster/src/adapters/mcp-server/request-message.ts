@@ -12,6 +12,16 @@ export async function readMessage(request: Request, limits: FrontLimits): Promis
   return message
 }
 
+/** The message in a body that was read already; nothing where there is none that can be taken. */
+export function messageIn(bytes: Uint8Array, limits: FrontLimits): unknown {
+  try {
+    return parseBoundedJson(textOfBody(bytes), limits)
+  } catch {
+    // Whoever reads it the long way says what is wrong with it.
+    return undefined
+  }
+}
+
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   // A body whose length is said cannot be longer than that, and is read at once; others are counted as they come.
   const length = Number(request.headers.get('content-length') ?? Number.NaN)

@@ -4,6 +4,7 @@ import { AppError } from '../../contracts/index.ts'
 export interface InFlight {
   /** Takes a place and answers how to give it back, which is safe to do twice. Throws `RATE_LIMITED` when there is none. */
   enter(key: string): () => void
+  hasPlace(key: string): boolean
   count(): number
 }
 
@@ -18,8 +19,10 @@ export function createInFlight({ most, what }: { most: number; what: string }): 
     else places.set(key, left)
   }
 
+  const hasPlace = (key: string) => (places.get(key) ?? 0) < most
+
   function check(key: string): void {
-    if ((places.get(key) ?? 0) < most) return
+    if (hasPlace(key)) return
     const message = `There are ${most} ${what} already. Wait for one to end.`
     throw new AppError('RATE_LIMITED', message, { details: { limit: most } })
   }
@@ -35,6 +38,7 @@ export function createInFlight({ most, what }: { most: number; what: string }): 
         isIn = false
       }
     },
+    hasPlace,
     count: () => total,
   }
 }

@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { CancelSignal, Tracer } from '../../core/kernel/index.ts'
+import { createErrorReporter, problemResponse } from './errors.ts'
+import { goneSignal } from './gone-signal.ts'
+import { objectionTo } from './guard.ts'
+import type { Mount, ShortMount, WholeRequest } from './mount.ts'
+import { type ObserveOptions, observe } from './observe.ts'
+import { type PlainAnswer, writeAnswer } from './plain-answer.ts'
+
+/** Answers what can be answered the short way, and has the application answer the rest. */
+export type ShortWay = (incoming: IncomingMessage, outgoing: ServerResponse, goOn: () => void) => void
+
+export interface ShortWayOptions extends ObserveOptions {
+  readonly mounts?: readonly Mount[]
+  allowedHosts(): readonly string[]
+  readonly tracer?: Tracer | undefined
+}
+
+/** Larger bodies are rare, and what is read before its sender is known must be small. */
+export const MOST_SHORT_BYTES = 64 * 1024
+
+export function createShortWay(options: ShortWayOptions): ShortWay {
+  const mounts = new Map(options.mounts?.map(({ path, short }) => [path as string, short]))
+  const report = createErrorReporter(options)
+
+  function mountFor(incoming: IncomingMessage): ShortMount | undefined {
+    const mount = incoming.method === 'POST' ? mounts.get(incoming.url ?? '') : undefined
+    if (!mount || !isShort(incoming) || !mount.isFor(incoming.headers)) return undefined
+    return objectionTo(incoming, incoming.headers, options.allowedHosts()) === undefined ? mount : undefined
+  }
+
+  async function respond(answer: Promise<Response | PlainAnswer>, { incoming, outgoing, start }: Arrival) {
+    writeAnswer(await answer.catch(error => problemResponse(report(error))), outgoing)
+    const { url: path = '', method = '', headers } = incoming
+    const request = { route: path, method, status: outgoing.statusCode, durationMs: performance.now() - start }
+    observe(options, request, { path, traceparent: headers.traceparent })
+  }
+
+  return (incoming, outgoing, goOn) => {
+    // Whoever traces requests wants every step of one on record.
+    const mount = options.tracer ? undefined : mountFor(incoming)
+    if (!mount) return goOn()
+    const arrival = { incoming, outgoing, start: performance.now() }
+    readWhole(incoming, body => {
+      const answer = answerFrom(mount, { headers: incoming.headers, body }, goneSignal(outgoing))
+      if (answer) return void respond(answer, arrival)
+      // The adapter in front of the application takes a body that was read already from here.
+      Object.assign(incoming, { rawBody: body })
+      goOn()
+    })
+  }
+}
+
+function answerFrom(mount: ShortMount, request: WholeRequest, gone: CancelSignal): ReturnType<ShortMount['answer']> {
+  try {
+    return mount.answer(request, gone)
+  } catch (error) {
+    // Thrown on, it would end the process.
+    return Promise.reject(error)
+  }
+}
+
+interface Arrival {
+  readonly incoming: IncomingMessage
+  readonly outgoing: ServerResponse
+  readonly start: number
+}
+
+/** Of a header that occurs twice Node shows one; the application sees both. */
+function isShort({ headers, rawHeaders }: IncomingMessage): boolean {
+  return Number(headers['content-length']) <= MOST_SHORT_BYTES && Object.keys(headers).length === rawHeaders.length / 2
+}
+
+/** A request that breaks off has nobody left who waits for an answer. */
+function readWhole(incoming: IncomingMessage, whole: (body: Buffer) => void): void {
+  const chunks: Buffer[] = []
+  incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+  incoming.once('end', () => whole(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+}
