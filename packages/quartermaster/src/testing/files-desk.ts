@@ -71,6 +71,7 @@ function plainContext(config: unknown): CallContext {
   }
   return {
     caller: { kind: 'agent', name: 'tester', workspace: 'tester' },
+    client: 'client_1',
     config,
     signal: new AbortController().signal,
     deadline: Date.now() + 30_000,

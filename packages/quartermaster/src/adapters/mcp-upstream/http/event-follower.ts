@@ -1,7 +1,9 @@
 import type { Clock } from '../../../core/kernel/index.ts'
+import { pause } from '../pausing.ts'
+import type { StopSignal } from '../session/stop-signal.ts'
 import type { EventParserOptions, ServerEvent } from './event-parser.ts'
 import type { EventTurns, StreamEnd } from './event-turns.ts'
-import type { HttpAnswer } from './http-client.ts'
+import type { HttpAnswer } from './http-answer.ts'
 
 export interface EventFollower {
   /** The stream that is open already; it is opened when absent. */
@@ -13,7 +15,7 @@ export interface EventFollower {
   isOver(): boolean
   /** Whether it can be opened again without an event to go on from, and is however often that fails. */
   readonly isEndless: boolean
-  readonly signal: AbortSignal
+  readonly signal: StopSignal
   /** What is heard is handed over in these. */
   readonly turns: EventTurns
   readonly clock: Clock
@@ -96,16 +98,4 @@ function pauseAfter({ failures, vain, retryMs = PAUSE_MS }: Misses): number {
   const least = Math.min(Math.max(retryMs, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS)
   const longest = failures > 0 ? LONGEST_PAUSE_MS : LONGEST_VAIN_PAUSE_MS
   return Math.max(least, Math.min(least * 2 ** Math.max(0, Math.max(failures, vain) - 1), longest))
-}
-
-function pause(ms: number, { clock, signal }: { clock: Clock; signal: AbortSignal }): Promise<void> {
-  return new Promise(resolve => {
-    const go = () => {
-      cancel()
-      signal.removeEventListener('abort', go)
-      resolve()
-    }
-    const cancel = clock.after(ms, go)
-    signal.addEventListener('abort', go, { once: true })
-  })
 }

@@ -1,7 +1,7 @@
-import type { Readable } from 'node:stream'
 import { messageOf } from '../../../contracts/index.ts'
 import { createTurnWorker } from '../session/turn-worker.ts'
 import { createEventParser, type EventParserOptions } from './event-parser.ts'
+import type { HttpBody } from './http-answer.ts'
 
 /** How a stream of events ended, or that there was none. */
 export interface StreamEnd {
@@ -12,11 +12,11 @@ export interface StreamEnd {
 /** Takes what comes over the streams of one channel, in turns that leave time for everybody else. */
 export interface EventTurns {
   /** Resolves to how the stream ended, when everything in it was handed over. */
-  read(body: Readable, options: EventParserOptions): Promise<StreamEnd>
+  read(body: HttpBody, options: EventParserOptions): Promise<StreamEnd>
 }
 
 export function createEventTurns(): EventTurns {
-  const open = new Set<Readable>()
+  const open = new Set<HttpBody>()
   let isBusy = false
   const worker = createTurnWorker<() => void>({
     handle: task => task(),
@@ -49,13 +49,13 @@ export function createEventTurns(): EventTurns {
           end('garbled', `The server sent an event that cannot be taken: ${problem}.`)
           body.destroy()
         }
-        const broke = () => end('broken', 'The connection broke before the answer was there.')
         open.add(body)
         if (isBusy) body.pause()
-        body.on('data', take)
-        body.once('end', () => end('ended', 'The server ended the stream before it had answered.'))
-        body.once('error', broke)
-        body.once('close', broke)
+        body.read({
+          onData: take,
+          onEnd: () => end('ended', 'The server ended the stream before it had answered.'),
+          onFail: () => end('broken', 'The connection broke before the answer was there.'),
+        })
       }),
   }
 }

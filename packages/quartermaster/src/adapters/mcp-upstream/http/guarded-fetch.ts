@@ -1,8 +1,10 @@
 import type { Clock } from '../../../core/kernel/index.ts'
+import { withTimeLimit } from '../pausing.ts'
 import { beforeAbort } from '../session/before-abort.ts'
 import { AddressRefused, guardedLookup, isLoopback, type Resolve, refuseInside } from './address-guard.ts'
+import { type HttpAnswer, HttpFailure } from './http-answer.ts'
 import { readText } from './http-body.ts'
-import { createHttpClient, type HttpAnswer, type HttpClient, HttpFailure } from './http-client.ts'
+import { createHttpClient, type HttpClient } from './http-client.ts'
 
 /** A fetch for addresses that somebody else told us. */
 export type GuardedFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
@@ -67,23 +69,13 @@ interface Time {
 }
 
 /** One limit for the whole: a server that sends its answer a byte at a time would otherwise hold whoever waits for ever. */
-async function inTime<T>(
-  { host }: URL,
-  { clock, signal }: Time,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const controller = new AbortController()
-  const late = new HttpFailure(`${host} cannot be reached: no answer within ${EXCHANGE_MS} ms.`, {
+function inTime<T>({ host }: URL, { clock, signal }: Time, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const reason = new HttpFailure(`${host} cannot be reached: no answer within ${EXCHANGE_MS} ms.`, {
     wasSent: 'maybe',
     cause: undefined,
   })
-  const cancel = clock.after(EXCHANGE_MS, () => controller.abort(late))
-  const both = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal
-  try {
-    return await beforeAbort(work(both), both)
-  } finally {
-    cancel()
-  }
+  const options = { clock, reason, signal: signal ?? undefined }
+  return withTimeLimit(EXCHANGE_MS, options, limited => beforeAbort(work(limited), limited))
 }
 
 async function sendOnce(
@@ -110,8 +102,8 @@ function refusedOrFailed(error: unknown): never {
 async function toResponse({ status, headers, body }: HttpAnswer): Promise<Response> {
   const text = await readText(body, BODY_BYTES)
   const plain = Object.entries(headers).flatMap(([name, value]) =>
-    typeof value === 'string' && name !== 'content-encoding' && name !== 'content-length'
-      ? [[name, value] as [string, string]]
+    value !== undefined && name !== 'content-encoding' && name !== 'content-length'
+      ? [[name, String(value)] as [string, string]]
       : [],
   )
   return new Response(HAS_NO_BODY.has(status) ? null : text, { status, headers: plain })

@@ -1,4 +1,4 @@
-import type { Readable } from 'node:stream'
+import type { HttpBody } from './http-answer.ts'
 
 /** A body that is longer than it may be. */
 export class BodyTooLong extends Error {
@@ -9,23 +9,31 @@ export class BodyTooLong extends Error {
 }
 
 /** The text of a body. Whatever its headers say, no more than the limit is ever held; beyond it the body is destroyed. */
-export function readText(body: Readable, maxBytes: number): Promise<string> {
+export function readText(body: HttpBody, maxBytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = []
     let size = 0
-    body.on('data', (part: Buffer) => {
-      size += part.length
-      if (size > maxBytes) body.destroy(new BodyTooLong(maxBytes))
-      else parts.push(part)
+    body.read({
+      onData(part) {
+        size += part.length
+        parts.push(part)
+        if (size <= maxBytes) return
+        body.destroy()
+        reject(new BodyTooLong(maxBytes))
+      },
+      onEnd: () => resolve(textOf(parts)),
+      onFail: reject,
     })
-    body.once('end', () => resolve(Buffer.concat(parts).toString()))
-    body.once('error', reject)
-    body.once('close', () => reject(new Error('it ended too early')))
   })
 }
 
+function textOf([first, ...others]: readonly Buffer[]): string {
+  if (!first) return ''
+  return others.length === 0 ? first.toString() : Buffer.concat([first, ...others]).toString()
+}
+
 /** Lets a body go that nobody reads. A short one is read to its end, so that the connection can be used again. */
-export function discard(body: Readable): void {
+export function discard(body: HttpBody): void {
   void readText(body, DISCARDED_BYTES).catch(() => {
     // Nobody wanted it.
   })

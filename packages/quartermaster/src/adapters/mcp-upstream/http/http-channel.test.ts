@@ -122,6 +122,14 @@ describe('a channel by HTTP', () => {
     expect(visit?.headers).not.toHaveProperty('mcp-session-id')
   })
 
+  it('says who we are as the URL has it, and never in the URL it asks for', async () => {
+    const server = await httpEndpoint(visit => visit.result({}))
+    const { channel } = await httpDesk(server.url.replace('//', '//some%40one:pass@'))
+    await channel.send(call(1))
+    const basic = `Basic ${Buffer.from('some@one:pass').toString('base64')}`
+    expect(server.visits[0]).toMatchObject({ path: '/mcp', headers: { authorization: basic } })
+  })
+
   it('uses one connection for requests that follow each other', async () => {
     const sockets = new Set<unknown>()
     const server = await httpEndpoint(visit => {
@@ -129,7 +137,11 @@ describe('a channel by HTTP', () => {
       visit.result({})
     })
     const { channel } = await httpDesk(server.url)
-    for (const id of [1, 2, 3]) await channel.send(call(id))
+    for (const id of [1, 2, 3]) {
+      await channel.send(call(id))
+      // A connection is free again in the next turn of the event loop, in which a call that follows comes at the earliest.
+      await new Promise(setImmediate)
+    }
     expect(sockets.size).toBe(1)
   })
 

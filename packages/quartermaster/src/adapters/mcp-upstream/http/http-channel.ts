@@ -82,10 +82,10 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
     onEnd: end,
   })
 
-  async function post(message: Message, exchange: Exchange, headers: Readonly<Record<string, string>> = {}) {
+  async function post(message: Message, exchange: Exchange, headers?: Readonly<Record<string, string>>) {
     const answer = await sender.send({
       method: 'POST',
-      headers: { ...onlyParameters(headers), ...session.postHeaders(message) },
+      headers: session.addPostHeaders(headers ? onlyParameters(headers) : {}, message),
       body: JSON.stringify(message),
       signal: exchange.signal,
     })

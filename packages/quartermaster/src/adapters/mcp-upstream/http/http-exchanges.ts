@@ -1,9 +1,10 @@
 import { type Id, keyOf } from '../../mcp-wire/index.ts'
+import { createStop, type Stop, type StopSignal } from '../session/stop-signal.ts'
 
 /** One request and what comes back for it. */
 export interface Exchange {
   /** Aborts when nobody waits any more. */
-  readonly signal: AbortSignal
+  readonly signal: StopSignal
   /** Whether its answer has come. */
   isAnswered(): boolean
   /** Nobody waits for the rest. */
@@ -24,32 +25,31 @@ export interface Exchanges {
 
 /** A signal for each, rather than signals made of signals: those are kept for as long as the longest-lived of them. */
 export function createExchanges(): Exchanges {
-  const open = new Set<AbortController>()
-  const waiting = new Map<string, AbortController>()
+  const open = new Set<Stop>()
+  const waiting = new Map<string, Stop>()
   return {
     open(id, signal) {
-      const controller = new AbortController()
+      const exchange = createStop()
       const key = id === undefined ? undefined : keyOf(id)
-      const abort = () => controller.abort()
-      open.add(controller)
-      if (key !== undefined) waiting.set(key, controller)
-      if (signal?.aborted) abort()
-      signal?.addEventListener('abort', abort, { once: true })
+      open.add(exchange)
+      if (key !== undefined) waiting.set(key, exchange)
+      if (signal?.aborted) exchange.stop()
+      signal?.addEventListener('abort', exchange.stop, { once: true })
       return {
-        signal: controller.signal,
-        isAnswered: () => key === undefined || waiting.get(key) !== controller,
-        abandon: abort,
+        signal: exchange.signal,
+        isAnswered: () => key === undefined || waiting.get(key) !== exchange,
+        abandon: exchange.stop,
         close() {
-          open.delete(controller)
-          if (key !== undefined && waiting.get(key) === controller) waiting.delete(key)
-          signal?.removeEventListener('abort', abort)
+          open.delete(exchange)
+          if (key !== undefined && waiting.get(key) === exchange) waiting.delete(key)
+          signal?.removeEventListener('abort', exchange.stop)
         },
       }
     },
     answered: id => void waiting.delete(keyOf(id)),
-    giveUp: id => waiting.get(keyOf(id))?.abort(),
+    giveUp: id => waiting.get(keyOf(id))?.stop(),
     closeAll() {
-      for (const controller of open) controller.abort()
+      for (const exchange of open) exchange.stop()
     },
   }
 }

@@ -1,6 +1,6 @@
 import { isRecord, isRequest, type Message, parseJson, type Response } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
-import type { HttpAnswer } from './http-client.ts'
+import { type HttpAnswer, headerOf } from './http-answer.ts'
 
 /** What becomes of a request that was answered with an HTTP error. */
 export interface Refusal {
@@ -28,7 +28,7 @@ const RETRY_MS = 1_000
 
 /** Reads an HTTP error as what it means for the request and for the channel. */
 export function readRefusal({ message, answer, text, hasSession, now }: RefusedRequest): Refusal {
-  const { status, headers } = answer
+  const { status } = answer
   const said = errorIn(text)
   // A server without such a stream may say 404 as well; one that knows sessions says which it is.
   if (hasSession && (message || said) && forgotSession(status, said)) {
@@ -36,7 +36,7 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
     return { failure: new SendFailure(reason, { wasSent: 'no', status }), end: { kind: 'sessionLost', reason } }
   }
   if (status === 429 || status === 503) {
-    const retryAfterMs = parseRetryAfter(headers['retry-after'], now) ?? RETRY_MS
+    const retryAfterMs = parseRetryAfter(headerOf(answer, 'retry-after'), now) ?? RETRY_MS
     return { failure: new SendFailure(`The server is busy (HTTP ${status}).`, { wasSent: 'no', status, retryAfterMs }) }
   }
   const response = said && message ? responseTo(message, said, status) : undefined
@@ -73,7 +73,6 @@ function responseTo(message: Message, said: Response, status: number): Response 
 }
 
 function sentence({ status, headers }: HttpAnswer): string {
-  const { location } = headers
-  if (status < 300 || status >= 400 || location === undefined) return `The server answered with HTTP ${status}.`
+  if (status < 300 || status >= 400 || headers.location === undefined) return `The server answered with HTTP ${status}.`
   return 'The server sends us elsewhere, which is not followed. If that is the right address, configure it as the url.'
 }

@@ -3,10 +3,11 @@ import type { Clock } from '../../../core/kernel/index.ts'
 import { claimedVersion, type Id, isRequest, isResponse, type Message, type Request } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { messagesIn } from '../session/incoming-message.ts'
+import type { StopSignal } from '../session/stop-signal.ts'
 import { followEvents } from './event-follower.ts'
 import { createEventTurns } from './event-turns.ts'
+import { type HttpAnswer, headerOf, isGood } from './http-answer.ts'
 import { discard, readText } from './http-body.ts'
-import { type HttpAnswer, headerOf, isGood } from './http-client.ts'
 import type { Exchange, Exchanges } from './http-exchanges.ts'
 import { type Refusal, readRefusal } from './http-failure.ts'
 
@@ -16,7 +17,7 @@ export interface HttpIncomingDeps {
   readonly messageBytes: number
   hasSession(): boolean
   /** Asks for the stream that a legacy server speaks on, or for the rest of one that broke. */
-  listen(lastEventId: string | undefined, signal: AbortSignal): Promise<HttpAnswer>
+  listen(lastEventId: string | undefined, signal: StopSignal): Promise<HttpAnswer>
   onMessage(message: Message): void
   onLost(id: Id, reason: string): void
   onEnd(end: ChannelEnd): void
@@ -143,7 +144,8 @@ function isForLater({ status = 0, retryAfterMs }: SendFailure): boolean {
 }
 
 function notTaken(cause: unknown): never {
-  throw new SendFailure(`The server's answer cannot be taken: ${messageOf(cause)}.`, { wasSent: 'maybe', cause })
+  const why = messageOf(cause).replace(/\.$/, '')
+  throw new SendFailure(`The server's answer cannot be taken: ${why}.`, { wasSent: 'maybe', cause })
 }
 
 function unreadable({ body }: HttpAnswer, type: string | undefined): SendFailure {

@@ -2,9 +2,11 @@ import { messageOf } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import { beforeAbort } from '../session/before-abort.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
+import type { StopSignal } from '../session/stop-signal.ts'
+import { type HttpAnswer, HttpFailure, type HttpRequest, headerOf } from './http-answer.ts'
 import { type Challenge, type HttpAuth, parseChallenge } from './http-auth.ts'
 import { discard } from './http-body.ts'
-import { type HttpAnswer, type HttpClient, HttpFailure, type HttpRequest } from './http-client.ts'
+import type { HttpClient } from './http-client.ts'
 
 export interface HttpSenderOptions {
   /** What the upstream is called, for messages. */
@@ -31,10 +33,10 @@ export const MOST_REDIRECTS = 5
 
 export function createHttpSender({ name, url, headers, auth, client, onEnd }: HttpSenderOptions): HttpSender {
   const home = new URL(url)
-  const own = ownHeaders(headers)
+  const own = ownHeaders(headers, home)
 
   async function send(request: SenderRequest): Promise<HttpAnswer> {
-    const token = await tokenOf(auth, request.signal)
+    const token = auth && (await tokenOf(auth, request.signal))
     const answer = await redirected(request, token)
     if (answer.status === 401) return again(request, token, answer)
     return withRights(answer)
@@ -69,26 +71,28 @@ export function createHttpSender({ name, url, headers, auth, client, onEnd }: Ht
   const mend = () => (auth ? `Sign in: quartermaster login ${name}` : 'Look at the headers it is sent.')
 
   async function redirected(request: SenderRequest, token: string | undefined): Promise<HttpAnswer> {
-    let target = home
+    const { method, body, signal, answerMs } = request
+    const headers: Record<string, string> = { ...own, ...request.headers }
+    if (token !== undefined) headers.authorization = `Bearer ${token}`
+    let url = home
     for (let followed = 0; ; followed++) {
-      const answer = await once({ ...request, url: target }, token)
-      const next = redirectOf(answer, request.method, target)
+      const answer = await once({ method, url, headers, body, signal, answerMs })
+      const next = redirectOf(answer, method, url)
       if (!next || followed === MOST_REDIRECTS) return answer
       discard(answer.body)
-      target = next
+      url = next
     }
   }
 
-  async function once(request: HttpRequest, token: string | undefined): Promise<HttpAnswer> {
-    const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  async function once(request: HttpRequest): Promise<HttpAnswer> {
     try {
-      return await client.send({ ...request, headers: { ...own, ...request.headers, ...authorization } })
+      return await client.send(request)
     } catch (error) {
       throw broken(error, request.signal)
     }
   }
 
-  function broken(error: unknown, signal: AbortSignal): SendFailure {
+  function broken(error: unknown, signal: StopSignal): SendFailure {
     const { wasSent, isNobodyThere } = error instanceof HttpFailure ? error : NOT_TRIED
     const reason = messageOf(error)
     // One exchange that breaks says nothing about the others; whether the server still answers is found out by asking it.
@@ -105,22 +109,30 @@ const NOT_TRIED = { wasSent: 'no', isNobodyThere: false } as const
 const OURS =
   /^(accept|accept-encoding|connection|content-.*|host|keep-alive|mcp-.*|transfer-encoding|upgrade|last-event-id)$/
 
-function ownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+function ownHeaders(headers: Readonly<Record<string, string>>, home: URL): Record<string, string> {
   const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
   return {
     'user-agent': 'quartermaster',
     // Compressing a stream holds its events back on many servers.
     'accept-encoding': 'identity',
+    ...basicHeader(home),
     ...Object.fromEntries(named.filter(([name]) => !OURS.test(name))),
   }
 }
 
-async function tokenOf(auth: HttpAuth | undefined, signal: AbortSignal): Promise<string | undefined> {
-  return auth && asked(auth.token(), signal)
+/** A URL may say who we are, as a browser takes it (RFC 7617). */
+function basicHeader({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {}
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+}
+
+async function tokenOf(auth: HttpAuth, signal: StopSignal): Promise<string | undefined> {
+  return asked(auth.token(), signal)
 }
 
 /** What an issuer says, for as long as anybody waits for the request. The answer is for others too, so it is not given up. */
-function asked<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+function asked<T>(answer: Promise<T>, signal: StopSignal): Promise<T> {
   return beforeAbort(answer, signal).catch(notAsked)
 }
 
@@ -128,14 +140,17 @@ function notAsked(error: unknown): never {
   throw new SendFailure(messageOf(error), { wasSent: 'no', cause: error })
 }
 
-function challengeIn({ headers }: HttpAnswer): Challenge {
-  return parseChallenge(headers['www-authenticate'])
+function challengeIn(answer: HttpAnswer): Challenge {
+  return parseChallenge(headerOf(answer, 'www-authenticate'))
 }
 
 /** Where a redirect leads, when it keeps the method and the origin: elsewhere the credentials are nobody's business. */
-function redirectOf({ status, headers }: HttpAnswer, method: string, from: URL): URL | undefined {
+function redirectOf(answer: HttpAnswer, method: string, from: URL): URL | undefined {
+  const { status } = answer
+  if (status < 300 || status >= 400) return undefined
+  const location = headerOf(answer, 'location')
   const keepsMethod = status === 307 || status === 308 || (method === 'GET' && (status === 301 || status === 302))
-  if (!keepsMethod || headers.location === undefined || !URL.canParse(headers.location, from.href)) return undefined
-  const to = new URL(headers.location, from)
+  if (!keepsMethod || location === undefined || !URL.canParse(location, from.href)) return undefined
+  const to = new URL(location, from)
   return to.origin === from.origin && to.username === '' && to.password === '' ? to : undefined
 }

@@ -1,5 +1,5 @@
 import { isRequest, type Message, standardHeaders } from '../../mcp-wire/index.ts'
-import { type HttpAnswer, headerOf, isGood } from './http-client.ts'
+import { type HttpAnswer, headerOf, isGood } from './http-answer.ts'
 
 /** What connects the requests of one connection. From 2026-07-28 on there is nothing but what each request says itself. */
 export interface HttpSession {
@@ -8,7 +8,8 @@ export interface HttpSession {
   /** The revision both sides have settled on. */
   agreed(version: string): void
   headers(): Record<string, string>
-  postHeaders(message: Message): Record<string, string>
+  /** Adds what goes with a message. */
+  addPostHeaders(headers: Record<string, string>, message: Message): Record<string, string>
   listenHeaders(lastEventId: string | undefined): Record<string, string>
   /** The answer to the first message may begin a session. */
   note(message: Message, answer: HttpAnswer): void
@@ -17,27 +18,29 @@ export interface HttpSession {
 export function createHttpSession(): HttpSession {
   let id: string | undefined
   let version: string | undefined
-  const headers = () => ({
-    ...(id === undefined ? {} : { 'mcp-session-id': id }),
-    ...(version === undefined ? {} : { 'mcp-protocol-version': version }),
-  })
+  const add = (headers: Record<string, string>) => {
+    if (id !== undefined) headers['mcp-session-id'] = id
+    if (version !== undefined) headers['mcp-protocol-version'] = version
+    return headers
+  }
   return {
     id: () => id,
     agreed(agreed) {
       version = agreed
     },
-    headers,
-    postHeaders: message => ({
-      ...(isFirst(message) ? {} : headers()),
-      ...(isRequest(message) ? standardHeaders(message) : {}),
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-    }),
-    listenHeaders: lastEventId => ({
-      ...headers(),
-      ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }),
-      accept: 'text/event-stream',
-    }),
+    headers: () => add({}),
+    addPostHeaders(headers, message) {
+      if (!isFirst(message)) add(headers)
+      if (isRequest(message)) Object.assign(headers, standardHeaders(message))
+      headers['content-type'] = 'application/json'
+      headers.accept = 'application/json, text/event-stream'
+      return headers
+    },
+    listenHeaders(lastEventId) {
+      const headers = add({ accept: 'text/event-stream' })
+      if (lastEventId !== undefined) headers['last-event-id'] = lastEventId
+      return headers
+    },
     note(message, answer) {
       if (isFirst(message) && isGood(answer)) id = headerOf(answer, 'mcp-session-id')
     },

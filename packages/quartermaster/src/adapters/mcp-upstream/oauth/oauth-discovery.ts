@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import type { GuardedFetch } from '../http/guarded-fetch.ts'
+import { headerOf } from '../http/http-answer.ts'
 import { type Challenge, parseChallenge } from '../http/http-auth.ts'
 import { createHttpClient } from '../http/http-client.ts'
 import type { AuthorizationServer, OAuthSdk } from './oauth-parts.ts'
@@ -61,9 +62,8 @@ export async function askForChallenge(url: string, { clock }: { clock: Clock }):
       signal: new AbortController().signal,
       answerMs: ANSWER_MS,
     })
-    answer.body.on('error', () => {})
     answer.body.destroy()
-    return answer.status === 401 ? parseChallenge(answer.headers['www-authenticate']) : {}
+    return answer.status === 401 ? parseChallenge(headerOf(answer, 'www-authenticate')) : {}
   } finally {
     client.close()
   }

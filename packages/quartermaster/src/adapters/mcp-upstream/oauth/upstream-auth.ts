@@ -1,4 +1,4 @@
-import type { HttpUpstream } from '../../../contracts/index.ts'
+import { AppError, type HttpUpstream } from '../../../contracts/index.ts'
 import type { Clock, Ids } from '../../../core/kernel/index.ts'
 import type { LoginOwner, UpstreamCredentialStore, UpstreamLogin } from '../../../core/upstreams/index.ts'
 import type { Resolve } from '../http/address-guard.ts'
@@ -12,8 +12,8 @@ import { refreshLogin } from './oauth-tokens.ts'
 export interface UpstreamAuth {
   /** Where the channel of this upstream, or of one agent at it, gets its token. */
   for(owner: LoginOwner, upstream: HttpUpstream): HttpAuth
-  /** Throws `LOGIN_FAILED` and `DEPENDENCY_UNAVAILABLE`. */
-  begin(owner: LoginOwner, upstream: HttpUpstream): Promise<LoginAttempt>
+  /** Throws `LOGIN_FAILED` and `DEPENDENCY_UNAVAILABLE`. Nothing is kept once the login is not wanted any more. */
+  begin(owner: LoginOwner, upstream: HttpUpstream, options?: { isWanted(): boolean }): Promise<LoginAttempt>
   /** Agents that have signed in themselves. */
   agentsAt(upstream: string): Promise<string[]>
   /** Answers whether there was a login. */
@@ -83,7 +83,7 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
       },
       lacking: challenge => void challenges.set(keyOf(owner), challenge),
     }),
-    async begin(owner, upstream) {
+    async begin(owner, upstream, { isWanted } = { isWanted: () => true }) {
       const key = keyOf(owner)
       const challenge = challenges.get(key) ?? (await askForChallenge(upstream.url, { clock }).catch(() => ({})))
       const held = (await loginOf(owner, upstream))?.scope
@@ -96,8 +96,13 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
         held,
         resolve,
         async save(login) {
+          if (!isWanted()) throw unwanted(owner)
           await credentials.save(owner, login)
           challenges.delete(key)
+          // It may have been removed, and all its logins forgotten, while this one was being written.
+          if (isWanted()) return
+          await credentials.forget(owner)
+          throw unwanted(owner)
         },
       })
     },
@@ -111,6 +116,11 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
       return credentials.forgetAll(upstream)
     },
   }
+}
+
+function unwanted({ upstream }: LoginOwner): AppError {
+  const message = `Nobody was signed in at "${upstream}": it was removed or changed meanwhile, and nothing is kept.`
+  return new AppError('LOGIN_FAILED', message, { details: { upstream } })
 }
 
 function keyOf({ upstream, agent }: LoginOwner): string {

@@ -1,0 +1,102 @@
+import { createRequire } from 'node:module'
+import { createServer, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { httpEndpoint } from '../testing/http-endpoint.ts'
+import type { HttpRequest } from './http-answer.ts'
+import { readText } from './http-body.ts'
+import { createHttpClient } from './http-client.ts'
+
+const clock = createFakeClock()
+
+function get(url: string, more: Partial<HttpRequest> = {}): HttpRequest {
+  return { method: 'GET', url: new URL(url), headers: {}, signal: new AbortController().signal, ...more }
+}
+
+function clientOf(own = clock) {
+  const client = createHttpClient({ clock: own, connectMs: 700 })
+  onTestFinished(() => client.close())
+  return client
+}
+
+/** Accepts connections and says nothing, so that one by TLS is never there. */
+async function silentPort(): Promise<{ port: number; met: Promise<Socket> }> {
+  const server = createServer()
+  const met = new Promise<Socket>(resolve => server.once('connection', resolve))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return { port: (server.address() as { port: number }).port, met }
+}
+
+/** What this process has loaded of the package. */
+const loaded = () => Object.keys(createRequire(import.meta.url).cache).filter(file => /[\\/]undici[\\/]/.test(file))
+
+describe('a client by HTTP', () => {
+  it('loads what it sends with when there is something to send, and no more of it than that takes', async () => {
+    const server = await httpEndpoint(({ json }) => json(200))
+    const client = clientOf()
+    expect(loaded()).toEqual([])
+    await client.send(get(server.url))
+    expect(loaded().filter(file => /[\\/](agent|fetch|websocket)[\\/.]/.test(file))).toEqual([
+      expect.stringMatching(/agent\.js$/),
+    ])
+  })
+
+  it('waits for a connection as long as it is told, and then nothing was sent', async () => {
+    const own = createFakeClock()
+    const { port, met } = await silentPort()
+    const sending = clientOf(own).send(get(`https://127.0.0.1:${port}/`))
+    sending.catch(() => {})
+    await met
+    await own.advance(700)
+    await expect(sending).rejects.toMatchObject({ wasSent: 'no', message: expect.stringContaining('no connection') })
+  })
+
+  it('has sent nothing of a request that was given up before there was a connection', async () => {
+    const { port, met } = await silentPort()
+    const giveUp = new AbortController()
+    const sending = clientOf().send(get(`https://127.0.0.1:${port}/`, { signal: giveUp.signal }))
+    sending.catch(() => {})
+    await met
+    giveUp.abort()
+    await expect(sending).rejects.toMatchObject({ wasSent: 'no', message: expect.stringContaining('given up') })
+    await expect(clientOf().send(get('http://127.0.0.1/', { signal: giveUp.signal }))).rejects.toMatchObject({
+      wasSent: 'no',
+    })
+  })
+
+  it('may have sent what was given up later, and waits for an answer as long as it is told', async () => {
+    const own = createFakeClock()
+    const server = await httpEndpoint(() => {})
+    const giveUp = new AbortController()
+    const client = clientOf(own)
+    const sending = [
+      client.send(get(server.url, { signal: giveUp.signal })),
+      client.send(get(server.url, { answerMs: 300 })),
+    ]
+    for (const one of sending) one.catch(() => {})
+    await server.arrived(2)
+    giveUp.abort()
+    await own.advance(300)
+    await expect(sending[0]).rejects.toMatchObject({ wasSent: 'maybe' })
+    await expect(sending[1]).rejects.toMatchObject({ wasSent: 'maybe', message: expect.stringContaining('no answer') })
+  })
+
+  it('holds back a body that nobody reads, and loses nothing of it', async () => {
+    const long = 'x'.repeat(4 * 1024 * 1024)
+    const server = await httpEndpoint(({ response, path }) => response.end(path === '/long' ? long : 'short'))
+    const client = clientOf()
+    const answer = await client.send(get(`${server.origin}/long`))
+    await client.send(get(`${server.origin}/short`))
+    expect(await readText(answer.body, long.length)).toBe(long)
+  })
+
+  it('fails a body that breaks off', async () => {
+    const server = await httpEndpoint(({ response, drop }) => {
+      response.writeHead(200, { 'content-length': 10 })
+      response.write('half', drop)
+    })
+    const { body } = await clientOf().send(get(server.url))
+    await expect(readText(body, 100)).rejects.toThrow()
+  })
+})

@@ -1,0 +1,76 @@
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
+import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
+import { TLS_IDENTITY } from '../src/adapters/mcp-upstream/testing/tls-identity.ts'
+import { makeProject, quartermaster, startUp } from './support/product.ts'
+
+interface UpstreamRow {
+  readonly state: string
+  readonly reason?: string
+}
+
+/** A project with one upstream, and a file that says whom else to trust. */
+function projectWith(url: string): Promise<string> {
+  return makeProject({
+    'quartermaster.config.json': JSON.stringify({ mcpServers: { tracker: { url } } }),
+    'agents/default.json': JSON.stringify({ capabilities: { tracker: {} } }),
+    'trusted.pem': TLS_IDENTITY.cert,
+  })
+}
+
+async function rowOf(cwd: string): Promise<UpstreamRow> {
+  const answer = await quartermaster(['upstreams', '--json'], { cwd })
+  return answer.json<UpstreamRow[]>()[0] ?? { state: 'none' }
+}
+
+async function reaches(cwd: string, state: string): Promise<UpstreamRow> {
+  for (;;) {
+    const row = await rowOf(cwd)
+    if (row.state === state) return row
+  }
+}
+
+/** A proxy that knows one name which nobody else knows, and what it was asked for. */
+async function proxyFor(name: string, port: number): Promise<{ url: string; asked: string[] }> {
+  const asked: string[] = []
+  const proxy = createServer()
+  proxy.on('connect', ({ url = '' }, client) => {
+    asked.push(url)
+    if (url !== `${name}:443`) return void client.end('HTTP/1.1 403 Forbidden\r\n\r\n')
+    const server = connect(port, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      server.pipe(client).pipe(server)
+    })
+    for (const end of [server, client]) end.on('error', () => void (server.destroy(), client.destroy()))
+  })
+  await new Promise<void>(resolve => proxy.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void proxy.close())
+  return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, asked }
+}
+
+it('reaches an upstream by https whose certificate Node is told to trust', async () => {
+  const server = await httpEndpoint(answerLegacy, { tls: TLS_IDENTITY })
+  const cwd = await projectWith(server.url)
+  await startUp(cwd, [], { NODE_EXTRA_CA_CERTS: 'trusted.pem' })
+  await reaches(cwd, 'up')
+  expect(server.visits.map(({ body }) => body.method)).toContain('tools/list')
+})
+
+it('sends nothing to an upstream by https whose certificate nobody vouches for, and says so', async () => {
+  const server = await httpEndpoint(answerLegacy, { tls: TLS_IDENTITY })
+  const cwd = await projectWith(server.url)
+  await startUp(cwd)
+  expect((await reaches(cwd, 'down')).reason).toMatch(/certificate/)
+  expect(server.visits).toEqual([])
+})
+
+it('reaches an upstream through the proxy that Node is told to use', async () => {
+  const server = await httpEndpoint(answerLegacy, { tls: TLS_IDENTITY })
+  const proxy = await proxyFor('tracker.test', server.port)
+  const cwd = await projectWith('https://tracker.test/mcp')
+  await startUp(cwd, [], { NODE_EXTRA_CA_CERTS: 'trusted.pem', NODE_USE_ENV_PROXY: '1', HTTPS_PROXY: proxy.url })
+  await reaches(cwd, 'up')
+  expect(new Set(proxy.asked)).toEqual(new Set(['tracker.test:443']))
+})
