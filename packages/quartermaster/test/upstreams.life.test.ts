@@ -36,7 +36,7 @@ describe('an upstream that starts when it is needed', LONG, () => {
 
     const desk = await onDesk(first.dir)
     const client = await desk.connect()
-    expect(await namesIn(client)).toContain('desk_echo')
+    await expect.poll(() => namesIn(client), PATIENT).toContain('desk_echo')
     expect(await desk.status('desk')).toMatchObject({ state: 'idle', pids: [], restarts: 0 })
     expect(await textOf(client, 'desk_echo', { text: 'awake' })).toBe('awake')
     await expect.poll(() => pidsOf(desk), PATIENT).toEqual([])
@@ -80,9 +80,37 @@ describe('a connection that agents share', LONG, () => {
     expect(toAda).toContain('"ada"')
     expect(toBob).toContain('"bob"')
     expect(await desk.status('desk')).toMatchObject({ connections: 3 })
-    expect((await desk.run('logs', 'desk')).stdout).toContain('From now on each has its own connection.')
+    expect((await desk.run('logs', 'desk')).stdout).toContain('From now on each agent has its own connection.')
     controller.abort()
     await waiting
+  })
+
+  it('asks no person what another client of the same agent has caused, and one client whatever else it is doing', async () => {
+    const log = join(await freshFolder(), 'log')
+    const server = { ...program(SDK_SERVER, `--log=${log}`), era: 'legacy' }
+    const desk = await openDesk({ mcpServers: { desk: server } })
+    await isUp(desk)
+    const asked: string[] = []
+    const connect = async (person: string) => {
+      const client = await desk.connect('auto', { capabilities: { elicitation: { form: {} } } })
+      client.setRequestHandler('elicitation/create', () => {
+        asked.push(person)
+        return { action: 'accept', content: { name: person } }
+      })
+      return client
+    }
+    const [one, other] = await Promise.all([connect('one'), connect('other')])
+    const controller = new AbortController()
+    const waiting = one.callTool({ name: 'desk_wait', arguments: {} }, { signal: controller.signal }).catch(() => {})
+    await expect.poll(() => readFile(log, 'utf8').catch(() => ''), PATIENT).toContain('wait')
+    expect(await textOf(other, 'desk_ask')).toContain('decline')
+    expect(asked).toEqual([])
+    controller.abort()
+    await waiting
+
+    const [first, second] = await Promise.all([textOf(one, 'desk_ask'), textOf(one, 'desk_ask')])
+    expect([first, second]).toEqual([expect.stringContaining('"one"'), expect.stringContaining('"one"')])
+    expect(asked).toEqual(['one', 'one'])
   })
 })
 

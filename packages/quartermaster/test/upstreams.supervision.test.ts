@@ -113,6 +113,29 @@ describe('an upstream that hangs', LONG, () => {
     await expect.poll(() => textOf(client, 'hangs_echo', { text: 'back' }), PATIENT).toBe('back')
   })
 
+  it('is noticed long before a call runs out of its time, and what only reads is sent again', async () => {
+    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER) } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    const { pid } = JSON.parse(await textOf(client, 'desk_environment'))
+    process.kill(pid, 'SIGSTOP')
+    // It has 30 s, and the one that hangs would never answer.
+    expect(await textOf(client, 'desk_echo', { text: 'back' })).toBe('back')
+    expect(await desk.status('desk')).toMatchObject({
+      state: 'up',
+      restarts: 1,
+      lastError: { message: 'It runs, but does not answer any more.' },
+    })
+  })
+
+  it('is not one that is long at its work and answers meanwhile', async () => {
+    const desk = await openDesk({ mcpServers: { slow: program(ILL_SERVER) }, settings: { callTimeoutSeconds: 15 } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'slow_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    expect(await textOf(client, 'slow_slow', { ms: 12_000 })).toBe('at last')
+    expect(await desk.status('slow')).toMatchObject({ state: 'up', restarts: 0 })
+  })
+
   it('leaves an agent whose calls wait for it room for calls of others', async () => {
     const hangs = program(ILL_SERVER, '--hang-on=tools/call')
     const desk = await openDesk({ mcpServers: { hangs, desk: program(SDK_SERVER) } })

@@ -16,8 +16,9 @@ import { STOP_TIMES } from '../../src/adapters/mcp-upstream/stdio/child.ts'
 import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/stdio/stderr-reader.ts'
 import { STDIO_LIMITS } from '../../src/adapters/mcp-upstream/stdio/stdio-channel.ts'
 import { DELAYS_MS } from '../../src/adapters/mcp-upstream/supervision/backoff.ts'
-import { HANG_MS, MOST_EARLY } from '../../src/adapters/mcp-upstream/supervision/connection.ts'
 import { MOST_AGENTS } from '../../src/adapters/mcp-upstream/supervision/connections.ts'
+import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/examiner.ts'
+import { MOST_EARLY } from '../../src/adapters/mcp-upstream/supervision/life.ts'
 import { MOST_TRIES } from '../../src/adapters/mcp-upstream/supervision/passage.ts'
 import { MOST_UNDER_WAY, MOST_VISITS } from '../../src/adapters/mcp-upstream/upstream-calls.ts'
 import { StdioUpstream } from '../../src/contracts/index.ts'
@@ -124,7 +125,9 @@ describe('docs/security.md', () => {
       ['log lines a second, of standard error, of messages and of our own each', count(linesASecond)],
       ['bytes of standard error a second', bytes(MOST_BYTES_A_SECOND)],
       ['time to start and say what it has', `${startSeconds} s (\`startSeconds\`)`],
+      ['silence at work before it is asked whether it is there', seconds(QUIET_MS)],
       ['silence to a ping before it counts as hanging', seconds(HANG_MS)],
+      ['silence at work, of one that was never heard while it worked', 'what a call may take'],
       ['time to end after its input was closed', seconds(graceMs)],
       ['time to end after SIGTERM', seconds(termMs)],
       ['longest pause before it is started again', seconds(Math.max(...DELAYS_MS))],

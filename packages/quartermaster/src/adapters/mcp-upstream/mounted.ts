@@ -18,7 +18,7 @@ export interface MountedDeps {
   readonly clock: Clock
   readonly random: Random
   readonly digest: Digest
-  readonly settings: Pick<Settings, 'restartWaitSeconds' | 'recoveringSeconds'>
+  readonly settings: Pick<Settings, 'callTimeoutSeconds' | 'restartWaitSeconds' | 'recoveringSeconds'>
   readonly version: string
   /** Texts that never stand in a log. */
   secrets(): readonly string[]
@@ -34,12 +34,15 @@ export interface MountOptions {
   onState(): void
 }
 
+/** Shorter ones stand in every other line, and masking them would leave nothing to read. */
+const SHORTEST = 4
+
 /** One upstream with all it takes. */
 export function createMounted(deps: MountedDeps, options: MountOptions): Upstream {
   const { name, config } = options
   const { clock, settings, version, tools } = deps
   // Beside those that are kept as secrets, what looks like one where it stands.
-  const inline = Object.values(separateSecrets(name, config).secrets)
+  const inline = Object.values(separateSecrets(name, config).secrets).filter(text => text.length >= SHORTEST)
   const log = createChildLog({ clock, secrets: [...deps.secrets(), ...inline] })
   return createUpstream({
     ...deps,
@@ -47,6 +50,7 @@ export function createMounted(deps: MountedDeps, options: MountOptions): Upstrea
     log,
     target: targetOf({ ...deps, name, config, log }),
     client: { name: 'quartermaster', version },
+    callMs: settings.callTimeoutSeconds * 1000,
     restartWaitMs: settings.restartWaitSeconds * 1000,
     recoveringMs: settings.recoveringSeconds * 1000,
     otherTools: async () => toolsBut(await tools(), `upstream:${name}`),

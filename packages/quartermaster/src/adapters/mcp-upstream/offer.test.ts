@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type PinKind, UpstreamConfig } from '../../contracts/index.ts'
 import { defineDependency } from '../../core/catalogue/index.ts'
 import type { Verdict } from '../../core/upstreams/index.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
 import { sha256 } from '../system/index.ts'
 import { createOffer } from './offer.ts'
 import type { ServedTool, UpstreamCalls } from './upstream-calls.ts'
@@ -34,6 +35,7 @@ function stage(entry: Record<string, unknown> = {}) {
   const offer = createOffer({
     name: 'desk',
     digest: sha256,
+    clock: createFakeClock(),
     dependency,
     calls,
     config: () => config,
@@ -52,29 +54,29 @@ function stage(entry: Record<string, unknown> = {}) {
 }
 
 describe('what an upstream offers', () => {
-  it('is a capability without tools until it was seen, which says so', () => {
+  it('is a capability without tools until it was seen, which says so', async () => {
     const { capability, offer } = stage()
     expect(capability()).toMatchObject({ key: 'desk', tools: [], unseen: expect.stringContaining('not been reached') })
     expect(capability().requires).toEqual(['upstream-desk'])
-    offer.take(verdictOf())
+    await offer.take(verdictOf())
     expect(capability().unseen).toBeUndefined()
   })
 
-  it('is another one only when something of it is, in whatever order it is listed', () => {
+  it('is another one only when something of it is, in whatever order it is listed', async () => {
     const { offer, configure } = stage()
     const [a, b] = [definition('tool', 'a'), definition('tool', 'b')]
-    expect(offer.take(verdictOf(a, b))).toBe(true)
-    expect(offer.take(verdictOf(b, a))).toBe(false)
-    expect(offer.take(verdictOf(a))).toBe(true)
+    expect(await offer.take(verdictOf(a, b))).toBe(true)
+    expect(await offer.take(verdictOf(b, a))).toBe(false)
+    expect(await offer.take(verdictOf(a))).toBe(true)
     const { hash } = offer.unit()
     configure({ short: 'Another text.' })
     expect(offer.unit().hash).not.toBe(hash)
   })
 
-  it('is called by the names of the server, and sent again only what may be', () => {
+  it('is called by the names of the server, and sent again only what may be', async () => {
     const { capability, offer, seen } = stage({ tools: { third: { idempotent: true } } })
     const reads = definition('tool', 'first', { annotations: { readOnlyHint: true } })
-    offer.take(verdictOf(reads, definition('tool', 'second'), definition('tool', 'third')))
+    await offer.take(verdictOf(reads, definition('tool', 'second'), definition('tool', 'third')))
     expect(capability().tools.map(({ name }) => name)).toEqual(['desk_first', 'desk_second', 'desk_third'])
     expect(seen.served).toMatchObject([
       { name: 'first', mayRepeat: true },
@@ -83,20 +85,20 @@ describe('what an upstream offers', () => {
     ])
   })
 
-  it('tells of what waits for a person, once, and how to look at it', () => {
+  it('tells of what waits for a person, once, and how to look at it', async () => {
     const { offer, capability } = stage()
     const held = [{ kind: 'tool', name: 'odd', state: 'new', reason: 'New.' }] as const
-    offer.take({ ...verdictOf(definition('tool', 'a')), held })
+    await offer.take({ ...verdictOf(definition('tool', 'a')), held })
     expect(capability().withheld).toMatchObject([{ name: 'odd', reason: 'New.' }])
     expect(offer.unit().problems).toMatchObject([
       { severity: 'warning', mend: expect.stringContaining('quartermaster upstreams review desk') },
     ])
   })
 
-  it('has prompts with suggestions for their arguments, unless the configuration leaves them out', () => {
+  it('has prompts with suggestions for their arguments, unless the configuration leaves them out', async () => {
     const { offer, capability, configure, seen } = stage()
     const args = [{ name: 'who', required: true }, { description: 'No name.' }, 'nonsense']
-    offer.take(verdictOf(definition('prompt', 'greet', { description: 'Greets.', arguments: args })))
+    await offer.take(verdictOf(definition('prompt', 'greet', { description: 'Greets.', arguments: args })))
     expect(capability().prompts).toMatchObject([
       { name: 'desk_greet', short: 'Greets.', arguments: [{ name: 'who', required: true }] },
     ])
@@ -105,7 +107,7 @@ describe('what an upstream offers', () => {
     expect(capability().prompts).toEqual([])
   })
 
-  it('has resources at the addresses of the server, and suggestions for every name of a template', () => {
+  it('has resources at the addresses of the server, and suggestions for every name of a template', async () => {
     const { offer, capability, configure, seen } = stage()
     const page = definition('resource', 'desk://a', {
       name: 'A',
@@ -114,7 +116,7 @@ describe('what an upstream offers', () => {
       icons: [{ src: 'x' }],
     })
     const template = definition('template', 'desk://{+path}{?depth,tags*,first:3}', { name: 'Files' })
-    offer.take(verdictOf(page, template))
+    await offer.take(verdictOf(page, template))
     expect(capability().resources).toMatchObject([
       { name: 'A', uri: 'desk://a', mimeType: 'text/plain', mcp: { size: 3, icons: [{ src: 'x' }] } },
       { name: 'Files', uriTemplate: 'desk://{+path}{?depth,tags*,first:3}' },
@@ -129,9 +131,9 @@ describe('what an upstream offers', () => {
     expect(capability().resources).toEqual([])
   })
 
-  it('takes its title from the configuration, else from the server, and no longer than there is room for', () => {
+  it('takes its title from the configuration, else from the server, and no longer than there is room for', async () => {
     const { offer, capability, configure } = stage()
-    offer.take(verdictOf(definition('server', 'server', { name: 'desk-server', title: 'x'.repeat(500) })))
+    await offer.take(verdictOf(definition('server', 'server', { name: 'desk-server', title: 'x'.repeat(500) })))
     expect(capability()).toMatchObject({ title: 'x'.repeat(100), short: 'Tools of the MCP server "desk-server".' })
     configure({ title: 'The desk', short: 'Ask there.' })
     expect(capability()).toMatchObject({ title: 'The desk', short: 'Ask there.' })

@@ -1,6 +1,6 @@
 import type { Problem, UpstreamConfig } from '../../contracts/index.ts'
 import type { DependencyDefinition, SourceUnit } from '../../core/catalogue/index.ts'
-import type { Digest } from '../../core/kernel/index.ts'
+import { atOnce, type Clock, type Digest, inTurns, type Steps } from '../../core/kernel/index.ts'
 import { excerptOf, type Verdict, wantsTool } from '../../core/upstreams/index.ts'
 import type { UpstreamCalls } from './upstream-calls.ts'
 import { capabilityOf } from './upstream-definitions.ts'
@@ -13,7 +13,7 @@ export interface Offer {
   /** Nothing before it was first seen. */
   verdict(): Verdict | undefined
   /** Answers whether a reload would find something new. */
-  take(verdict: Verdict): boolean
+  take(verdict: Verdict): Promise<boolean>
   /** Another configuration says what is shown of it. */
   configured(): void
 }
@@ -21,6 +21,7 @@ export interface Offer {
 export interface OfferDeps {
   readonly name: string
   readonly digest: Digest
+  readonly clock: Pick<Clock, 'now' | 'breathe'>
   readonly dependency: DependencyDefinition
   readonly calls: UpstreamCalls
   config(): UpstreamConfig
@@ -30,28 +31,34 @@ export interface OfferDeps {
 export function createOffer(deps: OfferDeps): Offer {
   let verdict: Verdict | undefined
   let made: Unit | undefined
+  /** Grows with whatever makes what is being built the wrong one. */
+  let changes = 0
 
   function unit(): Unit {
-    made ??= build(verdict, deps)
+    made ??= atOnce(build(verdict, deps))
     return made
   }
 
   return {
     unit,
     verdict: () => verdict,
-    take(next) {
+    async take(next) {
       const before = unit().hash
       verdict = next
-      made = undefined
+      const change = ++changes
+      // Until it is built, what was offered before is offered still.
+      const built = await inTurns(build(next, deps), deps.clock)
+      if (change === changes) made = built
       return unit().hash !== before
     },
     configured() {
+      changes++
       made = undefined
     },
   }
 }
 
-function build(verdict: Verdict | undefined, deps: OfferDeps): Unit {
+function* build(verdict: Verdict | undefined, deps: OfferDeps): Steps<Unit> {
   const { name, digest, dependency, calls, watch } = deps
   const config = deps.config()
   // Of one that is switched off nothing is offered, whatever is known of it.
@@ -61,7 +68,7 @@ function build(verdict: Verdict | undefined, deps: OfferDeps): Unit {
   const unseen = unseenReason(name, config, verdict)
   const withheld = all.filter(one => one.kind === 'tool')
   const parts = { upstream: name, config, offered, withheld, unseen, dependency, calls, digest, watch }
-  const { capability, problems: found } = capabilityOf(parts)
+  const { capability, problems: found } = yield* capabilityOf(parts)
   // Whoever has left a tool out has been told.
   const leftOut = new Set(offered.filter(one => !isWanted(one, config)).map(one => `tool:${excerptOf(one.name)}`))
   const left = told.filter(({ subject }) => subject === undefined || !leftOut.has(subject))
@@ -81,7 +88,9 @@ function isWanted(
   { kind, name }: Verdict['held'][number] | Verdict['offered'][number],
   config: UpstreamConfig,
 ): boolean {
-  return kind !== 'tool' || wantsTool(config, name)
+  if (kind === 'tool') return wantsTool(config, name)
+  if (kind === 'prompt') return config.prompts
+  return kind === 'server' || config.resources
 }
 
 function unseenReason(

@@ -1,5 +1,5 @@
 import { AppError } from '../../contracts/index.ts'
-import type { Digest } from '../../core/kernel/index.ts'
+import { type Clock, type Digest, inTurns } from '../../core/kernel/index.ts'
 import { readListing, type Verdict } from '../../core/upstreams/index.ts'
 import { fetchListing } from './session/fetch-listing.ts'
 import type { Session } from './session/session.ts'
@@ -14,16 +14,18 @@ export interface OwnDefinitions {
 
 export interface OwnDefinitionsDeps {
   readonly upstream: string
+  readonly clock: Clock
   readonly digest: Digest
   verdict(): Verdict | undefined
 }
 
 /** A server may show one agent something else than it showed when it was looked at. Then nothing of that is used. */
-export function createOwnDefinitions({ upstream, digest, verdict }: OwnDefinitionsDeps): OwnDefinitions {
+export function createOwnDefinitions({ upstream, clock, digest, verdict }: OwnDefinitionsDeps): OwnDefinitions {
   const strange = new WeakMap<Session, ReadonlySet<string>>()
   return {
     async compare(session, signal) {
-      const { definitions } = readListing(upstream, await fetchListing(session, signal), { digest })
+      const listing = await fetchListing(session, signal)
+      const { definitions } = await inTurns(readListing(upstream, listing, { digest }), clock)
       const accepted = new Map(verdict()?.offered.map(one => [`${one.kind} ${one.name}`, one.hash]))
       const others = definitions
         .map(({ kind, name, hash }) => ({ key: `${kind} ${name}`, hash }))

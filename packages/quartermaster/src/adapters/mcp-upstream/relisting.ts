@@ -6,7 +6,7 @@ export interface Relisting {
   soon(): void
   /** In a while, unless it happens before. */
   later(ms: number): void
-  /** It was listed: whether anything had changed, and how long finding out took. */
+  /** It was listed, or could not be: whether anything had changed, and how long finding out took. */
   listed(facts: { readonly changed: boolean; readonly tookMs: number }): void
   stop(): void
 }
@@ -17,15 +17,17 @@ export interface RelistingDeps {
 }
 
 /** Changes that a server tells of in quick succession are looked at together. */
-const PAUSE_MS = 1_000
-/** A server that is never the same is looked at ever less often, and never for more than a small part of the time. */
-const LONGEST_PAUSE_MS = 60_000
+const PAUSE_MS = 100
+/** A listing is paid for with time: what it took many times over, and more where it had every agent look again. */
 const PART_OF_THE_TIME = 20
+const PRICE_MS = { same: 1_000, changed: 6_000 }
+/** A server at rest saves up for a busy moment, and one that is never at rest lives from hand to mouth. */
+const SAVED_MS = 60_000
 
 export function createRelisting({ clock, list }: RelistingDeps): Relisting {
   let last = Number.NEGATIVE_INFINITY
-  let pauseMs = PAUSE_MS
-  let changes = 0
+  /** When all listings up to now are paid for. */
+  let paidAt = Number.NEGATIVE_INFINITY
   let isDue = false
   let isOver = false
   let lists: Promise<void> = Promise.resolve()
@@ -34,7 +36,8 @@ export function createRelisting({ clock, list }: RelistingDeps): Relisting {
   function soon(): void {
     if (isDue || isOver) return
     isDue = true
-    clock.after(Math.max(0, last + pauseMs - clock.now()), () => {
+    const next = Math.max(last + PAUSE_MS, paidAt - SAVED_MS)
+    clock.after(Math.max(0, next - clock.now()), () => {
       isDue = false
       if (!isOver) lists = lists.then(list)
     })
@@ -48,10 +51,8 @@ export function createRelisting({ clock, list }: RelistingDeps): Relisting {
     },
     listed({ changed, tookMs }) {
       last = clock.now()
-      // The first listing of a start changes what is known as a rule.
-      changes = changed ? changes + 1 : 0
-      const patience = PAUSE_MS * 2 ** Math.max(0, Math.min(changes, 10) - 1)
-      pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(patience, tookMs * PART_OF_THE_TIME))
+      const price = Math.max(changed ? PRICE_MS.changed : PRICE_MS.same, tookMs * PART_OF_THE_TIME)
+      paidAt = Math.max(paidAt, last) + Math.min(price, SAVED_MS)
     },
     stop() {
       isOver = true

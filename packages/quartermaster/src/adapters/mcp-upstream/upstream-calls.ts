@@ -23,6 +23,8 @@ export interface ServedTool {
   readonly inputSchema: unknown
   /** Whether calling it twice is the same as once. */
   readonly mayRepeat: boolean
+  /** Whether it only runs as a task (MCP 2025-11-25, `execution.taskSupport`). */
+  readonly needsTask: boolean
 }
 
 /** What can be asked of an upstream on an agent's behalf. */
@@ -70,13 +72,19 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   }
 
   return {
-    call({ name, inputSchema, mayRepeat }) {
+    call({ name, inputSchema, mayRepeat, needsTask }) {
       const what = `the tool "${name}"`
       let mirrored: readonly MirroredParameter[] | undefined
       return async (input, context) => {
         mirrored ??= mirroredParameters(inputSchema)
         const headers = mirrored.length > 0 ? parameterHeaders(mirrored, input) : undefined
-        const options = { ...optionsOf(context), trace: context.trace, onProgress: context.progress, headers }
+        const options = {
+          ...optionsOf(context),
+          trace: context.trace,
+          onProgress: context.progress,
+          headers,
+          asTask: needsTask,
+        }
         const params = { name, arguments: input }
         const startedAt = performance.now()
         const result = await passFor(context.caller.name, { what, signal: context.signal, mayRepeat }, session => {
@@ -112,7 +120,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         argument: { name: argument, value },
         ...(Object.keys(others).length > 0 ? { context: { arguments: others } } : {}),
       }
-      const options = { signal, behind: silent(caller.name) }
+      const options = { signal, behind: silent(callerOf(context)) }
       const result = await passFor(caller.name, { what: 'a suggestion', signal, mayRepeat: true }, session =>
         session.ask('completion/complete', params, options),
       )
@@ -128,7 +136,7 @@ function optionsOf(context: CallContext | ReadingContext): AskOptions {
 function behindOf(context: CallContext | ReadingContext): Behind {
   const { log } = context
   return {
-    caller: context.caller.name,
+    caller: callerOf(context),
     canAnswer: {
       form: context.canAnswer('person'),
       url: context.canAnswer('url'),
@@ -138,6 +146,11 @@ function behindOf(context: CallContext | ReadingContext): Behind {
     ask: question => context.ask(question),
     log: (level, message) => log[level](message),
   }
+}
+
+/** Two clients of one agent are two callers: each may have a person of its own, and the other's question is not for them. */
+function callerOf({ caller, client }: Pick<CallContext, 'caller' | 'client'>): string {
+  return `${caller.name} ${client}`
 }
 
 /** Nobody is asked while someone types. */

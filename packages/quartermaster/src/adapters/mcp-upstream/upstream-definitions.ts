@@ -13,7 +13,7 @@ import {
   type ResourceDefinition,
   type WithheldTool,
 } from '../../core/catalogue/index.ts'
-import type { Digest } from '../../core/kernel/index.ts'
+import type { Digest, Steps } from '../../core/kernel/index.ts'
 import {
   consentOperationsOf,
   contradictionIn,
@@ -43,11 +43,11 @@ export interface OfferedParts {
   watch(uri: string, onUpdated: () => void): () => void
 }
 
-/** An upstream as a capability: the same kind of thing as one that was written here. */
-export function capabilityOf(parts: OfferedParts): { capability: Capability; problems: Problem[] } {
+/** An upstream as a capability: the same kind of thing as one that was written here. In steps, because it may be large. */
+export function* capabilityOf(parts: OfferedParts): Steps<{ capability: Capability; problems: Problem[] }> {
   const { upstream, config, unseen, dependency } = parts
-  const tools = toolsOf(parts)
-  const prompts = config.prompts ? promptsOf(parts) : NOTHING
+  const tools = yield* toolsOf(parts)
+  const prompts = config.prompts ? yield* promptsOf(parts) : NOTHING
   const server = valueOf(parts, 'server')
   const title = config.title ?? textIn(server, 'title')
   const capability = defineCapability({
@@ -56,7 +56,7 @@ export function capabilityOf(parts: OfferedParts): { capability: Capability; pro
     short: config.short ?? `Tools of the MCP server "${textIn(server, 'name') ?? upstream}".`.slice(0, LONGEST_SHORT),
     tools: tools.made,
     prompts: prompts.made,
-    resources: config.resources ? resourcesOf(parts) : [],
+    resources: config.resources ? yield* resourcesOf(parts) : [],
     requires: [dependency.name],
     dependencies: [dependency],
     consentOperations: consentOperationsOf(upstream, tools.made),
@@ -81,7 +81,7 @@ interface MadeTools extends Made<AnyTool> {
   readonly names: ReadonlyMap<string, string>
 }
 
-function toolsOf(parts: OfferedParts): MadeTools {
+function* toolsOf(parts: OfferedParts): Steps<MadeTools> {
   const { upstream, config, offered, withheld, unseen, calls } = parts
   const seen = named(offered, 'tool')
   const wanted = seen.filter(({ name }) => wantsTool(config, name))
@@ -89,12 +89,13 @@ function toolsOf(parts: OfferedParts): MadeTools {
     wanted.map(({ name }) => name),
     parts,
   )
-  const made = wanted.flatMap(({ name: own, value: raw, hash }) => {
+  const made = yield* eachOf(wanted, ({ name: own, value: raw, hash }) => {
     const name = names.get(own)
     if (name === undefined) return []
     const facts = toolFacts({ upstream, name, raw, config })
     const mayRepeat = facts.mutates === false || facts.idempotent === true
-    const handler = calls.call({ name: own, inputSchema: raw.inputSchema, mayRepeat })
+    const needsTask = isRecord(raw.execution) && raw.execution.taskSupport === 'required'
+    const handler = calls.call({ name: own, inputSchema: raw.inputSchema, mayRepeat, needsTask })
     return [defineTool({ ...facts, codeHash: hash, handler }) as AnyTool]
   })
   const known = [...seen.map(({ name }) => name), ...withheld.map(({ name }) => name)]
@@ -120,7 +121,7 @@ function withheldTools(parts: OfferedParts, offered: ReadonlyMap<string, string>
   })
 }
 
-function promptsOf({ upstream, config, offered, calls, digest }: OfferedParts): Made<AnyPrompt> {
+function* promptsOf({ upstream, config, offered, calls, digest }: OfferedParts): Steps<Made<AnyPrompt>> {
   const seen = named(offered, 'prompt')
   const { names, problems } = offeredNames({
     upstream,
@@ -129,7 +130,7 @@ function promptsOf({ upstream, config, offered, calls, digest }: OfferedParts): 
     kind: 'prompt',
     digest,
   })
-  const made = seen.flatMap(({ name: own, value: raw, hash }) => {
+  const made = yield* eachOf(seen, ({ name: own, value: raw, hash }) => {
     const name = names.get(own)
     if (name === undefined) return []
     const ref = { type: 'ref/prompt', name: own }
@@ -164,9 +165,9 @@ function argumentsOf(raw: Params, ref: Params, calls: UpstreamCalls): NonNullabl
   })
 }
 
-function resourcesOf({ offered, calls, watch }: OfferedParts): AnyResource[] {
+function* resourcesOf({ offered, calls, watch }: OfferedParts): Steps<AnyResource[]> {
   const seen = [...named(offered, 'resource'), ...named(offered, 'template')]
-  return seen.flatMap(({ kind, name: address, value: raw, hash }) => {
+  return yield* eachOf(seen, ({ kind, name: address, value: raw, hash }) => {
     const short = textIn(raw, 'description')
     const mimeType = textIn(raw, 'mimeType')
     const resource: AnyResource = {
@@ -182,6 +183,15 @@ function resourcesOf({ offered, calls, watch }: OfferedParts): AnyResource[] {
     }
     return [defineResource(resource as ResourceDefinition)]
   })
+}
+
+function* eachOf<T>(seen: readonly OfferedDefinition[], make: (one: OfferedDefinition) => readonly T[]): Steps<T[]> {
+  const made: T[] = []
+  for (const one of seen) {
+    made.push(...make(one))
+    yield
+  }
+  return made
 }
 
 /** For each name of the template; `{+path}` and `{?a,b*}` have names too. */

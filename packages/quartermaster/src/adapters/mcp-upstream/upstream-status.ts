@@ -1,7 +1,9 @@
 import type { UpstreamConfig, UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
 import { type Verdict, wantsTool } from '../../core/upstreams/index.ts'
-import type { Connection, ConnectionState } from './supervision/connection.ts'
+import { forPeople } from './session/trouble.ts'
+import type { Connection } from './supervision/connection.ts'
 import type { Connections } from './supervision/connections.ts'
+import type { ConnectionState } from './supervision/life.ts'
 
 const STATES = {
   idle: 'idle',
@@ -22,12 +24,12 @@ type Standing = Pick<UpstreamStatus, 'state' | 'reason' | 'since' | 'era' | 'ser
 
 /** Where the connection by which an upstream is known stands. */
 export function standingOf(main: Connection, { isOn, recoveringFrom }: StandingOptions): Standing {
-  const { kind, reason, since, nextStartAt, downSince } = main.state()
+  const { kind, since, nextStartAt, downSince, ...trouble } = main.state()
   const facts = main.session()?.facts
   const lastError = main.lastError()
   return {
     state: isOn ? (fallenState(downSince, recoveringFrom) ?? STATES[kind]) : 'off',
-    reason,
+    reason: forPeople(trouble),
     since: Math.round(downSince ?? since),
     ...(facts ? { era: facts.era, server: { name: facts.server.name, version: facts.server.version } } : {}),
     ...(nextStartAt === undefined ? {} : { nextStartAt }),
@@ -40,7 +42,7 @@ function fallenState(downSince: number | undefined, recoveringFrom: number): Ups
   return downSince > recoveringFrom ? 'recovering' : 'down'
 }
 
-/** How much there is of everything; tools that the owner leaves out do not count. */
+/** How much there is of everything; what the owner leaves out does not count. */
 export function countsOf(
   verdict: Verdict | undefined,
   { connections, config }: { connections: Connections; config: UpstreamConfig },
@@ -52,8 +54,8 @@ export function countsOf(
   const all = connections.all()
   return {
     tools: { offered: count(offered.filter(isWanted), 'tool'), held: count(held.filter(isWanted), 'tool') },
-    prompts: count(offered, 'prompt'),
-    resources: count(offered, 'resource', 'template'),
+    prompts: config.prompts ? count(offered, 'prompt') : 0,
+    resources: config.resources ? count(offered, 'resource', 'template') : 0,
     connections: all.filter(one => one.session()).length,
     pids: all.flatMap(one => one.session()?.pids() ?? []),
     restarts: all.reduce((sum, one) => sum + one.restarts(), 0),

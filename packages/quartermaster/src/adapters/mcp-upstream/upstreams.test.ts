@@ -12,7 +12,7 @@ import { createUpstreamAuth } from './oauth/upstream-auth.ts'
 import { herdDesk, ILL_SERVER, tempFolder } from './testing/child-desk.ts'
 import { httpEndpoint } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
-import { createUpstreams } from './upstreams.ts'
+import { createUpstreams, type Upstreams } from './upstreams.ts'
 
 const PATIENT = { timeout: 15_000 }
 const SIGNAL = new AbortController().signal
@@ -33,7 +33,7 @@ async function stage({ storage = memoryStorage() } = {}) {
     auth: createUpstreamAuth({ ...ports, credentials: createUpstreamCredentials(ports) }),
     pins: createPinBook(ports),
     memory: createUpstreamMemory(ports),
-    settings: { restartWaitSeconds: 10, recoveringSeconds: 10 },
+    settings: { callTimeoutSeconds: 30, restartWaitSeconds: 10, recoveringSeconds: 10 },
     version: '1.0.0',
     secrets: () => [],
     tools: async () => [],
@@ -55,6 +55,27 @@ async function stage({ storage = memoryStorage() } = {}) {
     )
   return { upstreams, configure, status, isUp, units, toolNames, storage }
 }
+
+describe('the story of one that cannot start', () => {
+  const told = (upstreams: Upstreams) =>
+    upstreams.logs('ill', { limit: 100 }).map(({ from, text }) => `${from}: ${text}`)
+
+  it('is told once where there is no program, however often it is tried', async () => {
+    const { upstreams, configure, status } = await stage()
+    await configure({ ill: entry({ command: 'no-such-program' }) })
+    await expect.poll(() => status()?.restarts, PATIENT).toBeGreaterThan(1)
+    expect(told(upstreams)).toEqual([expect.stringMatching(/^gateway: There is no program "no-such-program"/)])
+  })
+
+  it('is told with what its program says, once for each start, and the starts are counted', async () => {
+    const { upstreams, configure, status } = await stage()
+    await configure({ ill: entry({}, '--exit=7', '--stderr=the disk is missing') })
+    await expect.poll(() => status()?.restarts, PATIENT).toBeGreaterThan(1)
+    const start = ['stderr: the disk is missing', 'gateway: It ended with exit code 7: the disk is missing']
+    expect(told(upstreams).slice(0, 4)).toEqual([...start, ...start])
+    expect(status()?.lastError?.message).toBe('It ended with exit code 7: the disk is missing')
+  })
+})
 
 describe('another configuration', () => {
   it('goes on with the same process where only what is shown is another', async () => {

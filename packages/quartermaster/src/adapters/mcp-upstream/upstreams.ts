@@ -13,6 +13,7 @@ import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
 import { createGuests, type GuestRequest } from './guests.ts'
 import type { MountOptions } from './mounted.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
+import { pause } from './pausing.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Which of the things that wait for a person. */
@@ -130,7 +131,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
   async function leave(upstream: Upstream): Promise<void> {
     const until = clock.now() + DRAIN_MS
     const isWorking = () => upstream.busy() > 0 && clock.now() < until && !isStopped
-    while (isWorking()) await new Promise<void>(resolve => void clock.after(DRAIN_LOOK_MS, resolve))
+    while (isWorking()) await pause(DRAIN_LOOK_MS, { clock })
     await upstream.stop()
   }
 

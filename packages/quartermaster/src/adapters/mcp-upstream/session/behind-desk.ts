@@ -8,16 +8,18 @@ export interface BehindDesk {
   /** The newest request, when all that are under way are one caller's. */
   only(): Behind | 'nobody' | 'several'
   busy(): number
+  /** Since when the oldest request is under way. */
+  workingSince(): number | undefined
   /** When the last of them ended. */
   usedAt(): number
 }
 
 export function createBehindDesk(clock: Clock): BehindDesk {
-  const underWay = new Set<Behind>()
+  const underWay = new Map<Behind, number>()
   let used = clock.now()
   return {
     enter(behind) {
-      underWay.add(behind)
+      underWay.set(behind, clock.now())
       return () => {
         underWay.delete(behind)
         used = clock.now()
@@ -25,13 +27,14 @@ export function createBehindDesk(clock: Clock): BehindDesk {
     },
     only() {
       let newest: Behind | 'nobody' = 'nobody'
-      for (const one of underWay) {
+      for (const one of underWay.keys()) {
         if (newest !== 'nobody' && newest.caller !== one.caller) return 'several'
         newest = one
       }
       return newest
     },
     busy: () => underWay.size,
+    workingSince: () => underWay.values().next().value,
     usedAt: () => used,
   }
 }

@@ -7,8 +7,10 @@ export interface ChannelEnd {
    * server has forgotten us. `unauthorized`: a person has to sign in. `closed`: we closed it.
    */
   readonly kind: 'exited' | 'lost' | 'garbled' | 'sessionLost' | 'unauthorized' | 'closed'
-  /** In a sentence, without a secret. */
+  /** In a sentence of ours, without a secret. A model may read it. */
   readonly reason: string
+  /** What the server said itself, shortened: the words of a stranger, which only people get to see. */
+  readonly said?: string | undefined
 }
 
 /** One way to a server: messages out, messages in, until it ends. Nothing on it is ever sent twice. */
@@ -62,12 +64,15 @@ export class SendFailure extends Error {
   readonly retryAfterMs: number | undefined
   /** What it answered instead (HTTP). */
   readonly status: number | undefined
+  /** What the server said when it ended, for people alone. */
+  readonly said: string | undefined
   constructor(message: string, facts: SendFailureFacts) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
     this.name = 'SendFailure'
     this.wasSent = facts.wasSent
     this.retryAfterMs = facts.retryAfterMs
     this.status = facts.status
+    this.said = facts.said
   }
 }
 
@@ -75,5 +80,6 @@ interface SendFailureFacts {
   readonly wasSent: 'no' | 'maybe'
   readonly retryAfterMs?: number | undefined
   readonly status?: number | undefined
+  readonly said?: string | undefined
   readonly cause?: unknown
 }

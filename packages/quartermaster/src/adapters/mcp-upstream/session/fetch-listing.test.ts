@@ -26,26 +26,29 @@ it('takes all pages of what the server says it has, and asks for nothing else', 
     tools: [{ name: `t${page}` }],
     ...(page < 2 && { nextCursor: `${page}` }),
   }))
-  const { tools, prompts, resources } = await fetchListing(session, SIGNAL)
+  const { tools, prompts, resources, cut } = await fetchListing(session, SIGNAL)
   expect(tools).toEqual([{ name: 't0' }, { name: 't1' }, { name: 't2' }])
+  expect(cut).toBeUndefined()
   expect([prompts, resources, seen.pages]).toEqual([[], [], 3])
 })
 
 it('does not go round when a page names one that was there', async () => {
   const { session, seen } = serverWith(() => ({ tools: [{ name: 't' }], nextCursor: 'again' }))
-  await fetchListing(session, SIGNAL)
+  expect(await fetchListing(session, SIGNAL)).toMatchObject({ cut: ['tools'] })
   expect(seen.pages).toBe(2)
 })
 
-it('ends at so many pages, and at so many items', async () => {
+it('ends at so many pages, and at so many items, and says so', async () => {
   const empty = serverWith(page => ({ tools: [], nextCursor: `${page}` }))
-  await fetchListing(empty.session, SIGNAL)
+  expect(await fetchListing(empty.session, SIGNAL)).toMatchObject({ tools: [], cut: ['tools'] })
   expect(empty.seen.pages).toBe(FETCH_LIMITS.pages)
   const full = serverWith(page => ({
     tools: Array.from({ length: 1_000 }, () => ({ name: 't' })),
     nextCursor: `${page}`,
   }))
-  expect((await fetchListing(full.session, SIGNAL)).tools).toHaveLength(FETCH_LIMITS.items)
+  const { tools, cut } = await fetchListing(full.session, SIGNAL)
+  expect(tools).toHaveLength(FETCH_LIMITS.items)
+  expect(cut).toEqual(['tools'])
 })
 
 it('ends when few items, or the names of pages, are as large as many', async () => {

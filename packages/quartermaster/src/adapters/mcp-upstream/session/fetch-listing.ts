@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+import { inTurns, type Steps } from '../../../core/kernel/index.ts'
 import { LISTING_LIMITS, type Listing } from '../../../core/upstreams/index.ts'
 import { isRecord } from '../../mcp-wire/index.ts'
 import { RpcError } from './rpc-error.ts'
@@ -10,15 +12,23 @@ export const FETCH_LIMITS = { items: 5_000, pages: 500, characters: LISTING_LIMI
 export async function fetchListing(session: Session, signal: AbortSignal): Promise<Listing> {
   const { server, instructions, capabilities } = session.facts
   const list = async (kind: ListKind, capability: string) =>
-    isRecord(capabilities[capability]) ? fetchAll(session, kind, signal) : []
+    isRecord(capabilities[capability]) ? fetchAll(session, kind, signal) : NONE
   const [tools, prompts, resources, templates] = await Promise.all([
     list('tools', 'tools'),
     list('prompts', 'prompts'),
     list('resources', 'resources'),
     list('templates', 'resources'),
   ])
-  return { server: { ...server, instructions }, tools, prompts, resources, templates }
+  const lists = { tools, prompts, resources, templates }
+  const cut = KINDS.filter(kind => lists[kind]?.isCut)
+  return {
+    server: { ...server, instructions },
+    ...Object.fromEntries(KINDS.map(kind => [kind, lists[kind]?.items])),
+    ...(cut.length > 0 ? { cut } : {}),
+  }
 }
+
+const KINDS = ['tools', 'prompts', 'resources', 'templates'] as const satisfies readonly ListKind[]
 
 const FIELDS: Readonly<Record<ListKind, string>> = {
   tools: 'tools',
@@ -27,8 +37,16 @@ const FIELDS: Readonly<Record<ListKind, string>> = {
   templates: 'resourceTemplates',
 }
 
+interface Fetched {
+  readonly items: readonly unknown[]
+  /** There would have been more. */
+  readonly isCut: boolean
+}
+
+const NONE: Fetched = { items: [], isCut: false }
+
 /** Page by page; a place that comes again would go round for ever. */
-async function fetchAll(session: Session, kind: ListKind, signal: AbortSignal): Promise<unknown[] | undefined> {
+async function fetchAll(session: Session, kind: ListKind, signal: AbortSignal): Promise<Fetched | undefined> {
   const items: unknown[] = []
   const places = new Set<string>()
   let cursor: string | undefined
@@ -39,17 +57,29 @@ async function fetchAll(session: Session, kind: ListKind, signal: AbortSignal): 
       const listed = page[FIELDS[kind]]
       if (Array.isArray(listed)) for (const item of listed) items.push(item)
       const next = page.nextCursor
-      if (typeof next !== 'string' || places.has(next)) return items
+      if (typeof next !== 'string') return { items, isCut: false }
       // A page may be as large as a message, and so may be the name of its successor.
-      characters += JSON.stringify(listed ?? null).length + next.length
-      if (characters >= FETCH_LIMITS.characters) return items
+      characters += next.length + (await inTurns(lengthOf(Array.isArray(listed) ? listed : []), EVENT_LOOP))
+      if (places.has(next) || characters >= FETCH_LIMITS.characters) break
       places.add(next)
       cursor = next
     }
-    return items
+    return { items, isCut: true }
   } catch (error) {
     // It says that it has such things and then does not list them: what is known of them stays.
     if (error instanceof RpcError) return undefined
     throw error
   }
+}
+
+const EVENT_LOOP = { now: () => performance.now(), breathe: () => setImmediate() }
+
+function* lengthOf(items: readonly unknown[]): Steps<number> {
+  let characters = 0
+  for (const item of items) {
+    characters += (JSON.stringify(item) ?? '').length
+    if (characters >= FETCH_LIMITS.characters) break
+    yield
+  }
+  return characters
 }

@@ -52,7 +52,7 @@ it('asks nobody what the server no longer wants to know', async () => {
   const controller = new AbortController()
   const answer = serve('elicitation/create', { message: 'Who?' }, controller.signal)
   controller.abort()
-  await expect(answer).rejects.toThrow('cancelled')
+  await expect(answer).rejects.toBe(controller.signal.reason)
   await clock.advance(10)
   expect(asked).toEqual([])
 })
@@ -60,6 +60,17 @@ it('asks nobody what the server no longer wants to know', async () => {
 it('says that nobody can name folders, rather than that there are none, when nobody is calling', async () => {
   const line = { peer: {} } as unknown as Line
   const { listener } = createLegacySession(line, FACTS, { clock: createFakeClock(), events: EVENTS })
+  await expect(listener.serve('roots/list', {}, FOREVER)).rejects.toThrow('Nobody can say now which folders there are.')
+})
+
+it('answers a ping, and names no folders of a caller when it may be another one who is meant', async () => {
+  const line = { peer: { request: () => new Promise(() => {}) } } as unknown as Line
+  const { session, listener } = createLegacySession(line, FACTS, { clock: createFakeClock(), events: EVENTS })
+  expect(await listener.serve('ping', {}, FOREVER)).toEqual({})
+  const canAnswer = { form: true, url: true, model: true, roots: true }
+  const ask = async (): Promise<Answer> => ({ action: 'accept', content: { roots: [{ uri: 'file:///private' }] } })
+  for (const caller of ['worker one', 'worker two'])
+    void session.ask('tools/call', {}, { signal: FOREVER, behind: { caller, canAnswer, ask, log() {} } })
   await expect(listener.serve('roots/list', {}, FOREVER)).rejects.toThrow('Nobody can say now which folders there are.')
 })
 

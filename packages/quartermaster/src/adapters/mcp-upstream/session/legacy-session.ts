@@ -1,12 +1,16 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
+import { pause } from '../pausing.ts'
+import { beforeAbort } from './before-abort.ts'
 import { createBehindDesk } from './behind-desk.ts'
 import { SendFailure } from './channel.ts'
+import { requestAsTask, takesTasks } from './legacy-tasks.ts'
 import type { Line, Listener } from './line.ts'
 import { declined, isAnswerable, toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
-import type { Session, SessionEvents, SessionFacts } from './session.ts'
+import type { Behind, Session, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_METHODS, takeNotice } from './session-parts.ts'
+import { createUnanswered, failureIn } from './unanswered.ts'
 
 /** What we can be asked for. Whether the caller of the moment can is found out when it is asked. */
 export const LEGACY_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
@@ -27,6 +31,8 @@ export function createLegacySession(
 ): { session: Session; listener: Listener } {
   const { peer } = line
   const desk = createBehindDesk(clock)
+  const unanswered = createUnanswered()
+  const hasTasks = takesTasks(facts)
   let watched: ReadonlySet<string> = new Set()
   let gathering: Promise<void> | undefined
 
@@ -36,17 +42,30 @@ export function createLegacySession(
     if (!question) throw new RpcError({ code: RPC.methodNotFound, message: `There is no "${method}" here.` })
     const behind = desk.only()
     if (behind === 'several') events.onCrowded()
-    if (typeof behind === 'string' || !isAnswerable(question, behind.canAnswer)) return declined(question)
+    if (typeof behind === 'string') return declined(question)
+    if (!isAnswerable(question, behind.canAnswer)) {
+      // Of several that are under way nobody knows which one asked.
+      if (desk.busy() === 1) await behind.ask(question).catch(why => unanswered.note(behind, why))
+      return declined(question)
+    }
     const answer = gathered().then(() => {
       signal.throwIfAborted()
       return behind.ask(question)
     })
-    return toResponse(question, await untilAborted(answer, signal))
+    return toResponse(question, await beforeAbort(answer, signal))
+  }
+
+  /** A server that was refused an answer may say no more than that it failed. */
+  function answeredOr(result: Params, behind: Behind): Params {
+    const failure = failureIn(result)
+    const reason = failure === undefined ? undefined : unanswered.reasonFor(behind, failure)
+    if (reason) throw reason
+    return result
   }
 
   /** A client from 2026-07-28 on gets what is asked in one go as one answer, and comes back once. */
   function gathered(): Promise<void> {
-    gathering ??= new Promise<void>(resolve => clock.after(GATHER_MS, resolve)).then(() => {
+    gathering ??= pause(GATHER_MS, { clock }).then(() => {
       gathering = undefined
     })
     return gathering
@@ -56,14 +75,17 @@ export function createLegacySession(
     facts,
     page: (kind, cursor, signal) =>
       peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal }),
-    async ask(method, params, { signal, behind, trace, onProgress, headers }) {
+    async ask(method, params, { signal, behind, trace, onProgress, headers, asTask }) {
       const leave = desk.enter(behind)
+      const traced = trace ? { ...params, _meta: { ...trace } } : params
+      const options = { signal, onProgress, headers }
       try {
-        return await peer.request(method, trace ? { ...params, _meta: { ...trace } } : params, {
-          signal,
-          onProgress,
-          headers,
-        })
+        const result = await (asTask && hasTasks
+          ? requestAsTask(peer, traced, options)
+          : peer.request(method, traced, options))
+        return answeredOr(result, behind)
+      } catch (error) {
+        throw (error instanceof RpcError && unanswered.reasonFor(behind, error.message)) || error
       } finally {
         leave()
       }
@@ -81,6 +103,7 @@ export function createLegacySession(
     },
     pids: () => line.channel.pids(),
     busy: desk.busy,
+    workingSince: desk.workingSince,
     usedAt: desk.usedAt,
     heardAt: line.heardAt,
     ended: line.ended,
@@ -102,12 +125,3 @@ export function createLegacySession(
 }
 
 const NEVER = new AbortController().signal
-
-/** The server no longer wants to know. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(new RpcError({ code: RPC.internal, message: 'The request was cancelled.' }))
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
-}

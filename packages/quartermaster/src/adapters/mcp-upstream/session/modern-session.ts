@@ -67,6 +67,7 @@ export function createModernSession(
     watch: listening.watch,
     pids: () => line.channel.pids(),
     busy: desk.busy,
+    workingSince: desk.workingSince,
     usedAt: desk.usedAt,
     heardAt: line.heardAt,
     ended: line.ended,

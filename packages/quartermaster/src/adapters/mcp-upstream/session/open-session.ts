@@ -1,7 +1,7 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { beforeAbort } from './before-abort.ts'
-import { ChannelFailure, type OpenChannel, SendFailure } from './channel.ts'
+import { type ChannelEnd, ChannelFailure, type OpenChannel, SendFailure } from './channel.ts'
 import { createLegacySession, LEGACY_CAPABILITIES } from './legacy-session.ts'
 import { type Line, type Listener, openLine } from './line.ts'
 import { createModernSession, envelopeFor } from './modern-session.ts'
@@ -88,7 +88,7 @@ function firstOf(line: Line, options: SessionOptions, signal: AbortSignal): Prom
       asked ??= initialize(line, options, either).then(resolve, reject)
     }
     const cancel = options.clock.after(SILENCE_MS, older)
-    void line.ended.then(({ reason }) => reject(new EndedAtProbe(reason)))
+    void line.ended.then(end => reject(new EndedAtProbe(end)))
     discover(line, options, either)
       .then(resolve, error => {
         cancel()
@@ -101,8 +101,8 @@ function firstOf(line: Line, options: SessionOptions, signal: AbortSignal): Prom
 }
 
 class EndedAtProbe extends ChannelFailure {
-  constructor(reason: string) {
-    super({ kind: 'exited', reason })
+  constructor(end: ChannelEnd) {
+    super({ ...end, kind: 'exited' })
   }
 }
 

@@ -66,7 +66,7 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
 
   function request(method: string, params: Params, { signal, onProgress, headers }: RequestOptions): Promise<Params> {
     if (signal.aborted) return Promise.reject(signal.reason)
-    if (ended) return Promise.reject(new SendFailure(ended.reason, { wasSent: 'no' }))
+    if (ended) return Promise.reject(new SendFailure(ended.reason, { wasSent: 'no', said: ended.said }))
     const id = nextId++
     const exchange = cancelBy() === 'exchange' ? new AbortController() : undefined
     return new Promise((resolve, reject) => {
@@ -167,7 +167,7 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
       ended ??= end
       for (const controller of asked.values()) controller.abort()
       for (const one of [...waiting.values()])
-        one.reject(new SendFailure(end.reason, { wasSent: one.isOut ? 'maybe' : 'no' }))
+        one.reject(new SendFailure(end.reason, { wasSent: one.isOut ? 'maybe' : 'no', said: end.said }))
     },
     lose(id, reason) {
       const one = typeof id === 'number' ? waiting.get(id) : undefined

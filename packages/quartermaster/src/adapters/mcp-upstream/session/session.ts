@@ -15,7 +15,7 @@ export interface SessionFacts {
 
 /** Who is behind a request: whoever may have to answer what the server asks back. */
 export interface Behind {
-  /** The agent. Questions are passed on only when there is no doubt whose they are. */
+  /** Which client of which agent. Questions are passed on only when there is no doubt whose they are. */
   readonly caller: string
   /** Kinds of questions that can be answered at all. */
   readonly canAnswer: Answerable
@@ -37,6 +37,8 @@ export interface AskOptions {
   readonly behind: Behind
   readonly trace?: TraceContext | undefined
   onProgress?: ((progress: Progress) => void) | undefined
+  /** The tool only runs as a task, where its server has such. */
+  readonly asTask?: boolean | undefined
   /** Arguments that are repeated in headers. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
@@ -58,6 +60,8 @@ export interface Session {
   pids(): readonly number[]
   /** How many requests are under way. */
   busy(): number
+  /** Since when the oldest of them is; nothing while there is none. */
+  workingSince(): number | undefined
   /** When the last message came. */
   heardAt(): number
   /** When the last request that somebody made ended; when it was opened before the first. */
@@ -74,6 +78,6 @@ export interface SessionEvents {
   onResourceUpdated(uri: string): void
   /** Said to nobody in particular. */
   onLog(level: LogLevel, text: string): void
-  /** A question could not be passed on, because several agents use the connection. */
+  /** A question could not be passed on, because several clients use the connection. */
   onCrowded(): void
 }

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream'
 import { createLineSplitter, type Line, type Message } from '../../mcp-wire/index.ts'
 import { messagesIn } from '../session/incoming-message.ts'
+import type { Trouble } from '../session/trouble.ts'
 import { createTurnWorker } from '../session/turn-worker.ts'
 
 export interface MessageReaderLimits {
@@ -15,7 +16,7 @@ export interface MessageReaderOptions {
   /** A line that is no message. */
   onNoise(text: string): void
   /** It does not speak the protocol; nothing more is read. */
-  onGarbled(reason: string): void
+  onGarbled(trouble: Trouble): void
   /** A short piece of a foreign text that may be shown. */
   excerpt(text: string): string
 }
@@ -59,7 +60,7 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
   }
 
   function handle(line: Line): void {
-    if ('tooLong' in line) return garbled(tooLongReason(excerpt(line.tooLong.head), limits.maxLineBytes))
+    if ('tooLong' in line) return garbled(tooLong(excerpt(line.tooLong.head), limits.maxLineBytes))
     const { text } = line
     if (text.trim() === '') return
     const messages = messagesIn(text)
@@ -70,15 +71,16 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
 
   function heardNoise(text: string): void {
     noise++
-    if (noise > limits.maxNoise) return garbled(`It writes lines that are no messages: "${excerpt(text)}".`)
+    if (noise > limits.maxNoise)
+      return garbled({ reason: 'It writes lines that are no messages.', said: excerpt(text) })
     onNoise(text)
   }
 
-  function garbled(reason: string): void {
+  function garbled(trouble: Trouble): void {
     stop()
     // Whatever it has still to say, there is no use in taking it from the pipe.
     stream.destroy()
-    onGarbled(reason)
+    onGarbled(trouble)
   }
 
   /** What still comes is read and forgotten: a program that cannot write cannot end either. */
@@ -97,6 +99,6 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
   return { stop, ended }
 }
 
-function tooLongReason(head: string, maxBytes: number): string {
-  return `It wrote a line of more than ${maxBytes} bytes, which begins with "${head}".`
+function tooLong(head: string, maxBytes: number): Trouble {
+  return { reason: `It wrote a line of more than ${maxBytes} bytes.`, said: head }
 }

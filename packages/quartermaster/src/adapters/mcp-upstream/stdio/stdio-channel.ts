@@ -15,7 +15,7 @@ import type { ChildHerd } from './child-herd.ts'
 import { type MessageReader, type MessageReaderLimits, readMessages } from './message-reader.ts'
 import { createPipeWriter } from './pipe-writer.ts'
 import { readStderr, type StderrReader } from './stderr-reader.ts'
-import { exitReason, startFailure } from './stdio-failure.ts'
+import { exitTrouble, startFailure } from './stdio-failure.ts'
 import { within } from './waiting.ts'
 
 export interface StdioLimits extends MessageReaderLimits {
@@ -59,12 +59,11 @@ export function openStdioChannel(options: StdioChannelOptions): OpenChannel {
   }
 }
 
-async function start({ herd, command, args, env, cwd, stop, log }: StdioChannelOptions): Promise<Child> {
+async function start({ herd, command, args, env, cwd, stop }: StdioChannelOptions): Promise<Child> {
   try {
     return await herd.spawn({ command, args, env, cwd, stop })
   } catch (error) {
     const reason = await startFailure(error, { command, cwd })
-    log.add('gateway', reason)
     throw new ChannelFailure({ kind: 'exited', reason }, { cause: error })
   }
 }
@@ -78,7 +77,7 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
     limits,
     onMessage: guardMessages(events.onMessage, text => log.add('gateway', text)),
     onNoise: text => log.add('gateway', `Not a message on its output: ${text}`),
-    onGarbled: reason => end({ kind: 'garbled', reason }),
+    onGarbled: trouble => end({ kind: 'garbled', ...trouble }),
     excerpt: text => excerptOf(log.redact(text)),
   })
   let isOver = false
@@ -88,7 +87,6 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
     isOver = true
     reader.stop()
     writer.close(how.reason)
-    if (how.kind !== 'closed') log.add('gateway', how.reason)
     void child.end()
     // Later, so that whoever waits to send hears first that nothing was sent. From the end alone they could not know.
     setImmediate(() => events.onEnd(how))
@@ -119,5 +117,5 @@ async function watch(child: Child, { reader, stderr, log }: Watched): Promise<Ch
   if (child.isRunning()) return { kind: 'lost', reason: 'It has closed its output and still runs.' }
   await within(LAST_WORDS_MS, Promise.all([reader.ended, stderr.ended]))
   const lastWords = stderr.lastWords()
-  return { kind: 'exited', reason: exitReason(await child.exited, lastWords && log.redact(lastWords)) }
+  return { kind: 'exited', ...exitTrouble(await child.exited, lastWords && log.redact(lastWords)) }
 }

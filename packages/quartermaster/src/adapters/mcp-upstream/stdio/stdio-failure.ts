@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { isAppError } from '../../../contracts/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
+import { MOST_SAID, type Trouble } from '../session/trouble.ts'
 import type { ChildExit } from './child.ts'
 
 /** What to do about a program that could not be started, in a sentence or two. */
@@ -39,7 +40,7 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 /** How a program ended, and what it said last. */
-export function exitReason({ code, signal }: ChildExit, lastWords: string | undefined): string {
-  const how = signal ? `It was ended by ${signal}` : `It ended with exit code ${code}`
-  return lastWords === undefined ? `${how}.` : `${how}: ${excerptOf(lastWords, 300)}`
+export function exitTrouble({ code, signal }: ChildExit, lastWords: string | undefined): Trouble {
+  const reason = signal ? `It was ended by ${signal}.` : `It ended with exit code ${code}.`
+  return lastWords === undefined ? { reason } : { reason, said: excerptOf(lastWords, MOST_SAID) }
 }

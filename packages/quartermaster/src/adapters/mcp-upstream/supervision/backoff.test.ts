@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { afterFall, delayAfter, type Falls, NO_FALLS } from './backoff.ts'
+import { afterFailedStart, afterFall, delayAfter, type Falls, NO_FALLS } from './backoff.ts'
 
 const fall = (times: number, livedMs = 0): Falls =>
   Array.from({ length: times }).reduce<Falls>(falls => afterFall(falls, livedMs), NO_FALLS)
@@ -15,4 +15,9 @@ it('begins anew with one that had been up for a while', () => {
 
 it('spreads out those that fell together', () => {
   expect(delayAfter(fall(9), () => 0)).toBe(24_000)
+})
+
+it('does not try again at once what could not be started', () => {
+  expect(delayAfter(afterFailedStart(NO_FALLS), () => 1)).toBe(100)
+  expect(delayAfter(afterFailedStart(fall(3)), () => 1)).toBe(1_000)
 })

@@ -1,7 +1,7 @@
 import type { Random } from '../../../core/kernel/index.ts'
 
 /** Whoever lived this long did not fail at starting. */
-const STABLE_MS = 5_000
+export const STABLE_MS = 5_000
 /** At once, soon, and then ever later: one that falls is back before it is missed, one that cannot stand is left alone. */
 export const DELAYS_MS: readonly number[] = [0, 100, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000]
 
@@ -12,9 +12,14 @@ export interface Falls {
 
 export const NO_FALLS: Falls = { count: 0 }
 
-/** After a start that failed, or a life that ended. */
+/** After a life that ended. */
 export function afterFall({ count }: Falls, livedMs: number): Falls {
   return { count: livedMs >= STABLE_MS ? 1 : count + 1 }
+}
+
+/** After a start that failed. What could not start just now cannot either when it is tried again at once. */
+export function afterFailedStart({ count }: Falls): Falls {
+  return { count: Math.max(2, count + 1) }
 }
 
 /** How long to wait before the next start. Several that fell together do not get up together. */

@@ -15,14 +15,17 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
     starts: 0,
     running: 0,
     fingerprint: 'a',
+    onStart() {},
     busy: 0,
+    workingSince: clock.now(),
     usedAt: clock.now(),
     end: (_end: ChannelEnd) => {},
   }
-  const told: string[] = []
+  const notes: string[] = []
 
   async function open(): Promise<Session> {
     server.starts++
+    server.onStart()
     if (!server.lives) throw new ChannelFailure({ kind: 'exited', reason: 'It exited with code 1.' })
     server.running++
     let isOver = false
@@ -53,6 +56,7 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
       watch() {},
       pids: () => [],
       busy: () => server.busy,
+      workingSince: () => (server.busy > 0 ? server.workingSince : undefined),
       heardAt: () => heard,
       usedAt: () => server.usedAt,
       ended,
@@ -65,15 +69,16 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
     random: () => 1,
     dependency: 'upstream-s',
     startMs: 5_000,
+    callMs: () => 60_000,
     idleMs,
     isKept,
     open,
     fingerprint: async () => server.fingerprint,
-    onChange: () => told.push(connection?.state().kind ?? ''),
-    note() {},
+    onChange() {},
+    note: text => notes.push(text),
   })
   const crash = () => server.end({ kind: 'exited', reason: 'It was killed.' })
-  return { clock, server, connection, crash, told }
+  return { clock, server, connection, crash, notes }
 }
 
 /** A connection whose way to its server is the test's own. */
@@ -83,6 +88,7 @@ function connectionBy(clock: FakeClock, way: Pick<ConnectionDeps, 'startMs' | 'o
     random: () => 1,
     dependency: 'upstream-s',
     idleMs: undefined,
+    callMs: () => 60_000,
     isKept: true,
     fingerprint: async () => '',
     onChange() {},
@@ -125,14 +131,14 @@ it('tries ever less often while it cannot start, and says why', async () => {
   })
 })
 
-it('is back within a second of being repaired, however long it would have waited', async () => {
+it('is back within a quarter of a second of being repaired, however long it would have waited', async () => {
   const { connection, server, clock } = stage({ lives: false })
   connection.start()
   await clock.advance(1)
   await clock.advance(120_000)
   server.lives = true
   server.fingerprint = 'b'
-  await clock.advance(1_000)
+  await clock.advance(250)
   expect(connection.state().kind).toBe('up')
 })
 
@@ -237,19 +243,6 @@ it('sleeps although it is looked at all the time, and not while it is at work', 
   expect(connection.state().kind).toBe('idle')
 })
 
-it('has patience with a silent server while it works for somebody', async () => {
-  const { connection, server, clock } = stage()
-  const session = await connection.take({ budgetMs: 1_000, signal: FOREVER })
-  server.answers = false
-  server.busy = 1
-  const known = connection.suspect(session)
-  await clock.advance(30_000)
-  expect(server.starts).toBe(1)
-  await clock.advance(31_000)
-  await known
-  expect(connection.lastError()?.message).toContain('does not answer any more')
-})
-
 it('is given up when it is to be, whatever its start waits for', async () => {
   const { clock } = stage()
   const connection = connectionBy(clock, {
@@ -290,4 +283,28 @@ it('never has two of them, whatever is asked of it while it starts and stops', a
   await expect(connection.take({ budgetMs: 10, signal: FOREVER })).rejects.toMatchObject({
     code: 'DEPENDENCY_UNAVAILABLE',
   })
+})
+
+it('is started at once, when it was repaired while a start of it was failing', async () => {
+  const { connection, server, clock } = stage({ lives: false })
+  connection.start()
+  await clock.advance(40_000)
+  const attempts = server.starts
+  server.onStart = () => {
+    server.fingerprint = 'b'
+    server.onStart = () => void (server.lives = true)
+  }
+  await clock.advance(30_000)
+  expect(server.starts).toBe(attempts + 2)
+  expect(connection.state()).toMatchObject({ kind: 'up' })
+})
+
+it('counts its starts, also those that came to nothing, and says what became of each', async () => {
+  const { connection, server, clock, notes } = stage({ lives: false })
+  connection.start()
+  await clock.advance(60_000)
+  expect(connection.restarts()).toBe(server.starts - 1)
+  server.lives = true
+  await clock.advance(30_000)
+  expect(notes.slice(-2)).toEqual(['It exited with code 1.', 'Connected to s 1 (MCP 2025-11-25).'])
 })

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
-import type { Connection, ConnectionState } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { createConnections, MOST_AGENTS } from './connections.ts'
+import type { ConnectionState } from './life.ts'
 
 function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
   const states = new Map<string, ConnectionState['kind']>()

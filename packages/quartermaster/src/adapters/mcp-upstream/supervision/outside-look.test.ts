@@ -2,14 +2,16 @@ import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { lookOutside } from './outside-look.ts'
 
-function stage() {
+function stage({ before, tookMs = 0 }: { before?: string; tookMs?: number } = {}) {
   const clock = createFakeClock()
   const seen = { looks: 0, changes: 0, fingerprint: 'a' as string | Error }
   const stop = lookOutside({
     clock,
     downSince: clock.now(),
+    before: before === undefined ? undefined : Promise.resolve(before),
     async fingerprint() {
       seen.looks++
+      if (tookMs > 0) await new Promise<void>(resolve => void clock.after(tookMs, resolve))
       if (seen.fingerprint instanceof Error) throw seen.fingerprint
       return seen.fingerprint
     },
@@ -18,15 +20,27 @@ function stage() {
   return { clock, seen, stop }
 }
 
-it('looks often at what fell a moment ago, and every second at what has been down for a while', async () => {
+it('looks often at what fell a moment ago, and four times a second at what has been down for a while', async () => {
   const { clock, seen } = stage()
   await clock.advance(1_000)
   expect(seen.looks).toBe(11)
   await clock.advance(19_000)
   const before = seen.looks
   await clock.advance(10_000)
-  expect(seen.looks - before).toBe(10)
+  expect(seen.looks - before).toBe(40)
   expect(seen.changes).toBe(0)
+})
+
+it('looks about every second where a look takes its time', async () => {
+  const { clock, seen } = stage({ tookMs: 30 })
+  await clock.advance(20_600)
+  expect(seen.looks).toBe(21)
+})
+
+it('tells at once of a repair that came while the last start was failing', async () => {
+  const { clock, seen } = stage({ before: 'broken' })
+  await clock.advance(0)
+  expect(seen).toMatchObject({ changes: 1, looks: 1 })
 })
 
 it('tells once that something has changed, and looks no more', async () => {

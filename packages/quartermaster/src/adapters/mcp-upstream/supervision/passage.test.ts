@@ -38,6 +38,10 @@ function stage(...answers: unknown[]) {
       await new Promise((_, reject) =>
         controller.signal.addEventListener('abort', () => reject(controller.signal.reason)),
       )
+    if (typeof answer === 'number') {
+      await new Promise<void>(resolve => void clock.after(answer, resolve))
+      throw answers.shift()
+    }
     if (answer instanceof Error) throw answer
     return answer
   }
@@ -131,6 +135,14 @@ it('has less time for each attempt, and none without a budget', async () => {
   expect(seen.budgets.at(-1)).toBe(0)
 })
 
+it('has all its time to wait also when the server falls after it has been at work for long', async () => {
+  const { send, seen, clock } = stage(20_000, MAYBE_SENT, 'done')
+  const sent = send({ mayRepeat: true })
+  await clock.advance(20_000)
+  expect(await sent).toBe('done')
+  expect(seen.budgets).toEqual([10_000, 10_000])
+})
+
 it('ends at once when it is cancelled while it waits for a busy server', async () => {
   const { send, seen, clock, controller } = stage(come(3_000), 'done')
   const sent = send()
@@ -163,9 +175,9 @@ it('waits no longer than its budget until it is known whether the server hangs',
 
 it('has a server suspected of hanging by a call that ran out of its time, and not by one that was cancelled', async () => {
   for (const [code, suspected] of [['DEADLINE_EXCEEDED', 1] as const, ['CANCELLED', 0] as const]) {
-    const { send, seen, controller } = stage('hang')
+    const { send, seen, controller, clock } = stage('hang')
     const sent = send({ mayRepeat: true })
-    await Promise.resolve()
+    await clock.advance(0)
     controller.abort(new AppError(code, 'It is over.'))
     await expect(sent).rejects.toMatchObject({ code })
     expect(seen.suspected).toBe(suspected)

@@ -1,6 +1,7 @@
 import { isAppError } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import { outcomeUnknown, type Subject, toUpstreamError } from '../errors.ts'
+import { pause } from '../pausing.ts'
 import { SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 import type { Connection } from './connection.ts'
@@ -25,21 +26,44 @@ export const MOST_TRIES = 5
  */
 export async function pass<T>(options: PassageOptions, work: (session: Session) => Promise<T>): Promise<T> {
   const { connection, clock, signal, mayRepeat } = options
-  const until = clock.now() + options.budgetMs
+  const waiting = createBudget(clock, options.budgetMs)
   for (let tries = 1; ; tries++) {
-    const session = await connection.take({ budgetMs: Math.max(0, until - clock.now()), signal })
+    const session = await waiting.spend(budgetMs => connection.take({ budgetMs, signal }))
     try {
       return await work(session)
     } catch (error) {
       if (signal.aborted) throw givenUp(error, session, options)
       if (!(error instanceof SendFailure)) throw toUpstreamError(error, options)
       if (error.wasSent === 'maybe' && !mayRepeat) throw unknown(error, session, options)
-      const pauseMs = error.retryAfterMs ?? 0
-      if (tries >= MOST_TRIES || clock.now() + pauseMs > until) throw toUpstreamError(error, options)
+      const { retryAfterMs } = error
+      if (tries >= MOST_TRIES || (retryAfterMs ?? 0) > waiting.left()) throw toUpstreamError(error, options)
       // Whether it hangs may take longer to find out than this call has.
-      const known = error.retryAfterMs === undefined ? connection.suspect(session) : undefined
-      await pause(known ? until - clock.now() : pauseMs, { clock, signal, known })
+      const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
+      await waiting.spend(leftMs => pause(retryAfterMs ?? leftMs, { clock, signal, until }))
+      signal.throwIfAborted()
     }
+  }
+}
+
+interface Budget {
+  left(): number
+  /** Does something that takes from it, with what is left. */
+  spend<T>(wait: (leftMs: number) => Promise<T>): Promise<T>
+}
+
+/** Only waiting counts: a server may fall after it has been at work for long. */
+function createBudget(clock: Clock, ms: number): Budget {
+  let left = ms
+  return {
+    left: () => left,
+    async spend(wait) {
+      const begunAt = clock.now()
+      try {
+        return await wait(left)
+      } finally {
+        left = Math.max(0, left - (clock.now() - begunAt))
+      }
+    },
   }
 }
 
@@ -54,31 +78,4 @@ function givenUp(error: unknown, session: Session, { connection, signal }: Passa
 function unknown(error: SendFailure, session: Session, options: PassageOptions): unknown {
   void options.connection.suspect(session)
   return outcomeUnknown(error, options)
-}
-
-interface Pause {
-  readonly clock: Clock
-  readonly signal: AbortSignal
-  /** Ends it early. */
-  readonly known?: Promise<void> | undefined
-}
-
-function pause(ms: number, { clock, signal, known }: Pause): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const leave = () => {
-      cancel()
-      signal.removeEventListener('abort', abort)
-    }
-    const end = () => {
-      leave()
-      resolve()
-    }
-    const abort = () => {
-      leave()
-      reject(signal.reason)
-    }
-    const cancel = clock.after(ms, end)
-    signal.addEventListener('abort', abort, { once: true })
-    void known?.then(end, end)
-  })
 }

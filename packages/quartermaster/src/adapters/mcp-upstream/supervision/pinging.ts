@@ -1,4 +1,6 @@
 import type { Clock } from '../../../core/kernel/index.ts'
+import { withTimeLimit } from '../pausing.ts'
+import { SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 
 export interface PingOptions {
@@ -9,19 +11,18 @@ export interface PingOptions {
 }
 
 /** Whether a server answers at all: in time, not in time, or the way to it is broken. */
-export async function ping(session: Session, options: PingOptions): Promise<'answers' | 'silent' | 'broken'> {
-  const { clock, withinMs, signal } = options
-  const controller = new AbortController()
-  const giveUp = () => controller.abort(new Error('It did not answer.'))
-  const cancel = clock.after(withinMs, giveUp)
-  signal?.addEventListener('abort', giveUp, { once: true })
-  try {
-    await session.ping(controller.signal)
-    return 'answers'
-  } catch {
-    return controller.signal.aborted ? 'silent' : 'broken'
-  } finally {
-    cancel()
-    signal?.removeEventListener('abort', giveUp)
-  }
+export function ping(
+  session: Session,
+  { withinMs, ...options }: PingOptions,
+): Promise<'answers' | 'silent' | 'broken'> {
+  return withTimeLimit(withinMs, { ...options, reason: 'It did not answer.' }, async signal => {
+    try {
+      await session.ping(signal)
+      return 'answers'
+    } catch (error) {
+      if (signal.aborted) return 'silent'
+      // Whoever asks to come back later is there.
+      return error instanceof SendFailure && error.retryAfterMs !== undefined ? 'answers' : 'broken'
+    }
+  })
 }

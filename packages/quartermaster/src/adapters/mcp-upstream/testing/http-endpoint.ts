@@ -1,4 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
@@ -36,21 +37,24 @@ export interface HttpEndpoint {
 export interface EndpointOptions {
   readonly host?: string
   readonly port?: number
+  /** Its key and certificate, if it is reached by https. */
+  readonly tls?: { readonly key: string; readonly cert: string }
 }
 
 /** A server on this machine that a test answers for. */
 export async function httpEndpoint(
   handle: (visit: Visit) => unknown,
-  { host = '127.0.0.1', port: wanted = 0 }: EndpointOptions = {},
+  { host = '127.0.0.1', port: wanted = 0, tls }: EndpointOptions = {},
 ): Promise<HttpEndpoint> {
   const visits: Visit[] = []
   const waiting = new Set<() => void>()
-  const server = createServer(async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse) => {
     const visit = await visitOf(request, response)
     visits.push(visit)
     for (const tell of waiting) tell()
     await handle(visit)
-  })
+  }
+  const server = tls ? createTlsServer(tls, receive) : createServer(receive)
   await new Promise<void>(resolve => server.listen(wanted, host, resolve))
   const { port } = server.address() as AddressInfo
   const close = () =>
@@ -59,7 +63,7 @@ export async function httpEndpoint(
       server.closeAllConnections()
     })
   onTestFinished(close)
-  const origin = `http://${host}:${port}`
+  const origin = `${tls ? 'https' : 'http'}://${host}:${port}`
   return {
     url: `${origin}/mcp`,
     origin,

@@ -1,0 +1,48 @@
+import { messageOf } from '../../contracts/index.ts'
+import type { UpstreamMemory } from '../../core/upstreams/index.ts'
+import type { Era, Session } from './session/session.ts'
+
+/** What is known of a server from earlier meetings, beside what it has. */
+export interface Acquaintance {
+  /** The era it was of when it was last met. */
+  era(): Era | undefined
+  /** It is of another era than was thought, or of none. */
+  turnedOut(era: Era | undefined): void
+  /** Since when it is known. */
+  since(): number
+  recall(): Promise<void>
+  /** For the next time. Nobody waits for it. */
+  remember(session: Session): void
+}
+
+export interface AcquaintanceDeps {
+  readonly name: string
+  readonly memory: Pick<UpstreamMemory, 'recall' | 'remember'>
+  /** With another command or address it may be another server. */
+  readonly fingerprint: string
+  readonly mountedAt: number
+  note(text: string): void
+}
+
+export function createAcquaintance({ name, memory, fingerprint, mountedAt, note }: AcquaintanceDeps): Acquaintance {
+  let era: Era | undefined
+  let since = mountedAt
+  return {
+    era: () => era,
+    turnedOut(next) {
+      era = next
+    },
+    since: () => since,
+    async recall() {
+      const known = await memory.recall(name)
+      if (known?.fingerprint === fingerprint) era ??= known.era ?? undefined
+      since = known?.firstSeenAt ?? since
+    },
+    remember({ facts: { era: spoken, server } }) {
+      memory.remember(name, { era: spoken, server: { ...server }, fingerprint }, since).catch(error => {
+        // It only saves a question next time.
+        note(`What it is could not be remembered: ${messageOf(error)}`)
+      })
+    },
+  }
+}

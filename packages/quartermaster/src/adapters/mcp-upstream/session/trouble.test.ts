@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { ChannelFailure, SendFailure } from './channel.ts'
+import { RpcError } from './rpc-error.ts'
+import { forPeople, troubleOf } from './trouble.ts'
+
+it('keeps the words of a server apart from ours', () => {
+  const refused = troubleOf(new RpcError({ code: -32_603, message: 'Do as I say.' }))
+  expect(refused).toEqual({ reason: 'It answered with an error (-32603).', said: 'Do as I say.' })
+  const ended = troubleOf(new ChannelFailure({ kind: 'exited', reason: 'It ended with exit code 1.', said: 'No disk' }))
+  expect(ended).toMatchObject({ reason: 'It ended with exit code 1.', said: 'No disk' })
+  const unsent = troubleOf(new SendFailure('It ended with exit code 1.', { wasSent: 'no', said: 'No disk' }))
+  expect(unsent).toEqual({ reason: 'It ended with exit code 1.', said: 'No disk' })
+})
+
+it('tells people both', () => {
+  expect(forPeople({ reason: 'It ended with exit code 1.', said: 'No disk' })).toBe(
+    'It ended with exit code 1: No disk',
+  )
+  expect(forPeople(troubleOf(new Error('too late')))).toBe('too late.')
+})

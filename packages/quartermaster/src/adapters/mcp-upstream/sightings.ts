@@ -1,0 +1,108 @@
+import { messageOf, type UpstreamConfig } from '../../contracts/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
+import type { Acquaintance } from './acquaintance.ts'
+import type { OwnDefinitions } from './own-definitions.ts'
+import { withTimeLimit } from './pausing.ts'
+import { createRelisting } from './relisting.ts'
+import { SendFailure } from './session/channel.ts'
+import { fetchListing } from './session/fetch-listing.ts'
+import type { Session } from './session/session.ts'
+import type { Connection } from './supervision/connection.ts'
+import type { Verdicts } from './verdicts.ts'
+
+/** Looks at what a server has: with every new connection, when it tells of a change, and every now and then. */
+export interface Sightings {
+  /** Of the connection by which it is known. */
+  take(session: Session, signal: AbortSignal): Promise<void>
+  /** Of an agent's own connection: compares it with what was looked at. */
+  compare(session: Session, signal: AbortSignal): Promise<void>
+  compareAgain(agent: string): Promise<void>
+  /** As soon as it may be. */
+  again(): void
+  stop(): void
+}
+
+export interface SightingsDeps {
+  readonly clock: Clock
+  readonly verdicts: Verdicts
+  readonly own: OwnDefinitions
+  readonly acquaintance: Acquaintance
+  config(): UpstreamConfig
+  /** The connection by which it is known. */
+  main(): Pick<Connection, 'session' | 'suspect'>
+  sessionOf(agent: string): Session | undefined
+  /** Names of tools that are not its own, once they are known. */
+  otherTools(): Promise<Iterable<string>>
+  note(text: string): void
+}
+
+/** How often a server is asked again what it has: one that says it tells of changes, and one that does not. */
+const RELIST_TELLING_MS = 10 * 60_000
+const RELIST_MS = 60_000
+/** Whoever breaks off so often when it is asked what it has tells of the next change before it is asked again. */
+const MOST_FAILED_LISTS = 3
+
+export function createSightings(deps: SightingsDeps): Sightings {
+  const { clock, note } = deps
+  const relisting = createRelisting({ clock, list: listAgain })
+  let failures = 0
+
+  async function take(session: Session, signal: AbortSignal): Promise<void> {
+    const begunAt = clock.now()
+    const listing = await fetchListing(session, signal)
+    const changed = await deps.verdicts.see(listing, await deps.otherTools())
+    relisting.listed({ changed, tookMs: clock.now() - begunAt })
+    // Not every server tells of changes, and what it says today may not be what was looked at.
+    relisting.later(tellsOfChanges(session) ? RELIST_TELLING_MS : RELIST_MS)
+    deps.acquaintance.remember(session)
+  }
+
+  async function listAgain(): Promise<void> {
+    const session = deps.main().session()
+    if (!session) return
+    const begunAt = clock.now()
+    try {
+      await inTime(deps, signal => take(session, signal))
+      failures = 0
+    } catch (error) {
+      note(`What it has could not be listed again: ${messageOf(error)}`)
+      relisting.listed({ changed: false, tookMs: clock.now() - begunAt })
+      if (error instanceof SendFailure) askAfter(session)
+    }
+  }
+
+  /** One exchange may break without the others, and what changed would stay unknown until the next start. */
+  function askAfter(session: Session): void {
+    void deps.main().suspect(session)
+    if (++failures < MOST_FAILED_LISTS) relisting.soon()
+  }
+
+  return { take, ...comparing(deps, relisting.soon), again: relisting.soon, stop: relisting.stop }
+}
+
+function inTime({ clock, config }: SightingsDeps, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  return withTimeLimit(config().startSeconds * 1000, { clock, reason: 'It took too long.' }, work)
+}
+
+/** What is different for one agent may be different for all. */
+function comparing(deps: SightingsDeps, again: () => void): Pick<Sightings, 'compare' | 'compareAgain'> {
+  const { own, sessionOf, note } = deps
+  async function compare(session: Session, signal: AbortSignal): Promise<void> {
+    if (!(await own.compare(session, signal))) again()
+  }
+  return {
+    compare,
+    async compareAgain(agent) {
+      const session = sessionOf(agent)
+      if (!session) return
+      await inTime(deps, signal => compare(session, signal)).catch(error => {
+        note(`[${agent}] What it has could not be listed again: ${messageOf(error)}`)
+      })
+    },
+  }
+}
+
+function tellsOfChanges({ facts }: Session): boolean {
+  const { tools } = facts.capabilities
+  return typeof tools === 'object' && tools !== null && 'listChanged' in tools && tools.listChanged === true
+}

@@ -1,0 +1,153 @@
+import { expect, it } from 'vitest'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { SendFailure } from '../session/channel.ts'
+import type { Session } from '../session/session.ts'
+import { createHangWatch } from './hang-watch.ts'
+
+/** A server at work, whose ear the test opens and closes. */
+function stage({ callMs = 30_000 } = {}) {
+  const clock = createFakeClock()
+  const server = {
+    answers: true as boolean | Error,
+    workingSince: clock.now() as number | undefined,
+    heardAt: clock.now(),
+    pings: 0,
+    onPing: async () => {},
+  }
+  const session: Partial<Session> = {
+    ended: new Promise(() => {}),
+    workingSince: () => server.workingSince,
+    heardAt: () => server.heardAt,
+    async ping(signal) {
+      server.pings++
+      if (server.answers instanceof Error) throw server.answers
+      if (!server.answers)
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      await server.onPing()
+      server.heardAt = clock.now()
+    },
+  }
+  const hangs: { reason: string; afterMs: number }[] = []
+  const begunAt = clock.now()
+  const watch = createHangWatch({
+    clock,
+    callMs: () => callMs,
+    current: () => (hangs.length === 0 ? (session as Session) : undefined),
+    later: (ms, task) => void clock.after(ms, task),
+    onHang: (_, { reason }) => void hangs.push({ reason, afterMs: clock.now() - begunAt }),
+  })
+  return { clock, server, hangs, watch, session: session as Session }
+}
+
+it('leaves a server alone that is slow at its work, and answers meanwhile', async () => {
+  const { clock, server, hangs, watch, session } = stage()
+  watch.attend(session)
+  await clock.advance(3_600_000)
+  expect(hangs).toEqual([])
+  expect(server.pings).toBeGreaterThan(100)
+})
+
+it('knows within seconds that a server hangs which has answered at work before', async () => {
+  const { clock, server, hangs, watch, session } = stage()
+  watch.attend(session)
+  await clock.advance(10_000)
+  server.answers = false
+  await clock.advance(10_000)
+  expect(hangs).toEqual([{ reason: 'It runs, but does not answer any more.', afterMs: 17_250 }])
+})
+
+it.each([
+  [30_000, 30_000],
+  [300_000, 300_000],
+  [1_000, 8_000],
+])(
+  'has more patience with one never heard at work: of calls that take %i ms at most, %i ms',
+  async (callMs, hangMs) => {
+    const { clock, server, hangs, watch, session } = stage({ callMs })
+    server.answers = false
+    watch.attend(session)
+    await clock.advance(hangMs - 1)
+    expect(hangs).toEqual([])
+    await clock.advance(1)
+    expect(hangs).toHaveLength(1)
+  },
+)
+
+it('learns early in a call that a server listens while it works', async () => {
+  const { clock, server, hangs, watch, session } = stage()
+  watch.attend(session)
+  await clock.advance(250)
+  expect(server.pings).toBe(1)
+  server.answers = false
+  await clock.advance(8_000)
+  expect(hangs).toMatchObject([{ afterMs: 8_250 }])
+})
+
+it('takes whatever it hears for a sign of life', async () => {
+  const { clock, server, hangs, watch, session } = stage()
+  server.answers = false
+  watch.attend(session)
+  for (let second = 0; second < 60; second++) {
+    await clock.advance(1_000)
+    server.heardAt = clock.now()
+  }
+  expect(hangs).toEqual([])
+  expect(server.pings).toBe(1)
+})
+
+it('does not believe that one answers at work which answers in turn', async () => {
+  const { clock, server, hangs, watch, session } = stage()
+  server.onPing = async () => {
+    await new Promise<void>(resolve => void clock.after(2_000, resolve))
+    // What it was at work at is done, and the next has come meanwhile.
+    server.workingSince = clock.now()
+  }
+  watch.attend(session)
+  await clock.advance(5_000)
+  expect(server.pings).toBe(1)
+  server.answers = false
+  await clock.advance(27_000)
+  expect(hangs).toEqual([])
+})
+
+it('asks nothing of a server that has nothing to do, and again when it has', async () => {
+  const { clock, server, watch, session } = stage()
+  server.workingSince = undefined
+  watch.attend(session)
+  await clock.advance(60_000)
+  expect(server.pings).toBe(0)
+  server.workingSince = clock.now()
+  watch.attend(session)
+  await clock.advance(3_000)
+  expect(server.pings).toBe(1)
+})
+
+it.each([
+  ['that got lost', new SendFailure('It was reset.', { wasSent: 'maybe' })],
+  ['that comes too often', new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs: 1_000 })],
+])('ends no work because of a question %s', async (_, failure) => {
+  const { clock, server, hangs, watch, session } = stage()
+  server.answers = failure
+  watch.attend(session)
+  await clock.advance(60_000)
+  expect(hangs).toEqual([])
+})
+
+it('knows soon of one under suspicion that has nothing to do', async () => {
+  const { clock, server, hangs, watch, session } = stage()
+  server.workingSince = undefined
+  server.answers = false
+  const known = watch.suspect(session)
+  await clock.advance(5_000)
+  await known
+  expect(hangs).toHaveLength(1)
+})
+
+it('knows of one under suspicion that the way to it is broken', async () => {
+  const { clock, server, hangs, watch, session } = stage()
+  server.answers = new SendFailure('It was reset.', { wasSent: 'maybe' })
+  const known = watch.suspect(session)
+  await clock.advance(250)
+  await known
+  expect(hangs).toMatchObject([{ reason: 'The connection to it is broken.' }])
+})

@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest'
+import type { ChannelEnd } from '../session/channel.ts'
+import { type Life, type LifeEvent, LOGIN_RETRY_MS, MOST_EARLY, newLife, next, stateOf } from './life.ts'
+
+type Event = LifeEvent<string>
+type Kind = Life<string>['kind']
+
+const NOW = 1_000_000
+const LATER = NOW + 60_000
+const EXITED: ChannelEnd = { kind: 'exited', reason: 'It ended with exit code 1.' }
+const LOST: ChannelEnd = { kind: 'lost', reason: 'The connection to it is broken.' }
+const REFUSED: ChannelEnd = { kind: 'unauthorized', reason: 'A person has to sign in.' }
+
+const WANTED: Event = { what: 'wanted' }
+const LOOKED_AT: Event = { what: 'lookedAt' }
+const DUE: Event = { what: 'due' }
+const CHANGED: Event = { what: 'changedOutside' }
+const RENEWED: Event = { what: 'renewed' }
+const STOPPED: Event = { what: 'stopped' }
+const UNUSED: Event = { what: 'unused', session: 's1' }
+const opened = (start: number): Event => ({ what: 'opened', start, session: `s${start}`, note: 'Connected.' })
+const failed = (start: number, end = EXITED, isMissed = true): Event => ({
+  what: 'failed',
+  start,
+  trouble: end,
+  end,
+  isMissed,
+  luck: 1,
+})
+const fell = (session: string, end = EXITED, isMissed = true): Event => ({
+  what: 'fell',
+  session,
+  end,
+  isMissed,
+  luck: 1,
+})
+
+/** What becomes of one to which all this happens, at the times given. */
+function after(...events: readonly (Event | readonly [Event, number])[]): Life<string> {
+  return events.reduce<Life<string>>((life, one) => {
+    const [event, now] = 'what' in one ? [one, NOW] : one
+    return next(life, event, now).life
+  }, newLife<string>(NOW))
+}
+
+/** Each place a connection can stand at; the numbers are those of its start. */
+const PLACES: Record<Kind, Life<string>> = {
+  idle: newLife<string>(NOW),
+  starting: after(WANTED),
+  up: after(WANTED, opened(1)),
+  waiting: after(WANTED, failed(1)),
+  needsLogin: after(WANTED, failed(1, REFUSED)),
+  stopped: after(STOPPED),
+}
+
+const ALL: Record<string, Event> = {
+  wanted: WANTED,
+  'looked at': LOOKED_AT,
+  due: DUE,
+  'changed outside': CHANGED,
+  opened: opened(1),
+  'opened by an earlier start': opened(0),
+  failed: failed(1),
+  'failed by an earlier start': failed(0),
+  fell: fell('s1'),
+  'fell, an earlier one': fell('s0'),
+  unused: UNUSED,
+  'unused, an earlier one': { what: 'unused', session: 's0' },
+  renewed: RENEWED,
+  stopped: STOPPED,
+}
+
+/** Where each event leads from each place. Whatever is not named leaves it as it is. */
+const LEADS: Record<Kind, Record<string, Kind>> = {
+  idle: { wanted: 'starting', renewed: 'starting', stopped: 'stopped' },
+  starting: { opened: 'up', failed: 'waiting', renewed: 'starting', stopped: 'stopped' },
+  up: { fell: 'starting', unused: 'idle', renewed: 'starting', stopped: 'stopped' },
+  waiting: {
+    'looked at': 'starting',
+    due: 'starting',
+    'changed outside': 'starting',
+    renewed: 'starting',
+    stopped: 'stopped',
+  },
+  needsLogin: { 'looked at': 'starting', due: 'starting', renewed: 'starting', stopped: 'stopped' },
+  stopped: {},
+}
+
+const CASES = Object.entries(PLACES).flatMap(([from, life]) =>
+  Object.entries(ALL).map(([name, event]) => ({ from, name, life, event, to: LEADS[from as Kind][name] })),
+)
+
+describe('a connection that is', () => {
+  it.each(CASES.filter(({ to }) => to !== undefined))('$from and is $name is then $to', ({ life, event, to }) => {
+    const step = next(life, event, LATER)
+    expect(step.life).toMatchObject({ kind: to, since: LATER })
+    expect(step.life.session !== undefined).toBe(to === 'up')
+  })
+
+  it.each(CASES.filter(({ to }) => to === undefined))('$from is left as it is when it is $name', ({ life, event }) => {
+    const step = next(life, event, LATER)
+    expect(step.life).toBe(life)
+    expect(step.deeds).toEqual([])
+  })
+})
+
+describe('what is done', () => {
+  const deedsOf = (life: Life<string>, event: Event, now = LATER) => next(life, event, now).deeds
+
+  it('about one that is wanted is to open it', () => {
+    expect(deedsOf(PLACES.idle, WANTED)).toEqual([{ deed: 'open', start: 1, isAgain: false }])
+  })
+
+  it('about one that could not start is to say so, and to wait and to look at it from outside', () => {
+    expect(deedsOf(PLACES.starting, failed(1), NOW)).toEqual([
+      { deed: 'note', text: EXITED.reason },
+      { deed: 'wait', ms: 100 },
+      { deed: 'lookOutside', downSince: NOW },
+    ])
+  })
+
+  it('about one that fails again is to wait longer', () => {
+    const again = next(PLACES.waiting, DUE, LATER).life
+    expect(deedsOf(again, failed(2)).slice(1)).toEqual([
+      { deed: 'wait', ms: 500 },
+      { deed: 'lookOutside', downSince: NOW },
+    ])
+  })
+
+  it('about one that exited is to start it at once; what else fell is out of the way before', () => {
+    const open = { deed: 'open', start: 2, isAgain: true }
+    const close = (isInTheWay: boolean) => ({ deed: 'close', session: 's1', isInTheWay })
+    expect(deedsOf(PLACES.up, fell('s1'))).toEqual([close(false), { deed: 'note', text: EXITED.reason }, open])
+    expect(deedsOf(PLACES.up, fell('s1', LOST))).toEqual([close(true), { deed: 'note', text: LOST.reason }, open])
+  })
+
+  it('about one that wants a person is to wait for long, and not to look at it from outside', () => {
+    expect(deedsOf(PLACES.starting, failed(1, REFUSED)).slice(1)).toEqual([{ deed: 'wait', ms: LOGIN_RETRY_MS }])
+  })
+
+  it('about one that nobody misses is nothing but to say so', () => {
+    expect(deedsOf(PLACES.starting, failed(1, EXITED, false))).toEqual([{ deed: 'note', text: EXITED.reason }])
+    expect(after(WANTED, failed(1, EXITED, false)).kind).toBe('idle')
+    expect(after(WANTED, opened(1), fell('s1', LOST, false)).kind).toBe('idle')
+  })
+
+  it('about one that is started anew or stopped is to give up what is under way, or to end what is there', () => {
+    expect(deedsOf(PLACES.starting, RENEWED)).toMatchObject([{ deed: 'giveUp' }, { deed: 'open', start: 2 }])
+    expect(deedsOf(PLACES.up, RENEWED)).toMatchObject([
+      { deed: 'close', session: 's1' },
+      { deed: 'open', start: 2 },
+    ])
+    expect(deedsOf(PLACES.starting, STOPPED)).toMatchObject([{ deed: 'giveUp' }])
+    expect(deedsOf(PLACES.up, STOPPED)).toMatchObject([{ deed: 'close', session: 's1' }])
+  })
+
+  it('about one that is not used is to end it', () => {
+    expect(deedsOf(PLACES.up, UNUSED)).toEqual([{ deed: 'close', session: 's1', isInTheWay: true }])
+  })
+})
+
+describe('what is known of a connection', () => {
+  it('is how often it was started because it fell or did not come up, and not because a person wanted it', () => {
+    expect(after(WANTED, opened(1), fell('s1')).restarts).toBe(1)
+    expect(after(WANTED, failed(1), DUE, failed(2), DUE).restarts).toBe(2)
+    expect(after(WANTED, opened(1), RENEWED).restarts).toBe(0)
+    expect(after(WANTED, opened(1), UNUSED, WANTED).restarts).toBe(0)
+    expect(after(WANTED, failed(1, REFUSED), DUE).restarts).toBe(0)
+  })
+
+  it('is since when it is down, from the first fall on until it has been up for a while', () => {
+    const soon = after(WANTED, [failed(1), NOW + 1], [DUE, NOW + 2], [opened(2), NOW + 3], [fell('s2'), NOW + 4])
+    expect(stateOf(soon)).toMatchObject({ kind: 'waiting', downSince: NOW + 1 })
+    const late = after(WANTED, [failed(1), NOW + 1], [DUE, NOW + 2], [opened(2), NOW + 3], [fell('s2'), LATER])
+    expect(stateOf(late)).toMatchObject({ kind: 'starting', downSince: LATER })
+    expect(stateOf(PLACES.up).downSince).toBeUndefined()
+  })
+
+  it('is when it is started next, while it waits', () => {
+    expect(stateOf(PLACES.waiting).nextStartAt).toBe(NOW + 100)
+    expect(stateOf(PLACES.needsLogin).nextStartAt).toBe(NOW + LOGIN_RETRY_MS)
+    expect(stateOf(next(PLACES.waiting, DUE, LATER).life).nextStartAt).toBeUndefined()
+  })
+
+  it('is what went wrong, also while it is tried again', () => {
+    expect(stateOf(next(PLACES.waiting, DUE, LATER).life)).toMatchObject({ kind: 'starting', reason: EXITED.reason })
+    expect(PLACES.waiting.lastTrouble).toMatchObject({ reason: EXITED.reason, at: NOW })
+  })
+
+  it('is that a look starts it, but not right after a start', () => {
+    expect(next(PLACES.waiting, LOOKED_AT, NOW + 4_999).life).toBe(PLACES.waiting)
+    expect(next(PLACES.waiting, LOOKED_AT, NOW + 5_000).life.kind).toBe('starting')
+  })
+
+  it('is that changes outside in a row are no sign of repair', () => {
+    let life = PLACES.waiting
+    for (let times = 1; times <= MOST_EARLY; times++) {
+      life = next(life, CHANGED, NOW).life
+      life = next(life, failed(times + 1), NOW).life
+    }
+    const again = next(next(life, DUE, NOW).life, failed(life.start + 1), NOW)
+    expect(again.deeds.map(({ deed }) => deed)).toEqual(['note', 'wait'])
+  })
+})

@@ -1,0 +1,234 @@
+import type { ChannelEnd } from '../session/channel.ts'
+import { forPeople, type Trouble } from '../session/trouble.ts'
+import { afterFailedStart, afterFall, delayAfter, type Falls, NO_FALLS, STABLE_MS } from './backoff.ts'
+
+/** Where a connection stands, and why. */
+export interface ConnectionState {
+  /** `idle`: it starts when it is needed. `waiting`: it fell, and starts again at `nextStartAt`. */
+  readonly kind: 'idle' | 'starting' | 'up' | 'waiting' | 'needsLogin' | 'stopped'
+  /** A model may read it. */
+  readonly reason: string
+  /** What the server said about it, for people alone. */
+  readonly said?: string | undefined
+  readonly since: number
+  readonly nextStartAt?: number | undefined
+  /** Since when it has not been up, after it fell. */
+  readonly downSince?: number | undefined
+}
+
+/** All that a connection is and that decides what becomes of it. Immutable; every event makes the next. */
+export interface Life<S> {
+  readonly kind: ConnectionState['kind']
+  readonly why: Trouble
+  readonly since: number
+  readonly nextStartAt: number | undefined
+  /** There is one while it is up, and at no other time. */
+  readonly session: S | undefined
+  /** Which start it is. What an earlier one comes to is of no interest any more. */
+  readonly start: number
+  readonly startedAt: number
+  readonly falls: Falls
+  /** When the first of these falls was. */
+  readonly fellAt: number
+  /** Starts since then that did not wait for their time. */
+  readonly early: number
+  /** Starts that became necessary because it fell, or did not come up. */
+  readonly restarts: number
+  readonly lastTrouble: (Trouble & { readonly at: number }) | undefined
+}
+
+/** What happens to a connection. */
+export type LifeEvent<S> =
+  /** Somebody needs it. */
+  | { readonly what: 'wanted' }
+  /** Somebody looks whether it works. */
+  | { readonly what: 'lookedAt' }
+  /** The time to wait is over. */
+  | { readonly what: 'due' }
+  /** From outside it looks different: a repaired program, an open port. */
+  | { readonly what: 'changedOutside' }
+  | { readonly what: 'opened'; readonly start: number; readonly session: S; readonly note: string }
+  | ({ readonly what: 'failed'; readonly start: number; readonly trouble: Trouble } & Afterwards)
+  | ({ readonly what: 'fell'; readonly session: S } & Afterwards & { readonly end: ChannelEnd })
+  /** Nobody has used it for long. */
+  | { readonly what: 'unused'; readonly session: S }
+  /** A person wants it anew. */
+  | { readonly what: 'renewed' }
+  | { readonly what: 'stopped' }
+
+interface Afterwards {
+  /** How the way to it ended, where that is known. */
+  readonly end?: ChannelEnd | undefined
+  /** Whether it is to come back by itself. */
+  readonly isMissed: boolean
+  /** From 0 to 1. */
+  readonly luck: number
+}
+
+/** What is to be done about it. Whatever was waited or looked for before is over with every step. */
+export type Deed<S> =
+  | { readonly deed: 'open'; readonly start: number; readonly isAgain: boolean }
+  | { readonly deed: 'giveUp'; readonly reason: string }
+  /** What is in the way has to be gone before the next start. */
+  | { readonly deed: 'close'; readonly session: S; readonly isInTheWay: boolean }
+  | { readonly deed: 'wait'; readonly ms: number }
+  | { readonly deed: 'lookOutside'; readonly downSince: number }
+  | { readonly deed: 'note'; readonly text: string }
+
+export interface Step<S> {
+  readonly life: Life<S>
+  readonly deeds: readonly Deed<S>[]
+}
+
+/** What was refused for want of a login may be let in again without one: a proxy was down, a key was put back. */
+export const LOGIN_RETRY_MS = 30_000
+/** A look at it starts it no more often than this. */
+export const LOOK_STARTS_MS = 5_000
+/** A file that changes all the time, such as a log, is no sign of repair: after so many starts in vain it counts as none. */
+export const MOST_EARLY = 10
+
+/** One that nobody has started yet. */
+export function newLife<S>(now: number): Life<S> {
+  return {
+    kind: 'idle',
+    why: { reason: 'It starts when it is needed.' },
+    since: now,
+    nextStartAt: undefined,
+    session: undefined,
+    start: 0,
+    startedAt: Number.NEGATIVE_INFINITY,
+    falls: NO_FALLS,
+    fellAt: 0,
+    early: 0,
+    restarts: 0,
+    lastTrouble: undefined,
+  }
+}
+
+/** What an event makes of it. What has no meaning where it stands leaves it as it is, the very same. */
+export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S> {
+  const { kind } = life
+  const isDown = kind === 'waiting' || kind === 'needsLogin'
+  if (kind === 'stopped') return stay(life)
+  switch (event.what) {
+    case 'wanted':
+      return kind === 'idle' ? started(life, now) : stay(life)
+    case 'lookedAt':
+      return isDown && now - life.startedAt >= LOOK_STARTS_MS ? started(life, now) : stay(life)
+    case 'due':
+      return isDown ? started(life, now) : stay(life)
+    case 'changedOutside':
+      return kind === 'waiting' ? started({ ...life, early: life.early + 1 }, now) : stay(life)
+    case 'opened':
+      return isComing(life, event) ? opened(life, event, now) : stay(life)
+    case 'failed':
+      return isComing(life, event) ? failed(life, event, now) : stay(life)
+    case 'fell':
+      return life.session === event.session ? fell(life, event, now) : stay(life)
+    case 'unused':
+      return life.session === event.session ? asleep(life, event.session, now) : stay(life)
+    case 'renewed':
+      return renewed(life, now)
+    case 'stopped':
+      return ended(life, now)
+  }
+}
+
+/** What others see of it. */
+export function stateOf<S>({ kind, why, since, nextStartAt, falls, fellAt }: Life<S>): ConnectionState {
+  const isFallen = falls.count > 0 && (kind === 'starting' || kind === 'waiting')
+  const { reason, said } = why
+  return { kind, reason, said, since, nextStartAt, downSince: isFallen ? fellAt : undefined }
+}
+
+function stay<S>(life: Life<S>): Step<S> {
+  return { life, deeds: [] }
+}
+
+function isComing<S>(life: Life<S>, { start }: { readonly start: number }): boolean {
+  return life.kind === 'starting' && life.start === start
+}
+
+type Place = Pick<Life<unknown>, 'kind' | 'why'> & { readonly nextStartAt?: number }
+
+function moved<S>(life: Life<S>, place: Place, now: number): Life<S> {
+  return { ...life, nextStartAt: undefined, session: undefined, ...place, since: now }
+}
+
+function started<S>(life: Life<S>, now: number): Step<S> {
+  const hasFallen = life.falls.count > 0
+  // What went wrong last says more than that it is tried again.
+  const why = hasFallen && life.lastTrouble ? life.lastTrouble : { reason: 'It is starting.' }
+  const start = life.start + 1
+  const restarts = life.restarts + (hasFallen && life.kind !== 'needsLogin' ? 1 : 0)
+  const next = { ...moved(life, { kind: 'starting', why }, now), start, startedAt: now, restarts }
+  return { life: next, deeds: [{ deed: 'open', start, isAgain: hasFallen }] }
+}
+
+function opened<S>(life: Life<S>, { session, note }: { session: S; note: string }, now: number): Step<S> {
+  // How it calls itself is its own word, and models read this.
+  const next = moved(life, { kind: 'up', why: { reason: 'It answers.' } }, now)
+  return { life: { ...next, session }, deeds: [{ deed: 'note', text: note }] }
+}
+
+function failed<S>(life: Life<S>, event: Afterwards & { trouble: Trouble }, now: number): Step<S> {
+  const fellAt = life.falls.count === 0 ? { fellAt: now, early: 0 } : {}
+  return down({ ...life, ...fellAt, falls: afterFailedStart(life.falls) }, event, now)
+}
+
+function fell<S>(life: Life<S>, event: Afterwards & { session: S; end: ChannelEnd }, now: number): Step<S> {
+  const livedMs = now - life.since
+  const fellAt = life.falls.count === 0 || livedMs >= STABLE_MS ? { fellAt: now, early: 0 } : {}
+  const fallen = { ...life, ...fellAt, falls: afterFall(life.falls, livedMs) }
+  const after = down(fallen, { ...event, trouble: event.end }, now)
+  // What has exited by itself is in nobody's way; what it started is cleared away meanwhile.
+  const isInTheWay = event.end.kind !== 'exited'
+  return { ...after, deeds: [{ deed: 'close', session: event.session, isInTheWay }, ...after.deeds] }
+}
+
+function down<S>(life: Life<S>, event: Afterwards & { trouble: Trouble }, now: number): Step<S> {
+  const { reason, said } = event.trouble
+  const why = { reason, said, at: Math.round(now) }
+  const told = { ...life, lastTrouble: why }
+  const after = event.isMissed || event.end?.kind === 'unauthorized' ? waiting(told, event, now) : resting(told, now)
+  return { ...after, deeds: [{ deed: 'note', text: forPeople(why) }, ...after.deeds] }
+}
+
+/** Nobody misses it, and the next who needs it starts it. */
+function resting<S>(life: Life<S>, now: number): Step<S> {
+  return { life: moved(life, { kind: 'idle', why: life.lastTrouble ?? life.why }, now), deeds: [] }
+}
+
+function waiting<S>(life: Life<S>, { end, luck }: Afterwards, now: number): Step<S> {
+  const why = life.lastTrouble ?? life.why
+  const needsLogin = end?.kind === 'unauthorized'
+  const ms = needsLogin ? LOGIN_RETRY_MS : delayAfter(life.falls, () => luck)
+  if (ms === 0) return started(life, now)
+  const kind = needsLogin ? 'needsLogin' : 'waiting'
+  const after = moved(life, { kind, why, nextStartAt: Math.round(now + ms) }, now)
+  const wait: Deed<S> = { deed: 'wait', ms }
+  if (needsLogin || life.early >= MOST_EARLY) return { life: after, deeds: [wait] }
+  return { life: after, deeds: [wait, { deed: 'lookOutside', downSince: life.fellAt }] }
+}
+
+function asleep<S>(life: Life<S>, session: S, now: number): Step<S> {
+  const why = { reason: 'It was not used and starts again when it is needed.' }
+  const after = { ...moved(life, { kind: 'idle', why }, now), falls: NO_FALLS }
+  return { life: after, deeds: [{ deed: 'close', session, isInTheWay: true }] }
+}
+
+function renewed<S>(life: Life<S>, now: number): Step<S> {
+  const after = started({ ...life, falls: NO_FALLS }, now)
+  return { ...after, deeds: [...left(life, 'It is started anew.'), ...after.deeds] }
+}
+
+function ended<S>(life: Life<S>, now: number): Step<S> {
+  const after = moved(life, { kind: 'stopped', why: { reason: 'It was stopped.' } }, now)
+  return { life: after, deeds: left(life, 'Quartermaster is stopping.') }
+}
+
+/** What is under way is given up, and what is there is ended. */
+function left<S>({ kind, session }: Life<S>, reason: string): Deed<S>[] {
+  if (kind === 'starting') return [{ deed: 'giveUp', reason }]
+  return session === undefined ? [] : [{ deed: 'close', session, isInTheWay: true }]
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '../../../core/kernel/index.ts'
+import { beforeAbort } from '../session/before-abort.ts'
+import type { Session } from '../session/session.ts'
+
+/** Attempts to reach a server, one at a time. */
+export interface Openings {
+  /** Begins when everything before is over. */
+  begin(hopes: Hopes): void
+  /** Gives up the attempt that is under way. */
+  giveUp(reason: string): void
+  /** Whatever is being ended is to be gone before the next attempt, so that there are never two. */
+  waitFor(ending: Promise<unknown>): void
+  /** Resolves when nothing is under way. */
+  settled(): Promise<unknown>
+}
+
+export interface Hopes {
+  /** Answers whether anybody still wants it. */
+  onOpened(session: Session): boolean
+  onFailed(error: unknown): void
+}
+
+export interface OpeningsDeps {
+  readonly clock: Clock
+  readonly startMs: number
+  open(signal: AbortSignal): Promise<Session>
+}
+
+export function createOpenings({ clock, startMs, open }: OpeningsDeps): Openings {
+  let current = new AbortController()
+  let last: Promise<unknown> = Promise.resolve()
+  let ending: Promise<unknown> = Promise.resolve()
+
+  async function attempt(before: Promise<unknown>, controller: AbortController, hopes: Hopes): Promise<void> {
+    const cancel = clock.after(startMs, () =>
+      controller.abort(new Error(`It was not ready within ${startMs / 1000} s.`)),
+    )
+    const { signal } = controller
+    try {
+      await Promise.all([before, ending])
+      signal.throwIfAborted()
+      const session = await openBefore(open, signal)
+      if (!hopes.onOpened(session)) await session.close()
+    } catch (error) {
+      hopes.onFailed(signal.aborted ? signal.reason : error)
+    } finally {
+      cancel()
+    }
+  }
+
+  return {
+    begin(hopes) {
+      current = new AbortController()
+      last = attempt(last, current, hopes)
+    },
+    giveUp: reason => current.abort(new Error(reason)),
+    waitFor(next) {
+      ending = next
+    },
+    settled: () => last,
+  }
+}
+
+/** Whatever it waits for, it is given up when it is to be; what comes of it later is closed. */
+function openBefore(open: OpeningsDeps['open'], signal: AbortSignal): Promise<Session> {
+  const coming = open(signal)
+  coming.then(late => (signal.aborted ? late.close() : undefined)).catch(() => {})
+  return beforeAbort(coming, signal)
+}

@@ -1,0 +1,200 @@
+import type { Cancel, Clock, Random } from '../../../core/kernel/index.ts'
+import { type ChannelEnd, ChannelFailure, SendFailure } from '../session/channel.ts'
+import type { Session } from '../session/session.ts'
+import { troubleOf } from '../session/trouble.ts'
+import { type Deed, type Life, type LifeEvent, newLife, next } from './life.ts'
+import { createOpenings, type Hopes } from './openings.ts'
+import { lookOutside } from './outside-look.ts'
+
+/** Leads the life of a connection: takes what happens, and does what follows from it. */
+export interface Runner {
+  life(): Life<Session>
+  tell(event: LifeEvent<Session>): void
+  /** It is over with it, whoever found that out. */
+  fell(session: Session, end: ChannelEnd): void
+  /** In a while, unless it stands elsewhere by then. */
+  later(ms: number, task: () => void): void
+  /** Resolves when it stands elsewhere, or the signal says so. Whoever waits wants it back. */
+  moved(signal: AbortSignal): Promise<void>
+  /** Resolves when nothing is being opened or ended. */
+  settled(): Promise<unknown>
+}
+
+export interface RunnerDeps {
+  readonly clock: Clock
+  readonly random: Random
+  readonly startMs: number
+  /** Whether it is kept up for whoever may come, or only for those who wait for it. */
+  readonly isKept: boolean
+  /** Reaches the server, and does what has to be done before anybody uses it. */
+  open(signal: AbortSignal): Promise<Session>
+  /** What can be seen of the server from outside, cheaply: another value means that starting may work now. */
+  fingerprint(): Promise<string>
+  onChange(): void
+  note(text: string): void
+}
+
+export function createRunner(deps: RunnerDeps & { onUp(session: Session): void }): Runner {
+  const { clock, random, isKept, onChange } = deps
+  let life = newLife<Session>(clock.now())
+  const timers = createTimers(clock)
+  const watchers = new Set<() => void>()
+  const afterwards = () => ({ isMissed: isKept || watchers.size > 0, luck: random() })
+  const hands = createHands(deps, { timers, tell, fell, failed })
+
+  function tell(event: LifeEvent<Session>): boolean {
+    const step = next(life, event, clock.now())
+    if (step.life === life) return false
+    life = step.life
+    timers.clear()
+    for (const deed of step.deeds) hands.carryOut(deed)
+    if (event.what === 'opened') deps.onUp(event.session)
+    onChange()
+    for (const see of [...watchers]) see()
+    return true
+  }
+
+  function fell(session: Session, end: ChannelEnd): void {
+    tell({ what: 'fell', session, end, ...afterwards() })
+  }
+
+  function failed(start: number, error: unknown): void {
+    tell({ what: 'failed', start, trouble: troubleOf(error), end: endOf(error), ...afterwards() })
+  }
+
+  return {
+    life: () => life,
+    tell: event => void tell(event),
+    fell,
+    later: timers.later,
+    moved: signal => once(watchers, signal),
+    settled: hands.settled,
+  }
+}
+
+interface Timers {
+  later(ms: number, task: () => void): void
+  add(cancel: Cancel): void
+  clear(): void
+}
+
+function createTimers(clock: Clock): Timers {
+  const cancels = new Set<Cancel>()
+  return {
+    later(ms, task) {
+      const cancel = clock.after(ms, () => {
+        cancels.delete(cancel)
+        task()
+      })
+      cancels.add(cancel)
+    },
+    add: cancel => void cancels.add(cancel),
+    clear() {
+      for (const cancel of cancels) cancel()
+      cancels.clear()
+    },
+  }
+}
+
+interface Ears {
+  readonly timers: Timers
+  tell(event: LifeEvent<Session>): boolean
+  fell(session: Session, end: ChannelEnd): void
+  failed(start: number, error: unknown): void
+}
+
+/** What does the deeds. */
+interface Hands {
+  carryOut(deed: Deed<Session>): void
+  settled(): Promise<unknown>
+}
+
+function createHands(deps: RunnerDeps, ears: Ears): Hands {
+  const { clock, fingerprint, note } = deps
+  const { timers, tell } = ears
+  const openings = createOpenings(deps)
+  const closings = createClosings()
+  /** How it looked when it was last started: it may have been repaired while that failed. */
+  let before: Promise<string> | undefined
+
+  const deeds: { readonly [D in Deed<Session> as D['deed']]: (deed: D) => void } = {
+    open({ start, isAgain }) {
+      before = isAgain ? fingerprint() : undefined
+      // Whoever looks at it minds.
+      before?.catch(() => {})
+      openings.begin(hopesFor(start, ears))
+    },
+    giveUp: ({ reason }) => openings.giveUp(reason),
+    close({ session, isInTheWay }) {
+      const closing = closings.add(session)
+      if (isInTheWay) openings.waitFor(closing)
+    },
+    wait: ({ ms }) => timers.later(ms, () => tell({ what: 'due' })),
+    lookOutside({ downSince }) {
+      const onChanged = () => void tell({ what: 'changedOutside' })
+      timers.add(lookOutside({ clock, before, fingerprint, downSince, onChanged }))
+    },
+    note: ({ text }) => note(text),
+  }
+
+  return {
+    carryOut: deed => (deeds[deed.deed] as (deed: Deed<Session>) => void)(deed),
+    settled: () => Promise.all([openings.settled(), closings.settled()]),
+  }
+}
+
+function hopesFor(start: number, { tell, fell, failed }: Ears): Hopes {
+  return {
+    onOpened(session) {
+      if (!tell({ what: 'opened', start, session, note: greetingOf(session) })) return false
+      void session.ended.then(end => fell(session, end))
+      return true
+    },
+    onFailed: error => failed(start, error),
+  }
+}
+
+interface Closings {
+  /** Resolves when nothing of it is left. */
+  add(session: Session): Promise<void>
+  settled(): Promise<unknown>
+}
+
+function createClosings(): Closings {
+  const closings = new Set<Promise<void>>()
+  return {
+    add(session) {
+      const closing: Promise<void> = session
+        .close()
+        // There is nothing more that could be done about it.
+        .catch(() => {})
+        .finally(() => closings.delete(closing))
+      closings.add(closing)
+      return closing
+    },
+    settled: () => Promise.all(closings),
+  }
+}
+
+function greetingOf({ facts: { server, version } }: Session): string {
+  return `Connected to ${server.name} ${server.version} (MCP ${version}).`
+}
+
+function endOf(error: unknown): ChannelEnd | undefined {
+  if (error instanceof ChannelFailure) return error.end
+  return error instanceof SendFailure && error.status === 401
+    ? { kind: 'unauthorized', reason: error.message }
+    : undefined
+}
+
+function once(watchers: Set<() => void>, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const end = () => {
+      watchers.delete(end)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    watchers.add(end)
+    signal.addEventListener('abort', end, { once: true })
+  })
+}

@@ -1,0 +1,25 @@
+/**
+ * Who a server on this machine is: `tracker.test`, `localhost` or `127.0.0.1`, by its own word. The key is no secret; nobody
+ * trusts it but a process that a test tells to.
+ */
+export const TLS_IDENTITY = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg+Ps395aPgHKpgQU3
+IF9F/UyUEMpebzJy94wE8NqlcbChRANCAAQyyL8dZNchJsOPU7ETaBgU92RQASES
+MTorUy1orrV1m9D8xA/dFD9WNv0SOj2rXPbJQvm5QCK7IAsprvY6fK6s
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBrjCCAVWgAwIBAgIUf+H9I6298hjs0PjS4xU7eSKbZRwwCgYIKoZIzj0EAwIw
+FzEVMBMGA1UEAwwMdHJhY2tlci50ZXN0MCAXDTI2MTExNTEyMjcwMVoYDzIxMjYx
+MDIyMTIyNzAxWjAXMRUwEwYDVQQDDAx0cmFja2VyLnRlc3QwWTATBgcqhkjOPQIB
+BggqhkjOPQMBBwNCAAQyyL8dZNchJsOPU7ETaBgU92RQASESMTorUy1orrV1m9D8
+xA/dFD9WNv0SOj2rXPbJQvm5QCK7IAsprvY6fK6so30wezAdBgNVHQ4EFgQUSsZk
+fd45RlCpUrcNvXECm+0sM8UwHwYDVR0jBBgwFoAUSsZkfd45RlCpUrcNvXECm+0s
+M8UwDwYDVR0TAQH/BAUwAwEB/zAoBgNVHREEITAfggx0cmFja2VyLnRlc3SCCWxv
+Y2FsaG9zdIcEfwAAATAKBggqhkjOPQQDAgNHADBEAiBBqTy2cZGPU195KL6AKfrY
+YjWAhaTGzZa8sX4hKfd0BQIgfi2j6rOjQvq/sIswArLinaUwMYV0av4zADMwjiw7
+OqQ=
+-----END CERTIFICATE-----
+`,
+}

@@ -1,0 +1,56 @@
+import type { UpstreamConfig } from '../../contracts/index.ts'
+import type { Listing, PinBook, Verdict } from '../../core/upstreams/index.ts'
+import type { Offer } from './offer.ts'
+
+/** What is seen, remembered and decided of an upstream: one after the other, so that the last word is the newest. */
+export interface Verdicts {
+  /** Takes what is remembered, unless there is something newer already. */
+  recall(): Promise<void>
+  /** Takes what a server lists. Answers whether anything had changed. */
+  see(listing: Listing, others: Iterable<string>): Promise<boolean>
+  /** A person decides about something of it. */
+  review<T>(decide: () => Promise<T>): Promise<T>
+  /** Resolves when nothing is being taken any more. */
+  settled(): Promise<unknown>
+}
+
+export interface VerdictsDeps {
+  readonly name: string
+  readonly pins: Pick<PinBook, 'recall' | 'see'>
+  readonly offer: Offer
+  config(): UpstreamConfig
+  /** A reload would find something new. */
+  onChange(): void
+}
+
+export function createVerdicts({ name, pins, offer, config, onChange }: VerdictsDeps): Verdicts {
+  let turns: Promise<unknown> = Promise.resolve()
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = turns.then(work)
+    turns = turn.catch(() => {})
+    return turn
+  }
+
+  async function take(verdict: Verdict | undefined): Promise<boolean> {
+    const isNew = verdict !== undefined && (await offer.take(verdict))
+    if (isNew) onChange()
+    return isNew
+  }
+
+  return {
+    async recall() {
+      const verdict = await pins.recall(name, config())
+      if (verdict && !offer.verdict()) await offer.take(verdict)
+    },
+    see: (listing, others) =>
+      inTurn(async () => take(await pins.see({ upstream: name, listing, policy: config(), others }))),
+    review: decide =>
+      inTurn(async () => {
+        const decided = await decide()
+        await take(await pins.recall(name, config()))
+        return decided
+      }),
+    settled: () => turns,
+  }
+}

@@ -1,0 +1,191 @@
+import type { UpstreamConfig } from '../../contracts/index.ts'
+import type { Clock, Digest, Random } from '../../core/kernel/index.ts'
+import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
+import { type Acquaintance, createAcquaintance } from './acquaintance.ts'
+import type { ChildLog } from './child-log.ts'
+import { createLatencies, type Latencies } from './latencies.ts'
+import { createMeetings, type Meetings } from './meetings.ts'
+import { createOffer, type Offer } from './offer.ts'
+import { createOwnDefinitions } from './own-definitions.ts'
+import type { Session, SessionEvents } from './session/session.ts'
+import { createSightings, type Sightings } from './sightings.ts'
+import { type Connection, createConnection } from './supervision/connection.ts'
+import { type Connections, createConnections } from './supervision/connections.ts'
+import type { Target } from './target.ts'
+import { createUpstreamCalls } from './upstream-calls.ts'
+import { createUpstreamDependency, type UpstreamDependency } from './upstream-dependency.ts'
+import { createVerdicts, type Verdicts } from './verdicts.ts'
+import { createWatches, type Watches } from './watches.ts'
+
+export interface UpstreamDeps {
+  readonly name: string
+  readonly config: UpstreamConfig
+  readonly target: Target
+  readonly log: ChildLog
+  readonly pins: Pick<PinBook, 'recall' | 'see'>
+  readonly memory: Pick<UpstreamMemory, 'recall' | 'remember'>
+  readonly clock: Clock
+  readonly random: Random
+  readonly digest: Digest
+  readonly client: { readonly name: string; readonly version: string }
+  /** How long a call may take for which nothing else is said. */
+  readonly callMs: number
+  /** How long a call waits for a server that is being restarted. */
+  readonly restartWaitMs: number
+  /** How long it may be gone before it counts as down. */
+  readonly recoveringMs: number
+  /** Names of tools that are not its own, once they are known. */
+  otherTools(): Promise<Iterable<string>>
+  /** When it was taken into use; the same for all that came together. */
+  readonly mountedAt: number
+  /** A reload would find something new. */
+  onChange(): void
+  /** It stands elsewhere than before. */
+  onState(): void
+}
+
+/** What an upstream is made of. */
+export interface Workings {
+  readonly connections: Connections
+  readonly meetings: Meetings
+  readonly acquaintance: Acquaintance
+  readonly sightings: Sightings
+  readonly verdicts: Verdicts
+  readonly offer: Offer
+  readonly latencies: Latencies
+}
+
+/** Puts the parts together. They know each other in circles, so each asks for the others when it needs them. */
+export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig): Workings {
+  const { name, target, log, clock, digest } = deps
+  const note = (text: string) => log.add('gateway', text)
+  const dependency = createUpstreamDependency(name, signal => connections.main.look(signal))
+  const latencies = createLatencies()
+  const acquaintance = createAcquaintance({ ...deps, fingerprint: digest(target.text), note })
+  const own = createOwnDefinitions({ upstream: name, clock, digest, verdict: () => offer.verdict() })
+  const connections: Connections = createConnections({
+    upstream: name,
+    isSeparate: config().connection === 'perAgent',
+    hasCredentials: agent => meetings.hasCredentials(agent),
+    create: agent => connect(agent, { ...deps, config, dependency, open: signal => open(agent, signal) }),
+  })
+  const watches = createWatches(() => connections.main.session())
+  const calls = createUpstreamCalls({
+    upstream: name,
+    dependency: dependency.definition.name,
+    clock,
+    budgetMs: deps.restartWaitMs,
+    latencies,
+    connectionOf: agent => connections.of(agent),
+    check: own.check,
+  })
+  const offer = createOffer({
+    name,
+    digest,
+    clock,
+    dependency: dependency.definition,
+    calls,
+    config,
+    watch: watches.add,
+  })
+  const verdicts = createVerdicts({ ...deps, offer, config })
+  const main = () => connections.main
+  const sessionOf = (agent: string) => connections.of(agent).session()
+  const sightings = createSightings({ ...deps, verdicts, own, acquaintance, config, main, sessionOf, note })
+  const eventsFor = (agent: string | undefined) => eventsOf(agent, { sightings, watches, connections, log, note })
+  const meetings = createMeetings({ ...deps, acquaintance, config, separate: connections.separate, eventsFor })
+  const open = opening({ meetings, sightings, watches })
+  return { connections, meetings, acquaintance, sightings, verdicts, offer, latencies }
+}
+
+/** An agent that has not called for this long gets a new connection of its own with its next call. */
+const OWN_IDLE_MS = 5 * 60_000
+
+interface Connecting extends UpstreamDeps {
+  readonly dependency: UpstreamDependency
+  open(signal: AbortSignal): Promise<Session>
+}
+
+/** A connection for an agent, or the main one for nobody. */
+function connect(agent: string | undefined, deps: Omit<Connecting, 'config'> & ConfigNow): Connection {
+  const { clock, random, target, log, dependency, open, config, callMs, onState } = deps
+  const { idleSeconds, startSeconds } = config()
+  const isMain = agent === undefined
+  const idleMs = idleSeconds === undefined ? undefined : idleSeconds * 1000
+  const changed = () => {
+    dependency.changed()
+    onState()
+  }
+  return createConnection({
+    clock,
+    random,
+    dependency: dependency.definition.name,
+    startMs: startSeconds * 1000,
+    callMs: () => longestCall(config(), callMs),
+    idleMs: isMain ? idleMs : (idleMs ?? OWN_IDLE_MS),
+    isKept: isMain,
+    open,
+    fingerprint: target.fingerprint,
+    onChange: isMain ? changed : () => {},
+    note: text => addOnce(log, isMain ? text : `[${agent}] ${text}`),
+  })
+}
+
+/** What failed in the same way as before tells nothing new, unless its server has said something meanwhile. */
+function addOnce(log: ChildLog, text: string): void {
+  const [last] = log.lines({ limit: 1 })
+  if (last?.from !== 'gateway' || last.text !== log.redact(text)) log.add('gateway', text)
+}
+
+interface ConfigNow {
+  config(): UpstreamConfig
+}
+
+/** How long the longest of its calls may take. */
+function longestCall({ timeoutMs, tools }: UpstreamConfig, otherwiseMs: number): number {
+  return Math.max(timeoutMs ?? otherwiseMs, ...Object.values(tools).map(tool => tool.timeoutMs ?? 0))
+}
+
+type Opening = (agent: string | undefined, signal: AbortSignal) => Promise<Session>
+
+/** Nobody uses a connection before what it shows was looked at. */
+function opening({ meetings, sightings, watches }: Pick<Workings, 'meetings' | 'sightings'> & Watching): Opening {
+  return async (agent, signal) => {
+    const session = await (agent === undefined ? meetings.asAnybody(signal) : meetings.as(agent, signal))
+    try {
+      if (agent !== undefined) await sightings.compare(session, signal)
+      else {
+        await sightings.take(session, signal)
+        watches.apply(session)
+      }
+      return session
+    } catch (error) {
+      await session.close()
+      throw error
+    }
+  }
+}
+
+interface Watching {
+  readonly watches: Watches
+}
+
+interface Listening extends Pick<Workings, 'sightings' | 'connections'>, Watching {
+  readonly log: ChildLog
+  note(text: string): void
+}
+
+function eventsOf(agent: string | undefined, parts: Listening): SessionEvents {
+  const { sightings, watches, connections, log, note } = parts
+  const isMain = agent === undefined
+  return {
+    onListChanged: () => (isMain ? sightings.again() : void sightings.compareAgain(agent)),
+    onResourceUpdated: uri => isMain && watches.updated(uri),
+    onLog: (level, text) => log.add('log', `${level}: ${text}`),
+    onCrowded() {
+      if (connections.isSeparate()) return
+      connections.separate()
+      note('It asked something while several clients used it. From now on each agent has its own connection.')
+    },
+  }
+}
