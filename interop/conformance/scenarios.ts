@@ -97,12 +97,6 @@ export const REMARKS_ACROSS_ERAS: Remarks = {
   'input-required-result-ignore-extra-params': ['WARNING sep-2322-ignore-unexpected-params'],
   // A session hears once what its client can be asked, and here many clients share it. What the caller cannot answer is
   // declined, and the tool goes on as it does after a refusal: this one answers at once, where the suite wants it to ask
-  // for something else.
+  // for something else. A tool that then fails is told as what the client would have to be able to do.
   'input-required-result-capability-check': ['FAILURE sep-2322-respect-client-capabilities'],
-  // The same. This tool says itself that it failed, and a result passes unchanged; the suite wants -32021 instead. That is
-  // our choice, not the protocol's: a server that can do without the answer would be cut off.
-  'server-stateless': [
-    'FAILURE sep-2575-server-rejects-undeclared-capability',
-    'FAILURE sep-2575-missing-capability-http-400',
-  ],
 }

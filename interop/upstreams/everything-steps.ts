@@ -91,7 +91,6 @@ export const STEPS: readonly Step[] = [
   call('trigger-elicitation-request'),
   call('trigger-sampling-request', { prompt: 'Say something.', maxTokens: 10 }),
   call('trigger-url-elicitation', LINK),
-  call('simulate-research-query', { topic: 'tea' }, 'simulate-research-query, without a task'),
   prompt('simple-prompt'),
   prompt('args-prompt', { city: 'Chicago' }),
   prompt('args-prompt', { city: 'Chicago', state: 'Illinois' }),

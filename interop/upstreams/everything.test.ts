@@ -60,6 +60,14 @@ describe.each(['legacy', 'modern'] as const)('server-everything behind, a %s cli
     expect(JSON.stringify(answer)).toBe(JSON.stringify(expected))
   })
 
+  it('runs a tool that the server only runs as a task, for clients that know nothing of that', async () => {
+    const research = { name: 'simulate-research-query', arguments: { topic: 'tea' } }
+    expect(await directly.client.callTool(research)).toMatchObject({ isError: true })
+    const { content, isError } = await through.client.callTool({ ...research, name: `${PREFIX}${research.name}` })
+    expect(isError).toBeFalsy()
+    expect(JSON.stringify(content)).toContain('tea')
+  })
+
   it('tells of resources that changed', async () => {
     for (const one of [directly, through]) {
       await watch(one, era === 'modern' && one === through)

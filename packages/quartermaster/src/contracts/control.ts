@@ -108,7 +108,7 @@ export const AddedUpstream = z.object({
   granted: z.array(z.string()),
   /** The names under which its secrets are kept. */
   secrets: z.array(z.string()),
-  /** What keeps it from being used, such as a secret that is not there yet. */
+  /** What keeps it from being used, such as a secret that is not there yet, and what to know before it is. */
   problems: z.array(Problem),
 })
 export type AddedUpstream = z.infer<typeof AddedUpstream>
@@ -120,6 +120,10 @@ export const RemovedUpstream = z.object({
   revokedFrom: z.array(z.string()),
   /** The agents whose files say more about it, and still do. They have no tools until that is taken out. */
   stillNamedBy: z.array(z.string()),
+  /** The secrets that nothing else names, and that are gone from the secrets file. */
+  removedSecrets: z.array(z.string()),
+  /** The secrets it referred to that stay, and the files that name them; none where they were to be kept. */
+  keptSecrets: z.array(z.object({ name: z.string(), usedBy: z.array(z.string()) })),
 })
 export type RemovedUpstream = z.infer<typeof RemovedUpstream>
 
@@ -231,11 +235,11 @@ export const CONTROL = {
   decideReview: {
     input: z.strictObject({
       upstream: z.string(),
-      /** Only these; everything that waits when absent. With a hash, only if it is still what was looked at. */
+      /** With the hash of what was looked at: a decision is never about a text that nobody saw. */
       items: z
-        .array(z.strictObject({ kind: PinKind, name: z.string(), hash: z.string().optional() }))
-        .max(10_000)
-        .optional(),
+        .array(z.strictObject({ kind: PinKind, name: z.string(), hash: z.string().min(1) }))
+        .min(1)
+        .max(10_000),
       decision: z.enum(['accept', 'reject']),
     }),
     output: z.array(ReviewItem),
@@ -257,7 +261,14 @@ export const CONTROL = {
     }),
     output: AddedUpstream,
   },
-  removeUpstream: { input: z.strictObject({ name: z.string() }), output: RemovedUpstream },
+  removeUpstream: {
+    input: z.strictObject({
+      name: z.string(),
+      /** Leaves its secrets where they are; those that nothing else names go when absent. */
+      keepSecrets: z.boolean().optional(),
+    }),
+    output: RemovedUpstream,
+  },
   /** Finds out where a person signs in. The attempt waits ten minutes for them to come back. */
   beginLogin: {
     input: z.strictObject({ upstream: z.string(), agent: z.string().optional() }),

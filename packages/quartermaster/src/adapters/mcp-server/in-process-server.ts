@@ -1,12 +1,14 @@
 import type { Server } from '@modelcontextprotocol/server'
 import type { McpServerConfig } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
+import type { Ids } from '../../core/kernel/index.ts'
 import { withAnnouncements } from './announcements.ts'
 import { buildServer } from './server.ts'
 import type { ServerParts } from './server-parts.ts'
 import type { Shelf } from './shelf.ts'
 
 export interface InProcessServerDeps extends ServerParts {
+  readonly ids: Ids
   follow: Agents['follow']
 }
 
@@ -19,7 +21,7 @@ export function inProcessServer(
   deps: InProcessServerDeps,
 ): McpServerConfig {
   let server: Server | undefined
-  const shelf: Shelf = { name: key, seat, capability: key }
+  const shelf: Shelf = { name: key, seat, capability: key, client: deps.ids.next('client') }
   return {
     type: 'sdk',
     name: key,

@@ -16,6 +16,8 @@ export interface McpRequest {
   readonly isModern: boolean
   /** The token it came with, by its id. A session has one of its own, and ends with it. */
   readonly holder: string | undefined
+  /** Clients from before 2026-07-28 that share a token are told apart by it. */
+  readonly sessionId?: string | undefined
   readonly signal: CancelSignal
   readonly meta: Readonly<Record<string, unknown>>
   readonly client: ClientCapabilities
@@ -32,6 +34,12 @@ export interface McpRequest {
   sign(state: CarriedState): Promise<string>
 }
 
+/** Which client it comes from; nobody knows of one that has neither token nor session. */
+export function clientOf({ holder, sessionId }: McpRequest): string | undefined {
+  const known = [holder, sessionId].filter(one => one !== undefined)
+  return known.length > 0 ? known.join(' ') : undefined
+}
+
 /** Whether a request is of the era from 2026-07-28 on: only those carry all that a session used to know. */
 export function isModern({ mcpReq }: ServerContext): boolean {
   return mcpReq.envelope !== undefined
@@ -45,6 +53,7 @@ export function requestOf(server: Server, context: ServerContext, states: StateS
   return {
     isModern: isModern(context),
     holder: context.http?.authInfo?.clientId,
+    sessionId: context.sessionId,
     signal: mcpReq.signal,
     meta: mcpReq._meta ?? {},
     client: (declared ?? {}) as ClientCapabilities,

@@ -3,7 +3,7 @@ import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/s
 import { AppError, type Progress, type QuestionKind } from '../../contracts/index.ts'
 import type { CancelSignal } from '../../core/kernel/index.ts'
 import type { Audience, Exchange, ExchangeContext, Exchanges, Turn } from '../../core/operations/index.ts'
-import type { McpRequest } from './mcp-request.ts'
+import { clientOf, type McpRequest } from './mcp-request.ts'
 import { canAnswer, refuseUnanswerable, toAnswers, toEarlyAnswers, toInputRequests } from './questions.ts'
 
 /** One piece of work that may take several rounds of requests. */
@@ -13,8 +13,9 @@ export interface RoundWork<T> {
   begin(context: RoundContext): Promise<T>
 }
 
-/** What work is given, and what its client can answer. */
+/** What work is given, which client it is for, and what that can answer. */
 export interface RoundContext extends ExchangeContext {
+  readonly client: string | undefined
   canAnswer(kind: QuestionKind): boolean
 }
 
@@ -51,6 +52,7 @@ export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, reque
           return context.ask(question)
         },
         canAnswer: kind => canAnswer(kind, request.client),
+        client: clientOf(request),
       }),
   })
 }

@@ -4,7 +4,7 @@ import type { Prompt } from '../../core/catalogue/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
 import type { Readings } from '../../core/operations/index.ts'
 import { orProtocolError, readingError, toProtocolError } from './errors.ts'
-import { requestOf } from './mcp-request.ts'
+import { clientOf, type McpRequest, requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
 import { ownerOf, type RoundWork, takeRound } from './rounds.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -28,7 +28,7 @@ export function servePrompts(server: Server, shelf: Shelf, { readings, exchanges
     }
   })
   server.setRequestHandler('completion/complete', ({ params }, context) =>
-    suggest(shelf, params, { readings, signal: context.mcpReq.signal }),
+    suggest(shelf, params, { readings, request: requestOf(server, context, states) }),
   )
 }
 
@@ -40,9 +40,9 @@ function promptWork(
   const { seat } = shelf
   return {
     owner: () => ownerOf(seat.caller.name, `prompt:${name}`, canonicalJson(given ?? {})),
-    async begin({ signal, ask, canAnswer, onLog }) {
+    async begin({ signal, ask, canAnswer, onLog, client = shelf.client }) {
       if (!findPrompt(shelf, name)) throw new AppError('PROMPT_NOT_FOUND', `"${shelf.name}" has no prompt "${name}".`)
-      return readings.renderPrompt({ seat, name, arguments: given, signal, ask, canAnswer, onLog })
+      return readings.renderPrompt({ seat, name, arguments: given, signal, ask, canAnswer, client, onLog })
     },
   }
 }
@@ -54,13 +54,19 @@ interface CompleteParams {
 }
 
 async function suggest(
-  { seat }: Shelf,
+  { seat, client: only }: Shelf,
   { ref, argument, context }: CompleteParams,
-  { readings, signal }: { readings: Readings; signal: AbortSignal },
+  { readings, request }: { readings: Readings; request: McpRequest },
 ): Promise<CompleteResult> {
   try {
     const wanted = ref.type === 'ref/prompt' ? { prompt: ref.name } : { resource: ref.uri }
-    const completion = await readings.suggest({ seat, ref: wanted, argument, arguments: context?.arguments, signal })
+    const asked = { ref: wanted, argument, arguments: context?.arguments }
+    const completion = await readings.suggest({
+      seat,
+      ...asked,
+      signal: request.signal,
+      client: clientOf(request) ?? only,
+    })
     return { completion }
   } catch (error) {
     throw toProtocolError(error)

@@ -63,10 +63,11 @@ function templatesOn(shelf: Shelf): ResourceTemplateType[] {
   return [...own, ...defined]
 }
 
-function readWork({ seat }: Shelf, uri: string, readings: Readings): RoundWork<ReadResult> {
+function readWork({ seat, client: only }: Shelf, uri: string, readings: Readings): RoundWork<ReadResult> {
   return {
     owner: () => ownerOf(seat.caller.name, `resource:${uri}`),
-    begin: ({ signal, ask, canAnswer, onLog }) => readings.readResource({ seat, uri, signal, ask, canAnswer, onLog }),
+    begin: ({ signal, ask, canAnswer, onLog, client = only }) =>
+      readings.readResource({ seat, uri, signal, ask, canAnswer, client, onLog }),
   }
 }
 

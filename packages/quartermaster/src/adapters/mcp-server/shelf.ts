@@ -7,6 +7,8 @@ export interface Shelf {
   readonly seat: Seat
   /** Only this capability's, when given. */
   readonly capability?: string
+  /** Who is served by it, where that is one client alone. */
+  readonly client?: string
 }
 
 /** The tools the server lists now. */

@@ -69,14 +69,17 @@ interface OneCall {
   readonly trace: TraceContext | undefined
 }
 
-function workOf(calls: Calls, { shelf: { seat }, grant, input, seed, trace }: OneCall): RoundWork<CallAnswer> {
+function workOf(calls: Calls, { shelf, grant, input, seed, trace }: OneCall): RoundWork<CallAnswer> {
+  const { seat } = shelf
   const tool = grant.tool.name
   // A host that offers to answer is asked directly; the client is asked where there is none.
   const isHosted = seat.callbacks?.ask !== undefined
   return {
     owner: () => ownerOf(seat.caller.name, `tool:${tool}`, canonicalJson(input)),
-    begin: ({ ask, canAnswer, ...context }) =>
-      calls.call({ seat, tool, input, trace, ...context, ...seed?.request, ...(isHosted ? {} : { ask, canAnswer }) }),
+    begin({ ask, canAnswer, client = shelf.client, ...context }) {
+      const asking = isHosted ? {} : { ask, canAnswer }
+      return calls.call({ seat, tool, input, trace, client, ...context, ...seed?.request, ...asking })
+    },
   }
 }
 

@@ -33,6 +33,30 @@ const RESULT = {
   _meta: { 'x/z': { deep: [1] } },
 }
 
+it('tells clients of one agent apart, by their tokens and their sessions', async () => {
+  const seen: string[] = []
+  const far = simpleTool('far', {
+    handler(_input, { client }) {
+      seen.push(client)
+      return 'done'
+    },
+  })
+  const { front } = await open({ tools: [far] })
+  const call = async (agent: string, era: (typeof ERAS)[number]) => {
+    const client = await connect(front, agent, era)
+    await client.callTool({ name: 'far' })
+    await client.callTool({ name: 'far' })
+  }
+  await call('coder', 'legacy')
+  await call('coder', 'legacy')
+  await call('coder', 'auto')
+  await call('other', 'auto')
+  const [one, again, second, , modern, , other] = seen
+  expect(again).toBe(one)
+  expect(new Set([one, second, modern, other]).size).toBe(4)
+  expect(new Set(seen).size).toBe(4)
+})
+
 describe.each(ERAS)('a client of the era %s', era => {
   it('gets what an upstream’s tool answers as it was', async () => {
     const { front } = await open({ tools: [simpleTool('far', { handler: () => passedResult(RESULT) })] })

@@ -38,6 +38,11 @@ function reasons({ kind, problems }: UnitPlace): (name: string) => string {
   }
 }
 
+/** Whether a tool is missing for what it is, rather than held back. */
+export function isUnofferable({ reason }: WithheldTool): boolean {
+  return reason === WRONG_DEFINITION || reason.startsWith(cannotBeOffered(''))
+}
+
 /** Why a tool of an upstream is not there: the owner cannot mend it, only leave it out or name it otherwise. */
 export function cannotBeOffered(message: string): string {
   return `It cannot be offered: ${message}`

@@ -140,7 +140,7 @@ async function checkOne(
     return step.value
   } catch (error) {
     // Definitions are code: a getter that throws or a proxy that lies must spoil its own file and nothing else.
-    const message = `Its definitions cannot be read: ${messageOf(error)}.`
+    const message = `Its definitions cannot be read: ${withoutStop(messageOf(error))}.`
     return { id: unit.id, broken: [{ severity: 'error', code: 'DEFINITION_INVALID', where: unit.id, message }] }
   }
 }
@@ -189,6 +189,11 @@ async function withDeadline(source: Source, signal: AbortSignal, clock: Clock): 
 }
 
 function brokenSource(source: Source, error: unknown): Problem {
-  const message = `Source "${source.id}" could not be loaded: ${messageOf(error)}. What it had before stays in use.`
+  const message = `Source "${source.id}" could not be loaded: ${withoutStop(messageOf(error))}. What it had before stays in use.`
   return { severity: 'error', code: 'DEFINITION_INVALID', where: source.id, message }
+}
+
+/** It ends within a longer sentence. */
+function withoutStop(text: string): string {
+  return text.replace(/\.$/, '')
 }

@@ -4,6 +4,8 @@ import type { Log } from '../kernel/index.ts'
 /** All that filling in a prompt or reading a resource is told beside what was asked for. */
 export interface ReadingContext<Config = unknown> {
   readonly caller: Caller
+  /** Which of the caller's clients asks: the same text for the same one, and otherwise without a meaning. */
+  readonly client: string
   /** The capability's configuration for this agent. */
   readonly config: Config
   /** Aborts when the caller goes away or the time is over. Pass it on to whatever you wait for. */
@@ -18,7 +20,8 @@ export interface ReadingContext<Config = unknown> {
 }
 
 /** What is known while someone is still typing. */
-export interface SuggestContext<Config = unknown> extends Pick<ReadingContext<Config>, 'caller' | 'config' | 'signal'> {
+export interface SuggestContext<Config = unknown>
+  extends Pick<ReadingContext<Config>, 'caller' | 'client' | 'config' | 'signal'> {
   /** What the other arguments are so far. */
   readonly arguments: Readonly<Record<string, string>>
 }

@@ -15,6 +15,8 @@ import type { Parsed, SchemaLike, Unparsed } from './schema.ts'
 /** All a handler is told beside its input. Nothing is fished out of a global. */
 export interface CallContext<Config = unknown> {
   readonly caller: Caller
+  /** Which of the caller's clients calls: the same text for the same one, and otherwise without a meaning. */
+  readonly client: string
   /** The capability's configuration for this agent. */
   readonly config: Config
   /** Aborts when the caller goes away or the time is over. Pass it on to whatever you wait for. */

@@ -4,26 +4,66 @@
  */
 export function isSecretText(name: string, value: string): boolean {
   const literal = value.replace(REFERENCE, '')
-  if (literal !== value) return FORMS.some(form => form.test(literal))
-  if (value === '' || /^(?:true|false|\d{1,5})$/i.test(value)) return false
-  return isSecretName(name) || FORMS.some(form => form.test(value)) || isRandom(value)
+  if (literal !== value) return hasSecretForm(literal)
+  if (isHarmless(value)) return false
+  return isNamedSecret(name, value) || hasSecretForm(value) || isRandom(value)
 }
 
 /** Whether a name says that its value is a credential. */
 export function isSecretName(name: string): boolean {
-  const words = name.replace(/([a-z\d])([A-Z])/g, '$1-$2').replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
-  return (SECRET_NAME.test(name) || SECRET_NAME.test(words)) && !/public[-_.]?key$/i.test(words)
+  const words = apart(name)
+  return (SECRET_NAME.test(name) || SECRET_NAME.test(words)) && !NO_SECRET_NAME.test(words)
 }
 
 const REFERENCE = /\$\{[^}]*\}/g
 
-const SECRET_NAME =
-  /(?:^|[-_.\s])(?:authorization|cookie|pass(?:word|wd|phrase)?|pwd|secret|token|pat|bearer|credentials?|(?:api)?[-_]?key)$/i
+/** `clientSecret` → `client-Secret`. */
+function apart(name: string): string {
+  return name.replace(/([a-z\d])([A-Z])/g, '$1-$2').replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+}
+
+/** Words that say so wherever they end a name, also without anything before them that sets them apart. */
+const FUSED = String.raw`pass(?:words?|wd|phrase)|secrets?|token|credentials?|(?:api|access|account|auth|license|master|private|secret|signing)[-_]?keys?|(?:admin|db|login|root|smtp|user)pass`
+/** Words that are the end of others too. */
+const APART = String.raw`authorization|auth|cookies?|pass|pwd|pat|bearer|jwt|sig|key`
+/** What follows the word in `API_KEY_2` and `AUTH_HEADER`. */
+const ENDING = String.raw`(?:[-_]?\d{1,2}|[-_](?:base|dev|header|live|prod|staging|test|value))?`
+
+const SECRET_NAME = new RegExp(String.raw`(?:${FUSED}|(?:^|[-_.\s])(?:${APART}))${ENDING}$`, 'i')
+
+/** What may be shown to everybody, and the variables in which shells keep the working folder. */
+const NO_SECRET_NAME = /public[-_.]?keys?$|^(?:old)?pwd$/i
+
+/** Switches and small numbers are no credentials, whatever they are called. */
+function isHarmless(value: string): boolean {
+  return /^(?:|true|false|yes|no|on|off|none|null|undefined|\d{1,3})$/i.test(value)
+}
+
+function isNamedSecret(name: string, value: string): boolean {
+  if (/(?:^|[-_.])auth$/i.test(apart(name)) && WAYS_TO_SIGN_IN.test(value)) return false
+  if (isSecretName(name)) return true
+  if (/(?:^|[-_.])tokens$/i.test(name)) return !/^[\d_.,]+[km]?$/i.test(value)
+  if (/dsn$|conn(?:ection)?[-_]?str(?:ing)?$/i.test(name)) return value.includes('@')
+  return /webhook(?:[-_]?ur[il])?$/i.test(name) && /^https?:/i.test(value)
+}
+
+const WAYS_TO_SIGN_IN =
+  /^(?:anonymous|api[-_]?key|auto|basic|bearer|cookie|default|digest|disabled?|enabled?|header|iam|jwt|kerberos|ldap|local|mtls|ntlm|oauth[12]?|oidc|optional|password|public|required|saml|session|token)$/i
+
+function hasSecretForm(text: string): boolean {
+  return (
+    FORMS.some(form => form.test(text)) ||
+    pairsIn(text).some(([name, value]) => !isHarmless(value) && isNamedSecret(name, value))
+  )
+}
 
 /** How credentials of well-known services, and credentials as they travel, begin. */
 const FORMS: readonly RegExp[] = [
   /\b(?:bearer|basic)\s+\S{8,}/i,
-  /:\/\/[^\s/@:]+:[^\s/@]+@/,
+  /^bearer\s+\S+$/i,
+  // A password in an address, not a port; a long name before the @ is a token.
+  /:\/\/[^\s/@:[]*:(?!\d+(?:[/?#]|$))[^\s@]{1,256}@/,
+  /:\/\/[^\s/@:]{20,256}@/,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
   /\b(?:sk|rk|pk)[-_][\w-]{16,}/,
   /\b(?:gh[opusr]|github_pat)_\w{16,}/,
@@ -36,7 +76,18 @@ const FORMS: readonly RegExp[] = [
   /\beyJ[\w-]{8,}\.[\w-]{8,}\./,
   /\b(?:ntn|npm|hf|figd|secret|shpat|lin_api|dop_v1|qm)_[\w-]{16,}/,
   /\b(?:pplx|tvly|fc|SG)[-.][\w.-]{16,}/,
+  // Addresses that let in whoever knows them.
+  /\bhooks\.slack\.com\/\w+\/\S/i,
+  /\bdiscord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/\S/i,
+  /\b(?:\w+\.webhook\.office\.com|outlook\.office\.com\/webhook)\/\S/i,
+  /\bapi\.telegram\.org\/(?:file\/)?bot\d+:/i,
 ]
+
+/** `api_key=abc` in an address, `Password=abc;` in a connection string, `"apiKey": "abc"` in JSON, `Authorization: abc`. */
+function pairsIn(text: string): (readonly [string, string])[] {
+  const found = text.matchAll(/(?:^|[?&;,\s{"'])([\w.-]{1,128})["']?\s{0,8}[=:]\s{0,8}["']?([^\s;&#"',}]+)/g)
+  return [...found].map(([, name = '', value = '']) => [name, value] as const)
+}
 
 /** Long, of one piece, and mixed: nobody writes that by hand. */
 function isRandom(value: string): boolean {

@@ -15,6 +15,32 @@ describe('a text', () => {
     ['ANY', 'sk-ant-api03-0123456789abcdef'],
     ['ANY', '0123456789abcdef0123456789abcdef'],
     ['ANY', 'xoxb-1234567890-abc'],
+    ['PGPASSWORD', 'pw'],
+    ['CLIENTSECRET', 'abc'],
+    ['githubtoken', 'abc'],
+    ['OPENAIAPIKEY', 'abc'],
+    ['AUTH', 'me:pw'],
+    ['PROXY_AUTH', 'abc'],
+    ['MYSQL_PWD', 'pw'],
+    ['DB_PASSWORD', '1234'],
+    ['API_KEY_2', 'abc'],
+    ['API_KEYS', 'abc,def'],
+    ['AUTH_HEADER', 'Bearer abc'],
+    ['DSN', 'me:pw@tcp(db:3306)/notes'],
+    ['SENTRY_DSN', 'https://0a1b@errors.example/1'],
+    ['ANY', 'redis://:pw@cache:6379'],
+    ['ANY', 'postgres://me:p/w@db/notes'],
+    ['ANY', 'https://0123456789abcdef0123@git.example/notes'],
+    ['ANY', 'Server=db;User Id=sa;Password=pw;'],
+    ['ANY', 'host=db user=me password=pw'],
+    ['ANY', 'https://a.example/mcp?team=red&api_key=abc'],
+    ['ANY', '{"apiKey":"abc"}'],
+    ['ANY', 'Authorization: Bearer abc'],
+    ['ANY', 'bearer abc'],
+    ['ANY', 'https://hooks.slack.com/services/T0/B0/x'],
+    ['ANY', 'https://discord.com/api/webhooks/1/x'],
+    ['ANY', 'https://api.telegram.org/bot1:x/send'],
+    ['CHAT_WEBHOOK_URL', 'https://chat.example/in/x'],
   ])('is taken for a secret: %s=%s', (name, value) => {
     expect(isSecretText(name, value)).toBe(true)
   })
@@ -30,6 +56,25 @@ describe('a text', () => {
     ['TOKEN_URL', 'https://login.example/token'],
     ['DIR', '/home/ada/projects/2024/notes-and-more/long-folder-name'],
     ['KEYBOARD', 'de'],
+    ['AUTHOR', 'me'],
+    ['TOKENIZERS_PARALLELISM', 'false'],
+    ['AUTH', 'none'],
+    ['AUTH', 'true'],
+    ['AUTH', 'false'],
+    ['AUTH', 'oauth2'],
+    ['BYPASS', 'proxy'],
+    ['MONKEY', 'george'],
+    ['MAX_TOKENS', '100000'],
+    ['PWD', '/home/ada'],
+    ['WEBHOOK_PORT', '8080'],
+    ['DSN', 'notes'],
+    ['DATABASE_URL', 'postgres://db/notes'],
+    ['REPOSITORY', 'ssh://git@git.example/notes'],
+    ['REGISTRY', 'http://localhost:4873/@scope/notes'],
+    ['ANY', 'https://a.example/mcp?sort=name&limit=10'],
+    ['ANY', 'me@mail.example'],
+    ['ANY', 'Password=${secret:PW};Server=db'],
+    ['ANY', '{"apiKey":"${env:KEY}"}'],
     ['ANY', 'https://example.com/a/long/path/to/something/0123456789'],
   ])('is not taken for one: %s=%s', (name, value) => {
     expect(isSecretText(name, value)).toBe(false)
@@ -66,6 +111,44 @@ describe('the secrets of an entry', () => {
         MY_HUB_ARGUMENT: 'sk-0123456789abcdef0',
         HUB_TOKEN: 't2',
       },
+    })
+  })
+
+  it.each([
+    ['a flag of several parts', ['--header=X-Api-Key:abc'], ['--header=X-Api-Key:${secret:A_X_API_KEY}'], 'abc'],
+    [
+      'a header behind its flag',
+      ['-H', 'Authorization: Bearer abc'],
+      ['-H', 'Authorization: Bearer ${secret:A_AUTHORIZATION}'],
+      'abc',
+    ],
+    ['a header by itself', ['X-Auth-Token: abc'], ['X-Auth-Token: ${secret:A_X_AUTH_TOKEN}'], 'abc'],
+    ['a variable for a container', ['--env=HUB_TOKEN=abc'], ['--env=HUB_TOKEN=${secret:HUB_TOKEN}'], 'abc'],
+    ['one that its form gives away', ['--db=redis://:pw@c'], ['--db=${secret:A_DB}'], 'redis://:pw@c'],
+    ['an address', ['https://a.example/?api_key=abc'], ['https://a.example/?api_key=${secret:A_API_KEY}'], 'abc'],
+    ['settings in JSON', ['--config', '{"apiKey":"abc"}'], ['--config', '${secret:A_CONFIG}'], '{"apiKey":"abc"}'],
+  ])('are taken out of arguments: %s', (_what, args, left, secret) => {
+    const { entry, secrets } = separateSecrets('a', { command: 'a', args })
+    expect([entry['args'], Object.values(secrets)]).toEqual([left, [secret]])
+  })
+
+  it.each([
+    ['--author=me'],
+    ['--auth=none'],
+    ['--keyboard', 'de'],
+    ['-e', 'MODE=fast'],
+    ['--header', 'Accept: text/plain'],
+    ['--url=https://a.example/mcp'],
+    ['--tokens=4096'],
+  ])('are not seen in ordinary arguments: %s %s', (...args) => {
+    expect(separateSecrets('a', { command: 'a', args }).secrets).toEqual({})
+  })
+
+  it('are taken out of the path of an address', () => {
+    const key = '0123456789abcdef0123456789abcdef'
+    expect(separateSecrets('a', { url: `https://a.example/s/${key}/mcp` })).toEqual({
+      entry: { url: 'https://a.example/s/${secret:A_PATH}/mcp' },
+      secrets: { A_PATH: key },
     })
   })
 

@@ -100,26 +100,48 @@ function isFields(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** `--api-key VALUE`, `--api-key=VALUE`, `-e KEY=VALUE`, `--header "Authorization: Bearer VALUE"`. */
+/** `--api-key VALUE`, `--api-key=VALUE`, `-e KEY=VALUE`, `--header "Authorization: Bearer VALUE"`, addresses. */
 function hideArgument(word: unknown, before: unknown, shelf: Shelf): unknown {
   if (typeof word !== 'string') return word
-  const [, dashes = '', key, value] = /^(-{0,2})([\w.-]+)=(.+)$/s.exec(word) ?? []
-  if (key !== undefined && value !== undefined && isSecretName(key)) {
-    return `${dashes}${key}=${hide(key, value, dashes === '' ? shelf.named(key) : shelf.own(key))}`
+  const [, option, flag = 'H', value = ''] = /^(--?([\w.-]+)=|-H)(.+)$/s.exec(word) ?? []
+  if (option !== undefined) return `${option}${hideValue(flag, value, shelf)}`
+  if (word.startsWith('-')) return word
+  const [, flagBefore = ''] = /^--?([\w.-]+)$/.exec(typeof before === 'string' ? before : '') ?? []
+  return hideValue(flagBefore, word, shelf)
+}
+
+/** What stands behind a flag, or by itself where there is none. */
+function hideValue(flag: string, text: string, shelf: Shelf): string {
+  const [, name, sign, value] = /^([\w.-]+)(=|:\s*)(?!\/\/)(.+)$/s.exec(text) ?? []
+  if (name !== undefined && value !== undefined && isSecretText(name, value)) {
+    const isVariable = sign === '=' && !/^H$|header/i.test(flag)
+    return `${name}${sign}${hide(name, value, isVariable ? shelf.named(name) : shelf.own(name))}`
   }
-  const flag = typeof before === 'string' && /^--?[\w-]+$/.test(before) ? before.replace(/^-+/, '') : ''
-  const isHeader = /^H$|header/i.test(flag)
-  if (word.startsWith('-') || !isSecretText(isHeader ? '' : flag, word)) return word
-  return hide(flag, word, shelf.own(isHeader || flag === '' ? 'argument' : flag))
+  if (/^https?:\/\//i.test(text) && !isSecretName(flag)) return hideInUrl(text, shelf)
+  return hide(flag, text, shelf.own(flag === '' ? 'argument' : flag))
 }
 
 function hideInUrl(url: string, shelf: Shelf): string {
-  const keepAs = (key: string) => shelf.own(key)
   return url
-    .replace(/^([a-z]+:\/\/)([^/@\s]*:[^/@\s]*)@/i, (_all, scheme: string, user: string) => {
-      return user.includes('${') ? `${scheme}${user}@` : `${scheme}${keepAs('login')(user)}@`
-    })
-    .replace(/([?&])([^=&#]+)=([^&#]+)/g, (all: string, mark: string, key: string, value: string) =>
-      isSecretText(key, value) ? `${mark}${key}=${keepAs(key)(value)}` : all,
+    .replace(/^([a-z]+:\/\/)([^/@\s]+)@/i, (all: string, scheme: string, user: string) =>
+      user.includes('${') ? all : `${scheme}${shelf.own('login')(user)}@`,
     )
+    .replace(/^([a-z]+:\/\/[^/?#]+\/)([^?#]+)/i, (all: string, origin: string, path: string) =>
+      isOpenToAll(all) ? `${origin}${shelf.own('path')(path)}` : `${origin}${hideInPath(path, shelf)}`,
+    )
+    .replace(/([?&])([^=&#]+)=([^&#]+)/g, (all: string, mark: string, key: string, value: string) =>
+      isSecretText(key, value) ? `${mark}${key}=${shelf.own(key)(value)}` : all,
+    )
+}
+
+/** Whether all of its path is one key. */
+function isOpenToAll(address: string): boolean {
+  return !address.includes('${') && isSecretText('', address)
+}
+
+function hideInPath(path: string, shelf: Shelf): string {
+  return path
+    .split('/')
+    .map(piece => (isSecretText('', piece) ? shelf.own('path')(piece) : piece))
+    .join('/')
 }

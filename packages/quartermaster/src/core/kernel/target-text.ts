@@ -1,14 +1,17 @@
 import type { UpstreamConfig } from '../../contracts/index.ts'
 import type { Redact } from './secret-texts.ts'
+import { separateSecrets } from './separate-secrets.ts'
 
-/** Where a server is, for people: the program and its arguments, or the address. */
+/** Where a server is, for people: the program and its arguments, or the address. What looks like a credential is left out. */
 export function targetText(config: UpstreamConfig, redact: Redact): string {
   if (config.wrong !== undefined) return ''
-  return redact('url' in config ? addressOf(config.url) : [config.command, ...config.args].join(' '))
+  const { command, args, url } = separateSecrets('', config).entry
+  const text = typeof url === 'string' ? addressOf(url) : [command, ...(Array.isArray(args) ? args : [])].join(' ')
+  // Where it stands a credential of three letters is known too; masked everywhere, it would leave nothing to read.
+  return redact(text.replace(/\$\{secret:[^}]*\}/g, '[secret]'))
 }
 
-/** The rest of an address may hold a key. */
+/** Without whoever signs in and what is asked for: either may be a key, whatever it looks like. */
 function addressOf(url: string): string {
-  const { origin, pathname } = new URL(url)
-  return `${origin}${pathname}`
+  return url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, '$1').replace(/[?#].*$/s, '')
 }

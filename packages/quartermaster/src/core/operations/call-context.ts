@@ -22,6 +22,7 @@ export function createCallContext({ request, operationId }: Journey, parts: Cont
   const { seat, trace } = request
   return {
     caller: seat.caller,
+    client: request.client ?? operationId,
     config,
     get signal() {
       return deadline.signal

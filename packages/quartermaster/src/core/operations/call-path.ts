@@ -154,8 +154,8 @@ export function createCalls(deps: CallPathDeps): Calls {
       const most = `${settings.nestedCallDepth} is the most.`
       throw new AppError('LIMIT_EXCEEDED', `"${around.request.tool}" calls "${tool}" at depth ${depth + 1}; ${most}`)
     }
-    const { seat, ask, canAnswer, trace } = around.request
-    const request: CallRequest = { seat, tool, input, signal: outer.signal, ask, canAnswer, trace }
+    const { seat, ask, canAnswer, trace, client = around.operationId } = around.request
+    const request: CallRequest = { seat, tool, input, signal: outer.signal, ask, canAnswer, client, trace }
     return (await travel(begin(request, { depth, outer, parentId: around.operationId }))).result
   }
 

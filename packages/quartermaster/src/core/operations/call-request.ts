@@ -24,6 +24,8 @@ export interface CallRequest {
   readonly ask?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined
   /** What `ask` can get an answer to; everything when absent. */
   readonly canAnswer?: ((kind: QuestionKind) => boolean) | undefined
+  /** Which of the caller's clients makes it: each has a person of its own. A call without one is nobody else's. */
+  readonly client?: string | undefined
   /** What the tool writes to its log, for a client that wants to see it. */
   readonly onLog?: ((level: LogLevel, message: string, fields?: Record<string, unknown>) => void) | undefined
   /** Whose trace it belongs to. */

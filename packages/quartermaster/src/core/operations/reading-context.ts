@@ -21,6 +21,7 @@ export function createReadingContext(parts: ReadingContextParts): ReadingContext
   const { request, address, operationId, config, deadline, log, compiler } = parts
   return {
     caller: request.seat.caller,
+    client: request.client ?? operationId,
     config,
     get signal() {
       return deadline.signal

@@ -4,7 +4,7 @@ import type { CallRequest } from './call-request.ts'
 import type { ReadResult } from './reading-output.ts'
 
 /** Who wants to read, and whom to tell meanwhile. */
-export interface ReadingRequest extends Pick<CallRequest, 'signal' | 'ask' | 'canAnswer' | 'onLog'> {
+export interface ReadingRequest extends Pick<CallRequest, 'signal' | 'ask' | 'canAnswer' | 'client' | 'onLog'> {
   readonly seat: Seat
 }
 
@@ -20,7 +20,7 @@ export interface ResourceReadRequest extends ReadingRequest {
 }
 
 /** A word that is being typed, as every adapter asks what it may become. */
-export interface SuggestRequest extends Pick<ReadingRequest, 'seat' | 'signal'> {
+export interface SuggestRequest extends Pick<ReadingRequest, 'seat' | 'signal' | 'client'> {
   /** What it is an argument of: a prompt, or the template of a resource. */
   readonly ref: { readonly prompt: string } | { readonly resource: string }
   readonly argument: { readonly name: string; readonly value: string }

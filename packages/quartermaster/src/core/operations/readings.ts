@@ -117,10 +117,10 @@ export function createReadings(deps: ReadingsDeps): Readings {
   async function suggest(request: SuggestRequest): Promise<Suggestions> {
     const { address, item, config, helper } = permitSuggestion(request)
     if (!helper || !isReady(item, health)) return NO_SUGGESTIONS
-    const { seat, argument, arguments: others = {} } = request
+    const { seat, argument, arguments: others = {}, client = ids.next('op') } = request
     return within(request.signal, address, async deadline => {
       deadline.limitRun(timeoutMs, `"${address}"`)
-      const context = { caller: seat.caller, config, signal: deadline.signal, arguments: others }
+      const context = { caller: seat.caller, client, config, signal: deadline.signal, arguments: others }
       const output = await runDefinition({ address, item, deadline }, deps, () => helper(argument.value, context))
       return toSuggestions(output, address)
     })

@@ -23,6 +23,7 @@ export {
 } from './judge.ts'
 export {
   LISTING_LIMITS,
+  type ListedField,
   type Listing,
   type ListingLimits,
   type ReadListing,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../adapters/system/index.ts'
 import type { PinRow, UpstreamFinding } from '../../contracts/index.ts'
+import { atOnce } from '../kernel/index.ts'
 import { judge, LISTING_LIMITS, type Listing, offeredFromPins, type PinPolicy, readListing } from './index.ts'
 
 const STRONG: UpstreamFinding = {
@@ -20,7 +21,7 @@ function server(limits = LISTING_LIMITS) {
   const examined: string[] = []
   const see = (listing: Partial<Listing>, policy: Partial<PinPolicy> = {}) => {
     now++
-    const seen = readListing('github', { server: {}, ...listing }, { digest: sha256, limits })
+    const seen = atOnce(readListing('github', { server: {}, ...listing }, { digest: sha256, limits }))
     const findings = ({ name, text }: { name: string; text: string }) => {
       examined.push(name)
       return [...(text.includes('EVIL') ? [STRONG] : []), ...(text.includes('ODD') ? [WEAK] : [])]
@@ -235,7 +236,7 @@ describe('a server that is down', () => {
     const { see, pins } = server()
     see({ tools: [tool('a'), tool('b'), tool('c')] })
     see({ tools: [tool('a'), tool('b', '2'), tool('d')] })
-    const verdict = offeredFromPins('github', pins(), POLICY)
+    const verdict = atOnce(offeredFromPins('github', pins(), POLICY))
     expect(offeredIn(verdict)).toEqual(['a'])
     expect(heldIn(verdict)).toEqual(['b: changed', 'd: new'])
   })

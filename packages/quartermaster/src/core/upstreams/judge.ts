@@ -6,7 +6,7 @@ import {
   type UpstreamConfig,
   type UpstreamFinding,
 } from '../../contracts/index.ts'
-import type { Digest } from '../kernel/index.ts'
+import type { Digest, Steps } from '../kernel/index.ts'
 import { LISTING_LIMITS, type ListingLimits, type ReadListing, type SeenDefinition } from './listing.ts'
 import { excerptOf } from './visible-text.ts'
 
@@ -87,7 +87,9 @@ export function judge(options: JudgeOptions): Judgement {
   const unlisted = [...known.values()].filter(pin => !seen.kinds.has(pin.kind))
   const gone = [...known.values()].filter(pin => seen.kinds.has(pin.kind))
   writes.push(...parted(gone, [...here, ...unlisted], options.limits))
-  const { offered, held, problems } = verdictOn(upstream, [...here, ...unlisted], options.policy)
+  const values = new Map(here.map((pin, index) => [pin, seen.definitions[index]?.value]))
+  const valueOf = (pin: PinRow) => values.get(pin) ?? JSON.parse(pin.definition)
+  const { offered, held, problems } = verdictOn(upstream, [...here, ...unlisted], { ...options, valueOf })
   const unchanged = new Set(pins)
   const standing = [...here.filter(pin => unchanged.has(pin)), ...unlisted]
   return { offered, held, problems: [...seen.problems, ...problems], writes, standing }
@@ -109,13 +111,15 @@ function withKinds(pin: PinRow, before: ReadonlySet<PinKind>, now: ReadonlySet<P
   return pin.listedKinds?.length === kinds.length ? pin : { ...pin, listedKinds: kinds }
 }
 
-/** What is offered of a server that is not there, or has not answered yet. */
-export function offeredFromPins(upstream: string, pins: readonly PinRow[], policy: PinPolicy): Verdict {
-  return verdictOn(
-    upstream,
-    pins.filter(pin => pin.listed),
-    policy,
-  )
+/** What is offered of a server that is not there, or has not answered yet. In steps: there may be much to parse. */
+export function* offeredFromPins(upstream: string, pins: readonly PinRow[], policy: PinPolicy): Steps<Verdict> {
+  const listed = pins.filter(pin => pin.listed)
+  const values = new Map<PinRow, OfferedDefinition['value']>()
+  for (const pin of listed) {
+    values.set(pin, JSON.parse(pin.definition))
+    yield
+  }
+  return verdictOn(upstream, listed, { policy, valueOf: pin => values.get(pin) ?? {} })
 }
 
 /** Why a pin is not offered; `undefined` for one that is. */
@@ -213,11 +217,17 @@ function parted(gone: readonly PinRow[], staying: readonly PinRow[], limits = LI
     })
 }
 
-function verdictOn(upstream: string, pins: readonly PinRow[], policy: PinPolicy): Verdict {
+interface VerdictParts {
+  readonly policy: PinPolicy
+  /** What its definition says. Parsing all of them again would take long. */
+  valueOf(pin: PinRow): OfferedDefinition['value']
+}
+
+function verdictOn(upstream: string, pins: readonly PinRow[], { policy, valueOf }: VerdictParts): Verdict {
   const held = pins.flatMap(pin => heldDefinition(upstream, pin) ?? [])
   const taken = pins.filter(pin => pin.state === 'accepted')
   return {
-    offered: taken.map(({ kind, name, hash, definition }) => ({ kind, name, hash, value: JSON.parse(definition) })),
+    offered: taken.map(pin => ({ kind: pin.kind, name: pin.name, hash: pin.hash, value: valueOf(pin) })),
     held,
     problems: policy.findings === 'allow' ? [] : taken.flatMap(pin => warningAbout(upstream, pin) ?? []),
   }

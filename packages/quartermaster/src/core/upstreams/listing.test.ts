@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../adapters/system/index.ts'
+import { atOnce } from '../kernel/index.ts'
 import { LISTING_LIMITS, type Listing, readListing } from './index.ts'
 
 const read = (listing: Partial<Listing>, limits = LISTING_LIMITS) =>
-  readListing('github', { server: {}, ...listing }, { digest: sha256, limits })
+  atOnce(readListing('github', { server: {}, ...listing }, { digest: sha256, limits }))
 const placesOf = ({ definitions }: ReturnType<typeof read>) => definitions.map(({ kind, name }) => `${kind}:${name}`)
 
 describe('what can be pinned of a listing', () => {
@@ -30,6 +31,15 @@ describe('what can be pinned of a listing', () => {
     expect(hashOf({ ...server, version: '1' })).toBe(hashOf({ ...server, version: '2' }))
     expect(hashOf(server)).not.toBe(hashOf({ ...server, instructions: 'Write.' }))
     expect(hashOf('nonsense')).toBe(hashOf({}))
+  })
+
+  it('tells of lists that were not read to their end', () => {
+    const { definitions, problems } = read({ tools: [{ name: 'a' }], cut: ['tools', 'templates'] })
+    expect(definitions).toHaveLength(2)
+    expect(problems.map(({ message }) => message)).toEqual([
+      'The list of the tools of "github" has no end, or one too far away. What was read of it is used.',
+      'The list of the templates of resources of "github" has no end, or one too far away. What was read of it is used.',
+    ])
   })
 
   it('says which kinds could be asked for', () => {

@@ -1,5 +1,5 @@
 import type { PinKind, Problem } from '../../contracts/index.ts'
-import type { Digest } from '../kernel/index.ts'
+import type { Digest, Steps } from '../kernel/index.ts'
 
 /** What a server says it has, as it came. What is absent could not be asked for this time; nothing is an empty list. */
 export interface Listing {
@@ -9,7 +9,11 @@ export interface Listing {
   readonly prompts?: readonly unknown[] | undefined
   readonly resources?: readonly unknown[] | undefined
   readonly templates?: readonly unknown[] | undefined
+  /** Those of these lists that go on where we stopped reading. */
+  readonly cut?: readonly ListedField[] | undefined
 }
+
+export type ListedField = 'tools' | 'prompts' | 'resources' | 'templates'
 
 /** One definition of a server. */
 export interface SeenDefinition {
@@ -48,17 +52,27 @@ export const LISTING_LIMITS: ListingLimits = {
 /** Under this name the server's own record is pinned. */
 export const SERVER_NAME = 'server'
 
-/** Takes from a listing what can be pinned. Nothing in it is trusted: not its types, its names or its size. */
-export function readListing(
+/**
+ * Takes from a listing what can be pinned. Nothing in it is trusted: not its types, its names or its size. One that is as
+ * large as it may be takes long, so it is read in steps.
+ */
+export function* readListing(
   upstream: string,
   listing: Listing,
   { digest, limits = LISTING_LIMITS }: { digest: Digest; limits?: ListingLimits },
-): ReadListing {
+): Steps<ReadListing> {
   const reader = createReader(upstream, digest, limits)
   reader.take('server', serverRecord(listing.server))
-  for (const [kind, field] of LISTS) for (const value of listing[field] ?? []) reader.take(kind, value)
+  for (const [kind, field] of LISTS) {
+    for (const value of listing[field] ?? []) {
+      reader.take(kind, value)
+      yield
+    }
+  }
   const listed = LISTS.filter(([, field]) => listing[field] !== undefined).map(([kind]) => kind)
-  return { ...reader.end(), kinds: new Set<PinKind>(['server', ...listed]) }
+  const { definitions, problems } = reader.end()
+  const told = [...problems, ...(listing.cut ?? []).map(field => cutShort(upstream, field))]
+  return { definitions, problems: told, kinds: new Set<PinKind>(['server', ...listed]) }
 }
 
 const LISTS = [
@@ -66,7 +80,7 @@ const LISTS = [
   ['prompt', 'prompts'],
   ['resource', 'resources'],
   ['template', 'templates'],
-] as const satisfies readonly (readonly [PinKind, keyof Listing])[]
+] as const satisfies readonly (readonly [PinKind, ListedField])[]
 
 /** Which field is the name that everybody goes by. */
 const NAME_FIELDS = {
@@ -154,6 +168,19 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function tooMany(unread: number, read: number): string {
   return `The server lists too much: ${read} definitions are used, ${unread} are not. Ask for fewer, or use another server.`
+}
+
+const LISTED = {
+  tools: 'tools',
+  prompts: 'prompts',
+  resources: 'resources',
+  templates: 'templates of resources',
+} as const
+
+/** What nobody has read is not offered, and whoever misses it should know why. */
+function cutShort(upstream: string, field: ListedField): Problem {
+  const message = `The list of the ${LISTED[field]} of "${upstream}" has no end, or one too far away. What was read of it is used.`
+  return refused(upstream, undefined, message)
 }
 
 function refused(upstream: string, subject: string | undefined, message: string): Problem {

@@ -1,5 +1,5 @@
 import { AppError, type PinKind, type PinRow, type ReviewItem, type UpstreamFinding } from '../../contracts/index.ts'
-import { type Clock, type Digest, didYouMean } from '../kernel/index.ts'
+import { type Clock, type Digest, didYouMean, inTurns } from '../kernel/index.ts'
 import { insert, mustExist, remove, type Store, update, type Write } from '../store/index.ts'
 import { differencesBetween } from './differences.ts'
 import { createExaminer, type KnownNames } from './findings/examiner.ts'
@@ -69,11 +69,11 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
   return {
     async recall(upstream, policy) {
       const pins = await allPins(await open(), { upstream })
-      return pins.length === 0 ? undefined : offeredFromPins(upstream, pins, policy)
+      return pins.length === 0 ? undefined : inTurns(offeredFromPins(upstream, pins, policy), clock)
     },
     async see({ upstream, listing, policy, others }) {
       const store = await open()
-      const seen = readListing(upstream, listing, { digest })
+      const seen = await inTurns(readListing(upstream, listing, { digest }), clock)
       const names = { siblings: toolNames(seen.definitions), others: new Set(others) }
       const look: Look = { upstream, policy, seen, names, findings: new Map() }
       // Another process may have seen the same server, or a person may have decided, between reading and writing.
