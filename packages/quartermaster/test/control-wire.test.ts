@@ -49,7 +49,7 @@ describe('Control over the wire', () => {
       extendToken: { id: 'x' },
       upstreamLogs: { name: 'x' },
       restartUpstream: { name: 'x' },
-      decideReview: { upstream: 'x', decision: 'accept' },
+      decideReview: { upstream: 'x', items: [{ kind: 'tool', name: 'x', hash: 'x' }], decision: 'accept' },
       addUpstream: { name: 'x', entry: {} },
       removeUpstream: { name: 'x' },
       beginLogin: { upstream: 'x' },
@@ -61,6 +61,19 @@ describe('Control over the wire', () => {
       names.map(name => ask[name]?.(inputs[name] ?? {}).catch((error: AppError) => error.message)),
     )
     expect(answered).toEqual(names)
+  })
+
+  it.each([
+    ['nothing', {}],
+    ['everything at once', { items: [] }],
+    ['a name without its hash', { items: [{ kind: 'tool', name: 'read' }] }],
+    ['an empty hash', { items: [{ kind: 'tool', name: 'read', hash: '' }] }],
+  ])('refuses a decision about what nobody has seen: %s', async (_what, input) => {
+    const decided: unknown[] = []
+    const control = await remote({ decideReview: async input => (decided.push(input), []) })
+    const choice = { upstream: 'x', decision: 'accept', ...input } as Parameters<typeof control.decideReview>[0]
+    await expect(control.decideReview(choice)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    expect(decided).toEqual([])
   })
 
   it('carries input, progress and result unchanged', async () => {

@@ -32,6 +32,9 @@ describe('names of upstreams and their tools that are taken', LONG, () => {
       ['note', 'Of the first.'],
       ['second', 'About second.'],
     ])
+    const counts = async () => Promise.all(['a', 'b'].map(async name => (await desk.status(name))?.tools.offered))
+    await expect.poll(counts, PATIENT).toEqual([2, 1])
+    expect((await desk.run('doctor')).stdout).toContain('Upstream "b" is up; it offers 1 tool.')
     const { doctor, problems } = await troubles(desk)
     const taken = 'The tool name "note" is taken by upstream:a (upstreams); the earlier one stays.'
     expect(doctor).toEqual([taken])
@@ -74,6 +77,7 @@ export default defineCapability({ key: 'house', short: 'Of the house.', tools: [
     await expect.poll(() => textOf(client, 'desk_add', { a: 1, b: 2 }), PATIENT).toBe('3')
     expect(await textOf(client, 'read_file', { path: 'a.txt' })).toContain('from a file')
     expect(await textOf(client, 'echo', { text: 'upstream' })).toContain('house')
+    expect((await desk.status('files'))?.tools).toEqual({ offered: 0, held: 0 })
     const { doctor, problems } = await troubles(desk)
     expect(doctor.toSorted()).toEqual([
       expect.stringMatching(/^The capability name "files" is taken by .*\(builtin\)/),

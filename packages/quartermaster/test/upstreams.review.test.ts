@@ -31,6 +31,10 @@ describe('a definition that its server changes', LONG, () => {
     expect(called).toMatchObject({ code: 5, stderr: expect.stringContaining('nobody has looked at it yet') })
     expect(await desk.status('desk')).toMatchObject({ state: 'up', tools: { offered: 1, held: 3 } })
 
+    const told = (await desk.run('doctor')).stdout
+    expect(told).toContain('3 definitions of "desk" are held back.')
+    expect(told.match(/upstreams review desk/g)).toHaveLength(1)
+
     const { stdout } = await desk.run('upstreams', 'review')
     expect(stdout).toMatch(/^desk tool:hint@[0-9a-f]{16} {2}changed$/m)
     expect(stdout).toContain('  description\n    - About text.\n    + About another text.\n')

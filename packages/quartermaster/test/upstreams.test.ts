@@ -5,10 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { ILL_SERVER, openDesk, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-desk.ts'
 
-const PAIRS = (['auto', 'legacy'] as const).flatMap(front =>
-  (['modern', 'legacy'] as const).flatMap(behind =>
-    (['stdio', 'http'] as const).map(transport => ({ front, behind, transport })),
-  ),
+const FRONTS = ['auto', 'legacy'] as const
+const SERVERS = (['modern', 'legacy'] as const).flatMap(behind =>
+  (['stdio', 'http'] as const).map(transport => ({ behind, transport })),
 )
 
 async function serverOver(transport: 'stdio' | 'http', ...args: string[]) {
@@ -26,54 +25,62 @@ async function cancels(client: Client, log: string): Promise<void> {
   await expect.poll(lines).toContain('cancelled')
 }
 
-describe.each(PAIRS)('a client of the era $front, a server of the era $behind over $transport', pair => {
-  it('passes tools, results, progress, questions, cancellation, prompts, resources and suggestions', {
+/** All that a server can do reaches a client, and the other way round. */
+async function passesEverything(client: Client): Promise<void> {
+  client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'Ada' } }))
+  client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///w' }] }))
+  const { tools } = await client.listTools()
+  expect(tools.find(tool => tool.name === 'desk_add')).toMatchObject({
+    description: 'Adds two numbers.',
+    annotations: { readOnlyHint: true },
+    outputSchema: { required: ['sum'] },
+  })
+  expect(await client.callTool({ name: 'desk_add', arguments: { a: 1, b: 2 } })).toMatchObject({
+    content: [{ type: 'text', text: '3' }],
+    structuredContent: { sum: 3 },
+    _meta: { 'desk/sum': 3 },
+  })
+  expect((await client.callTool({ name: 'desk_pictures', arguments: {} })).content).toEqual([
+    { type: 'text', text: 'a text', annotations: { audience: ['user'] }, _meta: { 'desk/x': 1 } },
+    { type: 'image', data: 'aGk=', mimeType: 'image/png' },
+    { type: 'audio', data: 'aGk=', mimeType: 'audio/wav' },
+    { type: 'resource', resource: { uri: 'desk://a', mimeType: 'text/plain', text: 'inside' } },
+    { type: 'resource_link', uri: 'desk://a', name: 'a', mimeType: 'text/plain' },
+  ])
+  const steps: number[] = []
+  await client.callTool({ name: 'desk_slow', arguments: {} }, { onprogress: ({ progress }) => steps.push(progress) })
+  expect(steps).toEqual([1, 2])
+  expect(await textOf(client, 'desk_ask')).toContain('Ada')
+  expect(await textOf(client, 'desk_folders')).toContain('file:///w')
+  expect(await client.callTool({ name: 'desk_no', arguments: {} })).toMatchObject({ isError: true })
+  expect(await client.getPrompt({ name: 'desk_greet', arguments: { who: 'Ada' } })).toMatchObject({
+    messages: [{ content: { text: 'Greet Ada.' } }],
+  })
+  const ref = { type: 'ref/prompt' as const, name: 'desk_greet' }
+  expect((await client.complete({ ref, argument: { name: 'who', value: 'A' } })).completion.values).toEqual([
+    'Ada',
+    'Alan',
+  ])
+  expect((await client.listResources()).resources).toContainEqual(expect.objectContaining({ uri: 'desk://a' }))
+  expect(await client.readResource({ uri: 'desk://files/a/b' })).toMatchObject({
+    contents: [{ uri: 'desk://files/a/b', text: 'read desk://files/a/b', _meta: { 'desk/read': true } }],
+  })
+}
+
+describe.each(SERVERS)('a server of the era $behind over $transport', ({ behind, transport }) => {
+  it('passes tools, results, progress, questions, cancellation, prompts, resources and suggestions to clients of both eras', {
     timeout: 60_000,
   }, async () => {
     const log = join(await freshFolder(), 'log')
-    const server = await serverOver(pair.transport, `--log=${log}`)
-    const desk = await openDesk({ mcpServers: { desk: { ...server, era: pair.behind } } })
+    const server = await serverOver(transport, `--log=${log}`)
+    const desk = await openDesk({ mcpServers: { desk: { ...server, era: behind } } })
     await expect.poll(async () => (await desk.status('desk'))?.state, { timeout: 15_000 }).toBe('up')
-    const client = await desk.connect(pair.front, { capabilities: { elicitation: { form: {} }, roots: {} } })
-    client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'Ada' } }))
-    client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///w' }] }))
-    const { tools } = await client.listTools()
-    expect(tools.find(tool => tool.name === 'desk_add')).toMatchObject({
-      description: 'Adds two numbers.',
-      annotations: { readOnlyHint: true },
-      outputSchema: { required: ['sum'] },
-    })
-    expect(await client.callTool({ name: 'desk_add', arguments: { a: 1, b: 2 } })).toMatchObject({
-      content: [{ type: 'text', text: '3' }],
-      structuredContent: { sum: 3 },
-      _meta: { 'desk/sum': 3 },
-    })
-    expect((await client.callTool({ name: 'desk_pictures', arguments: {} })).content).toEqual([
-      { type: 'text', text: 'a text', annotations: { audience: ['user'] }, _meta: { 'desk/x': 1 } },
-      { type: 'image', data: 'aGk=', mimeType: 'image/png' },
-      { type: 'audio', data: 'aGk=', mimeType: 'audio/wav' },
-      { type: 'resource', resource: { uri: 'desk://a', mimeType: 'text/plain', text: 'inside' } },
-      { type: 'resource_link', uri: 'desk://a', name: 'a', mimeType: 'text/plain' },
-    ])
-    const steps: number[] = []
-    await client.callTool({ name: 'desk_slow', arguments: {} }, { onprogress: ({ progress }) => steps.push(progress) })
-    expect(steps).toEqual([1, 2])
-    expect(await textOf(client, 'desk_ask')).toContain('Ada')
-    expect(await textOf(client, 'desk_folders')).toContain('file:///w')
-    expect(await client.callTool({ name: 'desk_no', arguments: {} })).toMatchObject({ isError: true })
-    expect(await client.getPrompt({ name: 'desk_greet', arguments: { who: 'Ada' } })).toMatchObject({
-      messages: [{ content: { text: 'Greet Ada.' } }],
-    })
-    const ref = { type: 'ref/prompt' as const, name: 'desk_greet' }
-    expect((await client.complete({ ref, argument: { name: 'who', value: 'A' } })).completion.values).toEqual([
-      'Ada',
-      'Alan',
-    ])
-    expect((await client.listResources()).resources).toContainEqual(expect.objectContaining({ uri: 'desk://a' }))
-    expect(await client.readResource({ uri: 'desk://files/a/b' })).toMatchObject({
-      contents: [{ uri: 'desk://files/a/b', text: 'read desk://files/a/b', _meta: { 'desk/read': true } }],
-    })
-    await cancels(client, log)
+    for (const front of FRONTS) {
+      await writeFile(log, '')
+      const client = await desk.connect(front, { capabilities: { elicitation: { form: {} }, roots: {} } })
+      await passesEverything(client)
+      await cancels(client, log)
+    }
   })
 })
 

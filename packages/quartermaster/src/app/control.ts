@@ -93,6 +93,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
         if (!found) return undefined
         return found.source === runtime.upstreams?.source.id ? 'upstream' : 'other'
       },
+      generation: () => catalogue.current(),
       reload: () => runtime.reload(),
       ensureDataFolder: () => openDataFolder(runtime.project.dataDir).ensure(),
     }),

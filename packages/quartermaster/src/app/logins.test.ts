@@ -1,20 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { authDesk, oauthPlace } from '../adapters/mcp-upstream/testing/oauth-desk.ts'
 import { createIds } from '../adapters/system/index.ts'
+import type { HttpUpstream } from '../contracts/index.ts'
 import { createLogins } from './logins.ts'
 
 async function desk() {
   const place = await oauthPlace()
   const { auth, clock } = authDesk()
   const restarted: string[] = []
+  let tracker: HttpUpstream | undefined = place.upstream
   const logins = createLogins({
     auth: async () => auth,
     clock,
     ids: createIds(),
-    upstream: name => (name === 'tracker' ? place.upstream : undefined),
+    upstream: name => (name === 'tracker' ? tracker : undefined),
     restart: async name => void restarted.push(name),
   })
-  return { place, auth, logins, restarted }
+  return { place, auth, logins, restarted, change: (to: HttpUpstream | undefined) => (tracker = to) }
 }
 
 describe('logins', () => {
@@ -59,6 +61,19 @@ describe('logins', () => {
     await logins.beginLogin({ upstream: 'tracker' })
     await expect(other).rejects.toMatchObject({ code: 'CANCELLED' })
     await expect(logins.finishLogin({ attempt: second.attempt })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+  })
+
+  it.each(['removed', 'changed'])('keep nothing for an upstream that was %s meanwhile', async what => {
+    const { place, auth, logins, restarted, change } = await desk()
+    const { attempt, url } = await logins.beginLogin({ upstream: 'tracker' })
+    const finished = logins.finishLogin({ attempt })
+    finished.catch(() => {})
+    change(what === 'removed' ? undefined : { ...place.upstream, url: 'https://other.example/mcp' })
+    const page = await fetch(place.approve(url))
+    expect(await page.text()).toContain('removed or changed meanwhile')
+    await expect(finished).rejects.toMatchObject({ code: 'LOGIN_FAILED' })
+    expect(await auth.forget({ upstream: 'tracker' })).toBe(false)
+    expect(restarted).toEqual([])
   })
 
   it('are for upstreams that are reached by HTTP', async () => {

@@ -55,7 +55,8 @@ export function createLogins({ auth, clock, ids, upstream, restart }: LoginsDeps
   return {
     async beginLogin(owner) {
       const found = find(owner.upstream)
-      const attempt = await (await auth()).begin(owner, found)
+      const isWanted = () => upstream(owner.upstream)?.url === found.url
+      const attempt = await (await auth()).begin(owner, found, { isWanted })
       makeRoom(owner)
       const id = ids.next('login')
       begun.set(id, { owner, attempt })

@@ -81,6 +81,7 @@ async function desk({ files = {}, env = {}, states = {}, others = [], isMounted 
     },
     clock,
     originOf: name => (others.includes(name) ? 'other' : project.upstreams().has(name) ? 'upstream' : undefined),
+    generation: () => ({ capabilities: new Map() }),
     reload: () => project.reload(),
     ensureDataFolder: () => openDataFolder(project.dataDir).ensure(),
   })
@@ -146,6 +147,20 @@ describe('adding an upstream', () => {
     expect(await json('agents/default.json')).toEqual({ capabilities: { notes: {} } })
   })
 
+  it.each([['.'], ['--root=..'], ['.quartermaster/secrets.json']])(
+    'warns of a program that is given the data folder: %s',
+    async arg => {
+      const { control, folder } = await desk()
+      await openDataFolder(folder.path('.quartermaster')).ensure()
+      await folder.write('.quartermaster/secrets.json', '{}', 0o600)
+      const answer = await control.addUpstream({ name: 'notes', entry: { command: 'a', args: [arg] } })
+      expect(answer).toMatchObject({
+        outcome: 'added',
+        problems: [{ severity: 'warning', message: expect.stringContaining('holds the data folder') }],
+      })
+    },
+  )
+
   it('gives it to the agents that are named, and to no others', async () => {
     const files = {
       'agents/ada.json': '{ "capabilities": { "notes": { "tools": ["read"] } } }',
@@ -194,6 +209,8 @@ describe('removing an upstream', () => {
       file: folder.path(CONFIG),
       revokedFrom: ['default'],
       stillNamedBy: ['ada'],
+      removedSecrets: [],
+      keptSecrets: [],
     })
     expect(await json(CONFIG)).toEqual({ mcpServers: {} })
     expect(await json('agents/default.json')).toEqual({ capabilities: { files: {} } })
@@ -208,6 +225,39 @@ describe('removing an upstream', () => {
     const { control, json } = await desk({ files, others: ['files'] })
     expect(await control.removeUpstream({ name: 'files' })).toMatchObject({ revokedFrom: [], stillNamedBy: [] })
     expect(await json('agents/default.json')).toEqual({ capabilities: { files: {} } })
+  })
+
+  const withSecrets = async () => {
+    const { control, json, folder } = await desk()
+    const env = { A: '${secret:A}', B: '${secret:B}' }
+    await control.addUpstream({ name: 'one', entry: { command: 'a', env }, secrets: { A: 'hush', B: 'psst' } })
+    await control.addUpstream({ name: 'two', entry: { command: 'b', args: ['${secret:B}', '${secret:NOPE}'] } })
+    return { control, folder, kept: () => json('.quartermaster/secrets.json') }
+  }
+
+  it('takes the secrets along that nothing else names, and says which stay and why', async () => {
+    const { control, kept } = await withSecrets()
+    expect(await control.removeUpstream({ name: 'one' })).toMatchObject({
+      removedSecrets: ['A'],
+      keptSecrets: [{ name: 'B', usedBy: [CONFIG] }],
+    })
+    expect(await kept()).toEqual({ B: 'psst' })
+    expect(await control.removeUpstream({ name: 'two' })).toMatchObject({ removedSecrets: ['B'], keptSecrets: [] })
+    expect(await kept()).toEqual({})
+  })
+
+  it('leaves secrets that code asks for, and all of them on request', async () => {
+    const { control, folder, kept } = await withSecrets()
+    await folder.write('capabilities/a.ts', "export const key = (secrets) => secrets.get('A')")
+    expect(await control.removeUpstream({ name: 'two', keepSecrets: true })).toMatchObject({
+      removedSecrets: [],
+      keptSecrets: [{ name: 'B', usedBy: [] }],
+    })
+    expect(await control.removeUpstream({ name: 'one' })).toMatchObject({
+      removedSecrets: ['B'],
+      keptSecrets: [{ name: 'A', usedBy: ['capabilities/a.ts'] }],
+    })
+    expect(await kept()).toEqual({ A: 'hush' })
   })
 
   it('needs one that is there', async () => {
@@ -251,11 +301,15 @@ describe('looking at upstreams', () => {
     const servers = {
       far: { url: 'https://me:pass@far.example/mcp?key=hush' },
       near: { command: 'near', args: ['--token', 'hush-hush-2'] },
+      short: { command: 'short', args: ['-H', 'Authorization: Bearer abc', '--header=X-Api-Key:d'] },
+      hook: { url: 'https://hooks.slack.com/services/T0/B0/hush' },
     }
     const { control } = await desk({ files: { [CONFIG]: JSON.stringify({ mcpServers: servers }) }, isMounted: false })
     expect(await control.upstreams({})).toMatchObject([
       { name: 'far', target: 'https://far.example/mcp' },
       { name: 'near', target: 'near --token [secret]' },
+      { name: 'short', target: 'short -H Authorization: Bearer [secret] --header=X-Api-Key:[secret]' },
+      { name: 'hook', target: 'https://hooks.slack.com/[secret]' },
     ])
   })
 
@@ -266,7 +320,8 @@ describe('looking at upstreams', () => {
     ])
     expect(await control.restartUpstream({ name: 'notes' })).toMatchObject({ name: 'notes', state: 'up' })
     expect(await control.reviewItems({ name: 'notes' })).toEqual([ITEM])
-    const choice = { upstream: 'notes', items: [{ kind: 'tool' as const, name: 'read' }], decision: 'accept' as const }
+    const items = [{ kind: 'tool' as const, name: 'read', hash: 'h' }]
+    const choice = { upstream: 'notes', items, decision: 'accept' as const }
     expect(await control.decideReview(choice)).toEqual([ITEM])
     expect(done).toEqual([['restart', 'notes'], choice])
   })

@@ -4,11 +4,15 @@ import {
   AppError,
   type Control,
   type ControlInput,
+  type RemovedUpstream,
   type UpstreamStatus,
 } from '../contracts/index.ts'
 import type { Agents } from '../core/agents/index.ts'
+import type { Generation } from '../core/catalogue/index.ts'
 import { type Clock, didYouMean } from '../core/kernel/index.ts'
+import { withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
+import { exposureProblems } from './upstream-findings.ts'
 import { grantUpstream, revokeUpstream, type UpstreamGrantDeps } from './upstream-grants.ts'
 import { withOutlines } from './upstream-outline.ts'
 
@@ -21,12 +25,22 @@ export type UpstreamControl = Pick<
 export interface UpstreamControlDeps extends UpstreamGrantDeps {
   readonly project: Pick<
     Project,
-    'upstreams' | 'upstreamsLeftOut' | 'upstreamSecrets' | 'configEditor' | 'agentFiles' | 'problems'
+    | 'upstreams'
+    | 'upstreamsLeftOut'
+    | 'upstreamSecrets'
+    | 'configEditor'
+    | 'agentFiles'
+    | 'problems'
+    | 'secrets'
+    | 'projectDir'
+    | 'dataDir'
   >
   /** Absent where none are mounted; then the configuration answers. */
   readonly upstreams: Pick<Upstreams, 'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget'> | undefined
   readonly agents: Pick<Agents, 'entry' | 'has' | 'reload'>
   readonly clock: Clock
+  /** All definitions as they are now. */
+  generation(): Pick<Generation, 'capabilities'>
   /** Takes the configuration in as it is now. */
   reload(): Promise<unknown>
   /** Makes the data folder, for its owner only. */
@@ -40,7 +54,8 @@ const USUAL_LINES = 100
 
 export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamControl {
   const { project, upstreams, clock } = deps
-  const statuses = (): UpstreamStatus[] => withOutlines(upstreams?.statuses() ?? [], project, clock.now())
+  const running = () => withOfferedCounts(upstreams?.statuses() ?? [], deps.generation())
+  const statuses = (): UpstreamStatus[] => withOutlines(running(), project, clock.now())
   const find = (name: string) => statuses().find(status => status.name === name)
 
   function known(name: string): UpstreamStatus {
@@ -86,20 +101,33 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       const granted = await grantUpstream(request.name, agents, deps)
       const wrong = project.problems().filter(problem => problem.subject === `upstream:${request.name}`)
       const status = request.wait === false ? find(request.name) : await settled(request.name)
-      const problems = [...wrong, ...granted.problems]
+      const problems = [...wrong, ...granted.problems, ...(await exposureProblems(request.name, project))]
       return { name: request.name, ...written, ...(status && { status }), granted: granted.agents, problems }
     },
-    async removeUpstream({ name }) {
+    async removeUpstream({ name, keepSecrets = false }) {
       const isOurs = deps.originOf(name) !== 'other'
-      const { file } = await project.configEditor.removeUpstream(name)
+      const { file, secrets } = await project.configEditor.removeUpstream(name)
       // Before the reload: an agent whose file names what is gone has no tools at all.
       const revoked = isOurs ? await revokeUpstream(name, deps) : { revokedFrom: [], stillNamedBy: [] }
       await deps.reload()
       // Whatever is added under this name later is met for the first time.
       if (isOurs) await upstreams?.forget(name)
-      return { file, ...revoked }
+      return { file, ...revoked, ...(await leftSecrets(secrets, keepSecrets, deps)) }
     },
   }
+}
+
+/** Last, when nothing that runs needs them any more. */
+async function leftSecrets(
+  names: readonly string[],
+  keepSecrets: boolean,
+  { project: { configEditor, secrets } }: UpstreamControlDeps,
+): Promise<Pick<RemovedUpstream, 'removedSecrets' | 'keptSecrets'>> {
+  const there = names.filter(name => secrets.get(name) !== undefined)
+  const uses = keepSecrets ? new Map<string, string[]>() : await configEditor.secretUses(there)
+  const kept = there.filter(name => keepSecrets || uses.get(name)?.length !== 0)
+  const removedSecrets = await configEditor.removeSecrets(there.filter(name => !kept.includes(name)))
+  return { removedSecrets, keptSecrets: kept.map(name => ({ name, usedBy: [...(uses.get(name) ?? [])] })) }
 }
 
 function mounted<T>(upstreams: T | undefined): T {

@@ -1,18 +1,26 @@
 import { exposesDataFolder, type Upstreams } from '../adapters/mcp-upstream/index.ts'
-import type { Finding, UpstreamStatus } from '../contracts/index.ts'
+import type { Finding, Problem, UpstreamStatus } from '../contracts/index.ts'
+import type { Catalogue } from '../core/catalogue/index.ts'
+import { loginStep, withoutLoginStep } from '../core/kernel/index.ts'
+import { withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
 
 export interface UpstreamFindingsDeps {
   readonly upstreams: Pick<Upstreams, 'statuses'>
+  readonly core: { readonly catalogue: Pick<Catalogue, 'current'> }
   readonly project: Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'projectDir' | 'dataDir'>
 }
 
-/** What is to be said of the MCP servers of others. Entries that are wrong are told with the configuration. */
-export async function upstreamFindings({ upstreams, project }: UpstreamFindingsDeps): Promise<Finding[]> {
+/**
+ * What is to be said of the MCP servers of others. Entries that are wrong are told with the configuration, and what is held
+ * back of a server with its definitions.
+ */
+export async function upstreamFindings({ upstreams, core, project }: UpstreamFindingsDeps): Promise<Finding[]> {
   const leftOut = project.upstreamsLeftOut()
-  const statuses = upstreams.statuses().filter(({ name }) => !leftOut.has(name))
+  const running = upstreams.statuses().filter(({ name }) => !leftOut.has(name))
+  const statuses = withOfferedCounts(running, core.catalogue.current())
   const exposures = await Promise.all(statuses.map(({ name }) => exposureFinding(name, project)))
-  return statuses.flatMap((status, i) => [stateFinding(status), ...heldFinding(status), ...(exposures[i] ?? [])])
+  return statuses.flatMap((status, i) => [stateFinding(status), ...(exposures[i] ?? [])])
 }
 
 function stateFinding({ name, state, reason, tools }: UpstreamStatus): Finding {
@@ -37,8 +45,8 @@ function stateFinding({ name, state, reason, tools }: UpstreamStatus): Finding {
     case 'needsLogin':
       return {
         level: 'warning',
-        what: `${upstream} wants someone to sign in: ${reason}`,
-        mend: `Sign in: quartermaster login ${name}`,
+        what: `${upstream} needs a login: ${withoutLoginStep(reason, name)}`,
+        mend: loginStep(name),
       }
     case 'down':
       return {
@@ -49,27 +57,27 @@ function stateFinding({ name, state, reason, tools }: UpstreamStatus): Finding {
   }
 }
 
-function heldFinding({ name, tools: { held } }: UpstreamStatus): Finding[] {
-  if (held === 0) return []
-  const what = `Upstream "${name}": ${held === 1 ? '1 tool waits' : `${held} tools wait`} for someone to look at ${held === 1 ? 'it' : 'them'}.`
-  return [{ level: 'warning', what, mend: `Look: quartermaster upstreams review ${name}` }]
+async function exposureFinding(name: string, project: UpstreamFindingsDeps['project']): Promise<Finding[]> {
+  const problems = await exposureProblems(name, project)
+  return problems.map(({ message, where, mend }) => ({ level: 'warning', what: message, where, mend }))
 }
 
-async function exposureFinding(
+/** Whether a program is given what no agent may see, for whoever adds it and for `doctor`. */
+export async function exposureProblems(
   name: string,
-  { upstreams, projectDir, dataDir }: UpstreamFindingsDeps['project'],
-): Promise<Finding[]> {
+  { upstreams, projectDir, dataDir }: Pick<Project, 'upstreams' | 'projectDir' | 'dataDir'>,
+): Promise<(Problem & { mend: string })[]> {
   const config = upstreams().get(name)
   if (!config || 'url' in config || !config.enabled) return []
   const { args, cwd } = config
   const exposing = await exposesDataFolder({ args, cwd, projectDir, dataDir })
   if (exposing.length === 0) return []
-  const what = `Upstream "${name}" is given a path that holds the data folder: whoever may use it may see your secrets and tokens.`
   return [
     {
-      level: 'warning',
-      what,
+      severity: 'warning',
+      code: 'CONFIG_INVALID',
       where: `mcpServers.${name}.args`,
+      message: `Upstream "${name}" is given a path that holds the data folder: whoever may use it may see your secrets and tokens.`,
       mend: 'Give it a folder that holds only what it is to work on, or move the data folder with --data.',
     },
   ]

@@ -1,5 +1,5 @@
 import type { UpstreamConfig, UpstreamStatus } from '../contracts/index.ts'
-import { createSecretTexts, separateSecrets, targetText } from '../core/kernel/index.ts'
+import { createSecretTexts, targetText } from '../core/kernel/index.ts'
 import type { Project } from './project.ts'
 import { wrongEntryText } from './stand-in.ts'
 
@@ -30,8 +30,7 @@ const BLANK = {
 } satisfies Partial<UpstreamStatus>
 
 function configured(name: string, config: UpstreamConfig, secrets: readonly string[], now: number): UpstreamStatus {
-  // Beside those that are kept as secrets, what looks like one where it stands.
-  const { redact } = createSecretTexts([...secrets, ...Object.values(separateSecrets(name, config).secrets)])
+  const { redact } = createSecretTexts(secrets)
   return {
     ...BLANK,
     name,

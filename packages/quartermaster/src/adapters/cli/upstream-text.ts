@@ -1,4 +1,5 @@
 import type { UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
+import { loginStep, withoutLoginStep } from '../../core/kernel/index.ts'
 import { inWords } from './duration.ts'
 import { count, fields } from './layout.ts'
 import type { Printer } from './printer.ts'
@@ -47,26 +48,32 @@ function toolsText({ tools: { offered, held } }: UpstreamStatus): string {
 }
 
 /** What went wrong, as far as it still matters to who looks. */
-function troubleOf({ state, reason, lastError }: UpstreamStatus): string {
-  return state === 'up' || state === 'idle' ? (lastError?.message ?? '') : reason
+function troubleOf(status: UpstreamStatus): string {
+  const { state, lastError } = status
+  return state === 'up' || state === 'idle' ? (lastError?.message ?? '') : reasonOf(status)
+}
+
+/** Without the next step, which is shown by itself. */
+function reasonOf(status: UpstreamStatus): string {
+  return withoutLoginStep(status.reason, status.name)
 }
 
 function nextStepOf({ name, state, tools }: UpstreamStatus): string | undefined {
-  if (state === 'needsLogin') return `Sign in: quartermaster login ${name}`
+  if (state === 'needsLogin') return loginStep(name)
   if (tools.held > 0) return `Look at what is held: quartermaster upstreams review ${name}`
   return state === 'down' ? `What it said: quartermaster logs ${name}` : undefined
 }
 
 /** Everything that is known about one upstream. */
 export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: number; printer: Printer }): string {
-  const { server, latency, lastError, nextStartAt } = status
+  const { server, latency, nextStartAt } = status
   const ago = (at: number) => `${inWords(Math.max(0, now - at))} ago`
   return fields(
     [
       ['Name', status.name],
       ['Reached by', `${status.transport}: ${status.target}`],
       ['State', `${STATES[status.state].text} for ${inWords(Math.max(0, now - status.since))}`],
-      ['Reason', status.reason],
+      ['Reason', reasonOf(status)],
       ['Server', server && `${server.name} ${server.version}`],
       ['Era', status.era],
       ['Tools', toolsText(status)],
@@ -81,20 +88,27 @@ export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: 
         latency &&
           `half within ${rounded(latency.p50Ms)} ms, 99 % within ${rounded(latency.p99Ms)} ms (${count(latency.calls, 'call')})`,
       ],
-      ['Last error', lastError && `${lastError.message} (${ago(lastError.at)})`],
+      ['Last error', lastErrorText(status, ago)],
       ['Next', nextStepOf(status)],
     ],
     printer,
   )
 }
 
+/** Nothing where the reason says the same. */
+function lastErrorText({ lastError, reason }: UpstreamStatus, ago: (at: number) => string): string | undefined {
+  if (!lastError || lastError.message === reason) return undefined
+  return `${lastError.message} (${ago(lastError.at)})`
+}
+
 /** One upstream in a sentence: `up, 12 tools`. */
 export function upstreamSentence(status: UpstreamStatus): string {
-  const { state, tools, reason } = status
+  const { name, state, tools, reason } = status
   const held = tools.held === 0 ? '' : `, ${tools.held} held for review`
   if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}`
+  if (state === 'needsLogin') return `it needs a login (quartermaster login ${name})${held}`
   // It ends within a longer one.
-  const tail = reason === '' ? '' : `: ${reason.replace(/\.$/, '')}`
+  const tail = reason === '' ? '' : `: ${reason.replace(/\.+$/, '')}`
   return `it is ${STATES[state].text}${tail}${held}`
 }
 

@@ -65,10 +65,10 @@ describe('the configuration of Claude Desktop', () => {
           'mcp-remote',
           'https://mcp.example.com/sse',
           '--header',
-          'Authorization: Bearer ${secret:REMOTE_ARGUMENT}',
+          'Authorization: Bearer ${secret:REMOTE_AUTHORIZATION}',
         ],
       },
-      secrets: { REMOTE_ARGUMENT: 'abcdef123456' },
+      secrets: { REMOTE_AUTHORIZATION: 'abcdef123456' },
     })
   })
 
@@ -157,7 +157,10 @@ describe('the configuration of Cursor', () => {
       args: ['--home', `${home}/x`, '--name', 'project'],
       env: { API_KEY: '${env:CURSOR_KEY}', PORT: '8080' },
     })
-    expect(server('local')).toMatchObject({ secrets: {}, notes: ['Not taken over: envFile.'] })
+    expect(server('local')).toMatchObject({
+      secrets: {},
+      notes: [`Its envFile ${join(project, '.env')} is not there, so the variables in it are missing here.`],
+    })
   })
 
   it('says what of an entry is not taken over, and takes secrets out of addresses', async () => {
@@ -211,6 +214,64 @@ describe('the configuration of VS Code', () => {
   it('may stand in the settings, under "mcp"', async () => {
     const { names } = await inFile({ 'editor.fontSize': 12, mcp: { servers: { a: { command: 'a' } } } })
     expect(names).toEqual(['a'])
+  })
+})
+
+describe('a file of variables that an entry names', () => {
+  const DOTENV = [
+    '# of the team',
+    'export DB_PASSWORD="hush\nhush"',
+    "MODE='fast # really'",
+    'REGION = eu # near',
+    'PORT=8080',
+    'GREETING=hello ${NAME}',
+    'EMPTY=',
+    'not a variable',
+  ].join('\n')
+
+  it('is read, the entry counts before it, and secrets are taken out', async () => {
+    const entry = { command: 'a', env: { PORT: '9090' }, envFile: '${workspaceFolder}/conf/.env' }
+    const { server, project } = await find(
+      { 'project/.vscode/mcp.json': JSON.stringify({ servers: { one: entry } }), 'project/conf/.env': DOTENV },
+      'vscode',
+    )
+    expect(server('one')).toMatchObject({
+      entry: {
+        command: 'a',
+        env: {
+          DB_PASSWORD: '${secret:DB_PASSWORD}',
+          MODE: 'fast # really',
+          REGION: 'eu',
+          PORT: '9090',
+          GREETING: '${secret:ONE_GREETING}',
+          EMPTY: '',
+        },
+      },
+      secrets: { DB_PASSWORD: 'hush\nhush', ONE_GREETING: 'hello ${NAME}' },
+      notes: [
+        `The 6 variables of ${join(project, 'conf', '.env')} stand here as they are now; import again when that file changes.`,
+      ],
+    })
+  })
+
+  it.each([
+    ['.env', 'project/.env', {}],
+    ['.env', 'project/.cursor/.env', {}],
+    ['${env:CONF}/.env', 'project/conf/.env', { CONF: 'conf' }],
+    ['${userHome}/.env', 'home/.env', {}],
+  ])('is found: %s is %s', async (envFile, file, env) => {
+    const config = JSON.stringify({ mcpServers: { one: { command: 'a', envFile } } })
+    const { server } = await find({ 'project/.cursor/mcp.json': config, [file]: 'A=1' }, 'cursor', { env })
+    expect(server('one').entry).toEqual({ command: 'a', env: { A: '1' } })
+  })
+
+  it.each([
+    ['nowhere/.env', /nowhere\/\.env is not there, so/],
+    ['${env:NOPE}/.env', /holds a variable that cannot be filled in here, so/],
+    ['.', /cannot be used\. It is not a regular file, so/],
+  ])('that cannot be read is told, and the rest taken over: %s', async (envFile, note) => {
+    const { entry, notes } = await only({ command: 'a', envFile })
+    expect({ entry, notes }).toEqual({ entry: { command: 'a' }, notes: [expect.stringMatching(note)] })
   })
 })
 
@@ -274,9 +335,10 @@ describe('any file', () => {
       'a.b': { command: '2' },
       [`${'x'.repeat(40)}1`]: { command: '3' },
       日本: { command: '4' },
+      constructor: { command: '5' },
     }
     const found = await inFile({ mcpServers: servers })
-    expect(found.servers.map(one => one.as)).toEqual(['a-b', 'a-b-2', 'x'.repeat(32), 'server'])
+    expect(found.servers.map(one => one.as)).toEqual(['a-b', 'a-b-2', 'x'.repeat(32), 'server', 'constructor-2'])
   })
 })
 

@@ -1,5 +1,8 @@
 const LONGEST = 32
 
+/** What a configuration cannot hold under its own name. */
+const NO_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
 /** A name that an upstream may have, as near to the written one as can be, and free. */
 export function fittingName(written: string, isFree: (name: string) => boolean): string {
   const plain = written
@@ -7,7 +10,7 @@ export function fittingName(written: string, isFree: (name: string) => boolean):
     .replace(/[^\w-]+/g, '-')
     .replace(/^-+|-+$/g, '')
   const name = (plain || 'server').slice(0, LONGEST).replace(/-+$/, '')
-  if (isFree(name)) return name
+  if (isFree(name) && !NO_NAMES.has(name)) return name
   for (let number = 2; ; number++) {
     const ending = `-${number}`
     const numbered = `${name.slice(0, LONGEST - ending.length)}${ending}`

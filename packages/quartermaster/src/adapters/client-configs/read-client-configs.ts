@@ -1,11 +1,11 @@
-import { constants } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { isAbsolute, relative, resolve } from 'node:path'
-import { type ForeignServer, type ForeignServers, messageOf } from '../../contracts/index.ts'
+import type { ForeignServer, ForeignServers } from '../../contracts/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
+import { type EnvFile, readEnvFile } from './env-file.ts'
 import { fittingName } from './fitting-name.ts'
-import { serversIn, type WrittenServer } from './foreign-file.ts'
+import { isRecord, serversIn, type WrittenServer } from './foreign-file.ts'
 import { type ClientPlace, type ClientSurroundings, placesOf } from './places.ts'
+import { readBounded } from './read-bounded.ts'
 import { translateEntry } from './translate-entry.ts'
 
 export interface ReadOptions extends ClientSurroundings {
@@ -18,7 +18,8 @@ export interface ReadOptions extends ClientSurroundings {
 /** Reads what other clients have configured, and puts it into our words. Their files are only ever read. */
 export async function readClientConfigs(options: ReadOptions): Promise<ForeignServers> {
   const reads = await Promise.all(placesOf(options.source, options).map(readPlace))
-  const written = reads.flatMap(({ place, servers }) => servers.map(server => ({ place, server })))
+  const found = reads.flatMap(({ place, servers }) => servers.map(server => ({ place, server })))
+  const written = await Promise.all(found.map(one => withEnvFile(one, options)))
   // What is for this folder or for all of them counts before what is for another one.
   const ordered = [
     ...written.filter(one => !isElsewhere(one, options)),
@@ -41,7 +42,7 @@ interface PlaceRead {
 const MAX_BYTES = 64 * 1024 * 1024
 
 async function readPlace(place: ClientPlace): Promise<PlaceRead> {
-  const read = await readBounded(place.file)
+  const read = await readBounded(place.file, MAX_BYTES)
   if ('found' in read) return { place, servers: [], ...read }
   const parsed = serversIn(read.text)
   return 'problem' in parsed
@@ -49,28 +50,17 @@ async function readPlace(place: ClientPlace): Promise<PlaceRead> {
     : { place, found: true, servers: parsed.servers }
 }
 
-async function readBounded(file: string): Promise<{ text: string } | { found: boolean; problem?: string }> {
-  try {
-    // Opening a named pipe without this would wait for a writer for ever. Windows has neither.
-    const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
-    try {
-      const stats = await handle.stat()
-      if (!stats.isFile()) return { found: true, problem: 'It is not a regular file.' }
-      if (stats.size > MAX_BYTES) return { found: true, problem: 'It is too large.' }
-      return { text: await handle.readFile('utf8') }
-    } finally {
-      await handle.close()
-    }
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'ENOENT' || code === 'ENOTDIR') return { found: false }
-    return { found: true, problem: `It cannot be read: ${messageOf(error)}` }
-  }
-}
-
 interface Placed {
   readonly place: ClientPlace
   readonly server: WrittenServer
+  readonly envFile?: EnvFile | undefined
+}
+
+async function withEnvFile({ place, server }: Placed, options: ReadOptions): Promise<Placed> {
+  const named = isRecord(server.entry) && 'command' in server.entry ? server.entry['envFile'] : undefined
+  if (typeof named !== 'string' || named === '') return { place, server }
+  const workspace = server.folder ?? place.workspace
+  return { place, server, envFile: await readEnvFile(named, { workspace, file: place.file }, options) }
 }
 
 function isElsewhere({ server: { folder } }: Placed, { dir }: ClientSurroundings): boolean {
@@ -94,7 +84,7 @@ function named(placed: readonly Placed[], options: ReadOptions): ForeignServer[]
 }
 
 function toServer(
-  { place, server }: Placed,
+  { place, server, envFile }: Placed,
   { as, rival }: { as: string; rival: string | undefined },
   options: ReadOptions,
 ): ForeignServer {
@@ -105,6 +95,6 @@ function toServer(
     return { ...none, skipped: `"${server.name}" is another one in ${rival}, which counts first.` }
   const workspace = server.folder ?? place.workspace
   const cwd = resolve(workspace) === resolve(options.dir) ? undefined : workspace
-  const translated = translateEntry(as, server, { workspace, home: options.home, url: options.ownUrl, cwd })
+  const translated = translateEntry(as, server, { workspace, home: options.home, url: options.ownUrl, cwd, envFile })
   return 'skipped' in translated ? { ...none, skipped: translated.skipped } : { ...about, ...translated }
 }

@@ -1,6 +1,7 @@
 import { sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
 import { separateSecrets } from '../../core/kernel/index.ts'
+import type { EnvFile } from './env-file.ts'
 import { isRecord, type WrittenServer } from './foreign-file.ts'
 import { isOurselves, type OwnFace } from './ourselves.ts'
 import { translateVariables } from './variables.ts'
@@ -11,6 +12,8 @@ export interface EntryScope extends OwnFace {
   readonly home: string
   /** Set for entries that count from their workspace, where that is not the project folder. */
   readonly cwd?: string | undefined
+  /** What the file of variables that it names holds. */
+  readonly envFile?: EnvFile | undefined
 }
 
 export type TranslatedEntry =
@@ -32,7 +35,40 @@ export function translateEntry(name: string, { entry, inputs }: WrittenServer, s
   const { value, asks, strange } = translateVariables(plain, { ...scope, inputs, separator: sep, upstream: name })
   if (strange.length > 0) return { skipped: `Only its own client can fill in ${strange.join(', ')}.` }
   const notes = left.length > 0 ? [`Not taken over: ${left.join(', ')}.`] : []
-  return { ...separateSecrets(name, value), asks, notes: [...notes, ...addressNotes(value)] }
+  const { variables, secrets } = takenFrom(scope.envFile, name)
+  // The entry's own variables count before those of the file.
+  const env = { ...variables, ...texts(value['env']) }
+  const separated = separateSecrets(name, Object.keys(env).length > 0 ? { ...value, env } : value)
+  return {
+    entry: separated.entry,
+    secrets: { ...separated.secrets, ...secrets },
+    asks,
+    notes: [...notes, ...envFileNotes(scope.envFile), ...addressNotes(value)],
+  }
+}
+
+/** The variables of a file, which are meant word for word: what would be a reference here is kept as a secret. */
+function takenFrom(envFile: EnvFile | undefined, upstream: string) {
+  const variables: Record<string, string> = {}
+  const secrets: Record<string, string> = {}
+  for (const [key, text] of Object.entries(envFile && 'values' in envFile ? envFile.values : {})) {
+    const secret = `${upstream}_${key}`.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()
+    variables[key] = text.includes('${') ? `\${secret:${secret}}` : text
+    if (text.includes('${')) secrets[secret] = text
+  }
+  return { variables, secrets }
+}
+
+function envFileNotes(envFile: EnvFile | undefined): string[] {
+  if (!envFile) return []
+  if ('problem' in envFile) {
+    return [`Its envFile ${envFile.file} ${envFile.problem}, so the variables in it are missing here.`]
+  }
+  const amount = Object.keys(envFile.values).length
+  const what = amount === 1 ? 'The variable' : `The ${amount} variables`
+  return amount === 0
+    ? []
+    : [`${what} of ${envFile.file} stand here as they are now; import again when that file changes.`]
 }
 
 const HTTP_TYPES = ['http', 'streamable-http', 'streamableHttp', 'streamable_http']
@@ -64,6 +100,7 @@ function stdioEntry(written: Record<string, unknown>, scope: EntryScope): Plain 
     args,
     env,
     cwd,
+    envFile,
     disabled,
     enabled,
     ...rest
@@ -78,7 +115,9 @@ function stdioEntry(written: Record<string, unknown>, scope: EntryScope): Plain 
     ...(folder !== undefined && { cwd: folder }),
     ...(isOff(disabled, enabled) && { enabled: false }),
   }
-  return { entry, left: Object.keys(rest) }
+  // One that could not even be looked for is told like every other field.
+  const isTaken = envFile === undefined || scope.envFile !== undefined
+  return { entry, left: [...(isTaken ? [] : ['envFile']), ...Object.keys(rest)] }
 }
 
 function httpEntry(written: Record<string, unknown>): Plain {

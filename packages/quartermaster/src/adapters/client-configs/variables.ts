@@ -1,12 +1,16 @@
-import { basename } from 'node:path'
+import { basename, sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
 import type { WrittenInput } from './foreign-file.ts'
 
-/** What the variables of other clients stand for. */
-export interface VariableScope {
+/** What the variables stand for that depend on nothing but the place. */
+interface Surroundings {
   readonly workspace: string
   readonly home: string
   readonly separator: string
+}
+
+/** What the variables of other clients stand for. */
+export interface VariableScope extends Surroundings {
   readonly inputs: ReadonlyMap<string, WrittenInput>
   /** The server's name, for the names of its secrets. */
   readonly upstream: string
@@ -32,6 +36,21 @@ export function translateVariables<T>(value: T, scope: VariableScope): Translate
   return { value: mapTexts(value, text) as T, asks: [...asks.values()], strange: [...strange] }
 }
 
+/** A path with its variables filled in; nothing where one has no value here. */
+export function fillIn(
+  text: string,
+  scope: Omit<Surroundings, 'separator'> & { readonly env: Readonly<Record<string, string | undefined>> },
+): string | undefined {
+  let isWhole = true
+  const filled = text.replace(VARIABLE, (_whole, body: string) => {
+    const fixed = FIXED[body.replace(/^(workspaceFolder):.*$/, '$1')]
+    const value = fixed ? fixed({ ...scope, separator: sep }) : scope.env[body.replace(/^env:/, '')]
+    if (value === undefined) isWhole = false
+    return value ?? ''
+  })
+  return isWhole ? filled : undefined
+}
+
 const VARIABLE = /\$\{([^}]*)\}/g
 
 function mapTexts(value: unknown, map: (text: string) => string): unknown {
@@ -49,7 +68,7 @@ function translate(body: string, scope: VariableScope, asks: Map<string, Foreign
   return /^(?:env:)?[A-Za-z_]\w*(?::-.*)?$/s.test(body) ? `\${${body}}` : undefined
 }
 
-const FIXED: Readonly<Record<string, (scope: VariableScope) => string>> = {
+const FIXED: Readonly<Record<string, (scope: Surroundings) => string>> = {
   workspaceFolder: scope => scope.workspace,
   workspaceRoot: scope => scope.workspace,
   cwd: scope => scope.workspace,

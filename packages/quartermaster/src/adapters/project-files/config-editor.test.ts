@@ -58,6 +58,16 @@ describe('an upstream that is added', () => {
     expect(JSON.parse(await config())).toEqual({ mcpServers: { a: { url: '${env:ADDRESS}' } } })
   })
 
+  it.each(['constructor', 'prototype', '__proto__'])('is never called "%s"', async name => {
+    const { editor, config } = await project('{}')
+    await expect(editor.setUpstream(name, SERVER, { replace: true })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: `An upstream cannot be named "${name}". Choose another name.`,
+    })
+    await expect(editor.removeUpstream(name)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+    expect(await config()).toBe('{}')
+  })
+
   it('is not put into a file that does not read', async () => {
     const { editor, config } = await project('{ "mcpServers": ')
     await expect(editor.setUpstream('a', SERVER, { replace: false })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
@@ -98,6 +108,29 @@ describe('an upstream that is removed', () => {
   })
 })
 
+describe('the secrets of an upstream that is removed', () => {
+  it('are those that its entry refers to', async () => {
+    const { editor } = await project(
+      '{ "mcpServers": { "a": { "command": "a", "args": ["${secret:A}", "$${secret:B}"], "env": { "X": "x${secret:A}${secret:C}" } } } }',
+    )
+    expect(await editor.removeUpstream('a')).toMatchObject({ secrets: ['A', 'C'] })
+  })
+
+  it('may be named by others: in the configuration, by agents, in code', async () => {
+    const { editor, write } = await project('{ "mcpServers": { "b": { "command": "${secret:A}" } } }')
+    await write('agents/ada.json', '{ "capabilities": { "files": { "x": "${secret:B}" } } }')
+    await write('capabilities/mail/index.ts', "secrets.get('mail-password')")
+    await write('capabilities/node_modules/x.js', 'NOBODY')
+    expect(Object.fromEntries(await editor.secretUses(['A', 'B', 'mail-password', 'mail', 'NOBODY']))).toEqual({
+      A: [CONFIG],
+      B: ['agents/ada.json'],
+      'mail-password': ['capabilities/mail/index.ts'],
+      mail: [],
+      NOBODY: [],
+    })
+  })
+})
+
 describe('secrets that are added', () => {
   it('make a file that only its owner can read', async () => {
     const { editor, path, read } = await project()
@@ -120,7 +153,7 @@ describe('secrets that are added', () => {
   it('can be taken back', async () => {
     const { editor, read } = await project()
     await editor.addSecrets({ A: 'one', B: 'two' })
-    await editor.removeSecrets(['A', 'C'])
+    expect(await editor.removeSecrets(['A', 'C'])).toEqual(['A'])
     expect(JSON.parse(await read('data/secrets.json'))).toEqual({ B: 'two' })
   })
 

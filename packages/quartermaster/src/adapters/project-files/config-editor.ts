@@ -5,10 +5,12 @@ import { canonicalJson, didYouMean } from '../../core/kernel/index.ts'
 import { problemsError, toProblem } from './fault.ts'
 import { CONFIG_FILE } from './find-project.ts'
 import { changesBetween } from './json-changes.ts'
-import { type JsonDocument, parseDocument, splitByteOrderMark } from './json-document.ts'
+import { FORBIDDEN_KEYS, type JsonDocument, parseDocument, splitByteOrderMark } from './json-document.ts'
 import { applyChange } from './json-edit.ts'
 import { printLines } from './json-print.ts'
 import { createQueue } from './queue.ts'
+import { secretNamesIn } from './references.ts'
+import { secretUses } from './secret-uses.ts'
 import { type AddedSecrets, addSecrets, removeSecrets } from './secrets-editor.ts'
 import { editText } from './text-edit.ts'
 import { entryFaults, SERVERS } from './upstream-entries.ts'
@@ -23,11 +25,14 @@ export interface ConfigEditor {
    * it is to be replaced, and `CONFIG_INVALID` when the entry would not be right.
    */
   setUpstream(name: string, entry: Entry, options: { replace: boolean }): Promise<{ file: string; outcome: Outcome }>
-  /** Takes one entry out. Throws `NAME_UNKNOWN`. */
-  removeUpstream(name: string): Promise<{ file: string }>
+  /** Takes one entry out, and answers the secrets it referred to. Throws `NAME_UNKNOWN`. */
+  removeUpstream(name: string): Promise<{ file: string; secrets: readonly string[] }>
   /** Adds secrets. A name that has another text already is left alone, and the new one gets the next free name. */
   addSecrets(secrets: Readonly<Record<string, string>>): Promise<AddedSecrets>
-  removeSecrets(names: readonly string[]): Promise<void>
+  /** Takes secrets out, and answers which of them were there. */
+  removeSecrets(names: readonly string[]): Promise<string[]>
+  /** Where each of these secrets is named now. */
+  secretUses(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
 }
 
 export interface ConfigEditorOptions {
@@ -53,6 +58,7 @@ export function createConfigEditor({ projectDir, dataDir, configFile }: ConfigEd
   return {
     setUpstream: (name, entry, { replace }) =>
       edits(async () => {
+        refuseName(name)
         let outcome: Outcome = 'added'
         const put = (servers: Entry) => {
           if (Object.hasOwn(servers, name)) outcome = isSame(servers[name], entry) ? 'unchanged' : 'replaced'
@@ -63,19 +69,27 @@ export function createConfigEditor({ projectDir, dataDir, configFile }: ConfigEd
         return { file, outcome }
       }),
     removeUpstream: name =>
-      edits(() =>
-        edit(
-          servers => {
-            const { [name]: gone, ...rest } = servers
-            if (gone === undefined) throw unknown(name, Object.keys(rest))
-            return rest
-          },
-          () => {},
-        ),
-      ),
+      edits(async () => {
+        let secrets: readonly string[] = []
+        const take = (servers: Entry) => {
+          if (!Object.hasOwn(servers, name)) throw unknown(name, Object.keys(servers))
+          const { [name]: gone, ...rest } = servers
+          secrets = secretNamesIn(gone)
+          return rest
+        }
+        const { file } = await edit(take, () => {})
+        return { file, secrets }
+      }),
     addSecrets: secrets => edits(() => addSecrets(secretsFile, secrets)),
     removeSecrets: names => edits(() => removeSecrets(secretsFile, names)),
+    secretUses: names => secretUses(names, { projectDir, configFile: configFile() }),
   }
+}
+
+/** Names that the configuration cannot hold are told as such: written down, they would be gone when it is read back. */
+function refuseName(name: string): void {
+  if (!FORBIDDEN_KEYS.has(name)) return
+  throw new AppError('CONFIG_INVALID', `An upstream cannot be named "${name}". Choose another name.`)
 }
 
 /** The place in a text that is not written yet would tell nobody anything, so only the field is told. */

@@ -20,7 +20,8 @@ const MENDS: Readonly<Record<string, string>> = {
   gallery: 'Remove it.',
   description: 'Write "short".',
   name: 'Remove it; the name stands before the entry. A title for people is "title".',
-  envFile: 'Remove it, and put its variables into "env"; secrets belong into secrets.json in the data folder.',
+  envFile:
+    'Remove it, and put its variables into "env", secrets into secrets.json in the data folder; `quartermaster import` does both.',
   serverUrl: 'Write "url".',
   httpUrl: 'Write "url".',
   auth: 'Write "oauth" with "clientId", "clientSecret" and "scope".',

@@ -33,6 +33,15 @@ export function hasReference(text: string): boolean {
   return text.includes('${')
 }
 
+/** The names of the secrets that the texts of a value refer to, each once. */
+export function secretNamesIn(value: unknown): string[] {
+  const names = new Set<string>()
+  // Whatever is found stands for nothing here: only what was asked for counts.
+  const secrets: Secrets = { get: name => (names.add(name), '') }
+  resolveReferences(value, { env: {}, secrets })
+  return [...names]
+}
+
 interface Resolution {
   readonly sources: ReferenceSources
   readonly faults: ReferenceFault[]

@@ -41,14 +41,22 @@ export async function addSecrets(file: string, secrets: Texts): Promise<AddedSec
   return { names: answer.names, added: answer.added }
 }
 
-/** Takes texts out of the secrets file. Names that are not there are passed over. */
-export async function removeSecrets(file: string, names: readonly string[]): Promise<void> {
-  if (names.length === 0) return
-  await change(file, known => ({
-    after: Object.fromEntries(Object.entries(known).filter(([name]) => !names.includes(name))),
-    names: {},
-    added: [],
-  }))
+/** Takes texts out of the secrets file, and answers which. Names that are not there are passed over. */
+export async function removeSecrets(file: string, names: readonly string[]): Promise<string[]> {
+  if (names.length === 0 || !(await hasAny(file, names))) return []
+  const removed: string[] = []
+  await change(file, known => {
+    const [gone, kept] = [true, false].map(is => Object.entries(known).filter(([name]) => names.includes(name) === is))
+    removed.push(...(gone ?? []).map(([name]) => name))
+    return { after: Object.fromEntries(kept ?? []), names: {}, added: [] }
+  })
+  return removed
+}
+
+/** No file is made only to take something out of it. */
+async function hasAny(file: string, names: readonly string[]): Promise<boolean> {
+  const { secrets, problems } = await readSecrets(file)
+  return problems.length > 0 || names.some(name => secrets?.get(name) !== undefined)
 }
 
 interface Changed extends AddedSecrets {
@@ -59,7 +67,7 @@ async function change(file: string, next: (known: Texts) => Changed): Promise<Ch
   // The same look as before every use: a file that others can read is refused, not added to.
   const { problems } = await readSecrets(file)
   const errors = problems.filter(problem => problem.severity === 'error')
-  if (errors.length > 0) throw problemsError('CONFIG_INVALID', 'The secrets file cannot be added to:', errors)
+  if (errors.length > 0) throw problemsError('CONFIG_INVALID', 'The secrets file cannot be changed:', errors)
   return editText({ path: file, file: basename(file), code: 'CONFIG_INVALID', mode: 0o600 }, current => {
     const { mark, text } = splitByteOrderMark(current ?? '{}')
     const known = parseDocument(text).value as Texts

@@ -152,6 +152,8 @@ describe('add', () => {
     [['a', 'https://a.example', '--env', 'A=1']],
     [['a', '--header', 'A=1', '--', 'a']],
     [['a', '--env', 'hush', '--', 'a']],
+    [['a', 'ftp://a.example']],
+    [['a', '--', 'ws://a.example']],
   ])('does not understand %j', async argv => {
     const { code, asked, stderr } = await run(argv)
     expect({ code, asked }).toEqual({ code: 2, asked: [] })
@@ -159,13 +161,36 @@ describe('add', () => {
   })
 })
 
+describe('an address that is none', () => {
+  it('is not taken for a program, and the ways there are get named', async () => {
+    const { stderr } = await run(['a', 'ftp://me:hush@a.example'])
+    expect(stderr).toContain('"ftp:" is not spoken here')
+    expect(stderr).toContain('http:// or https://')
+    expect(stderr).toContain('-- COMMAND')
+    expect(stderr).not.toContain('hush')
+  })
+})
+
 describe('remove', () => {
   it('says from whom it was taken, and who still names it', async () => {
-    const answer = { file: '/p/c.json', revokedFrom: ['default'], stillNamedBy: ['ada'] }
+    const secrets = { removedSecrets: ['KEY'], keptSecrets: [{ name: 'TOKEN', usedBy: ['agents/ada.json'] }] }
+    const answer = { file: '/p/c.json', revokedFrom: ['default'], stillNamedBy: ['ada'], ...secrets }
     const { host, seen } = createFakeCliHost({ control: { removeUpstream: async () => answer } })
     expect(await runCli(['remove', 'notes'], host)).toBe(1)
     expect(seen.stdout).toContain('✓ "notes" is removed. (/p/c.json)\n  Taken from: default.\n')
+    expect(seen.stdout).toContain(
+      '  Taken out of the secrets file: KEY.\n  Still in the secrets file: TOKEN, named in agents/ada.json.\n',
+    )
     expect(seen.stdout).toContain('quartermaster grant ada notes --revoke')
+  })
+
+  it('keeps its secrets on request', async () => {
+    const asked: object[] = []
+    const answer = { file: 'c', revokedFrom: [], stillNamedBy: [], removedSecrets: [], keptSecrets: [] }
+    const { host } = createFakeCliHost({ control: { removeUpstream: async input => (asked.push(input), answer) } })
+    await runCli(['remove', 'notes'], host)
+    await runCli(['remove', 'notes', '--keep-secrets'], host)
+    expect(asked).toEqual([{ name: 'notes' }, { name: 'notes', keepSecrets: true }])
   })
 
   it('says what there is when the name is wrong', async () => {

@@ -56,10 +56,11 @@ async function add(session: Session, name: string, words: readonly string[], opt
   session.hints = { upstream: name }
   const { pin = false, replace } = options
   const written = toEntry(words, options, session.host.cwd)
-  const { entry: pinned, notes } = await session.attend('Looking for the version', () =>
-    pinEntry(written, { pin, host: session.host }),
+  // First of all, so that nothing which is said later holds one.
+  const { entry: open, secrets } = separateSecrets(name, written)
+  const { entry, notes } = await session.attend('Looking for the version', () =>
+    pinEntry(open, { pin, host: session.host }),
   )
-  const { entry, secrets } = separateSecrets(name, pinned)
   const request = { name, entry, secrets, ...toGrant(options), ...defined({ replace }) }
   const added = await session.connect(control =>
     session.attend(`Adding ${name}`, on => control.addUpstream(request, on)),
@@ -83,6 +84,13 @@ function toEntry(words: readonly string[], options: AddOptions, cwd: string): Re
     if (env.length > 0 || options.cwd !== undefined)
       throw new UsageError('--env and --cwd are for programs. For an address there is --header.')
     return { type: 'http', url: first, ...(header.length > 0 && { headers: pairs(header, '--header') }), ...common }
+  }
+  const [, scheme] = /^([a-z][\w+.-]*:)\/\//i.exec(first) ?? []
+  if (scheme !== undefined) {
+    // Without the rest of it: there may be a secret in it.
+    throw new UsageError(
+      `"${scheme}" is not spoken here. Give an address that begins with http:// or https://, or a program: -- COMMAND`,
+    )
   }
   if (header.length > 0) throw new UsageError('--header is for an address. For a program there is --env.')
   return {

@@ -1,7 +1,10 @@
+import type { RemovedUpstream } from '../../../contracts/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
+import { defined } from '../defined.ts'
 import { EXIT } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { paragraph } from '../layout.ts'
+import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 
@@ -10,25 +13,49 @@ export const registerRemove: Register = (program, act) => {
     .command('remove')
     .description('Remove an upstream from the configuration, and from the agents that have it.')
     .addArgument(new CompletingArgument('<NAME>', 'the upstream', 'upstream'))
-    .action((name: string) => act(session => remove(session, name)))
-  addExamples(command, [['quartermaster remove github', 'it is stopped and forgotten; secrets stay']])
+    .option('--keep-secrets', 'leave its secrets in the secrets file, also those that nothing else names')
+    .action((name: string, options: RemoveOptions) => act(session => remove(session, name, options)))
+  addExamples(command, [
+    ['quartermaster remove github', 'it is stopped and forgotten, and so are secrets that only it had'],
+    ['quartermaster remove github --keep-secrets', 'to add it again later'],
+  ])
 }
 
-async function remove(session: Session, name: string): Promise<number> {
+interface RemoveOptions {
+  keepSecrets?: boolean
+}
+
+async function remove(session: Session, name: string, { keepSecrets }: RemoveOptions): Promise<number> {
   session.hints = { upstream: name }
   const removed = await session.connect(control =>
-    session.attend(`Removing ${name}`, options => control.removeUpstream({ name }, options)),
+    session.attend(`Removing ${name}`, options =>
+      control.removeUpstream({ name, ...defined({ keepSecrets }) }, options),
+    ),
   )
   if (session.json) await session.printJson(removed)
-  else {
-    const { out } = session
-    const { file, revokedFrom, stillNamedBy } = removed
-    await out.write(`${out.paint.green('✓')} ${escapeLine(`"${name}" is removed. (${file})`)}\n`)
-    if (revokedFrom.length > 0) await out.write(paragraph(`Taken from: ${revokedFrom.join(', ')}.`, out, '  '))
-    for (const agent of stillNamedBy) {
-      const text = `"${agent}" still names it and has no tools until that is taken out: quartermaster grant ${agent} ${name} --revoke`
-      await out.write(`${out.paint.yellow('!')} ${paragraph(text, { ...out, width: undefined })}`)
-    }
-  }
+  else await session.out.write(removedText(name, removed, session.out))
   return removed.stillNamedBy.length > 0 ? EXIT.no : EXIT.done
+}
+
+function removedText(name: string, removed: RemovedUpstream, out: Printer): string {
+  const { file, revokedFrom, stillNamedBy, removedSecrets, keptSecrets } = removed
+  const wide = { ...out, width: undefined }
+  const lines = [
+    revokedFrom.length > 0 ? `Taken from: ${revokedFrom.join(', ')}.` : '',
+    removedSecrets.length > 0 ? `Taken out of the secrets file: ${removedSecrets.join(', ')}.` : '',
+    ...keptSecrets.map(({ name: secret, usedBy }) => keptText(secret, usedBy)),
+  ]
+  const still = stillNamedBy.map(agent => {
+    const text = `"${agent}" still names it and has no tools until that is taken out: quartermaster grant ${agent} ${name} --revoke`
+    return `${out.paint.yellow('!')} ${paragraph(text, wide)}`
+  })
+  return [
+    `${out.paint.green('✓')} ${escapeLine(`"${name}" is removed. (${file})`)}\n`,
+    ...lines.filter(line => line !== '').map(line => paragraph(line, wide, '  ')),
+    ...still,
+  ].join('')
+}
+
+function keptText(secret: string, usedBy: readonly string[]): string {
+  return `Still in the secrets file: ${secret}${usedBy.length > 0 ? `, named in ${usedBy.join(', ')}` : ''}.`
 }

@@ -103,6 +103,28 @@ describe('upstreams', () => {
     })
   })
 
+  it('that need a login say once how to sign in', async () => {
+    const reason = '"notes" lets nobody in who has not signed in. Sign in: quartermaster login notes.'
+    const status = { ...NOTES, state: 'needsLogin' as const, reason, lastError: { message: reason, at: 0 } }
+    for (const argv of [[], ['show', 'notes'], ['restart', 'notes']]) {
+      const { stdout } = await run(argv, { statuses: [status] })
+      expect(stdout.split('quartermaster login notes')).toHaveLength(2)
+    }
+    expect((await run([], { statuses: [status] })).stdout).toContain(
+      '"notes" lets nobody in who has not signed in.\n  └ Sign in: quartermaster login notes\n',
+    )
+    expect((await run(['restart', 'notes'], { statuses: [status] })).stdout).toBe(
+      '✗ "notes" was restarted; it needs a login (quartermaster login notes).\n',
+    )
+  })
+
+  it('say the reason once, and with one full stop', async () => {
+    const reason = 'It ended with exit code 1: Cannot read..'
+    const status = { ...NOTES, state: 'down' as const, reason, lastError: { message: reason, at: 0 } }
+    expect((await run(['show', 'notes'], { statuses: [status] })).stdout).not.toContain('Last error')
+    expect((await run(['restart', 'notes'], { statuses: [status] })).stdout).toContain('Cannot read.\n')
+  })
+
   it('are restarted, and the exit code says whether they are up', async () => {
     expect(await run(['restart', 'notes'])).toMatchObject({
       code: 0,
