@@ -13,8 +13,8 @@ export default defineConfig({
     ],
   },
   test: {
-    // Most tests wait for other processes, so two of them share a small machine well.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // The long ones wait for other processes a third of their time, so three of them share two cores well.
+    maxWorkers: Math.max(3, availableParallelism()),
     // On a machine that is busy with something else; nothing here is about time.
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -37,8 +37,10 @@ export default defineConfig({
         test: {
           name: 'interop',
           include: ['interop/{conformance,clients,upstreams}/**/*.test.ts'],
-          // Runs only when one of these tests does, so whoever runs others does not install what these need.
+          // Begins only when one of these tests is to run, so whoever runs others does not install what these need. They
+          // come last: the install is done beside the product's own tests, and they wait for what is left of it.
           globalSetup: ['interop/install.ts'],
+          setupFiles: ['interop/installed.ts'],
           // After the product's own tests: programs of others, each a process, are slow beside them.
           sequence: { groupOrder: 1 },
           testTimeout: 120_000,

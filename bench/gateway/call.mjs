@@ -1,6 +1,7 @@
 // @ts-check
 import { figure } from '../lib/figure.mjs'
-import { onStage, profileOf } from './contenders.mjs'
+import { profileOf } from '../lib/stage.mjs'
+import { onStage } from './contenders.mjs'
 import { contest } from './contest.mjs'
 import { addCalls } from './workloads.mjs'
 

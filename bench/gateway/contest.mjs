@@ -1,5 +1,5 @@
 // @ts-check
-import { figure, gap } from '../lib/figure.mjs'
+import { figureOfRounds, gap } from '../lib/figure.mjs'
 import { median, p99 } from '../lib/statistics.mjs'
 import { runRound } from './load.mjs'
 
@@ -88,20 +88,18 @@ async function inTurns(field, { rounds, ...load }) {
       if (round) rounds.push(round)
     }
   const whole = results.filter(({ runner }) => field.inside.has(runner))
-  return whole.map(({ runner, rounds }) => ({ runner, name: runner.contender.name, ...totalOf(rounds) }))
+  return whole.map(({ runner, rounds }) => ({ runner, name: runner.contender.name, ...resultsOf(rounds) }))
 }
 
-/** @typedef {ReturnType<typeof totalOf> & { name: string, runner: Runner }} Measured */
+/** @typedef {ReturnType<typeof resultsOf> & { name: string, runner: Runner }} Measured */
 
-/** @param {readonly Round[]} rounds */
-function totalOf(rounds) {
-  const latencies = rounds.flatMap(({ latenciesMs }) => latenciesMs)
-  const cpuUs = rounds.reduce((sum, round) => sum + round.cpuUs, 0)
+/** What came of each round, in their order. @param {readonly Round[]} rounds */
+function resultsOf(rounds) {
   return {
-    p50: median(latencies),
-    p99: p99(latencies),
-    perSecond: median(rounds.map(({ perSecond }) => perSecond)),
-    cpuUs: cpuUs / latencies.length,
+    p50: rounds.map(({ latenciesMs }) => median(latenciesMs)),
+    p99: rounds.map(({ latenciesMs }) => p99(latenciesMs)),
+    perSecond: rounds.map(({ perSecond }) => perSecond),
+    cpuUs: rounds.map(({ cpuUs, latenciesMs }) => cpuUs / latenciesMs.length),
   }
 }
 
@@ -114,10 +112,10 @@ function totalOf(rounds) {
 function figuresOf(measured, setting) {
   const title = `${setting.inFlight} in flight`
   const plain = measured.flatMap(({ name, p50, p99, perSecond, cpuUs }, i) => [
-    figure(`${title}, ${name}, p50`, p50, 'ms'),
-    figure(`${title}, ${name}, p99`, p99, 'ms'),
-    figure(`${title}, ${name}`, perSecond, setting.unit),
-    figure(
+    figureOfRounds(`${title}, ${name}, p50`, p50, 'ms'),
+    figureOfRounds(`${title}, ${name}, p99`, p99, 'ms'),
+    figureOfRounds(`${title}, ${name}`, perSecond, setting.unit),
+    figureOfRounds(
       `${title}, ${name}, processor time of each`,
       cpuUs,
       'µs',
@@ -130,6 +128,7 @@ function figuresOf(measured, setting) {
 }
 
 /**
+ * Round by round: what a shared machine did in one was done to both.
  * @param {Measured} ours
  * @param {Measured} theirs
  * @param {Setting} setting
@@ -138,13 +137,21 @@ function ratiosOf(ours, theirs, { inFlight, unit }) {
   const pair = `${inFlight} in flight, ${ours.name} against ${theirs.name}`
   // With many in flight the time on the clock is that of waiting for a turn, which the processor time tells better.
   const { times, moreMs } = inFlight === 1 ? (theirs.runner.allowed ?? {}) : {}
+  const beyond = eachRound(ours.p50, theirs.p50, (own, other) => own - other)
   return [
-    figure(`${pair}, p50`, ratio(ours.p50, theirs.p50), 'times', times),
-    ...(moreMs === undefined ? [] : [figure(`${pair}, p50 beyond it`, ours.p50 - theirs.p50, 'ms', moreMs)]),
-    figure(`${pair}, ${unit}`, ratio(ours.perSecond, theirs.perSecond), 'times'),
-    figure(`${pair}, processor time`, ratio(ours.cpuUs, theirs.cpuUs), 'times'),
+    figureOfRounds(`${pair}, p50`, eachRound(ours.p50, theirs.p50, ratio), 'times', times),
+    ...(moreMs === undefined ? [] : [figureOfRounds(`${pair}, p50 beyond it`, beyond, 'ms', moreMs)]),
+    figureOfRounds(`${pair}, ${unit}`, eachRound(ours.perSecond, theirs.perSecond, ratio), 'times'),
+    figureOfRounds(`${pair}, processor time`, eachRound(ours.cpuUs, theirs.cpuUs, ratio), 'times'),
   ]
 }
+
+/**
+ * @param {readonly number[]} ours
+ * @param {readonly number[]} theirs
+ * @param {(own: number, other: number) => number} compare
+ */
+const eachRound = (ours, theirs, compare) => ours.map((own, i) => compare(own, theirs[i] ?? Number.NaN))
 
 /**
  * A run of a few calls may have used less than a tick of processor time; then there is nothing to compare.

@@ -1,5 +1,6 @@
 // @ts-check
-import { onStage, profileOf } from './contenders.mjs'
+import { profileOf } from '../lib/stage.mjs'
+import { onStage } from './contenders.mjs'
 import { contest } from './contest.mjs'
 import { toolLists } from './workloads.mjs'
 

@@ -1,7 +1,7 @@
 // @ts-check
 import { openConnection } from './connection.mjs'
 
-/** @typedef {import('./contenders.mjs').Contender} Contender */
+/** @typedef {import('../lib/stage.mjs').Contender} Contender */
 /** @typedef {import('./connection.mjs').Connection} Connection */
 /** @typedef {import('./workloads.mjs').Workload} Workload */
 

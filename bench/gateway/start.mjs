@@ -1,13 +1,14 @@
 // @ts-check
 import { setTimeout as wait } from 'node:timers/promises'
 import { figure } from '../lib/figure.mjs'
+import { issueToken } from '../lib/stage.mjs'
 import { median } from '../lib/statistics.mjs'
-import { issueToken, onStage } from './contenders.mjs'
+import { onStage } from './contenders.mjs'
 import { runRound } from './load.mjs'
 import { addCalls } from './workloads.mjs'
 
-/** @typedef {import('./contenders.mjs').Contender} Contender */
-/** @typedef {import('./server-process.mjs').ServerProcess} ServerProcess */
+/** @typedef {import('../lib/stage.mjs').Contender} Contender */
+/** @typedef {import('../lib/server-process.mjs').ServerProcess} ServerProcess */
 
 const READY_MS = 1_000
 const RESIDENT_MB = 150
@@ -31,7 +32,8 @@ export function run({ repeats, calls, idleMs }) {
       ours.push(await startOnce(startOurs))
       theirs.push(await startOnce(startTheirs))
     }
-    const product = { name: 'Quartermaster', server: await startOurs(), token: await issueToken(folder) }
+    const server = await startOurs()
+    const product = { name: 'Quartermaster', server, token: await issueToken(server.url, folder) }
     const rested = await residentAfter([product, await stage.sdkAlone('sums')], { calls, idleMs })
     const readyMs = median(ours.map(({ ms }) => ms))
     return [

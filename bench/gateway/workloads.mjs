@@ -3,7 +3,7 @@
 import { openConnection } from './connection.mjs'
 
 /** @typedef {import('./connection.mjs').Answer} Answer */
-/** @typedef {import('./contenders.mjs').Contender} Contender */
+/** @typedef {import('../lib/stage.mjs').Contender} Contender */
 
 /** One request, and whether an answer to it is right. @typedef {{ text: string, isRight: (answer: Answer) => boolean }} Exchange */
 /** Gives the next request. @typedef {() => Exchange} Workload */

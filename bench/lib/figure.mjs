@@ -1,4 +1,5 @@
 // @ts-check
+import { median } from './statistics.mjs'
 
 /** @typedef {'ms' | 'µs' | 'MB' | 'times' | 'of a build' | 'calls/s' | 'lists/s' | 'commits/s' | 'reads/s' | 'commits' | 'probes' | '%' | 'tools' | 'questions' | 'calls' | 'starts'} Unit */
 
@@ -9,6 +10,7 @@
  * @property {number} measured
  * @property {Unit} unit
  * @property {number} [goal]
+ * @property {{ least: number, most: number }} [rounds] where it is the median of several
  */
 
 /**
@@ -26,6 +28,19 @@
  */
 export function figure(what, measured, unit, goal) {
   return goal === undefined ? { what, measured, unit } : { what, measured, unit, goal }
+}
+
+/**
+ * The median of what several rounds gave, and how far they were apart.
+ * @param {string} what
+ * @param {readonly number[]} rounds
+ * @param {Unit} unit
+ * @param {number} [goal]
+ * @returns {Figure}
+ */
+export function figureOfRounds(what, rounds, unit, goal) {
+  const spread = { least: Math.min(...rounds), most: Math.max(...rounds) }
+  return { ...figure(what, median(rounds), unit, goal), rounds: spread }
 }
 
 /**

@@ -9,15 +9,16 @@ import { verdictOf } from './figure.mjs'
  * @param {readonly ((Figure | Gap) & { part: string })[]} figures
  */
 export function renderTable(figures) {
-  return renderRows([['what', 'measured', 'goal (at most)', ''], ...figures.map(toRow)])
+  return renderRows([['what', 'measured', 'rounds', 'goal (at most)', ''], ...figures.map(toRow)])
 }
 
 /** @param {(Figure | Gap) & { part: string }} row */
 function toRow(row) {
   const what = `${row.part}: ${row.what}`
-  if ('reason' in row) return [what, 'not measured', '', row.reason]
+  if ('reason' in row) return [what, 'not measured', '', '', row.reason]
   const goal = row.goal === undefined ? '' : `${round(row.goal)} ${row.unit}`
-  return [what, `${round(row.measured)} ${row.unit}`, goal, verdictOf(row) ?? '']
+  const rounds = row.rounds ? `${round(row.rounds.least)} to ${round(row.rounds.most)}` : ''
+  return [what, `${round(row.measured)} ${row.unit}`, rounds, goal, verdictOf(row) ?? '']
 }
 
 /** @param {readonly (readonly string[])[]} rows */
@@ -33,7 +34,7 @@ function renderRows(rows) {
  * @param {number} width
  */
 function align(cell, column, width) {
-  return column === 1 || column === 2 ? cell.padStart(width) : cell.padEnd(width)
+  return column >= 1 && column <= 3 ? cell.padStart(width) : cell.padEnd(width)
 }
 
 /** Three digits that mean something. @param {number} value */

@@ -5,7 +5,7 @@ import { ADD } from '../gateway/workloads.mjs'
 import { figure, gap } from '../lib/figure.mjs'
 import { median, p99 } from '../lib/statistics.mjs'
 import { adder, onStage, processesIn, program } from './stage.mjs'
-import { failuresOf, latenciesOf, startSteadyLoad } from './steady-load.mjs'
+import { failureReasons, failuresOf, latenciesOf, startSteadyLoad } from './steady-load.mjs'
 
 /** @typedef {import('./stage.mjs').Entrant} Entrant */
 /** @typedef {import('./stage.mjs').Setting} Setting */
@@ -54,7 +54,8 @@ async function rowsOf({ name, start }, { quietMs, ...options }) {
     figure(`${name}, another server meanwhile, p99`, p99(looping.latencies), 'ms'),
     figure(`${name}, with nothing wrong, p50`, median(quiet.latencies), 'ms'),
     figure(`${name}, with nothing wrong, p99`, p99(quiet.latencies), 'ms'),
-    figure(`${name}, another server meanwhile, failed`, looping.failed, 'calls', 0),
+    figure(`${name}, another server meanwhile, failed`, failuresOf(looping.calls).length, 'calls', 0),
+    ...failureReasons(`${name}, another server meanwhile`, looping.calls),
   ]
 }
 
@@ -66,5 +67,5 @@ async function underLoad(entrant, { everyMs, forMs }) {
   const load = startSteadyLoad(entrant, { everyMs })
   await wait(forMs)
   const calls = await load.stop()
-  return { latencies: latenciesOf(calls), failed: failuresOf(calls).length }
+  return { latencies: latenciesOf(calls), calls }
 }

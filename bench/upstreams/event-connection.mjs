@@ -8,7 +8,7 @@ import { createPost, INITIALIZE, INITIALIZED } from '../gateway/workloads.mjs'
 import { createAnswers } from './pipe.mjs'
 
 /** @typedef {import('../gateway/connection.mjs').Connection} Connection */
-/** @typedef {import('../gateway/contenders.mjs').Contender} Contender */
+/** @typedef {import('../lib/stage.mjs').Contender} Contender */
 
 const DATA = 'data: '
 

@@ -1,7 +1,8 @@
 // @ts-check
-import { profileOf } from '../gateway/contenders.mjs'
+
 import { contest } from '../gateway/contest.mjs'
 import { gap } from '../lib/figure.mjs'
+import { profileOf } from '../lib/stage.mjs'
 import { EVERYTHING, requirePeer } from './peers.mjs'
 import { onStage, program } from './stage.mjs'
 

@@ -5,7 +5,7 @@ import { ADD } from '../gateway/workloads.mjs'
 import { figure, gap } from '../lib/figure.mjs'
 import { p99 } from '../lib/statistics.mjs'
 import { adder, lastProcessIn, onStage, program } from './stage.mjs'
-import { failuresOf, firstFailure, latenciesOf, startSteadyLoad } from './steady-load.mjs'
+import { failureReasons, failuresOf, latenciesOf, startSteadyLoad } from './steady-load.mjs'
 
 /** @typedef {import('../lib/figure.mjs').Figure | import('../lib/figure.mjs').Gap} Row */
 /** @typedef {import('./stage.mjs').Gateway} Gateway */
@@ -63,9 +63,10 @@ async function hang(gateway, pids, { everyMs, settleMs, patienceMs }) {
       ? gap(`${name}, until calls work again`, 'They did not in time.')
       : figure(`${name}, until calls work again`, backMs, 'ms'),
     figure(`${name}, failed of ${calls.length} calls`, failuresOf(calls).length, 'calls'),
+    ...failureReasons(name, calls),
     figure(`${name}, another server meanwhile, p99`, p99(latenciesOf(meanwhile)), 'ms'),
     figure(`${name}, another server meanwhile, failed`, failuresOf(meanwhile).length, 'calls', 0),
-    ...firstFailure(`${name}, another server meanwhile`, meanwhile),
+    ...failureReasons(`${name}, another server meanwhile`, meanwhile),
   ]
 }
 

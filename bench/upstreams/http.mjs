@@ -1,7 +1,8 @@
 // @ts-check
-import { profileOf } from '../gateway/contenders.mjs'
+
 import { contest } from '../gateway/contest.mjs'
 import { ADD } from '../gateway/workloads.mjs'
+import { profileOf } from '../lib/stage.mjs'
 import { onStage } from './stage.mjs'
 
 /** What we may add to the time of a server that is reached by HTTP. */

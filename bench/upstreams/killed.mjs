@@ -6,7 +6,7 @@ import { figure, gap } from '../lib/figure.mjs'
 import { median } from '../lib/statistics.mjs'
 import { openPipe } from './pipe.mjs'
 import { adder, lastProcessIn, onStage, program } from './stage.mjs'
-import { failuresOf, firstFailure, startSteadyLoad } from './steady-load.mjs'
+import { failureReasons, failuresOf, startSteadyLoad } from './steady-load.mjs'
 
 /** @typedef {import('../lib/figure.mjs').Figure | import('../lib/figure.mjs').Gap} Row */
 /** @typedef {import('./stage.mjs').Entrant} Entrant */
@@ -132,6 +132,6 @@ function rowsOf(name, { backMs, calls }, { ownStartMs, ...goals }) {
           figure(`${name}, back beyond the server's own start, at most`, Math.max(...beyond), 'ms'),
         ]),
     figure(`${name}, failed of ${calls.length} calls`, failuresOf(calls).length, 'calls', goals.failed),
-    ...firstFailure(name, calls),
+    ...failureReasons(name, calls),
   ]
 }

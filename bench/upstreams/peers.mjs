@@ -6,9 +6,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { startServer } from '../gateway/server-process.mjs'
+import { startServer } from '../lib/server-process.mjs'
 
-/** @typedef {import('../gateway/server-process.mjs').ServerProcess} ServerProcess */
+/** @typedef {import('../lib/server-process.mjs').ServerProcess} ServerProcess */
 /** @typedef {import('./pipe.mjs').Command} Command */
 
 /** A server as configurations of MCP clients name it. @typedef {{ command: string, args: string[] } | { url: string }} Behind */

@@ -7,7 +7,7 @@ import { usageOf } from '../lib/process-usage.mjs'
 
 /** @typedef {import('../gateway/connection.mjs').Answer} Answer */
 /** @typedef {import('../gateway/connection.mjs').Connection} Connection */
-/** @typedef {import('../gateway/server-process.mjs').ServerProcess} ServerProcess */
+/** @typedef {import('../lib/server-process.mjs').ServerProcess} ServerProcess */
 /** @typedef {readonly [command: string, ...args: string[]]} Command */
 
 /** @typedef {{ server: ServerProcess, connect: () => Promise<Connection> }} Pipe */

@@ -5,10 +5,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { ADD } from '../gateway/workloads.mjs'
 import { figure, gap } from '../lib/figure.mjs'
+import { saysReady } from '../lib/server-process.mjs'
 import { freePort } from './peers.mjs'
 import { ADDER, onStage } from './stage.mjs'
 
-/** @typedef {import('../gateway/contenders.mjs').Contender} Contender */
+/** @typedef {import('../lib/stage.mjs').Contender} Contender */
 /** @typedef {import('./peers.mjs').Servers} Servers */
 /** @typedef {import('./stage.mjs').Stage} Stage */
 
@@ -99,11 +100,6 @@ async function firstSight({ client, changed }, patienceMs) {
   if (!tools.some(({ name }) => name === TOOL)) throw new Error('The tool is not listed.')
   await client.callTool({ name: TOOL, arguments: { a: 1, b: 2 } })
   return { toldAt, calledAt: performance.now() }
-}
-
-/** @param {string} url */
-async function saysReady(url) {
-  return (await fetch(`${url}/ready`)).ok
 }
 
 /**

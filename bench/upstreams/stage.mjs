@@ -1,19 +1,17 @@
 // @ts-check
 // What stands in front of the same server, each in a process of its own.
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { BIN, issueToken } from '../gateway/contenders.mjs'
 import { connectTo } from '../gateway/load.mjs'
-import { startServer } from '../gateway/server-process.mjs'
 import { bareToolCalls, toolCalls, toolCallsInSession } from '../gateway/workloads.mjs'
 import { gap } from '../lib/figure.mjs'
+import { AGENT, onStageOf } from '../lib/stage.mjs'
 import { openEventConnection } from './event-connection.mjs'
 import { startPeer } from './peers.mjs'
 import { openPipe } from './pipe.mjs'
 
-/** @typedef {import('../gateway/contenders.mjs').Contender} Contender */
+/** @typedef {import('../lib/stage.mjs').Contender} Contender */
 /** @typedef {import('../gateway/load.mjs').Runner} Runner */
 /** @typedef {import('../gateway/workloads.mjs').CalledTool} CalledTool */
 /** @typedef {import('../gateway/workloads.mjs').Workload} Workload */
@@ -48,34 +46,12 @@ export const program = ([command, ...args]) => ({ command, args })
  * @param {(stage: Stage) => Promise<T>} work
  * @returns {Promise<T>}
  */
-export async function onStage(work) {
-  /** @type {(() => Promise<unknown>)[]} */
-  const endings = []
-  try {
-    return await work(createStage(endings))
-  } finally {
-    for (const end of endings.toReversed()) await end()
-  }
-}
+export const onStage = work => onStageOf(createStage, work)
 
 /** @typedef {ReturnType<typeof createStage>} Stage */
 
-/** @param {(() => Promise<unknown>)[]} endings */
-function createStage(endings) {
-  /** @param {string} [prefix] */
-  async function folder(prefix = 'bench-upstreams-') {
-    const path = await mkdtemp(join(tmpdir(), prefix))
-    endings.push(() => rm(path, { recursive: true, force: true }))
-    return path
-  }
-
-  /** @param {Parameters<typeof startServer>[0]} options */
-  async function start(options) {
-    const server = await startServer(options)
-    endings.push(server.stop)
-    return server
-  }
-
+/** @param {import('../lib/stage.mjs').Ground} ground */
+function createStage({ atEnd, folder, start, upWithToken }) {
   return {
     folder,
 
@@ -90,7 +66,7 @@ function createStage(endings) {
      */
     async directStdio(command, options) {
       const pipe = await openPipe(command)
-      endings.push(pipe.server.stop)
+      atEnd(pipe.server.stop)
       return entrant({ name: 'direct stdio', ...pipe }, async () => bareToolCalls(options.tool, options))
     },
 
@@ -122,14 +98,16 @@ function createStage(endings) {
      * @param {Setting & { profile?: string | undefined, isReady?: (url: string) => Promise<boolean> }} setting
      * @returns {Promise<Gateway>}
      */
-    async product({ servers, tool, front, profile, ...setting }) {
-      const cwd = await folder('bench-upstreams-project-')
+    async product({ servers, tool, front, profile, isReady }) {
+      const cwd = await folder()
       await writeProject(cwd, servers)
-      const token = await issueToken(cwd)
       const names = namesWith('_', { servers, tool, front })
-      const isReady = setting.isReady ?? readiness({ token }, names.first)
-      const args = [BIN, 'up', '--port', '0', '--json']
-      const server = await start({ args, cwd, isReady, ...(profile !== undefined && { profile }) })
+      const answers = (/** @type {string} */ url, /** @type {string} */ token) => readiness({ token }, names.first)(url)
+      const { server, token } = await upWithToken({
+        cwd,
+        isReady: isReady ?? answers,
+        ...(profile !== undefined && { profile }),
+      })
       return gateway({ name: 'Quartermaster', server, token }, names)
     },
 
@@ -141,7 +119,7 @@ function createStage(endings) {
     async peer(name, { servers, tool, front }) {
       const names = namesWith(name === 'mcp-hub' ? '__' : undefined, { servers, tool, front })
       const server = await startPeer(name, { servers, isReady: readiness({}, names.first) })
-      endings.push(server.stop)
+      atEnd(server.stop)
       return { ...(await gateway(withConnect({ name, server }, front), names)), isGuest: true }
     },
 
@@ -256,7 +234,7 @@ const tooLate = () => new Promise(resolve => setTimeout(resolve, ANSWER_WITHIN_M
 async function writeProject(folder, servers) {
   await mkdir(join(folder, 'agents'))
   const capabilities = Object.fromEntries(Object.keys(servers).map(name => [name, {}]))
-  await writeFile(join(folder, 'agents', 'clerk.json'), JSON.stringify({ capabilities }))
+  await writeFile(join(folder, 'agents', `${AGENT}.json`), JSON.stringify({ capabilities }))
   await writeFile(join(folder, 'quartermaster.config.json'), JSON.stringify({ mcpServers: servers }))
 }
 

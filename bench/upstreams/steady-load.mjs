@@ -1,6 +1,8 @@
 // @ts-check
 import { setTimeout as wait } from 'node:timers/promises'
 import { connectTo } from '../gateway/load.mjs'
+import { figure } from '../lib/figure.mjs'
+import { reasonIn, reasonOf } from './failure-reason.mjs'
 
 /** @typedef {import('./stage.mjs').Entrant} Entrant */
 /** @typedef {import('../gateway/connection.mjs').Connection} Connection */
@@ -12,7 +14,8 @@ import { connectTo } from '../gateway/load.mjs'
 
 /** A call that has no answer by then has failed; more than our own limit for a call. */
 const ANSWER_WITHIN_MS = 45_000
-const MOST_REASON = 500
+/** Of so many reasons each is told by itself. */
+const MOST_REASONS = 5
 
 /**
  * Calls at a steady pace, whatever becomes of those before: a client that waits for a broken server would ask less of one
@@ -46,7 +49,7 @@ export function startSteadyLoad({ contender, open, ...entrant }, { everyMs }) {
     const asking = connecting.then(async connection => {
       const { text, isRight } = workload()
       const answer = await connection.ask(text)
-      if (!isRight(answer)) throw new Error(answer.body.slice(0, MOST_REASON))
+      if (!isRight(answer)) throw new Error(reasonIn(answer))
       free.push(connection)
     })
     try {
@@ -57,7 +60,7 @@ export function startSteadyLoad({ contender, open, ...entrant }, { everyMs }) {
         connection => connection.close(),
         () => {},
       )
-      return error instanceof Error ? error.message : String(error)
+      return reasonOf(error)
     }
   }
 
@@ -123,14 +126,22 @@ function inTime(work) {
 export const failuresOf = calls => calls.filter(({ failure }) => failure !== undefined)
 
 /**
- * What the first failed call was told, where one failed: a number alone helps nobody to mend it.
+ * What failed calls were told, and how many of them each: a number alone helps nobody to mend it.
  * @param {string} name
  * @param {readonly Call[]} calls
  */
-export const firstFailure = (name, calls) =>
-  failuresOf(calls)
-    .slice(0, 1)
-    .map(({ failure }) => ({ what: `${name}, the first that failed`, reason: failure ?? '' }))
+export function failureReasons(name, calls) {
+  /** @type {Map<string, number>} */
+  const counts = new Map()
+  for (const { failure } of failuresOf(calls)) if (failure) counts.set(failure, (counts.get(failure) ?? 0) + 1)
+  const reasons = [...counts].sort(([, a], [, b]) => b - a)
+  const rest = reasons.slice(MOST_REASONS)
+  const others = rest.reduce((sum, [, count]) => sum + count, 0)
+  return [
+    ...reasons.slice(0, MOST_REASONS).map(([reason, count]) => figure(`${name}, failed: ${reason}`, count, 'calls')),
+    ...(others === 0 ? [] : [figure(`${name}, failed for ${rest.length} other reasons`, others, 'calls')]),
+  ]
+}
 
 /** @param {readonly Call[]} calls */
 export const latenciesOf = calls => calls.map(({ begunAt, endedAt }) => endedAt - begunAt)

@@ -20,11 +20,29 @@ export interface Check {
 /** What the suite found, by scenario. */
 export type Findings = ReadonlyMap<string, readonly Check[]>
 
+export interface ServerSuite {
+  readonly url: string
+  readonly revision: string
+}
+
 /** Runs all scenarios that a revision of the protocol asks of a server, the unscored ones included. */
-export async function runSuite({ url, revision }: { url: string; revision: string }): Promise<Findings> {
+export function runSuite({ url, revision }: ServerSuite): Promise<Findings> {
+  return runAgainst(url, ['--requirements', revision])
+}
+
+/** Runs one of them. */
+export async function runScenario(
+  scenario: string,
+  { url, revision }: ServerSuite,
+): Promise<readonly Check[] | undefined> {
+  const findings = await runAgainst(url, ['--scenario', scenario, '--spec-version', revision, '--force'])
+  return findings.get(scenario)
+}
+
+async function runAgainst(url: string, what: readonly string[]): Promise<Findings> {
   const folder = await mkdtemp(join(tmpdir(), 'conformance-'))
   try {
-    const output = await runToItsEnd(['server', '--url', url, '--requirements', revision, '-o', folder])
+    const output = await runToItsEnd(['server', '--url', url, ...what, '-o', folder])
     const findings = await readFindings(folder, output)
     // Its exit code says whether something failed, which the findings say better; none at all is another matter.
     if (findings.size === 0) throw new Error(`The suite found nothing at all:\n${output}`)
@@ -35,8 +53,11 @@ export async function runSuite({ url, revision }: { url: string; revision: strin
 }
 
 /** Runs the suite and answers everything it said. */
-export async function runToItsEnd(args: readonly string[]): Promise<string> {
-  const child = spawn(node22(), [SUITE, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+export async function runToItsEnd(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const child = spawn(node22(), [SUITE, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', text => (output += text))
   await new Promise((resolve, reject) => {

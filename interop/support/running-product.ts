@@ -1,7 +1,9 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, vi } from 'vitest'
+import { createControlClient } from '../../packages/quartermaster/src/adapters/control-client/index.ts'
+import type { Control } from '../../packages/quartermaster/src/contracts/index.ts'
 import { type Finished, launchUp, quartermaster } from '../../packages/quartermaster/test/support/product.ts'
 
 /** The built product, at work for a whole file of tests. */
@@ -10,6 +12,8 @@ export interface RunningProduct {
   readonly folder: string
   readonly url: string
   readonly mcpUrl: string
+  /** What commands do, without the time that one takes to start. */
+  readonly control: Control
   /** Runs one command against it. */
   run(...args: readonly string[]): Promise<Finished>
   /** Makes a token for an agent. */
@@ -20,7 +24,7 @@ export interface RunningProduct {
 }
 
 /** A busy machine takes its time to start one program by another. */
-const PATIENCE = { timeout: 60_000, interval: 200 }
+const PATIENCE = { timeout: 60_000, interval: 50 }
 
 /** Settings that differ from the defaults. */
 export type Settings = Readonly<Record<string, boolean | number>>
@@ -44,9 +48,21 @@ export type McpServers = Readonly<Record<string, unknown>>
 export async function startWithUpstreams(mcpServers: McpServers, agent = 'default'): Promise<RunningProduct> {
   const folder = await freshFolder()
   const capabilities = Object.fromEntries(Object.keys(mcpServers).map(name => [name, {}]))
-  await mkdir(join(folder, 'agents'))
-  await writeFile(join(folder, 'agents', `${agent}.json`), JSON.stringify({ view: 'direct', capabilities }))
+  await writeAgents(folder, { [agent]: capabilities })
   return startIn(folder, { mcpServers })
+}
+
+/** Starts `up` in a folder that has nothing but agents, and these have nothing. */
+export async function startWithAgents(agents: readonly string[]): Promise<RunningProduct> {
+  const folder = await freshFolder()
+  await writeAgents(folder, Object.fromEntries(agents.map(agent => [agent, {}])))
+  return startIn(folder, {})
+}
+
+async function writeAgents(folder: string, agents: Readonly<Record<string, object>>): Promise<void> {
+  await mkdir(join(folder, 'agents'))
+  for (const [agent, capabilities] of Object.entries(agents))
+    await writeFile(join(folder, 'agents', `${agent}.json`), JSON.stringify({ view: 'direct', capabilities }))
 }
 
 const freshFolder = () => mkdtemp(join(tmpdir(), 'interop-'))
@@ -54,6 +70,8 @@ const freshFolder = () => mkdtemp(join(tmpdir(), 'interop-'))
 async function startIn(folder: string, configuration: object): Promise<RunningProduct> {
   await writeFile(join(folder, 'quartermaster.config.json'), JSON.stringify(configuration))
   const up = await launchUp(folder, {})
+  const adminToken = await readFile(join(folder, '.quartermaster', 'admin-token'), 'utf8')
+  const control = createControlClient({ url: up.url, token: adminToken.trim() })
   const run = async (...args: readonly string[]) => {
     const finished = await quartermaster(args, { cwd: folder })
     if (finished.code !== 0) throw new Error(`"${args.join(' ')}" failed: ${finished.stdout}${finished.stderr}`)
@@ -63,10 +81,14 @@ async function startIn(folder: string, configuration: object): Promise<RunningPr
     folder,
     url: up.url,
     mcpUrl: `${up.url}/mcp`,
+    control,
     run,
-    issue: async agent => (await run('tokens', 'create', agent, '--json')).json<IssuedToken>(),
+    async issue(agent) {
+      const { token, facts } = await control.createToken({ agent })
+      return { id: facts.id, token }
+    },
     async reaches(upstream) {
-      await vi.waitFor(async () => expect(await statusOf(run, upstream)).toMatchObject({ state: 'up' }), PATIENCE)
+      await vi.waitFor(async () => expect(await statusOf(control, upstream)).toMatchObject({ state: 'up' }), PATIENCE)
     },
     async stop() {
       await up.stop()
@@ -76,6 +98,6 @@ async function startIn(folder: string, configuration: object): Promise<RunningPr
 }
 
 /** All that is known about an upstream, so that a test that fails says why. */
-async function statusOf(run: RunningProduct['run'], upstream: string): Promise<unknown> {
-  return (await run('upstreams', '--json')).json<{ name: string }[]>().find(({ name }) => name === upstream)
+async function statusOf(control: Control, upstream: string): Promise<unknown> {
+  return (await control.upstreams({})).find(({ name }) => name === upstream)
 }

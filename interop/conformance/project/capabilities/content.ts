@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { defineCapability, defineTool, toolResult } from 'quartermaster'
-import { PIXEL, SILENCE } from '../parts/media.ts'
+import { embedded, image, mixedResource, mixedText, sound } from '../parts/content.ts'
 import schema from '../parts/schema-2020-12.json' with { type: 'json' }
 import { NOTHING } from '../parts/schemas.ts'
 
@@ -13,8 +13,6 @@ const simpleText = defineTool({
   mutates: false,
   handler: () => 'This is a simple text response for testing.',
 })
-
-const image = { type: 'image', data: PIXEL, mimeType: 'image/png' } as const
 
 const imageContent = defineTool({
   name: 'test_image_content',
@@ -29,7 +27,7 @@ const audioContent = defineTool({
   short: 'Answers a sound.',
   input: NOTHING,
   mutates: false,
-  handler: () => toolResult({ content: [{ type: 'audio', data: SILENCE, mimeType: 'audio/wav' }] }),
+  handler: () => toolResult({ content: [sound] }),
 })
 
 const embeddedResource = defineTool({
@@ -37,11 +35,7 @@ const embeddedResource = defineTool({
   short: 'Answers a resource.',
   input: NOTHING,
   mutates: false,
-  handler() {
-    const text = 'This is an embedded resource content.'
-    const resource = { uri: 'test://embedded-resource', mimeType: 'text/plain', text }
-    return toolResult({ content: [{ type: 'resource', resource }] })
-  },
+  handler: () => toolResult({ content: [embedded] }),
 })
 
 const multipleContentTypes = defineTool({
@@ -49,12 +43,7 @@ const multipleContentTypes = defineTool({
   short: 'Answers a text, an image and a resource.',
   input: NOTHING,
   mutates: false,
-  handler() {
-    const json = JSON.stringify({ test: 'data', value: 123 })
-    const resource = { uri: 'test://mixed-content-resource', mimeType: 'application/json', text: json }
-    const text = { type: 'text', text: 'Multiple content types test:' } as const
-    return toolResult({ content: [text, image, { type: 'resource', resource }] })
-  },
+  handler: () => toolResult({ content: [mixedText, image, mixedResource] }),
 })
 
 const errorHandling = defineTool({

@@ -1,17 +1,10 @@
 import { defineCapability, defineTool } from 'quartermaster'
+import schemas from '../parts/schemas.json' with { type: 'json' }
 
 const customHeaders = defineTool({
   name: 'test_custom_headers',
   short: 'Takes arguments that clients repeat in headers.',
-  input: {
-    type: 'object',
-    properties: {
-      region: { type: 'string', 'x-mcp-header': 'Region' },
-      priority: { type: 'integer', 'x-mcp-header': 'Priority' },
-      note: { type: 'string' },
-    },
-    required: ['region'],
-  },
+  input: schemas.headers,
   mutates: false,
   handler: ({ region }) => `The region is ${region}.`,
 })

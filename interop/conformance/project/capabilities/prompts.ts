@@ -1,5 +1,5 @@
 import { defineCapability, definePrompt } from 'quartermaster'
-import { PIXEL } from '../parts/media.ts'
+import { PIXEL } from '../parts/content.ts'
 import { oneText } from '../parts/schemas.ts'
 
 const simple = definePrompt({

@@ -1,4 +1,5 @@
 import { type CallContext, defineCapability, defineTool } from 'quartermaster'
+import schemas from '../parts/schemas.json' with { type: 'json' }
 import { NOTHING } from '../parts/schemas.ts'
 
 type Asked = Awaited<ReturnType<CallContext['ask']>>
@@ -21,15 +22,7 @@ const elicitation = defineTool({
   input: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] },
   mutates: false,
   async handler({ message }, context) {
-    const schema = {
-      type: 'object',
-      properties: {
-        username: { type: 'string', description: "User's response" },
-        email: { type: 'string', description: "User's email address" },
-      },
-      required: ['username', 'email'],
-    }
-    return `User response: ${inWords(await context.ask({ message, schema }))}`
+    return `User response: ${inWords(await context.ask({ message, schema: schemas.person }))}`
   },
 })
 
@@ -39,14 +32,7 @@ const defaults = defineTool({
   input: NOTHING,
   mutates: false,
   async handler(_input, context) {
-    const properties = {
-      name: { type: 'string', default: 'John Doe' },
-      age: { type: 'integer', default: 30 },
-      score: { type: 'number', default: 95.5 },
-      status: { type: 'string', enum: ['active', 'inactive', 'pending'], default: 'active' },
-      verified: { type: 'boolean', default: true },
-    }
-    const answer = await context.ask({ message: 'Please look these over', schema: { type: 'object', properties } })
+    const answer = await context.ask({ message: 'Please look these over', schema: schemas.defaults })
     return `Elicitation completed: ${inWords(answer)}`
   },
 })
@@ -57,21 +43,7 @@ const enums = defineTool({
   input: NOTHING,
   mutates: false,
   async handler(_input, context) {
-    const options = ['option1', 'option2', 'option3']
-    const titled = [
-      { const: 'value1', title: 'First Option' },
-      { const: 'value2', title: 'Second Option' },
-      { const: 'value3', title: 'Third Option' },
-    ]
-    const legacy = { enum: ['opt1', 'opt2', 'opt3'], enumNames: ['Option One', 'Option Two', 'Option Three'] }
-    const properties = {
-      untitledSingle: { type: 'string', enum: options },
-      titledSingle: { type: 'string', oneOf: titled },
-      legacyEnum: { type: 'string', ...legacy },
-      untitledMulti: { type: 'array', items: { type: 'string', enum: options } },
-      titledMulti: { type: 'array', items: { anyOf: titled } },
-    }
-    const answer = await context.ask({ message: 'Please choose', schema: { type: 'object', properties } })
+    const answer = await context.ask({ message: 'Please choose', schema: schemas.choices })
     return `Elicitation completed: ${inWords(answer)}`
   },
 })

@@ -5,13 +5,13 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
-import { usageOf } from '../lib/process-usage.mjs'
-import { summarise } from '../lib/profile-summary.mjs'
+import { usageOf } from './process-usage.mjs'
+import { summarise } from './profile-summary.mjs'
 
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */
 /** @typedef {Awaited<ReturnType<typeof startServer>>} ServerProcess */
 
-const PRELOAD = new URL('../lib/profiler-preload.mjs', import.meta.url).href
+const PRELOAD = new URL('./profiler-preload.mjs', import.meta.url).href
 const TOP_FUNCTIONS = 25
 /** A server that is not ready by then is broken. */
 const READY_WITHIN_MS = 60_000
@@ -110,8 +110,8 @@ async function untilReady(url, isReady) {
   throw new Error(`${url} was not ready within ${READY_WITHIN_MS} ms.`)
 }
 
-/** @param {string} url */
-async function saysReady(url) {
+/** Whether the server says so itself. @param {string} url */
+export async function saysReady(url) {
   const response = await fetch(`${url}/ready`)
   await response.arrayBuffer()
   return response.ok
