@@ -11,9 +11,11 @@ import { Failure, installedTool, runMain, runQuietly } from './run.mjs'
 /** The folder of the checkout. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-const OLDEST_NODE = 20
+const OLDEST_NODE = '20.19'
 const PRODUCT = join(ROOT, 'packages', 'quartermaster')
 const DIST = join(PRODUCT, 'dist')
+/** Below the build: the modules that it was made of, for whoever looks inside, and their types. */
+const MODULES = 'modules'
 const BUILD_STAMP = '.ensure-stamp'
 const LOCK = join(ROOT, '.ensure.lock')
 
@@ -44,9 +46,10 @@ export async function ensureBuilt() {
 }
 
 function requireNode() {
-  if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) return
+  const { node } = process.versions
+  if (node.localeCompare(OLDEST_NODE, 'en', { numeric: true }) >= 0) return
   throw new Failure(
-    `Quartermaster needs Node ${OLDEST_NODE} or newer, and this is Node ${process.versions.node}. Get one from https://nodejs.org and run the command again.`,
+    `Quartermaster needs Node ${OLDEST_NODE} or newer, and this is Node ${node}. Get one from https://nodejs.org and run the command again.`,
   )
 }
 
@@ -77,9 +80,13 @@ async function build() {
   const next = join(PRODUCT, 'dist-next')
   const old = join(PRODUCT, 'dist-old')
   for (const folder of [next, old]) rmSync(folder, { recursive: true, force: true })
-  await compileInto(next)
+  const modules = join(next, MODULES)
+  await compileInto(modules)
+  // Loaded here, because nothing is installed when this file is.
+  const { bundle } = await import('./bundle.mjs')
+  await bundle({ from: modules, into: next })
   writeFileSync(join(next, BUILD_STAMP), hash)
-  // tsc knows no modes, and a linked command must be one.
+  // A linked command must be one.
   const bin = join(next, 'bin', 'quartermaster.js')
   if (existsSync(bin)) chmodSync(bin, 0o755)
   if (existsSync(DIST)) renameSync(DIST, old)
@@ -100,7 +107,8 @@ async function compileInto(folder) {
 }
 
 function buildHash() {
-  const configs = [join(ROOT, 'tsconfig.base.json'), join(PRODUCT, 'tsconfig.json')]
+  const bundler = fileURLToPath(new URL('bundle.mjs', import.meta.url))
+  const configs = [join(ROOT, 'tsconfig.base.json'), join(PRODUCT, 'tsconfig.json'), bundler]
   return hashOf(ROOT, [...configs, ...sourcesBelow(join(PRODUCT, 'src'))], packages.hash())
 }
 

@@ -8,7 +8,7 @@ const NPM_CI = 'npm ci --ignore-scripts --no-audit --no-fund --include=dev --log
 const INSTALLING = 'Installing the locked dependencies with npm ci.\n'
 const BUILDING = 'Building packages/quartermaster.\n'
 const SOURCE = 'packages/quartermaster/src/capabilities/files.ts'
-const BUILT = 'packages/quartermaster/dist/capabilities/files.js'
+const BUILT = 'packages/quartermaster/dist/modules/capabilities/files.js'
 
 describe('a fresh checkout', () => {
   it('is installed and built, with a line for each', async () => {
@@ -22,7 +22,7 @@ describe('a fresh checkout', () => {
     const checkout = makeCheckout()
     await checkout.run(ENSURE)
     const map = JSON.parse(readFileSync(join(checkout.root, `${BUILT}.map`), 'utf8'))
-    expect(map.sources).toEqual(['../../src/capabilities/files.ts'])
+    expect(map.sources).toEqual(['../../../src/capabilities/files.ts'])
   })
 
   it('leaves nothing behind but the packages and the build', async () => {
@@ -48,7 +48,7 @@ describe('a fresh checkout', () => {
     })
     expect(code).toBe(1)
     expect(stderr).toBe(
-      'Quartermaster needs Node 20 or newer, and this is Node 18.20.4. Get one from https://nodejs.org and run the command again.\n',
+      'Quartermaster needs Node 20.19 or newer, and this is Node 18.20.4. Get one from https://nodejs.org and run the command again.\n',
     )
     expect(checkout.calls()).toEqual([])
   })

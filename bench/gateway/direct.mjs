@@ -7,7 +7,9 @@ import { addCalls } from './workloads.mjs'
 const VARIABLE = 'QUARTERMASTER_MCP_DIRECT_CALLS'
 
 /** @type {typeof import('../../packages/quartermaster/src/contracts/index.ts')} */
-const { SETTINGS } = await import(new URL('../../packages/quartermaster/dist/contracts/index.js', import.meta.url).href)
+const { SETTINGS } = await import(
+  new URL('../../packages/quartermaster/dist/modules/contracts/index.js', import.meta.url).href
+)
 
 /**
  * The product with its own way for calls, against the product that leaves them to the SDK.

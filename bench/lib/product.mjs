@@ -8,7 +8,7 @@
 /** @typedef {import('../../packages/quartermaster/src/core/upstreams/index.ts').ComparedNames} ComparedNames */
 
 /** @param {string} file */
-const built = file => import(new URL(`../../packages/quartermaster/dist/${file}`, import.meta.url).href)
+const built = file => import(new URL(`../../packages/quartermaster/dist/modules/${file}`, import.meta.url).href)
 
 /** The public face: @type {typeof import('../../packages/quartermaster/src/index.ts')} */
 export const product = await built('index.js')

@@ -9,7 +9,10 @@ import { verdictOf } from './figure.mjs'
  * @param {readonly ((Figure | Gap) & { part: string })[]} figures
  */
 export function renderTable(figures) {
-  return renderRows([['what', 'measured', 'rounds', 'goal (at most)', ''], ...figures.map(toRow)])
+  const rows = [['what', 'measured', 'rounds', 'goal (at most)', ''], ...figures.map(toRow)]
+  // Most benchmarks take no rounds.
+  const hasRounds = figures.some(figure => 'rounds' in figure && figure.rounds)
+  return renderRows(hasRounds ? rows : rows.map(([what = '', measured = '', , ...rest]) => [what, measured, ...rest]))
 }
 
 /** @param {(Figure | Gap) & { part: string }} row */
@@ -24,17 +27,15 @@ function toRow(row) {
 /** @param {readonly (readonly string[])[]} rows */
 function renderRows(rows) {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)))
-  const lines = rows.map(row => row.map((cell, column) => align(cell, column, widths[column] ?? 0)).join('  '))
+  const last = widths.length - 1
+  const lines = rows.map(row =>
+    row
+      .map((cell, column) =>
+        column > 0 && column < last ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
+      .join('  '),
+  )
   return lines.map(line => line.trimEnd()).join('\n')
-}
-
-/**
- * @param {string} cell
- * @param {number} column
- * @param {number} width
- */
-function align(cell, column, width) {
-  return column >= 1 && column <= 3 ? cell.padStart(width) : cell.padEnd(width)
 }
 
 /** Three digits that mean something. @param {number} value */

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 /** @typedef {import('../../packages/quartermaster/src/contracts/index.ts').NewRow<'audit'>} AuditLine */
 
 /** @param {string} file */
-const built = file => import(new URL(`../../packages/quartermaster/dist/${file}`, import.meta.url).href)
+const built = file => import(new URL(`../../packages/quartermaster/dist/modules/${file}`, import.meta.url).href)
 
 /** @type {typeof import('../../packages/quartermaster/src/adapters/storage-sqlite/index.ts')} */
 const { openSqliteStore } = await built('adapters/storage-sqlite/index.js')

@@ -35,6 +35,7 @@ export interface Checkout {
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const NPM = join(REPOSITORY, 'scripts', 'testing', 'npm.mjs')
 const COPIED = [
+  'scripts/bundle.mjs',
   'scripts/ensure.mjs',
   'scripts/hash.mjs',
   'scripts/lock.mjs',
@@ -47,13 +48,14 @@ const COPIED = [
 const WRITTEN = {
   // Without the types of Node, which cost more than everything else here.
   'tsconfig.base.json':
-    '{ "compilerOptions": { "module": "nodenext", "lib": ["es2023"], "types": [], "strict": true } }',
+    '{ "compilerOptions": { "module": "nodenext", "lib": ["es2023"], "types": [], "strict": true, "rewriteRelativeImportExtensions": true } }',
   'package.json': '{ "type": "module", "private": true }',
   'package-lock.json': '{ "lockfileVersion": 3 }',
   'tsconfig.json': '{ "extends": "./tsconfig.base.json", "include": ["packages/*/src"] }',
   'examples/hello/quartermaster.config.json': '{}',
   'packages/quartermaster/package.json': '{ "type": "module" }',
   'packages/quartermaster/src/capabilities/files.ts': "export const key: string = 'files'",
+  'packages/quartermaster/src/index.ts': "export const name: string = 'small'",
   'packages/quartermaster/src/bin/quartermaster.ts': `
     declare const process: { argv: string[]; exitCode: number; cwd(): string; exit(code: number): void; on(name: string, listener: () => void): void }
     declare const console: { log(text: string): void }

@@ -1,5 +1,5 @@
 // @ts-check
-// Stands in for npm: links the real compiler, puts stand-ins for the other tools beside it and needs no network.
+// Stands in for npm: links the real compilers, puts stand-ins for the other tools beside it and needs no network.
 import { appendFileSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,7 +18,8 @@ if (process.env.NPM === 'hangs') setInterval(() => {}, 1_000)
 else install()
 
 function install() {
-  symlinkSync(join(REAL_MODULES, 'typescript'), join('node_modules', 'typescript'), 'junction')
+  for (const name of ['typescript', 'esbuild'])
+    symlinkSync(join(REAL_MODULES, name), join('node_modules', name), 'junction')
   for (const [folder, name] of /** @type {const} */ ([
     ['@biomejs/biome', 'biome'],
     ['oxlint', 'oxlint'],

@@ -114,14 +114,16 @@ describe('an upstream that hangs', LONG, () => {
   })
 
   it('is noticed long before a call runs out of its time, and what only reads is sent again', async () => {
-    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER) } })
+    const desk = await openDesk({ mcpServers: { slow: program(ILL_SERVER) } })
     const client = await desk.connect()
-    await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
-    const { pid } = JSON.parse(await textOf(client, 'desk_environment'))
+    await expect.poll(() => textOf(client, 'slow_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    // From here on it is known to listen while it works.
+    expect(await textOf(client, 'slow_slow', { ms: 1_500 })).toBe('at last')
+    const [pid = 0] = (await desk.status('slow'))?.pids ?? []
     process.kill(pid, 'SIGSTOP')
     // It has 30 s, and the one that hangs would never answer.
-    expect(await textOf(client, 'desk_echo', { text: 'back' })).toBe('back')
-    expect(await desk.status('desk')).toMatchObject({
+    expect(await textOf(client, 'slow_echo', { text: 'back' })).toBe('back')
+    expect(await desk.status('slow')).toMatchObject({
       state: 'up',
       restarts: 1,
       lastError: { message: 'It runs, but does not answer any more.' },

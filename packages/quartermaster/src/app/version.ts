@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 
-const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+// By its name, because this code is found at several depths below it.
+const manifest = createRequire(import.meta.url)('quartermaster/package.json') as { version: string }
 
 /** The version of this package. */
 export const VERSION = manifest.version

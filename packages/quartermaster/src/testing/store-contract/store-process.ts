@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import type { Shape, StoreSubject } from './stage.ts'
 
 const ROOT = new URL('../../../../../', import.meta.url)
-const DIST = new URL('packages/quartermaster/dist/', ROOT)
+const DIST = new URL('packages/quartermaster/dist/modules/', ROOT)
 
 /** What the process does, in plain JavaScript over the built product. */
 const SCRIPT = `
