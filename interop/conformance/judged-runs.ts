@@ -69,7 +69,7 @@ const isObjection = ({ status }: Check) => status === 'FAILURE' || status === 'W
 const nameOf = ({ status, id }: Check) => `${status} ${id}`
 
 /**
- * These give an answer a second or two, which a busy machine may need for itself. What they object to counts when they
+ * These give a change 1.5 s to be heard of, which a busy machine may need for itself. What they object to counts when they
  * object to it again.
  */
 const HASTY = ['server-stateless']
