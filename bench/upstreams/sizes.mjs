@@ -2,9 +2,9 @@
 
 /** What is measured by default. */
 export const FULL = {
-  stdio: { inFlight: [1, 16, 64], warmUp: 3_000, rounds: 5, calls: 1_000, withinMs: 1_000 },
-  sessions: { inFlight: [1, 16, 64], warmUp: 2_000, rounds: 4, calls: 1_000, withinMs: 1_000 },
-  http: { inFlight: [1, 16, 64], warmUp: 3_000, rounds: 5, calls: 1_000, withinMs: 1_000 },
+  stdio: { inFlight: [1, 16, 64], warmUp: 15_000, rounds: 5, calls: 1_000, withinMs: 1_000 },
+  sessions: { inFlight: [1, 16, 64], warmUp: 10_000, rounds: 4, calls: 1_000, withinMs: 1_000 },
+  http: { inFlight: [1, 16, 64], warmUp: 15_000, rounds: 5, calls: 1_000, withinMs: 1_000 },
   everything: { inFlight: [1, 16], warmUp: 1_000, rounds: 4, calls: 500, withinMs: 1_000 },
   start: { calls: 1_000, idleMs: 5_000 },
   killed: { everyMs: 50, kills: 5, restMs: 6_000, hastyMs: 3_000, patienceMs: 10_000 },

@@ -66,7 +66,6 @@ function createLimitedServer({ app, shortWay }: ListenOptions, limits: ServerLim
     else goOn()
   })
   server.maxConnections = limits.maxConnections
-  server.on('request', (_request, response) => response.once('close', () => closeWhenStopping(server)))
   return server
 }
 
@@ -83,11 +82,6 @@ function cutStalledReader(response: ServerResponse, stalledReaderMs: number): vo
     const { socket } = response
     if (socket && socket.writableLength > 0) socket.destroy()
   })
-}
-
-/** Node closes what is idle when it stops; a connection whose answer ends later would stay for its keep-alive time. */
-function closeWhenStopping(server: Server): void {
-  if (!server.listening) setImmediate(() => server.closeIdleConnections())
 }
 
 /** Requests that never reach the application: a target or a Host header that is no URL, or a failure of its own errors. */
@@ -138,13 +132,17 @@ function urlHost(host: string): string {
 }
 
 const GRACE_MS = 5_000
+const SWEEP_MS = 20
 
 function createClose(server: Server): (graceMs?: number) => Promise<void> {
   let closed: Promise<void> | undefined
   return async (graceMs = GRACE_MS) => {
     closed ??= new Promise(resolve => server.close(() => resolve()))
     const cut = setTimeout(() => server.closeAllConnections(), graceMs)
+    // Node closes what is idle when it stops; a connection whose answer ends later would stay for its keep-alive time.
+    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
     await closed
     clearTimeout(cut)
+    clearInterval(sweep)
   }
 }
