@@ -43,7 +43,7 @@ export function fillIn(
 ): string | undefined {
   let isWhole = true
   const filled = text.replace(VARIABLE, (_whole, body: string) => {
-    const fixed = FIXED[body.replace(/^(workspaceFolder):.*$/, '$1')]
+    const fixed = fixedOf(body)
     const value = fixed ? fixed({ ...scope, separator: sep }) : scope.env[body.replace(/^env:/, '')]
     if (value === undefined) isWhole = false
     return value ?? ''
@@ -62,13 +62,20 @@ function mapTexts(value: unknown, map: (text: string) => string): unknown {
 
 function translate(body: string, scope: VariableScope, asks: Map<string, ForeignQuestion>): string | undefined {
   if (body.startsWith('input:')) return askFor(body.slice('input:'.length), scope, asks)
-  const fixed = FIXED[body.replace(/^(workspaceFolder):.*$/, '$1')]
+  const fixed = fixedOf(body)
   if (fixed) return fixed(scope)
   // `${NAME}`, `${NAME:-fallback}` and `${env:NAME}` mean the same here.
   return /^(?:env:)?[A-Za-z_]\w*(?::-.*)?$/s.test(body) ? `\${${body}}` : undefined
 }
 
-const FIXED: Readonly<Record<string, (scope: Surroundings) => string>> = {
+type Fixed = (scope: Surroundings) => string
+
+function fixedOf(body: string): Fixed | undefined {
+  const name = body.replace(/^(workspaceFolder):.*$/, '$1')
+  return Object.hasOwn(FIXED, name) ? FIXED[name] : undefined
+}
+
+const FIXED: Readonly<Record<string, Fixed>> = {
   workspaceFolder: scope => scope.workspace,
   workspaceRoot: scope => scope.workspace,
   cwd: scope => scope.workspace,

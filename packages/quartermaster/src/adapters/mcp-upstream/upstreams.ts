@@ -1,7 +1,6 @@
 import {
   AppError,
   messageOf,
-  type PinKind,
   type ReviewItem,
   type UpstreamConfig,
   type UpstreamLogLine,
@@ -9,7 +8,7 @@ import {
 } from '../../contracts/index.ts'
 import type { Source } from '../../core/catalogue/index.ts'
 import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
-import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
+import type { Decision, PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
 import { createGuests, type GuestRequest } from './guests.ts'
 import type { MountOptions } from './mounted.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
@@ -17,14 +16,7 @@ import { pause } from './pausing.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Which of the things that wait for a person. */
-export interface ReviewChoice {
-  readonly upstream: string
-  /** Everything of that upstream when absent. */
-  readonly items?:
-    | readonly { readonly kind: PinKind; readonly name: string; readonly hash?: string | undefined }[]
-    | undefined
-  readonly decision: 'accept' | 'reject'
-}
+export type ReviewChoice = Omit<Decision, 'by'>
 
 /** The MCP servers of others, mounted. */
 export interface Upstreams {

@@ -18,10 +18,8 @@ export interface Sighting {
 /** What a person has decided about things that wait. */
 export interface Decision {
   readonly upstream: string
-  /** Everything that waits when absent. With the hash it counts only for what the person has seen. */
-  readonly items?:
-    | readonly { readonly kind: PinKind; readonly name: string; readonly hash?: string | undefined }[]
-    | undefined
+  /** By their hashes, so that it counts only for what the person has seen. */
+  readonly items: readonly { readonly kind: PinKind; readonly name: string; readonly hash: string }[]
   readonly decision: 'accept' | 'reject'
   /** Who. */
   readonly by: string
@@ -103,13 +101,11 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
   }
 
   function choose(waiting: readonly PinRow[], { upstream, items }: Decision): PinRow[] {
-    // What a person has refused is not swept up with the rest.
-    if (!items) return waiting.filter(pin => pin.state === 'pending')
     const byId = new Map(waiting.map(pin => [pin.id, pin]))
     const chosen = items.map(item => {
       const pin = byId.get(pinId(digest, upstream, item))
       if (!pin) throw notWaiting(upstream, item.name, waiting)
-      if (item.hash !== undefined && item.hash !== pin.hash) throw changedMeanwhile(upstream)
+      if (item.hash !== pin.hash) throw changedMeanwhile(upstream)
       return pin
     })
     return [...new Set(chosen)]
