@@ -49,12 +49,12 @@ export async function bundle({ from, into }) {
  */
 function entriesIn(from) {
   const folder = join(from, 'capabilities')
-  const names = existsSync(folder) ? readdirSync(folder) : []
+  const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
+  const names = entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
   const capabilities = Object.fromEntries(
     names.map(name => [`capabilities/${name}/index`, `capabilities/${name}/index.js`]),
   )
-  const entries = Object.entries({ ...ENTRIES, ...capabilities }).map(([to, file]) => [to, join(from, file)])
-  return Object.fromEntries(entries.filter(([, file]) => existsSync(file ?? '')))
+  return Object.fromEntries(Object.entries({ ...ENTRIES, ...capabilities }).map(([to, file]) => [to, join(from, file)]))
 }
 
 /**

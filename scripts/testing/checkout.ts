@@ -56,6 +56,8 @@ const WRITTEN = {
   'packages/quartermaster/package.json': '{ "type": "module" }',
   'packages/quartermaster/src/capabilities/files.ts': "export const key: string = 'files'",
   'packages/quartermaster/src/index.ts': "export const name: string = 'small'",
+  'packages/quartermaster/src/probes.ts': 'export {}',
+  'packages/quartermaster/src/adapters/storage-sqlite/worker.ts': 'export {}',
   'packages/quartermaster/src/bin/quartermaster.ts': `
     declare const process: { argv: string[]; exitCode: number; cwd(): string; exit(code: number): void; on(name: string, listener: () => void): void }
     declare const console: { log(text: string): void }

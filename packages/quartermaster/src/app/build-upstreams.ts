@@ -5,7 +5,8 @@ import {
   type UpstreamParts,
   type Upstreams,
 } from '../adapters/mcp-upstream/index.ts'
-import type { Clock, Digest, Ids, Log, Random } from '../core/kernel/index.ts'
+import { messageOf } from '../contracts/index.ts'
+import { type Clock, type Digest, type Ids, type Log, type Random, remembered } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import type { Project } from './project.ts'
 import { VERSION } from './version.ts'
@@ -30,20 +31,23 @@ export interface BuiltUpstreams {
 }
 
 export function buildUpstreams(project: Project, ports: UpstreamPorts): BuiltUpstreams {
-  let making: ReturnType<typeof makeParts> | undefined
-  const parts = () => {
-    making ??= makeParts(project, ports)
-    return making
-  }
+  const parts = remembered(() => makeParts(project, ports))
   const { clock, log } = ports
   return { upstreams: createUpstreams({ clock, log, parts }), auth: async () => (await parts()).auth }
 }
 
+const loadCode = () => Promise.all([loadUpstreamParts(), import('../core/upstreams/index.ts')])
+
+/**
+ * Has what is loaded on demand in memory, so that a process which runs on while its package is updated does not look for
+ * files that are gone.
+ */
+export async function loadUpstreamCode(log: Log): Promise<void> {
+  await loadCode().catch(error => log.warn('code for upstreams could not be loaded', { error: messageOf(error) }))
+}
+
 async function makeParts(project: Project, ports: UpstreamPorts): Promise<UpstreamParts & { auth: UpstreamAuth }> {
-  const [{ createChildHerd, createMounted, createUpstreamAuth }, core] = await Promise.all([
-    loadUpstreamParts(),
-    import('../core/upstreams/index.ts'),
-  ])
+  const [{ createChildHerd, createMounted, createUpstreamAuth }, core] = await loadCode()
   const { projectDir, dataDir, settings } = project
   const { clock, log } = ports
   const herd = createChildHerd({ clock, dataDir, warn: message => log.warn(message) })

@@ -4,6 +4,7 @@ import { openTelemetry } from '../adapters/telemetry/index.ts'
 import { type Control, type Events, messageOf, type Settings, type StatusReport } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import type { Storage, StorageAccess } from '../core/operations/index.ts'
+import { loadUpstreamCode } from './build-upstreams.ts'
 import { type FirstAgent, makeFirstAgent } from './first-agent.ts'
 import type { ProjectPlace } from './locate-project.ts'
 import { type Life, openFront } from './open-front.ts'
@@ -94,6 +95,7 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   await within(PATIENCE_MS, runtime.look(), log)
   runtime.watch()
   readiness.become()
+  void loadUpstreamCode(log)
   return { url, control, first, status: () => control.status({}) }
 }
 

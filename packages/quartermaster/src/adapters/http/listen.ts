@@ -62,7 +62,7 @@ function createLimitedServer({ app, shortWay }: ListenOptions, limits: ServerLim
   const server = createServer(options, (request, response) => {
     cutStalledReader(response, limits.stalledReaderMs)
     const goOn = () => void listener(request, response)
-    if (shortWay) shortWay(request, response, goOn)
+    if (shortWay && !hasTooManyHeaders(request, limits)) shortWay(request, response, goOn)
     else goOn()
   })
   server.maxConnections = limits.maxConnections
@@ -70,10 +70,15 @@ function createLimitedServer({ app, shortWay }: ListenOptions, limits: ServerLim
 }
 
 /** Node drops what is beyond its own count without a word, and half a request is not what the client meant. */
-function tooManyHeaders({ rawHeaders }: IncomingMessage, { maxHeaders }: ServerLimits): Response | undefined {
-  if (rawHeaders.length / 2 <= maxHeaders) return undefined
+function tooManyHeaders(incoming: IncomingMessage, limits: ServerLimits): Response | undefined {
+  if (!hasTooManyHeaders(incoming, limits)) return undefined
+  const { maxHeaders } = limits
   const error = new AppError('LIMIT_EXCEEDED', `The request has more than ${maxHeaders} headers.`)
   return problemResponse(error, { status: 431, headers: { Connection: 'close' } })
+}
+
+function hasTooManyHeaders({ rawHeaders }: IncomingMessage, { maxHeaders }: ServerLimits): boolean {
+  return rawHeaders.length / 2 > maxHeaders
 }
 
 /** Cuts a client that does not read. A connection over which there is nothing to say may be silent for as long as it likes. */

@@ -56,6 +56,12 @@ it('reads no more than a little before its sender is known', async () => {
   expect(await (await post(large)).json()).toBe(`long: ${large}`)
 })
 
+it('has the application refuse more headers than there may be', async () => {
+  const { post } = await started()
+  const many = Object.fromEntries(Array.from({ length: 150 }, (_, i) => [`x-${i}`, 'a']))
+  expect((await post('hello', many)).status).toBe(431)
+})
+
 it('leaves a body of unknown length to the application', async () => {
   const { raw, port } = await started()
   const head = `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Way: short\r\nConnection: close\r\n`

@@ -93,6 +93,10 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
       await made.prepare?.().catch(error => log.warn('the way could not be cleared', { error: messageOf(error) }))
       return made
     })
+    // The next one who needs them tries again.
+    making.catch(() => {
+      making = undefined
+    })
     return making
   }
 
@@ -210,7 +214,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
       isStopped = true
       await configuring.catch(() => {})
       await Promise.all([...[...mounted.values()].map(upstream => upstream.stop()), ...leaving])
-      await making?.then(made => made.close())
+      await making?.then(made => made.close()).catch(() => {})
     },
   }
 }

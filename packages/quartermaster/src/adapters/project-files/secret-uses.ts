@@ -10,7 +10,10 @@ export interface SecretUsesOptions {
   readonly configFile: string | undefined
 }
 
-/** Where each of these secrets is named: in the configuration, by agents, in the code of capabilities. */
+/**
+ * Where each of these secrets is named: in the configuration, by agents, in code and knowledge of the project. What could not
+ * be looked at may name all of them.
+ */
 export async function secretUses(
   names: readonly string[],
   { projectDir, configFile }: SecretUsesOptions,
@@ -21,9 +24,12 @@ export async function secretUses(
     for (const [name, places] of uses) if (isNamed(name)) places.push(place)
   }
   if (configFile !== undefined) await lookInJson(configFile, basename(configFile), note)
-  for (const [folder, look] of FOLDERS) {
-    for (const file of await filesIn(join(projectDir, folder))) await look(file, relative(projectDir, file), note)
+  const { files, unseen } = await filesIn(projectDir)
+  for (const file of files) {
+    const place = relative(projectDir, file)
+    await (isAgent(place) ? lookInJson : lookInCode)(file, place, note)
   }
+  for (const path of unseen) note(`${relative(projectDir, path) || '.'} (not looked at)`, () => true)
   return uses
 }
 
@@ -43,37 +49,41 @@ async function lookInJson(file: string, place: string, note: Note): Promise<void
 async function lookInCode(file: string, place: string, note: Note): Promise<void> {
   const read = await readText(file)
   if (read.kind !== 'text') return
-  const words = new Set(read.text.match(/[\w.-]+/g))
+  // A sentence may end with it.
+  const words = new Set(read.text.match(/[\w.-]+/g)?.flatMap(word => [word, word.replace(/[.-]+$/, '')]))
   note(place, name => words.has(name))
 }
 
-const FOLDERS = [
-  ['agents', lookInJson],
-  ['capabilities', lookInCode],
-  ['knowledge', lookInCode],
-] as const
+const isAgent = (place: string) => /^agents[\\/][^\\/]+\.jsonc?$/.test(place)
+const isLookedAt = (place: string) => isAgent(place) || /^knowledge[\\/]/.test(place) || /\.[cm]?[jt]sx?$/.test(place)
 
 /** More than anybody writes by hand. */
-const MOST_FILES = 5_000
+const MOST_ENTRIES = 20_000
 
-async function filesIn(folder: string): Promise<string[]> {
-  const files: string[] = []
-  const folders = [folder]
-  for (let at = folders.pop(); at !== undefined && files.length < MOST_FILES; at = folders.pop()) {
+/** What may name a secret, and where nobody looked: beyond links, and in a folder that is too large. */
+async function filesIn(root: string): Promise<{ files: string[]; unseen: string[] }> {
+  const [files, unseen, folders]: [string[], string[], string[]] = [[], [], [root]]
+  let entries = 0
+  for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
+    if (entries > MOST_ENTRIES) return { files, unseen: [...unseen, root] }
     for (const entry of await entriesOf(at)) {
+      entries++
       const path = join(at, entry.name)
-      if (entry.isDirectory() && entry.name !== 'node_modules') folders.push(path)
-      else if (!entry.isDirectory()) files.push(path)
+      if (entry.isDirectory()) folders.push(path)
+      else if (entry.isSymbolicLink()) unseen.push(path)
+      else if (isLookedAt(relative(root, path))) files.push(path)
     }
   }
-  return files
+  return { files, unseen }
 }
 
+/** What others installed, and what begins with a dot, is not the project's. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   try {
-    return await readdir(folder, { withFileTypes: true })
+    const entries = await readdir(folder, { withFileTypes: true })
+    return entries.filter(({ name }) => name !== 'node_modules' && !name.startsWith('.'))
   } catch {
-    // A project need not have all of them.
+    // It is gone, or nothing that we could read.
     return []
   }
 }
