@@ -1,5 +1,5 @@
 import { messageOf, type Problem } from '../../contracts/index.ts'
-import type { Clock } from '../kernel/index.ts'
+import { type Clock, createTurns, type Turns } from '../kernel/index.ts'
 import type { CheckDeps } from './check-place.ts'
 import { type CheckedUnit, checkUnit, dependenciesOf, type LoadedUnit } from './check-unit.ts'
 import type { Dependency } from './generation.ts'
@@ -7,9 +7,6 @@ import type { Source, SourceUnit } from './source.ts'
 
 /** A source that has not answered by then keeps what it had; a hanging disk must not end reloads for good. */
 const LOAD_DEADLINE_MS = 60_000
-
-/** How long checking may hold the event loop at a stretch. */
-const TURN_MS = 5
 
 export interface Loaded {
   readonly units: readonly CheckedUnit[]
@@ -131,32 +128,12 @@ async function checkOne(
   if ('broken' in unit) return unit
   if (old?.hash === unit.hash) return old
   try {
-    const steps = checkUnit(unit, { source: source.id, kind: source.kind }, deps)
-    let step = steps.next()
-    for (; !step.done; step = steps.next()) {
-      const turn = turns.next()
-      if (turn) await turn
-    }
-    return step.value
+    return await turns.take(checkUnit(unit, { source: source.id, kind: source.kind }, deps))
   } catch (error) {
     // Definitions are code: a getter that throws or a proxy that lies must spoil its own file and nothing else.
     const message = `Its definitions cannot be read: ${withoutStop(messageOf(error))}.`
     return { id: unit.id, broken: [{ severity: 'error', code: 'DEFINITION_INVALID', where: unit.id, message }] }
   }
-}
-
-interface Turns {
-  /** Gives up the event loop when it was held long enough. */
-  next(): Promise<void> | undefined
-}
-
-function createTurns(clock: Clock): Turns {
-  let ends = clock.now() + TURN_MS
-  const breathe = async () => {
-    await clock.breathe()
-    ends = clock.now() + TURN_MS
-  }
-  return { next: () => (clock.now() < ends ? undefined : breathe()) }
 }
 
 function hasErrors(unit: CheckedUnit): boolean {

@@ -18,5 +18,5 @@ export { freeName, type SeparatedEntry, separateSecrets } from './separate-secre
 export { targetText } from './target-text.ts'
 export { traceFrom, traceIdOf } from './trace.ts'
 export type { Span, SpanFacts, SpanStart, Tracer } from './tracer.ts'
-export { atOnce, inTurns, type Steps } from './turns.ts'
+export { atOnce, createTurns, inTurns, type Steps, type Turns } from './turns.ts'
 export { textOfBody } from './utf8.ts'

@@ -1,4 +1,5 @@
 import type { UpstreamFinding } from '../../../contracts/index.ts'
+import { atOnce } from '../../kernel/index.ts'
 import { excerptOf } from '../visible-text.ts'
 import { CONCEALMENT_PHRASES } from './concealment-phrases.ts'
 import type { Draft, Family } from './draft.ts'
@@ -14,7 +15,6 @@ import type { Phrase } from './phrase.ts'
 import { originalOf, plainText, plainTextInSteps } from './plain-text.ts'
 import { SECRET_PHRASES } from './secret-phrases.ts'
 import { squeezedIn } from './squeezed-text.ts'
-import { finish } from './steps.ts'
 import { type FoundString, stringsIn } from './strings-in.ts'
 
 const PHRASES: readonly Phrase[] = [
@@ -33,7 +33,7 @@ const MOST_FINDINGS = 20
 
 /** What a definition says that a person should know before a model reads it. */
 export function findingsIn(definition: unknown, names: ComparedNames): UpstreamFinding[] {
-  return finish(lookInto(definition, names))
+  return atOnce(lookInto(definition, names))
 }
 
 /** The same in small steps: between two of them others may have their turn. */

@@ -1,5 +1,5 @@
+import { atOnce } from '../../kernel/index.ts'
 import { latinFor } from './look-alikes.ts'
-import { finish } from './steps.ts'
 
 /**
  * A text as a model reads it through all disguise: lower case, Latin letters for those that look like them, accents,
@@ -7,7 +7,7 @@ import { finish } from './steps.ts'
  * for that, so that patterns can stay within one.
  */
 export function plainText(text: string): string {
-  return finish(written(text, undefined))
+  return atOnce(written(text, undefined))
 }
 
 /** The same in small steps. */
@@ -21,7 +21,7 @@ export function originalOf(text: string): (start: number, end: number) => string
   return (start, end) => {
     if (!places) {
       places = []
-      finish(written(text, places))
+      atOnce(written(text, places))
     }
     return text.slice(places[start] ?? 0, places[end] ?? text.length)
   }
