@@ -1,5 +1,5 @@
 import type { UpstreamStatus } from '../contracts/index.ts'
-import { type Generation, isUnofferable } from '../core/catalogue/index.ts'
+import type { Generation } from '../core/catalogue/index.ts'
 
 /** What upstreams offer without the tools that could not be taken in, be it for their names or for what is wrong with them. */
 export function withOfferedCounts(
@@ -11,7 +11,8 @@ export function withOfferedCounts(
     if (!found) return status
     const { offered, held } = status.tools
     // Where its own name is taken, nothing of it is there.
-    const lost = found.unit === `upstream:${status.name}` ? found.leftOut.filter(isUnofferable).length : offered
+    const lost =
+      found.unit === `upstream:${status.name}` ? found.leftOut.filter(({ isWrong }) => isWrong).length : offered
     return lost === 0 ? status : { ...status, tools: { offered: Math.max(0, offered - lost), held } }
   })
 }

@@ -134,7 +134,7 @@ function mcpMount(mcp: HttpFront, onVisit: () => void): Mount {
       return mcp.answer(request, gone)
     },
     short: {
-      isFor: mcp.announcesCall,
+      isFor: mcp.mayBeOrdinary,
       answer(request, gone) {
         onVisit()
         return mcp.answerWhole(request, gone)

@@ -34,6 +34,8 @@ export interface CapabilityResolver {
 export interface WithheldTool {
   readonly name: string
   readonly reason: string
+  /** It is missing for what it is, rather than held back. */
+  readonly isWrong?: boolean
   /** What it would be called by, where that is another name and known. */
   readonly calledAs?: string | undefined
 }

@@ -11,6 +11,8 @@ export interface ProbeContext {
   readonly signal: AbortSignal
   /** Whether a secret of this name is there. Its text is nobody's business here. */
   hasSecret(name: string): boolean
+  /** Whether a call or a person wants to know, and not only the watcher: then it may be worth more than a look. */
+  readonly isRequested?: boolean
 }
 
 /** Looks whether a dependency works. Throwing means "could not tell", which is not the same as "down". */

@@ -30,7 +30,6 @@ export {
 } from './generation.ts'
 export type { FromJsonSchema } from './infer-json-schema.ts'
 export { defineInjection, type Injection } from './injection.ts'
-export { isUnofferable } from './left-out.ts'
 export {
   collectDefinitions,
   type Definition,

@@ -23,9 +23,9 @@ export function leftOutOf(capability: Capability, sound: readonly Tool[], place:
   return [...held, ...wrong.flatMap(tool => (typeof tool?.name === 'string' ? [leftOut(tool, reason(tool.name))] : []))]
 }
 
-/** A tool that is not offered, by both its names. */
+/** A tool that cannot be offered, by both its names. */
 export function leftOut({ name, ownName = name }: Pick<AnyTool, 'name' | 'ownName'>, reason: string): WithheldTool {
-  return { name: ownName, reason, ...(ownName === name ? {} : { calledAs: name }) }
+  return { name: ownName, reason, isWrong: true, ...(ownName === name ? {} : { calledAs: name }) }
 }
 
 /** Of an upstream's tool the first thing that is wrong is told at once: the owner can only leave it out. */
@@ -36,11 +36,6 @@ function reasons({ kind, problems }: UnitPlace): (name: string) => string {
     const message = first.get(`tool:${name}`)
     return message === undefined ? WRONG_DEFINITION : cannotBeOffered(message)
   }
-}
-
-/** Whether a tool is missing for what it is, rather than held back. */
-export function isUnofferable({ reason }: WithheldTool): boolean {
-  return reason === WRONG_DEFINITION || reason.startsWith(cannotBeOffered(''))
 }
 
 /** Why a tool of an upstream is not there: the owner cannot mend it, only leave it out or name it otherwise. */

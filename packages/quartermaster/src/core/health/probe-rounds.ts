@@ -8,7 +8,7 @@ import { afterProbe } from './transitions.ts'
 
 export interface ProbeRounds {
   /** Probes one dependency now, or joins the probe that is under way: never two at a time. */
-  probe(dependency: Dependency): Promise<void>
+  probe(dependency: Dependency, options?: { isRequested?: boolean }): Promise<void>
   isUnderWay(dependency: Dependency): boolean
   /**
    * Probes in parallel, parents before children; a child whose parent is not there is left alone.
@@ -19,6 +19,8 @@ export interface ProbeRounds {
 
 export interface RoundOptions {
   readonly dependencies: ReadonlyMap<string, Dependency>
+  /** Whether a call or a person wants to know. */
+  readonly isRequested?: boolean
   mayProbe?(dependency: Dependency): boolean
 }
 
@@ -33,22 +35,22 @@ export interface ProbeRoundsDeps {
 export function createProbeRounds({ records, clock, settings, options, hasSecret }: ProbeRoundsDeps): ProbeRounds {
   const underWay = new Map<string, Promise<void>>()
 
-  async function look(dependency: Dependency): Promise<void> {
+  async function look(dependency: Dependency, isRequested: boolean): Promise<void> {
     const timeoutMs = options(dependency.name).probeTimeoutMs ?? dependency.timeoutMs ?? settings.probeTimeoutMs
-    const outcome = await runProbe({ probe: dependency.probe, timeoutMs, clock, hasSecret })
+    const outcome = await runProbe({ probe: dependency.probe, timeoutMs, clock, isRequested, hasSecret })
     records.update(dependency, record => afterProbe(record, outcome, records.policy(dependency)))
   }
 
-  function probe(dependency: Dependency): Promise<void> {
+  function probe(dependency: Dependency, { isRequested = false } = {}): Promise<void> {
     const key = `${dependency.name}@${dependency.hash}`
-    const current = underWay.get(key) ?? look(dependency).finally(() => underWay.delete(key))
+    const current = underWay.get(key) ?? look(dependency, isRequested).finally(() => underWay.delete(key))
     underWay.set(key, current)
     return current
   }
 
   async function round(
     names: Iterable<string>,
-    { dependencies, mayProbe = () => true }: RoundOptions,
+    { dependencies, isRequested = false, mayProbe = () => true }: RoundOptions,
   ): Promise<Set<string>> {
     const probed = new Set<string>()
     const visits = new Map<string, Promise<void>>()
@@ -67,7 +69,7 @@ export function createProbeRounds({ records, clock, settings, options, hasSecret
       if (!parents.every(parent => isReachable(parent, dependencies))) return
       if (!mayProbe(dependency)) return
       probed.add(name)
-      await probe(dependency)
+      await probe(dependency, { isRequested })
     }
     await Promise.all([...names].map(visit))
     return probed

@@ -7,11 +7,12 @@ export interface ProbeOptions {
   readonly probe: ProbeFunction
   readonly timeoutMs: number
   readonly clock: Clock
+  readonly isRequested: boolean
   hasSecret(name: string): boolean
 }
 
 /** Runs one probe with an enforced deadline. It never throws and never takes longer, whatever the probe does. */
-export async function runProbe({ probe, timeoutMs, clock, hasSecret }: ProbeOptions): Promise<ProbeOutcome> {
+export async function runProbe({ probe, timeoutMs, clock, ...told }: ProbeOptions): Promise<ProbeOutcome> {
   const started = clock.now()
   const controller = new AbortController()
   const silent = `It did not answer within ${timeoutMs} ms.`
@@ -25,7 +26,7 @@ export async function runProbe({ probe, timeoutMs, clock, hasSecret }: ProbeOpti
   })
   const at = () => ({ at: clock.now(), durationMs: clock.now() - started })
   try {
-    const answer = await Promise.race([Promise.resolve(probe({ signal: controller.signal, hasSecret })), deadline])
+    const answer = await Promise.race([Promise.resolve(probe({ signal: controller.signal, ...told })), deadline])
     const verdict = toVerdict(answer)
     return verdict
       ? { kind: 'verdict', verdict, ...at() }

@@ -61,7 +61,8 @@ export function createRechecker({ records, rounds, clock, settings, dependencies
     missing,
     async recheck(requires, { force = false } = {}) {
       const gone = requires.filter(name => !isThere(records.effective(name).state))
-      const probed = await rounds.round(gone, { dependencies: dependencies(), mayProbe: one => claim(one, force) })
+      const mayProbe = (one: Dependency) => claim(one, force)
+      const probed = await rounds.round(gone, { dependencies: dependencies(), isRequested: true, mayProbe })
       const still = missing(requires)
       const times = still.flatMap(entry => entry.nextRecheckAt ?? [])
       const answer: RecheckAnswer = { active: still.length === 0, missing: still, probed: [...probed] }
