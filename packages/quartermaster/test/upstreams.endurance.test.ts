@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { UpstreamStatus } from '../src/contracts/index.ts'
 import { createLeanClient } from './support/lean-client.ts'
 import { createFootprintScale, type Footprint } from './support/process-footprint.ts'
+import { type RudeServer, startRudeServer } from './support/rude-server.ts'
 import { ILL_SERVER, openDesk, program, type UpstreamDesk } from './support/upstream-desk.ts'
 
 const CALLS = 10_000
@@ -50,19 +51,28 @@ async function killAll(desk: UpstreamDesk): Promise<void> {
   await allUp(desk, pids)
 }
 
-async function callMany(desk: UpstreamDesk, count: number): Promise<void> {
+async function callMany(desk: UpstreamDesk, count: number, toolFor = echoOf): Promise<void> {
   const client = createLeanClient(desk.up.url, await desk.tokenFor('default'))
   let next = 0
   const worker = async () => {
     for (let call = next++; call < count; call = next++) {
       const text = `call ${call}.`
-      const answer = await client.call(`${names[call % UPSTREAMS]}_echo`, { text })
-      if (!answer.includes(`"${text}"`)) throw new Error(`${text} was answered with ${answer}`)
+      const { tool, expected = `"${text}"` } = toolFor(call)
+      const answer = await client.call(tool, { text })
+      if (!answer.includes(expected)) throw new Error(`${text} was answered with ${answer}`)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
   client.close()
 }
+
+interface Expectation {
+  readonly tool: string
+  /** What its answer has in it; its text when absent. */
+  readonly expected?: string
+}
+
+const echoOf = (call: number): Expectation => ({ tool: `${names[call % UPSTREAMS]}_echo` })
 
 describe.runIf(process.platform === 'linux')('10,000 calls and 100 restarts of upstreams', () => {
   it('leave no process, thread, descriptor or memory behind', { timeout: 180_000 }, async () => {
@@ -81,5 +91,55 @@ describe.runIf(process.platform === 'linux')('10,000 calls and 100 restarts of u
     expect(restarts).toBe(UPSTREAMS * KILLS)
     const grown = async () => growth(before, await scale.measure(pid))
     await expect.poll(grown, { timeout: 15_000, interval: 500 }).toEqual([])
+  })
+})
+
+const RUDE_CALLS = 4_000
+const RESTARTS = 5
+
+/** Of ten calls two are answered in ways that never end. */
+function rudely(call: number): Expectation {
+  const upstream = call % 2 === 0 ? 'older' : 'newer'
+  const kind = Math.floor(call / 2) % 10
+  if (kind === 1) return { tool: `${upstream}_endless`, expected: 'OUTCOME_UNKNOWN' }
+  if (kind === 3) return { tool: `${upstream}_linger` }
+  // These take a second each, or the time that the call may take.
+  if (call % 400 > 1) return { tool: `${upstream}_echo` }
+  return call % 800 > 1
+    ? { tool: `${upstream}_refuse`, expected: 'UPSTREAM_ERROR' }
+    : { tool: `${upstream}_stop`, expected: 'OUTCOME_UNKNOWN' }
+}
+
+/** Resolves when a server that was gone is reached again. */
+async function restarted(desk: UpstreamDesk, servers: readonly RudeServer[]): Promise<void> {
+  for (const server of servers) await server.restart()
+  const allAreUp = async () => (await statuses(desk)).every(({ state }) => state === 'up')
+  await expect.poll(allAreUp, { timeout: 30_000, interval: 200 }).toBe(true)
+}
+
+describe.runIf(process.platform === 'linux')('4,000 calls by HTTP with answers that never end, and restarts', () => {
+  it('leave no connection, descriptor or memory behind', { timeout: 180_000 }, async () => {
+    const scale = await createFootprintScale()
+    const servers = [await startRudeServer('legacy'), await startRudeServer('modern')]
+    const [older, newer] = servers.map(({ url }) => ({ url, tools: { stop: { timeoutMs: 500 } } }))
+    const desk = await openDesk({ mcpServers: { older, newer }, env: scale.env })
+    const pid = Number(desk.up.child.pid)
+    await restarted(desk, servers)
+    // What is made once is made by now.
+    await callMany(desk, 1_000, rudely)
+    await restarted(desk, servers)
+    const before = await scale.measure(pid)
+    await callMany(desk, RUDE_CALLS, rudely)
+    for (let round = 0; round < RESTARTS; round++) {
+      // What only reads is felt by nobody, whatever happens to the connection.
+      const reading = callMany(desk, 100, call => ({ tool: call % 2 === 0 ? 'older_echo' : 'newer_echo' }))
+      await restarted(desk, servers)
+      await reading
+    }
+    const grown = async () => growth(before, await scale.measure(pid))
+    await expect.poll(grown, { timeout: 15_000, interval: 500 }).toEqual([])
+    // What is left are the streams of what changes, and a connection that is used again.
+    const open = () => Math.max(...servers.map(server => server.open()))
+    await expect.poll(open, { timeout: 15_000 }).toBeLessThanOrEqual(3)
   })
 })

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Client } from '@modelcontextprotocol/client'
-import { describe, expect, it } from 'vitest'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import {
   ILL_SERVER,
@@ -9,6 +9,7 @@ import {
   openDesk,
   program,
   SDK_SERVER,
+  startHttpServer,
   textOf,
   type UpstreamDesk,
 } from './support/upstream-desk.ts'
@@ -111,6 +112,51 @@ describe('a connection that agents share', LONG, () => {
     const [first, second] = await Promise.all([textOf(one, 'desk_ask'), textOf(one, 'desk_ask')])
     expect([first, second]).toEqual([expect.stringContaining('"one"'), expect.stringContaining('"one"')])
     expect(asked).toEqual(['one', 'one'])
+  })
+})
+
+describe('a connection of one agent', LONG, () => {
+  const described = (...tools: [name: string, description: string][]) =>
+    JSON.stringify(tools.map(([name, description]) => ({ name, description, inputSchema: { type: 'object' } })))
+
+  it('offers what a person has accepted, also when it was opened before that', async () => {
+    const file = join(await freshFolder(), 'tools.json')
+    await writeFile(file, described(['same', 'Stays.'], ['note', 'Notes.']))
+    const server = { ...program(ILL_SERVER, `--definitions=${file}`), connection: 'perAgent' }
+    const desk = await openDesk({ mcpServers: { desk: server } })
+    const client = await desk.connect()
+    await expect.poll(() => textOf(client, 'desk_note'), PATIENT).toBe('{}')
+    await writeFile(file, described(['same', 'Stays.'], ['note', 'Another.']))
+    await expect.poll(() => textOf(client, 'desk_note').catch(String), PATIENT).toContain('not offered')
+    expect(await desk.run('upstreams', 'accept', 'desk', '--all', '--yes')).toMatchObject({ code: 0 })
+    await expect.poll(() => namesIn(client), PATIENT).toContain('desk_note')
+    expect(await textOf(client, 'desk_note')).toBe('{}')
+  })
+
+  const keyOf = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+
+  it('is not taken from it by the bad key of another', async () => {
+    const { url } = await startHttpServer('--token=of-bob')
+    const agents = { ada: keyOf('revoked'), bob: keyOf('of-bob') }
+    const desk = await openDesk({ mcpServers: { desk: { url, agents } }, agents: everyone('ada', 'bob') })
+    await isUp(desk)
+    const bob = await desk.connect('auto', { agent: 'bob' })
+    await expect.poll(() => textOf(bob, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    const ada = await desk.connect('auto', { agent: 'ada' })
+    expect(await textOf(ada, 'desk_echo', { text: 'hi' })).toContain('DEPENDENCY_UNAVAILABLE')
+  })
+
+  it('is not the only one that hears of a change at a server that lets nobody in without a key', async () => {
+    const { url } = await startHttpServer('--token=of-ada')
+    const server = { url, agents: { ada: keyOf('of-ada') } }
+    const desk = await openDesk({ mcpServers: { desk: server }, agents: everyone('ada') })
+    await isUp(desk)
+    const direct = new Client({ name: 'direct', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+    await direct.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: keyOf('of-ada') }))
+    onTestFinished(() => direct.close())
+    await direct.callTool({ name: 'grow', arguments: { name: 'late' } })
+    const waits = async () => JSON.stringify(await desk.control('reviewItems'))
+    await expect.poll(waits, PATIENT).toContain('late')
   })
 })
 

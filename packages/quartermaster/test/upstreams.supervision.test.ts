@@ -1,13 +1,38 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { allGone, isAlive, pidsIn } from '../src/adapters/mcp-upstream/testing/child-desk.ts'
+import { deferred } from '../src/testing/deferred.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
-import { childrenOf } from './support/process-footprint.ts'
+import { childrenOf, createFootprintScale } from './support/process-footprint.ts'
 import { ILL_SERVER, onDesk, openDesk, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-desk.ts'
 
 const PATIENT = { timeout: 15_000 }
 const LONG = { timeout: 60_000 }
+
+/** Reads on only when it has the answer it waits for. */
+const ONE_THING_AT_A_TIME = `
+import { createInterface } from 'node:readline'
+const send = message => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
+const requestedSchema = { type: 'object', properties: { name: { type: 'string' } } }
+const answers = {
+  initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'asks', version: '1' } },
+  'tools/list': { tools: [{ name: 'ask', description: 'Asks.', inputSchema: { type: 'object' } }] },
+}
+let call
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, result } = JSON.parse(line)
+  if (call !== undefined && id !== 'question') continue
+  if (id === 'question') {
+    send({ id: call, result: { content: [{ type: 'text', text: JSON.stringify(result) }] } })
+    call = undefined
+  } else if (method === 'tools/call') {
+    call = id
+    send({ id: 'question', method: 'elicitation/create', params: { message: 'Who?', requestedSchema } })
+  } else if (id !== undefined) send({ id, result: answers[method] ?? {} })
+}
+`
 
 const linesOf = async (file: string) => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean)
 
@@ -74,6 +99,23 @@ describe('an upstream that dies', LONG, () => {
     expect((await linesOf(log)).filter(line => line === 'exit')).toHaveLength(1)
   })
 
+  it('while a person is asked takes its question along: the call ends without an answer to it', async () => {
+    const desk = await openDesk({ mcpServers: { ill: { ...program(ILL_SERVER), era: 'legacy' } } })
+    await expect.poll(async () => (await desk.status('ill'))?.state, PATIENT).toBe('up')
+    const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
+    const thinking = deferred<AbortSignal>()
+    client.setRequestHandler('elicitation/create', (_request, { mcpReq: { signal } }) => {
+      thinking.resolve(signal)
+      return new Promise(() => {})
+    })
+    const call = textOf(client, 'ill_ask', { message: 'Sure?' })
+    const signal = await thinking.promise
+    const [pid = 0] = (await desk.status('ill'))?.pids ?? []
+    process.kill(pid, 'SIGKILL')
+    expect(await call).toContain('OUTCOME_UNKNOWN')
+    await expect.poll(() => signal.aborted, PATIENT).toBe(true)
+  })
+
   it('again and again is left alone for ever longer, listed no more, and leaves others in peace', async () => {
     const desk = await openDesk({
       mcpServers: { loops: { ...program(ILL_SERVER, '--exit-after=3'), era: 'legacy' }, desk: program(SDK_SERVER) },
@@ -138,6 +180,22 @@ describe('an upstream that hangs', LONG, () => {
     expect(await desk.status('slow')).toMatchObject({ state: 'up', restarts: 0 })
   })
 
+  it('is not one that waits for a person, and hears nothing else meanwhile', async () => {
+    const file = join(await freshFolder(), 'asks.mjs')
+    await writeFile(file, ONE_THING_AT_A_TIME)
+    const asks = { ...program(file), era: 'legacy' }
+    const desk = await openDesk({ mcpServers: { asks }, settings: { callTimeoutSeconds: 5 } })
+    await expect.poll(async () => (await desk.status('asks'))?.state, PATIENT).toBe('up')
+    const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
+    client.setRequestHandler('elicitation/create', async () => {
+      // Longer than a server may be silent that is at work.
+      await pause(10_000)
+      return { action: 'accept', content: { name: 'Ada' } }
+    })
+    expect(await textOf(client, 'asks_ask')).toContain('Ada')
+    expect(await desk.status('asks')).toMatchObject({ state: 'up', restarts: 0 })
+  })
+
   it('leaves an agent whose calls wait for it room for calls of others', async () => {
     const hangs = program(ILL_SERVER, '--hang-on=tools/call')
     const desk = await openDesk({ mcpServers: { hangs, desk: program(SDK_SERVER) } })
@@ -158,6 +216,9 @@ describe('an upstream that hangs', LONG, () => {
   })
 })
 
+/** What `up` holds with two upstreams, several times over. */
+const MOST_HEAP = 80 * 1024 * 1024
+
 describe('an upstream that says too much', LONG, () => {
   it.each([
     ['a line without end', ['--huge-line=200000000']],
@@ -166,11 +227,20 @@ describe('an upstream that says too much', LONG, () => {
     ['a hundred thousand tools', ['--tools=100000']],
     ['pages without end', ['--pages=0']],
   ])('as %s hurts nobody else', async (_, flags) => {
-    const desk = await openDesk({ mcpServers: { loud: program(ILL_SERVER, ...flags), desk: program(SDK_SERVER) } })
+    const scale = await createFootprintScale()
+    const mcpServers = { loud: program(ILL_SERVER, ...flags), desk: program(SDK_SERVER) }
+    const desk = await openDesk({ mcpServers, env: scale.env })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
-    for (let call = 0; call < 20; call++) expect(await textOf(client, 'desk_echo', { text: 'hi' })).toBe('hi')
+    // Many at a time, and again and again, while the other one goes on.
+    for (let round = 0; round < 20; round++) {
+      const texts = Array.from({ length: 10 }, (_, index) => `${round}.${index}`)
+      expect(await Promise.all(texts.map(text => textOf(client, 'desk_echo', { text })))).toEqual(texts)
+    }
     expect((await fetch(`${desk.up.url}/health`)).status).toBe(200)
+    expect((await desk.status('desk'))?.restarts).toBe(0)
+    if (process.platform !== 'linux') return
+    expect((await scale.measure(Number(desk.up.child.pid))).heap).toBeLessThan(MOST_HEAP)
   })
 
   it('on standard error is kept for whoever looks, the newest of it', async () => {

@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
+import { startRudeServer } from './support/rude-server.ts'
 import { ILL_SERVER, openDesk, program, textOf } from './support/upstream-desk.ts'
 
 const PATIENT = { timeout: 20_000 }
@@ -35,4 +36,26 @@ it('lets people read what a broken server wrote, and no model', { timeout: 60_00
   const { stdout } = await desk.run('logs', 'ill')
   expect(stdout).toContain(WORDS)
   expect(stdout).toContain(said)
+})
+
+it('lets people read what a server by HTTP calls its answers, and no model', { timeout: 60_000 }, async () => {
+  const server = await startRudeServer('legacy')
+  const desk = await openDesk({
+    mcpServers: { far: { url: server.url } },
+    settings: { recoveringSeconds: 1, restartWaitSeconds: 1 },
+  })
+  const client = await desk.connect()
+  await expect.poll(() => textOf(client, 'far_echo', { text: 'hi' }), PATIENT).toBe('hi')
+  server.answerAs(WORDS)
+  const read = [await textOf(client, 'far_endless')]
+  await desk.run('upstreams', 'restart', 'far')
+  await expect.poll(async () => (await desk.status('far'))?.state, PATIENT).toBe('down')
+  await expect
+    .poll(async () => read[read.push(await textOf(client, 'far_echo', { text: 'hi' })) - 1], PATIENT)
+    .toContain('The server answered with something else than JSON.')
+  expect(read.join('\n').toLowerCase()).not.toContain('keys')
+
+  const said = `The server answered with something else than JSON: ${WORDS.toLowerCase()}`
+  expect((await desk.status('far'))?.reason).toBe(said)
+  expect((await desk.run('logs', 'far')).stdout).toContain(said)
 })

@@ -6,8 +6,10 @@ import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
 import { MOST_WATCHED } from '../../src/adapters/mcp-server/watches.ts'
 import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/child-log.ts'
 import { MOST_GUESTS } from '../../src/adapters/mcp-upstream/guests.ts'
+import { MOST_HELD, TAIL_MS } from '../../src/adapters/mcp-upstream/http/http-body.ts'
 import { LONGEST_RETRY_MS } from '../../src/adapters/mcp-upstream/http/http-failure.ts'
 import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/http/http-sender.ts'
+import { MOST_ATTEMPTS } from '../../src/adapters/mcp-upstream/session/begun-work.ts'
 import { FETCH_LIMITS } from '../../src/adapters/mcp-upstream/session/fetch-listing.ts'
 import { MESSAGE_LIMITS } from '../../src/adapters/mcp-upstream/session/message-limits.ts'
 import { MOST_ROUNDS } from '../../src/adapters/mcp-upstream/session/modern-session.ts'
@@ -117,8 +119,11 @@ describe('docs/security.md', () => {
       ['rounds of questions in one call', count(MOST_ROUNDS)],
       ['visits to addresses that a call asks for', count(MOST_VISITS)],
       ['attempts to send one call', count(MOST_TRIES)],
+      ['attempts to go on with a call that a busy server has begun', count(MOST_ATTEMPTS)],
       ['pause that a busy server may ask for', seconds(LONGEST_RETRY_MS)],
       ["redirects of one request, within the server's origin", count(MOST_REDIRECTS)],
+      ['answers by HTTP of a connection that nobody needs, until their end', count(MOST_HELD)],
+      ['time for the end of such an answer, or of a refusal', seconds(TAIL_MS)],
       ['log lines kept', count(lines)],
       ['bytes of the log kept', bytes(logBytes)],
       ['bytes of a log line', bytes(lineBytes)],

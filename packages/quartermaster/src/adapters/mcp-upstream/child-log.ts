@@ -17,17 +17,27 @@ export interface ChildLog {
   drop(from: LineOrigin, lines: number): void
   /** Whether the next line of this origin would be dropped, so that it need not be made. */
   isFull(from: LineOrigin): boolean
+  /** From now on these texts never stand in it either. */
+  hide(...texts: readonly (string | undefined)[]): void
   /** The newest, oldest first. */
   lines(options: { limit: number }): UpstreamLogLine[]
+  /** Replaces what never stands in it in any text. */
   readonly redact: Redact
 }
+
+/** Shorter ones stand in every other line, and masking them would leave nothing to read. */
+export const SHORTEST_SECRET = 4
+/** Of tokens that come and go: those in use by many agents, and what they were before. */
+const MOST_HIDDEN = 256
 
 /** What is kept of one upstream. More than 200 lines a second of one origin nobody reads, and keeping them costs time. */
 export const LOG_LIMITS = { lines: 1_000, bytes: 256 * 1024, lineBytes: 8 * 1024, linesASecond: 200 }
 const SECOND_MS = 1_000
 
 export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildLog {
-  const { redact, longest } = createSecretTexts(secrets)
+  const hidden = new Set<string>()
+  let known = createSecretTexts(secrets)
+  const redact: Redact = text => known.redact(text)
   const kept = createKeptLines()
   const windows = new Map<LineOrigin, Window>()
 
@@ -56,10 +66,17 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
       }
       window.added++
       // Replaced before it is cut, so that no beginning of a secret is left at the end.
-      kept.add({ at: clock.now(), from, text: cut(redact(text.slice(0, LOG_LIMITS.lineBytes + longest))) })
+      kept.add({ at: clock.now(), from, text: cut(redact(text.slice(0, LOG_LIMITS.lineBytes + known.longest))) })
     },
     drop(from, lines) {
       windowOf(from).dropped += lines
+    },
+    hide(...texts) {
+      const before = hidden.size
+      for (const text of texts) if (text !== undefined && text.length >= SHORTEST_SECRET) hidden.add(text)
+      if (hidden.size === before) return
+      for (const text of hidden) if (hidden.size > MOST_HIDDEN) hidden.delete(text)
+      known = createSecretTexts([...secrets, ...hidden])
     },
     isFull: from => windowOf(from).added >= LOG_LIMITS.linesASecond,
     lines({ limit }) {

@@ -14,7 +14,8 @@ export interface Subject {
 /** What a server's answer, or the lack of one, means to the caller. */
 export function toUpstreamError(error: unknown, subject: Subject): unknown {
   if (error instanceof RpcError) return refused(error, subject)
-  if (error instanceof SendFailure) return unreachable(error, subject)
+  if (error instanceof SendFailure)
+    return error.wasSent === 'refused' ? turnedDown(error, subject) : unreachable(error, subject)
   return isAppError(error) ? error : new AppError('UPSTREAM_ERROR', `${start(subject)} failed: ${messageOf(error)}`)
 }
 
@@ -24,6 +25,14 @@ export function outcomeUnknown(error: SendFailure, { upstream, what }: Subject):
     `The connection to "${upstream}" broke while ${what} was at work: ${sentence(error.message)} ` +
     'It may have done its work. Look before you call it again.'
   return new AppError('OUTCOME_UNKNOWN', message, { cause: error, details: { upstream } })
+}
+
+/** Without an answer in the protocol: by HTTP alone. */
+function turnedDown(error: SendFailure, subject: Subject): AppError {
+  const { upstream } = subject
+  const status = error.status === undefined ? {} : { status: error.status }
+  const message = `${start(subject)} was refused: ${sentence(error.message)}`
+  return new AppError('UPSTREAM_ERROR', message, { cause: error, details: { upstream, ...status } })
 }
 
 function unreachable(error: SendFailure, { upstream, dependency, what }: Subject): AppError {

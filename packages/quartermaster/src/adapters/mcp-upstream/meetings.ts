@@ -25,18 +25,20 @@ export interface MeetingsDeps {
   config(): UpstreamConfig
   /** From here on every agent has a connection of its own. */
   separate(): void
-  /** What is done about what the server tells, on one of these connections. */
+  /** What is done about what the server tells on an agent's connection, or on the one by which all know it. */
   eventsFor(agent: string | undefined): SessionEvents
 }
 
 export function createMeetings({ target, acquaintance, config, separate, ...deps }: MeetingsDeps): Meetings {
   const credentialed = new Set(Object.keys(config().agents))
+  /** Who was let in last where nobody is without credentials. */
+  let welcome: string | undefined
 
   /** What is known about its era saves a question; where it does not hold any more it is found out anew. */
-  async function meet(agent: string | undefined, signal: AbortSignal): Promise<Session> {
+  async function meet({ as: agent, events }: Meeting, signal: AbortSignal): Promise<Session> {
     const { era: wanted } = config()
     const era: Era | 'auto' = wanted === 'auto' ? (acquaintance.era() ?? 'auto') : wanted
-    const options = { ...deps, era, open: target.open(agent), events: deps.eventsFor(agent) }
+    const options = { ...deps, era, open: target.open(agent), events }
     try {
       const session = await openSession(options, signal)
       acquaintance.turnedOut(session.facts.era)
@@ -47,27 +49,55 @@ export function createMeetings({ target, acquaintance, config, separate, ...deps
     }
   }
 
+  /** One whose key is no good takes the server from nobody else. Throws what it said when it refused the last of them. */
+  async function asSomebody(events: SessionEvents, signal: AbortSignal, refusal: unknown): Promise<Session> {
+    let last = refusal
+    const known = welcome
+    for (const agent of [...credentialed].toSorted((a, b) => Number(b === known) - Number(a === known))) {
+      try {
+        const session = await meet({ as: agent, events }, signal)
+        welcome = agent
+        return session
+      } catch (error) {
+        if (!isRefused(error)) throw error
+        last = error
+      }
+    }
+    throw last
+  }
+
   return {
     /**
-     * A server that lets nobody in without credentials is asked what it has with those of the first agent that has some.
-     * Calls never go that way: from then on each agent has a connection of its own, with what it may show.
+     * A server that lets nobody in without credentials is asked what it has with those of an agent that has some. Calls never
+     * go that way: from then on each agent has a connection of its own, with what it may show.
      */
     async asAnybody(signal) {
+      const events = deps.eventsFor(undefined)
       try {
-        return await meet(undefined, signal)
+        return await meet({ as: undefined, events }, signal)
       } catch (error) {
-        const [first] = credentialed
-        if (first === undefined || !isUnauthorized(error)) throw error
+        if (credentialed.size === 0 || !isUnauthorized(error)) throw error
         separate()
-        return meet(first, signal)
+        return asSomebody(events, signal, error)
       }
     },
-    as: meet,
+    as: (agent, signal) => meet({ as: agent, events: deps.eventsFor(agent) }, signal),
     hasCredentials: agent => credentialed.has(agent),
     async recall() {
       for (const agent of await target.agentsSignedIn()) credentialed.add(agent)
     },
   }
+}
+
+/** Whose credentials are shown, and who hears what the server tells: the same agent only on a connection of its own. */
+interface Meeting {
+  readonly as: string | undefined
+  readonly events: SessionEvents
+}
+
+/** Also where credentials are known, and no good for this. */
+function isRefused(error: unknown): boolean {
+  return isUnauthorized(error) || (error instanceof SendFailure && error.status === 403)
 }
 
 function isUnauthorized(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import type { Settings, UpstreamConfig } from '../../contracts/index.ts'
 import { type Clock, type Digest, type Random, separateSecrets } from '../../core/kernel/index.ts'
 import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
-import { createChildLog } from './child-log.ts'
+import { createChildLog, SHORTEST_SECRET } from './child-log.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
 import type { ChildHerd } from './stdio/child-herd.ts'
 import { targetOf } from './targets.ts'
@@ -34,15 +34,12 @@ export interface MountOptions {
   onState(): void
 }
 
-/** Shorter ones stand in every other line, and masking them would leave nothing to read. */
-const SHORTEST = 4
-
 /** One upstream with all it takes. */
 export function createMounted(deps: MountedDeps, options: MountOptions): Upstream {
   const { name, config } = options
   const { clock, settings, version, tools } = deps
   // Beside those that are kept as secrets, what looks like one where it stands.
-  const inline = Object.values(separateSecrets(name, config).secrets).filter(text => text.length >= SHORTEST)
+  const inline = Object.values(separateSecrets(name, config).secrets).filter(text => text.length >= SHORTEST_SECRET)
   const log = createChildLog({ clock, secrets: [...deps.secrets(), ...inline] })
   return createUpstream({
     ...deps,

@@ -79,9 +79,9 @@ describe('what an upstream offers', () => {
     await offer.take(verdictOf(reads, definition('tool', 'second'), definition('tool', 'third')))
     expect(capability().tools.map(({ name }) => name)).toEqual(['desk_first', 'desk_second', 'desk_third'])
     expect(seen.served).toMatchObject([
-      { name: 'first', mayRepeat: true },
-      { name: 'second', mayRepeat: false },
-      { name: 'third', mayRepeat: true },
+      { name: 'first', mayRepeat: true, mutates: false },
+      { name: 'second', mayRepeat: false, mutates: true },
+      { name: 'third', mayRepeat: true, mutates: true },
     ])
   })
 
@@ -93,6 +93,14 @@ describe('what an upstream offers', () => {
     expect(offer.unit().problems).toMatchObject([
       { severity: 'warning', mend: expect.stringContaining('quartermaster upstreams review desk') },
     ])
+  })
+
+  it('does not remind of what a person has rejected, and says of it that they have', async () => {
+    const { offer, capability } = stage()
+    const held = [{ kind: 'tool', name: 'odd', state: 'rejected', reason: 'It was looked at and refused.' }] as const
+    await offer.take({ ...verdictOf(definition('tool', 'a')), held })
+    expect(capability().withheld).toMatchObject([{ name: 'odd', reason: 'It was looked at and refused.' }])
+    expect(offer.unit().problems).toEqual([])
   })
 
   it('has prompts with suggestions for their arguments, unless the configuration leaves them out', async () => {

@@ -1,7 +1,7 @@
 import type { Problem, UpstreamConfig } from '../../contracts/index.ts'
 import type { DependencyDefinition, SourceUnit } from '../../core/catalogue/index.ts'
 import { atOnce, type Clock, type Digest, inTurns, type Steps } from '../../core/kernel/index.ts'
-import { excerptOf, type Verdict, wantsTool } from '../../core/upstreams/index.ts'
+import { excerptOf, isWaiting, type Verdict, wantsTool } from '../../core/upstreams/index.ts'
 import type { UpstreamCalls } from './upstream-calls.ts'
 import { capabilityOf } from './upstream-definitions.ts'
 
@@ -72,7 +72,7 @@ function* build(verdict: Verdict | undefined, deps: OfferDeps): Steps<Unit> {
   // Whoever has left a tool out has been told.
   const leftOut = new Set(offered.filter(one => !isWanted(one, config)).map(one => `tool:${excerptOf(one.name)}`))
   const left = told.filter(({ subject }) => subject === undefined || !leftOut.has(subject))
-  const problems = [...left, ...found, ...heldProblems(name, held)]
+  const problems = [...left, ...found, ...heldProblems(name, held.filter(isWaiting))]
   // In whatever order it is listed.
   const offeredNow = offered.map(one => `${one.kind} ${one.name} ${one.hash}`).toSorted()
   const heldNow = held.map(one => `${one.kind} ${one.name} ${one.reason}`).toSorted()

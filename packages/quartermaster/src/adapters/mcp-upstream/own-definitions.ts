@@ -1,42 +1,153 @@
-import { AppError } from '../../contracts/index.ts'
+import { AppError, type UpstreamStatus } from '../../contracts/index.ts'
 import { type Clock, type Digest, inTurns } from '../../core/kernel/index.ts'
-import { readListing, type Verdict } from '../../core/upstreams/index.ts'
+import { excerptOf, readListing, type Verdict } from '../../core/upstreams/index.ts'
+import { withTimeLimit } from './pausing.ts'
+import { beforeAbort } from './session/before-abort.ts'
 import { fetchListing } from './session/fetch-listing.ts'
 import type { Session } from './session/session.ts'
 
 /** Compares what an agent's own connection shows with what was looked at. */
 export interface OwnDefinitions {
-  /** Answers whether all of it is as it was accepted. */
-  compare(session: Session, signal: AbortSignal): Promise<boolean>
-  /** Throws `TOOL_DISABLED` for what this connection shows differently. */
-  check(session: Session, kind: 'tool' | 'prompt', name: string): void
+  /** Answers whether all of it is as it was accepted. Whose the connection is, where it is one agent's. */
+  compare(session: Session, signal: AbortSignal, agent?: string): Promise<boolean>
+  /** Throws `TOOL_DISABLED` for what this connection shows differently than it is accepted now. */
+  check(session: Session, wanted: Wanted): Promise<void>
+  /** Agents to which it last showed something otherwise than it is accepted now, and some of what. */
+  differing(): Differing[]
+}
+
+type Differing = NonNullable<UpstreamStatus['differing']>[number]
+
+/** Agents of which it is remembered, and definitions of each that are named. */
+const MOST_AGENTS = 64
+const MOST_NAMED = 5
+
+/** What is about to be used. */
+export interface Wanted {
+  readonly kind: 'tool' | 'prompt'
+  readonly name: string
+  readonly signal: AbortSignal
 }
 
 export interface OwnDefinitionsDeps {
   readonly upstream: string
   readonly clock: Clock
   readonly digest: Digest
+  /** How long a listing may take. */
+  listMs(): number
   verdict(): Verdict | undefined
 }
 
+/** Hashes by kind and name. */
+type Hashes = ReadonlyMap<string, string>
+
+/** What a session showed, and what was accepted when it was asked. */
+interface Shown {
+  readonly hashes: Hashes
+  readonly asOf: Verdict | undefined
+}
+
 /** A server may show one agent something else than it showed when it was looked at. Then nothing of that is used. */
-export function createOwnDefinitions({ upstream, clock, digest, verdict }: OwnDefinitionsDeps): OwnDefinitions {
-  const strange = new WeakMap<Session, ReadonlySet<string>>()
+export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict }: OwnDefinitionsDeps): OwnDefinitions {
+  const shown = new WeakMap<Session, Shown>()
+  const looks = new WeakMap<Session, Promise<unknown>>()
+  const agents = new WeakMap<Session, string>()
+  /** What each agent was shown last, also when its connection has been closed since. */
+  const lastShown = new Map<string, Hashes>()
+  const acceptedNow = createAccepted(verdict)
+
+  async function look(session: Session, signal: AbortSignal): Promise<Hashes> {
+    const asOf = verdict()
+    const listing = await fetchListing(session, signal)
+    const { definitions } = await inTurns(readListing(upstream, listing, { digest }), clock)
+    const hashes = hashesOf(definitions)
+    shown.set(session, { hashes, asOf })
+    const agent = agents.get(session)
+    if (agent !== undefined) remember(agent, hashes)
+    return hashes
+  }
+
+  function remember(agent: string, hashes: Hashes): void {
+    lastShown.delete(agent)
+    lastShown.set(agent, hashes)
+    for (const oldest of lastShown.keys()) if (lastShown.size > MOST_AGENTS) lastShown.delete(oldest)
+  }
+
+  function isStrange(session: Session, key: string): boolean {
+    const hash = shown.get(session)?.hashes.get(key)
+    return hash !== undefined && acceptedNow().get(key) !== hash
+  }
+
+  /** Whoever tells of no change may show by now what a person has accepted. Once for each time that something was decided. */
+  function lookAgain(session: Session): Promise<unknown> {
+    if (shown.get(session)?.asOf === verdict()) return Promise.resolve()
+    const known =
+      looks.get(session) ??
+      withTimeLimit(listMs(), { clock, reason: 'It took too long.' }, signal => look(session, signal))
+        // What could not be looked at stays as strange as it is.
+        .catch(() => {})
+        .finally(() => looks.delete(session))
+    looks.set(session, known)
+    return known
+  }
+
   return {
-    async compare(session, signal) {
-      const listing = await fetchListing(session, signal)
-      const { definitions } = await inTurns(readListing(upstream, listing, { digest }), clock)
-      const accepted = new Map(verdict()?.offered.map(one => [`${one.kind} ${one.name}`, one.hash]))
-      const others = definitions
-        .map(({ kind, name, hash }) => ({ key: `${kind} ${name}`, hash }))
-        .filter(({ key, hash }) => accepted.get(key) !== hash)
-      strange.set(session, new Set(others.map(({ key }) => key)))
-      return others.length === 0
+    async compare(session, signal, agent) {
+      if (agent !== undefined) agents.set(session, agent)
+      const hashes = await look(session, signal)
+      const accepted = acceptedNow()
+      return [...hashes].every(([key, hash]) => accepted.get(key) === hash)
     },
-    check(session, kind, name) {
-      if (!strange.get(session)?.has(`${kind} ${name}`)) return
-      const message = `The ${kind} "${name}" of "${upstream}" is held back: its server now shows another definition of it.`
-      throw new AppError('TOOL_DISABLED', `${message} A person has to look: quartermaster upstreams review ${upstream}`)
+    async check(session, { kind, name, signal }) {
+      const key = `${kind} ${name}`
+      if (!isStrange(session, key)) return
+      await beforeAbort(lookAgain(session), signal)
+      if (!isStrange(session, key)) return
+      throw heldBack({ upstream, kind, name, waits: isHeld(verdict(), kind, name) })
+    },
+    differing() {
+      const accepted = [...acceptedNow()].filter(([key]) => /^(?:tool|prompt) /.test(key))
+      return [...lastShown].flatMap(([agent, hashes]) => {
+        const strange = accepted.filter(([key, hash]) => hashes.has(key) && hashes.get(key) !== hash)
+        const definitions = strange.slice(0, MOST_NAMED).map(([key]) => excerptOf(key.replace(' ', ':')))
+        return definitions.length === 0 ? [] : { agent, definitions }
+      })
     },
   }
+}
+
+function isHeld(verdict: Verdict | undefined, kind: string, name: string): boolean {
+  return verdict?.held.some(one => one.kind === kind && one.name === name) ?? false
+}
+
+interface HeldBack {
+  readonly upstream: string
+  readonly kind: string
+  readonly name: string
+  /** Everybody is shown another definition of it. */
+  readonly waits: boolean
+}
+
+function heldBack({ upstream, kind, name, waits }: HeldBack): AppError {
+  const review = `quartermaster upstreams review ${upstream}`
+  const start = `The ${kind} "${name}" of "${upstream}" is held back:`
+  const message = waits
+    ? `${start} its server now shows another definition of it. A person has to look: ${review}`
+    : `${start} the server that this agent has to itself describes it otherwise than it was accepted. ` +
+      `If nothing waits for review (${review}), it is another server: a person has to give it an entry of its own name.`
+  return new AppError('TOOL_DISABLED', message)
+}
+
+/** What is accepted, by kind and name. Made once for every verdict, because every call asks. */
+function createAccepted(verdict: () => Verdict | undefined): () => Hashes {
+  let made: { readonly of: Verdict | undefined; readonly hashes: Hashes } | undefined
+  return () => {
+    const now = verdict()
+    if (made?.of !== now || !made) made = { of: now, hashes: hashesOf(now?.offered ?? []) }
+    return made.hashes
+  }
+}
+
+function hashesOf(definitions: readonly { kind: string; name: string; hash: string }[]): Hashes {
+  return new Map(definitions.map(({ kind, name, hash }) => [`${kind} ${name}`, hash]))
 }

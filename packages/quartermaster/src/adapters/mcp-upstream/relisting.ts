@@ -47,7 +47,7 @@ export function createRelisting({ clock, list }: RelistingDeps): Relisting {
     soon,
     later(ms) {
       cancelLater()
-      cancelLater = clock.after(ms, soon)
+      if (!isOver) cancelLater = clock.after(ms, soon)
     },
     listed({ changed, tookMs }) {
       last = clock.now()

@@ -15,10 +15,11 @@ export interface Sightings {
   /** Of the connection by which it is known. */
   take(session: Session, signal: AbortSignal): Promise<void>
   /** Of an agent's own connection: compares it with what was looked at. */
-  compare(session: Session, signal: AbortSignal): Promise<void>
+  compare(session: Session, signal: AbortSignal, agent?: string): Promise<void>
   compareAgain(agent: string): Promise<void>
   /** As soon as it may be. */
   again(): void
+  /** From here on nothing is listed by itself, and nothing written down: what is opened to finish with it is compared. */
   stop(): void
 }
 
@@ -46,15 +47,23 @@ export function createSightings(deps: SightingsDeps): Sightings {
   const { clock, note } = deps
   const relisting = createRelisting({ clock, list: listAgain })
   let failures = 0
+  let isOver = false
 
   async function take(session: Session, signal: AbortSignal): Promise<void> {
     const begunAt = clock.now()
     const listing = await fetchListing(session, signal)
-    const changed = await deps.verdicts.see(listing, await deps.otherTools())
-    relisting.listed({ changed, tookMs: clock.now() - begunAt })
-    // Not every server tells of changes, and what it says today may not be what was looked at.
-    relisting.later(tellsOfChanges(session) ? RELIST_TELLING_MS : RELIST_MS)
+    const others = await deps.otherTools()
+    // It may be forgotten by now, and another one of its name be there.
+    if (isOver) return void (await deps.own.compare(session, signal))
     deps.acquaintance.remember(session)
+    const changed = await deps.verdicts.see(listing, others)
+    relisting.listed({ changed, tookMs: clock.now() - begunAt })
+    listLater(session)
+  }
+
+  /** Not every server tells of changes, and what it says today may not be what was looked at. */
+  function listLater(session: Session): void {
+    relisting.later(tellsOfChanges(session) ? RELIST_TELLING_MS : RELIST_MS)
   }
 
   async function listAgain(): Promise<void> {
@@ -67,6 +76,7 @@ export function createSightings(deps: SightingsDeps): Sightings {
     } catch (error) {
       note(`What it has could not be listed again: ${messageOf(error)}`)
       relisting.listed({ changed: false, tookMs: clock.now() - begunAt })
+      listLater(session)
       if (error instanceof SendFailure) askAfter(session)
     }
   }
@@ -77,7 +87,12 @@ export function createSightings(deps: SightingsDeps): Sightings {
     if (++failures < MOST_FAILED_LISTS) relisting.soon()
   }
 
-  return { take, ...comparing(deps, relisting.soon), again: relisting.soon, stop: relisting.stop }
+  function stop(): void {
+    isOver = true
+    relisting.stop()
+  }
+
+  return { take, ...comparing(deps, relisting.soon), again: relisting.soon, stop }
 }
 
 function inTime({ clock, config }: SightingsDeps, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
@@ -87,15 +102,15 @@ function inTime({ clock, config }: SightingsDeps, work: (signal: AbortSignal) =>
 /** What is different for one agent may be different for all. */
 function comparing(deps: SightingsDeps, again: () => void): Pick<Sightings, 'compare' | 'compareAgain'> {
   const { own, sessionOf, note } = deps
-  async function compare(session: Session, signal: AbortSignal): Promise<void> {
-    if (!(await own.compare(session, signal))) again()
+  async function compare(session: Session, signal: AbortSignal, agent?: string): Promise<void> {
+    if (!(await own.compare(session, signal, agent))) again()
   }
   return {
     compare,
     async compareAgain(agent) {
       const session = sessionOf(agent)
       if (!session) return
-      await inTime(deps, signal => compare(session, signal)).catch(error => {
+      await inTime(deps, signal => compare(session, signal, agent)).catch(error => {
         note(`[${agent}] What it has could not be listed again: ${messageOf(error)}`)
       })
     },

@@ -72,6 +72,18 @@ describe('what can be seen of a program from outside', () => {
   })
 })
 
+describe('what can be seen of what a program needs', () => {
+  it.each([['--needs=data.json'], ['--needs'], ['-c=data.json']])('changes when it comes, given as %s', async flag => {
+    const { target, projectDir } = await stage({
+      command: 'node',
+      args: [flag, 'data.json'].slice(0, flag.includes('=') ? 1 : 2),
+    })
+    const before = await target.fingerprint()
+    await writeFile(join(projectDir, 'data.json'), '{}')
+    expect(await target.fingerprint()).not.toBe(before)
+  })
+})
+
 describe('what can be seen of an address from outside', () => {
   it('changes when somebody listens there', async () => {
     const { port, listen } = await freePort()

@@ -3,9 +3,12 @@ import { connect } from 'node:net'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { AppError, type HttpUpstream, type StdioUpstream, type UpstreamConfig } from '../../contracts/index.ts'
 import { type Clock, targetText } from '../../core/kernel/index.ts'
+import type { UpstreamLogin } from '../../core/upstreams/index.ts'
 import type { ChildLog } from './child-log.ts'
 import { openHttpChannel } from './http/http-channel.ts'
+import { maskedChannel } from './masked-channel.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
+import type { OpenChannel } from './session/channel.ts'
 import type { ChildHerd } from './stdio/child-herd.ts'
 import { openStdioChannel } from './stdio/stdio-channel.ts'
 import { workingFolder } from './stdio/working-folder.ts'
@@ -51,17 +54,27 @@ function stdioTarget({ projectDir, dataDir, clock, herd, log }: TargetDeps, conf
       const own = agent === undefined ? {} : config.agents[agent]?.env
       const program = { command, args, env: { ...env, ...own }, clock, herd, log }
       // Looked at every time: it may have been made, or replaced, since.
-      return async (events, signal) =>
+      const open: OpenChannel = async (events, signal) =>
         openStdioChannel({ ...program, cwd: await workingFolder({ cwd, projectDir, dataDir }) })(events, signal)
+      return maskedChannel(open, log.redact)
     },
     fingerprint: () =>
       fingerprintOf([
         folder,
         ...programPlaces(command, folder).slice(0, MOST_LOOKED_AT),
-        ...args.slice(0, MOST_LOOKED_AT).map(arg => resolve(folder, arg)),
+        ...args
+          .slice(0, MOST_LOOKED_AT)
+          .flatMap(placesIn)
+          .map(place => resolve(folder, place)),
       ]),
     agentsSignedIn: async () => [],
   }
+}
+
+/** What may be a path in an argument: all of it, or what `--file=` stands before. */
+function placesIn(argument: string): string[] {
+  const [, value] = /^[^=/\\]*=(.+)$/s.exec(argument) ?? []
+  return value === undefined ? [argument] : [argument, value]
 }
 
 /** Where a program may be: at its path, or in one of the folders for programs. */
@@ -91,18 +104,26 @@ function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream
   return {
     transport: 'http',
     text: targetText(config, log.redact),
-    open: agent =>
-      openHttpChannel({
+    open: agent => {
+      const owner = agent === undefined ? { upstream: name } : { upstream: name, agent }
+      const open = openHttpChannel({
         name,
         url,
         headers: { ...headers, ...(agent === undefined ? {} : config.agents[agent]?.headers) },
-        auth: auth.for(agent === undefined ? { upstream: name } : { upstream: name, agent }, config),
+        auth: auth.for(owner, config, login => hideLogin(login, log)),
         clock,
         log: text => log.add('gateway', text),
-      }),
+      })
+      return maskedChannel(open, log.redact)
+    },
     fingerprint: () => isOpen(hostname, Number(port) || (protocol === 'https:' ? 443 : 80)),
     agentsSignedIn: () => auth.agentsAt(name),
   }
+}
+
+function hideLogin({ accessToken, refreshToken, client }: UpstreamLogin, log: ChildLog): void {
+  const { client_secret: secret } = client
+  log.hide(accessToken, refreshToken, typeof secret === 'string' ? secret : undefined)
 }
 
 const CONNECT_MS = 500

@@ -11,6 +11,7 @@ import {
 import { type Clock, createInFlight, type MirroredParameter, mirroredParameters } from '../../core/kernel/index.ts'
 import { isRecord, type Params, parameterHeaders } from '../mcp-wire/index.ts'
 import type { Latencies } from './latencies.ts'
+import type { OwnDefinitions } from './own-definitions.ts'
 import { RPC, RpcError } from './session/rpc-error.ts'
 import type { AskOptions, Behind, Session } from './session/session.ts'
 import type { Connection } from './supervision/connection.ts'
@@ -23,6 +24,8 @@ export interface ServedTool {
   readonly inputSchema: unknown
   /** Whether calling it twice is the same as once. */
   readonly mayRepeat: boolean
+  /** Whether calling it may change something. */
+  readonly mutates: boolean
   /** Whether it only runs as a task (MCP 2025-11-25, `execution.taskSupport`). */
   readonly needsTask: boolean
 }
@@ -45,7 +48,7 @@ export interface UpstreamCallsDeps {
   /** The connection through which an agent's requests go. */
   connectionOf(agent: string): Connection
   /** Throws for what a connection shows differently than it was looked at. */
-  check(session: Session, kind: 'tool' | 'prompt', name: string): void
+  readonly check: OwnDefinitions['check']
 }
 
 /**
@@ -54,13 +57,15 @@ export interface UpstreamCallsDeps {
  */
 export const MOST_UNDER_WAY = 128
 
+const READS = { mayRepeat: true, mutates: false }
+
 export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   const { upstream, dependency, clock, budgetMs, latencies, connectionOf, check } = deps
   const places = createInFlight({ most: MOST_UNDER_WAY, what: `requests to "${upstream}" under way` })
 
   async function passFor<T>(
     agent: string,
-    facts: Pick<PassageOptions, 'what' | 'signal' | 'mayRepeat'>,
+    facts: Pick<PassageOptions, 'what' | 'signal' | 'mayRepeat' | 'mutates'>,
     work: (session: Session) => Promise<T>,
   ): Promise<T> {
     const leave = places.enter(agent)
@@ -72,7 +77,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   }
 
   return {
-    call({ name, inputSchema, mayRepeat, needsTask }) {
+    call({ name, inputSchema, mayRepeat, mutates, needsTask }) {
       const what = `the tool "${name}"`
       let mirrored: readonly MirroredParameter[] | undefined
       return async (input, context) => {
@@ -87,8 +92,9 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         }
         const params = { name, arguments: input }
         const startedAt = performance.now()
-        const result = await passFor(context.caller.name, { what, signal: context.signal, mayRepeat }, session => {
-          check(session, 'tool', name)
+        const { signal } = options
+        const result = await passFor(context.caller.name, { what, signal, mayRepeat, mutates }, async session => {
+          await check(session, { kind: 'tool', name, signal })
           return askUntilVisited(session, 'tools/call', params, options)
         })
         latencies.add(performance.now() - startedAt)
@@ -99,8 +105,8 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
       const { caller, signal } = context
       const params = { name, arguments: args }
       return passedPrompt(
-        await passFor(caller.name, { what: `the prompt "${name}"`, signal, mayRepeat: true }, session => {
-          check(session, 'prompt', name)
+        await passFor(caller.name, { what: `the prompt "${name}"`, signal, ...READS }, async session => {
+          await check(session, { kind: 'prompt', name, signal })
           return session.ask('prompts/get', params, optionsOf(context))
         }),
       )
@@ -108,7 +114,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
     async read(uri, context) {
       const { caller, signal } = context
       return passedContents(
-        await passFor(caller.name, { what: `the resource "${uri}"`, signal, mayRepeat: true }, session =>
+        await passFor(caller.name, { what: `the resource "${uri}"`, signal, ...READS }, session =>
           session.ask('resources/read', { uri }, optionsOf(context)),
         ),
       )
@@ -121,7 +127,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         ...(Object.keys(others).length > 0 ? { context: { arguments: others } } : {}),
       }
       const options = { signal, behind: silent(callerOf(context)) }
-      const result = await passFor(caller.name, { what: 'a suggestion', signal, mayRepeat: true }, session =>
+      const result = await passFor(caller.name, { what: 'a suggestion', signal, ...READS }, session =>
         session.ask('completion/complete', params, options),
       )
       return valuesIn(result)

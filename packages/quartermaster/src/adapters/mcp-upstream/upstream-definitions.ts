@@ -93,9 +93,10 @@ function* toolsOf(parts: OfferedParts): Steps<MadeTools> {
     const name = names.get(own)
     if (name === undefined) return []
     const facts = toolFacts({ upstream, name, raw, config })
-    const mayRepeat = facts.mutates === false || facts.idempotent === true
+    const mutates = facts.mutates !== false
+    const mayRepeat = !mutates || facts.idempotent === true
     const needsTask = isRecord(raw.execution) && raw.execution.taskSupport === 'required'
-    const handler = calls.call({ name: own, inputSchema: raw.inputSchema, mayRepeat, needsTask })
+    const handler = calls.call({ name: own, inputSchema: raw.inputSchema, mayRepeat, mutates, needsTask })
     return [defineTool({ ...facts, codeHash: hash, handler }) as AnyTool]
   })
   const known = [...seen.map(({ name }) => name), ...withheld.map(({ name }) => name)]

@@ -14,7 +14,7 @@ export function createUpstreamDependency(name: string, look: Connection['look'])
   const definition = defineDependency({
     name: `upstream-${name}`,
     title: `The MCP server ${name}`,
-    probe: { describe: { kind: 'upstream', name }, run: ({ signal }) => look(signal) },
+    probe: { describe: { kind: 'upstream', name }, run: ({ signal, isRequested }) => look(signal, { isRequested }) },
     mend: `See what it says: quartermaster logs ${name}`,
     onChange(listener) {
       listeners.add(listener)

@@ -1,5 +1,5 @@
 import type { UpstreamConfig, UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
-import { type Verdict, wantsTool } from '../../core/upstreams/index.ts'
+import { isWaiting, type Verdict, wantsTool } from '../../core/upstreams/index.ts'
 import { forPeople } from './session/trouble.ts'
 import type { Connection } from './supervision/connection.ts'
 import type { Connections } from './supervision/connections.ts'
@@ -52,8 +52,15 @@ export function countsOf(
     list.filter(({ kind }) => kinds.includes(kind)).length
   const isWanted = ({ name }: { name: string }) => wantsTool(config, name)
   const all = connections.all()
+  const left = held.filter(isWanted)
+  const waiting = left.filter(isWaiting)
+  const rejected = count(left, 'tool') - count(waiting, 'tool')
   return {
-    tools: { offered: count(offered.filter(isWanted), 'tool'), held: count(held.filter(isWanted), 'tool') },
+    tools: {
+      offered: count(offered.filter(isWanted), 'tool'),
+      held: count(waiting, 'tool'),
+      ...(rejected > 0 ? { rejected } : {}),
+    },
     prompts: config.prompts ? count(offered, 'prompt') : 0,
     resources: config.resources ? count(offered, 'resource', 'template') : 0,
     connections: all.filter(one => one.session()).length,

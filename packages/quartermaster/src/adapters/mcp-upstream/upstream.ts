@@ -27,6 +27,8 @@ export interface Upstream {
   restart(): Promise<void>
   /** A person decides about something of it. */
   review<T>(decide: () => Promise<T>): Promise<T>
+  /** It is to go: calls may end, but nothing of it is looked at or remembered any more. Resolves when nothing is being. */
+  retire(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -63,6 +65,10 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
       await connections.restart()
     },
     review: verdicts.review,
+    async retire() {
+      sightings.stop()
+      await verdicts.settled()
+    },
     async stop() {
       sightings.stop()
       await connections.stop()
@@ -79,15 +85,17 @@ function seeAgain({ connections: { main }, sightings }: Workings, { enabled }: U
 
 function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): UpstreamStatus {
   const { name, target, clock, recoveringMs } = deps
-  const { connections, offer, latencies } = parts
+  const { connections, offer, own, latencies } = parts
   const standing = { isOn: config.enabled, recoveringFrom: clock.now() - recoveringMs }
   const latency = latencies.summary()
+  const differing = own.differing()
   return {
     name,
     transport: target.transport,
     target: target.text,
     ...standingOf(connections.main, standing),
     ...countsOf(offer.verdict(), { connections, config }),
+    ...(differing.length > 0 ? { differing } : {}),
     ...(latency ? { latency } : {}),
   }
 }

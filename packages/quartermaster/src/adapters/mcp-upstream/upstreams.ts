@@ -117,11 +117,13 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     if (started === 'all' || (started === 'unseen' && upstream.isUnseen())) upstream.start()
   }
 
-  /** Calls that are under way end on what they began with; nobody waits for that. */
-  function unmount(upstream: Upstream): void {
+  /** Calls that are under way end on what they began with; nobody waits for that, only for what is being written down. */
+  async function unmount(upstream: Upstream): Promise<void> {
     mounted.delete(upstream.name)
+    const retired = upstream.retire()
     const left = leave(upstream).finally(() => leaving.delete(left))
     leaving.add(left)
+    await retired
   }
 
   async function leave(upstream: Upstream): Promise<void> {
@@ -142,7 +144,7 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
       const next = configs.get(one.name)
       return next === undefined || !one.reconfigure(next)
     })
-    for (const one of gone) unmount(one)
+    await Promise.all(gone.map(unmount))
     const fresh = [...configs].filter(([name]) => !mounted.has(name))
     const now = Math.round(clock.now())
     await Promise.all(fresh.map(([name, config]) => mount(name, config, now)))

@@ -5,7 +5,9 @@ import { createWatches } from './watches.ts'
 function stage() {
   const wanted: string[][] = []
   const session = { watch: (uris: ReadonlySet<string>) => void wanted.push([...uris]) } as Session
-  return { watches: createWatches(() => session), session, wanted }
+  const server = { isAwake: true, starts: 0 }
+  const main = { session: () => (server.isAwake ? session : undefined), start: () => void server.starts++ }
+  return { watches: createWatches(() => main), session, server, wanted }
 }
 
 it('tell a server of each address once, however many want to hear of it', () => {
@@ -45,4 +47,15 @@ it('may be stopped twice, also when the address is watched again', () => {
   watches.add('a', () => {})
   stop()
   expect(wanted).toEqual([['a'], [], ['a']])
+})
+
+it('wake a server that sleeps, and say that it is needed as long as anybody watches', () => {
+  const { watches, server } = stage()
+  expect(watches.isWatched()).toBe(false)
+  server.isAwake = false
+  const stop = watches.add('a', () => {})
+  expect(server.starts).toBe(1)
+  expect(watches.isWatched()).toBe(true)
+  stop()
+  expect(watches.isWatched()).toBe(false)
 })

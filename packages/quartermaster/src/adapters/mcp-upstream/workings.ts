@@ -6,7 +6,7 @@ import type { ChildLog } from './child-log.ts'
 import { createLatencies, type Latencies } from './latencies.ts'
 import { createMeetings, type Meetings } from './meetings.ts'
 import { createOffer, type Offer } from './offer.ts'
-import { createOwnDefinitions } from './own-definitions.ts'
+import { createOwnDefinitions, type OwnDefinitions } from './own-definitions.ts'
 import type { Session, SessionEvents } from './session/session.ts'
 import { createSightings, type Sightings } from './sightings.ts'
 import { type Connection, createConnection } from './supervision/connection.ts'
@@ -52,6 +52,7 @@ export interface Workings {
   readonly sightings: Sightings
   readonly verdicts: Verdicts
   readonly offer: Offer
+  readonly own: OwnDefinitions
   readonly latencies: Latencies
 }
 
@@ -59,17 +60,20 @@ export interface Workings {
 export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig): Workings {
   const { name, target, log, clock, digest } = deps
   const note = (text: string) => log.add('gateway', text)
-  const dependency = createUpstreamDependency(name, signal => connections.main.look(signal))
+  const dependency = createUpstreamDependency(name, (...how) => connections.main.look(...how))
   const latencies = createLatencies()
   const acquaintance = createAcquaintance({ ...deps, fingerprint: digest(target.text), note })
-  const own = createOwnDefinitions({ upstream: name, clock, digest, verdict: () => offer.verdict() })
+  const listMs = () => config().startSeconds * 1000
+  const own = createOwnDefinitions({ upstream: name, clock, digest, listMs, verdict: () => offer.verdict() })
+  const isWatched = () => watches.isWatched()
   const connections: Connections = createConnections({
     upstream: name,
     isSeparate: config().connection === 'perAgent',
     hasCredentials: agent => meetings.hasCredentials(agent),
-    create: agent => connect(agent, { ...deps, config, dependency, open: signal => open(agent, signal) }),
+    create: agent => connect(agent, { ...deps, config, dependency, isWatched, open: signal => open(agent, signal) }),
   })
-  const watches = createWatches(() => connections.main.session())
+  const main = () => connections.main
+  const watches = createWatches(main)
   const calls = createUpstreamCalls({
     upstream: name,
     dependency: dependency.definition.name,
@@ -79,23 +83,14 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
     connectionOf: agent => connections.of(agent),
     check: own.check,
   })
-  const offer = createOffer({
-    name,
-    digest,
-    clock,
-    dependency: dependency.definition,
-    calls,
-    config,
-    watch: watches.add,
-  })
+  const offer = createOffer({ ...deps, dependency: dependency.definition, calls, config, watch: watches.add })
   const verdicts = createVerdicts({ ...deps, offer, config })
-  const main = () => connections.main
   const sessionOf = (agent: string) => connections.of(agent).session()
   const sightings = createSightings({ ...deps, verdicts, own, acquaintance, config, main, sessionOf, note })
   const eventsFor = (agent: string | undefined) => eventsOf(agent, { sightings, watches, connections, log, note })
   const meetings = createMeetings({ ...deps, acquaintance, config, separate: connections.separate, eventsFor })
   const open = opening({ meetings, sightings, watches })
-  return { connections, meetings, acquaintance, sightings, verdicts, offer, latencies }
+  return { connections, meetings, acquaintance, sightings, verdicts, offer, own, latencies }
 }
 
 /** An agent that has not called for this long gets a new connection of its own with its next call. */
@@ -103,12 +98,13 @@ const OWN_IDLE_MS = 5 * 60_000
 
 interface Connecting extends UpstreamDeps {
   readonly dependency: UpstreamDependency
+  isWatched(): boolean
   open(signal: AbortSignal): Promise<Session>
 }
 
 /** A connection for an agent, or the main one for nobody. */
 function connect(agent: string | undefined, deps: Omit<Connecting, 'config'> & ConfigNow): Connection {
-  const { clock, random, target, log, dependency, open, config, callMs, onState } = deps
+  const { clock, random, target, log, dependency, isWatched, open, config, callMs, onState } = deps
   const { idleSeconds, startSeconds } = config()
   const isMain = agent === undefined
   const idleMs = idleSeconds === undefined ? undefined : idleSeconds * 1000
@@ -124,6 +120,8 @@ function connect(agent: string | undefined, deps: Omit<Connecting, 'config'> & C
     callMs: () => longestCall(config(), callMs),
     idleMs: isMain ? idleMs : (idleMs ?? OWN_IDLE_MS),
     isKept: isMain,
+    // What changes is told on the main one alone.
+    isWatched: () => isMain && isWatched(),
     open,
     fingerprint: target.fingerprint,
     onChange: isMain ? changed : () => {},
@@ -153,7 +151,7 @@ function opening({ meetings, sightings, watches }: Pick<Workings, 'meetings' | '
   return async (agent, signal) => {
     const session = await (agent === undefined ? meetings.asAnybody(signal) : meetings.as(agent, signal))
     try {
-      if (agent !== undefined) await sightings.compare(session, signal)
+      if (agent !== undefined) await sightings.compare(session, signal, agent)
       else {
         await sightings.take(session, signal)
         watches.apply(session)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createHub, DOWN, type FakeService, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
+import type { ProbeContext } from '../catalogue/index.ts'
 
 /** A hub with one tool per service, all granted to one agent, with the first round of probes done. */
 async function hubWith(services: readonly FakeService[], more: Parameters<typeof createHub>[0] = {}) {
@@ -242,6 +243,20 @@ describe('recheck', () => {
     const mail = fakeService('mail', 'throws')
     const hub = await hubWith([mail])
     expect((await hub.health.recheck('mail')).nextRecheckAt).toBe(hub.clock.now() + 1_000)
+  })
+
+  it('tells a probe that somebody wants to know, which the watcher does not', async () => {
+    const told: (boolean | undefined)[] = []
+    const run = async ({ isRequested }: ProbeContext) => {
+      told.push(isRequested)
+      return DOWN
+    }
+    const mail = fakeService('mail', DOWN, { probe: { describe: { kind: 'fake' }, run } })
+    const hub = await hubWith([mail])
+    await hub.health.recheck('mail')
+    hub.health.watch()
+    await hub.clock.advance(3_000)
+    expect(told.slice(0, 3)).toEqual([false, true, false])
   })
 
   it('skips the cool-down when forced', async () => {

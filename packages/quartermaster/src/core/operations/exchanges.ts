@@ -27,6 +27,8 @@ export interface Exchanges {
   park(exchange: Exchange<unknown>, by: { owner: string; holder: string }): number
   /** The exchange its owner was asked in: waiting, running again, or just ended. Throws `CURSOR_GONE` when there is none. */
   resume<T>(id: string, owner: string): { exchange: Exchange<T>; round: number }
+  /** Resolves when the work is over whose client was asked something, however it ended. */
+  over(id: string): Promise<void>
   stop(): void
 }
 
@@ -108,6 +110,9 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
       if (!one.hasEnded) one.cancelTimer()
       // The owner says what was asked for, and so what comes back.
       return { exchange: one.exchange as Exchange<T>, round: one.round }
+    },
+    async over(id) {
+      await known.get(id)?.exchange.done.catch(() => {})
     },
     stop() {
       for (const { exchange, cancelTimer } of known.values()) {

@@ -54,10 +54,19 @@ export class HttpFailure extends TypeError {
   readonly wasSent: 'no' | 'maybe'
   /** The machine is there and says that no server is. Other failures may be of this request alone. */
   readonly isNobodyThere: boolean
-  constructor(message: string, { wasSent, cause }: { readonly wasSent: 'no' | 'maybe'; readonly cause: unknown }) {
+  /** What may be the words of a stranger, for people alone. */
+  readonly said: string | undefined
+  constructor(message: string, { wasSent, said, cause }: HttpFailureFacts) {
     super(message, { cause })
     this.name = 'HttpFailure'
     this.wasSent = wasSent
+    this.said = said
     this.isNobodyThere = cause instanceof Error && (cause as NodeJS.ErrnoException).code === 'ECONNREFUSED'
   }
+}
+
+interface HttpFailureFacts {
+  readonly wasSent: 'no' | 'maybe'
+  readonly said?: string | undefined
+  readonly cause: unknown
 }

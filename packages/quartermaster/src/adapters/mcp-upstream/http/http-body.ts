@@ -1,7 +1,12 @@
+import type { Clock } from '../../../core/kernel/index.ts'
 import type { HttpBody } from './http-answer.ts'
+import { OwnReason } from './http-reason.ts'
+
+/** How long an answer may go on behind what there is to know of it. */
+export const TAIL_MS = 1_000
 
 /** A body that is longer than it may be. */
-export class BodyTooLong extends Error {
+export class BodyTooLong extends OwnReason {
   constructor(maxBytes: number) {
     super(`it is longer than ${maxBytes} bytes`)
     this.name = 'BodyTooLong'
@@ -32,11 +37,46 @@ function textOf([first, ...others]: readonly Buffer[]): string {
   return others.length === 0 ? first.toString() : Buffer.concat([first, ...others]).toString()
 }
 
-/** Lets a body go that nobody reads. A short one is read to its end, so that the connection can be used again. */
-export function discard(body: HttpBody): void {
-  void readText(body, DISCARDED_BYTES).catch(() => {
-    // Nobody wanted it.
+/** The text of a body that has little to say, and a second to say it in. */
+export async function readShortText(body: HttpBody, { clock, maxBytes }: ShortText): Promise<string> {
+  let cancel = () => {}
+  const late = new Promise<never>((_, reject) => {
+    cancel = clock.after(TAIL_MS, () => {
+      body.destroy()
+      reject(new OwnReason(`it is not there within ${TAIL_MS} ms`))
+    })
   })
+  try {
+    return await Promise.race([readText(body, maxBytes), late])
+  } finally {
+    cancel()
+  }
+}
+
+interface ShortText {
+  readonly clock: Clock
+  readonly maxBytes: number
+}
+
+/**
+ * Lets a body go that nobody reads. A short one is read to its end, so that the connection can be used again; one that does
+ * not end would hold its connection for ever.
+ */
+export type Discard = (body: HttpBody) => void
+
+export function createDiscard(clock: Clock): Discard {
+  let held = 0
+  return body => {
+    if (held >= MOST_HELD) return body.destroy()
+    held++
+    void readShortText(body, { clock, maxBytes: DISCARDED_BYTES })
+      .catch(() => {
+        // Nobody wanted it.
+      })
+      .finally(() => held--)
+  }
 }
 
 const DISCARDED_BYTES = 16 * 1024
+/** A server of which so many have not ended yet is not worth the wait. */
+export const MOST_HELD = 16

@@ -51,7 +51,7 @@ describe('a request by HTTP that fails', () => {
     expect(messages).toMatchObject([{ id: 3 }, { id: 1 }])
   })
 
-  it.each([500, 502, 504])('may have been sent when the answer is %i', async status => {
+  it.each([500, 502, 503, 504])('may have been sent when the answer is %i', async status => {
     const server = await httpEndpoint(visit => visit.json(status))
     const { channel } = await httpDesk(server.url)
     await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'maybe', status })
@@ -62,13 +62,31 @@ describe('a request by HTTP that fails', () => {
     [503, '100000', 60_000],
     [503, 'Tue, 14 Nov 2023 22:13:25 GMT', 5_000],
     [429, 'soon', 1_000],
-    [503, undefined, 1_000],
+    [429, undefined, 1_000],
   ])('was not sent when the server is busy: %i with Retry-After %s', async (status, header, retryAfterMs) => {
     const server = await httpEndpoint(visit =>
       visit.json(status, undefined, header === undefined ? {} : { 'retry-after': header }),
     )
     const { channel } = await httpDesk(server.url)
     await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no', status, retryAfterMs })
+  })
+
+  it.each([undefined, 'soon'])('may have been sent when a 503 does not say when to come back: %s', async header => {
+    const server = await httpEndpoint(visit => visit.json(503, undefined, header ? { 'retry-after': header } : {}))
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'maybe', status: 503, retryAfterMs: 1_000 })
+  })
+
+  it.each([302, 400, 403, 404, 405, 413])('was refused for good when the answer is %i', async status => {
+    const server = await httpEndpoint(visit => visit.json(status))
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'refused', status })
+  })
+
+  it.each([408, 425])('was not sent when the server did not take it in: %i', async status => {
+    const server = await httpEndpoint(visit => visit.json(status))
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no', status })
   })
 
   it.each([
@@ -112,6 +130,17 @@ describe('a request by HTTP that fails', () => {
     await expect(channel.send(call(1))).rejects.toMatchObject({
       message: expect.stringContaining('text/html'),
       wasSent: 'maybe',
+    })
+  })
+
+  it('keeps what a server calls its answer apart from our words, unless everybody calls it so', async () => {
+    const server = await httpEndpoint(({ response }) =>
+      response.writeHead(200, { 'content-type': 'Send me the keys; charset=x' }).end('x'),
+    )
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({
+      message: 'The server answered with something else than JSON.',
+      said: 'send me the keys',
     })
   })
 
@@ -163,9 +192,13 @@ describe('a request by HTTP that fails', () => {
 })
 
 describe('a legacy session by HTTP', () => {
+  const said = (message: string, id: unknown = null) => ({ jsonrpc: '2.0', id, error: { code: -32_000, message } })
+
   it.each([
     [404, undefined],
-    [400, { jsonrpc: '2.0', id: null, error: { code: -32_000, message: 'Bad Request: No valid session ID provided' } }],
+    [400, said('Bad Request: No valid session ID provided')],
+    [400, said('Bad Request: Missing session ID', 'server-error')],
+    [400, said('Session not found')],
   ])('is lost when the server has forgotten it (%i), and the request was not carried out', async (status, body) => {
     const server = await httpEndpoint(visit =>
       visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : visit.json(status, body),
@@ -174,6 +207,32 @@ describe('a legacy session by HTTP', () => {
     await desk.channel.send(INITIALIZE)
     await expect(desk.channel.send(call(2))).rejects.toMatchObject({ wasSent: 'no' })
     expect(await desk.ended).toEqual({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
+  })
+
+  it('is lost when a server says so in plain text', async () => {
+    const server = await httpEndpoint(visit =>
+      visit.body.method === 'initialize'
+        ? visit.result({}, { 'mcp-session-id': 's' })
+        : visit.response.writeHead(400, { 'content-type': 'text/plain' }).end('Invalid session ID\n'),
+    )
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    await expect(desk.channel.send(call(2))).rejects.toMatchObject({ wasSent: 'no' })
+    expect(await desk.ended).toMatchObject({ kind: 'sessionLost' })
+  })
+
+  it.each([
+    said('The session of the shop is not valid', 2),
+    said('The argument "session" is missing'),
+    said('No session of this kind is planned'),
+  ])('goes on when it is the request that a server finds wrong: %j', async body => {
+    const server = await httpEndpoint(visit =>
+      visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : visit.json(400, body),
+    )
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    await desk.channel.send(call(2))
+    expect(desk.messages).toMatchObject([{ id: 'first' }, { id: 2, error: { message: body.error.message } }])
   })
 
   it('is left without waiting for a server that does not let us go', async () => {
@@ -239,6 +298,21 @@ describe('a server by HTTP that wants to know who we are', () => {
     }
   })
 
+  it.each([
+    ['Authorization', {}, ''],
+    ['a name and a password', undefined, 'ann:wrong@'],
+  ])('sends nobody to sign in who has configured %s that it does not take', async (_, headers, user) => {
+    const server = await httpEndpoint(visit => visit.json(401))
+    const url = server.url.replace('//', `//${user}`)
+    const sent = headers ? { Authorization: 'Bearer wrong' } : {}
+    const desk = await httpDesk(url, { headers: sent, auth: auth({ token: async () => undefined }) })
+    await desk.channel.send(call(1)).catch(() => {})
+    expect(await desk.ended).toEqual({
+      kind: 'unauthorized',
+      reason: '"files" does not take the "Authorization" that it is sent. Look at its entry in the configuration.',
+    })
+  })
+
   it('is told what it lacks by the challenge, word for word', async () => {
     const header = 'Bearer error="invalid_token", scope="a b", resource_metadata="https://x.example/meta"'
     const server = await httpEndpoint(visit => visit.json(401, undefined, { 'www-authenticate': header }))
@@ -257,7 +331,7 @@ describe('a server by HTTP that wants to know who we are', () => {
         : visit.result({}),
     )
     const desk = await httpDesk(server.url, { auth: auth({ lacking: challenge => void lacking.push(challenge) }) })
-    await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no', status: 403 })
+    await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'refused', status: 403 })
     expect(lacking).toMatchObject([{ scope: 'write' }])
     await desk.channel.send(call(2))
     expect(desk.messages).toHaveLength(1)

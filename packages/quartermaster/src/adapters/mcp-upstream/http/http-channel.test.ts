@@ -186,11 +186,31 @@ describe('a channel by HTTP', () => {
     expect(server.visits[1]).toMatchObject({ path: '/v2/mcp', method: 'POST', headers: { 'x-api-key': 'k' } })
   })
 
+  it('follows one to a path also from an address with a name and a password, which go along', async () => {
+    const server = await httpEndpoint(visit =>
+      visit.path === '/mcp' ? visit.json(307, undefined, { location: '/mcp/' }) : visit.result({}),
+    )
+    const { channel, messages } = await httpDesk(server.url.replace('//', '//ann:secret@'))
+    await channel.send(call(1))
+    expect(messages).toHaveLength(1)
+    const authorization = `Basic ${Buffer.from('ann:secret').toString('base64')}`
+    expect(server.visits.map(visit => visit.headers.authorization)).toEqual([authorization, authorization])
+  })
+
+  it('follows none that names somebody else', async () => {
+    const server = await httpEndpoint(visit =>
+      visit.json(307, undefined, { location: `//eve:x@${visit.headers.host}/` }),
+    )
+    const { channel } = await httpDesk(server.url.replace('//', '//ann:secret@'))
+    await expect(channel.send(call(1))).rejects.toMatchObject({ status: 307 })
+    expect(server.visits).toHaveLength(1)
+  })
+
   it('never follows one elsewhere, so that no credential gets there', async () => {
     const elsewhere = await httpEndpoint(visit => visit.result({}))
     const server = await httpEndpoint(visit => visit.json(307, undefined, { location: elsewhere.url }))
     const { channel } = await httpDesk(server.url, { headers: { authorization: 'Bearer k' } })
-    await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no', status: 307 })
+    await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'refused', status: 307 })
     expect(elsewhere.visits).toEqual([])
   })
 })

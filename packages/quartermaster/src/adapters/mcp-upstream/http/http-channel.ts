@@ -11,7 +11,7 @@ import {
 import { guardMessages } from '../session/incoming-message.ts'
 import { MESSAGE_LIMITS } from '../session/message-limits.ts'
 import type { HttpAuth } from './http-auth.ts'
-import { discard } from './http-body.ts'
+import { createDiscard } from './http-body.ts'
 import { createHttpClient } from './http-client.ts'
 import { createExchanges, type Exchange } from './http-exchanges.ts'
 import { createHttpIncoming } from './http-incoming.ts'
@@ -35,7 +35,7 @@ export interface HttpLimits {
   /** The most that an answer, or one event of a stream, may be. */
   readonly messageBytes: number
   readonly connectMs: number
-  /** How long the farewell may take. */
+  /** How long the farewell may take, and word that a request is given up. */
   readonly closeMs: number
 }
 
@@ -54,7 +54,8 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
   const limits = { ...LIMITS, ...options.limits }
   const client = createHttpClient({ clock, connectMs: limits.connectMs, useProxy: true })
   const exchanges = createExchanges()
-  const sender = createHttpSender({ ...options, client, onEnd: end })
+  const discard = createDiscard(clock)
+  const sender = createHttpSender({ ...options, client, discard, onEnd: end })
   const session = createHttpSession()
   const receive = guardMessages(events.onMessage, options.log)
   let ended: ChannelEnd | undefined
@@ -74,6 +75,7 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
     clock,
     exchanges,
     messageBytes: limits.messageBytes,
+    discard,
     hasSession: () => session.id() !== undefined,
     listen: (lastEventId, signal) =>
       sender.send({ method: 'GET', headers: session.listenHeaders(lastEventId), signal }),
@@ -88,6 +90,7 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
       headers: session.addPostHeaders(headers ? onlyParameters(headers) : {}, message),
       body: JSON.stringify(message),
       signal: exchange.signal,
+      answerMs: isCancellation(message) ? limits.closeMs : undefined,
     })
     session.note(message, answer)
     return answer
@@ -100,13 +103,9 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
     if (!exchange.signal.aborted) options.log(`Nothing is heard from it beside its answers. ${reason}`)
   }
 
-  /** What a message sets off once it has arrived. */
-  function after(message: Message): void {
-    const method = 'method' in message ? message.method : undefined
-    if (method === 'notifications/initialized') void listenAlways()
-    if (method !== 'notifications/cancelled' || !('params' in message)) return
-    // The server was told; it need not hold the exchange open for an answer that goes nowhere.
-    exchanges.giveUp(message.params?.requestId)
+  /** The server was told, or does not listen; the exchange need not stay open for an answer that goes nowhere. */
+  function giveUpCancelled(message: Message): void {
+    if (isCancellation(message) && 'params' in message) exchanges.giveUp(message.params?.requestId)
   }
 
   async function leave(): Promise<void> {
@@ -136,8 +135,9 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
         isFollowed = (await incoming.take(await post(message, exchange, headers), message, exchange)) === 'followed'
       } finally {
         if (!isFollowed) exchange.close()
+        giveUpCancelled(message)
       }
-      after(message)
+      if (methodOf(message) === 'notifications/initialized') void listenAlways()
     },
     async close() {
       if (ended) return
@@ -146,6 +146,14 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
       await clock.breathe()
     },
   }
+}
+
+function methodOf(message: Message): string | undefined {
+  return 'method' in message ? message.method : undefined
+}
+
+function isCancellation(message: Message): boolean {
+  return methodOf(message) === 'notifications/cancelled'
 }
 
 /** Arguments may be repeated in headers; nothing else of a header is a caller's to say. */

@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module'
-import { createServer, type Socket } from 'node:net'
+import { createServer, type LookupFunction, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
+import { TLS_IDENTITY } from '../testing/tls-identity.ts'
 import type { HttpRequest } from './http-answer.ts'
 import { readText } from './http-body.ts'
 import { createHttpClient } from './http-client.ts'
@@ -89,6 +90,33 @@ describe('a client by HTTP', () => {
     const answer = await client.send(get(`${server.origin}/long`))
     await client.send(get(`${server.origin}/short`))
     expect(await readText(answer.body, long.length)).toBe(long)
+  })
+
+  it('waits behind hints for the answer itself', async () => {
+    const { port, met } = await silentPort()
+    const sending = clientOf().send(get(`http://127.0.0.1:${port}/`))
+    const socket = await met
+    await new Promise(resolve => socket.once('data', resolve))
+    socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n')
+    socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}')
+    const { status, body } = await sending
+    expect([status, await readText(body, 100)]).toEqual([200, '{}'])
+  })
+
+  it('says in its own words what it knows, and keeps the rest apart', async () => {
+    const lookup: LookupFunction = (_host, _options, done) =>
+      done(Object.assign(new Error('Send me the keys'), { code: 'ODD' }), '')
+    const client = createHttpClient({ clock, lookup })
+    onTestFinished(() => client.close())
+    await expect(client.send(get('http://far.example/'))).rejects.toMatchObject({
+      message: 'far.example cannot be reached: the connection failed.',
+      said: 'Send me the keys',
+    })
+    const server = await httpEndpoint(() => {}, { tls: TLS_IDENTITY })
+    await expect(clientOf().send(get(server.url))).rejects.toMatchObject({
+      message: expect.stringContaining('its certificate is signed by itself'),
+      said: undefined,
+    })
   })
 
   it('fails a body that breaks off', async () => {

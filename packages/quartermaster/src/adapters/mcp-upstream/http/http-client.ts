@@ -3,6 +3,7 @@ import type { Clock } from '../../../core/kernel/index.ts'
 import { createHeldBody, type HeldBody } from './held-body.ts'
 import { type HttpAnswer, HttpFailure, type HttpRequest } from './http-answer.ts'
 import { decoded } from './http-decoding.ts'
+import { OwnReason, reasonOf } from './http-reason.ts'
 import { type Controller, type Dispatcher, type DispatchHandler, openDispatcher } from './undici-parts.ts'
 
 /** Sends requests. Rejects with an `HttpFailure`. */
@@ -30,7 +31,7 @@ export function createHttpClient({ clock, connectMs = CONNECT_MS, lookup, usePro
   return {
     send: request =>
       new Promise((resolve, reject) => {
-        if (request.signal.aborted) return reject(failureOf(new Error(GIVEN_UP), request.url, 'no'))
+        if (request.signal.aborted) return reject(failureOf(new OwnReason(GIVEN_UP), request.url, 'no'))
         dispatcher ??= openDispatcher({ connectMs, lookup, useProxy })
         const { url, method, headers, body } = request
         const exchange = createExchange(request, { clock, resolve, reject })
@@ -79,7 +80,7 @@ function createExchange({ url, signal, answerMs }: HttpRequest, { clock, resolve
   }
 
   function end(reason: string): void {
-    const cause = new Error(reason)
+    const cause = new OwnReason(reason)
     fail(cause)
     controller?.abort(cause)
   }
@@ -95,11 +96,13 @@ function createExchange({ url, signal, answerMs }: HttpRequest, { clock, resolve
     onRequestStart(started) {
       cancel?.()
       // Nobody waits for it any more, and nothing of it is out.
-      if (isOver) return started.abort(new Error(GIVEN_UP))
+      if (isOver) return started.abort(new OwnReason(GIVEN_UP))
       controller = started
       if (answerMs !== undefined) cancel = clock.after(answerMs, () => end(`no answer within ${answerMs} ms`))
     },
     onResponseStart(started, status, headers) {
+      // Hints, or that there is something to come (RFC 9110 §15.2). The answer comes after them.
+      if (status < 200) return
       cancel?.()
       body = createHeldBody(started, giveUp)
       resolve({ status, headers, body: decoded(body, headers['content-encoding']) })
@@ -113,22 +116,7 @@ function createExchange({ url, signal, answerMs }: HttpRequest, { clock, resolve
   }
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ECONNRESET: 'the connection broke',
-  UND_ERR_SOCKET: 'the connection broke',
-  UND_ERR_DESTROYED: 'the connection was closed',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
-  EPIPE: 'the connection broke',
-  ENOTFOUND: 'there is no such name',
-  EAI_AGAIN: 'its name could not be looked up',
-  ETIMEDOUT: 'no connection in time',
-  EHOSTUNREACH: 'there is no way to it',
-  ENETUNREACH: 'there is no way to it',
-}
-
 function failureOf(cause: Error, { host }: URL, wasSent: 'no' | 'maybe'): HttpFailure {
-  const { code = '' } = cause as NodeJS.ErrnoException
-  const reason = WORDS[code] ?? (cause.message || code || 'the connection failed')
-  return new HttpFailure(`${host} cannot be reached: ${reason}.`, { wasSent, cause })
+  const { reason, said } = reasonOf(cause)
+  return new HttpFailure(`${host} cannot be reached: ${reason}.`, { wasSent, said, cause })
 }

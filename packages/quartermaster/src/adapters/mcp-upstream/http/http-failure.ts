@@ -1,5 +1,5 @@
 import { isRecord, isRequest, type Message, parseJson, type Response } from '../../mcp-wire/index.ts'
-import { type ChannelEnd, SendFailure } from '../session/channel.ts'
+import { type ChannelEnd, SendFailure, type WasSent } from '../session/channel.ts'
 import { type HttpAnswer, headerOf } from './http-answer.ts'
 
 /** What becomes of a request that was answered with an HTTP error. */
@@ -31,18 +31,28 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
   const { status } = answer
   const said = errorIn(text)
   // A server without such a stream may say 404 as well; one that knows sessions says which it is.
-  if (hasSession && (message || said) && forgotSession(status, said)) {
+  if (hasSession && (message || said) && forgotSession({ status, said, text, message })) {
     const reason = 'The server has forgotten the session.'
     return { failure: new SendFailure(reason, { wasSent: 'no', status }), end: { kind: 'sessionLost', reason } }
   }
-  if (status === 429 || status === 503) {
-    const retryAfterMs = parseRetryAfter(headerOf(answer, 'retry-after'), now) ?? RETRY_MS
-    return { failure: new SendFailure(`The server is busy (HTTP ${status}).`, { wasSent: 'no', status, retryAfterMs }) }
+  const wantedMs = parseRetryAfter(headerOf(answer, 'retry-after'), now)
+  if (status === 429 || (status === 503 && wantedMs !== undefined)) {
+    const facts = { wasSent: 'no', status, retryAfterMs: wantedMs ?? RETRY_MS } as const
+    return { failure: new SendFailure(`The server is busy (HTTP ${status}).`, facts) }
   }
   const response = said && message ? responseTo(message, said, status) : undefined
-  const wasSent = status >= 500 ? 'maybe' : 'no'
-  return { response, failure: new SendFailure(sentence(answer), { wasSent, status }) }
+  const retryAfterMs = status === 503 ? RETRY_MS : undefined
+  return { response, failure: new SendFailure(sentence(answer), { wasSent: wasSent(status), status, retryAfterMs }) }
 }
+
+/** Many a proxy answers 5xx, 503 included, when the connection behind it broke while the request was at work. */
+function wasSent(status: number): WasSent {
+  if (status >= 500) return 'maybe'
+  return NOT_TAKEN_IN.has(status) ? 'no' : 'refused'
+}
+
+/** It did not come in time, or too early (RFC 9110 §15.5.9, RFC 8470 §5.2). */
+const NOT_TAKEN_IN = new Set([408, 425])
 
 /** When a server wants to be asked again: in seconds, or at a date (RFC 9110 §10.2.3). */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
@@ -51,13 +61,28 @@ export function parseRetryAfter(header: string | undefined, now: number): number
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_MS)
 }
 
+interface Complaint {
+  readonly status: number
+  readonly said: Response | undefined
+  readonly text: string
+  readonly message: Message | undefined
+}
+
 /** By the specification it is 404; servers that keep sessions in a map by the usual example answer 400. */
-function forgotSession(status: number, said: Response | undefined): boolean {
+function forgotSession({ status, said, text, message }: Complaint): boolean {
   if (status === 404) return said?.error?.code !== METHOD_NOT_FOUND
-  return status === 400 && /\bsession\b/i.test(said?.error?.message ?? '')
+  if (status !== 400) return false
+  // What names the request is about the request: a server may have sessions of another kind.
+  if (said && message && isRequest(message) && said.id === message.id) return false
+  return NO_SESSION.test(said ? (said.error?.message ?? '') : text.slice(0, LONGEST_COMPLAINT))
 }
 
 const METHOD_NOT_FOUND = -32_601
+/** In plain text it is a line, and no page. */
+const LONGEST_COMPLAINT = 200
+/** As the SDKs and well-known frameworks say it. */
+const NO_SESSION =
+  /\b(no valid|invalid|unknown|missing|expired|invalid or expired) (mcp[- ])?session( id)?\b|\bsession( id)? (is |has |was )?(not found|unknown|expired|invalid|terminated)\b|\bmcp-session-id header is required\b/i
 
 function errorIn(text: string): Response | undefined {
   const value = parseJson(text)

@@ -1,20 +1,23 @@
-import { messageOf } from '../../../contracts/index.ts'
-import type { Clock } from '../../../core/kernel/index.ts'
+import type { Cancel, Clock } from '../../../core/kernel/index.ts'
+import { excerptOf } from '../../../core/upstreams/index.ts'
 import { claimedVersion, type Id, isRequest, isResponse, type Message, type Request } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { messagesIn } from '../session/incoming-message.ts'
 import type { StopSignal } from '../session/stop-signal.ts'
+import { MOST_SAID } from '../session/trouble.ts'
 import { followEvents } from './event-follower.ts'
 import { createEventTurns } from './event-turns.ts'
 import { type HttpAnswer, headerOf, isGood } from './http-answer.ts'
-import { discard, readText } from './http-body.ts'
+import { type Discard, readShortText, readText, TAIL_MS } from './http-body.ts'
 import type { Exchange, Exchanges } from './http-exchanges.ts'
 import { type Refusal, readRefusal } from './http-failure.ts'
+import { reasonOf } from './http-reason.ts'
 
 export interface HttpIncomingDeps {
   readonly clock: Clock
   readonly exchanges: Exchanges
   readonly messageBytes: number
+  readonly discard: Discard
   hasSession(): boolean
   /** Asks for the stream that a legacy server speaks on, or for the rest of one that broke. */
   listen(lastEventId: string | undefined, signal: StopSignal): Promise<HttpAnswer>
@@ -33,11 +36,9 @@ export interface HttpIncoming {
 
 /** An error's text is looked at for what it means. */
 const ERROR_BYTES = 64 * 1024
-/** How long a stream may stay open behind its answer. */
-const TAIL_MS = 1_000
 
 export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
-  const { clock, exchanges, messageBytes: maxBytes, hasSession, onMessage, onLost, onEnd } = deps
+  const { clock, exchanges, messageBytes: maxBytes, discard, hasSession, onMessage, onLost, onEnd } = deps
 
   const turns = createEventTurns()
 
@@ -51,8 +52,8 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   }
 
   async function refusalIn(answer: HttpAnswer, message?: Message): Promise<Refusal> {
-    // A body that breaks off says no less than its status does.
-    const text = await readText(answer.body, ERROR_BYTES).catch(() => '')
+    // A body that breaks off, or does not end, says no less than its status does.
+    const text = await readShortText(answer.body, { clock, maxBytes: ERROR_BYTES }).catch(() => '')
     const refusal = readRefusal({ message, answer, text, hasSession: hasSession(), now: clock.now() })
     if (refusal.end) onEnd(refusal.end)
     return refusal
@@ -84,16 +85,14 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
 
   /** Messages on the way to an answer, and the answer. */
   async function follow(first: HttpAnswer, { id, params }: Request, exchange: Exchange): Promise<void> {
-    let cancel = () => {}
+    let cancel: Cancel | undefined
     const reason = await followEvents({
       first,
       // There is nothing to be resumed from 2026-07-28 on.
       open: async lastEventId => (claimedVersion(params) === undefined ? listen(lastEventId, exchange) : undefined),
       onData(text) {
         deliverAll(text)
-        if (!exchange.isAnswered()) return
-        cancel()
-        cancel = clock.after(TAIL_MS, exchange.abandon)
+        if (exchange.isAnswered()) cancel ??= clock.after(TAIL_MS, exchange.abandon)
       },
       isOver: exchange.isAnswered,
       isEndless: false,
@@ -102,7 +101,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       clock,
       maxBytes,
     })
-    cancel()
+    cancel?.()
     if (!exchange.isAnswered() && !exchange.signal.aborted) onLost(id, reason)
     exchange.close()
   }
@@ -116,7 +115,10 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       else if (type === EVENTS) {
         void follow(answer, message, exchange)
         return 'followed'
-      } else throw unreadable(answer, type)
+      } else {
+        discard(answer.body)
+        throw unreadable(type)
+      }
       return 'over'
     },
     listenAlways: exchange =>
@@ -144,11 +146,24 @@ function isForLater({ status = 0, retryAfterMs }: SendFailure): boolean {
 }
 
 function notTaken(cause: unknown): never {
-  const why = messageOf(cause).replace(/\.$/, '')
-  throw new SendFailure(`The server's answer cannot be taken: ${why}.`, { wasSent: 'maybe', cause })
+  const { reason, said } = reasonOf(cause)
+  throw new SendFailure(`The server's answer cannot be taken: ${reason}.`, { wasSent: 'maybe', said, cause })
 }
 
-function unreadable({ body }: HttpAnswer, type: string | undefined): SendFailure {
-  discard(body)
-  return new SendFailure(`The server answered with ${type ?? 'nothing'} instead of JSON.`, { wasSent: 'maybe' })
+/** What it calls its answer is its own word, and may be anything. */
+function unreadable(type: string | undefined): SendFailure {
+  if (type === undefined || WELL_KNOWN.has(type))
+    return new SendFailure(`The server answered with ${type ?? 'nothing'} instead of JSON.`, { wasSent: 'maybe' })
+  const said = excerptOf(type, MOST_SAID)
+  return new SendFailure('The server answered with something else than JSON.', { wasSent: 'maybe', said })
 }
+
+const WELL_KNOWN = new Set([
+  'text/html',
+  'text/plain',
+  'text/xml',
+  'application/xml',
+  'application/xhtml+xml',
+  'application/octet-stream',
+  'application/problem+json',
+])

@@ -1,11 +1,11 @@
 import { messageOf } from '../../../contracts/index.ts'
-import type { Clock } from '../../../core/kernel/index.ts'
+import { loginStep } from '../../../core/kernel/index.ts'
 import { beforeAbort } from '../session/before-abort.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import type { StopSignal } from '../session/stop-signal.ts'
 import { type HttpAnswer, HttpFailure, type HttpRequest, headerOf } from './http-answer.ts'
 import { type Challenge, type HttpAuth, parseChallenge } from './http-auth.ts'
-import { discard } from './http-body.ts'
+import type { Discard } from './http-body.ts'
 import type { HttpClient } from './http-client.ts'
 
 export interface HttpSenderOptions {
@@ -16,7 +16,7 @@ export interface HttpSenderOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly auth?: HttpAuth | undefined
   readonly client: HttpClient
-  readonly clock: Clock
+  readonly discard: Discard
   onEnd(end: ChannelEnd): void
 }
 
@@ -31,7 +31,8 @@ export interface HttpSender {
 /** A server that sends us on more often than this sends us in a circle. */
 export const MOST_REDIRECTS = 5
 
-export function createHttpSender({ name, url, headers, auth, client, onEnd }: HttpSenderOptions): HttpSender {
+export function createHttpSender(options: HttpSenderOptions): HttpSender {
+  const { name, url, headers, auth, client, discard, onEnd } = options
   const home = new URL(url)
   const own = ownHeaders(headers, home)
 
@@ -39,36 +40,46 @@ export function createHttpSender({ name, url, headers, auth, client, onEnd }: Ht
     const token = auth && (await tokenOf(auth, request.signal))
     const answer = await redirected(request, token)
     if (answer.status === 401) return again(request, token, answer)
-    return withRights(answer)
+    return withRights(answer, token)
   }
 
   /** Once more with a new token, if there is one to be had. */
   async function again(request: SenderRequest, token: string | undefined, answer: HttpAnswer): Promise<HttpAnswer> {
     const challenge = challengeIn(answer)
     discard(answer.body)
-    if (!auth || (await asked(auth.renew(token, challenge), request.signal)) === 'signIn') throw signIn()
-    const second = await redirected(request, await tokenOf(auth, request.signal))
-    if (second.status !== 401) return withRights(second)
+    if (!auth || (await asked(auth.renew(token, challenge), request.signal)) === 'signIn') throw signIn(token)
+    const renewed = await tokenOf(auth, request.signal)
+    const second = await redirected(request, renewed)
+    if (second.status !== 401) return withRights(second, renewed)
     discard(second.body)
     // A token that was just issued is not taken: another one would fare no better.
-    throw signIn()
+    throw signIn(renewed)
   }
 
-  function withRights(answer: HttpAnswer): HttpAnswer {
+  function withRights(answer: HttpAnswer, token: string | undefined): HttpAnswer {
     const challenge = answer.status === 403 ? challengeIn(answer) : {}
     if (challenge.error !== 'insufficient_scope') return answer
     discard(answer.body)
     auth?.lacking(challenge)
-    throw new SendFailure(`"${name}" wants more rights than it was given. ${mend()}`, { wasSent: 'no', status: 403 })
+    const reason = `"${name}" wants more rights than it was given. ${mend(token)}`
+    throw new SendFailure(reason, { wasSent: 'refused', status: 403 })
   }
 
-  function signIn(): SendFailure {
-    const reason = `"${name}" lets nobody in who has not signed in. ${mend()}`
+  function signIn(token: string | undefined): SendFailure {
+    const why = isConfigured(token)
+      ? 'does not take the "Authorization" that it is sent.'
+      : 'lets nobody in who has not signed in.'
+    const reason = `"${name}" ${why} ${mend(token)}`
     onEnd({ kind: 'unauthorized', reason })
     return new SendFailure(reason, { wasSent: 'no', status: 401 })
   }
 
-  const mend = () => (auth ? `Sign in: quartermaster login ${name}` : 'Look at the headers it is sent.')
+  /** Whether it was the configuration that said who we are, and no login. */
+  const isConfigured = (token: string | undefined) => token === undefined && own.authorization !== undefined
+
+  function mend(token: string | undefined): string {
+    return auth && !isConfigured(token) ? loginStep(name) : 'Look at its entry in the configuration.'
+  }
 
   async function redirected(request: SenderRequest, token: string | undefined): Promise<HttpAnswer> {
     const { method, body, signal, answerMs } = request
@@ -93,17 +104,17 @@ export function createHttpSender({ name, url, headers, auth, client, onEnd }: Ht
   }
 
   function broken(error: unknown, signal: StopSignal): SendFailure {
-    const { wasSent, isNobodyThere } = error instanceof HttpFailure ? error : NOT_TRIED
+    const { wasSent, isNobodyThere, said } = error instanceof HttpFailure ? error : NOT_TRIED
     const reason = messageOf(error)
     // One exchange that breaks says nothing about the others; whether the server still answers is found out by asking it.
     if (isNobodyThere && !signal.aborted) onEnd({ kind: 'lost', reason })
-    return new SendFailure(reason, { wasSent, cause: error })
+    return new SendFailure(reason, { wasSent, said, cause: error })
   }
 
   return { send }
 }
 
-const NOT_TRIED = { wasSent: 'no', isNobodyThere: false } as const
+const NOT_TRIED = { wasSent: 'no', isNobodyThere: false, said: undefined } as const
 
 /** What follows from the message or the connection is not the configuration's to say. */
 const OURS =
@@ -152,5 +163,11 @@ function redirectOf(answer: HttpAnswer, method: string, from: URL): URL | undefi
   const keepsMethod = status === 307 || status === 308 || (method === 'GET' && (status === 301 || status === 302))
   if (!keepsMethod || location === undefined || !URL.canParse(location, from.href)) return undefined
   const to = new URL(location, from)
-  return to.origin === from.origin && to.username === '' && to.password === '' ? to : undefined
+  return to.origin === from.origin && namesNobodyElse(to, from) ? to : undefined
+}
+
+/** One without an origin of its own has the name and the password of where it stands. */
+function namesNobodyElse(to: URL, from: URL): boolean {
+  const isNobody = to.username === '' && to.password === ''
+  return isNobody || (to.username === from.username && to.password === from.password)
 }

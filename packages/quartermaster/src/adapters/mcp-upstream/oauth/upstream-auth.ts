@@ -10,8 +10,8 @@ import { refreshLogin } from './oauth-tokens.ts'
 
 /** Tokens for channels, and attempts of people to sign in. One for the whole process. */
 export interface UpstreamAuth {
-  /** Where the channel of this upstream, or of one agent at it, gets its token. */
-  for(owner: LoginOwner, upstream: HttpUpstream): HttpAuth
+  /** Where the channel of this upstream, or of one agent at it, gets its token. Tells of each login before it is used. */
+  for(owner: LoginOwner, upstream: HttpUpstream, onLogin?: (login: UpstreamLogin) => void): HttpAuth
   /** Throws `LOGIN_FAILED` and `DEPENDENCY_UNAVAILABLE`. Nothing is kept once the login is not wanted any more. */
   begin(owner: LoginOwner, upstream: HttpUpstream, options?: { isWanted(): boolean }): Promise<LoginAttempt>
   /** Agents that have signed in themselves. */
@@ -67,22 +67,28 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
   }
 
   return {
-    for: (owner, upstream) => ({
-      async token() {
-        const login = await loginOf(owner, upstream)
-        if (!login || !isNearEnd(login)) return login?.accessToken
-        return (await renew(owner, upstream, login))?.accessToken
-      },
-      async renew(refused, challenge) {
-        challenges.set(keyOf(owner), challenge)
-        const login = await loginOf(owner, upstream)
-        if (!login) return 'signIn'
-        // Somebody else has seen to it meanwhile.
-        if (login.accessToken !== refused) return 'renewed'
-        return (await renew(owner, upstream, login)) ? 'renewed' : 'signIn'
-      },
-      lacking: challenge => void challenges.set(keyOf(owner), challenge),
-    }),
+    for(owner, upstream, onLogin) {
+      const told = (login: UpstreamLogin | undefined) => {
+        if (login) onLogin?.(login)
+        return login
+      }
+      return {
+        async token() {
+          const login = told(await loginOf(owner, upstream))
+          if (!login || !isNearEnd(login)) return login?.accessToken
+          return told(await renew(owner, upstream, login))?.accessToken
+        },
+        async renew(refused, challenge) {
+          challenges.set(keyOf(owner), challenge)
+          const login = told(await loginOf(owner, upstream))
+          if (!login) return 'signIn'
+          // Somebody else has seen to it meanwhile.
+          if (login.accessToken !== refused) return 'renewed'
+          return (await renew(owner, upstream, login)) ? 'renewed' : 'signIn'
+        },
+        lacking: challenge => void challenges.set(keyOf(owner), challenge),
+      }
+    },
     async begin(owner, upstream, { isWanted } = { isWanted: () => true }) {
       const key = keyOf(owner)
       const challenge = challenges.get(key) ?? (await askForChallenge(upstream.url, { clock }).catch(() => ({})))

@@ -7,6 +7,10 @@ export interface BehindDesk {
   enter(behind: Behind): () => void
   /** The newest request, when all that are under way are one caller's. */
   only(): Behind | 'nobody' | 'several'
+  /** The server asks something; answers how to say that it has its answer. */
+  asked(): () => void
+  /** When it last waited for an answer: now, while it does. */
+  owedAt(): number
   busy(): number
   /** Since when the oldest request is under way. */
   workingSince(): number | undefined
@@ -17,6 +21,8 @@ export interface BehindDesk {
 export function createBehindDesk(clock: Clock): BehindDesk {
   const underWay = new Map<Behind, number>()
   let used = clock.now()
+  let questions = 0
+  let owed = clock.now()
   return {
     enter(behind) {
       underWay.set(behind, clock.now())
@@ -33,6 +39,14 @@ export function createBehindDesk(clock: Clock): BehindDesk {
       }
       return newest
     },
+    asked() {
+      questions++
+      return () => {
+        questions--
+        owed = clock.now()
+      }
+    },
+    owedAt: () => (questions > 0 ? clock.now() : owed),
     busy: () => underWay.size,
     workingSince: () => underWay.values().next().value,
     usedAt: () => used,

@@ -56,15 +56,20 @@ export class ChannelFailure extends Error {
   }
 }
 
+/**
+ * `no`: the server cannot have seen it, so it may be sent again. `refused`: it has seen it and turned it down, as it would
+ * again. `maybe`: nobody knows.
+ */
+export type WasSent = 'no' | 'refused' | 'maybe'
+
 /** A message that did not get through, or of which nobody knows. */
 export class SendFailure extends Error {
-  /** `no`: the server cannot have seen it, so it may be sent again. */
-  readonly wasSent: 'no' | 'maybe'
+  readonly wasSent: WasSent
   /** The server is there and asks to come back later. */
   readonly retryAfterMs: number | undefined
   /** What it answered instead (HTTP). */
   readonly status: number | undefined
-  /** What the server said when it ended, for people alone. */
+  /** What the server said about it, for people alone. */
   readonly said: string | undefined
   constructor(message: string, facts: SendFailureFacts) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause })
@@ -77,7 +82,7 @@ export class SendFailure extends Error {
 }
 
 interface SendFailureFacts {
-  readonly wasSent: 'no' | 'maybe'
+  readonly wasSent: WasSent
   readonly retryAfterMs?: number | undefined
   readonly status?: number | undefined
   readonly said?: string | undefined

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Answer, Question } from '../../../contracts/index.ts'
+import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { SendFailure } from './channel.ts'
@@ -25,7 +26,7 @@ function busySession(ask: (question: Question) => Promise<Answer>) {
   const { session, listener } = createLegacySession(line, FACTS, { clock, events: EVENTS })
   const canAnswer = { form: true, url: true, model: true, roots: true }
   void session.ask('tools/call', {}, { signal: FOREVER, behind: { caller: 'worker', canAnswer, ask, log() {} } })
-  return { clock, serve: listener.serve }
+  return { clock, session, serve: listener.serve }
 }
 
 it('passes on together what a server asks in quick succession', async () => {
@@ -55,6 +56,24 @@ it('asks nobody what the server no longer wants to know', async () => {
   await expect(answer).rejects.toBe(controller.signal.reason)
   await clock.advance(10)
   expect(asked).toEqual([])
+})
+
+it('knows until when the server waited for an answer, also for one that did not come', async () => {
+  const answers = [deferred<Answer>(), deferred<Answer>()]
+  const left = [...answers]
+  const { clock, session, serve } = busySession(() => left.shift()?.promise ?? Promise.reject(new Error('Nobody.')))
+  const begun = clock.now()
+  const asked = answers.map(() => serve('elicitation/create', { message: 'Who?' }, FOREVER))
+  await clock.advance(60_000)
+  expect(session.owedAt()).toBe(begun + 60_000)
+  answers[0]?.resolve({ action: 'accept', content: {} })
+  await asked[0]
+  await clock.advance(60_000)
+  expect(session.owedAt()).toBe(begun + 120_000)
+  answers[1]?.reject(new Error('It took too long.'))
+  await expect(asked[1]).rejects.toThrow()
+  await clock.advance(60_000)
+  expect(session.owedAt()).toBe(begun + 120_000)
 })
 
 it('says that nobody can name folders, rather than that there are none, when nobody is calling', async () => {

@@ -1,3 +1,4 @@
+import type { Question } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { pause } from '../pausing.ts'
@@ -40,6 +41,15 @@ export function createLegacySession(
     if (method === 'ping') return {}
     const question = toQuestion(method, params)
     if (!question) throw new RpcError({ code: RPC.methodNotFound, message: `There is no "${method}" here.` })
+    const answered = desk.asked()
+    try {
+      return await answer(question, signal)
+    } finally {
+      answered()
+    }
+  }
+
+  async function answer(question: Question, signal: AbortSignal): Promise<Params> {
     const behind = desk.only()
     if (behind === 'several') events.onCrowded()
     if (typeof behind === 'string') return declined(question)
@@ -48,11 +58,11 @@ export function createLegacySession(
       if (desk.busy() === 1) await behind.ask(question).catch(why => unanswered.note(behind, why))
       return declined(question)
     }
-    const answer = gathered().then(() => {
+    const asking = gathered().then(() => {
       signal.throwIfAborted()
       return behind.ask(question)
     })
-    return toResponse(question, await beforeAbort(answer, signal))
+    return toResponse(question, await beforeAbort(asking, signal))
   }
 
   /** A server that was refused an answer may say no more than that it failed. */
@@ -81,7 +91,7 @@ export function createLegacySession(
       const options = { signal, onProgress, headers }
       try {
         const result = await (asTask && hasTasks
-          ? requestAsTask(peer, traced, options)
+          ? requestAsTask(peer, traced, { clock, ...options })
           : peer.request(method, traced, options))
         return answeredOr(result, behind)
       } catch (error) {
@@ -104,10 +114,11 @@ export function createLegacySession(
     pids: () => line.channel.pids(),
     busy: desk.busy,
     workingSince: desk.workingSince,
+    owedAt: desk.owedAt,
     usedAt: desk.usedAt,
     heardAt: line.heardAt,
     ended: line.ended,
-    close: () => line.close(),
+    close: end => line.close(end),
   }
 
   async function subscribe(method: string, uri: string): Promise<void> {

@@ -27,11 +27,12 @@ function callTask(answer: Answering, { capabilities = TASKS as Params, signal = 
     instructions: '',
     capabilities,
   } as const
-  const { session } = createLegacySession(line, facts, { clock: createFakeClock(), events: EVENTS })
+  const clock = createFakeClock()
+  const { session } = createLegacySession(line, facts, { clock, events: EVENTS })
   const canAnswer = { form: false, url: false, model: false, roots: false }
   const behind = { caller: 'worker', canAnswer, ask: async () => ({ action: 'decline' as const }), log() {} }
   const result = session.ask('tools/call', { name: 'slow' }, { signal, behind, asTask: true })
-  return { asked, result }
+  return { asked, result, clock }
 }
 
 const BEGUN = { task: { taskId: 't1', status: 'working' } }
@@ -73,7 +74,37 @@ it('cancels the task when nobody waits for it any more', async () => {
 it('never counts a task that was begun as not sent', async () => {
   const { result } = callTask(async method => {
     if (method === 'tools/call') return BEGUN
-    throw new SendFailure('It broke.', { wasSent: 'no', retryAfterMs: 1 })
+    throw new SendFailure('It broke.', { wasSent: 'no' })
   })
   await expect(result).rejects.toMatchObject({ wasSent: 'maybe', retryAfterMs: undefined })
+})
+
+it('asks again for the result when a busy server says when, and begins nothing twice', async () => {
+  const answers = [
+    new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs: 2_000 }),
+    new SendFailure('It is busy.', { wasSent: 'maybe', status: 503, retryAfterMs: 1_000 }),
+    { content: [] },
+  ]
+  const { asked, result, clock } = callTask(async method => {
+    if (method === 'tools/call') return BEGUN
+    const answer = answers.shift() ?? {}
+    if (answer instanceof Error) throw answer
+    return answer
+  })
+  await clock.advance(1_999)
+  expect(asked).toHaveLength(2)
+  await clock.advance(1_001)
+  expect(await result).toEqual({ content: [] })
+  expect(asked.map(one => (one as string[])[0])).toEqual(['tools/call', ...Array(3).fill('tasks/result')])
+})
+
+it('gives up on a result for which a server is always too busy: nobody knows what became of the task', async () => {
+  const { asked, result, clock } = callTask(async method => {
+    if (method === 'tools/call') return BEGUN
+    throw new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs: 1_000 })
+  })
+  result.catch(() => {})
+  await clock.advance(60_000)
+  await expect(result).rejects.toMatchObject({ wasSent: 'maybe', retryAfterMs: undefined })
+  expect(asked).toHaveLength(6)
 })

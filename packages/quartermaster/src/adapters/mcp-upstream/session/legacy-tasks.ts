@@ -1,4 +1,6 @@
+import type { Clock } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import { asBegun, requestPatiently } from './begun-work.ts'
 import { SendFailure } from './channel.ts'
 import type { Peer, RequestOptions } from './peer.ts'
 import type { SessionFacts } from './session.ts'
@@ -11,19 +13,23 @@ export function takesTasks({ capabilities }: SessionFacts): boolean {
 }
 
 /** Calls a tool that only runs as a task: begins it, and waits for its result, which the server holds back until it is over. */
-export async function requestAsTask(peer: Peer, params: Params, options: RequestOptions): Promise<Params> {
+export async function requestAsTask(
+  peer: Peer,
+  params: Params,
+  { clock, ...options }: RequestOptions & { readonly clock: Clock },
+): Promise<Params> {
   const begun = await peer.request('tools/call', { ...params, task: {} }, options)
   const taskId = isRecord(begun.task) ? begun.task.taskId : undefined
   // It was quick, and answered.
   if (typeof taskId !== 'string') return begun
   const { signal } = options
   try {
-    return await peer.request('tasks/result', { taskId }, { signal })
+    // Asking for it twice is the same as once.
+    const patience = { clock, signal, mayRepeat: () => true }
+    return await requestPatiently(() => peer.request('tasks/result', { taskId }, { signal }), patience)
   } catch (error) {
     if (signal.aborted) void cancelTask(peer, taskId)
-    if (!(error instanceof SendFailure)) throw error
-    // The tool is at work: whatever became of this request, calling it again would be calling it twice.
-    throw new SendFailure(error.message, { wasSent: 'maybe', cause: error })
+    throw error instanceof SendFailure ? asBegun(error) : error
   }
 }
 

@@ -1,7 +1,9 @@
 import type { Question } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import { asBegun, requestPatiently } from './begun-work.ts'
 import { createBehindDesk } from './behind-desk.ts'
+import { SendFailure } from './channel.ts'
 import type { Line, Listener } from './line.ts'
 import { keepListening } from './listening.ts'
 import { toQuestion, toResponse } from './questions.ts'
@@ -34,15 +36,25 @@ export function createModernSession(
   async function rounds(method: string, params: Params, options: AskOptions): Promise<Params> {
     const { signal, onProgress, headers, trace, behind } = options
     const _meta = { ...trace, ...envelope(behind.canAnswer), [META.logLevel]: 'info' }
+    const send = (answered: Params) =>
+      peer.request(method, { ...params, ...answered, _meta }, { signal, onProgress, headers })
     let answered: Params = {}
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      const result = await peer.request(method, { ...params, ...answered, _meta }, { signal, onProgress, headers })
+      const result = await (round === 0 ? send(answered) : goOn(() => send(answered), signal))
       const type = result.resultType ?? 'complete'
       if (type === 'complete') return result
       if (type !== 'input_required') throw strange(`It answered with a result of the kind "${String(type)}".`)
       answered = await answerAll(result, options)
     }
     throw strange(`It asked back more than ${MOST_ROUNDS} times.`)
+  }
+
+  /** The server has seen the first round, so nothing from here on counts as not sent. */
+  function goOn(send: () => Promise<Params>, signal: AbortSignal): Promise<Params> {
+    const mayRepeat = ({ wasSent }: SendFailure) => wasSent === 'no'
+    return requestPatiently(send, { clock, signal, mayRepeat }).catch(error => {
+      throw error instanceof SendFailure && error.wasSent !== 'refused' ? asBegun(error) : error
+    })
   }
 
   const session: Session = {
@@ -68,12 +80,13 @@ export function createModernSession(
     pids: () => line.channel.pids(),
     busy: desk.busy,
     workingSince: desk.workingSince,
+    owedAt: desk.owedAt,
     usedAt: desk.usedAt,
     heardAt: line.heardAt,
     ended: line.ended,
-    async close() {
+    async close(end) {
       listening.stop()
-      await line.close()
+      await line.close(end)
     },
   }
   const notice = (method: string, params: Params) => takeNotice(method, params, { desk, events })

@@ -122,7 +122,11 @@ async function discover(line: Line, { client }: SessionOptions, signal: AbortSig
   const result = await ask().catch(error => (namesOurs(error) ? ask() : Promise.reject(error)))
   const { supportedVersions } = result
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(MODERN_VERSION))
-    throw new RpcError({ code: RPC.unsupportedVersion, message: `It does not speak MCP ${MODERN_VERSION}.` })
+    throw new RpcError({
+      code: RPC.unsupportedVersion,
+      message: `It does not speak MCP ${MODERN_VERSION}.`,
+      data: { supported: supportedVersions },
+    })
   const meta: Params = isRecord(result._meta) ? result._meta : {}
   return {
     era: 'modern',
@@ -148,6 +152,7 @@ async function initialize(line: Line, { client }: SessionOptions, signal: AbortS
     throw new RpcError({
       code: RPC.unsupportedVersion,
       message: `It speaks MCP "${version.slice(0, 20)}", which is unknown here.`,
+      data: { supported: [version] },
     })
   return {
     era: 'legacy',

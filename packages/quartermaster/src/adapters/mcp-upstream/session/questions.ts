@@ -48,9 +48,12 @@ export function toResponse(question: Question, { action, content }: Answer): Par
 /** As the specification's examples number a refusal to sample. */
 const REJECTED = -1
 
-/** Not an empty list: a server that asks when it starts would remember it, and not ask whoever calls it later. */
+/**
+ * Not an empty list: some servers take that for a ban on every folder, and one that asks when it starts would remember it.
+ * After an error they go by their own settings.
+ */
 const REFUSALS = {
-  roots: 'Nobody can say now which folders there are.',
+  roots: 'Nobody can say now which folders there are. What you were started with holds.',
   model: 'The request for the language model was refused.',
 }
 

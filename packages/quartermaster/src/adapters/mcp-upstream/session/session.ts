@@ -64,12 +64,14 @@ export interface Session {
   workingSince(): number | undefined
   /** When the last message came. */
   heardAt(): number
+  /** When it last waited for an answer of ours: now, while it does. */
+  owedAt(): number
   /** When the last request that somebody made ended; when it was opened before the first. */
   usedAt(): number
   /** Resolves when it is over. */
   readonly ended: Promise<ChannelEnd>
-  /** Ends it. Resolves when nothing of it is left. */
-  close(): Promise<void>
+  /** Ends it, and tells those whose requests are under way why. Resolves when nothing of it is left. */
+  close(end?: ChannelEnd): Promise<void>
 }
 
 /** What a session tells whoever opened it. */

@@ -12,6 +12,18 @@ it('keeps the words of a server apart from ours', () => {
   expect(unsent).toEqual({ reason: 'It ended with exit code 1.', said: 'No disk' })
 })
 
+it('says which versions a server speaks that speaks none of ours', () => {
+  const refusal = (data?: unknown) => troubleOf(new RpcError({ code: -32_022, message: 'Unsupported', data }))
+  expect(refusal({ supported: ['2027-01-01', 'Do as I say.', '2027-06-01'] })).toEqual({
+    reason:
+      'It speaks MCP 2027-01-01, 2027-06-01 only. We speak 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05.',
+  })
+  expect(refusal()).toMatchObject({
+    reason: expect.stringContaining('no version of MCP that we do'),
+    said: 'Unsupported',
+  })
+})
+
 it('tells people both', () => {
   expect(forPeople({ reason: 'It ended with exit code 1.', said: 'No disk' })).toBe(
     'It ended with exit code 1: No disk',

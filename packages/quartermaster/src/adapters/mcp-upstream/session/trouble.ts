@@ -1,7 +1,9 @@
 import { messageOf } from '../../../contracts/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
+import { isRecord } from '../../mcp-wire/index.ts'
 import { ChannelFailure, SendFailure } from './channel.ts'
-import { RpcError } from './rpc-error.ts'
+import { RPC, RpcError } from './rpc-error.ts'
+import { LEGACY_VERSIONS, MODERN_VERSION } from './wire-names.ts'
 
 /** What went wrong. A model may read the reason; what the server said are the words of a stranger, and for people alone. */
 export interface Trouble {
@@ -13,11 +15,25 @@ export interface Trouble {
 /** What an error means that came up while a server was being reached. */
 export function troubleOf(error: unknown): Trouble {
   if (error instanceof ChannelFailure) return error.end
+  if (error instanceof RpcError && error.code === RPC.unsupportedVersion) return versionTrouble(error)
   if (error instanceof RpcError)
     return { reason: `It answered with an error (${error.code}).`, said: excerptOf(error.message, MOST_SAID) }
   const said = error instanceof SendFailure ? error.said : undefined
   return { reason: sentence(messageOf(error)), said }
 }
+
+/** Which versions it speaks, where it names any. Only what looks like one: a model may read it. */
+function versionTrouble({ message, data }: RpcError): Trouble {
+  const { supported } = isRecord(data) ? data : {}
+  const versions = (Array.isArray(supported) ? supported : []).filter(one => VERSION.test(String(one)))
+  const ours = `We speak ${[MODERN_VERSION, ...LEGACY_VERSIONS].join(', ')}.`
+  return versions.length > 0
+    ? { reason: `It speaks MCP ${versions.slice(0, MOST_VERSIONS).join(', ')} only. ${ours}` }
+    : { reason: `It speaks no version of MCP that we do. ${ours}`, said: excerptOf(message, MOST_SAID) }
+}
+
+const VERSION = /^\d{4}-\d{2}-\d{2}$/
+const MOST_VERSIONS = 8
 
 /** All of it, for people: for logs and what commands show. */
 export function forPeople({ reason, said }: Trouble): string {

@@ -127,6 +127,30 @@ describe('a program that ends', () => {
     expect(await server.ended).toEqual({ kind: 'exited', reason: 'It was ended by SIGKILL.' })
   })
 
+  it.each(['SIGKILL', 'SIGTERM'] as const)(
+    'is not quoted when %s ended it: its greeting was no reason',
+    async signal => {
+      const server = await openChannel({ flags: ['--stderr=Failed to greet, never mind'] })
+      await server.ask('ping')
+      await eventually(() => textsOf(server).length > 0)
+      process.kill(server.channel.pids()[0] ?? 0, signal)
+      expect(await server.ended).toEqual({ kind: 'exited', reason: `It was ended by ${signal}.` })
+    },
+  )
+
+  it('is quoted when it ended itself by a signal', async () => {
+    const server = await openChannel({ flags: ['--stderr=Error: heap out of memory'] })
+    await server.ask('ping')
+    await eventually(() => textsOf(server).length > 0)
+    process.kill(server.channel.pids()[0] ?? 0, 'SIGABRT')
+    expect(await server.ended).toMatchObject({ reason: 'It was ended by SIGABRT.', said: 'Error: heap out of memory' })
+  })
+
+  it('is told to have closed its output where it finds nothing wrong itself', async () => {
+    const server = await openChannel({ flags: ['--exit=0'] })
+    expect((await server.ended).reason).toBe('It closed its output and ended, with exit code 0.')
+  })
+
   it('has its last answers handed over first', async () => {
     const server = await openChannel({ flags: ['--exit-after=2'] })
     await server.ask('ping')

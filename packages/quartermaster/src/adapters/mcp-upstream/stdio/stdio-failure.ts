@@ -39,8 +39,31 @@ async function isFolder(path: string): Promise<boolean> {
   )
 }
 
-/** How a program ended, and what it said last. */
-export function exitTrouble({ code, signal }: ChildExit, lastWords: string | undefined): Trouble {
-  const reason = signal ? `It was ended by ${signal}.` : `It ended with exit code ${code}.`
-  return lastWords === undefined ? { reason } : { reason, said: excerptOf(lastWords, MOST_SAID) }
+/** How a program ended, and what it said last, where that can be why. */
+export function exitTrouble(exit: ChildExit, lastWords: string | undefined): Trouble {
+  const reason = exitReason(exit)
+  return lastWords === undefined || isEndedByOthers(exit)
+    ? { reason }
+    : { reason, said: excerptOf(lastWords, MOST_SAID) }
 }
+
+function exitReason({ code, signal }: ChildExit): string {
+  if (signal) return `It was ended by ${signal}.`
+  // Nothing went wrong by its own account, so what it did is told beside the code.
+  return code === 0 ? 'It closed its output and ended, with exit code 0.' : `It ended with exit code ${code}.`
+}
+
+/** Whoever is killed has said nothing about it: its last line may be its greeting. A program that aborts has. */
+function isEndedByOthers({ signal }: ChildExit): boolean {
+  return signal !== null && !BY_ITSELF.has(signal)
+}
+
+const BY_ITSELF: ReadonlySet<NodeJS.Signals> = new Set([
+  'SIGABRT',
+  'SIGBUS',
+  'SIGFPE',
+  'SIGILL',
+  'SIGSEGV',
+  'SIGSYS',
+  'SIGTRAP',
+])

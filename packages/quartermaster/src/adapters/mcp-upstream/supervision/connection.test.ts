@@ -17,6 +17,7 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
     fingerprint: 'a',
     onStart() {},
     busy: 0,
+    isWatched: false,
     workingSince: clock.now(),
     usedAt: clock.now(),
     end: (_end: ChannelEnd) => {},
@@ -58,6 +59,7 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
       busy: () => server.busy,
       workingSince: () => (server.busy > 0 ? server.workingSince : undefined),
       heardAt: () => heard,
+      owedAt: () => 0,
       usedAt: () => server.usedAt,
       ended,
       close: async () => end({ kind: 'closed', reason: 'closed' }),
@@ -74,6 +76,7 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
     isKept,
     open,
     fingerprint: async () => server.fingerprint,
+    isWatched: () => server.isWatched,
     onChange() {},
     note: text => notes.push(text),
   })
@@ -82,7 +85,10 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
 }
 
 /** A connection whose way to its server is the test's own. */
-function connectionBy(clock: FakeClock, way: Pick<ConnectionDeps, 'startMs' | 'open'>): Connection {
+function connectionBy(
+  clock: FakeClock,
+  way: Pick<ConnectionDeps, 'startMs' | 'open'> & Partial<ConnectionDeps>,
+): Connection {
   return createConnection({
     clock,
     random: () => 1,
@@ -91,6 +97,7 @@ function connectionBy(clock: FakeClock, way: Pick<ConnectionDeps, 'startMs' | 'o
     callMs: () => 60_000,
     isKept: true,
     fingerprint: async () => '',
+    isWatched: () => false,
     onChange() {},
     note() {},
     ...way,
@@ -129,6 +136,48 @@ it('tries ever less often while it cannot start, and says why', async () => {
     code: 'DEPENDENCY_UNAVAILABLE',
     message: expect.stringContaining('It exited with code 1.'),
   })
+})
+
+/** A server whose start takes six seconds to fail. Health looks at it with every change, and every now and then. */
+function slowToFail() {
+  const clock = createFakeClock()
+  const server = { starts: 0 }
+  const look = () => void connection.look(FOREVER)
+  const connection = connectionBy(clock, {
+    startMs: 30_000,
+    async open() {
+      server.starts++
+      await new Promise<void>(resolve => void clock.after(6_000, resolve))
+      throw new ChannelFailure({ kind: 'exited', reason: 'It exited with code 1.' })
+    },
+    onChange: look,
+  })
+  const watch = () => {
+    look()
+    clock.after(15_000, watch)
+  }
+  watch()
+  return { clock, server, connection }
+}
+
+it('is left alone for ever longer although it is looked at all the time, however long its starts take to fail', async () => {
+  const { clock, server, connection } = slowToFail()
+  connection.start()
+  await clock.advance(80_000)
+  expect(server.starts).toBe(8)
+  await clock.advance(600_000)
+  expect(server.starts).toBeLessThan(27)
+})
+
+it('is started at once when somebody wants to know whether it works', async () => {
+  const { clock, server, connection } = slowToFail()
+  connection.start()
+  await clock.advance(58_000)
+  expect(connection.state().kind).toBe('waiting')
+  const before = server.starts
+  expect(await connection.look(FOREVER, { isRequested: true })).toMatchObject({ up: false, recovering: true })
+  await clock.advance(1)
+  expect(server.starts).toBe(before + 1)
 })
 
 it('is back within a quarter of a second of being repaired, however long it would have waited', async () => {
@@ -204,6 +253,17 @@ it('sleeps when nobody needs it, and wakes with the next who does', async () => 
   expect(server.running).toBe(1)
 })
 
+it('does not sleep while somebody waits to be told of changes', async () => {
+  const { connection, server, clock } = stage({ idleMs: 60_000 })
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  server.isWatched = true
+  await clock.advance(3_600_000)
+  expect(connection.state().kind).toBe('up')
+  server.isWatched = false
+  await clock.advance(1_000)
+  expect(connection.state().kind).toBe('idle')
+})
+
 it('waits for a person where one has to sign in, tries seldom meanwhile, and at once when one has', async () => {
   const { clock } = stage()
   let starts = 0
@@ -266,6 +326,27 @@ it('is not started again for nobody where it is only kept for those who wait', a
   expect(connection.state().kind).toBe('idle')
   await connection.take({ budgetMs: 1_000, signal: FOREVER })
   expect(server.starts).toBe(2)
+})
+
+it('is not tried again for nobody when it was refused, and remembers why', async () => {
+  const { clock } = stage()
+  let starts = 0
+  const connection = connectionBy(clock, {
+    startMs: 5_000,
+    isKept: false,
+    async open() {
+      starts++
+      throw new ChannelFailure({ kind: 'unauthorized', reason: 'A person has to sign in.' })
+    },
+  })
+  const take = () => connection.take({ budgetMs: 1_000, signal: FOREVER })
+  const refusal = { code: 'DEPENDENCY_UNAVAILABLE', message: expect.stringContaining('A person has to sign in.') }
+  await expect(take()).rejects.toMatchObject(refusal)
+  await clock.advance(3_600_000)
+  expect(starts).toBe(1)
+  expect(connection.state()).toMatchObject({ kind: 'idle', reason: 'A person has to sign in.' })
+  await expect(take()).rejects.toMatchObject(refusal)
+  expect(starts).toBe(2)
 })
 
 it('never has two of them, whatever is asked of it while it starts and stops', async () => {

@@ -21,8 +21,8 @@ export interface Connection {
   start(): void
   /** The session, when there is one within the budget. Throws `DEPENDENCY_UNAVAILABLE`. */
   take(options: TakeOptions): Promise<Session>
-  /** Looks whether it works. */
-  look(signal: AbortSignal): Promise<Look>
+  /** Looks whether it works. One that is down is started for whoever wants to know, and left to its pauses otherwise. */
+  look(signal: AbortSignal, options?: LookOptions): Promise<Look>
   /** Something went wrong that may mean that the server hangs or is gone. Resolves when that is known. */
   suspect(session: Session): Promise<void>
   /** Ends what runs and starts anew, whatever it waited for. */
@@ -35,6 +35,11 @@ export interface TakeOptions {
   readonly signal: AbortSignal
 }
 
+export interface LookOptions {
+  /** Whether a call or a person wants to know. */
+  readonly isRequested?: boolean | undefined
+}
+
 type Look = ProbeVerdict & { recovering?: boolean }
 
 export interface ConnectionDeps extends RunnerDeps {
@@ -42,6 +47,8 @@ export interface ConnectionDeps extends RunnerDeps {
   readonly dependency: string
   /** Ended when unused for so long. */
   readonly idleMs: number | undefined
+  /** Whether somebody waits to be told of changes, although nothing is asked. */
+  isWatched(): boolean
   /** How long a call may take. */
   callMs(): number
 }
@@ -52,9 +59,9 @@ const SOONEST_IDLE_MS = 1_000
 const FRESH_MS = 1_000
 
 export function createConnection(deps: ConnectionDeps): Connection {
-  const { clock, idleMs, callMs } = deps
+  const { clock, idleMs, callMs, isWatched } = deps
   const onUp = (session: Session) => {
-    if (idleMs !== undefined) watchIdleness(session, { runner, clock, idleMs })
+    if (idleMs !== undefined) watchIdleness(session, { runner, clock, idleMs, isWatched })
   }
   const runner: Runner = createRunner({ ...deps, onUp })
   const session = () => runner.life().session
@@ -74,7 +81,10 @@ export function createConnection(deps: ConnectionDeps): Connection {
       hangs.attend(taken)
       return taken
     },
-    look: signal => look({ runner, hangs, clock }, signal),
+    look(signal, { isRequested = false } = {}) {
+      if (isRequested) runner.tell({ what: 'lookedAt' })
+      return look({ runner, hangs, clock }, signal)
+    },
     suspect: hangs.suspect,
     restart: async () => runner.tell({ what: 'renewed' }),
     async stop() {
@@ -88,13 +98,14 @@ interface Idleness {
   readonly runner: Runner
   readonly clock: Clock
   readonly idleMs: number
+  isWatched(): boolean
 }
 
 function watchIdleness(session: Session, idleness: Idleness, inMs = idleness.idleMs): void {
-  const { runner, clock, idleMs } = idleness
+  const { runner, clock, idleMs, isWatched } = idleness
   runner.later(inMs, () => {
     const left = session.usedAt() + idleMs - clock.now()
-    if (session.busy() > 0 || left > 0) watchIdleness(session, idleness, Math.max(left, SOONEST_IDLE_MS))
+    if (session.busy() > 0 || isWatched() || left > 0) watchIdleness(session, idleness, Math.max(left, SOONEST_IDLE_MS))
     else runner.tell({ what: 'unused', session })
   })
 }
@@ -124,7 +135,6 @@ interface Looking {
 }
 
 async function look({ runner, hangs, clock }: Looking, signal: AbortSignal): Promise<Look> {
-  runner.tell({ what: 'lookedAt' })
   const { session } = runner.life()
   const verdict = () => verdictOf(stateOf(runner.life()))
   if (!session || clock.now() - session.heardAt() < FRESH_MS) return verdict()

@@ -4,7 +4,7 @@ import { ping } from './pinging.ts'
 
 /** Asks a server whether it is still there, with as much patience as it deserves. */
 export interface Examiner {
-  /** Whatever is heard of it meanwhile is an answer too. */
+  /** Whatever is heard of it meanwhile is an answer too, and as long as we owe it one its silence means nothing. */
   examine(session: Session): Promise<'answers' | 'silent' | 'broken'>
   /** Finds out whether it listens while it works, if that is not known. */
   learn(session: Session): void
@@ -40,7 +40,9 @@ export function createExaminer({ clock, callMs }: ExaminerDeps): Examiner {
     const found = await ping(session, { clock, withinMs: patienceWith(session) })
     // What was sent before the question is still open, so it was not answered in turn.
     if (found === 'answers') answersAtWork ||= (session.workingSince() ?? askedAt) < askedAt
-    return found === 'silent' && session.heardAt() > heardBefore ? 'answers' : found
+    // Whoever waits for an answer of ours may be unable to hear anything else.
+    const isExcused = session.heardAt() > heardBefore || session.owedAt() > askedAt
+    return found === 'silent' && isExcused ? 'answers' : found
   }
 
   return {

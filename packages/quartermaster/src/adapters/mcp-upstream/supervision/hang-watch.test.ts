@@ -11,6 +11,9 @@ function stage({ callMs = 30_000 } = {}) {
     answers: true as boolean | Error,
     workingSince: clock.now() as number | undefined,
     heardAt: clock.now(),
+    /** Whether it has asked us something; until when it had. */
+    isAsking: false,
+    owedAt: clock.now(),
     pings: 0,
     onPing: async () => {},
   }
@@ -18,6 +21,7 @@ function stage({ callMs = 30_000 } = {}) {
     ended: new Promise(() => {}),
     workingSince: () => server.workingSince,
     heardAt: () => server.heardAt,
+    owedAt: () => (server.isAsking ? clock.now() : server.owedAt),
     async ping(signal) {
       server.pings++
       if (server.answers instanceof Error) throw server.answers
@@ -150,4 +154,43 @@ it('knows of one under suspicion that the way to it is broken', async () => {
   await clock.advance(250)
   await known
   expect(hangs).toMatchObject([{ reason: 'The connection to it is broken.' }])
+})
+
+it('does not take one for hanging that waits for an answer of ours, and counts from that answer on', async () => {
+  const { clock, server, hangs, watch, session } = stage()
+  watch.attend(session)
+  await clock.advance(10_000)
+  // It does one thing at a time, and listens for nothing else meanwhile.
+  server.isAsking = true
+  server.answers = false
+  await clock.advance(600_000)
+  expect(hangs).toEqual([])
+  server.isAsking = false
+  server.owedAt = clock.now()
+  await clock.advance(7_999)
+  expect(hangs).toEqual([])
+  await clock.advance(3_000)
+  expect(hangs).toHaveLength(1)
+})
+
+it('does not end one under suspicion either that waits for an answer of ours', async () => {
+  const { clock, server, hangs, watch, session } = stage()
+  server.isAsking = true
+  server.answers = false
+  const known = watch.suspect(session)
+  await clock.advance(60_000)
+  await known
+  expect(hangs).toEqual([])
+})
+
+it('does not hold against one that it asked us while it was asked', async () => {
+  const { clock, server, hangs, watch, session } = stage()
+  server.workingSince = undefined
+  server.answers = false
+  const known = watch.suspect(session)
+  await clock.advance(2_000)
+  server.owedAt = clock.now()
+  await clock.advance(3_000)
+  await known
+  expect(hangs).toEqual([])
 })

@@ -31,7 +31,7 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
   async function check(session: Session): Promise<void> {
     const since = session.workingSince()
     if (since === undefined) return void attended.delete(session)
-    const quietMs = clock.now() - Math.max(since, session.heardAt())
+    const quietMs = clock.now() - Math.max(since, session.heardAt(), session.owedAt())
     if (quietMs < QUIET_MS) return later(QUIET_MS - quietMs, () => void check(session))
     const found = await examine(session)
     // A question that got lost says nothing about the work that is under way.

@@ -13,7 +13,7 @@ const REFUSED: ChannelEnd = { kind: 'unauthorized', reason: 'A person has to sig
 
 const WANTED: Event = { what: 'wanted' }
 const LOOKED_AT: Event = { what: 'lookedAt' }
-const DUE: Event = { what: 'due' }
+const DUE: Event = { what: 'due', isMissed: true }
 const CHANGED: Event = { what: 'changedOutside' }
 const RENEWED: Event = { what: 'renewed' }
 const STOPPED: Event = { what: 'stopped' }
@@ -129,9 +129,17 @@ describe('what is done', () => {
 
   it('about one that exited is to start it at once; what else fell is out of the way before', () => {
     const open = { deed: 'open', start: 2, isAgain: true }
-    const close = (isInTheWay: boolean) => ({ deed: 'close', session: 's1', isInTheWay })
-    expect(deedsOf(PLACES.up, fell('s1'))).toEqual([close(false), { deed: 'note', text: EXITED.reason }, open])
-    expect(deedsOf(PLACES.up, fell('s1', LOST))).toEqual([close(true), { deed: 'note', text: LOST.reason }, open])
+    const close = { deed: 'close', session: 's1' }
+    expect(deedsOf(PLACES.up, fell('s1'))).toEqual([
+      { ...close, isInTheWay: false, end: EXITED },
+      { deed: 'note', text: EXITED.reason },
+      open,
+    ])
+    expect(deedsOf(PLACES.up, fell('s1', LOST))).toEqual([
+      { ...close, isInTheWay: true, end: LOST },
+      { deed: 'note', text: LOST.reason },
+      open,
+    ])
   })
 
   it('about one that wants a person is to wait for long, and not to look at it from outside', () => {
@@ -142,6 +150,27 @@ describe('what is done', () => {
     expect(deedsOf(PLACES.starting, failed(1, EXITED, false))).toEqual([{ deed: 'note', text: EXITED.reason }])
     expect(after(WANTED, failed(1, EXITED, false)).kind).toBe('idle')
     expect(after(WANTED, opened(1), fell('s1', LOST, false)).kind).toBe('idle')
+  })
+
+  it('about one that was refused and that nobody misses is nothing either, until somebody needs it', () => {
+    expect(deedsOf(PLACES.starting, failed(1, REFUSED, false))).toEqual([{ deed: 'note', text: REFUSED.reason }])
+    const resting = after(WANTED, failed(1, REFUSED, false))
+    expect(stateOf(resting)).toMatchObject({ kind: 'idle', reason: REFUSED.reason })
+    expect(next(resting, WANTED, LATER).life.kind).toBe('starting')
+  })
+
+  it('about one whose time to wait is over while nobody misses it any more is nothing', () => {
+    const due: Event = { what: 'due', isMissed: false }
+    for (const life of [PLACES.waiting, PLACES.needsLogin]) {
+      expect(deedsOf(life, due)).toEqual([])
+      expect(next(life, due, LATER).life).toMatchObject({ kind: 'idle', why: { reason: life.why.reason } })
+    }
+  })
+
+  it('about one that was let in until now is to ask at once whether it is again, and then seldom', () => {
+    const again = next(PLACES.up, fell('s1', REFUSED), LATER)
+    expect(again.deeds.slice(2)).toEqual([{ deed: 'open', start: 2, isAgain: true }])
+    expect(next(again.life, failed(2, REFUSED), LATER).life.kind).toBe('needsLogin')
   })
 
   it('about one that is started anew or stopped is to give up what is under way, or to end what is there', () => {
@@ -187,7 +216,7 @@ describe('what is known of a connection', () => {
     expect(PLACES.waiting.lastTrouble).toMatchObject({ reason: EXITED.reason, at: NOW })
   })
 
-  it('is that a look starts it, but not right after a start', () => {
+  it('is that whoever wants to know has it started, but not right after a start', () => {
     expect(next(PLACES.waiting, LOOKED_AT, NOW + 4_999).life).toBe(PLACES.waiting)
     expect(next(PLACES.waiting, LOOKED_AT, NOW + 5_000).life.kind).toBe('starting')
   })

@@ -41,10 +41,10 @@ export interface Life<S> {
 export type LifeEvent<S> =
   /** Somebody needs it. */
   | { readonly what: 'wanted' }
-  /** Somebody looks whether it works. */
+  /** A call or a person wants to know whether it works. */
   | { readonly what: 'lookedAt' }
   /** The time to wait is over. */
-  | { readonly what: 'due' }
+  | ({ readonly what: 'due' } & Pick<Afterwards, 'isMissed'>)
   /** From outside it looks different: a repaired program, an open port. */
   | { readonly what: 'changedOutside' }
   | { readonly what: 'opened'; readonly start: number; readonly session: S; readonly note: string }
@@ -69,8 +69,8 @@ interface Afterwards {
 export type Deed<S> =
   | { readonly deed: 'open'; readonly start: number; readonly isAgain: boolean }
   | { readonly deed: 'giveUp'; readonly reason: string }
-  /** What is in the way has to be gone before the next start. */
-  | { readonly deed: 'close'; readonly session: S; readonly isInTheWay: boolean }
+  /** What is in the way has to be gone before the next start. The end is for those whose calls it cuts off. */
+  | { readonly deed: 'close'; readonly session: S; readonly isInTheWay: boolean; readonly end?: ChannelEnd }
   | { readonly deed: 'wait'; readonly ms: number }
   | { readonly deed: 'lookOutside'; readonly downSince: number }
   | { readonly deed: 'note'; readonly text: string }
@@ -82,7 +82,7 @@ export interface Step<S> {
 
 /** What was refused for want of a login may be let in again without one: a proxy was down, a key was put back. */
 export const LOGIN_RETRY_MS = 30_000
-/** A look at it starts it no more often than this. */
+/** Whoever wants to know whether it works has it started no more often than this. */
 export const LOOK_STARTS_MS = 5_000
 /** A file that changes all the time, such as a log, is no sign of repair: after so many starts in vain it counts as none. */
 export const MOST_EARLY = 10
@@ -116,7 +116,7 @@ export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S
     case 'lookedAt':
       return isDown && now - life.startedAt >= LOOK_STARTS_MS ? started(life, now) : stay(life)
     case 'due':
-      return isDown ? started(life, now) : stay(life)
+      return isDown ? (event.isMissed ? started(life, now) : resting(life, now)) : stay(life)
     case 'changedOutside':
       return kind === 'waiting' ? started({ ...life, early: life.early + 1 }, now) : stay(life)
     case 'opened':
@@ -183,14 +183,15 @@ function fell<S>(life: Life<S>, event: Afterwards & { session: S; end: ChannelEn
   const after = down(fallen, { ...event, trouble: event.end }, now)
   // What has exited by itself is in nobody's way; what it started is cleared away meanwhile.
   const isInTheWay = event.end.kind !== 'exited'
-  return { ...after, deeds: [{ deed: 'close', session: event.session, isInTheWay }, ...after.deeds] }
+  const close: Deed<S> = { deed: 'close', session: event.session, isInTheWay, end: event.end }
+  return { ...after, deeds: [close, ...after.deeds] }
 }
 
 function down<S>(life: Life<S>, event: Afterwards & { trouble: Trouble }, now: number): Step<S> {
   const { reason, said } = event.trouble
   const why = { reason, said, at: Math.round(now) }
   const told = { ...life, lastTrouble: why }
-  const after = event.isMissed || event.end?.kind === 'unauthorized' ? waiting(told, event, now) : resting(told, now)
+  const after = event.isMissed ? waiting(told, event, now) : resting(told, now)
   return { ...after, deeds: [{ deed: 'note', text: forPeople(why) }, ...after.deeds] }
 }
 
@@ -201,7 +202,8 @@ function resting<S>(life: Life<S>, now: number): Step<S> {
 
 function waiting<S>(life: Life<S>, { end, luck }: Afterwards, now: number): Step<S> {
   const why = life.lastTrouble ?? life.why
-  const needsLogin = end?.kind === 'unauthorized'
+  // What was let in until now may be let in again, with other credentials: that is found out at once.
+  const needsLogin = end?.kind === 'unauthorized' && life.falls.count > 1
   const ms = needsLogin ? LOGIN_RETRY_MS : delayAfter(life.falls, () => luck)
   if (ms === 0) return started(life, now)
   const kind = needsLogin ? 'needsLogin' : 'waiting'
@@ -230,5 +232,5 @@ function ended<S>(life: Life<S>, now: number): Step<S> {
 /** What is under way is given up, and what is there is ended. */
 function left<S>({ kind, session }: Life<S>, reason: string): Deed<S>[] {
   if (kind === 'starting') return [{ deed: 'giveUp', reason }]
-  return session === undefined ? [] : [{ deed: 'close', session, isInTheWay: true }]
+  return session === undefined ? [] : [{ deed: 'close', session, isInTheWay: true, end: { kind: 'closed', reason } }]
 }

@@ -46,9 +46,9 @@ function stage(...answers: unknown[]) {
     return answer
   }
 
-  function send({ mayRepeat = false, budgetMs = 10_000 } = {}): Promise<unknown> {
+  function send({ mayRepeat = false, mutates = false, budgetMs = 10_000 } = {}): Promise<unknown> {
     const subject = { upstream: 's', dependency: 'upstream-s', what: 'the tool "t"' }
-    const options = { ...subject, connection: connection as Connection, clock, budgetMs, mayRepeat }
+    const options = { ...subject, connection: connection as Connection, clock, budgetMs, mayRepeat, mutates }
     const sent = pass({ ...options, signal: controller.signal }, work)
     // Whoever waits for time to pass looks at it only later.
     sent.catch(() => {})
@@ -184,6 +184,28 @@ it('has a server suspected of hanging by a call that ran out of its time, and no
   }
 })
 
+it('sends nothing again that was turned down, and has the server looked at', async () => {
+  for (const mayRepeat of [true, false]) {
+    const { send, seen, neverKnown } = stage(new SendFailure('It says 403.', { wasSent: 'refused', status: 403 }))
+    neverKnown()
+    await expect(send({ mayRepeat })).rejects.toMatchObject({
+      code: 'UPSTREAM_ERROR',
+      message: 'The tool "t" of "s" was refused: It says 403.',
+      details: { upstream: 's' },
+    })
+    expect(seen).toMatchObject({ tries: [0], suspected: 1 })
+  }
+})
+
+it('waits for a busy server also when it may have begun, if sending it twice is the same as once', async () => {
+  const busy = new SendFailure('It says 503.', { wasSent: 'maybe', status: 503, retryAfterMs: 1_000 })
+  const { send, seen, clock } = stage(busy, 'done')
+  const sent = send({ mayRepeat: true })
+  await clock.advance(1_000)
+  expect(await sent).toBe('done')
+  expect(seen.tries).toEqual([0, 1_000])
+})
+
 it('passes on what the server says, and sends nothing again that it has refused', async () => {
   const { send, seen } = stage(new RpcError({ code: -32_602, message: 'No such thing' }))
   await expect(send({ mayRepeat: true })).rejects.toMatchObject({
@@ -192,4 +214,22 @@ it('passes on what the server says, and sends nothing again that it has refused'
     details: { code: -32_602 },
   })
   expect(seen).toMatchObject({ tries: [0], suspected: 0 })
+})
+
+it.each([
+  ['every try', [MAYBE_SENT]],
+  ['the first try alone', [MAYBE_SENT, NEVER_SENT]],
+])(
+  'knows nothing of what may be repeated and changes something, when a server may have seen %s',
+  async (_, answers) => {
+    const { send, seen } = stage(...answers)
+    await expect(send({ mayRepeat: true, mutates: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    expect(seen.tries).toHaveLength(5)
+  },
+)
+
+it('knows that nothing was done where no try was ever sent', async () => {
+  const { send } = stage(NEVER_SENT)
+  const sent = send({ mayRepeat: true, mutates: true })
+  await expect(sent).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
 })

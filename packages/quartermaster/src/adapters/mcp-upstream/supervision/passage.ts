@@ -15,6 +15,8 @@ export interface PassageOptions extends Subject {
   readonly budgetMs: number
   /** Whether sending it twice is the same as once. */
   readonly mayRepeat: boolean
+  /** Whether something may be different once the server has seen it. */
+  readonly mutates: boolean
 }
 
 /** A connection that breaks with every request is no connection. */
@@ -22,26 +24,48 @@ export const MOST_TRIES = 5
 
 /**
  * Sends a request. Where the connection breaks it waits for the next one and sends it again, but only what was never sent or
- * may be sent twice.
+ * may be sent twice, and nothing that the server has turned down.
  */
 export async function pass<T>(options: PassageOptions, work: (session: Session) => Promise<T>): Promise<T> {
   const { connection, clock, signal, mayRepeat } = options
   const waiting = createBudget(clock, options.budgetMs)
+  const giveUp = createGivingUp(options)
   for (let tries = 1; ; tries++) {
-    const session = await waiting.spend(budgetMs => connection.take({ budgetMs, signal }))
+    const session = await waiting.spend(budgetMs => connection.take({ budgetMs, signal })).catch(giveUp.because)
     try {
       return await work(session)
     } catch (error) {
       if (signal.aborted) throw givenUp(error, session, options)
       if (!(error instanceof SendFailure)) throw toUpstreamError(error, options)
-      if (error.wasSent === 'maybe' && !mayRepeat) throw unknown(error, session, options)
+      if (error.wasSent === 'refused' || (error.wasSent === 'maybe' && !mayRepeat)) throw final(error, session, options)
+      giveUp.failed(error)
       const { retryAfterMs } = error
-      if (tries >= MOST_TRIES || (retryAfterMs ?? 0) > waiting.left()) throw toUpstreamError(error, options)
+      if (tries >= MOST_TRIES || (retryAfterMs ?? 0) > waiting.left()) giveUp.because(error)
       // Whether it hangs may take longer to find out than this call has.
       const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
       await waiting.spend(leftMs => pause(retryAfterMs ?? leftMs, { clock, signal, until }))
       signal.throwIfAborted()
     }
+  }
+}
+
+interface GivingUp {
+  /** One of the tries failed. */
+  failed(failure: SendFailure): void
+  /** There is no other one. */
+  because(error: unknown): never
+}
+
+/** Of what changes something nobody knows how it ended once a server may have seen it, whatever the last try came to. */
+function createGivingUp(options: PassageOptions): GivingUp {
+  let seen: SendFailure | undefined
+  return {
+    failed(failure) {
+      if (failure.wasSent === 'maybe') seen = failure
+    },
+    because(error) {
+      throw seen && options.mutates ? outcomeUnknown(seen, options) : toUpstreamError(error, options)
+    },
   }
 }
 
@@ -74,8 +98,8 @@ function givenUp(error: unknown, session: Session, { connection, signal }: Passa
   return reason ?? error
 }
 
-/** The server may be gone altogether; nobody but its calls would notice so soon. */
-function unknown(error: SendFailure, session: Session, options: PassageOptions): unknown {
+/** The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon. */
+function final(error: SendFailure, session: Session, options: PassageOptions): unknown {
   void options.connection.suspect(session)
-  return outcomeUnknown(error, options)
+  return error.wasSent === 'refused' ? toUpstreamError(error, options) : outcomeUnknown(error, options)
 }

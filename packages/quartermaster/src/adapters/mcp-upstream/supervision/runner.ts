@@ -39,8 +39,10 @@ export function createRunner(deps: RunnerDeps & { onUp(session: Session): void }
   let life = newLife<Session>(clock.now())
   const timers = createTimers(clock)
   const watchers = new Set<() => void>()
-  const afterwards = () => ({ isMissed: isKept || watchers.size > 0, luck: random() })
-  const hands = createHands(deps, { timers, tell, fell, failed })
+  const isMissed = () => isKept || watchers.size > 0
+  const afterwards = () => ({ isMissed: isMissed(), luck: random() })
+  const due = () => void tell({ what: 'due', isMissed: isMissed() })
+  const hands = createHands(deps, { timers, tell, fell, failed, due })
 
   function tell(event: LifeEvent<Session>): boolean {
     const step = next(life, event, clock.now())
@@ -101,6 +103,8 @@ interface Ears {
   tell(event: LifeEvent<Session>): boolean
   fell(session: Session, end: ChannelEnd): void
   failed(start: number, error: unknown): void
+  /** The time to wait is over. */
+  due(): void
 }
 
 /** What does the deeds. */
@@ -111,7 +115,7 @@ interface Hands {
 
 function createHands(deps: RunnerDeps, ears: Ears): Hands {
   const { clock, fingerprint, note } = deps
-  const { timers, tell } = ears
+  const { timers, tell, due } = ears
   const openings = createOpenings(deps)
   const closings = createClosings()
   /** How it looked when it was last started: it may have been repaired while that failed. */
@@ -125,11 +129,11 @@ function createHands(deps: RunnerDeps, ears: Ears): Hands {
       openings.begin(hopesFor(start, ears))
     },
     giveUp: ({ reason }) => openings.giveUp(reason),
-    close({ session, isInTheWay }) {
-      const closing = closings.add(session)
+    close({ session, isInTheWay, end }) {
+      const closing = closings.add(session, end)
       if (isInTheWay) openings.waitFor(closing)
     },
-    wait: ({ ms }) => timers.later(ms, () => tell({ what: 'due' })),
+    wait: ({ ms }) => timers.later(ms, due),
     lookOutside({ downSince }) {
       const onChanged = () => void tell({ what: 'changedOutside' })
       timers.add(lookOutside({ clock, before, fingerprint, downSince, onChanged }))
@@ -156,16 +160,16 @@ function hopesFor(start: number, { tell, fell, failed }: Ears): Hopes {
 
 interface Closings {
   /** Resolves when nothing of it is left. */
-  add(session: Session): Promise<void>
+  add(session: Session, end: ChannelEnd | undefined): Promise<void>
   settled(): Promise<unknown>
 }
 
 function createClosings(): Closings {
   const closings = new Set<Promise<void>>()
   return {
-    add(session) {
+    add(session, end) {
       const closing: Promise<void> = session
-        .close()
+        .close(end)
         // There is nothing more that could be done about it.
         .catch(() => {})
         .finally(() => closings.delete(closing))

@@ -1,0 +1,92 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { HttpUpstream } from '../../contracts/index.ts'
+import type { Message } from '../mcp-wire/index.ts'
+import { createChildLog } from './child-log.ts'
+import type { ChannelEnd } from './session/channel.ts'
+import { type TargetDeps, targetOf } from './targets.ts'
+import { call } from './testing/http-desk.ts'
+import { authDesk, type OAuthQuirks, OWNER, oauthPlace } from './testing/oauth-desk.ts'
+
+/** A server at which somebody has signed in, reached as its entry says. */
+async function signedIn(serve: NonNullable<OAuthQuirks['serve']>) {
+  const place = await oauthPlace({ serve })
+  const desk = authDesk()
+  const attempt = await desk.auth.begin(OWNER, place.upstream)
+  await attempt.take(place.approve(attempt.url))
+  const reached = await reach(place.upstream, desk)
+  return { place, ...desk, ...reached }
+}
+
+async function reach(config: HttpUpstream, { auth, clock }: Pick<ReturnType<typeof authDesk>, 'auth' | 'clock'>) {
+  const log = createChildLog({ clock })
+  const deps = { name: OWNER.upstream, config, projectDir: '.', dataDir: '.', clock, auth, log }
+  const messages: Message[] = []
+  const ends: ChannelEnd[] = []
+  const events = {
+    onMessage: (message: Message) => void messages.push(message),
+    onEnd: (end: ChannelEnd) => void ends.push(end),
+  }
+  const target = targetOf(deps as unknown as TargetDeps)
+  const channel = await target.open(undefined)(events, new AbortController().signal)
+  onTestFinished(() => channel.close())
+  return { channel, messages, ends, log }
+}
+
+describe('a token that a server repeats', () => {
+  it('is hidden in its errors, whatever they are made of', async () => {
+    const { channel, messages } = await signedIn(({ json, body, headers }) =>
+      json(200, {
+        jsonrpc: '2.0',
+        id: (body as { id: number }).id,
+        error: {
+          code: -32_000,
+          message: `No entry for ${headers.authorization}`,
+          data: { seen: [headers.authorization] },
+        },
+      }),
+    )
+    await channel.send(call(1))
+    expect(messages).toEqual([
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        error: { code: -32_000, message: 'No entry for Bearer [secret]', data: { seen: ['Bearer [secret]'] } },
+      },
+    ])
+  })
+
+  it('is hidden in the lines of its log', async () => {
+    const { channel, messages } = await signedIn(({ json, headers }) =>
+      json(200, {
+        jsonrpc: '2.0',
+        method: 'notifications/message',
+        params: { data: { header: headers.authorization } },
+      }),
+    )
+    await channel.send(call(1)).catch(() => {})
+    expect(messages).toMatchObject([{ params: { data: { header: 'Bearer [secret]' } } }])
+  })
+
+  it('is hidden in why an answer cannot be taken', async () => {
+    const { channel } = await signedIn(({ response, headers }) =>
+      response.writeHead(200, { 'content-type': `text/${headers.authorization?.slice('Bearer '.length)}` }).end('?'),
+    )
+    await expect(channel.send(call(1))).rejects.toMatchObject({ name: 'SendFailure', said: 'text/[secret]' })
+  })
+
+  it('is hidden in what is said about it, before and after it was renewed', async () => {
+    const { channel, clock, log } = await signedIn(({ result }) => result({ ok: true }))
+    await channel.send(call(1))
+    await clock.advance(3_575_000)
+    await channel.send(call(2))
+    expect(log.redact('access-1 refresh-1 access-2 refresh-2')).toBe('[secret] [secret] [secret] [secret]')
+    log.add('stderr', 'authorization: Bearer access-2')
+    expect(log.lines({ limit: 1 })).toMatchObject([{ text: 'authorization: Bearer [secret]' }])
+  })
+
+  it('stays in what a tool answers, which passes as it is', async () => {
+    const { channel, messages } = await signedIn(({ result, headers }) => result({ echo: headers.authorization }))
+    await channel.send(call(1))
+    expect(messages).toMatchObject([{ result: { echo: 'Bearer access-1' } }])
+  })
+})

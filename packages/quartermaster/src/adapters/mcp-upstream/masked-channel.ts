@@ -1,0 +1,59 @@
+import type { Redact } from '../../core/kernel/index.ts'
+import type { Message } from '../mcp-wire/index.ts'
+import {
+  type Channel,
+  type ChannelEnd,
+  type ChannelEvents,
+  ChannelFailure,
+  type OpenChannel,
+  SendFailure,
+} from './session/channel.ts'
+
+/**
+ * A way to a server that tells no secret of ours where the server speaks about itself: in its errors, in the lines of its
+ * log, in how it ends. Everything else passes as it is; what a tool answers is not ours to change.
+ */
+export function maskedChannel(open: OpenChannel, redact: Redact): OpenChannel {
+  return async (events, signal) => {
+    const channel = await open(maskedEvents(events, redact), signal).catch(error => {
+      throw error instanceof ChannelFailure
+        ? new ChannelFailure(maskedEnd(error.end, redact), { cause: error.cause })
+        : error
+    })
+    return { ...channel, send: (...given) => channel.send(...given).catch(maskedRejection(redact)) } satisfies Channel
+  }
+}
+
+function maskedEvents({ onMessage, onEnd, onLost }: ChannelEvents, redact: Redact): ChannelEvents {
+  return {
+    onMessage: message => onMessage(maskedMessage(message, redact)),
+    onEnd: end => onEnd(maskedEnd(end, redact)),
+    onLost: (id, reason) => onLost?.(id, redact(reason)),
+  }
+}
+
+function maskedMessage(message: Message, redact: Redact): Message {
+  if ('error' in message && message.error) return { ...message, error: maskedValue(message.error, redact) }
+  if (!('method' in message) || message.method !== 'notifications/message' || !message.params) return message
+  return { ...message, params: maskedValue(message.params, redact) }
+}
+
+/** The same value where there is nothing to hide, as there is nearly always. */
+function maskedValue<T>(value: T, redact: Redact): T {
+  const text = JSON.stringify(value)
+  if (redact(text) === text) return value
+  return JSON.parse(text, (_key, part: unknown) => (typeof part === 'string' ? redact(part) : part)) as T
+}
+
+function maskedEnd(end: ChannelEnd, redact: Redact): ChannelEnd {
+  return { ...end, reason: redact(end.reason), said: end.said === undefined ? undefined : redact(end.said) }
+}
+
+function maskedRejection(redact: Redact): (error: unknown) => never {
+  return error => {
+    if (!(error instanceof SendFailure)) throw error
+    const { message, said, wasSent, retryAfterMs, status, cause } = error
+    const shown = said === undefined ? undefined : redact(said)
+    throw new SendFailure(redact(message), { wasSent, retryAfterMs, status, said: shown, cause })
+  }
+}

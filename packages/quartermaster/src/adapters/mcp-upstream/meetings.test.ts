@@ -1,0 +1,101 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { UpstreamConfig } from '../../contracts/index.ts'
+import { createSystemClock } from '../system/index.ts'
+import { openHttpChannel } from './http/http-channel.ts'
+import { createMeetings } from './meetings.ts'
+import type { SessionEvents } from './session/session.ts'
+import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
+import { answerLegacy } from './testing/legacy-answers.ts'
+
+const FOREVER = new AbortController().signal
+const CHANGED = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' }
+
+/** A server that lets some in and refuses others, and agents with the keys of these names. */
+async function stage(agents: readonly string[], refuse: (key: string | undefined) => number | undefined) {
+  const asked: string[] = []
+  const server = await httpEndpoint((visit: Visit) => {
+    const key = visit.headers.authorization
+    if (visit.body.method === 'initialize') asked.push(key ?? 'nobody')
+    const status = refuse(key)
+    if (status !== undefined) return visit.json(status)
+    if (visit.method === 'GET') return visit.events()(`data: ${JSON.stringify(CHANGED)}\n\n`)
+    answerLegacy(visit)
+  })
+  const clock = createSystemClock()
+  const keys = Object.fromEntries(agents.map(agent => [agent, { headers: { authorization: agent } }]))
+  const config = UpstreamConfig.parse({ url: server.url, era: 'legacy', agents: keys })
+  const told: string[] = []
+  let isSeparate = false
+  const eventsFor = (agent: string | undefined): SessionEvents => ({
+    onListChanged: () => void told.push(agent ?? 'main'),
+    onResourceUpdated() {},
+    onLog() {},
+    onCrowded() {},
+  })
+  const meetings = createMeetings({
+    target: {
+      transport: 'http',
+      text: server.url,
+      open: agent =>
+        openHttpChannel({
+          name: 'far',
+          url: server.url,
+          headers: agent === undefined ? {} : { authorization: agent },
+          clock,
+          log() {},
+        }),
+      fingerprint: async () => '',
+      agentsSignedIn: async () => [],
+    },
+    client: { name: 'test', version: '1' },
+    clock,
+    acquaintance: { era: () => undefined, turnedOut() {}, since: () => 0, recall: async () => {}, remember() {} },
+    config: () => config,
+    separate: () => void (isSeparate = true),
+    eventsFor,
+  })
+  async function meet(): Promise<void> {
+    const session = await meetings.asAnybody(FOREVER)
+    onTestFinished(() => session.close())
+  }
+  return { meet, asked, told, isSeparate: () => isSeparate }
+}
+
+it('is let in with whichever key is good, and begins with that one the next time', async () => {
+  const { meet, asked, isSeparate } = await stage(['ada', 'bob', 'cy'], key => (key === 'bob' ? undefined : 401))
+  await meet()
+  expect(asked).toEqual(['nobody', 'ada', 'bob'])
+  expect(isSeparate()).toBe(true)
+  await meet()
+  expect(asked.slice(3)).toEqual(['nobody', 'bob'])
+})
+
+it('takes no for an answer about one agent only, however it is said', async () => {
+  const { meet, asked } = await stage(
+    ['ada', 'bob'],
+    key => ({ ada: 403, bob: undefined })[key ?? ''] ?? (key ? undefined : 401),
+  )
+  await meet()
+  expect(asked).toEqual(['nobody', 'ada', 'bob'])
+})
+
+it('is refused when everybody is', async () => {
+  const { meet, asked } = await stage(['ada', 'bob'], () => 401)
+  await expect(meet()).rejects.toThrow()
+  expect(asked).toEqual(['nobody', 'ada', 'bob'])
+})
+
+it('shows no key to a server that does not ask for one, or that is broken', async () => {
+  const open = await stage(['ada'], () => undefined)
+  await open.meet()
+  expect(open).toMatchObject({ asked: ['nobody'] })
+  const broken = await stage(['ada', 'bob'], key => (key === undefined ? 401 : 500))
+  await expect(broken.meet()).rejects.toThrow()
+  expect(broken.asked).toEqual(['nobody', 'ada'])
+})
+
+it('hears what the server tells on it as the connection that all know it by, whoever it was let in as', async () => {
+  const { meet, told } = await stage(['ada'], key => (key === 'ada' ? undefined : 401))
+  await meet()
+  await expect.poll(() => told).toEqual(['main'])
+})

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { inTurns } from '../../core/kernel/index.ts'
+import { readListing, type Verdict } from '../../core/upstreams/index.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
+import { createOwnDefinitions } from './own-definitions.ts'
+import type { Session } from './session/session.ts'
+
+const FOREVER = new AbortController().signal
+const digest = (text: string) => createHash('sha256').update(text).digest('hex')
+const tool = (name: string, description: string) => ({ name, description, inputSchema: { type: 'object' } })
+
+type Shown = ReturnType<typeof tool>
+
+/** A server that shows an agent something, and what of it a person has accepted. */
+async function stage(...shown: Shown[]) {
+  const clock = createFakeClock()
+  const server = { shown, lists: 0, answers: true }
+  const facts: Session['facts'] = {
+    era: 'legacy',
+    version: '2025-11-25',
+    server: { name: 's', version: '1' },
+    instructions: undefined,
+    capabilities: { tools: {} },
+  }
+  const session: Partial<Session> = {
+    facts,
+    async page(_kind, _cursor, signal) {
+      server.lists++
+      if (!server.answers)
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      return { tools: server.shown }
+    },
+  }
+  let verdict: Verdict | undefined
+  const own = createOwnDefinitions({ upstream: 'desk', clock, digest, listMs: () => 30_000, verdict: () => verdict })
+  return {
+    clock,
+    server,
+    own,
+    session: session as Session,
+    check: (name: string, signal = FOREVER) => own.check(session as Session, { kind: 'tool', name, signal }),
+    async accept(...tools: Shown[]) {
+      const { definitions } = await inTurns(readListing('desk', { server: facts.server, tools }, { digest }), clock)
+      verdict = { offered: definitions, held: [], problems: [] } as unknown as Verdict
+    },
+    hold(name: string) {
+      verdict = { offered: [], held: [{ kind: 'tool', name, state: 'changed', reason: '' }], problems: [] }
+    },
+  }
+}
+
+const DISABLED = { code: 'TOOL_DISABLED', message: expect.stringContaining('upstreams review desk') }
+
+it('lets an agent use what its connection shows as it was accepted, and nothing that it shows differently', async () => {
+  const { own, session, check, accept } = await stage(tool('a', 'A.'), tool('b', 'Another B.'))
+  await accept(tool('a', 'A.'), tool('b', 'B.'))
+  expect(await own.compare(session, FOREVER)).toBe(false)
+  await check('a')
+  await expect(check('b')).rejects.toMatchObject(DISABLED)
+})
+
+it('lets it use what a person has accepted since, as the connection shows it', async () => {
+  const { own, server, session, check, accept } = await stage(tool('a', 'Changed.'))
+  await accept(tool('a', 'A.'))
+  await own.compare(session, FOREVER)
+  await expect(check('a')).rejects.toMatchObject(DISABLED)
+  await accept(tool('a', 'Changed.'))
+  await check('a')
+  expect(server.lists).toBe(1)
+})
+
+it('looks again where another definition was accepted than the connection showed when it was opened', async () => {
+  const { own, server, session, check, accept } = await stage(tool('a', 'A.'))
+  await accept(tool('a', 'A.'))
+  await own.compare(session, FOREVER)
+  // The server tells nobody of changes.
+  server.shown = [tool('a', 'Changed.')]
+  await accept(tool('a', 'Changed.'))
+  await Promise.all([check('a'), check('a'), check('a')])
+  expect(server.lists).toBe(2)
+})
+
+it('looks once and no more at what stays different, until something else was decided', async () => {
+  const { own, server, session, check, accept } = await stage(tool('a', 'For you alone.'))
+  await accept(tool('a', 'A.'))
+  await own.compare(session, FOREVER)
+  for (let call = 0; call < 10; call++) await expect(check('a')).rejects.toMatchObject(DISABLED)
+  expect(server.lists).toBe(1)
+  await accept(tool('a', 'A.'))
+  for (let call = 0; call < 10; call++) await expect(check('a')).rejects.toMatchObject(DISABLED)
+  expect(server.lists).toBe(2)
+})
+
+it('holds back what it cannot look at again in time, and lets whoever gives up go', async () => {
+  const { own, clock, server, session, check, accept } = await stage(tool('a', 'A.'))
+  await accept(tool('a', 'A.'))
+  await own.compare(session, FOREVER)
+  server.answers = false
+  await accept(tool('a', 'Changed.'))
+  const controller = new AbortController()
+  const [waits, givesUp] = [check('a'), check('a', controller.signal)]
+  controller.abort(new Error('I have to go.'))
+  await expect(givesUp).rejects.toThrow('I have to go.')
+  const held = waits.catch(error => error)
+  await clock.advance(30_000)
+  expect(await held).toMatchObject(DISABLED)
+})
+
+it('has nothing to say about a connection that was looked at as the main one', async () => {
+  const { check, server } = await stage(tool('a', 'A.'))
+  await check('a')
+  expect(server.lists).toBe(0)
+})
+
+it('says what is to be done where nothing waits for review, and which agent it is', async () => {
+  const { own, session, check, accept } = await stage(tool('a', 'For you alone.'), tool('extra', 'Not accepted.'))
+  await accept(tool('a', 'A.'))
+  await own.compare(session, FOREVER, 'bob')
+  await expect(check('a')).rejects.toMatchObject({
+    message: expect.stringMatching(/this agent has to itself describes it otherwise .* entry of its own name\.$/),
+  })
+  expect(own.differing()).toEqual([{ agent: 'bob', definitions: ['tool:a'] }])
+  await accept(tool('a', 'For you alone.'))
+  expect(own.differing()).toEqual([])
+})
+
+it('sends a person to what waits where everybody is shown another definition', async () => {
+  const { own, session, check, hold } = await stage(tool('a', 'Changed.'))
+  hold('a')
+  await own.compare(session, FOREVER, 'bob')
+  await expect(check('a')).rejects.toMatchObject({
+    message: expect.stringMatching(/A person has to look: quartermaster upstreams review desk$/),
+  })
+  expect(own.differing()).toEqual([])
+})

@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import type { Params } from '../../mcp-wire/index.ts'
+import { SendFailure } from './channel.ts'
+import type { Line } from './line.ts'
+import { createModernSession } from './modern-session.ts'
+import type { SessionFacts } from './session.ts'
+
+const FACTS: SessionFacts = {
+  era: 'modern',
+  version: '2026-07-28',
+  server: { name: '', version: '' },
+  instructions: '',
+  capabilities: {},
+}
+const EVENTS = { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {} }
+const ASKS = {
+  resultType: 'input_required',
+  inputRequests: { sure: { method: 'elicitation/create', params: { message: 'Sure?', requestedSchema: {} } } },
+  requestState: 'state',
+}
+
+/** Calls a tool of a server whose answers are written down beforehand. */
+function callWith(...answers: (Params | SendFailure)[]) {
+  const clock = createFakeClock()
+  const sent: Params[] = []
+  const seen = { asked: 0 }
+  const request = async (_method: string, params: Params) => {
+    sent.push(params)
+    const answer = answers.shift() ?? {}
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+  const line = { peer: { request }, ended: new Promise(() => {}) } as unknown as Line
+  const { session } = createModernSession(line, FACTS, { client: { name: 'c', version: '1' }, clock, events: EVENTS })
+  const canAnswer = { form: true, url: false, model: false, roots: false }
+  const ask = async () => (seen.asked++, { action: 'accept' as const, content: {} })
+  const behind = { caller: 'worker', canAnswer, ask, log() {} }
+  const result = session.ask('tools/call', { name: 'pay' }, { signal: new AbortController().signal, behind })
+  result.catch(() => {})
+  return { clock, sent, seen, result }
+}
+
+it('was not sent when its first round was not', async () => {
+  const { result } = callWith(new SendFailure('Nothing listens there.', { wasSent: 'no' }))
+  await expect(result).rejects.toMatchObject({ wasSent: 'no' })
+})
+
+it('never counts as not sent once its server has asked back', async () => {
+  const { result, sent } = callWith(ASKS, new SendFailure('Nothing listens there.', { wasSent: 'no', said: 'x' }))
+  await expect(result).rejects.toMatchObject({ message: 'Nothing listens there.', wasSent: 'maybe', said: 'x' })
+  expect(sent).toHaveLength(2)
+})
+
+it('repeats one round, and asks nobody again, when a busy server says when to come back', async () => {
+  const busy = new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs: 2_000 })
+  const { result, sent, seen, clock } = callWith(ASKS, busy, { content: [] })
+  await clock.advance(2_000)
+  expect(await result).toEqual({ content: [] })
+  expect(seen.asked).toBe(1)
+  expect(sent.map(({ requestState }) => requestState)).toEqual([undefined, 'state', 'state'])
+})
+
+it('repeats no round that a busy server may have begun', async () => {
+  const busy = new SendFailure('It is busy.', { wasSent: 'maybe', status: 503, retryAfterMs: 1_000 })
+  const { result, sent, clock } = callWith(ASKS, busy, { content: [] })
+  await clock.advance(10_000)
+  await expect(result).rejects.toMatchObject({ wasSent: 'maybe', retryAfterMs: undefined })
+  expect(sent).toHaveLength(2)
+})
+
+it('stays refused when a later round is', async () => {
+  const { result } = callWith(ASKS, new SendFailure('It says 403.', { wasSent: 'refused', status: 403 }))
+  await expect(result).rejects.toMatchObject({ wasSent: 'refused', status: 403 })
+})
