@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest'
-import { createAnswerStream } from './answer-stream.ts'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { answerHeaders, createAnswerStream } from './answer-stream.ts'
 
 const RESULT = { jsonrpc: '2.0', id: 1, result: { content: [] } } as const
 
@@ -32,4 +32,68 @@ it('says so when its message cannot be written', async () => {
   const answer = createAnswerStream()
   answer.end({ jsonrpc: '2.0', id: 7, result: { size: 1n } })
   expect(JSON.parse(((await answer.served) as { text: string }).text)).toMatchObject({ id: 7, error: { code: -32603 } })
+})
+
+it('becomes a stream when it takes longer than it may, and ends with the result', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const answer = createAnswerStream({ streamAfterMs: 1_000, headers: answerHeaders({ 'mcp-session-id': 's1' }) })
+  vi.advanceTimersByTime(1_000)
+  const served = (await answer.served) as Response
+  expect(Object.fromEntries(served.headers)).toMatchObject({
+    'content-type': 'text/event-stream',
+    'mcp-session-id': 's1',
+  })
+  vi.advanceTimersByTime(15_000)
+  answer.end(RESULT)
+  expect(await served.text()).toBe(`: keepalive\n\nevent: message\ndata: ${JSON.stringify(RESULT)}\n\n`)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('leaves no timer behind when it is short', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const answer = createAnswerStream({ streamAfterMs: 1_000 })
+  answer.end(RESULT)
+  expect(await answer.served).not.toBeInstanceOf(Response)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+it('ends with nothing when nobody wants it any more, whatever is said later', async () => {
+  const answer = createAnswerStream()
+  answer.drop()
+  answer.end(RESULT)
+  expect(await ((await answer.served) as Response).text()).toBe('')
+})
+
+const EVENTS = { headers: { 'content-type': 'text/event-stream' } }
+
+it('goes on as another answer, after what it has sent itself', async () => {
+  const [plain, begun] = [createAnswerStream(), createAnswerStream()]
+  begun.notify('notifications/progress', { progress: 1 })
+  const other = new Response('data: other\n\n', EVENTS)
+  plain.goOnAs(other)
+  begun.goOnAs(new Response('data: other\n\n', EVENTS))
+  begun.end(RESULT)
+  expect(await plain.served).toBe(other)
+  expect(await ((await begun.served) as Response).text()).toMatch(/^event: message\ndata: .*\n\ndata: other\n\n$/)
+})
+
+it('ends what has begun when the other answer is a refusal', async () => {
+  const answer = createAnswerStream()
+  answer.notify('notifications/progress', { progress: 1 })
+  answer.goOnAs(Response.json({ error: 'no' }, { status: 404 }))
+  expect(await ((await answer.served) as Response).text()).not.toContain('no"')
+})
+
+it.each(['before', 'after'])('leaves the other answer when its own reader goes %s that begins', async when => {
+  const left: string[] = []
+  const source = new ReadableStream<Uint8Array>({ cancel: () => void left.push('left') })
+  const answer = createAnswerStream()
+  answer.notify('notifications/progress', { progress: 1 })
+  const { body } = (await answer.served) as Response
+  if (when === 'before') await body?.cancel()
+  answer.goOnAs(new Response(source, EVENTS))
+  if (when === 'after') await body?.cancel()
+  await expect.poll(() => left).toEqual(['left'])
 })

@@ -10,6 +10,7 @@ import { createAnswerStream, type Served } from './answer-stream.ts'
 import { toJsonRpcError } from './errors.ts'
 import type { HeaderReader } from './header-reader.ts'
 import type { McpRequest } from './mcp-request.ts'
+import { type CallMessage, hasOnly, isCallMessage, isObject, isProgressToken, speaksJson } from './ordinary-message.ts'
 import type { ServerParts } from './server-parts.ts'
 import type { Shelf } from './shelf.ts'
 import { traceOf } from './trace.ts'
@@ -84,45 +85,25 @@ function stamped(result: Record<string, unknown>, serverInfo: { name: string; ve
   return result
 }
 
-interface OrdinaryCall {
-  readonly id: string | number
-  readonly params: {
-    readonly name: string
-    readonly arguments?: Record<string, unknown>
-    readonly _meta: Record<string, unknown>
-  }
-}
+type OrdinaryCall = CallMessage & { readonly params: { readonly _meta: Record<string, unknown> } }
 
 /** Whether a request may be an ordinary call, as far as its headers tell. */
 export function announcesCall(headers: HeaderReader): boolean {
-  return headers.get('mcp-protocol-version') === REVISION && headers.get('mcp-method') === METHOD
+  return headers.get('mcp-protocol-version') === REVISION && headers.get('mcp-method') === 'tools/call'
 }
-
-const METHOD = 'tools/call'
 
 /** The headers of a modern request repeat its body, letter for letter. */
 function isOrdinaryPost(headers: HeaderReader, { params }: OrdinaryCall): boolean {
-  const accept = headers.get('accept') ?? ''
-  return (
-    announcesCall(headers) &&
-    headers.get('mcp-name') === params.name &&
-    /^application\/json\s*(;|$)/i.test(headers.get('content-type') ?? '') &&
-    accept.includes('application/json') &&
-    accept.includes('text/event-stream')
-  )
+  return announcesCall(headers) && headers.get('mcp-name') === params.name && speaksJson(headers)
 }
 
 function isOrdinaryCall(body: unknown): body is OrdinaryCall {
-  if (!isObject(body) || body.jsonrpc !== '2.0' || body.method !== METHOD || !hasOnly(body, MEMBERS)) return false
-  const { id, params } = body
-  if (typeof id !== 'string' && !Number.isSafeInteger(id)) return false
-  if (!isObject(params) || typeof params.name !== 'string') return false
+  if (!isCallMessage(body)) return false
   // A repeat with answers belongs to what waits for them.
-  if (params.inputResponses !== undefined || params.requestState !== undefined) return false
-  return (params.arguments === undefined || isObject(params.arguments)) && isOrdinaryMeta(params._meta)
+  if ('inputResponses' in body.params || 'requestState' in body.params) return false
+  return isOrdinaryMeta(body.params._meta)
 }
 
-const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params'])
 const PROTOCOL_META = new Set<string>([PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY])
 
 /** The protocol's own keys are those we know, and no others; whatever else a client writes there is its own affair. */
@@ -130,8 +111,7 @@ function isOrdinaryMeta(meta: unknown): boolean {
   if (!isObject(meta) || meta[PROTOCOL_VERSION_META_KEY] !== REVISION) return false
   const isUsual = (key: string) => PROTOCOL_META.has(key) || !key.startsWith('io.modelcontextprotocol/')
   if (!Object.keys(meta).every(isUsual)) return false
-  const token = meta.progressToken
-  if (token !== undefined && typeof token !== 'string' && !Number.isSafeInteger(token)) return false
+  if (!isProgressToken(meta.progressToken)) return false
   return areCapabilities(meta[CLIENT_CAPABILITIES_META_KEY]) && isClientInfo(meta[CLIENT_INFO_META_KEY])
 }
 
@@ -158,12 +138,4 @@ function isClientInfo(info: unknown): boolean {
   if (info === undefined) return true
   if (!isObject(info) || typeof info.name !== 'string' || typeof info.version !== 'string') return false
   return hasOnly(info, IMPLEMENTATION) && Object.values(info).every(value => typeof value === 'string')
-}
-
-function hasOnly(value: Record<string, unknown>, known: ReadonlySet<string>): boolean {
-  return Object.keys(value).every(key => known.has(key))
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -8,7 +8,7 @@ export interface FrontLimits extends JsonLimits {
   readonly maxBatch: number
   /** Requests of one token under way, open streams included. */
   readonly maxInFlight: number
-  /** Streams open to one token. A client keeps one or two, and before 2026-07-28 each of its calls is one more. */
+  /** Streams open to one token. A client keeps one or two, and each of its calls may be one more. */
   readonly maxStreams: number
   /** Sessions of one token; each holds a server and its client's stream. */
   readonly maxSessions: number

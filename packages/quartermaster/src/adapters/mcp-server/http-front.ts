@@ -1,13 +1,15 @@
-import { isLegacyRequest, type Server } from '@modelcontextprotocol/server'
+import { isLegacyRequest } from '@modelcontextprotocol/server'
 import { AppError, type Settings } from '../../contracts/index.ts'
-import type { Agents, Seat } from '../../core/agents/index.ts'
+import type { Agents } from '../../core/agents/index.ts'
 import { type CancelSignal, type Clock, createInFlight, type Ids, type Log } from '../../core/kernel/index.ts'
 import { withAnnouncements } from './announcements.ts'
-import type { HeldAnswer, Served } from './answer-stream.ts'
-import { announcesCall } from './direct-calls.ts'
+import { type HeldAnswer, isEventStream, type Served } from './answer-stream.ts'
+import { createBegunCalls } from './begun-calls.ts'
+import { announcesCall, type DirectCall } from './direct-calls.ts'
 import { FRONT_LIMITS, type FrontLimits } from './front-limits.ts'
 import { type HeaderReader, type PlainHeaders, readerOf } from './header-reader.ts'
 import { failureResponse, problem } from './http-problem.ts'
+import { createLegacyCalls } from './legacy-calls.ts'
 import { createLegacySessions } from './legacy-sessions.ts'
 import { createModernHandlers } from './modern-handlers.ts'
 import { createOpenStreams } from './open-streams.ts'
@@ -39,7 +41,7 @@ export interface HttpFront {
   /** The same, for a server that can write a short answer without making a `Response` of it, and knows when its client is gone. */
   answer(request: Request, gone?: CancelSignal): Promise<Served>
   /** Whether a request may be one for `answerWhole`, as far as its headers tell. */
-  announcesCall(headers: PlainHeaders): boolean
+  mayBeOrdinary(headers: PlainHeaders): boolean
   /** An ordinary call, for a server that has read its request already. Everything else is left to `answer`. */
   answerWhole(request: WholeRequest, gone: CancelSignal): Promise<Served> | undefined
   /** Ends what a token has open: it was revoked. */
@@ -52,13 +54,20 @@ export interface HttpFront {
 
 export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   const { clock, ids, log, authenticate } = deps
+  const { directCalls } = deps.settings
   const limits = { ...FRONT_LIMITS, ...deps.limits }
   const onCut = (tokenId: string) => log.warn('A client that did not read was cut off.', { tokenId })
   const streams = createOpenStreams({ limits, onCut })
   const inFlight = createInFlight({ most: limits.maxInFlight, what: 'requests under way' })
-  const shelfOf = (seat: Seat) => ({ name: seat.caller.name, seat })
-  const build = ({ seat }: Who): Server => withAnnouncements(buildServer(shelfOf(seat), deps), shelfOf(seat), deps)
-  const sessions = createLegacySessions({ clock, ids, build, limits })
+  const begun = createBegunCalls()
+  const sessions = createLegacySessions({
+    clock,
+    ids,
+    limits,
+    shelfOf: ({ seat }) => ({ name: seat.caller.name, seat }),
+    build: shelf => withAnnouncements(buildServer(shelf, { ...deps, begun }), shelf, deps),
+    calls: directCalls ? createLegacyCalls({ ...deps, begun }) : undefined,
+  })
   /** Whose the tokens are that were used: an agent that is taken away takes along what they have open. */
   const agents = new Map<string, string>()
   const modern = createModernHandlers({ ...deps, maxBodyBytes: limits.maxBodyBytes })
@@ -71,12 +80,18 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     const body = await readMessage(request, limits)
     // Reading may have taken a while, and the token or its agent may have been taken away meanwhile.
     if (!isStill(who, request.headers)) return { served: UNAUTHORIZED(), release() {} }
-    const ordinary = modern.serveOrdinary({ headers: request.headers, body, gone: gone ?? request.signal }, who)
-    if (ordinary) return { served: await ordinary, release() {} }
+    const ordinary = serveOrdinary({ headers: request.headers, body, gone: gone ?? request.signal }, who)
+    if (ordinary) return ordinary
     // Whatever comes now may be answered with a stream, and must not be begun when there can be none.
     streams.refuseMore(who.tokenId)
     const isLegacy = await isLegacyRequest(request, body)
     return (isLegacy ? sessions : modern).handle(request, who, body)
+  }
+
+  /** The answer to an ordinary call of either era. */
+  function serveOrdinary(call: Omit<DirectCall, 'holder'>, who: Who): Promise<HeldAnswer> | undefined {
+    if (!announcesCall(call.headers)) return sessions.serveOrdinary(call, who)
+    return modern.serveOrdinary(call, who)?.then(served => ({ served, release() {} }))
   }
 
   function isStill({ seat }: Who, headers: HeaderReader): boolean {
@@ -93,7 +108,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       release()
       leave()
     }
-    if (!isStream(served)) {
+    if (!isEventStream(served)) {
       onSent()
       return served
     }
@@ -135,14 +150,14 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     // What is refused is refused the long way, which says why.
     if (!body || !inFlight.hasPlace(who.tokenId)) return undefined
     const leave = inFlight.enter(who.tokenId)
-    const ordinary = modern.serveOrdinary({ headers, body, gone }, who)
+    const ordinary = serveOrdinary({ headers, body, gone }, who)
     if (!ordinary) {
       leave()
       return undefined
     }
     agents.set(who.tokenId, who.seat.caller.name)
     return ordinary
-      .then(served => send({ served, release() {} }, who, { headers, leave }))
+      .then(held => send(held, who, { headers, leave }))
       .catch(error => {
         leave()
         return failed(error)
@@ -151,7 +166,8 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
 
   return {
     answer,
-    announcesCall: headers => announcesCall(readerOf(headers)),
+    mayBeOrdinary: headers =>
+      directCalls && (announcesCall(readerOf(headers)) || headers['mcp-session-id'] !== undefined),
     answerWhole,
     async handle(request) {
       const served = await answer(request)
@@ -168,10 +184,6 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       await Promise.all([sessions.close(), modern.close()])
     },
   }
-}
-
-function isStream(served: Served): served is Response {
-  return served instanceof Response && (served.headers.get('content-type')?.startsWith('text/event-stream') ?? false)
 }
 
 function callerOf(headers: HeaderReader, authenticate: HttpFrontDeps['authenticate']): Who | undefined {

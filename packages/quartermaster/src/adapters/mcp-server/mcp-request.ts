@@ -64,13 +64,14 @@ export function requestOf(server: Server, context: ServerContext, states: StateS
       mcpReq.notify({ method, params } as never).catch(() => {})
     },
     log(level, data) {
-      mcpReq.log(LEVEL[level], data).catch(() => {})
+      mcpReq.log(LOG_LEVELS[level], data).catch(() => {})
     },
     sign: state => states.mint(state, context),
   }
 }
 
-const LEVEL = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' } as const satisfies Record<
+/** Levels of logs as MCP names them. */
+export const LOG_LEVELS = { debug: 'debug', info: 'info', warn: 'warning', error: 'error' } as const satisfies Record<
   LogLevel,
   string
 >

@@ -7,11 +7,15 @@ import { orProtocolError, readingError, toProtocolError } from './errors.ts'
 import { clientOf, type McpRequest, requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
 import { ownerOf, type RoundWork, takeRound } from './rounds.ts'
-import type { ServerParts } from './server-parts.ts'
+import type { AskingParts } from './server-parts.ts'
 import { findPrompt, promptsOn, type Shelf, versionsOf } from './shelf.ts'
 
 /** Lists the prompts of a shelf, fills them in, and helps whoever types their arguments or those of a resource. */
-export function servePrompts(server: Server, shelf: Shelf, { readings, exchanges, states }: ServerParts): void {
+export function servePrompts(
+  server: Server,
+  shelf: Shelf,
+  { readings, exchanges, states, withdrawals }: AskingParts,
+): void {
   server.setRequestHandler('prompts/list', request => {
     const page = () => pageOf(promptsOn(shelf), versionsOf(shelf).prompts, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
@@ -22,7 +26,7 @@ export function servePrompts(server: Server, shelf: Shelf, { readings, exchanges
     const mcpRequest = requestOf(server, context, states)
     try {
       const end = await takeRound(exchanges, promptWork(shelf, params, readings), mcpRequest)
-      return 'answer' in end ? ({ ...end.answer } as never) : end.required
+      return 'answer' in end ? ({ ...end.answer } as never) : await withdrawals.follow(end.required, context)
     } catch (error) {
       throw readingError(error, mcpRequest)
     }

@@ -13,14 +13,14 @@ import { requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
 import { parseResultUri, parseToolUri, resultUri, toolUri } from './render.ts'
 import { ownerOf, type RoundWork, takeRound } from './rounds.ts'
-import type { ServerParts } from './server-parts.ts'
+import type { AskingParts } from './server-parts.ts'
 import { find, findResource, listed, resourcesOn, type Shelf, versionsOf } from './shelf.ts'
 
 /**
  * What can be read on a shelf: the resources of its capabilities, the pages of its tools, and the rest of results that
  * were too large to hand over at once.
  */
-export function serveResources(server: Server, shelf: Shelf, parts: ServerParts): void {
+export function serveResources(server: Server, shelf: Shelf, parts: AskingParts): void {
   server.setRequestHandler('resources/list', request => {
     const all = [...listed(shelf), ...resourcesOn(shelf).filter(({ resource }) => resource.uri !== undefined)]
     const page = () => pageOf(all, versionsOf(shelf).resources, request.params?.cursor)
@@ -40,7 +40,8 @@ export function serveResources(server: Server, shelf: Shelf, parts: ServerParts)
     const request = requestOf(server, context, parts.states)
     try {
       const end = await takeRound(parts.exchanges, readWork(shelf, uri, parts.readings), request)
-      return 'answer' in end ? ({ ...end.answer } as ReadResourceResult) : end.required
+      if ('answer' in end) return { ...end.answer } as ReadResourceResult
+      return await parts.withdrawals.follow(end.required, context)
     } catch (error) {
       throw readingError(error, request)
     }

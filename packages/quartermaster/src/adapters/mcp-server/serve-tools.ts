@@ -3,11 +3,11 @@ import { orProtocolError } from './errors.ts'
 import { isModern, requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
 import { toMcpTool } from './render.ts'
-import type { ServerParts } from './server-parts.ts'
+import type { AskingParts } from './server-parts.ts'
 import { listed, type Shelf, versionsOf } from './shelf.ts'
 
 /** Lists the tools of a shelf and calls them. */
-export function serveTools(server: Server, shelf: Shelf, { toolCalls, states }: ServerParts): void {
+export function serveTools(server: Server, shelf: Shelf, { toolCalls, states, begun, withdrawals }: AskingParts): void {
   server.setRequestHandler('tools/list', (request, context) => {
     const page = () => pageOf(listed(shelf), versionsOf(shelf).tools, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
@@ -15,8 +15,9 @@ export function serveTools(server: Server, shelf: Shelf, { toolCalls, states }: 
     return nextCursor === undefined ? { tools } : { tools, nextCursor }
   })
   server.setRequestHandler('tools/call', async (request, context) => {
-    const result = await toolCalls.call(shelf, request.params, requestOf(server, context, states))
+    const call = () => toolCalls.call(shelf, request.params, requestOf(server, context, states))
+    const result = begun?.take(context) ?? (await call())
     // A task is a result of its own kind, which the SDK has no type for.
-    return result as never
+    return (await withdrawals.follow(result, context)) as never
   })
 }

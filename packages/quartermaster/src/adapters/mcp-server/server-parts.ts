@@ -1,8 +1,10 @@
 import type { Exchanges, KeptResults, Readings } from '../../core/operations/index.ts'
+import type { BegunCalls } from './begun-calls.ts'
 import type { StateSigner } from './states.ts'
 import type { Tasks } from './tasks.ts'
 import type { ToolCalls } from './tool-calls.ts'
 import type { Watches } from './watches.ts'
+import type { Withdrawals } from './withdrawals.ts'
 
 /** What every server of ours needs, whatever it is reached by. */
 export interface ServerParts {
@@ -14,4 +16,11 @@ export interface ServerParts {
   readonly version: string
   readonly states: StateSigner
   readonly watches: Watches
+  /** Calls that go on in a server of the SDK, where there are such. */
+  readonly begun?: Pick<BegunCalls, 'take'>
+}
+
+/** What handlers need beside that which may ask their client something. */
+export interface AskingParts extends ServerParts {
+  readonly withdrawals: Withdrawals
 }

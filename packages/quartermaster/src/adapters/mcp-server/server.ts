@@ -6,6 +6,7 @@ import { serveTools } from './serve-tools.ts'
 import type { ServerParts } from './server-parts.ts'
 import type { Shelf } from './shelf.ts'
 import { TASKS_CAPABILITY } from './task-wire.ts'
+import { createWithdrawals } from './withdrawals.ts'
 
 /** How long a listing may be used without asking again; a change is announced anyway. */
 const LIST_HINT = { ttlMs: 60_000, cacheScope: 'private' } as const
@@ -38,10 +39,11 @@ export function buildServer(shelf: Shelf, parts: ServerParts): Server {
       jsonSchemaValidator: TRUSTING,
     },
   )
-  serveTools(server, shelf, parts)
+  const asking = { ...parts, withdrawals: createWithdrawals(server, parts) }
+  serveTools(server, shelf, asking)
   serveTasks(server, shelf, parts)
-  servePrompts(server, shelf, parts)
-  serveResources(server, shelf, parts)
+  servePrompts(server, shelf, asking)
+  serveResources(server, shelf, asking)
   return server
 }
 

@@ -1,0 +1,163 @@
+import {
+  isInputRequiredResult,
+  type Server,
+  SUPPORTED_PROTOCOL_VERSIONS,
+  type WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import { AppError } from '../../contracts/index.ts'
+import { type Cancellation, createCancellation } from '../../core/kernel/index.ts'
+import {
+  type AnswerHeaders,
+  type AnswerStream,
+  createAnswerStream,
+  isEventStream,
+  type Served,
+} from './answer-stream.ts'
+import type { BegunCalls } from './begun-calls.ts'
+import type { DirectCall } from './direct-calls.ts'
+import { toJsonRpcError } from './errors.ts'
+import type { HeaderReader } from './header-reader.ts'
+import { LOG_LEVELS, type McpRequest } from './mcp-request.ts'
+import { type CallMessage, hasOnly, isCallMessage, isObject, isProgressToken, speaksJson } from './ordinary-message.ts'
+import type { ServerParts } from './server-parts.ts'
+import type { Shelf } from './shelf.ts'
+import type { ToolCallResult } from './tool-calls.ts'
+import { traceOf } from './trace.ts'
+import { authInfoOf, type Who } from './who.ts'
+
+/** A session, as the calls in it see it. */
+export interface CallSession {
+  readonly id: string
+  readonly who: Who
+  readonly shelf: Shelf
+  readonly server: Pick<Server, 'getClientCapabilities'>
+  readonly transport: Pick<WebStandardStreamableHTTPServerTransport, 'handleRequest'>
+  readonly headers: AnswerHeaders
+  /** What runs here and not in the server, by the ids of the requests. */
+  readonly running: Map<string | number, Cancellation>
+}
+
+/**
+ * Our own way for ordinary calls in sessions, past the server and the transport of the SDK. Those are still there for
+ * everything else: other methods, every mistake, and whatever is to be asked of the client.
+ */
+export interface LegacyCalls {
+  /** The answer, or nothing when the request is one for the SDK. */
+  serve(call: Omit<DirectCall, 'holder'>, session: CallSession): Promise<Served> | undefined
+  /** Hears what a client says beside its calls: it may cancel one. */
+  hear(message: Readonly<Record<string, unknown>>, session: CallSession): void
+}
+
+/** Proxies and clients give up on an answer of which nothing is seen; a stream is seen at once. */
+const STREAM_AFTER_MS = 15_000
+
+export interface LegacyCallsDeps extends Pick<ServerParts, 'toolCalls' | 'states'> {
+  readonly begun: Pick<BegunCalls, 'handOver'>
+}
+
+export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps): LegacyCalls {
+  function requestOf({ headers, session, message: { params }, answer, cancellation }: RunningCall): McpRequest {
+    const meta = (params._meta ?? {}) as Record<string, unknown>
+    return {
+      isModern: false,
+      holder: session.who.tokenId,
+      sessionId: session.id,
+      // A client that goes away cancels nothing: before 2026-07-28 it says so, or ends its session.
+      signal: cancellation.signal,
+      meta,
+      client: session.server.getClientCapabilities() ?? {},
+      trace: traceOf(meta, headers),
+      state: undefined,
+      inputResponses: NOTHING,
+      notify: answer.notify,
+      log: (level, data) => answer.notify('notifications/message', { level: LOG_LEVELS[level], data }),
+      sign: state => states.mint(state),
+    }
+  }
+
+  /** The SDK asks the client, and comes back with the answers. What has been done already is not done again. */
+  async function handOver(call: RunningCall, result: ToolCallResult): Promise<void> {
+    const { session, message, answer, cancellation } = call
+    if (cancellation.signal.aborted) return
+    const request = new Request('http://localhost/mcp', { method: 'POST', headers: carried(call.headers) })
+    begun.handOver(request, { result, cancel: cancellation.cancel })
+    const authInfo = authInfoOf(session.who)
+    const response = await session.transport.handleRequest(request, { parsedBody: message, authInfo })
+    answer.goOnAs(response)
+    if (!isEventStream(response)) cancellation.cancel(new AppError('CANCELLED', 'Its session could not go on.'))
+  }
+
+  async function run(call: RunningCall): Promise<void> {
+    const { session, message, answer } = call
+    const { id, params } = message
+    try {
+      const result = await toolCalls.call(session.shelf, params, requestOf(call))
+      if (isInputRequiredResult(result)) await handOver(call, result)
+      else answer.end({ jsonrpc: '2.0', id, result })
+    } catch (error) {
+      answer.end({ jsonrpc: '2.0', id, error: { ...toJsonRpcError(error), status: 200 } })
+    } finally {
+      session.running.delete(id)
+    }
+  }
+
+  return {
+    serve({ headers, body }, session) {
+      if (!isOrdinaryCall(body) || !isOrdinaryPost(headers) || session.running.has(body.id)) return undefined
+      const answer = createAnswerStream({ headers: session.headers, streamAfterMs: STREAM_AFTER_MS })
+      const cancellation = createCancellation()
+      // Whoever cancelled a call is not told how it ended (MCP 2025-11-25, cancellation).
+      cancellation.signal.addEventListener('abort', answer.drop)
+      session.running.set(body.id, cancellation)
+      void run({ headers, session, message: body, answer, cancellation })
+      return answer.served
+    },
+    hear({ method, params }, { running }) {
+      if (method !== 'notifications/cancelled' || !isObject(params)) return
+      const cancellation = running.get(params.requestId as string | number)
+      cancellation?.cancel(new AppError('CANCELLED', 'The client cancelled the request.'))
+    },
+  }
+}
+
+/** Cancels what runs in a session that ends. */
+export function endCalls({ running }: CallSession): void {
+  for (const { cancel } of [...running.values()]) cancel(new AppError('CANCELLED', 'The session has ended.'))
+}
+
+interface RunningCall {
+  readonly headers: HeaderReader
+  readonly session: CallSession
+  readonly message: CallMessage
+  readonly answer: AnswerStream
+  readonly cancellation: Cancellation
+}
+
+const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({})
+
+/** What is looked at of a request that is handed over. */
+const CARRIED = ['accept', 'content-type', 'mcp-session-id', 'mcp-protocol-version', 'traceparent', 'tracestate']
+
+function carried(headers: HeaderReader): Record<string, string> {
+  const entries = CARRIED.map(name => [name, headers.get(name)] as const)
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => entry[1] !== null))
+}
+
+const REVISIONS: ReadonlySet<string> = new Set(SUPPORTED_PROTOCOL_VERSIONS)
+
+function isOrdinaryPost(headers: HeaderReader): boolean {
+  const revision = headers.get('mcp-protocol-version')
+  // Only requests of 2026-07-28 name their method in a header.
+  return (revision === null || REVISIONS.has(revision)) && headers.get('mcp-method') === null && speaksJson(headers)
+}
+
+const PARAMS = new Set(['name', 'arguments', '_meta'])
+
+/** The protocol's own keys in `_meta` have their rules, or belong to a request of the other era. */
+function isOrdinaryCall(body: unknown): body is CallMessage {
+  if (!isCallMessage(body) || !hasOnly(body.params, PARAMS)) return false
+  const meta = body.params._meta
+  if (meta === undefined) return true
+  if (!isObject(meta) || !isProgressToken(meta.progressToken)) return false
+  return !Object.keys(meta).some(key => key.startsWith('io.modelcontextprotocol/'))
+}

@@ -1,0 +1,45 @@
+import type { HeaderReader } from './header-reader.ts'
+
+/** A `tools/call` whose parts are all of the kind they should be. What may stand in `_meta` depends on the era. */
+export interface CallMessage {
+  readonly id: string | number
+  readonly params: {
+    readonly name: string
+    readonly arguments?: Record<string, unknown>
+    readonly _meta?: unknown
+  }
+}
+
+const METHOD = 'tools/call'
+const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params'])
+
+export function isCallMessage(body: unknown): body is CallMessage {
+  if (!isObject(body) || body.jsonrpc !== '2.0' || body.method !== METHOD || !hasOnly(body, MEMBERS)) return false
+  const { id, params } = body
+  if (typeof id !== 'string' && !Number.isSafeInteger(id)) return false
+  if (!isObject(params) || typeof params.name !== 'string') return false
+  return params.arguments === undefined || isObject(params.arguments)
+}
+
+/** Whether the client sends JSON, and takes both kinds of answers. */
+export function speaksJson(headers: HeaderReader): boolean {
+  const accept = headers.get('accept') ?? ''
+  return (
+    /^application\/json\s*(;|$)/i.test(headers.get('content-type') ?? '') &&
+    accept.includes('application/json') &&
+    accept.includes('text/event-stream')
+  )
+}
+
+/** Whether `_meta` asks for progress as it should, or not at all. */
+export function isProgressToken(token: unknown): boolean {
+  return token === undefined || typeof token === 'string' || Number.isSafeInteger(token)
+}
+
+export function hasOnly(value: Record<string, unknown>, known: ReadonlySet<string>): boolean {
+  return Object.keys(value).every(key => known.has(key))
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
