@@ -150,18 +150,18 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     // What is refused is refused the long way, which says why.
     if (!body || !inFlight.hasPlace(who.tokenId)) return undefined
     const leave = inFlight.enter(who.tokenId)
-    const ordinary = serveOrdinary({ headers, body, gone }, who)
-    if (!ordinary) {
+    const quit = (error: unknown) => {
       leave()
-      return undefined
+      return failed(error)
     }
-    agents.set(who.tokenId, who.seat.caller.name)
-    return ordinary
-      .then(held => send(held, who, { headers, leave }))
-      .catch(error => {
-        leave()
-        return failed(error)
-      })
+    try {
+      const ordinary = serveOrdinary({ headers, body, gone }, who)
+      if (!ordinary) leave()
+      else agents.set(who.tokenId, who.seat.caller.name)
+      return ordinary?.then(held => send(held, who, { headers, leave })).catch(quit)
+    } catch (error) {
+      return Promise.resolve(quit(error))
+    }
   }
 
   return {
