@@ -1,5 +1,7 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { makeProject, quartermaster } from './support/product.ts'
+import { makeProject, quartermaster, startUp } from './support/product.ts'
 
 interface Finding {
   level: string
@@ -68,5 +70,24 @@ describe('doctor', () => {
     const { code, errors } = await findings({ 'capabilities/mine.js': capability(tools) })
     expect(code).toBe(0)
     expect(errors).toMatchObject([{ level: 'warning', what: expect.stringContaining('"all"') }])
+  })
+
+  it('looks at the secrets file as it is now, also while `up` runs with what it read before', async () => {
+    const dir = await makeProject({ 'agents/default.json': '{ "capabilities": {} }' })
+    await startUp(dir)
+    const file = join(dir, '.quartermaster', 'secrets.json')
+    const look = async (text: string, mode: number) => {
+      await writeFile(file, text)
+      await chmod(file, mode)
+      const { code, json } = await quartermaster(['doctor', '--json'], { cwd: dir })
+      return { code, errors: json<Finding[]>().filter(finding => finding.level !== 'ok') }
+    }
+    expect(await look('{ "KEY": "hush" }', 0o600)).toEqual({ code: 0, errors: [] })
+    expect(await look('', 0o600)).toMatchObject({ code: 1, errors: [{ where: expect.stringContaining(file) }] })
+    if (process.platform === 'win32') return
+    expect(await look('{ "KEY": "hush" }', 0o644)).toMatchObject({
+      code: 1,
+      errors: [{ what: expect.stringContaining('mode 644'), mend: expect.stringContaining('chmod 600') }],
+    })
   })
 })

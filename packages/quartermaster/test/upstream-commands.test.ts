@@ -153,3 +153,42 @@ describe('doctor', () => {
     expect((await run('doctor')).stdout).toContain('"greeter" is given a path that holds the data folder')
   })
 })
+
+describe('a secret of one server', () => {
+  it('is never sent to another one that asks for something of the same name', async () => {
+    const { dir, run, json } = await project()
+    await run('add', 'x', '--env', 'GH_TOKEN=ghp_0123456789abcdefghij', '--', process.execPath, 'greeter.mjs')
+    const inputs = [{ id: 'token', type: 'promptString', description: 'The token', password: true }]
+    const servers = { gh: { url: 'http://127.0.0.1:1/mcp', headers: { 'X-Tok': '${input:token}' } } }
+    await writeFile(join(dir, 'mcp.json'), JSON.stringify({ inputs, servers }))
+    const imported = await run('import', './mcp.json')
+    expect(imported.stdout).toContain('Nobody answered "The token". Write it into secrets.json as "GH_TOKEN_2"')
+    const { mcpServers } = await json('quartermaster.config.json')
+    expect(mcpServers.gh.headers).toEqual({ 'X-Tok': '${secret:GH_TOKEN_2}' })
+    const added = await run('add', 'z', '--json', '--env', 'GH_TOKEN_2=of-z', '--', process.execPath, 'greeter.mjs')
+    expect(added.json<Added>().secrets).toEqual(['GH_TOKEN_2_2'])
+    expect(await json('.quartermaster/secrets.json')).toEqual({
+      GH_TOKEN: 'ghp_0123456789abcdefghij',
+      GH_TOKEN_2_2: 'of-z',
+    })
+  })
+})
+
+describe('an upstream that is restarted while nothing runs', () => {
+  it('is only tried', async () => {
+    const { run } = await project()
+    await run('add', 'greeter', '--', process.execPath, 'greeter.mjs')
+    const { code, stdout } = await run('upstreams', 'restart', 'greeter')
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('was only tried') })
+  })
+})
+
+describe('our own address', () => {
+  it('is not added', async () => {
+    const { dir, run, json } = await project()
+    const { url } = await startUp(dir)
+    const refused = await run('add', 'us', `${url.replace(/\/$/, '')}/mcp`)
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining('this Quartermaster itself') })
+    expect(await json('quartermaster.config.json')).toEqual({})
+  })
+})

@@ -1,4 +1,4 @@
-import { openDataFolder } from '../adapters/data-folder/index.ts'
+import { connectToOwner, openDataFolder } from '../adapters/data-folder/index.ts'
 import { createIds, createSystemClock } from '../adapters/system/index.ts'
 import {
   type AgentCheck,
@@ -95,6 +95,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       },
       generation: () => catalogue.current(),
       reload: () => runtime.reload(),
+      ownUrl: async () => (await connectToOwner({ dir: runtime.project.dataDir }))?.url,
       ensureDataFolder: () => openDataFolder(runtime.project.dataDir).ensure(),
     }),
     ...createLogins({

@@ -1,3 +1,4 @@
+import { secretsProblems } from '../adapters/project-files/index.ts'
 import type { DependencyStatus, Finding, Problem } from '../contracts/index.ts'
 import { checkExamples } from '../core/catalogue/index.ts'
 import type { Runtime } from './runtime.ts'
@@ -6,7 +7,9 @@ import { upstreamFindings } from './upstream-findings.ts'
 /** Looks at everything that can be wrong, and says how to mend each. */
 export async function diagnose(runtime: Runtime): Promise<Finding[]> {
   const { core, project } = runtime
-  const problems = [...runtime.problems(), ...(await checkExamples(core.catalogue.current()))]
+  const known = [...runtime.problems(), ...(await checkExamples(core.catalogue.current()))]
+  // Nothing watches this file, so it may be unfit for the next start without anybody having noticed.
+  const problems = [...known, ...(await secretsProblems(project.dataDir)).filter(problem => !isAmong(known, problem))]
   const dependencies = core.health.dependencies().filter(({ name }) => !isOfUpstream(runtime, name))
   const agents = core.agents.list()
   // Loaded here, because nothing else that needs no store needs its parts.
@@ -27,6 +30,10 @@ export async function diagnose(runtime: Runtime): Promise<Finding[]> {
 /** What `doctor` says when the configuration cannot even be read. */
 export function diagnoseConfig(problems: readonly Problem[]): Finding[] {
   return problems.map(problemFinding)
+}
+
+function isAmong(problems: readonly Problem[], { where, message }: Problem): boolean {
+  return problems.some(other => other.where === where && other.message === message)
 }
 
 /** Upstreams are told about by themselves, with more to say. */

@@ -9,10 +9,10 @@ export function withOfferedCounts(
   return statuses.map(status => {
     const found = capabilities.get(status.name)
     if (!found) return status
-    const { offered, held } = status.tools
+    const { offered } = status.tools
     // Where its own name is taken, nothing of it is there.
     const lost =
       found.unit === `upstream:${status.name}` ? found.leftOut.filter(({ isWrong }) => isWrong).length : offered
-    return lost === 0 ? status : { ...status, tools: { offered: Math.max(0, offered - lost), held } }
+    return lost === 0 ? status : { ...status, tools: { ...status.tools, offered: Math.max(0, offered - lost) } }
   })
 }

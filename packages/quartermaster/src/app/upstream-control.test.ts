@@ -1,93 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openDataFolder } from '../adapters/data-folder/index.ts'
-import type { Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { silentLog } from '../adapters/system/index.ts'
-import { AppError, type ReviewItem, type UpstreamStatus } from '../contracts/index.ts'
-import { createFakeClock, whileAdvancing } from '../testing/fake-clock.ts'
+import { whileAdvancing } from '../testing/fake-clock.ts'
 import { tempProject } from '../testing/temp-project.ts'
+import { CONFIG, upstreamDesk as desk, ITEM, status } from '../testing/upstream-desk.ts'
 import { openProject } from './project.ts'
-import { createUpstreamControl } from './upstream-control.ts'
-
-const CONFIG = 'quartermaster.config.json'
-
-const status = (name: string, state: UpstreamStatus['state']): UpstreamStatus => ({
-  name,
-  transport: 'stdio',
-  target: 'server',
-  state,
-  reason: '',
-  since: 0,
-  tools: { offered: 2, held: 0 },
-  prompts: 0,
-  resources: 0,
-  connections: 1,
-  pids: [],
-  restarts: 0,
-})
-
-const ITEM: ReviewItem = {
-  upstream: 'notes',
-  kind: 'tool',
-  name: 'read',
-  state: 'changed',
-  hash: 'h',
-  findings: [],
-  changes: [],
-  seenAt: 0,
-}
-
-interface Situation {
-  files?: Record<string, unknown>
-  env?: Record<string, string>
-  /** What each upstream's state is, look by look; the last one stays. */
-  states?: Record<string, UpstreamStatus['state'][]>
-  /** Capabilities that are no upstreams. */
-  others?: string[]
-  isMounted?: boolean
-}
-
-/** The control over a real project folder, with upstreams that are only told about. */
-async function desk({ files = {}, env = {}, states = {}, others = [], isMounted = true }: Situation = {}) {
-  const folder = await tempProject({ [CONFIG]: '{}', 'agents/default.json': '{ "capabilities": {} }', ...files })
-  const project = await openProject({ from: folder.dir, env, watch: false, log: silentLog })
-  onTestFinished(() => project.close())
-  const clock = createFakeClock()
-  const done: unknown[] = []
-  const names = new Set((await project.agentFiles.load()).map(({ name }) => name))
-  const coming = structuredClone(states)
-  const look = (name: string) => {
-    const left = coming[name] ?? ['up']
-    const state = left.length > 1 ? left.shift() : left[0]
-    return status(name, state ?? 'up')
-  }
-  const upstreams: Pick<Upstreams, 'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget'> = {
-    statuses: () => [...project.upstreams().keys()].map(look),
-    logs: (name, { limit }) => [{ at: 1, from: 'stderr', text: `${name} ${limit}` }],
-    restart: async name => void done.push(['restart', name]),
-    review: async name => (name === undefined || name === 'notes' ? [ITEM] : []),
-    decide: async choice => (done.push(choice), [ITEM]),
-    forget: async name => void done.push({ forgotten: name }),
-  }
-  const control = createUpstreamControl({
-    project,
-    upstreams: isMounted ? upstreams : undefined,
-    agents: {
-      has: name => names.has(name),
-      reload: async () => {},
-      entry(name) {
-        if (!names.has(name)) throw new AppError('AGENT_NOT_FOUND', name)
-        return { name, file: '', hash: '', problems: [] }
-      },
-    },
-    clock,
-    originOf: name => (others.includes(name) ? 'other' : project.upstreams().has(name) ? 'upstream' : undefined),
-    generation: () => ({ capabilities: new Map() }),
-    reload: () => project.reload(),
-    ensureDataFolder: () => openDataFolder(project.dataDir).ensure(),
-  })
-  const json = async (file: string) => JSON.parse(await folder.read(file))
-  return { control, clock, done, json, folder }
-}
 
 const NOTES = { files: { [CONFIG]: '{ "mcpServers": { "notes": { "command": "notes", "args": ["--deep"] } } }' } }
 
@@ -114,25 +31,6 @@ describe('adding an upstream', () => {
     const stuck = control.addUpstream({ name: 'stuck', entry: { command: 'a' }, grant: false })
     const ended = await whileAdvancing(clock, Promise.all([slow, stuck]), 100)
     expect(ended.map(answer => answer.status?.state)).toEqual(['up', 'starting'])
-  })
-
-  it('keeps its secrets in their file, and lets references follow when a name is taken', async () => {
-    const { control, json, folder } = await desk()
-    await openDataFolder(folder.path('.quartermaster')).ensure()
-    await folder.write('.quartermaster/secrets.json', '{ "TOKEN": "other" }', 0o600)
-    const entry = { command: 'notes', env: { TOKEN: '${secret:TOKEN}', MORE: '${secret:MORE}' } }
-    const answer = await control.addUpstream({ name: 'notes', entry, secrets: { TOKEN: 'hush', MORE: 'psst' } })
-    expect(answer).toMatchObject({ secrets: ['TOKEN_2', 'MORE'], problems: [] })
-    expect(await json('.quartermaster/secrets.json')).toEqual({ TOKEN: 'other', TOKEN_2: 'hush', MORE: 'psst' })
-    expect((await json(CONFIG)).mcpServers.notes.env).toEqual({ TOKEN: '${secret:TOKEN_2}', MORE: '${secret:MORE}' })
-  })
-
-  it('leaves no secret behind when the entry is refused', async () => {
-    const { control, json } = await desk()
-    const refused = control.addUpstream({ name: 'notes', entry: { comand: 'x' }, secrets: { TOKEN: 'hush' } })
-    await expect(refused).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
-    expect(await json('.quartermaster/secrets.json')).toEqual({})
-    expect(await json(CONFIG)).toEqual({})
   })
 
   it('adds what cannot be used yet, and says what is missing', async () => {
@@ -172,6 +70,27 @@ describe('adding an upstream', () => {
     expect(await json('agents/ada.json')).toEqual({ capabilities: { notes: { tools: ['read'] } } })
     expect(await json('agents/bob.json')).toEqual({ capabilities: { notes: {} } })
     expect(await json('agents/default.json')).toEqual({ capabilities: {} })
+  })
+
+  it.each([
+    ['http://127.0.0.1:7420/mcp', undefined],
+    ['http://localhost:7420/mcp/', undefined],
+    ['http://[::1]:9000/mcp', 'http://127.0.0.1:9000'],
+    ['http://box.example:9000/mcp', 'http://box.example:9000'],
+  ])('refuses our own address: %s', async (url, ownUrl) => {
+    const { control, json } = await desk(ownUrl === undefined ? {} : { ownUrl })
+    const refused = control.addUpstream({ name: 'us', entry: { type: 'http', url } })
+    await expect(refused).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('this Quartermaster itself'),
+    })
+    expect(await json(CONFIG)).toEqual({})
+  })
+
+  it('takes another Quartermaster on this machine for what it is', async () => {
+    const { control } = await desk({ ownUrl: 'http://127.0.0.1:9000' })
+    const entry = { type: 'http', url: 'http://127.0.0.1:7420/mcp' }
+    expect(await control.addUpstream({ name: 'them', entry })).toMatchObject({ outcome: 'added' })
   })
 
   it('refuses an agent that does not exist before anything is written', async () => {
@@ -225,39 +144,6 @@ describe('removing an upstream', () => {
     const { control, json } = await desk({ files, others: ['files'] })
     expect(await control.removeUpstream({ name: 'files' })).toMatchObject({ revokedFrom: [], stillNamedBy: [] })
     expect(await json('agents/default.json')).toEqual({ capabilities: { files: {} } })
-  })
-
-  const withSecrets = async () => {
-    const { control, json, folder } = await desk()
-    const env = { A: '${secret:A}', B: '${secret:B}' }
-    await control.addUpstream({ name: 'one', entry: { command: 'a', env }, secrets: { A: 'hush', B: 'psst' } })
-    await control.addUpstream({ name: 'two', entry: { command: 'b', args: ['${secret:B}', '${secret:NOPE}'] } })
-    return { control, folder, kept: () => json('.quartermaster/secrets.json') }
-  }
-
-  it('takes the secrets along that nothing else names, and says which stay and why', async () => {
-    const { control, kept } = await withSecrets()
-    expect(await control.removeUpstream({ name: 'one' })).toMatchObject({
-      removedSecrets: ['A'],
-      keptSecrets: [{ name: 'B', usedBy: [CONFIG] }],
-    })
-    expect(await kept()).toEqual({ B: 'psst' })
-    expect(await control.removeUpstream({ name: 'two' })).toMatchObject({ removedSecrets: ['B'], keptSecrets: [] })
-    expect(await kept()).toEqual({})
-  })
-
-  it('leaves secrets that code asks for, and all of them on request', async () => {
-    const { control, folder, kept } = await withSecrets()
-    await folder.write('capabilities/a.ts', "export const key = (secrets) => secrets.get('A')")
-    expect(await control.removeUpstream({ name: 'two', keepSecrets: true })).toMatchObject({
-      removedSecrets: [],
-      keptSecrets: [{ name: 'B', usedBy: [] }],
-    })
-    expect(await control.removeUpstream({ name: 'one' })).toMatchObject({
-      removedSecrets: ['B'],
-      keptSecrets: [{ name: 'A', usedBy: ['capabilities/a.ts'] }],
-    })
-    expect(await kept()).toEqual({ A: 'hush' })
   })
 
   it('needs one that is there', async () => {

@@ -1,10 +1,10 @@
 import type { Upstreams } from '../adapters/mcp-upstream/index.ts'
+import type { ReleasedSecrets, SetUpstream } from '../adapters/project-files/index.ts'
 import {
   type AddedUpstream,
   AppError,
   type Control,
   type ControlInput,
-  type RemovedUpstream,
   type UpstreamStatus,
 } from '../contracts/index.ts'
 import type { Agents } from '../core/agents/index.ts'
@@ -43,6 +43,8 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
   generation(): Pick<Generation, 'capabilities'>
   /** Takes the configuration in as it is now. */
   reload(): Promise<unknown>
+  /** Where our own server listens, if it does. */
+  ownUrl(): Promise<string | undefined>
   /** Makes the data folder, for its owner only. */
   ensureDataFolder(): Promise<void>
 }
@@ -95,14 +97,23 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     },
     async addUpstream(request) {
       refuseTaken(request.name, deps)
+      await refuseOurselves(request, deps)
       const agents = wantedAgents(request, deps)
-      const written = await write(request, deps)
+      const { unneeded, ...written } = await write(request, deps)
       await deps.reload()
+      const released = await releaseReplaced(unneeded, written, deps)
       const granted = await grantUpstream(request.name, agents, deps)
       const wrong = project.problems().filter(problem => problem.subject === `upstream:${request.name}`)
       const status = request.wait === false ? find(request.name) : await settled(request.name)
       const problems = [...wrong, ...granted.problems, ...(await exposureProblems(request.name, project))]
-      return { name: request.name, ...written, ...(status && { status }), granted: granted.agents, problems }
+      return {
+        name: request.name,
+        ...written,
+        ...released,
+        ...(status && { status }),
+        granted: granted.agents,
+        problems,
+      }
     },
     async removeUpstream({ name, keepSecrets = false }) {
       const isOurs = deps.originOf(name) !== 'other'
@@ -112,22 +123,11 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       await deps.reload()
       // Whatever is added under this name later is met for the first time.
       if (isOurs) await upstreams?.forget(name)
-      return { file, ...revoked, ...(await leftSecrets(secrets, keepSecrets, deps)) }
+      // Last, when nothing that runs needs them any more.
+      const released = await project.configEditor.releaseSecrets(secrets, { keep: keepSecrets })
+      return { file, ...revoked, ...released }
     },
   }
-}
-
-/** Last, when nothing that runs needs them any more. */
-async function leftSecrets(
-  names: readonly string[],
-  keepSecrets: boolean,
-  { project: { configEditor, secrets } }: UpstreamControlDeps,
-): Promise<Pick<RemovedUpstream, 'removedSecrets' | 'keptSecrets'>> {
-  const there = names.filter(name => secrets.get(name) !== undefined)
-  const uses = keepSecrets ? new Map<string, string[]>() : await configEditor.secretUses(there)
-  const kept = there.filter(name => keepSecrets || uses.get(name)?.length !== 0)
-  const removedSecrets = await configEditor.removeSecrets(there.filter(name => !kept.includes(name)))
-  return { removedSecrets, keptSecrets: kept.map(name => ({ name, usedBy: [...(uses.get(name) ?? [])] })) }
 }
 
 function mounted<T>(upstreams: T | undefined): T {
@@ -143,6 +143,21 @@ function refuseTaken(name: string, { originOf }: UpstreamControlDeps): void {
   )
 }
 
+/** Every call to it would come back here. */
+async function refuseOurselves(
+  { entry: { url } }: ControlInput<'addUpstream'>,
+  deps: UpstreamControlDeps,
+): Promise<void> {
+  if (typeof url !== 'string') return
+  // Loaded here, because nothing else of the control needs it.
+  const { isOwnAddress } = await import('../adapters/client-configs/index.ts')
+  if (!isOwnAddress(url, { url: await deps.ownUrl() })) return
+  throw new AppError(
+    'CONFIG_INVALID',
+    'That is the address of this Quartermaster itself. Give the address of another server.',
+  )
+}
+
 /** Checked before anything is written, where they were named. */
 function wantedAgents({ grant }: ControlInput<'addUpstream'>, { agents }: UpstreamControlDeps): readonly string[] {
   if (grant === false) return []
@@ -151,27 +166,25 @@ function wantedAgents({ grant }: ControlInput<'addUpstream'>, { agents }: Upstre
   return [...new Set(grant)]
 }
 
-/** Secrets first, so that no entry refers to one that is not there; taken back when the entry is refused. */
+type Written = Pick<AddedUpstream, 'file' | 'outcome' | 'secrets' | 'missing'>
+
 async function write(
-  { name, entry, secrets = {}, replace = false }: ControlInput<'addUpstream'>,
+  { name, entry, secrets = {}, missing = [], replace = false }: ControlInput<'addUpstream'>,
   { project: { configEditor }, ensureDataFolder }: UpstreamControlDeps,
-): Promise<Pick<AddedUpstream, 'file' | 'outcome' | 'secrets'>> {
+): Promise<Written & Pick<SetUpstream, 'unneeded'>> {
   if (Object.keys(secrets).length > 0) await ensureDataFolder()
-  const { names, added } = await configEditor.addSecrets(secrets)
-  try {
-    const { file, outcome } = await configEditor.setUpstream(name, renamed(entry, names), { replace })
-    return { file, outcome, secrets: Object.values(names) }
-  } catch (error) {
-    await configEditor.removeSecrets(added)
-    throw error
-  }
+  const written = await configEditor.setUpstream(name, entry, { replace, secrets, missing })
+  const { missing: notThere, secrets: kept, ...rest } = written
+  return { ...rest, secrets: [...kept], ...(Object.keys(notThere).length > 0 && { missing: { ...notThere } }) }
 }
 
-/** The entry with its references to secrets under the names these have now. */
-function renamed<T>(value: T, names: Readonly<Record<string, string>>): T {
-  const text = JSON.stringify(value).replace(/\$\{secret:([\w.-]+)\}/g, (whole, name: string) => {
-    const now = Object.hasOwn(names, name) ? names[name] : undefined
-    return now === undefined ? whole : `\${secret:${now}}`
-  })
-  return JSON.parse(text) as T
+/** The secrets of what was replaced go like those of what is removed. */
+async function releaseReplaced(
+  names: readonly string[],
+  { missing }: Written,
+  { project: { configEditor } }: UpstreamControlDeps,
+): Promise<Partial<ReleasedSecrets>> {
+  if (names.length === 0) return {}
+  // One of them may be what nobody could be asked for this time.
+  return configEditor.releaseSecrets(names, { keep: missing !== undefined })
 }

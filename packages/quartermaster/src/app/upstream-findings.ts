@@ -1,12 +1,12 @@
 import { exposesDataFolder, type Upstreams } from '../adapters/mcp-upstream/index.ts'
 import type { Finding, Problem, UpstreamStatus } from '../contracts/index.ts'
 import type { Catalogue } from '../core/catalogue/index.ts'
-import { loginStep, withoutLoginStep } from '../core/kernel/index.ts'
+import { hasLoginStep, loginStep, withoutLoginStep } from '../core/kernel/index.ts'
 import { withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
 
 export interface UpstreamFindingsDeps {
-  readonly upstreams: Pick<Upstreams, 'statuses'>
+  readonly upstreams: Pick<Upstreams, 'statuses' | 'logs'>
   readonly core: { readonly catalogue: Pick<Catalogue, 'current'> }
   readonly project: Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'projectDir' | 'dataDir'>
 }
@@ -20,10 +20,21 @@ export async function upstreamFindings({ upstreams, core, project }: UpstreamFin
   const running = upstreams.statuses().filter(({ name }) => !leftOut.has(name))
   const statuses = withOfferedCounts(running, core.catalogue.current())
   const exposures = await Promise.all(statuses.map(({ name }) => exposureFinding(name, project)))
-  return statuses.flatMap((status, i) => [stateFinding(status), ...(exposures[i] ?? [])])
+  const hasSpoken = ({ name }: UpstreamStatus) =>
+    upstreams.logs(name, { limit: EVERY_LINE }).some(({ from }) => from !== 'gateway')
+  return statuses.flatMap((status, i) => [
+    stateFinding(status, hasSpoken(status)),
+    ...differenceFindings(status),
+    ...(exposures[i] ?? []),
+  ])
 }
 
-function stateFinding({ name, state, reason, tools }: UpstreamStatus): Finding {
+/** More than are kept. */
+const EVERY_LINE = 100_000
+
+/** Whoever has said nothing, as a program that never started, is not to be read. */
+function stateFinding({ name, state, reason, tools }: UpstreamStatus, hasSpoken: boolean): Finding {
+  const mend = hasSpoken ? `See what it said: quartermaster logs ${name}` : 'Mend what is said here; it is tried again.'
   const upstream = `Upstream "${name}"`
   switch (state) {
     case 'up':
@@ -40,9 +51,10 @@ function stateFinding({ name, state, reason, tools }: UpstreamStatus): Finding {
       return {
         level: 'warning',
         what: `${upstream} is ${state}: ${reason}`,
-        mend: `See what it says: quartermaster logs ${name}`,
+        mend,
       }
     case 'needsLogin':
+      if (!hasLoginStep(reason, name)) return { level: 'warning', what: `${upstream} does not let us in: ${reason}` }
       return {
         level: 'warning',
         what: `${upstream} needs a login: ${withoutLoginStep(reason, name)}`,
@@ -52,9 +64,20 @@ function stateFinding({ name, state, reason, tools }: UpstreamStatus): Finding {
       return {
         level: 'error',
         what: `${upstream} is down: ${reason}`,
-        mend: `See what it said: quartermaster logs ${name}`,
+        mend,
       }
   }
+}
+
+/** Nothing of it waits for review: what was looked at is what everybody else is shown. */
+function differenceFindings({ name, differing = [] }: UpstreamStatus): Finding[] {
+  return differing.map(({ agent, definitions }) => ({
+    level: 'warning',
+    what:
+      `The server that "${agent}" has to itself at "${name}" describes ${definitions.join(', ')} otherwise than it was ` +
+      `accepted, so "${agent}" cannot use that.`,
+    mend: `If it is to be another server, give it an entry of its own in "mcpServers", and "${agent}" that capability.`,
+  }))
 }
 
 async function exposureFinding(name: string, project: UpstreamFindingsDeps['project']): Promise<Finding[]> {

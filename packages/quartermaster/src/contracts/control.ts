@@ -95,6 +95,9 @@ export const Finding = z.object({
 })
 export type Finding = z.infer<typeof Finding>
 
+/** A secret that stays in the secrets file, and the files that name it. */
+const KeptSecret = z.object({ name: z.string(), usedBy: z.array(z.string()) })
+
 /** What became of an upstream that was to be added. */
 export const AddedUpstream = z.object({
   name: z.string(),
@@ -108,6 +111,12 @@ export const AddedUpstream = z.object({
   granted: z.array(z.string()),
   /** The names under which its secrets are kept. */
   secrets: z.array(z.string()),
+  /** The name that each secret which nobody gave yet has now, by the name that was asked for. */
+  missing: z.record(z.string(), z.string()).optional(),
+  /** The secrets of the one it replaced that nothing names any more, and that are gone from the secrets file. */
+  removedSecrets: z.array(z.string()).optional(),
+  /** The other secrets of the one it replaced, and the files that name them. */
+  keptSecrets: z.array(KeptSecret).optional(),
   /** What keeps it from being used, such as a secret that is not there yet, and what to know before it is. */
   problems: z.array(Problem),
 })
@@ -123,7 +132,7 @@ export const RemovedUpstream = z.object({
   /** The secrets that nothing else names, and that are gone from the secrets file. */
   removedSecrets: z.array(z.string()),
   /** The secrets it referred to that stay, and the files that name them; none where they were to be kept. */
-  keptSecrets: z.array(z.object({ name: z.string(), usedBy: z.array(z.string()) })),
+  keptSecrets: z.array(KeptSecret),
 })
 export type RemovedUpstream = z.infer<typeof RemovedUpstream>
 
@@ -250,8 +259,10 @@ export const CONTROL = {
       name: z.string(),
       /** As it is to stand in the file, references as they are. */
       entry: z.record(z.string(), z.unknown()),
-      /** To be added to the secrets file; where a name is taken the entry's references follow. */
+      /** To be added to the secrets file; where a name is taken, or named by something else, the entry's references follow. */
       secrets: z.record(z.string(), z.string()).optional(),
+      /** Secrets that the entry refers to and nobody gave yet. They get names that nothing has. */
+      missing: z.array(z.string()).max(1_000).optional(),
       /** The agents that get it; `default`, where there is one, when absent. */
       grant: z.union([z.array(z.string()), z.literal(false)]).optional(),
       /** Takes the place of another one of that name. */

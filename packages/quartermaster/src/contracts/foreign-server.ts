@@ -3,6 +3,8 @@ export type ClientKind = 'claude-code' | 'claude-desktop' | 'cursor' | 'vscode' 
 
 /** A text that a client would ask a person for. */
 export interface ForeignQuestion {
+  /** What the client calls it; the same one in one file is asked once. */
+  readonly id: string
   /** The secret that the entry refers to for it. */
   readonly secret: string
   readonly prompt: string

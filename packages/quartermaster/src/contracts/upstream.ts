@@ -173,8 +173,8 @@ export const UpstreamStatus = z.object({
   since: z.number(),
   era: z.enum(['legacy', 'modern']).optional(),
   server: z.object({ name: z.string(), version: z.string() }).optional(),
-  /** How many are offered, and how many wait for a person. */
-  tools: z.object({ offered: z.number().int(), held: z.number().int() }),
+  /** How many are offered, how many wait for a person, and how many a person has rejected, if any. */
+  tools: z.object({ offered: z.number().int(), held: z.number().int(), rejected: z.number().int().optional() }),
   prompts: z.number().int(),
   resources: z.number().int(),
   connections: z.number().int(),
@@ -184,6 +184,8 @@ export const UpstreamStatus = z.object({
   /** When the next attempt comes, while it is down. */
   nextStartAt: z.number().optional(),
   lastError: z.object({ message: z.string(), at: z.number() }).optional(),
+  /** Agents to which the server shows something that was accepted in another form, and what, shortened. */
+  differing: z.array(z.object({ agent: Name, definitions: z.array(z.string()) })).optional(),
   /** Of the last calls. */
   latency: z.object({ calls: z.number().int(), p50Ms: z.number(), p99Ms: z.number() }).optional(),
 })

@@ -12,6 +12,8 @@ export interface CliHostOptions {
   stdin?: string
   /** What the person answers, in turn. */
   answers?: string[]
+  /** Who answers; this process when absent. */
+  from?: 'up' | 'process'
   host?: Partial<Omit<CliHost, 'io'>>
 }
 
@@ -56,7 +58,11 @@ export function createFakeCliHost(options: CliHostOptions = {}): FakeCliHost {
     },
     openControl: async from => {
       seen.opened.push(from)
-      return { control: fakeControl(options.control), from: 'process', close: async () => void seen.closed++ }
+      return {
+        control: fakeControl(options.control),
+        from: options.from ?? 'process',
+        close: async () => void seen.closed++,
+      }
     },
     up: unused('up'),
     connect: unused('connect'),

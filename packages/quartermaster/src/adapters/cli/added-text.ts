@@ -2,6 +2,7 @@ import type { AddedUpstream } from '../../contracts/index.ts'
 import { problemBlock } from './explain.ts'
 import { paragraph } from './layout.ts'
 import type { Printer } from './printer.ts'
+import { releasedLines } from './released-text.ts'
 import { upstreamSentence } from './upstream-text.ts'
 
 const OUTCOMES = {
@@ -21,6 +22,7 @@ export function addedText(added: AddedUpstream, notes: readonly string[], printe
       ? `Given to: ${granted.join(', ')}.`
       : `Given to nobody. Give it: quartermaster grant AGENT ${name}`,
     secrets.length > 0 ? `Kept in the secrets file: ${secrets.join(', ')}.` : '',
+    ...releasedLines(added),
     ...notes,
   ]
   const wide = { ...printer, width: undefined }

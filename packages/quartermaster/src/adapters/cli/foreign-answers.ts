@@ -6,13 +6,15 @@ import type { Session } from './session.ts'
 /** Answers for what clients would have asked a person, each asked once. */
 export function createAnswers(session: Session): (server: ForeignServer) => Promise<Record<string, string>> {
   const given = new Map<string, string>()
-  return async ({ name, asks }) => {
+  return async ({ name, file, asks }) => {
     const answers: Record<string, string> = {}
-    for (const { secret, prompt, isHidden, fallback } of asks) {
-      const known = given.get(secret)
+    for (const { id, secret, prompt, isHidden, fallback } of asks) {
+      // By what the client calls it, not by its secret: what another server asks for may want the same name here.
+      const question = JSON.stringify([file, id])
+      const known = given.get(question)
       const answer = known ?? (canAsk(session) ? await ask(session, { name, prompt, isHidden, fallback }) : fallback)
       if (answer === undefined || answer === '') continue
-      given.set(secret, answer)
+      given.set(question, answer)
       answers[secret] = answer
     }
     return answers

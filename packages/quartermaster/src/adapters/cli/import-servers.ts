@@ -1,18 +1,23 @@
 import {
   type AddedUpstream,
   type Control,
+  type ForeignQuestion,
   type ForeignServer,
   isAppError,
   messageOf,
   type Problem,
   type UpstreamStatus,
 } from '../../contracts/index.ts'
+import { argumentNotes } from './argument-notes.ts'
+import { defined } from './defined.ts'
 import { createAnswers } from './foreign-answers.ts'
 import { pinEntry } from './pinning.ts'
 import type { Session } from './session.ts'
 
 /** What became of one server of another client. It holds no secret. */
-export interface Imported extends Pick<ForeignServer, 'name' | 'as' | 'client' | 'file' | 'notes'> {
+export interface Imported
+  extends Pick<ForeignServer, 'name' | 'as' | 'client' | 'file' | 'notes'>,
+    Pick<AddedUpstream, 'removedSecrets' | 'keptSecrets'> {
   readonly outcome: AddedUpstream['outcome'] | 'wouldBeAdded' | 'skipped' | 'failed'
   /** Why it was skipped or failed. */
   readonly reason?: string | undefined
@@ -75,32 +80,44 @@ async function importOne(session: Session, control: Control, { server, answers, 
   }
   if (server.entry === undefined) return { ...about, outcome: 'skipped', reason: skipped }
   const { entry, notes } = await pinEntry(server.entry, { pin: options.pin, host: session.host })
-  const known = { ...about, notes: [...server.notes, ...notes] }
-  if (options.isDryRun) return { ...known, outcome: 'wouldBeAdded' }
+  const known = { ...about, notes: [...server.notes, ...notes, ...argumentNotes(entry)] }
+  if (options.isDryRun)
+    return { ...known, notes: [...known.notes, ...server.asks.map(askedNote)], outcome: 'wouldBeAdded' }
   try {
-    const secrets = { ...server.secrets, ...answers }
-    const grant = options.grant === undefined ? {} : { grant: options.grant }
-    const added = await control.addUpstream({
+    const unanswered = server.asks.filter(({ secret }) => !Object.hasOwn(answers, secret))
+    const { missing, ...added } = await control.addUpstream({
       name: as,
       entry,
-      secrets,
+      secrets: { ...server.secrets, ...answers },
+      ...(unanswered.length > 0 && { missing: unanswered.map(({ secret }) => secret) }),
       replace: options.replace,
       wait: false,
-      ...grant,
+      ...defined({ grant: options.grant }),
     })
-    return {
-      ...known,
-      outcome: added.outcome,
-      granted: added.granted,
-      secrets: added.secrets,
-      problems: added.problems,
-      status: added.status,
-    }
+    return { ...known, ...told(added), notes: [...known.notes, ...missingNotes(unanswered, missing)] }
   } catch (error) {
     // A taken name is nobody's fault, and everything else may still work for the next one.
     const isTaken = isAppError(error) && error.code === 'NAME_TAKEN'
     return { ...known, secrets: [], outcome: isTaken ? 'skipped' : 'failed', reason: messageOf(error) }
   }
+}
+
+function told({ outcome, granted, secrets, removedSecrets, keptSecrets, problems, status }: AddedUpstream) {
+  return { outcome, granted, secrets, ...defined({ removedSecrets, keptSecrets }), problems, status }
+}
+
+function askedNote({ prompt }: ForeignQuestion): string {
+  return `It asks for "${prompt}".`
+}
+
+/** Nobody finds out by themselves under which name an answer is looked for. */
+function missingNotes(unanswered: readonly ForeignQuestion[], missing: AddedUpstream['missing'] = {}): string[] {
+  return unanswered.flatMap(({ secret, prompt }) => {
+    const name = Object.hasOwn(missing, secret) ? missing[secret] : undefined
+    return name === undefined
+      ? []
+      : [`Nobody answered "${prompt}". Write it into secrets.json as "${name}", then: quartermaster reload`]
+  })
 }
 
 /** How each is after its first moments. */

@@ -3,6 +3,7 @@ import { problemBlock } from './explain.ts'
 import type { Imported } from './import-servers.ts'
 import { count, paragraph } from './layout.ts'
 import type { Printer } from './printer.ts'
+import { releasedLines } from './released-text.ts'
 import { type Row, renderTable } from './table.ts'
 import { upstreamSentence } from './upstream-text.ts'
 
@@ -91,6 +92,7 @@ function oneText(one: Imported, printer: Printer): string {
   const lines = [
     one.granted.length > 0 ? `Given to: ${one.granted.join(', ')}.` : '',
     one.secrets.length > 0 ? `Kept in the secrets file: ${one.secrets.join(', ')}.` : '',
+    ...releasedLines(one),
     ...one.notes,
   ]
   return [

@@ -1,5 +1,5 @@
 import type { UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
-import { loginStep, withoutLoginStep } from '../../core/kernel/index.ts'
+import { hasLoginStep, loginStep, withoutLoginStep } from '../../core/kernel/index.ts'
 import { inWords } from './duration.ts'
 import { count, fields } from './layout.ts'
 import type { Printer } from './printer.ts'
@@ -43,8 +43,8 @@ function row(status: UpstreamStatus, { paint }: Printer): Row {
   return { cells, ...(nextStepOf(status) && { notes: [nextStepOf(status) ?? ''] }) }
 }
 
-function toolsText({ tools: { offered, held } }: UpstreamStatus): string {
-  return held === 0 ? String(offered) : `${offered}, ${held} held`
+function toolsText({ tools: { offered, held, rejected = 0 } }: UpstreamStatus): string {
+  return `${offered}${held === 0 ? '' : `, ${held} held`}${rejected === 0 ? '' : `, ${rejected} rejected`}`
 }
 
 /** What went wrong, as far as it still matters to who looks. */
@@ -58,8 +58,8 @@ function reasonOf(status: UpstreamStatus): string {
   return withoutLoginStep(status.reason, status.name)
 }
 
-function nextStepOf({ name, state, tools }: UpstreamStatus): string | undefined {
-  if (state === 'needsLogin') return loginStep(name)
+function nextStepOf({ name, state, reason, tools }: UpstreamStatus): string | undefined {
+  if (state === 'needsLogin' && hasLoginStep(reason, name)) return loginStep(name)
   if (tools.held > 0) return `Look at what is held: quartermaster upstreams review ${name}`
   return state === 'down' ? `What it said: quartermaster logs ${name}` : undefined
 }
@@ -106,10 +106,11 @@ export function upstreamSentence(status: UpstreamStatus): string {
   const { name, state, tools, reason } = status
   const held = tools.held === 0 ? '' : `, ${tools.held} held for review`
   if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}`
-  if (state === 'needsLogin') return `it needs a login (quartermaster login ${name})${held}`
+  if (state === 'needsLogin' && hasLoginStep(reason, name))
+    return `it needs a login (quartermaster login ${name})${held}`
   // It ends within a longer one.
   const tail = reason === '' ? '' : `: ${reason.replace(/\.+$/, '')}`
-  return `it is ${STATES[state].text}${tail}${held}`
+  return `it ${state === 'needsLogin' ? 'does not let us in' : `is ${STATES[state].text}`}${tail}${held}`
 }
 
 function rounded(ms: number): string {

@@ -193,8 +193,8 @@ describe('the configuration of VS Code', () => {
         env: { PERPLEXITY_API_KEY: '${secret:PERPLEXITY_PERPLEXITY_KEY}' },
       },
       asks: [
-        { secret: 'PERPLEXITY_REGION', prompt: 'Region', isHidden: false, fallback: 'eu' },
-        { secret: 'PERPLEXITY_PERPLEXITY_KEY', prompt: 'Perplexity API Key', isHidden: true },
+        { id: 'region', secret: 'PERPLEXITY_REGION', prompt: 'Region', isHidden: false, fallback: 'eu' },
+        { id: 'perplexity-key', secret: 'PERPLEXITY_PERPLEXITY_KEY', prompt: 'Perplexity API Key', isHidden: true },
       ],
     })
   })
@@ -251,6 +251,40 @@ describe('a file of variables that an entry names', () => {
       notes: [
         `The 6 variables of ${join(project, 'conf', '.env')} stand here as they are now; import again when that file changes.`,
       ],
+    })
+  })
+
+  it('shares no secret with the rest of the entry, and neither does what is asked for', async () => {
+    const entry = {
+      command: 'a',
+      args: ['${input:token}', '${input:-token}'],
+      env: { MY_TOKEN: 'literal-secret-1', MY_TOKEN_2: 'literal-secret-2' },
+      envFile: '.env',
+    }
+    const inputs = ['token', '-token'].map(id => ({ id, type: 'promptString' }))
+    const { server } = await find(
+      {
+        'project/.vscode/mcp.json': JSON.stringify({ inputs, servers: { my: entry } }),
+        'project/.env': 'TOKEN=abc${NOPE}def\n-TOKEN=${OTHER}',
+      },
+      'vscode',
+    )
+    const { entry: translated, secrets, asks } = server('my')
+    expect(asks.map(({ secret }) => secret)).toEqual(['MY_TOKEN', 'MY_TOKEN_2'])
+    expect(translated).toMatchObject({
+      args: ['${secret:MY_TOKEN}', '${secret:MY_TOKEN_2}'],
+      env: {
+        TOKEN: '${secret:MY_TOKEN_3}',
+        '-TOKEN': '${secret:MY_TOKEN_4}',
+        MY_TOKEN: '${secret:MY_TOKEN_5}',
+        MY_TOKEN_2: '${secret:MY_TOKEN_2_2}',
+      },
+    })
+    expect(secrets).toEqual({
+      MY_TOKEN_3: 'abc${NOPE}def',
+      MY_TOKEN_4: '${OTHER}',
+      MY_TOKEN_5: 'literal-secret-1',
+      MY_TOKEN_2_2: 'literal-secret-2',
     })
   })
 

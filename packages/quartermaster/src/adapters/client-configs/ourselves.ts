@@ -18,11 +18,22 @@ export function isOurselves(entry: Readonly<Record<string, unknown>>, { url: own
   )
 }
 
+/** Whether an address is where our own server listens, or would listen unless told otherwise. */
+export function isOwnAddress(text: string, { url: own }: OwnFace): boolean {
+  const ours = own !== undefined && URL.canParse(own) ? new URL(own) : new URL(`http://127.0.0.1:${USUAL_PORT}`)
+  if (!URL.canParse(text)) return false
+  const { hostname, port, pathname } = new URL(text)
+  const isHere = LOCAL_HOSTS.has(hostname) || hostname === ours.hostname
+  return isHere && port === ours.port && pathname.replace(/\/+$/, '') === '/mcp'
+}
+
+const LOCAL_HOSTS: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
+
 function isOurUrl(text: string, own: string | undefined): boolean {
   if (!URL.canParse(text)) return false
   const url = new URL(text)
   if (url.pathname.replace(/\/+$/, '') !== '/mcp') return false
-  const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  const isLocal = LOCAL_HOSTS.has(url.hostname)
   const ownPort = own !== undefined && URL.canParse(own) ? new URL(own).port : USUAL_PORT
   return isLocal && [ownPort, USUAL_PORT].includes(url.port)
 }

@@ -1,10 +1,10 @@
 import { sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
-import { separateSecrets } from '../../core/kernel/index.ts'
+import { freeName, secretNamesOf, separateSecrets } from '../../core/kernel/index.ts'
 import type { EnvFile } from './env-file.ts'
 import { isRecord, type WrittenServer } from './foreign-file.ts'
 import { isOurselves, type OwnFace } from './ourselves.ts'
-import { translateVariables } from './variables.ts'
+import { ownName, translateVariables } from './variables.ts'
 
 /** What decides how an entry is meant. */
 export interface EntryScope extends OwnFace {
@@ -35,7 +35,7 @@ export function translateEntry(name: string, { entry, inputs }: WrittenServer, s
   const { value, asks, strange } = translateVariables(plain, { ...scope, inputs, separator: sep, upstream: name })
   if (strange.length > 0) return { skipped: `Only its own client can fill in ${strange.join(', ')}.` }
   const notes = left.length > 0 ? [`Not taken over: ${left.join(', ')}.`] : []
-  const { variables, secrets } = takenFrom(scope.envFile, name)
+  const { variables, secrets } = takenFrom(scope.envFile, name, secretNamesOf(value))
   // The entry's own variables count before those of the file.
   const env = { ...variables, ...texts(value['env']) }
   const separated = separateSecrets(name, Object.keys(env).length > 0 ? { ...value, env } : value)
@@ -48,13 +48,16 @@ export function translateEntry(name: string, { entry, inputs }: WrittenServer, s
 }
 
 /** The variables of a file, which are meant word for word: what would be a reference here is kept as a secret. */
-function takenFrom(envFile: EnvFile | undefined, upstream: string) {
+function takenFrom(envFile: EnvFile | undefined, upstream: string, taken: ReadonlySet<string>) {
   const variables: Record<string, string> = {}
   const secrets: Record<string, string> = {}
   for (const [key, text] of Object.entries(envFile && 'values' in envFile ? envFile.values : {})) {
-    const secret = `${upstream}_${key}`.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()
-    variables[key] = text.includes('${') ? `\${secret:${secret}}` : text
-    if (text.includes('${')) secrets[secret] = text
+    if (text.includes('${')) {
+      const isFree = (candidate: string) => !taken.has(candidate) && (secrets[candidate] ?? text) === text
+      const secret = freeName(ownName(upstream, key), isFree)
+      variables[key] = `\${secret:${secret}}`
+      secrets[secret] = text
+    } else variables[key] = text
   }
   return { variables, secrets }
 }

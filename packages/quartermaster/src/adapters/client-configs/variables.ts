@@ -1,5 +1,6 @@
 import { basename, sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
+import { freeName } from '../../core/kernel/index.ts'
 import type { WrittenInput } from './foreign-file.ts'
 
 /** What the variables stand for that depend on nothing but the place. */
@@ -92,8 +93,14 @@ function askFor(
 ): string | undefined {
   const input = inputs.get(id)
   if (!input || input.type === 'command') return undefined
-  const secret = `${upstream}_${id}`.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()
+  const taken = new Set([...asks.values()].filter(other => other.id !== id).map(other => other.secret))
+  const secret = freeName(ownName(upstream, id), name => !taken.has(name))
   const { description = id, isPassword: isHidden, fallback } = input
-  asks.set(id, { secret, prompt: description, isHidden, ...(fallback !== undefined && { fallback }) })
+  asks.set(id, { id, secret, prompt: description, isHidden, ...(fallback !== undefined && { fallback }) })
   return `\${secret:${secret}}`
+}
+
+/** What a secret of a server is called. */
+export function ownName(upstream: string, key: string): string {
+  return `${upstream}_${key}`.replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()
 }

@@ -1,38 +1,47 @@
 import { basename, join } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
-import { type AddedUpstream, AppError, type Problem } from '../../contracts/index.ts'
-import { canonicalJson, didYouMean } from '../../core/kernel/index.ts'
-import { problemsError, toProblem } from './fault.ts'
+import { type AddedUpstream, AppError, isAppError, type Problem, type RemovedUpstream } from '../../contracts/index.ts'
+import { canonicalJson, consentPrefix, didYouMean } from '../../core/kernel/index.ts'
+import { configText, type Fields } from './config-text.ts'
+import { problemsError } from './fault.ts'
 import { CONFIG_FILE } from './find-project.ts'
-import { changesBetween } from './json-changes.ts'
-import { FORBIDDEN_KEYS, type JsonDocument, parseDocument, splitByteOrderMark } from './json-document.ts'
-import { applyChange } from './json-edit.ts'
-import { printLines } from './json-print.ts'
+import { FORBIDDEN_KEYS, type JsonDocument, parseDocument } from './json-document.ts'
 import { createQueue } from './queue.ts'
 import { secretNamesIn } from './references.ts'
 import { secretUses } from './secret-uses.ts'
-import { type AddedSecrets, addSecrets, removeSecrets } from './secrets-editor.ts'
-import { editText } from './text-edit.ts'
-import { entryFaults, SERVERS } from './upstream-entries.ts'
+import { removeSecrets, secretsThere } from './secrets-editor.ts'
+import { secretsFileIn } from './secrets-file.ts'
+import { type EditedFile, editText } from './text-edit.ts'
+import { readText } from './text-file.ts'
+import { entryFaults, SERVERS, tooMuchLike } from './upstream-entries.ts'
+import { type NamedEntry, nameSecrets, type WrittenSecrets } from './upstream-secrets.ts'
 
-type Entry = Readonly<Record<string, unknown>>
-type Outcome = AddedUpstream['outcome']
+/** An upstream that was written down. */
+export interface SetUpstream extends Pick<AddedUpstream, 'file' | 'outcome'> {
+  /** The names under which its secrets are kept. */
+  readonly secrets: readonly string[]
+  /** The name that each secret which nobody gave yet has now, by the name that was asked for. */
+  readonly missing: Readonly<Record<string, string>>
+  /** The secrets of the entry that was there before, as far as the new one does not refer to them. */
+  readonly unneeded: readonly string[]
+}
 
-/** Changes the configuration and the secrets beside it, and leaves everything else in them as it was written. */
+export type SetUpstreamOptions = Partial<WrittenSecrets> & { readonly replace: boolean }
+
+/** What became of secrets that one entry needs no longer. */
+export type ReleasedSecrets = Pick<RemovedUpstream, 'removedSecrets' | 'keptSecrets'>
+
+/** Changes the configuration and the secrets beside it, one step at a time, and leaves everything else in them as it was written. */
 export interface ConfigEditor {
   /**
-   * Writes one entry of `mcpServers`, its references as they are. Throws `NAME_TAKEN` when another one has the name, unless
-   * it is to be replaced, and `CONFIG_INVALID` when the entry would not be right.
+   * Writes one entry of `mcpServers` and its secrets. A secret takes no name that anything else refers to; the references of
+   * the entry follow. Throws `NAME_TAKEN` when another one has the name, unless it is to be replaced, or one too much like
+   * it, and `CONFIG_INVALID` when the entry would not be right; then no secret is left behind either.
    */
-  setUpstream(name: string, entry: Entry, options: { replace: boolean }): Promise<{ file: string; outcome: Outcome }>
+  setUpstream(name: string, entry: Fields, options: SetUpstreamOptions): Promise<SetUpstream>
   /** Takes one entry out, and answers the secrets it referred to. Throws `NAME_UNKNOWN`. */
   removeUpstream(name: string): Promise<{ file: string; secrets: readonly string[] }>
-  /** Adds secrets. A name that has another text already is left alone, and the new one gets the next free name. */
-  addSecrets(secrets: Readonly<Record<string, string>>): Promise<AddedSecrets>
-  /** Takes secrets out, and answers which of them were there. */
-  removeSecrets(names: readonly string[]): Promise<string[]>
-  /** Where each of these secrets is named now. */
-  secretUses(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
+  /** Takes those of these secrets out that nothing names now, or none of them. */
+  releaseSecrets(names: readonly string[], options: { keep: boolean }): Promise<ReleasedSecrets>
 }
 
 export interface ConfigEditorOptions {
@@ -44,46 +53,99 @@ export interface ConfigEditorOptions {
 
 export function createConfigEditor({ projectDir, dataDir, configFile }: ConfigEditorOptions): ConfigEditor {
   const edits = createQueue()
-  const edit = async (change: (servers: Entry) => Entry, check: (document: JsonDocument, file: string) => void) => {
+  const secretsFile = secretsFileIn(dataDir)
+  const config = (): EditedFile => {
     const path = configFile() ?? join(projectDir, CONFIG_FILE)
-    const file = basename(path)
-    await editText({ path, file, code: 'CONFIG_INVALID' }, current => {
-      const text = current === undefined ? freshText(change) : changedText(current, file, change)
-      check(parseDocument(text), file)
-      return { text }
-    })
-    return { file: path }
+    return { path, file: basename(path), code: 'CONFIG_INVALID' }
   }
-  const secretsFile = join(dataDir, 'secrets.json')
   return {
-    setUpstream: (name, entry, { replace }) =>
+    setUpstream: (name, entry, options) =>
+      edits(() => setUpstream({ name, entry, ...options }, { config: config(), secretsFile, projectDir })),
+    removeUpstream: name => edits(() => removeUpstream(name, config())),
+    releaseSecrets: (names, { keep }) =>
       edits(async () => {
-        refuseName(name)
-        let outcome: Outcome = 'added'
-        const put = (servers: Entry) => {
-          if (Object.hasOwn(servers, name)) outcome = isSame(servers[name], entry) ? 'unchanged' : 'replaced'
-          if (outcome === 'replaced' && !replace) throw taken(name)
-          return { ...servers, [name]: entry }
-        }
-        const { file } = await edit(put, (document, where) => refuseFaults(name, document, where))
-        return { file, outcome }
+        const there = await secretsThere(secretsFile, names)
+        if (keep || !there) return allKept(there ?? names)
+        const uses = await secretUses(there, { projectDir, configFile: configFile() })
+        const used = there.filter(name => uses.get(name)?.length !== 0)
+        const removedSecrets = await removeSecrets(
+          secretsFile,
+          there.filter(name => !used.includes(name)),
+        )
+        return { removedSecrets, keptSecrets: used.map(name => ({ name, usedBy: uses.get(name) ?? [] })) }
       }),
-    removeUpstream: name =>
-      edits(async () => {
-        let secrets: readonly string[] = []
-        const take = (servers: Entry) => {
-          if (!Object.hasOwn(servers, name)) throw unknown(name, Object.keys(servers))
-          const { [name]: gone, ...rest } = servers
-          secrets = secretNamesIn(gone)
-          return rest
-        }
-        const { file } = await edit(take, () => {})
-        return { file, secrets }
-      }),
-    addSecrets: secrets => edits(() => addSecrets(secretsFile, secrets)),
-    removeSecrets: names => edits(() => removeSecrets(secretsFile, names)),
-    secretUses: names => secretUses(names, { projectDir, configFile: configFile() }),
   }
+}
+
+interface Wish extends SetUpstreamOptions {
+  readonly name: string
+  readonly entry: Fields
+}
+
+interface Places {
+  readonly config: EditedFile
+  readonly secretsFile: string
+  readonly projectDir: string
+}
+
+async function setUpstream(wish: Wish, { config, secretsFile, projectDir }: Places): Promise<SetUpstream> {
+  const { name, entry, replace, secrets = {}, missing = [] } = wish
+  refuseName(name)
+  const added: string[] = []
+  try {
+    const { text: _text, ...written } = await editText(config, async current => {
+      const { fields, servers, withServers } = configText(current, config.file)
+      const present = presentEntry(name, servers)
+      const others = { ...fields, [SERVERS]: { ...servers, [name]: undefined } }
+      const named = await nameSecrets(entry, { secrets, missing }, { secretsFile, projectDir, present, others, added })
+      const outcome = present === undefined ? 'added' : isSame(present, named.entry) ? 'unchanged' : 'replaced'
+      if (outcome === 'replaced' && !replace) throw taken(name)
+      const text = withServers({ ...servers, [name]: named.entry })
+      refuseFaults(name, parseDocument(text), config.file)
+      return { text, file: config.path, outcome, ...facts(named, present) } as const
+    })
+    return written
+  } catch (error) {
+    // Another process that was faster may share one of them by now.
+    const shared = isAppError(error) && error.code === 'EDIT_CONFLICT' ? await secretsNamedIn(config.path) : []
+    await removeSecrets(
+      secretsFile,
+      added.filter(secret => !shared.includes(secret)),
+    )
+    throw error
+  }
+}
+
+/** What stands under the name now. Where there is nothing, nothing that differs only in how it is written may be there either. */
+function presentEntry(name: string, servers: Fields): unknown {
+  if (Object.hasOwn(servers, name)) return servers[name]
+  const twin = Object.keys(servers).find(other => consentPrefix(other) === consentPrefix(name))
+  if (twin === undefined) return undefined
+  throw new AppError('NAME_TAKEN', `An upstream cannot be named "${name}". ${tooMuchLike(twin)} Choose another name.`)
+}
+
+function facts({ entry, secrets, missing }: NamedEntry, present: unknown) {
+  const named = new Set(secretNamesIn(entry))
+  return { secrets, missing, unneeded: secretNamesIn(present).filter(name => !named.has(name)) }
+}
+
+async function secretsNamedIn(file: string): Promise<readonly string[]> {
+  const read = await readText(file)
+  return read.kind === 'text' ? secretNamesIn(parseDocument(read.text).value) : []
+}
+
+async function removeUpstream(name: string, config: EditedFile) {
+  const { secrets } = await editText(config, current => {
+    const { servers, withServers } = configText(current, config.file)
+    if (!Object.hasOwn(servers, name)) throw unknown(name, Object.keys(servers))
+    const { [name]: gone, ...rest } = servers
+    return { text: withServers(rest), secrets: secretNamesIn(gone) }
+  })
+  return { file: config.path, secrets }
+}
+
+function allKept(names: readonly string[]): ReleasedSecrets {
+  return { removedSecrets: [], keptSecrets: names.map(name => ({ name, usedBy: [] })) }
 }
 
 /** Names that the configuration cannot hold are told as such: written down, they would be gone when it is read back. */
@@ -101,12 +163,6 @@ function refuseFaults(name: string, document: JsonDocument, where: string): void
   if (problems.length > 0) throw problemsError('CONFIG_INVALID', `The upstream "${name}" would not be right:`, problems)
 }
 
-function serversOf({ value }: JsonDocument): Entry {
-  const servers = (value as Entry)[SERVERS] ?? {}
-  if (typeof servers === 'object' && !Array.isArray(servers)) return servers as Entry
-  throw new AppError('CONFIG_INVALID', `"${SERVERS}" must be an object of names and servers. Correct it first.`)
-}
-
 function isSame(one: unknown, other: unknown): boolean {
   return canonicalJson(one) === canonicalJson(other)
 }
@@ -121,40 +177,4 @@ function taken(name: string): AppError {
 function unknown(name: string, known: readonly string[]): AppError {
   const hint = didYouMean(name, known) || ` There are: ${known.join(', ') || 'none'}.`
   return new AppError('NAME_UNKNOWN', `The configuration names no upstream "${name}".${hint}`)
-}
-
-function changedText(current: string, file: string, change: (servers: Entry) => Entry): string {
-  const { mark, text } = splitByteOrderMark(current)
-  const document = readable(text, file)
-  const before = document.value as Entry
-  const after = plain({ ...before, [SERVERS]: change(serversOf(document)) })
-  const changed = changesBetween({ written: before, before, after }).reduce(applyChange, text)
-  return mark + verified(changed, after)
-}
-
-function freshText(change: (servers: Entry) => Entry): string {
-  const after = plain({ [SERVERS]: change({}) })
-  return verified(`${printLines(after, { unit: '  ', eol: '\n' })}\n`, after)
-}
-
-/** What JSON cannot say, `undefined` above all, is not to be written. */
-function plain(value: Entry): Entry {
-  return JSON.parse(JSON.stringify(value)) as Entry
-}
-
-function readable(text: string, file: string): JsonDocument {
-  const document = parseDocument(text)
-  const { value, faults } = document
-  if (faults.length === 0 && typeof value === 'object' && value !== null && !Array.isArray(value)) return document
-  const problems = faults.map(fault => toProblem(fault, { file, text, code: 'CONFIG_INVALID' }))
-  throw problemsError('CONFIG_INVALID', `${file} cannot be edited until it is one JSON object again:`, problems)
-}
-
-/** Nothing is written before the new text was read back and says what was asked for. */
-function verified(text: string, wanted: Entry): string {
-  if (isDeepStrictEqual(parseDocument(text).value, wanted)) return text
-  throw new AppError(
-    'INTERNAL',
-    'The configuration is written in a way that this change cannot be put into. Edit it by hand; nothing was written.',
-  )
 }

@@ -1,11 +1,10 @@
-import { join } from 'node:path'
 import { AppError, type Problem, ProjectConfig, type Settings } from '../../contracts/index.ts'
 import type { Secrets } from '../../core/catalogue/index.ts'
 import { checkDocument } from './checked-document.ts'
 import { type Fault, problemsError, toProblem } from './fault.ts'
 import { parseDocument } from './json-document.ts'
 import type { Environment } from './references.ts'
-import { readSecrets } from './secrets-file.ts'
+import { readSecrets, secretsFileIn } from './secrets-file.ts'
 import { readSettings } from './settings.ts'
 import { readText } from './text-file.ts'
 import { readUpstreams, type UpstreamsRead, withoutUpstreams } from './upstream-entries.ts'
@@ -29,8 +28,7 @@ export async function readProjectConfig(options: {
   const document = parseDocument(options.configFile === undefined ? '{}' : await readConfigText(options.configFile))
   const inConfig = (fault: Fault) => toProblem(fault, { file: configFile, text: document.text, code: 'CONFIG_INVALID' })
   if (document.value === undefined) throw invalid(document.faults.map(inConfig))
-  // One fixed place, inside the wall: a file beside the project could be read by an agent that reads the project.
-  const { secrets, problems: ofSecrets } = await readSecrets(join(options.dataDir, 'secrets.json'))
+  const { secrets, problems: ofSecrets } = await readSecrets(secretsFileIn(options.dataDir))
   const { value: config, faults } = checkDocument(withoutUpstreams(document), ProjectConfig, { env, secrets })
   const { settings, problems: ofSettings } = readSettings(config?.settings ?? {}, env)
   const problems = [...faults.map(inConfig), ...ofSecrets, ...ofSettings]

@@ -7,6 +7,7 @@ import { changesBetween } from './json-changes.ts'
 import { parseDocument, splitByteOrderMark } from './json-document.ts'
 import { applyChange } from './json-edit.ts'
 import { printLines } from './json-print.ts'
+import type { IsSpokenFor } from './secret-names.ts'
 import { readSecrets } from './secrets-file.ts'
 import { editText } from './text-edit.ts'
 
@@ -20,17 +21,19 @@ export interface AddedSecrets {
 
 type Texts = Readonly<Record<string, string>>
 
-/** Adds texts to the secrets file, which is made when there is none. */
-export async function addSecrets(file: string, secrets: Texts): Promise<AddedSecrets> {
+/**
+ * Adds texts to the secrets file, which is made when there is none. A name that has another text, or that something else
+ * speaks for, is left alone, and the new text gets the next free one.
+ */
+export async function addSecrets(file: string, secrets: Texts, isSpokenFor: IsSpokenFor): Promise<AddedSecrets> {
   if (Object.keys(secrets).length === 0) return { names: {}, added: [] }
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const answer = await change(file, known => {
     const after: Record<string, string> = { ...known }
     const names: Record<string, string> = {}
     for (const [name, text] of Object.entries(secrets)) {
-      const free = freeName(
-        checkedName(name),
-        candidate => !Object.hasOwn(after, candidate) || after[candidate] === text,
+      const free = freeName(checkedName(name), candidate =>
+        Object.hasOwn(after, candidate) ? after[candidate] === text : !isSpokenFor(candidate),
       )
       after[free] = text
       names[name] = free
@@ -57,6 +60,30 @@ export async function removeSecrets(file: string, names: readonly string[]): Pro
 async function hasAny(file: string, names: readonly string[]): Promise<boolean> {
   const { secrets, problems } = await readSecrets(file)
   return problems.length > 0 || names.some(name => secrets?.get(name) !== undefined)
+}
+
+/** Names for texts that nobody gave yet: nothing has them, so that nothing of somebody else is taken for them. */
+export async function nameMissing(
+  file: string,
+  wanted: readonly string[],
+  isSpokenFor: IsSpokenFor,
+): Promise<Record<string, string>> {
+  if (wanted.length === 0) return {}
+  const { secrets, problems } = await readSecrets(file)
+  if (!secrets) throw problemsError('CONFIG_INVALID', 'The secrets file cannot be read:', problems)
+  const names = new Map<string, string>()
+  for (const name of wanted) {
+    const isFree = (candidate: string) =>
+      secrets.get(candidate) === undefined && ![...names.values()].includes(candidate) && !isSpokenFor(candidate)
+    names.set(name, freeName(checkedName(name), isFree))
+  }
+  return Object.fromEntries(names)
+}
+
+/** Which of these are in the secrets file; nobody knows of one that cannot be read. */
+export async function secretsThere(file: string, names: readonly string[]): Promise<string[] | undefined> {
+  const { secrets } = await readSecrets(file)
+  return secrets && names.filter(name => secrets.get(name) !== undefined)
 }
 
 interface Changed extends AddedSecrets {

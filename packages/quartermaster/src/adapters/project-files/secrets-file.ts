@@ -1,4 +1,5 @@
 import type { Stats } from 'node:fs'
+import { join } from 'node:path'
 import type { Problem } from '../../contracts/index.ts'
 import type { Secrets } from '../../core/catalogue/index.ts'
 import { type Fault, toProblem } from './fault.ts'
@@ -9,6 +10,17 @@ import { readText } from './text-file.ts'
 export interface SecretsRead {
   readonly secrets: Secrets | undefined
   readonly problems: readonly Problem[]
+}
+
+/** What is wrong with the secrets file as it is now, for whoever read it earlier. */
+export async function secretsProblems(dataDir: string): Promise<readonly Problem[]> {
+  const { problems } = await readSecrets(secretsFileIn(dataDir))
+  return problems
+}
+
+/** One fixed place, inside the wall: a file beside the project could be read by an agent that reads the project. */
+export function secretsFileIn(dataDir: string): string {
+  return join(dataDir, 'secrets.json')
 }
 
 /** Reads a JSON file of names and texts that only its owner may read. An absent one holds no secrets. */

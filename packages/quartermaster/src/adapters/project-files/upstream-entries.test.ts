@@ -161,3 +161,13 @@ describe('texts of upstreams that no log may show', () => {
     expect(await secretsOf('{ "command": "a", "nope": 1, "env": { "KEY": "abcdefgh1" } }')).toEqual([])
   })
 })
+
+describe('a name that is too much like another', () => {
+  it('is told where the entry stands', async () => {
+    const { configs, problems } = await read(
+      '{\n    "github": { "command": "a" },\n    "Github": { "command": "b" }\n  }',
+    )
+    expect(Object.keys(configs)).toEqual(['github'])
+    expect(problems).toMatchObject([{ where: 'quartermaster.config.json:4:5', subject: 'upstream:Github' }])
+  })
+})

@@ -52,7 +52,7 @@ export function readUpstreams(
     const seen = masks.begin()
     const checked = checkEntry(name, part, { ...sources, onValue: seen.onValue })
     const twin = [...configs.keys()].find(other => consentPrefix(other) === consentPrefix(name))
-    const { value, faults } = twin === undefined ? checked : { value: undefined, faults: [sameAs(twin)] }
+    const { value, faults } = twin === undefined ? checked : { value: undefined, faults: [sameAs(twin, part)] }
     const [first] = faults
     if (value) configs.set(name, seen.keep(value))
     else leftOut.set(name, { transport: transportOf(part.value), reason: first?.message ?? 'It is wrong.' })
@@ -61,10 +61,13 @@ export function readUpstreams(
   return { upstreams: { configs, leftOut, secrets: masks.texts() }, problems }
 }
 
-/** What is allowed for the one would be allowed for the other. */
-function sameAs(twin: string): Fault {
-  const message = `Its name is too much like that of "${twin}": they differ only in capital letters, or by a "u" in front.`
-  return { offset: 0, path: [], message, mend: 'Give it another name.' }
+/** Why no other may be called like this one: what is allowed for the one would be allowed for the other. */
+export function tooMuchLike(twin: string): string {
+  return `Its name is too much like that of "${twin}": they differ only in capital letters, or by a "u" in front.`
+}
+
+function sameAs(twin: string, part: JsonDocument): Fault {
+  return { offset: keyOffsetOf(part, []), path: [], message: tooMuchLike(twin), mend: 'Give it another name.' }
 }
 
 /** The document without its entries, which are read one by one. */

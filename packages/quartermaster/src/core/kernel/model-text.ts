@@ -16,9 +16,18 @@ const NEXT_STEP = {
   timeout: 'Ask for less, or try again later.',
 } as const satisfies Record<ErrorKind, string>
 
+/** Where the kind alone would have it tried again, and the code says that this is of no use. */
+const OTHERWISE: Readonly<Record<string, string>> = {
+  unavailable: 'Trying again changes nothing; use another tool, or tell the person.',
+}
+
 /** An error as a model reads it: its code, what went wrong, and what to do next. */
 export function modelText({ code, message, kind, retry }: ErrorBody): string {
   // What may have happened says itself what to look at; "try again later" after it would have it happen twice.
-  const next = retry === 'verifyFirst' ? undefined : NEXT_STEP[kind as ErrorKind]
+  const next = retry === 'verifyFirst' ? undefined : nextStep(kind, retry)
   return next === undefined ? `${code}: ${message}` : `${code}: ${message} ${next}`
+}
+
+function nextStep(kind: string, retry: string): string | undefined {
+  return (retry === 'never' ? OTHERWISE[kind] : undefined) ?? NEXT_STEP[kind as ErrorKind]
 }

@@ -25,7 +25,7 @@ function apart(name: string): string {
 /** Words that say so wherever they end a name, also without anything before them that sets them apart. */
 const FUSED = String.raw`pass(?:words?|wd|phrase)|secrets?|token|credentials?|(?:api|access|account|auth|license|master|private|secret|signing)[-_]?keys?|(?:admin|db|login|root|smtp|user)pass`
 /** Words that are the end of others too. */
-const APART = String.raw`authorization|auth|cookies?|pass|pwd|pat|bearer|jwt|sig|key`
+const APART = String.raw`authorization|auth|cookies?|creds?|pass|pwd?|pat|bearer|jwt|sig|key`
 /** What follows the word in `API_KEY_2` and `AUTH_HEADER`. */
 const ENDING = String.raw`(?:[-_]?\d{1,2}|[-_](?:base|dev|header|live|prod|staging|test|value))?`
 
@@ -41,11 +41,24 @@ function isHarmless(value: string): boolean {
 
 function isNamedSecret(name: string, value: string): boolean {
   if (/(?:^|[-_.])auth$/i.test(apart(name)) && WAYS_TO_SIGN_IN.test(value)) return false
+  if (/cred(?:ential)?s?$/i.test(name) && IS_PATH.test(value)) return false
   if (isSecretName(name)) return true
+  if (/^(?:u|user|proxy-user)$/i.test(name)) return LOGIN.test(value)
   if (/(?:^|[-_.])tokens$/i.test(name)) return !/^[\d_.,]+[km]?$/i.test(value)
   if (/dsn$|conn(?:ection)?[-_]?str(?:ing)?$/i.test(name)) return value.includes('@')
-  return /webhook(?:[-_]?ur[il])?$/i.test(name) && /^https?:/i.test(value)
+  return isWebhookName(name) && /^https?:/i.test(value)
 }
+
+/** Whether a name says that its value is an address which lets in whoever knows it. */
+export function isWebhookName(name: string): boolean {
+  return /webhook(?:[-_]?ur[il])?$/i.test(name)
+}
+
+/** Where a credential lies is none. */
+const IS_PATH = /^(?:~|\.{0,2}[\\/]|[a-z]:[\\/])/i
+
+/** `me:pw` behind `-u`, but no `1000:1000` and no `node:node`, who are a user and a group. */
+const LOGIN = /^([^\s:/@\\]+):(?!\d+$|\1$|[\\/])\S+$/
 
 const WAYS_TO_SIGN_IN =
   /^(?:anonymous|api[-_]?key|auto|basic|bearer|cookie|default|digest|disabled?|enabled?|header|iam|jwt|kerberos|ldap|local|mtls|ntlm|oauth[12]?|oidc|optional|password|public|required|saml|session|token)$/i
@@ -53,8 +66,14 @@ const WAYS_TO_SIGN_IN =
 function hasSecretForm(text: string): boolean {
   return (
     FORMS.some(form => form.test(text)) ||
+    isConnectionString(text) ||
     pairsIn(text).some(([name, value]) => !isHarmless(value) && isNamedSecret(name, value))
   )
+}
+
+/** `Server=db;Pwd=abc`: by itself that name is the working folder. */
+function isConnectionString(text: string): boolean {
+  return text.includes(';') && /(?:^|;)\s*pwd\s*=\s*[^\s;/]/i.test(text)
 }
 
 /** How credentials of well-known services, and credentials as they travel, begin. */
@@ -76,6 +95,9 @@ const FORMS: readonly RegExp[] = [
   /\beyJ[\w-]{8,}\.[\w-]{8,}\./,
   /\b(?:ntn|npm|hf|figd|secret|shpat|lin_api|dop_v1|qm)_[\w-]{16,}/,
   /\b(?:pplx|tvly|fc|SG)[-.][\w.-]{16,}/,
+  // Bots of Telegram and of Discord.
+  /\b\d{6,12}:AA[\w-]{20,}/,
+  /\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}/,
   // Addresses that let in whoever knows them.
   /\bhooks\.slack\.com\/\w+\/\S/i,
   /\bdiscord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/\S/i,

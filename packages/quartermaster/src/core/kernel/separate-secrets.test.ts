@@ -41,12 +41,37 @@ describe('a text', () => {
     ['ANY', 'https://discord.com/api/webhooks/1/x'],
     ['ANY', 'https://api.telegram.org/bot1:x/send'],
     ['CHAT_WEBHOOK_URL', 'https://chat.example/in/x'],
+    ['ANY', 'Server=h;Pwd=abc'],
+    ['ANY', 'Pwd=abc;Server=h'],
+    ['ANY', 'Driver={SQL};Uid=sa;PWD=abc;'],
+    ['DB_PW', 'abc'],
+    ['pw', 'x'],
+    ['u', 'me:pw'],
+    ['user', 'me:p/w:1'],
+    ['CREDS', 'u:p'],
+    ['DB_CREDS', 'me'],
+    ['ANY', `123456789:AA${'Hx-_0'.repeat(6)}abc`],
+    ['ANY', `MTIz${'NDU2'.repeat(5)}.GaBcDe.${'x1-_'.repeat(8)}`],
   ])('is taken for a secret: %s=%s', (name, value) => {
     expect(isSecretText(name, value)).toBe(true)
   })
 
   it.each([
     ['LOG_LEVEL', 'debug'],
+    ['ANY', 'PWD=/home/ada;HOME=/home/ada'],
+    ['ANY', 'Server=db;Pwd=${secret:PW}'],
+    ['u', '1000:1000'],
+    ['u', 'node:node'],
+    ['u', 'me'],
+    ['user', 'C:\\Users\\ada'],
+    ['GOOGLE_APPLICATION_CREDENTIALS', '/home/ada/key.json'],
+    ['creds', './creds.json'],
+    ['SPWN', 'fast'],
+    ['SACRED', 'text'],
+    ['ANY', '12:30'],
+    ['ANY', 'localhost:8080'],
+    ['ANY', '1234567:AAbc'],
+    ['ANY', 'NotificationServiceHandlers.create.withDefaults'],
     ['MAX_TOKENS', '4096'],
     ['USE_TOKEN', 'true'],
     ['PUBLIC_KEY', 'abc'],
@@ -126,6 +151,20 @@ describe('the secrets of an entry', () => {
     ['a variable for a container', ['--env=HUB_TOKEN=abc'], ['--env=HUB_TOKEN=${secret:HUB_TOKEN}'], 'abc'],
     ['one that its form gives away', ['--db=redis://:pw@c'], ['--db=${secret:A_DB}'], 'redis://:pw@c'],
     ['an address', ['https://a.example/?api_key=abc'], ['https://a.example/?api_key=${secret:A_API_KEY}'], 'abc'],
+    ['a login', ['-u', 'me:pw'], ['-u', '${secret:A_U}'], 'me:pw'],
+    ['a short word for it', ['--pw', 'x'], ['--pw', '${secret:A_PW}'], 'x'],
+    [
+      'an address that lets everybody in',
+      ['--webhook', 'https://chat.example/in/x'],
+      ['--webhook', '${secret:A_WEBHOOK}'],
+      'https://chat.example/in/x',
+    ],
+    [
+      'the same in one word',
+      ['--webhook-url=https://c.example/x'],
+      ['--webhook-url=${secret:A_WEBHOOK_URL}'],
+      'https://c.example/x',
+    ],
     ['settings in JSON', ['--config', '{"apiKey":"abc"}'], ['--config', '${secret:A_CONFIG}'], '{"apiKey":"abc"}'],
   ])('are taken out of arguments: %s', (_what, args, left, secret) => {
     const { entry, secrets } = separateSecrets('a', { command: 'a', args })
@@ -191,6 +230,14 @@ describe('the secrets of an entry', () => {
       tools: { sign: { examples: [{ input: { token: 'a' } }] } },
     }
     expect(separateSecrets('a', entry)).toEqual({ entry, secrets: {} })
+  })
+
+  it('take no name that the entry refers to already', () => {
+    const env = { DB_PW_OLD: '${secret:DB_PASSWORD}', DB_PASSWORD: 'abc' }
+    expect(separateSecrets('a', { command: 'a', env })).toEqual({
+      entry: { command: 'a', env: { ...env, DB_PASSWORD: '${secret:DB_PASSWORD_2}' } },
+      secrets: { DB_PASSWORD_2: 'abc' },
+    })
   })
 
   it('have names of their own when two want the same', () => {

@@ -1,4 +1,4 @@
-import { isSecretName, isSecretText } from './secret-text.ts'
+import { isSecretName, isSecretText, isWebhookName } from './secret-text.ts'
 
 /** An entry of `mcpServers` with references where its credentials stood, and the credentials by name. */
 export interface SeparatedEntry {
@@ -8,7 +8,7 @@ export interface SeparatedEntry {
 
 /** Takes what looks like a credential out of an entry: wherever its name says so, and by its form where such things stand. */
 export function separateSecrets(upstream: string, entry: Readonly<Record<string, unknown>>): SeparatedEntry {
-  const shelf = createShelf(upstream)
+  const shelf = createShelf(upstream, secretNamesOf(entry))
   const { env, headers, args, url, tools: _tools, ...rest } = entry
   return {
     entry: {
@@ -34,15 +34,23 @@ interface Shelf {
   own(name: string): Keep
 }
 
-function createShelf(upstream: string): Shelf {
+/** A name that the entry refers to already means another secret. */
+function createShelf(upstream: string, taken: ReadonlySet<string>): Shelf {
   const secrets: Record<string, string> = {}
+  const isFree = (name: string, value: string) => !taken.has(name) && (secrets[name] ?? value) === value
   const named = (wanted: string) => (value: string) => {
     const name = wanted.replace(/[^\w.-]+/g, '_').replace(/^_+|_+$/g, '') || 'SECRET'
-    const free = freeName(name, candidate => (secrets[candidate] ?? value) === value)
+    const free = freeName(name, candidate => isFree(candidate, value))
     secrets[free] = value
     return `\${secret:${free}}`
   }
   return { secrets, named, own: name => named(`${upstream}_${name}`.replace(/-/g, '_').toUpperCase()) }
+}
+
+/** The names of the secrets that texts refer to, however deep they stand. */
+export function secretNamesOf(value: unknown): Set<string> {
+  const found = (JSON.stringify(value) ?? '').matchAll(/\$\{secret:([\w.-]+)\}/g)
+  return new Set([...found].map(([, name = '']) => name))
 }
 
 /** The name, or the name with the first number that makes it free. */
@@ -117,7 +125,7 @@ function hideValue(flag: string, text: string, shelf: Shelf): string {
     const isVariable = sign === '=' && !/^H$|header/i.test(flag)
     return `${name}${sign}${hide(name, value, isVariable ? shelf.named(name) : shelf.own(name))}`
   }
-  if (/^https?:\/\//i.test(text) && !isSecretName(flag)) return hideInUrl(text, shelf)
+  if (/^https?:\/\//i.test(text) && !isSecretName(flag) && !isWebhookName(flag)) return hideInUrl(text, shelf)
   return hide(flag, text, shelf.own(flag === '' ? 'argument' : flag))
 }
 

@@ -86,6 +86,8 @@ describe('add', () => {
       },
     ])
     expect(stdout).toContain('Kept in the secrets file: DB_PASSWORD, DB_TOKEN.')
+    expect(stdout).toContain('A secret is among its arguments, which other accounts on this machine can read with ps.')
+    expect((await run(['db', '--env', 'DB_PASSWORD=hush', '--', 'db'])).stdout).not.toContain('among its arguments')
     const header = await run(['a', 'https://a.example', '--header', 'Authorization=Bearer abc'])
     expect(header.asked).toMatchObject([
       {
@@ -93,6 +95,17 @@ describe('add', () => {
         secrets: { A_AUTHORIZATION: 'abc' },
       },
     ])
+  })
+
+  it('says what became of the secrets of the one it replaced', async () => {
+    const answer = {
+      outcome: 'replaced' as const,
+      removedSecrets: ['OLD'],
+      keptSecrets: [{ name: 'B', usedBy: ['c.json'] }],
+    }
+    expect((await run(['a', '--replace', '--', 'a'], { answer })).stdout).toContain(
+      '  Taken out of the secrets file: OLD.\n  Still in the secrets file: B, named in c.json.\n',
+    )
   })
 
   it('gives it to whom it is told to', async () => {

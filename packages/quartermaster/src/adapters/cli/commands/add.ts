@@ -3,6 +3,7 @@ import { Option } from 'commander'
 import type { AddedUpstream } from '../../../contracts/index.ts'
 import { separateSecrets } from '../../../core/kernel/index.ts'
 import { addedText } from '../added-text.ts'
+import { argumentNotes } from '../argument-notes.ts'
 import { CompletingOption } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
 import { EXIT, UsageError } from '../errors.ts'
@@ -65,7 +66,7 @@ async function add(session: Session, name: string, words: readonly string[], opt
   const added = await session.connect(control =>
     session.attend(`Adding ${name}`, on => control.addUpstream(request, on)),
   )
-  await print(session, added, notes)
+  await print(session, added, [...notes, ...argumentNotes(entry)])
   return EXIT.done
 }
 

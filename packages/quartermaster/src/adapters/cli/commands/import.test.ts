@@ -46,11 +46,13 @@ interface Situation extends CliHostOptions {
   taken?: string[]
   broken?: string[]
   states?: UpstreamStatus['state'][]
+  /** The names that unanswered secrets get. */
+  renames?: Record<string, string>
 }
 
 async function run(
   argv: string[],
-  { found = FOUND, taken = [], broken = [], states = ['up'], ...more }: Situation = {},
+  { found = FOUND, taken = [], broken = [], states = ['up'], renames = {}, ...more }: Situation = {},
 ) {
   const asked: ControlInput<'addUpstream'>[] = []
   const sources: object[] = []
@@ -68,6 +70,7 @@ async function run(
         status,
         granted: ['default'],
         secrets: Object.keys(secrets),
+        missing: renames,
         problems: [],
       }
     },
@@ -163,7 +166,7 @@ describe('import', () => {
   })
 
   it('asks at the terminal what the client would have asked, each once', async () => {
-    const asks = [{ secret: 'KEY', prompt: 'API key', isHidden: true }]
+    const asks = [{ id: 'key', secret: 'KEY', prompt: 'API key', isHidden: true }]
     const found = { ...FOUND, servers: [server('a', { asks }), server('b', { asks })] }
     const terminal = { stdin: true, stderr: true }
     const { asked, questions } = await run(['vscode'], { found, terminal, answers: [' k-1 '] })
@@ -173,11 +176,34 @@ describe('import', () => {
 
   it('takes what the client would take by itself where nobody can be asked', async () => {
     const asks = [
-      { secret: 'KEY', prompt: 'API key', isHidden: true },
-      { secret: 'REGION', prompt: 'Region', isHidden: false, fallback: 'eu' },
+      { id: 'key', secret: 'KEY', prompt: 'API key', isHidden: true },
+      { id: 'region', secret: 'REGION', prompt: 'Region', isHidden: false, fallback: 'eu' },
     ]
     const { asked, questions } = await run(['vscode'], { found: { ...FOUND, servers: [server('a', { asks })] } })
-    expect({ questions, asked }).toMatchObject({ questions: [], asked: [{ secrets: { REGION: 'eu' } }] })
+    expect({ questions, asked }).toMatchObject({
+      questions: [],
+      asked: [{ secrets: { REGION: 'eu' }, missing: ['KEY'] }],
+    })
+  })
+
+  it('says what nobody answered, and under which name the answer is looked for', async () => {
+    const asks = [{ id: 'key', secret: 'KEY', prompt: 'API key', isHidden: true }]
+    const found = { ...FOUND, servers: [server('a', { asks })] }
+    expect((await run(['vscode'], { found, renames: { KEY: 'KEY_2' } })).stdout).toContain(
+      'Nobody answered "API key". Write it into secrets.json as "KEY_2", then: quartermaster reload',
+    )
+    expect((await run(['vscode', '--dry-run'], { found })).stdout).toContain('It asks for "API key".')
+  })
+
+  it('gives no server the answer to what another file asks', async () => {
+    const asks = [{ id: 'key', secret: 'A_B_KEY', prompt: 'API key', isHidden: true }]
+    const found = { ...FOUND, servers: [server('a-b', { asks }), server('a_b', { asks, file: '/other.json' })] }
+    const { asked } = await run(['vscode'], {
+      found,
+      terminal: { stdin: true, stderr: true },
+      answers: ['k-1', 'k-2'],
+    })
+    expect(asked.map(({ secrets }) => secrets)).toEqual([{ A_B_KEY: 'k-1' }, { A_B_KEY: 'k-2' }])
   })
 
   it('answers programs in JSON, without a secret in it', async () => {

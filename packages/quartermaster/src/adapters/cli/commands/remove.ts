@@ -6,6 +6,7 @@ import { escapeLine } from '../escape.ts'
 import { paragraph } from '../layout.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
+import { releasedLines } from '../released-text.ts'
 import type { Session } from '../session.ts'
 
 export const registerRemove: Register = (program, act) => {
@@ -38,13 +39,9 @@ async function remove(session: Session, name: string, { keepSecrets }: RemoveOpt
 }
 
 function removedText(name: string, removed: RemovedUpstream, out: Printer): string {
-  const { file, revokedFrom, stillNamedBy, removedSecrets, keptSecrets } = removed
+  const { file, revokedFrom, stillNamedBy } = removed
   const wide = { ...out, width: undefined }
-  const lines = [
-    revokedFrom.length > 0 ? `Taken from: ${revokedFrom.join(', ')}.` : '',
-    removedSecrets.length > 0 ? `Taken out of the secrets file: ${removedSecrets.join(', ')}.` : '',
-    ...keptSecrets.map(({ name: secret, usedBy }) => keptText(secret, usedBy)),
-  ]
+  const lines = [revokedFrom.length > 0 ? `Taken from: ${revokedFrom.join(', ')}.` : '', ...releasedLines(removed)]
   const still = stillNamedBy.map(agent => {
     const text = `"${agent}" still names it and has no tools until that is taken out: quartermaster grant ${agent} ${name} --revoke`
     return `${out.paint.yellow('!')} ${paragraph(text, wide)}`
@@ -54,8 +51,4 @@ function removedText(name: string, removed: RemovedUpstream, out: Printer): stri
     ...lines.filter(line => line !== '').map(line => paragraph(line, wide, '  ')),
     ...still,
   ].join('')
-}
-
-function keptText(secret: string, usedBy: readonly string[]): string {
-  return `Still in the secrets file: ${secret}${usedBy.length > 0 ? `, named in ${usedBy.join(', ')}` : ''}.`
 }

@@ -54,10 +54,11 @@ interface Situation {
   items?: ReviewItem[]
   /** Where a person sits, and what they answer. */
   answers?: string[]
+  from?: 'up' | 'process'
 }
 
 async function run(argv: string[], situation: Situation = {}) {
-  const { statuses = [NOTES, BROKEN], items = [CHANGED, PROMPT, ODD], answers } = situation
+  const { statuses = [NOTES, BROKEN], items = [CHANGED, PROMPT, ODD], answers, from = 'up' } = situation
   const decided: ControlInput<'decideReview'>[] = []
   const control: Partial<Control> = {
     upstreams: async () => statuses,
@@ -69,7 +70,7 @@ async function run(argv: string[], situation: Situation = {}) {
     },
   }
   const terminal = answers ? { stdin: true, stderr: true } : {}
-  const { host, seen } = createFakeCliHost({ control, terminal, answers: answers ?? [] })
+  const { host, seen } = createFakeCliHost({ control, from, terminal, answers: answers ?? [] })
   return { code: await runCli(['upstreams', ...argv], host), decided, ...seen }
 }
 
@@ -116,6 +117,27 @@ describe('upstreams', () => {
     expect((await run(['restart', 'notes'], { statuses: [status] })).stdout).toBe(
       '✗ "notes" was restarted; it needs a login (quartermaster login notes).\n',
     )
+  })
+
+  it('send nobody to sign in where it is the configuration that has to be mended', async () => {
+    const reason = '"notes" does not take the "Authorization" that it is sent. Look at its entry in the configuration.'
+    const status = { ...NOTES, state: 'needsLogin' as const, reason, lastError: { message: reason, at: 0 } }
+    for (const argv of [[], ['show', 'notes'], ['restart', 'notes']]) {
+      const { stdout } = await run(argv, { statuses: [status] })
+      expect(stdout).toContain('Look at its entry in the configuration.')
+      expect(stdout).not.toContain('quartermaster login')
+    }
+    expect((await run(['restart', 'notes'], { statuses: [status] })).stdout).toBe(
+      `✗ "notes" was restarted; it does not let us in: ${reason}\n`,
+    )
+  })
+
+  it('are only tried where nothing runs that would keep them', async () => {
+    expect(await run(['restart', 'notes'], { from: 'process' })).toMatchObject({
+      code: 0,
+      stdout:
+        '✓ "notes" was only tried, because no `quartermaster up` runs here to keep it; it was up, with 3 tools.\n',
+    })
   })
 
   it('say the reason once, and with one full stop', async () => {

@@ -92,7 +92,15 @@ async function restartOne(session: Session, name: string): Promise<number> {
   if (session.json) await session.printJson(status)
   else {
     const mark = isUp ? session.out.paint.green('✓') : session.out.paint.red('✗')
-    await session.out.write(`${mark} ${escapeLine(`"${name}" was restarted; ${upstreamSentence(status)}.`)}\n`)
+    await session.out.write(`${mark} ${escapeLine(restartedText(status, session))}\n`)
   }
   return isUp ? EXIT.done : EXIT.no
+}
+
+/** Whatever this process starts ends with it. */
+function restartedText(status: UpstreamStatus, { from }: Session): string {
+  const how = upstreamSentence(status)
+  if (from === 'up') return `"${status.name}" was restarted; ${how}.`
+  const was = how.replace(/^it is /, 'it was ')
+  return `"${status.name}" was only tried, because no \`quartermaster up\` runs here to keep it; ${was}.`
 }

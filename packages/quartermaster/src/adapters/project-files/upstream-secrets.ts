@@ -1,0 +1,68 @@
+import { canonicalJson } from '../../core/kernel/index.ts'
+import type { Fields } from './config-text.ts'
+import { secretNamesIn } from './references.ts'
+import { isNumberOf, lookWhoSpeaks, withSecretNames } from './secret-names.ts'
+import { addSecrets, nameMissing, secretsThere } from './secrets-editor.ts'
+
+/** The secrets that an entry refers to, under the names that were thought of for them. */
+export interface WrittenSecrets {
+  /** To be added to the secrets file. */
+  readonly secrets: Readonly<Record<string, string>>
+  /** Those that nobody gave yet. What is in the secrets file is never taken for one. */
+  readonly missing: readonly string[]
+}
+
+export interface NamingPlace {
+  readonly secretsFile: string
+  readonly projectDir: string
+  /** What stands in the place of the entry now. */
+  readonly present: unknown
+  /** What the configuration says about everything else. */
+  readonly others: unknown
+  /** Is told what is in the secrets file only because of this entry, to be taken back when it is refused. */
+  readonly added: string[]
+}
+
+/** An entry whose references name its own secrets. */
+export interface NamedEntry {
+  readonly entry: Fields
+  /** The names under which its secrets are kept. */
+  readonly secrets: readonly string[]
+  /** The name that each one which nobody gave yet has now, by the name that was asked for. */
+  readonly missing: Readonly<Record<string, string>>
+}
+
+/** Keeps the secrets of an entry, and gives all that it refers to names that are its own. */
+export async function nameSecrets(
+  entry: Fields,
+  { secrets, missing }: WrittenSecrets,
+  { secretsFile, projectDir, present, others, added }: NamingPlace,
+): Promise<NamedEntry> {
+  const isSpokenFor = await lookWhoSpeaks([...Object.keys(secrets), ...missing], { projectDir, others })
+  const kept = await addSecrets(secretsFile, secrets, isSpokenFor)
+  added.push(...kept.added)
+  const given = withSecretNames(entry, kept.names)
+  const names = sameNames(given, present, missing) ?? (await nameMissing(secretsFile, missing, isSpokenFor))
+  const there = (await secretsThere(secretsFile, Object.values(names))) ?? []
+  return {
+    entry: withSecretNames(entry, { ...kept.names, ...names }),
+    secrets: Object.values(kept.names),
+    missing: Object.fromEntries(Object.entries(names).filter(([, now]) => !there.includes(now))),
+  }
+}
+
+/**
+ * The names that an entry has for them already, where it is the same but for that: what was written into the secrets file
+ * since is its own. In any other one they would be somebody else's.
+ */
+function sameNames(entry: Fields, present: unknown, missing: readonly string[]): Record<string, string> | undefined {
+  const known = secretNamesIn(present)
+  const names = Object.fromEntries(
+    missing.flatMap(name => {
+      const now = known.find(candidate => isNumberOf(candidate, name))
+      return now === undefined ? [] : [[name, now]]
+    }),
+  )
+  const isSame = present !== undefined && canonicalJson(withSecretNames(entry, names)) === canonicalJson(present)
+  return isSame ? names : undefined
+}

@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import { openDataFolder } from '../adapters/data-folder/index.ts'
+import { CONFIG, upstreamDesk as desk } from '../testing/upstream-desk.ts'
+
+describe('adding an upstream with secrets', () => {
+  it('keeps its secrets in their file, and lets references follow when a name is taken', async () => {
+    const { control, json, folder } = await desk()
+    await openDataFolder(folder.path('.quartermaster')).ensure()
+    await folder.write('.quartermaster/secrets.json', '{ "TOKEN": "other" }', 0o600)
+    const entry = { command: 'notes', env: { TOKEN: '${secret:TOKEN}', MORE: '${secret:MORE}' } }
+    const answer = await control.addUpstream({ name: 'notes', entry, secrets: { TOKEN: 'hush', MORE: 'psst' } })
+    expect(answer).toMatchObject({ secrets: ['TOKEN_2', 'MORE'], problems: [] })
+    expect(await json('.quartermaster/secrets.json')).toEqual({ TOKEN: 'other', TOKEN_2: 'hush', MORE: 'psst' })
+    expect((await json(CONFIG)).mcpServers.notes.env).toEqual({ TOKEN: '${secret:TOKEN_2}', MORE: '${secret:MORE}' })
+  })
+
+  it('gives no server a secret of another one, also when that one still waits for it', async () => {
+    const { control, json } = await desk()
+    const add = (name: string, more: object) => {
+      const entry = { command: name, env: { TOKEN: '${secret:TOKEN}' } }
+      return control.addUpstream({ name, entry, wait: false, ...more })
+    }
+    expect(await add('waiting', { missing: ['TOKEN'] })).toMatchObject({
+      secrets: [],
+      missing: { TOKEN: 'TOKEN' },
+      problems: [{ message: 'The secret "TOKEN" is not there.' }],
+    })
+    expect(await add('mine', { secrets: { TOKEN: 'hush' } })).toMatchObject({ secrets: ['TOKEN_2'] })
+    expect(await add('later', { missing: ['TOKEN'] })).toMatchObject({ missing: { TOKEN: 'TOKEN_3' } })
+    expect(await json('.quartermaster/secrets.json')).toEqual({ TOKEN_2: 'hush' })
+  })
+
+  it('takes the secrets of what it replaces along, and says which stay', async () => {
+    const { control, json } = await desk()
+    const entry = { command: 'a', env: { A: '${secret:A}', B: '${secret:B}' } }
+    await control.addUpstream({ name: 'notes', entry, secrets: { A: 'old', B: 'shared' } })
+    await control.addUpstream({ name: 'other', entry: { command: 'b', args: ['${secret:B}'] } })
+    const next = { command: 'a', env: { A: '${secret:A}' } }
+    expect(
+      await control.addUpstream({ name: 'notes', entry: next, secrets: { A: 'new' }, replace: true }),
+    ).toMatchObject({
+      outcome: 'replaced',
+      secrets: ['A_2'],
+      removedSecrets: ['A'],
+      keptSecrets: [{ name: 'B', usedBy: [CONFIG] }],
+    })
+    expect(await json('.quartermaster/secrets.json')).toEqual({ B: 'shared', A_2: 'new' })
+  })
+
+  it('keeps the secrets of what it replaces where one is missing that nobody could be asked for', async () => {
+    const { control, json } = await desk()
+    const entry = (command: string) => ({ command, env: { KEY: '${secret:KEY}' } })
+    await control.addUpstream({ name: 'notes', entry: entry('a'), secrets: { KEY: 'hush' } })
+    expect(
+      await control.addUpstream({ name: 'notes', entry: entry('b'), missing: ['KEY'], replace: true }),
+    ).toMatchObject({ missing: { KEY: 'KEY_2' }, removedSecrets: [], keptSecrets: [{ name: 'KEY', usedBy: [] }] })
+    expect(await json('.quartermaster/secrets.json')).toEqual({ KEY: 'hush' })
+  })
+
+  it('loses no secret while another one that has the same is removed', async () => {
+    const { control, json } = await desk()
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+    const add = (name: string) => {
+      const entry = { command: name, env: { TOKEN: '${secret:TOKEN}' } }
+      return control.addUpstream({ name, entry, secrets: { TOKEN: 'hush' }, wait: false })
+    }
+    await add('z')
+    for (const [i, name] of names.entries()) {
+      await Promise.all([control.removeUpstream({ name: names[i - 1] ?? 'z' }), add(name)])
+      const { env } = (await json(CONFIG)).mcpServers[name]
+      const secret = /^\$\{secret:(\w+)\}$/.exec(env.TOKEN)?.[1] ?? ''
+      expect(await json('.quartermaster/secrets.json')).toEqual({ [secret]: 'hush' })
+    }
+  })
+
+  it('leaves no secret behind when the entry is refused', async () => {
+    const { control, json } = await desk()
+    const refused = control.addUpstream({ name: 'notes', entry: { comand: 'x' }, secrets: { TOKEN: 'hush' } })
+    await expect(refused).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    expect(await json('.quartermaster/secrets.json')).toEqual({})
+    expect(await json(CONFIG)).toEqual({})
+  })
+})
+
+describe('removing an upstream with secrets', () => {
+  const withSecrets = async () => {
+    const { control, json, folder } = await desk()
+    const env = { A: '${secret:A}', B: '${secret:B}' }
+    await control.addUpstream({ name: 'one', entry: { command: 'a', env }, secrets: { A: 'hush', B: 'psst' } })
+    await control.addUpstream({ name: 'two', entry: { command: 'b', args: ['${secret:B}', '${secret:NOPE}'] } })
+    return { control, folder, kept: () => json('.quartermaster/secrets.json') }
+  }
+
+  it('takes the secrets along that nothing else names, and says which stay and why', async () => {
+    const { control, kept } = await withSecrets()
+    expect(await control.removeUpstream({ name: 'one' })).toMatchObject({
+      removedSecrets: ['A'],
+      keptSecrets: [{ name: 'B', usedBy: [CONFIG] }],
+    })
+    expect(await kept()).toEqual({ B: 'psst' })
+    expect(await control.removeUpstream({ name: 'two' })).toMatchObject({ removedSecrets: ['B'], keptSecrets: [] })
+    expect(await kept()).toEqual({})
+  })
+
+  it('leaves secrets that code asks for, and all of them on request', async () => {
+    const { control, folder, kept } = await withSecrets()
+    await folder.write('capabilities/a.ts', "export const key = (secrets) => secrets.get('A')")
+    expect(await control.removeUpstream({ name: 'two', keepSecrets: true })).toMatchObject({
+      removedSecrets: [],
+      keptSecrets: [{ name: 'B', usedBy: [] }],
+    })
+    expect(await control.removeUpstream({ name: 'one' })).toMatchObject({
+      removedSecrets: ['B'],
+      keptSecrets: [{ name: 'A', usedBy: ['capabilities/a.ts'] }],
+    })
+    expect(await kept()).toEqual({ A: 'hush' })
+  })
+})

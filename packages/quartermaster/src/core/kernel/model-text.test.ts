@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest'
+import { AppError, type ErrorCode } from '../../contracts/index.ts'
+import { modelText } from './model-text.ts'
+
+const textOf = (code: ErrorCode) => modelText(new AppError(code, 'It went wrong.').toJSON())
+
+describe('what a model reads of an error', () => {
+  it('is its code, its words and what to do next', () => {
+    expect(textOf('INPUT_INVALID')).toBe('INPUT_INVALID: It went wrong. Correct the arguments and call again.')
+    expect(textOf('DEPENDENCY_UNAVAILABLE')).toContain('Try again later')
+  })
+
+  it('says no word of trying again where that is of no use', () => {
+    expect(textOf('ANSWER_UNAVAILABLE')).toBe(
+      'ANSWER_UNAVAILABLE: It went wrong. Trying again changes nothing; use another tool, or tell the person.',
+    )
+  })
+
+  it('adds nothing where what may have happened has to be looked at first', () => {
+    expect(textOf('OUTCOME_UNKNOWN')).toBe('OUTCOME_UNKNOWN: It went wrong.')
+  })
+})

@@ -1,0 +1,102 @@
+import { onTestFinished } from 'vitest'
+import { openDataFolder } from '../adapters/data-folder/index.ts'
+import type { Upstreams } from '../adapters/mcp-upstream/index.ts'
+import { silentLog } from '../adapters/system/index.ts'
+import { openProject } from '../app/project.ts'
+import { createUpstreamControl } from '../app/upstream-control.ts'
+import { AppError, type ReviewItem, type UpstreamStatus } from '../contracts/index.ts'
+import { createFakeClock } from './fake-clock.ts'
+import { tempProject } from './temp-project.ts'
+
+/** The configuration of the project. */
+export const CONFIG = 'quartermaster.config.json'
+
+/** What is told of an upstream in this state. */
+export const status = (name: string, state: UpstreamStatus['state']): UpstreamStatus => ({
+  name,
+  transport: 'stdio',
+  target: 'server',
+  state,
+  reason: '',
+  since: 0,
+  tools: { offered: 2, held: 0 },
+  prompts: 0,
+  resources: 0,
+  connections: 1,
+  pids: [],
+  restarts: 0,
+})
+
+/** The only definition that waits. */
+export const ITEM: ReviewItem = {
+  upstream: 'notes',
+  kind: 'tool',
+  name: 'read',
+  state: 'changed',
+  hash: 'h',
+  findings: [],
+  changes: [],
+  seenAt: 0,
+}
+
+export interface DeskSituation {
+  files?: Record<string, unknown>
+  env?: Record<string, string>
+  /** What each upstream's state is, look by look; the last one stays. */
+  states?: Record<string, UpstreamStatus['state'][]>
+  /** Capabilities that are no upstreams. */
+  others?: string[]
+  isMounted?: boolean
+  ownUrl?: string
+}
+
+/** The control over a real project folder, with upstreams that are only told about. */
+export async function upstreamDesk({
+  files = {},
+  env = {},
+  states = {},
+  others = [],
+  isMounted = true,
+  ownUrl,
+}: DeskSituation = {}) {
+  const folder = await tempProject({ [CONFIG]: '{}', 'agents/default.json': '{ "capabilities": {} }', ...files })
+  const project = await openProject({ from: folder.dir, env, watch: false, log: silentLog })
+  onTestFinished(() => project.close())
+  const clock = createFakeClock()
+  const done: unknown[] = []
+  const names = new Set((await project.agentFiles.load()).map(({ name }) => name))
+  const coming = structuredClone(states)
+  const look = (name: string) => {
+    const left = coming[name] ?? ['up']
+    const state = left.length > 1 ? left.shift() : left[0]
+    return status(name, state ?? 'up')
+  }
+  const upstreams: Pick<Upstreams, 'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget'> = {
+    statuses: () => [...project.upstreams().keys()].map(look),
+    logs: (name, { limit }) => [{ at: 1, from: 'stderr', text: `${name} ${limit}` }],
+    restart: async name => void done.push(['restart', name]),
+    review: async name => (name === undefined || name === 'notes' ? [ITEM] : []),
+    decide: async choice => (done.push(choice), [ITEM]),
+    forget: async name => void done.push({ forgotten: name }),
+  }
+  const control = createUpstreamControl({
+    project,
+    upstreams: isMounted ? upstreams : undefined,
+    agents: {
+      has: name => names.has(name),
+      reload: async () => {},
+      entry(name) {
+        if (!names.has(name)) throw new AppError('AGENT_NOT_FOUND', name)
+        return { name, file: '', hash: '', problems: [] }
+      },
+    },
+    clock,
+    originOf: name => (others.includes(name) ? 'other' : project.upstreams().has(name) ? 'upstream' : undefined),
+    generation: () => ({ capabilities: new Map() }),
+    reload: () => project.reload(),
+    ownUrl: async () => ownUrl,
+    ensureDataFolder: () => openDataFolder(project.dataDir).ensure(),
+  })
+  const json = async (file: string) => JSON.parse(await folder.read(file))
+  return { control, clock, done, json, folder }
+}

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest'
+import { openDesk, program, SDK_SERVER, textOf } from './support/upstream-desk.ts'
+
+const PATIENT = { timeout: 15_000 }
+
+describe('two servers that have the same addresses', () => {
+  it('are each read by the agent that has it, and whoever gives both to one agent is told', async () => {
+    const desk = await openDesk({
+      mcpServers: { first: program(SDK_SERVER), second: program(SDK_SERVER) },
+      agents: {
+        ada: { capabilities: { first: {} } },
+        bob: { capabilities: { second: {} } },
+        eve: { capabilities: { first: {}, second: {} } },
+      },
+    })
+    const reads = async (name: string) => (await desk.status(name))?.resources
+    for (const name of ['first', 'second']) await expect.poll(() => reads(name), PATIENT).toBe(2)
+    await desk.run('reload')
+    const [ada, bob] = await Promise.all([
+      desk.connect('auto', { agent: 'ada' }),
+      desk.connect('auto', { agent: 'bob' }),
+    ])
+    for (const client of [ada, bob]) {
+      expect((await client.listResources()).resources).toContainEqual(expect.objectContaining({ uri: 'desk://a' }))
+      expect((await client.listResourceTemplates()).resourceTemplates.map(({ name }) => name)).toContain('file')
+      for (const uri of ['desk://a', 'desk://files/b'])
+        expect(await client.readResource({ uri })).toMatchObject({ contents: [{ uri }] })
+    }
+    expect((await desk.run('agents', 'check', 'bob')).stdout).not.toContain('both have resources')
+    const check = await desk.run('agents', 'check', 'eve')
+    expect(check.code).toBe(0)
+    expect(`${check.stdout}${check.stderr}`.replace(/\s+/g, ' ')).toContain(
+      '"first" and "second" both have resources at',
+    )
+    const doctor = (await desk.run('doctor')).stdout.replace(/\s+/g, ' ')
+    expect(doctor).toContain('"eve" reads those of "first"')
+    expect(doctor).not.toContain('another address')
+  })
+})
+
+describe('a server that shows one agent another definition than was accepted', () => {
+  it('is told by doctor, with what to do', async () => {
+    const desk = await openDesk({
+      mcpServers: { desk: { ...program(SDK_SERVER), agents: { ada: { env: { ECHO_TEXT: 'Says something else.' } } } } },
+      agents: { ada: { capabilities: { desk: {} } }, bob: { capabilities: { desk: {} } } },
+    })
+    const [ada, bob] = await Promise.all([
+      desk.connect('auto', { agent: 'ada' }),
+      desk.connect('auto', { agent: 'bob' }),
+    ])
+    await expect.poll(() => textOf(bob, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    expect(await textOf(ada, 'desk_echo', { text: 'hi' })).toContain('an entry of its own name')
+    expect(await desk.status('desk')).toMatchObject({ differing: [{ agent: 'ada', definitions: ['tool:echo'] }] })
+    const doctor = (await desk.run('doctor')).stdout.replace(/\s+/g, ' ')
+    expect(doctor).toContain('The server that "ada" has to itself at "desk" describes tool:echo otherwise')
+  })
+})
