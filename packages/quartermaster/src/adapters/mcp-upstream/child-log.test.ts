@@ -121,6 +121,14 @@ describe('a secret in the log', () => {
     expect(text).not.toContain('hunter')
   })
 
+  it('may become known later, and the newest of such are remembered', () => {
+    const { log, texts } = logWith({ secrets: ['hunter2'] })
+    log.hide('token-first', undefined, 'ab')
+    for (let i = 0; i < 256; i++) log.hide(`token-${i}-of-many`)
+    log.add('stderr', 'hunter2 token-0-of-many token-255-of-many token-first ab')
+    expect(texts()).toEqual(['[secret] [secret] [secret] token-first ab'])
+  })
+
   it('may be empty, and is nothing then', () => {
     expect(said('hello', '')).toBe('hello')
   })

@@ -44,7 +44,6 @@ function stage() {
         compared.push('definitions')
         return true
       },
-      check: async () => {},
     },
     acquaintance: {
       era: () => undefined,

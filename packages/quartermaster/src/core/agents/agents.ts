@@ -9,7 +9,7 @@ import {
 import { type Cancel, didYouMean, type Emitter } from '../kernel/index.ts'
 import type { AgentEntry, AgentStore } from './agent-entry.ts'
 import type { Announcer, ViewChange } from './announcer.ts'
-import { type CapabilityIssue, NOTHING_GRANTED, type Resolution } from './grants.ts'
+import { type CapabilityIssue, NOTHING_GRANTED, type Resolution, type ShadowedResources } from './grants.ts'
 import type { Mount } from './mount.ts'
 import { resolveCapabilities } from './resolve-capabilities.ts'
 import { createSeat, type Seat, type SeatDeps } from './seat.ts'
@@ -85,10 +85,13 @@ export function createAgents(deps: AgentsDeps): Agents {
   function problemsOf(name: string): Problem[] {
     const { file, problems, config } = entry(name)
     if (!config) return [...problems]
-    const issues = resolve(name).issues.map(issue => issueProblem(name, file, issue))
+    const resolution = resolve(name)
+    const issues = resolution.issues.map(issue => issueProblem(name, file, issue))
+    const shadowed = resolution.shadowed.map(one => shadowedProblem(name, file, one))
     const known = catalogue.current().consentOperations
     const unknown = (config.consent?.allow ?? []).filter(operation => !known.has(operation))
-    return [...problems, ...issues, ...unknown.map(operation => unknownConsent(name, file, operation, known.keys()))]
+    const unheard = unknown.map(operation => unknownConsent(name, file, operation, known.keys()))
+    return [...problems, ...issues, ...unheard, ...shadowed]
   }
 
   return {
@@ -128,6 +131,20 @@ function unknownConsent(name: string, file: string, operation: string, known: It
     subject: `agent:${name}`,
     field: 'consent.allow',
     message: `No capability declares the consent operation "${operation}".${didYouMean(operation, known)}`,
+  }
+}
+
+function shadowedProblem(name: string, file: string, { capability, by, keys }: ShadowedResources): Problem {
+  const [first, ...others] = keys
+  const what = others.length === 0 ? `"${first}"` : `"${first}" and ${others.length} more`
+  return {
+    severity: 'warning',
+    code: 'AGENT_INVALID',
+    where: file,
+    subject: `agent:${name}`,
+    field: `capabilities.${capability}`,
+    message: `"${by}" and "${capability}" both have resources at ${what}; "${name}" reads those of "${by}".`,
+    mend: `Give "${capability}" to another agent, or leave out the resources of one: "resources": false in its entry.`,
   }
 }
 

@@ -30,10 +30,20 @@ export interface Resolution {
   readonly prompts: ReadonlyMap<string, PromptGrant>
   /** By address or template, in order of definition. */
   readonly resources: ReadonlyMap<string, ResourceGrant>
+  /** Resources at an address that an earlier one has; one entry for each two capabilities. */
+  readonly shadowed: readonly ShadowedResources[]
   /** What was asked for and is not there, with the reason. */
   readonly withheld: readonly ResolutionEntry[]
   /** What is wrong with the configuration; when there is anything, nothing is granted. */
   readonly issues: readonly CapabilityIssue[]
+}
+
+/** What a capability has at addresses where an agent reads the resources of another one. */
+export interface ShadowedResources {
+  readonly capability: string
+  /** The one whose resources are read. */
+  readonly by: string
+  readonly keys: readonly string[]
 }
 
 export interface CapabilityIssue extends Issue {
@@ -44,6 +54,7 @@ export const NOTHING_GRANTED: Resolution = Object.freeze({
   grants: new Map(),
   prompts: new Map(),
   resources: new Map(),
+  shadowed: [],
   withheld: [],
   issues: [],
 })

@@ -110,6 +110,69 @@ describe('a resource', () => {
   })
 })
 
+describe('resources of two servers at one address', () => {
+  const graph = (server: string) => ({
+    capabilities: [
+      simpleCapability(server, [], {
+        resources: [
+          simpleResource('memory://graph', { read: () => server }),
+          defineResource({ name: 'node', uriTemplate: 'memory://{node}', read: () => server }),
+        ],
+      }),
+    ],
+  })
+  const AGENTS = {
+    ada: { capabilities: { first: {} } },
+    bob: { capabilities: { second: {} } },
+    eve: { capabilities: { second: {}, first: {} } },
+  }
+
+  async function readBy(hub: Awaited<ReturnType<typeof createHub>>, agent: string, uri: string) {
+    const { contents } = await hub.readings.readResource({ seat: hub.agents.seat(agent), uri })
+    return contents.map(one => ('text' in one ? one.text : ''))
+  }
+
+  it('are read by each agent from the server it has', async () => {
+    const hub = await createHub({
+      kind: 'upstream',
+      units: { first: graph('first'), second: graph('second') },
+      agents: AGENTS,
+    })
+    expect(hub.catalogue.problems()).toEqual([])
+    for (const uri of ['memory://graph', 'memory://other']) {
+      expect(await readBy(hub, 'ada', uri)).toEqual(['first'])
+      expect(await readBy(hub, 'bob', uri)).toEqual(['second'])
+      expect(await readBy(hub, 'eve', uri)).toEqual(['first'])
+    }
+    expect(hub.agents.seat('bob').resourceTemplate('memory://{node}')?.capability).toBe('second')
+    expect(hub.agents.seat('eve').view().resources).toHaveLength(2)
+  })
+
+  it('are told to whoever gives an agent both', async () => {
+    const hub = await createHub({
+      kind: 'upstream',
+      units: { first: graph('first'), second: graph('second') },
+      agents: AGENTS,
+    })
+    expect(['ada', 'bob'].flatMap(name => hub.agents.problems(name))).toEqual([])
+    expect(hub.agents.problems('eve')).toMatchObject([
+      {
+        severity: 'warning',
+        field: 'capabilities.second',
+        message:
+          '"first" and "second" both have resources at "memory://graph" and 1 more; "eve" reads those of "first".',
+        mend: expect.stringContaining('"resources": false'),
+      },
+    ])
+  })
+
+  it('stay a mistake in definitions of our own', async () => {
+    const hub = await createHub({ units: { first: graph('first'), second: graph('second') }, agents: AGENTS })
+    expect(hub.catalogue.problems()).toMatchObject([{ severity: 'error' }, { severity: 'error' }])
+    expect(hub.agents.seat('bob').view().resources).toEqual([])
+  })
+})
+
 describe('whoever follows a view', () => {
   it('is told which lists changed', async () => {
     const { hub, stop } = await hubWithDocs()

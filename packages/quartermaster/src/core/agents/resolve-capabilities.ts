@@ -15,6 +15,7 @@ import {
   type PromptGrant,
   type Resolution,
   type ResourceGrant,
+  type ShadowedResources,
 } from './grants.ts'
 import type { Mount } from './mount.ts'
 
@@ -34,10 +35,28 @@ export function resolveCapabilities(
   return {
     grants: new Map(ordered.flatMap(step => step.grants).map(grant => [grant.tool.name, grant])),
     prompts: new Map(ordered.flatMap(step => step.prompts).map(grant => [grant.prompt.name, grant])),
-    resources: new Map(ordered.flatMap(step => step.resources).map(grant => [grant.resource.key, grant])),
+    ...takeAddresses(ordered.flatMap(step => step.resources)),
     withheld,
     issues,
   }
+}
+
+/** The first at an address has it, whatever works just now: nobody is to read now from the one and then from the other. */
+function takeAddresses(grants: readonly ResourceGrant[]): Pick<Resolution, 'resources' | 'shadowed'> {
+  const resources = new Map<string, ResourceGrant>()
+  const shadowed = new Map<string, ShadowedResources & { readonly keys: string[] }>()
+  for (const grant of grants) {
+    const { capability, resource } = grant
+    const first = resources.get(resource.key)
+    if (!first) resources.set(resource.key, grant)
+    else if (first.resource !== resource) {
+      const by = first.capability
+      const pair = shadowed.get(`${capability} ${by}`) ?? { capability, by, keys: [] }
+      pair.keys.push(resource.key)
+      shadowed.set(`${capability} ${by}`, pair)
+    }
+  }
+  return { resources, shadowed: [...shadowed.values()] }
 }
 
 /** What capabilities are resolved from. */

@@ -1,6 +1,7 @@
 import type { Problem } from '../../contracts/index.ts'
 import { misfit, missingRequires, nameTaken } from './compose-problems.ts'
 import type { CatalogueCapability, Dependency, Origin, Prompt, Resource } from './generation.ts'
+import type { SourceKind } from './source.ts'
 
 /** What the capabilities before this one have brought. */
 export interface KnownReadings {
@@ -14,10 +15,11 @@ export interface KnownReadings {
 export function takeReadings(
   { prompts, resources }: CatalogueCapability,
   known: KnownReadings,
+  kind: SourceKind,
 ): Pick<CatalogueCapability, 'prompts' | 'resources'> {
   return {
     prompts: prompts.filter(prompt => take(known.prompts, prompt.name, prompt, promptFaults(prompt, known), known)),
-    resources: resources.filter(one => take(known.resources, one.key, one, resourceFaults(one, known), known)),
+    resources: resources.filter(one => take(known.resources, one.key, one, resourceFaults(one, known, kind), known)),
   }
 }
 
@@ -29,7 +31,7 @@ function take<T>(
   { problems }: KnownReadings,
 ): boolean {
   problems.push(...faults)
-  if (faults.length === 0) taken.set(key, item)
+  if (faults.length === 0 && !taken.has(key)) taken.set(key, item)
   return faults.length === 0
 }
 
@@ -40,11 +42,13 @@ function promptFaults(prompt: Prompt, { prompts, dependencies }: KnownReadings):
   return first ? [nameTaken('prompt', name, prompt, first), ...missing] : missing
 }
 
-function resourceFaults(resource: Resource, { resources, dependencies }: KnownReadings): Problem[] {
+function resourceFaults(resource: Resource, { resources, dependencies }: KnownReadings, kind: SourceKind): Problem[] {
   const { key } = resource
   const first = resources.get(key)
   const missing = missingRequires(resource, { kind: 'resource', name: key }, dependencies)
-  return first ? [addressTaken(resource, first), ...missing] : missing
+  // Nobody here can give the resource of someone else's server another address, and most agents have only one of the two.
+  const mayShare = kind === 'upstream' && first?.unit !== resource.unit
+  return first && !mayShare ? [addressTaken(resource, first), ...missing] : missing
 }
 
 function addressTaken(resource: Resource, first: Origin): Problem {

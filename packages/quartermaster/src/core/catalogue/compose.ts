@@ -5,7 +5,7 @@ import { misfit, missingRequires, nameTaken } from './compose-problems.ts'
 import { type KnownReadings, takeReadings } from './compose-readings.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Generation, Origin, Tool } from './generation.ts'
 import { cannotBeOffered, describeTool, leftOut, WRONG_DEFINITION } from './left-out.ts'
-import { SOURCE_KINDS } from './source.ts'
+import { SOURCE_KINDS, type SourceKind } from './source.ts'
 
 /** Puts checked units together: the earlier source keeps a name, and what refers to nothing is left out and explained. */
 export function composeGeneration(
@@ -43,11 +43,11 @@ export function composeGeneration(
   }
 }
 
-function withSoundParts(found: CatalogueCapability, known: Known): CatalogueCapability {
+function withSoundParts(found: CatalogueCapability, known: Known, kind: SourceKind): CatalogueCapability {
   const before = known.problems.length
   const tools = takeTools(found.tools, known)
   const faults = known.problems.slice(before)
-  const capability = { ...found, ...takeReadings(found, known) }
+  const capability = { ...found, ...takeReadings(found, known, kind) }
   if (tools.length === capability.tools.length) return capability
   const kept = new Set(tools)
   const dropped = capability.tools.filter(tool => !kept.has(tool)).map(tool => leftOut(tool, reasonFor(tool, faults)))
@@ -77,7 +77,7 @@ function takeBundles(units: readonly CheckedUnit[], known: Known) {
   for (const unit of units) {
     for (const one of unit.capabilities) {
       if (take('capability', one.key, one))
-        capabilities.set(one.key, { ...withSoundParts(one, known), position: capabilities.size })
+        capabilities.set(one.key, { ...withSoundParts(one, known, unit.kind), position: capabilities.size })
     }
     for (const one of unit.injections) {
       if (take('injection', one.injection.key, one)) injections.push({ ...one, tools: takeTools(one.tools, known) })

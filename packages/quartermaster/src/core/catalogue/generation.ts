@@ -48,7 +48,7 @@ export interface Prompt extends Readonly<PromptFacts>, Origin {
 
 /** A checked resource, ready to be read. */
 export interface Resource extends Readonly<ResourceFacts>, Origin {
-  /** Its address or its template: no two resources share one. */
+  /** Its address or its template. Servers of others may share one; of those an agent has, the first counts. */
   readonly key: string
   readonly capability: string
   /** What stands for the template's names in an address of this resource; nothing for any other address. */
@@ -114,7 +114,7 @@ export interface Generation {
   /** In order of definition. */
   readonly tools: ReadonlyMap<string, Tool>
   readonly prompts: ReadonlyMap<string, Prompt>
-  /** By address or template. */
+  /** By address or template, the first of each. */
   readonly resources: ReadonlyMap<string, Resource>
   readonly dependencies: ReadonlyMap<string, Dependency>
   readonly capabilities: ReadonlyMap<string, CatalogueCapability>

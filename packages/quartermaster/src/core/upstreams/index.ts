@@ -12,6 +12,7 @@ export { type ComparedNames, compareNames } from './findings/other-tools.ts'
 export {
   type HeldDefinition,
   heldState,
+  isWaiting,
   type Judgement,
   type JudgeOptions,
   judge,

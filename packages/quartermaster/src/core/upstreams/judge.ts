@@ -130,6 +130,11 @@ export function heldState(pin: Pick<PinRow, 'state' | 'acceptedHash' | 'findings
   return isSuspicious(pin.findings) ? 'suspicious' : 'new'
 }
 
+/** Whether nobody has decided about it yet. What a person has rejected waits for nobody, and no one is reminded of it. */
+export function isWaiting({ state }: Pick<HeldDefinition, 'state'>): boolean {
+  return state !== 'rejected'
+}
+
 /** The same for everything of that kind and name: whoever adds it twice finds it taken. */
 export function pinId(digest: Digest, upstream: string, { kind, name }: { kind: PinKind; name: string }): string {
   return `pin_${digest(JSON.stringify([upstream, kind, name]))}`
