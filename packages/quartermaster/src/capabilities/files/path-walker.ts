@@ -67,11 +67,20 @@ async function isInPlace(folder: Pinned, path: string, handle: FileHandle): Prom
   return (await leadsTo(folder.at(), folder.stat)) && (await leadsTo(path, await handle.stat({ bigint: true })))
 }
 
+/**
+ * Between two looks at a path there may be a link in it and gone again. Whoever swaps one in all the time has to hit each of
+ * these moments.
+ */
+const LOOKS = 5
+
 /** Whether the path has no link in it and leads to this thing. */
 async function leadsTo(path: string, expected: BigIntStats): Promise<boolean> {
   try {
-    const [real, now] = [await realpath(path), await lstat(path, { bigint: true })]
-    return real === path && isSame(now, expected)
+    for (let look = 0; look < LOOKS; look++) {
+      const [now, real] = [await lstat(path, { bigint: true }), await realpath(path)]
+      if (real !== path || !isSame(now, expected)) return false
+    }
+    return true
   } catch (error) {
     if (isMissing(error)) return false
     throw error
