@@ -112,7 +112,8 @@ export function createAnswerStream({ headers = HEADERS, streamAfterMs }: AnswerO
     served,
     notify(method, params) {
       // A tool that outlives its call may go on telling; there is nobody left to hear it.
-      if (!hasEnded) begin().send(JSON.stringify({ jsonrpc: '2.0', method, params }))
+      const text = hasEnded ? undefined : written({ jsonrpc: '2.0', method, params })
+      if (text !== undefined) begin().send(text)
     },
     end: message => finish(() => send(message)),
     goOnAs: response => finish(() => pass(response)),
@@ -181,5 +182,14 @@ function createEventStream(): EventStream {
       end()
     },
     end,
+  }
+}
+
+/** A notice is a courtesy: one that JSON cannot hold must not fail the work that gave it. */
+function written(message: object): string | undefined {
+  try {
+    return JSON.stringify(message)
+  } catch {
+    return undefined
   }
 }

@@ -33,6 +33,8 @@ interface Session extends CallSession {
   usedAt: number
   /** Its client said which logs it wants; the server that was told so knows which. */
   choseLogs: boolean
+  /** Requests of a batch share a stream, and one of them must not end it for the others. */
+  hasBatches: boolean
   /** Requests and streams under way: such a session has a client, however long it has been silent. */
   open: number
 }
@@ -124,10 +126,13 @@ export function createLegacySessions({ clock, ids, limits, calls, ...deps }: Leg
   async function pass(session: Session, request: Request, body: unknown): Promise<Response> {
     const messages = (Array.isArray(body) ? body : [body]).filter(isObject)
     if (messages.some(({ method }) => method === 'logging/setLevel')) session.choseLogs = true
+    if (messages.length > 1) session.hasBatches = true
     const parsed = body === undefined ? {} : { parsedBody: body }
     const served = await session.transport.handleRequest(request, { ...parsed, authInfo: authInfoOf(session.who) })
     // The server cannot know of calls that went past it. What it refused to read was not said.
     if (served.ok) for (const message of messages) calls?.hear(message, session)
+    const [only] = messages
+    if (served.ok && only && !session.hasBatches) closeCancelled(only, session)
     return served
   }
 
@@ -171,10 +176,17 @@ type NewSession = Pick<Session, 'id' | 'who' | 'shelf' | 'server' | 'transport' 
 
 function newSession(made: NewSession): Session {
   const headers = answerHeaders({ 'mcp-session-id': made.id })
-  return { ...made, headers, running: new Map(), choseLogs: false, open: 0 }
+  return { ...made, headers, running: new Map(), choseLogs: false, hasBatches: false, open: 0 }
 }
 
 function refused(status: number, message: string): HeldAnswer {
   const error = { code: status === 404 ? -32001 : -32000, message }
   return { served: Response.json({ jsonrpc: '2.0', id: null, error }, { status }), release() {} }
+}
+
+/** The SDK answers nothing that was cancelled, and leaves its stream open. */
+function closeCancelled({ method, params }: Record<string, unknown>, { transport }: Session): void {
+  if (method !== 'notifications/cancelled' || !isObject(params)) return
+  const { requestId } = params
+  if (typeof requestId === 'string' || typeof requestId === 'number') transport.closeSSEStream(requestId)
 }

@@ -70,7 +70,10 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   ): Promise<T> {
     const leave = places.enter(agent)
     try {
-      return await pass({ upstream, dependency, clock, budgetMs, connection: connectionOf(agent), ...facts }, work)
+      return await pass(
+        { upstream, dependency, clock, budgetMs, connection: () => connectionOf(agent), ...facts },
+        work,
+      )
     } finally {
       leave()
     }

@@ -39,3 +39,10 @@ it('finds no use in what others installed, in hidden folders and in words that o
 it('takes a secret for used where it could not look', async () => {
   expect(await usesIn({ 'a.ts': '' }, ['/', 'linked'])).toEqual(['linked (not looked at)'])
 })
+
+it('takes a secret for used by code that cannot be read', async () => {
+  expect(await usesIn({ 'capabilities/large.ts': 'x'.repeat(1024 * 1024 + 1) })).toEqual([
+    'capabilities/large.ts (not looked at)',
+  ])
+  expect(await usesIn({ 'capabilities/accounts.json': '{ "secret": "KEY" }' })).toEqual(['capabilities/accounts.json'])
+})

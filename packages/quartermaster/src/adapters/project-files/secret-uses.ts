@@ -29,7 +29,7 @@ export async function secretUses(
     const place = relative(projectDir, file)
     await (isAgent(place) ? lookInJson : lookInCode)(file, place, note)
   }
-  for (const path of unseen) note(`${relative(projectDir, path) || '.'} (not looked at)`, () => true)
+  for (const path of unseen) note(notLookedAt(relative(projectDir, path) || '.'), () => true)
   return uses
 }
 
@@ -37,6 +37,7 @@ type Note = (place: string, isNamed: (name: string) => boolean) => void
 
 async function lookInJson(file: string, place: string, note: Note): Promise<void> {
   const read = await readText(file)
+  if (read.kind === 'fault') return note(notLookedAt(place), () => true)
   if (read.kind !== 'text') return
   const { value } = parseDocument(read.text)
   // What cannot be read as it is may name it all the same.
@@ -48,6 +49,8 @@ async function lookInJson(file: string, place: string, note: Note): Promise<void
 /** Code asks for a secret by its name, however it is written around it. */
 async function lookInCode(file: string, place: string, note: Note): Promise<void> {
   const read = await readText(file)
+  // Pictures are normal among knowledge, and name nothing.
+  if (read.kind === 'fault' && !isKnowledge(place)) return note(notLookedAt(place), () => true)
   if (read.kind !== 'text') return
   // A sentence may end with it.
   const words = new Set(read.text.match(/[\w.-]+/g)?.flatMap(word => [word, word.replace(/[.-]+$/, '')]))
@@ -55,7 +58,10 @@ async function lookInCode(file: string, place: string, note: Note): Promise<void
 }
 
 const isAgent = (place: string) => /^agents[\\/][^\\/]+\.jsonc?$/.test(place)
-const isLookedAt = (place: string) => isAgent(place) || /^knowledge[\\/]/.test(place) || /\.[cm]?[jt]sx?$/.test(place)
+const isKnowledge = (place: string) => /^knowledge[\\/]/.test(place)
+const isCode = (place: string) => /^capabilities[\\/]/.test(place) || /\.[cm]?[jt]sx?$/.test(place)
+const isLookedAt = (place: string) => isAgent(place) || isKnowledge(place) || isCode(place)
+const notLookedAt = (place: string) => `${place} (not looked at)`
 
 /** More than anybody writes by hand. */
 const MOST_ENTRIES = 20_000

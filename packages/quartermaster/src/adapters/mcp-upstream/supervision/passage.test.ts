@@ -19,6 +19,8 @@ function stage(...answers: unknown[]) {
   const seen = { tries: [] as number[], suspected: 0, budgets: [] as number[] }
   const session = {} as Session
   const startedAt = clock.now()
+  /** What it has to take, where that is not the one above. */
+  const ways: Connection[] = []
   let suspecting: Promise<void> = Promise.resolve()
   const connection: Pick<Connection, 'take' | 'suspect'> = {
     async take({ budgetMs }) {
@@ -48,7 +50,14 @@ function stage(...answers: unknown[]) {
 
   function send({ mayRepeat = false, mutates = false, budgetMs = 10_000 } = {}): Promise<unknown> {
     const subject = { upstream: 's', dependency: 'upstream-s', what: 'the tool "t"' }
-    const options = { ...subject, connection: connection as Connection, clock, budgetMs, mayRepeat, mutates }
+    const options = {
+      ...subject,
+      connection: () => ways.at(0) ?? (connection as Connection),
+      clock,
+      budgetMs,
+      mayRepeat,
+      mutates,
+    }
     const sent = pass({ ...options, signal: controller.signal }, work)
     // Whoever waits for time to pass looks at it only later.
     sent.catch(() => {})
@@ -58,7 +67,7 @@ function stage(...answers: unknown[]) {
   const neverKnown = () => {
     suspecting = new Promise(() => {})
   }
-  return { clock, send, seen, controller, neverKnown }
+  return { clock, send, seen, controller, neverKnown, ways }
 }
 
 it('sends again what was never sent, whatever it does', async () => {
@@ -232,4 +241,24 @@ it('knows that nothing was done where no try was ever sent', async () => {
   const { send } = stage(NEVER_SENT)
   const sent = send({ mayRepeat: true, mutates: true })
   await expect(sent).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
+})
+
+it('leaves a connection that is not for its agent any more once it is up, and takes the other', async () => {
+  const { send, seen, ways } = stage('done')
+  const own = { take: async () => ({}) as Session } as unknown as Connection
+  const shared = {
+    async take() {
+      ways.splice(0, 1, own)
+      return {} as Session
+    },
+  } as unknown as Connection
+  ways.push(shared)
+  expect(await send()).toBe('done')
+  expect(seen.tries).toHaveLength(1)
+})
+
+it('knows nothing of what may have been done before it was refused', async () => {
+  const refused = new SendFailure('HTTP 403.', { wasSent: 'refused', status: 403 })
+  const { send } = stage(MAYBE_SENT, refused)
+  await expect(send({ mayRepeat: true, mutates: true })).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
 })

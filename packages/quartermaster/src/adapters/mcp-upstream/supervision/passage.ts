@@ -8,7 +8,8 @@ import type { Connection } from './connection.ts'
 
 /** One request on its way to a server, over as many connections as it takes. */
 export interface PassageOptions extends Subject {
-  readonly connection: Connection
+  /** The one that it has to take now: which it is may turn out while it comes up. */
+  connection(): Connection
   readonly clock: Clock
   readonly signal: AbortSignal
   /** How long to wait for a server that is being restarted. */
@@ -27,18 +28,23 @@ export const MOST_TRIES = 5
  * may be sent twice, and nothing that the server has turned down.
  */
 export async function pass<T>(options: PassageOptions, work: (session: Session) => Promise<T>): Promise<T> {
-  const { connection, clock, signal, mayRepeat } = options
+  const { clock, signal, mayRepeat } = options
   const waiting = createBudget(clock, options.budgetMs)
   const giveUp = createGivingUp(options)
   for (let tries = 1; ; tries++) {
-    const session = await waiting.spend(budgetMs => connection.take({ budgetMs, signal })).catch(giveUp.because)
+    const way = await reach(options, waiting).catch(giveUp.because)
+    const { connection, session } = way
     try {
       return await work(session)
     } catch (error) {
-      if (signal.aborted) throw givenUp(error, session, options)
+      if (signal.aborted) throw givenUp(error, way, signal)
       if (!(error instanceof SendFailure)) throw toUpstreamError(error, options)
-      if (error.wasSent === 'refused' || (error.wasSent === 'maybe' && !mayRepeat)) throw final(error, session, options)
       giveUp.failed(error)
+      if (error.wasSent === 'refused' || (error.wasSent === 'maybe' && !mayRepeat)) {
+        // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
+        void connection.suspect(session)
+        giveUp.because(error)
+      }
       const { retryAfterMs } = error
       if (tries >= MOST_TRIES || (retryAfterMs ?? 0) > waiting.left()) giveUp.because(error)
       // Whether it hangs may take longer to find out than this call has.
@@ -46,6 +52,20 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       await waiting.spend(leftMs => pause(retryAfterMs ?? leftMs, { clock, signal, until }))
       signal.throwIfAborted()
     }
+  }
+}
+
+interface Way {
+  readonly connection: Connection
+  readonly session: Session
+}
+
+/** Whose credentials a connection takes may turn out with its start, and then it is not for everybody who waited for it. */
+async function reach({ connection: current, signal }: PassageOptions, waiting: Budget): Promise<Way> {
+  for (;;) {
+    const connection = current()
+    const session = await waiting.spend(budgetMs => connection.take({ budgetMs, signal }))
+    if (current() === connection) return { connection, session }
   }
 }
 
@@ -58,13 +78,14 @@ interface GivingUp {
 
 /** Of what changes something nobody knows how it ended once a server may have seen it, whatever the last try came to. */
 function createGivingUp(options: PassageOptions): GivingUp {
+  const isDifferent = options.mutates || !options.mayRepeat
   let seen: SendFailure | undefined
   return {
     failed(failure) {
       if (failure.wasSent === 'maybe') seen = failure
     },
     because(error) {
-      throw seen && options.mutates ? outcomeUnknown(seen, options) : toUpstreamError(error, options)
+      throw seen && isDifferent ? outcomeUnknown(seen, options) : toUpstreamError(error, options)
     },
   }
 }
@@ -92,14 +113,7 @@ function createBudget(clock: Clock, ms: number): Budget {
 }
 
 /** A call that ran out of its time may have met a server that hangs. */
-function givenUp(error: unknown, session: Session, { connection, signal }: PassageOptions): unknown {
-  const { reason } = signal
+function givenUp(error: unknown, { connection, session }: Way, { reason }: AbortSignal): unknown {
   if (isAppError(reason) && reason.code === 'DEADLINE_EXCEEDED') void connection.suspect(session)
   return reason ?? error
-}
-
-/** The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon. */
-function final(error: SendFailure, session: Session, options: PassageOptions): unknown {
-  void options.connection.suspect(session)
-  return error.wasSent === 'refused' ? toUpstreamError(error, options) : outcomeUnknown(error, options)
 }
