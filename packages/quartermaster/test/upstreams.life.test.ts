@@ -218,3 +218,17 @@ describe('an upstream that runs', LONG, () => {
     expect(dependencies).toContainEqual(expect.objectContaining({ name: 'upstream-desk', state: 'up' }))
   })
 })
+
+describe('an upstream that lets in nobody but one agent', LONG, () => {
+  it('is never used with the credentials of that one by another who waited for its start', async () => {
+    const { url } = await startHttpServer('--token=of-ada')
+    const far = { url, start: 'lazy', agents: { ada: { headers: { authorization: 'Bearer of-ada' } } } }
+    const capabilities = { far: {} }
+    const first = await openDesk({ mcpServers: { far }, agents: { ada: { capabilities }, bob: { capabilities } } })
+    await expect.poll(async () => (await first.status('far'))?.tools.offered, PATIENT).toBeGreaterThan(0)
+    await first.up.stop()
+    const desk = await onDesk(first.dir)
+    const bob = await desk.connect('auto', { agent: 'bob' })
+    expect(await textOf(bob, 'far_echo', { text: 'hi' })).toContain('DEPENDENCY_UNAVAILABLE')
+  })
+})

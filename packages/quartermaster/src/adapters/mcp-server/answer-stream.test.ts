@@ -28,6 +28,13 @@ it('hears nothing of what is told after its end', async () => {
   expect(await answer.served).not.toBeInstanceOf(Response)
 })
 
+it('leaves out a notice that cannot be written', async () => {
+  const answer = createAnswerStream()
+  answer.notify('notifications/message', { data: { id: 10n } })
+  answer.end(RESULT)
+  expect(await answer.served).toMatchObject({ status: 200, text: JSON.stringify(RESULT) })
+})
+
 it('says so when its message cannot be written', async () => {
   const answer = createAnswerStream()
   answer.end({ jsonrpc: '2.0', id: 7, result: { size: 1n } })
