@@ -1,10 +1,10 @@
 import type { Settings, UpstreamConfig } from '../../contracts/index.ts'
 import { type Clock, type Digest, type Random, separateSecrets } from '../../core/kernel/index.ts'
 import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
-import { createChildLog, SHORTEST_SECRET } from './child-log.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
 import type { ChildHerd } from './stdio/child-herd.ts'
-import { targetOf } from './targets.ts'
+import { createChildLog, SHORTEST_SECRET } from './target/child-log.ts'
+import { targetOf } from './target/targets.ts'
 import { createUpstream, type Upstream } from './upstream.ts'
 
 /** What every upstream takes. */

@@ -9,10 +9,10 @@ import {
 import type { Source } from '../../core/catalogue/index.ts'
 import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
 import type { Decision, PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
+import { pause } from './acquaintance/pausing.ts'
 import { createGuests, type GuestRequest } from './guests.ts'
 import type { MountOptions } from './mounted.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
-import { pause } from './pausing.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Which of the things that wait for a person. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/kernel/index.ts'
-import { pause } from '../pausing.ts'
+import { pause } from '../acquaintance/pausing.ts'
 import type { StopSignal } from '../session/stop-signal.ts'
 import type { EventParserOptions, ServerEvent } from './event-parser.ts'
 import type { EventTurns, StreamEnd } from './event-turns.ts'

@@ -1,7 +1,7 @@
 import type { Question } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
-import { pause } from '../pausing.ts'
+import { pause } from '../acquaintance/pausing.ts'
 import { beforeAbort } from './before-abort.ts'
 import { createBehindDesk } from './behind-desk.ts'
 import { SendFailure } from './channel.ts'

@@ -3,8 +3,8 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createSystemClock } from '../../system/index.ts'
-import { createChildLog } from '../child-log.ts'
 import { ChannelFailure, SendFailure } from '../session/channel.ts'
+import { createChildLog } from '../target/child-log.ts'
 import {
   type ChannelDeskOptions,
   callTool,

@@ -1,6 +1,5 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
-import type { ChildLog } from '../child-log.ts'
 import {
   type Channel,
   type ChannelEnd,
@@ -10,6 +9,7 @@ import {
 } from '../session/channel.ts'
 import { guardMessages } from '../session/incoming-message.ts'
 import { MESSAGE_LIMITS } from '../session/message-limits.ts'
+import type { ChildLog } from '../target/child-log.ts'
 import type { Child, StopTimes } from './child.ts'
 import type { ChildHerd } from './child-herd.ts'
 import { type MessageReader, type MessageReaderLimits, readMessages } from './message-reader.ts'

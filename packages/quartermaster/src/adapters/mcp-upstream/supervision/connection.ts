@@ -1,7 +1,7 @@
 import { AppError } from '../../../contracts/index.ts'
 import type { ProbeVerdict } from '../../../core/catalogue/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
-import { withTimeLimit } from '../pausing.ts'
+import { withTimeLimit } from '../acquaintance/pausing.ts'
 import type { Session } from '../session/session.ts'
 import { forPeople } from '../session/trouble.ts'
 import { HANG_MS } from './examiner.ts'

@@ -1,4 +1,4 @@
-import { pause } from '../pausing.ts'
+import { pause } from '../acquaintance/pausing.ts'
 import type { ChannelEnd } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 import { createExaminer, type Examiner, type ExaminerDeps, LEARN_MS, QUIET_MS } from './examiner.ts'

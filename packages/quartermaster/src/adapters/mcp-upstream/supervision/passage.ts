@@ -1,7 +1,7 @@
 import { isAppError } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
+import { pause } from '../acquaintance/pausing.ts'
 import { outcomeUnknown, type Subject, toUpstreamError } from '../errors.ts'
-import { pause } from '../pausing.ts'
 import { SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 import type { Connection } from './connection.ts'

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { Message } from '../../mcp-wire/index.ts'
 import { createSystemClock } from '../../system/index.ts'
-import { type ChildLog, createChildLog } from '../child-log.ts'
 import type { Channel, ChannelEnd } from '../session/channel.ts'
 import { type ChildHerd, createChildHerd } from '../stdio/child-herd.ts'
 import { openStdioChannel, type StdioChannelOptions } from '../stdio/stdio-channel.ts'
+import { type ChildLog, createChildLog } from '../target/child-log.ts'
 
 /** A server that can be as ill-behaved as a test needs; its flags are listed at its top. */
 export const ILL_SERVER = fileURLToPath(new URL('ill-server.mjs', import.meta.url))

@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { HttpUpstream } from '../../contracts/index.ts'
-import type { Message } from '../mcp-wire/index.ts'
+import type { HttpUpstream } from '../../../contracts/index.ts'
+import type { Message } from '../../mcp-wire/index.ts'
+import type { ChannelEnd } from '../session/channel.ts'
+import { call } from '../testing/http-desk.ts'
+import { authDesk, type OAuthQuirks, OWNER, oauthPlace } from '../testing/oauth-desk.ts'
 import { createChildLog } from './child-log.ts'
-import type { ChannelEnd } from './session/channel.ts'
 import { type TargetDeps, targetOf } from './targets.ts'
-import { call } from './testing/http-desk.ts'
-import { authDesk, type OAuthQuirks, OWNER, oauthPlace } from './testing/oauth-desk.ts'
 
 /** A server at which somebody has signed in, reached as its entry says. */
 async function signedIn(serve: NonNullable<OAuthQuirks['serve']>) {

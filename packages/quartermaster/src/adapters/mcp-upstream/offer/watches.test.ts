@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Session } from './session/session.ts'
+import type { Session } from '../session/session.ts'
 import { createWatches } from './watches.ts'
 
 function stage() {

@@ -1,10 +1,10 @@
-import type { UpstreamConfig } from '../../contracts/index.ts'
-import type { Clock } from '../../core/kernel/index.ts'
+import type { UpstreamConfig } from '../../../contracts/index.ts'
+import type { Clock } from '../../../core/kernel/index.ts'
+import { ChannelFailure, SendFailure } from '../session/channel.ts'
+import { openSession } from '../session/open-session.ts'
+import type { Era, Session, SessionEvents } from '../session/session.ts'
+import type { Target } from '../target/target.ts'
 import type { Acquaintance } from './acquaintance.ts'
-import { ChannelFailure, SendFailure } from './session/channel.ts'
-import { openSession } from './session/open-session.ts'
-import type { Era, Session, SessionEvents } from './session/session.ts'
-import type { Target } from './target.ts'
 
 /** Meets a server: as nobody in particular, or as an agent with credentials of its own. */
 export interface Meetings {

@@ -1,4 +1,4 @@
-import type { Problem, UpstreamConfig } from '../../contracts/index.ts'
+import type { Problem, UpstreamConfig } from '../../../contracts/index.ts'
 import {
   type AnyPrompt,
   type AnyResource,
@@ -12,8 +12,8 @@ import {
   type PromptDefinition,
   type ResourceDefinition,
   type WithheldTool,
-} from '../../core/catalogue/index.ts'
-import type { Digest, Steps } from '../../core/kernel/index.ts'
+} from '../../../core/catalogue/index.ts'
+import type { Digest, Steps } from '../../../core/kernel/index.ts'
 import {
   consentOperationsOf,
   contradictionIn,
@@ -23,8 +23,8 @@ import {
   toolFacts,
   unknownTools,
   wantsTool,
-} from '../../core/upstreams/index.ts'
-import { isRecord, type Params } from '../mcp-wire/index.ts'
+} from '../../../core/upstreams/index.ts'
+import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import type { UpstreamCalls } from './upstream-calls.ts'
 
 /** What there is of a server to be made into definitions. */

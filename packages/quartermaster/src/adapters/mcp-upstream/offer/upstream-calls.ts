@@ -1,4 +1,4 @@
-import type { PromptResult, ToolResult } from '../../contracts/index.ts'
+import type { PromptResult, ToolResult } from '../../../contracts/index.ts'
 import {
   type CallContext,
   type PassedContents,
@@ -7,15 +7,15 @@ import {
   passedResult,
   type ReadingContext,
   type SuggestContext,
-} from '../../core/catalogue/index.ts'
-import { type Clock, createInFlight, type MirroredParameter, mirroredParameters } from '../../core/kernel/index.ts'
-import { isRecord, type Params, parameterHeaders } from '../mcp-wire/index.ts'
+} from '../../../core/catalogue/index.ts'
+import { type Clock, createInFlight, type MirroredParameter, mirroredParameters } from '../../../core/kernel/index.ts'
+import { isRecord, type Params, parameterHeaders } from '../../mcp-wire/index.ts'
+import type { OwnDefinitions } from '../acquaintance/own-definitions.ts'
+import { RPC, RpcError } from '../session/rpc-error.ts'
+import type { AskOptions, Behind, Session } from '../session/session.ts'
+import type { Connection } from '../supervision/connection.ts'
+import { type PassageOptions, pass } from '../supervision/passage.ts'
 import type { Latencies } from './latencies.ts'
-import type { OwnDefinitions } from './own-definitions.ts'
-import { RPC, RpcError } from './session/rpc-error.ts'
-import type { AskOptions, Behind, Session } from './session/session.ts'
-import type { Connection } from './supervision/connection.ts'
-import { type PassageOptions, pass } from './supervision/passage.ts'
 
 /** A tool as its server knows it. */
 export interface ServedTool {

@@ -1,5 +1,5 @@
-import type { Redact } from '../../core/kernel/index.ts'
-import type { Message } from '../mcp-wire/index.ts'
+import type { Redact } from '../../../core/kernel/index.ts'
+import type { Message } from '../../mcp-wire/index.ts'
 import {
   type Channel,
   type ChannelEnd,
@@ -7,7 +7,7 @@ import {
   ChannelFailure,
   type OpenChannel,
   SendFailure,
-} from './session/channel.ts'
+} from '../session/channel.ts'
 
 /**
  * A way to a server that tells no secret of ours where the server speaks about itself: in its errors, in the lines of its

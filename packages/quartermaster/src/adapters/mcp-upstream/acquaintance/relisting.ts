@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../../core/kernel/index.ts'
+import type { Cancel, Clock } from '../../../core/kernel/index.ts'
 
 /** Has a server asked again what it has: soon after it told of a change, and every now and then. */
 export interface Relisting {

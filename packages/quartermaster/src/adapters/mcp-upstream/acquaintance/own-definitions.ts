@@ -1,10 +1,10 @@
-import { AppError, type UpstreamStatus } from '../../contracts/index.ts'
-import { type Clock, type Digest, inTurns } from '../../core/kernel/index.ts'
-import { excerptOf, readListing, type Verdict } from '../../core/upstreams/index.ts'
+import { AppError, type UpstreamStatus } from '../../../contracts/index.ts'
+import { type Clock, type Digest, inTurns } from '../../../core/kernel/index.ts'
+import { excerptOf, readListing, type Verdict } from '../../../core/upstreams/index.ts'
+import { beforeAbort } from '../session/before-abort.ts'
+import { fetchListing } from '../session/fetch-listing.ts'
+import type { Session } from '../session/session.ts'
 import { withTimeLimit } from './pausing.ts'
-import { beforeAbort } from './session/before-abort.ts'
-import { fetchListing } from './session/fetch-listing.ts'
-import type { Session } from './session/session.ts'
 
 /** Compares what an agent's own connection shows with what was looked at. */
 export interface OwnDefinitions {

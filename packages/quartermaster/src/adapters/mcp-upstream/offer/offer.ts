@@ -1,7 +1,7 @@
-import type { Problem, UpstreamConfig } from '../../contracts/index.ts'
-import type { DependencyDefinition, SourceUnit } from '../../core/catalogue/index.ts'
-import { atOnce, type Clock, type Digest, inTurns, type Steps } from '../../core/kernel/index.ts'
-import { excerptOf, isWaiting, type Verdict, wantsTool } from '../../core/upstreams/index.ts'
+import type { Problem, UpstreamConfig } from '../../../contracts/index.ts'
+import type { DependencyDefinition, SourceUnit } from '../../../core/catalogue/index.ts'
+import { atOnce, type Clock, type Digest, inTurns, type Steps } from '../../../core/kernel/index.ts'
+import { excerptOf, isWaiting, type Verdict, wantsTool } from '../../../core/upstreams/index.ts'
 import type { UpstreamCalls } from './upstream-calls.ts'
 import { capabilityOf } from './upstream-definitions.ts'
 

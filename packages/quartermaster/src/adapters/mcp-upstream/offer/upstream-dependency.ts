@@ -1,5 +1,5 @@
-import { type DependencyDefinition, defineDependency } from '../../core/catalogue/index.ts'
-import type { Connection } from './supervision/connection.ts'
+import { type DependencyDefinition, defineDependency } from '../../../core/catalogue/index.ts'
+import type { Connection } from '../supervision/connection.ts'
 
 /** The connection to an upstream as something that tools need. */
 export interface UpstreamDependency {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createFakeClock } from '../../testing/fake-clock.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { type ChildLogOptions, createChildLog } from './child-log.ts'
 
 function logWith(options: Partial<ChildLogOptions> = {}) {

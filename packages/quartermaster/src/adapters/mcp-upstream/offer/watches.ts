@@ -1,5 +1,5 @@
-import type { Session } from './session/session.ts'
-import type { Connection } from './supervision/connection.ts'
+import type { Session } from '../session/session.ts'
+import type { Connection } from '../supervision/connection.ts'
 
 /** Who wants to hear of changes at which addresses of a server, over all its connections. */
 export interface Watches {

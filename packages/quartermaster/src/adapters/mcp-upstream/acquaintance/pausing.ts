@@ -1,5 +1,5 @@
-import type { Clock } from '../../core/kernel/index.ts'
-import type { StopSignal } from './session/stop-signal.ts'
+import type { Clock } from '../../../core/kernel/index.ts'
+import type { StopSignal } from '../session/stop-signal.ts'
 
 export interface PauseOptions {
   readonly clock: Clock

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { UpstreamConfig } from '../../contracts/index.ts'
-import { createFakeClock } from '../../testing/fake-clock.ts'
-import type { Session } from './session/session.ts'
+import { UpstreamConfig } from '../../../contracts/index.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import type { Session } from '../session/session.ts'
 import { createSightings } from './sightings.ts'
 
 const FOREVER = new AbortController().signal

@@ -1,6 +1,6 @@
-import { messageOf } from '../../contracts/index.ts'
-import type { UpstreamMemory } from '../../core/upstreams/index.ts'
-import type { Era, Session } from './session/session.ts'
+import { messageOf } from '../../../contracts/index.ts'
+import type { UpstreamMemory } from '../../../core/upstreams/index.ts'
+import type { Era, Session } from '../session/session.ts'
 
 /** What is known of a server from earlier meetings, beside what it has. */
 export interface Acquaintance {

@@ -1,6 +1,6 @@
-import type { UpstreamConfig } from '../../contracts/index.ts'
-import type { Listing, PinBook, Verdict } from '../../core/upstreams/index.ts'
-import type { Offer } from './offer.ts'
+import type { UpstreamConfig } from '../../../contracts/index.ts'
+import type { Listing, PinBook, Verdict } from '../../../core/upstreams/index.ts'
+import type { Offer } from '../offer/offer.ts'
 
 /** What is seen, remembered and decided of an upstream: one after the other, so that the last word is the newest. */
 export interface Verdicts {

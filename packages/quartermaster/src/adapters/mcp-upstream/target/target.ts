@@ -1,5 +1,5 @@
-import type { UpstreamConfig } from '../../contracts/index.ts'
-import type { OpenChannel } from './session/channel.ts'
+import type { UpstreamConfig } from '../../../contracts/index.ts'
+import type { OpenChannel } from '../session/channel.ts'
 
 /** Where a server is, and how it is reached. */
 export interface Target {

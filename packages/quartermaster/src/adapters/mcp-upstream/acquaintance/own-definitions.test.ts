@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { inTurns } from '../../core/kernel/index.ts'
-import { readListing, type Verdict } from '../../core/upstreams/index.ts'
-import { createFakeClock } from '../../testing/fake-clock.ts'
+import { inTurns } from '../../../core/kernel/index.ts'
+import { readListing, type Verdict } from '../../../core/upstreams/index.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import type { Session } from '../session/session.ts'
 import { createOwnDefinitions } from './own-definitions.ts'
-import type { Session } from './session/session.ts'
 
 const FOREVER = new AbortController().signal
 const digest = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createFakeClock } from '../../testing/fake-clock.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { pause, withTimeLimit } from './pausing.ts'
 
 /** Whether something is over yet. */

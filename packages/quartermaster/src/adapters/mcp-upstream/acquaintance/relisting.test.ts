@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createFakeClock } from '../../testing/fake-clock.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { createRelisting } from './relisting.ts'
 
 function stage({ changed = false, tookMs = 1 } = {}) {

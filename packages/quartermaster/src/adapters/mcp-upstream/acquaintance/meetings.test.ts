@@ -1,11 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest'
-import { UpstreamConfig } from '../../contracts/index.ts'
-import { createSystemClock } from '../system/index.ts'
-import { openHttpChannel } from './http/http-channel.ts'
+import { UpstreamConfig } from '../../../contracts/index.ts'
+import { createSystemClock } from '../../system/index.ts'
+import { openHttpChannel } from '../http/http-channel.ts'
+import type { SessionEvents } from '../session/session.ts'
+import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
+import { answerLegacy } from '../testing/legacy-answers.ts'
 import { createMeetings } from './meetings.ts'
-import type { SessionEvents } from './session/session.ts'
-import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
-import { answerLegacy } from './testing/legacy-answers.ts'
 
 const FOREVER = new AbortController().signal
 const CHANGED = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' }

@@ -1,5 +1,5 @@
-import type { UpstreamLogLine } from '../../contracts/index.ts'
-import { type Clock, createSecretTexts, type Redact } from '../../core/kernel/index.ts'
+import type { UpstreamLogLine } from '../../../contracts/index.ts'
+import { type Clock, createSecretTexts, type Redact } from '../../../core/kernel/index.ts'
 
 /** Who said a line. */
 export type LineOrigin = UpstreamLogLine['from']
