@@ -32,6 +32,11 @@ export interface LoginOwner {
 export interface UpstreamCredentialStore {
   load(owner: LoginOwner): Promise<UpstreamLogin | undefined>
   save(owner: LoginOwner, login: UpstreamLogin): Promise<void>
+  /** Puts a login in the place of one that is still there. Answers whether it was: what was forgotten stays so. */
+  replace(
+    owner: LoginOwner,
+    logins: { readonly before: UpstreamLogin; readonly after: UpstreamLogin },
+  ): Promise<boolean>
   /** Agents that have a login of their own at an upstream. */
   agentsAt(upstream: string): Promise<string[]>
   /** Answers whether there was one. */
@@ -69,24 +74,30 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
     }
   }
 
-  async function read(place: Place): Promise<UpstreamLogin | undefined> {
-    const found = await row(place)
+  async function open(found: Awaited<ReturnType<typeof row>>): Promise<UpstreamLogin | undefined> {
     if (!found || found.sealed === null) return undefined
     const { sealer } = await storage.open()
     return UpstreamLogin.parse(JSON.parse(sealer.open(found.sealed, sealedPlace(found.id))))
   }
 
+  const read = async (place: Place) => open(await row(place))
+
+  /** What is written of a login. */
+  async function columns(id: string, login: UpstreamLogin) {
+    const { sealer } = await storage.open()
+    const sealed = sealer.seal(JSON.stringify(login), sealedPlace(id))
+    return { sealed, purpose: `A login at ${login.issuer}`.slice(0, 255), updatedAt: Math.round(clock.now()) }
+  }
+
   async function write(place: Place, login: UpstreamLogin): Promise<void> {
-    const { store, sealer } = await storage.open()
+    const { store } = await storage.open()
     const before = await row(place)
     const id = before?.id ?? ids.next('secret')
-    const sealed = sealer.seal(JSON.stringify(login), sealedPlace(id))
-    const now = Math.round(clock.now())
-    const purpose = `A login at ${login.issuer}`.slice(0, 255)
+    const set = await columns(id, login)
     await store.commit([
       before
-        ? update('secrets', { where: { id }, set: { sealed, purpose, updatedAt: now } })
-        : insert('secrets', { id, ...place, keptIn: 'store', sealed, purpose, createdAt: now, updatedAt: now }),
+        ? update('secrets', { where: { id }, set })
+        : insert('secrets', { id, ...place, keptIn: 'store', createdAt: set.updatedAt, ...set }),
     ])
   }
 
@@ -103,6 +114,17 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
       const place = placeOf(owner)
       await write(place, login)
       known.set(place.name, Promise.resolve(login))
+    },
+    async replace(owner, { before, after }) {
+      const place = placeOf(owner)
+      const { store } = await storage.open()
+      const found = await row(place)
+      if (!found || (await open(found))?.refreshToken !== before.refreshToken) return false
+      const { id, sealed } = found
+      // Sealing the same twice gives two texts, so this is the very one that was looked at.
+      const outcome = await store.commit([update('secrets', { where: { id, sealed }, set: await columns(id, after) })])
+      known.delete(place.name)
+      return outcome.committed
     },
     async agentsAt(upstream) {
       const shared = placeOf({ upstream }).name

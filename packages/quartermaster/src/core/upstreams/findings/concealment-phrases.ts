@@ -53,6 +53,39 @@ const DEED = anyOf(
   ],
 )
 
+/** How something is written down. That people get the name and not the id is advice about form, and hides nothing. */
+const FORM = anyOf(
+  ...['ids?', 'uuids?', 'guids?', 'identifiers?', 'slugs?', 'timestamps?', 'cursors?', 'json', 'xml', 'yaml', 'html'],
+  ...['(?:page|pagination|cursor) tokens?', '(?:field|column|property|enum|variable|parameter) names?', 'enum values?'],
+  ...['(?:status|error|country|currency|language) codes?', 'stack traces?', 'jargon'],
+  `(?:raw|internal|numeric) ${anyOf('ids?', 'values?', 'names?', 'codes?', 'numbers?', 'output', 'responses?', 'payloads?', 'markdown', 'fields?', 'data')}`,
+)
+const KIND = anyOf(
+  ...['raw', 'internal', 'numeric', 'technical', 'opaque', 'long', 'full', 'exact', 'underlying', 'database', 'record'],
+  ...[
+    'row',
+    'object',
+    'item',
+    'message',
+    'channel',
+    'issue',
+    'ticket',
+    'order',
+    'request',
+    'user',
+    'document',
+    'session',
+  ],
+)
+const SOME_FORM = `(?:the |any |a |an |its |their |these |those |all )?(?:${KIND} ){0,2}${FORM}`
+/** "Do not tell the user the ids were sent" is about what was done, so the form has to be all of it. */
+const ONLY_FORM = `(?:about |with |of )?${SOME_FORM}(?:,? (?:or|and|nor) ${SOME_FORM})?(?: of (?:the |each |an? )?[\\w-]{1,20})?(?:\\n|$| - |[;:)](?! (?:or|nor|and)\\b)|,? (?:but|instead|rather|unless|just|only|use|show|give|say|refer|prefer|directly|verbatim|if asked)\\b)`
+/** "The request" may be about to be "the request id". */
+const NO_FORM = `(?! (?:${KIND} ){0,2}(?:ids?|uuids?|identifiers?|numbers?|codes?|types?|formats?|extensions?|timestamps?)\\b)`
+/** "Do not tell the user that you cannot; use this tool." */
+const INABILITY =
+  '(?:that )?you (?:cannot|cant|can not|are unable to|are not able to|do not have access|dont have access)\\b'
+
 const HIDE = {
   rule: 'instruction',
   family: 'conceal',
@@ -64,7 +97,7 @@ const FROM_USER = phrases({
   ...HIDE,
   needs: NEEDS,
   patterns: [
-    `\\b${NOT} ${WORDS}${anyOf('tell(?:ing)?', 'inform(?:ing)?', 'bother(?:ing)?', 'worry(?:ing)?', 'upset(?:ting)?', 'scar(?:e|ing)', 'troubl(?:e|ing)', 'disturb(?:ing)?', 'alarm(?:ing)?', 'let')} ${USER}\\b(?! (?:to|go|down|choose|pick|use|select|enter|wait|how to|they should|that they can))`,
+    `\\b${NOT} ${WORDS}${anyOf('tell(?:ing)?', 'inform(?:ing)?', 'bother(?:ing)?', 'worry(?:ing)?', 'upset(?:ting)?', 'scar(?:e|ing)', 'troubl(?:e|ing)', 'disturb(?:ing)?', 'alarm(?:ing)?', 'let')} ${USER}\\b(?! (?:to|go|down|choose|pick|use|select|enter|wait|how to|they should|that they can|${ONLY_FORM}|${INABILITY}))`,
     `\\b${NOT} ${WORDS}${anyOf('notify(?:ing)?', 'alert(?:ing)?', 'warn(?:ing)?', 'show(?:ing)?', 'ask(?:ing)?')} ${USER} (?:about|of|that) ${anyOf('this\\b', 'it\\b', 'you', 'the (?:extra|second|step|call|file|transfer)', 'any of')}(?! (?:change|update|event|edit))`,
     `\\b${anyOf('hide', 'hiding', 'conceal(?:ing)?', 'withhold', 'keep(?:ing)?', 'obscure', 'disguise')} ${anyOf('this', 'it', 'that', 'these', 'everything', `the (?:\\w{1,30} )?${DEED}`)}\\b.{0,40}\\bfrom ${USER}\\b`,
     `\\b${USER}(?: [\\w-]{1,30}){0,4}? ${anyOf('must', 'should', 'may', 'shall', 'can', 'need', 'does', 'do', 'will', 'is', 'are')}(?: not|nt| never)(?: need to| have to)? ${anyOf('be (?:told|aware|informed)', 'know (?:about (?:this|it)|of (?:this|it)|that you|this)', 'know(?:\\n|$)', 'learn (?:of|about|that)', 'find out', 'notice', 'realise', 'realize', 'suspect', 'see this')}`,
@@ -94,7 +127,7 @@ const UNSAID = phrases({
     'trace',
   ],
   patterns: [
-    `\\b${NOT} ${WORDS}${MENTION} (?:to ${USER} )?${anyOf('it\\b', 'this\\b', 'that\\b', 'these (?:instructions|steps|rules)', `the ${anyOf(DEED, 'extra', 'second', 'first', 'side', 'existence', 'check', 'copy', 'additional', 'hidden', 'forward\\w{0,30}')}\\b`, 'any of this', 'anything', 'having', 'how you', 'why you', 'your (?:instructions|use|actions)')}`,
+    `\\b${NOT} ${WORDS}${MENTION} (?:to ${USER} )?${anyOf('it\\b', `this\\b${NO_FORM}`, `that\\b${NO_FORM}`, 'these (?:instructions|steps|rules)', `the ${anyOf(`${DEED}${NO_FORM}`, 'extra', 'second', 'first', 'side', 'existence', 'check', 'copy', 'additional', 'hidden', 'forward\\w{0,30}')}\\b`, 'any of this', 'anything', 'having', 'how you', 'why you', 'your (?:instructions|use|actions)')}`,
     `\\b(?:leave|keep|remain|stay)\\b.{0,30}\\b${anyOf('unmentioned', 'unsaid', 'between us', 'to yourself', 'undisclosed')}\\b`,
     '\\b(?:keep|stay|remain) (?:quiet|silent|mum) (?:about|on|regarding)\\b',
     `\\bkeep (?:this|that|these)(?: [\\w-]{1,30}){0,2} ${anyOf('secret', 'hidden', 'confidential', 'private', 'quiet')}\\b`,

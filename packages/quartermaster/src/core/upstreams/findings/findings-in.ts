@@ -2,6 +2,7 @@ import type { UpstreamFinding } from '../../../contracts/index.ts'
 import { atOnce } from '../../kernel/index.ts'
 import { excerptOf } from '../visible-text.ts'
 import { CONCEALMENT_PHRASES } from './concealment-phrases.ts'
+import { CONVERSATION_PHRASES } from './conversation-phrases.ts'
 import type { Draft, Family } from './draft.ts'
 import { decodedIn } from './encoded-text.ts'
 import { hiddenIn } from './hidden-characters.ts'
@@ -9,18 +10,23 @@ import { INSTRUCTION_PHRASES } from './instruction-phrases.ts'
 import { LANGUAGE_PHRASES } from './language-phrases.ts'
 import { lookAlikeIn, mixedWordIn } from './look-alike-names.ts'
 import { markersIn } from './markers.ts'
+import { MARKUP_PHRASES } from './markup-phrases.ts'
 import { type ComparedNames, otherToolsIn } from './other-tools.ts'
 import { paddingIn } from './padding.ts'
 import type { Phrase } from './phrase.ts'
 import { originalOf, plainText, plainTextInSteps } from './plain-text.ts'
+import { PRECEDENCE_PHRASES } from './precedence-phrases.ts'
 import { SECRET_PHRASES } from './secret-phrases.ts'
 import { squeezedIn } from './squeezed-text.ts'
 import { type FoundString, stringsIn } from './strings-in.ts'
 
 const PHRASES: readonly Phrase[] = [
   ...INSTRUCTION_PHRASES,
+  ...CONVERSATION_PHRASES,
   ...CONCEALMENT_PHRASES,
+  ...PRECEDENCE_PHRASES,
   ...SECRET_PHRASES,
+  ...MARKUP_PHRASES,
   ...LANGUAGE_PHRASES,
 ]
 /** By what they need. Most strings have nothing that any of them needs. */

@@ -53,6 +53,10 @@ const FORCE =
   /\b(?:must|first|always|also|never|replace|instead|required|obliged|obligated|need to|have to|do not|dont|should|set|change|pass|add|modify|redirect)\b/u
 const DEFAMED =
   /\b(?:deprecated|broken|unsafe|insecure|disabled|compromised|leaks?|vulnerable|obsolete|malicious|not (?:safe|secure)|no longer (?:works?|available|maintained|safe))\b/u
+const RANK = /supersed|replac|overrid|obsolete|outrank|precedence|priority|place of/u
+/** That it takes the place of what is named next. What it does to a file that was named otherwise is another thing. */
+const DISPLACES =
+  /\b(?:supersed(?:es?|ing)|replac(?:es?|ing)|overrid(?:es?|ing)|obsoletes?|outranks?|takes? (?:precedence|priority) over|takes? the place of|replacements? (?:for|of)) (?:(?:the|your|all|any|every|both|previous|earlier|prior|older|old|former|existing|other|original|official|legacy|versions?|releases?|copies|of|tools?|function) ){0,6}$/u
 
 const OF_ALL =
   /\b(?:whenever|when|each time|every time|after|if) (?:you )?(?:use|call|invoke|run|using|calling) (?:any|every|all|another|other)\b.{0,30}\b(?:tools?|functions?)\b.{0,60}\b(?:must|also|first|always|have to|need to)\b|\btools? (?:from|of|on) (?:any|all|other|another|every)(?: connected| mcp)* servers?\b|\bother (?:\w{1,30} )?tools? (?:are|is|may be|have been)\b.{0,20}\b(?:unsafe|insecure|compromised|broken|malicious|deprecated)\b/u
@@ -69,11 +73,31 @@ export function otherToolsIn(plain: string, names: ComparedNames): Draft | undef
 }
 
 function inSentence(sentence: string, names: ComparedNames): Draft | undefined {
-  if (OF_ALL.test(sentence)) return draft(sentence, 'any tool', 'strong')
+  if (OF_ALL.test(sentence)) return draft(sentence, howToUse('any tool'), 'strong')
   const isUsed = USED.test(sentence)
   const isDefamed = DEFAMED.test(sentence)
-  if (!isUsed && !isDefamed) return undefined
-  const isStrong = isDefamed || (isUsed && WHEN.test(sentence) && FORCE.test(sentence))
+  const mayDisplace = RANK.test(sentence)
+  if (!isUsed && !isDefamed && !mayDisplace) return undefined
+  const isSteered = isDefamed || (isUsed && WHEN.test(sentence) && FORCE.test(sentence))
+  let weak: Draft | undefined
+  for (const { word, index, known } of toolsOfOthers(sentence, names)) {
+    const name = `"${known ?? word}"`
+    if (isSteered) return draft(sentence, howToUse(name), 'strong')
+    const isDisplaced = mayDisplace && DISPLACES.test(sentence.slice(Math.max(0, index - LOOK_BACK), index))
+    if (isDisplaced && known !== undefined) return draft(sentence, placeOf(name), 'strong')
+    // A tool that nobody knows may be one that the server had.
+    if (isDisplaced) weak ??= draft(sentence, placeOf(name), 'weak')
+    if (isUsed && known !== undefined) weak ??= draft(sentence, howToUse(name), 'weak')
+  }
+  return weak
+}
+
+const howToUse = (name: string) => `It tells the model how to use ${name}, which is not a tool of this server.`
+const placeOf = (name: string) => `It claims the place of ${name}, which is not a tool of this server.`
+const LOOK_BACK = 120
+
+/** Words that are names of tools, or called that, and none of this server. */
+function* toolsOfOthers(sentence: string, names: ComparedNames): Generator<NamedTool> {
   const looked = new Map<string, boolean>()
   for (const { 0: word, index } of sentence.matchAll(IDENTIFIER)) {
     const letters = lettersOf(word)
@@ -81,13 +105,16 @@ function inSentence(sentence: string, names: ComparedNames): Draft | undefined {
     looked.set(letters, isSibling)
     if (isSibling) continue
     const known = names.others.get(letters)
-    const isCalledTool =
-      known !== undefined || /^ (?:tool|function|command)\b/u.test(sentence.slice(index + word.length))
-    if (!isCalledTool) continue
-    if (!isStrong && known === undefined) continue
-    return draft(sentence, `"${known ?? word}"`, isStrong ? 'strong' : 'weak')
+    const isCalledTool = /^ (?:tool|function|command)\b/u.test(sentence.slice(index + word.length))
+    if (known !== undefined || isCalledTool) yield { word, index, known }
   }
-  return undefined
+}
+
+interface NamedTool {
+  readonly word: string
+  readonly index: number
+  /** Its name, where it is a tool of another server. */
+  readonly known: string | undefined
 }
 
 /** Servers also call their tools by the prefixed names of some client, or by the end of the name. */
@@ -95,7 +122,7 @@ function isOwn(letters: string, { siblings, fromTheirEnds }: ComparedNames): boo
   for (let start = Math.max(0, letters.length - LONGEST_NAME); start < letters.length; start++)
     if (siblings.has(letters.slice(start))) return true
   const ending = reversed(letters)
-  return fromTheirEnds[placeOf(ending, fromTheirEnds)]?.startsWith(ending) ?? false
+  return fromTheirEnds[indexIn(ending, fromTheirEnds)]?.startsWith(ending) ?? false
 }
 
 const LONGEST_NAME = 256
@@ -105,7 +132,7 @@ function reversed(text: string): string {
 }
 
 /** Where a text stands, or would stand, among sorted ones. */
-function placeOf(text: string, sorted: readonly string[]): number {
+function indexIn(text: string, sorted: readonly string[]): number {
   let [from, to] = [0, sorted.length]
   while (from < to) {
     const middle = (from + to) >> 1
@@ -115,12 +142,6 @@ function placeOf(text: string, sorted: readonly string[]): number {
   return from
 }
 
-function draft(sentence: string, name: string, strength: Draft['strength']): Draft {
-  return {
-    rule: 'otherTool',
-    family: 'otherTool',
-    strength,
-    excerpt: excerptOf(sentence),
-    message: `It tells the model how to use ${name}, which is not a tool of this server.`,
-  }
+function draft(sentence: string, message: string, strength: Draft['strength']): Draft {
+  return { rule: 'otherTool', family: 'otherTool', strength, excerpt: excerptOf(sentence), message }
 }
