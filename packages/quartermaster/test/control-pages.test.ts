@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { createControlClient } from '../src/adapters/control-client/index.ts'
 import type { Answer, Control, ControlOptions, UrlQuestion } from '../src/contracts/index.ts'
+import { deferred } from '../src/testing/deferred.ts'
 import { fakeControl } from '../src/testing/fake-control.ts'
 import { ADMIN_TOKEN, startHttpServer, type TestServer } from '../src/testing/http-server.ts'
 
@@ -42,6 +43,25 @@ describe('a page that a call asks for, over the wire', () => {
 
   it('counts as cancelled when whoever was asked fails', async () => {
     expect(await textOf({ openPage: () => Promise.reject(new Error('no')) })).toBe('cancel')
+  })
+
+  it('is taken back from whoever called when the call does not want it any more, and the call goes on', async () => {
+    const doubt = new AbortController()
+    const call: Control['call'] = async (_input, { openPage } = {}) => {
+      const ended = await openPage?.(QUESTION, doubt.signal).catch((error: Error) => error.message)
+      return { operationId: 'op1', result: { content: [{ type: 'text', text: `${ended}` }] } }
+    }
+    server = await startHttpServer({ control: fakeControl({ call }) })
+    const control = createControlClient({ url: server.url, token: ADMIN_TOKEN })
+    const takenBack = deferred()
+    const openPage = (_question: UrlQuestion, signal?: AbortSignal) => {
+      signal?.addEventListener('abort', () => takenBack.resolve())
+      doubt.abort(new Error('never mind'))
+      return new Promise<Answer>(() => {})
+    }
+    const { result } = await control.call(CALL, { openPage })
+    expect(result.content[0]?.text).toBe('never mind')
+    await takenBack.promise
   })
 
   it('is not asked for where nobody can open one', async () => {

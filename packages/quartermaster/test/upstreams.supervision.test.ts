@@ -1,6 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { allGone, isAlive, pidsIn } from '../src/adapters/mcp-upstream/testing/child-desk.ts'
 import { deferred } from '../src/testing/deferred.ts'
@@ -10,29 +9,6 @@ import { ILL_SERVER, onDesk, openDesk, program, SDK_SERVER, startHttpServer, tex
 
 const PATIENT = { timeout: 15_000 }
 const LONG = { timeout: 60_000 }
-
-/** Reads on only when it has the answer it waits for. */
-const ONE_THING_AT_A_TIME = `
-import { createInterface } from 'node:readline'
-const send = message => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n')
-const requestedSchema = { type: 'object', properties: { name: { type: 'string' } } }
-const answers = {
-  initialize: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'asks', version: '1' } },
-  'tools/list': { tools: [{ name: 'ask', description: 'Asks.', inputSchema: { type: 'object' } }] },
-}
-let call
-for await (const line of createInterface({ input: process.stdin })) {
-  const { id, method, result } = JSON.parse(line)
-  if (call !== undefined && id !== 'question') continue
-  if (id === 'question') {
-    send({ id: call, result: { content: [{ type: 'text', text: JSON.stringify(result) }] } })
-    call = undefined
-  } else if (method === 'tools/call') {
-    call = id
-    send({ id: 'question', method: 'elicitation/create', params: { message: 'Who?', requestedSchema } })
-  } else if (id !== undefined) send({ id, result: answers[method] ?? {} })
-}
-`
 
 const linesOf = async (file: string) => (await readFile(file, 'utf8').catch(() => '')).split('\n').filter(Boolean)
 
@@ -178,22 +154,6 @@ describe('an upstream that hangs', LONG, () => {
     await expect.poll(() => textOf(client, 'slow_echo', { text: 'hi' }), PATIENT).toBe('hi')
     expect(await textOf(client, 'slow_slow', { ms: 12_000 })).toBe('at last')
     expect(await desk.status('slow')).toMatchObject({ state: 'up', restarts: 0 })
-  })
-
-  it('is not one that waits for a person, and hears nothing else meanwhile', async () => {
-    const file = join(await freshFolder(), 'asks.mjs')
-    await writeFile(file, ONE_THING_AT_A_TIME)
-    const asks = { ...program(file), era: 'legacy' }
-    const desk = await openDesk({ mcpServers: { asks }, settings: { callTimeoutSeconds: 5 } })
-    await expect.poll(async () => (await desk.status('asks'))?.state, PATIENT).toBe('up')
-    const client = await desk.connect('legacy', { capabilities: { elicitation: { form: {} } } })
-    client.setRequestHandler('elicitation/create', async () => {
-      // Longer than a server may be silent that is at work.
-      await pause(10_000)
-      return { action: 'accept', content: { name: 'Ada' } }
-    })
-    expect(await textOf(client, 'asks_ask')).toContain('Ada')
-    expect(await desk.status('asks')).toMatchObject({ state: 'up', restarts: 0 })
   })
 
   it('leaves an agent whose calls wait for it room for calls of others', async () => {

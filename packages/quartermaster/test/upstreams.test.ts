@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
+import { openDiffering, openForTwo } from './support/two-agents.ts'
 import { ILL_SERVER, openDesk, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-desk.ts'
 
 const FRONTS = ['auto', 'legacy'] as const
@@ -115,16 +116,8 @@ describe('an upstream', { timeout: 60_000 }, () => {
   })
 
   it('gives every agent its own connection and credentials where it is told to', async () => {
-    const desk = await openDesk({
-      mcpServers: {
-        desk: { ...program(SDK_SERVER), env: { WHO: 'nobody' }, agents: { ada: { env: { WHO: 'ada' } } } },
-      },
-      agents: { ada: { capabilities: { desk: {} } }, bob: { capabilities: { desk: {} } } },
-    })
-    const [ada, bob] = await Promise.all([
-      desk.connect('auto', { agent: 'ada' }),
-      desk.connect('auto', { agent: 'bob' }),
-    ])
+    const agents = { ada: { env: { WHO: 'ada' } } }
+    const { ada, bob } = await openForTwo({ desk: { ...program(SDK_SERVER), env: { WHO: 'nobody' }, agents } })
     await expect.poll(() => textOf(bob, 'desk_variable', { name: 'WHO' }), { timeout: 15_000 }).toBe('nobody')
     expect(await textOf(ada, 'desk_variable', { name: 'WHO' })).toBe('ada')
     const pids = await Promise.all([ada, bob].map(async one => JSON.parse(await textOf(one, 'desk_environment')).pid))
@@ -146,28 +139,14 @@ describe('an upstream', { timeout: 60_000 }, () => {
 
   it('that lets in nobody without credentials is known by those of an agent, and used by that agent alone', async () => {
     const { url } = await startHttpServer('--token=of-ada')
-    const desk = await openDesk({
-      mcpServers: { far: { url, agents: { ada: { headers: { authorization: 'Bearer of-ada' } } } } },
-      agents: { ada: { capabilities: { far: {} } }, bob: { capabilities: { far: {} } } },
-    })
-    const [ada, bob] = await Promise.all([
-      desk.connect('auto', { agent: 'ada' }),
-      desk.connect('auto', { agent: 'bob' }),
-    ])
+    const agents = { ada: { headers: { authorization: 'Bearer of-ada' } } }
+    const { ada, bob } = await openForTwo({ far: { url, agents } })
     await expect.poll(() => textOf(ada, 'far_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
     expect(await textOf(bob, 'far_echo', { text: 'hi' })).toContain('DEPENDENCY_UNAVAILABLE')
   })
 
   it('that shows one agent another definition than was looked at is not used by that agent', async () => {
-    const desk = await openDesk({
-      mcpServers: { desk: { ...program(SDK_SERVER), agents: { ada: { env: { ECHO_TEXT: 'Says something else.' } } } } },
-      agents: { ada: { capabilities: { desk: {} } }, bob: { capabilities: { desk: {} } } },
-    })
-    const [ada, bob] = await Promise.all([
-      desk.connect('auto', { agent: 'ada' }),
-      desk.connect('auto', { agent: 'bob' }),
-    ])
-    await expect.poll(() => textOf(bob, 'desk_echo', { text: 'hi' }), { timeout: 15_000 }).toBe('hi')
+    const { ada } = await openDiffering()
     expect(await textOf(ada, 'desk_echo', { text: 'hi' })).toContain('TOOL_DISABLED')
     expect(await textOf(ada, 'desk_count')).toBe('1')
   })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { openDiffering } from './support/two-agents.ts'
 import { openDesk, program, SDK_SERVER, textOf } from './support/upstream-desk.ts'
 
 const PATIENT = { timeout: 15_000 }
@@ -40,15 +41,7 @@ describe('two servers that have the same addresses', () => {
 
 describe('a server that shows one agent another definition than was accepted', () => {
   it('is told by doctor, with what to do', async () => {
-    const desk = await openDesk({
-      mcpServers: { desk: { ...program(SDK_SERVER), agents: { ada: { env: { ECHO_TEXT: 'Says something else.' } } } } },
-      agents: { ada: { capabilities: { desk: {} } }, bob: { capabilities: { desk: {} } } },
-    })
-    const [ada, bob] = await Promise.all([
-      desk.connect('auto', { agent: 'ada' }),
-      desk.connect('auto', { agent: 'bob' }),
-    ])
-    await expect.poll(() => textOf(bob, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
+    const { desk, ada } = await openDiffering()
     expect(await textOf(ada, 'desk_echo', { text: 'hi' })).toContain('an entry of its own name')
     expect(await desk.status('desk')).toMatchObject({ differing: [{ agent: 'ada', definitions: ['tool:echo'] }] })
     const doctor = (await desk.run('doctor')).stdout.replace(/\s+/g, ' ')

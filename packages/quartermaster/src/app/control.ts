@@ -63,7 +63,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
         signal,
         onProgress,
         trace,
-        ask: openPage && (question => askForPage(question, openPage)),
+        ask: openPage && ((question, wanted) => askForPage(question, asked => openPage(asked, wanted))),
         canAnswer: kind => kind === 'url',
       })
     },

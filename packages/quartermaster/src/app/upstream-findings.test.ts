@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { UpstreamLogLine, UpstreamStatus } from '../contracts/index.ts'
+import { UpstreamConfig, type UpstreamStatus } from '../contracts/index.ts'
 import { createHub } from '../testing/hub.ts'
 import { upstreamFindings } from './upstream-findings.ts'
 
@@ -18,25 +18,25 @@ const DOWN: UpstreamStatus = {
   restarts: 0,
 }
 
-/** What is told of one upstream that stands so and of which these lines are kept. */
-async function findingsOf(status: UpstreamStatus, lines: UpstreamLogLine[] = []) {
+/** What is told of one upstream that stands so. */
+async function findingsOf(status: UpstreamStatus, entry?: Record<string, unknown>) {
   const { catalogue } = await createHub()
-  const project = { upstreams: () => new Map(), upstreamsLeftOut: () => new Map(), projectDir: '/p', dataDir: '/p/d' }
-  const upstreams = { statuses: () => [status], logs: () => lines }
+  const configured = entry ? new Map([[status.name, UpstreamConfig.parse(entry)]]) : new Map()
+  const folders = { projectDir: '/p', dataDir: '/p/d' }
+  const project = { upstreams: () => configured, upstreamsLeftOut: () => new Map(), ...folders }
+  const upstreams = { statuses: () => [status] }
   return upstreamFindings({ upstreams, core: { catalogue }, project })
 }
 
 describe('an upstream that is down', () => {
   it('is to be read about in its log where it has said something', async () => {
-    const lines: UpstreamLogLine[] = [{ at: 0, from: 'stderr', text: 'No disk' }]
-    expect(await findingsOf(DOWN, lines)).toMatchObject([
+    expect(await findingsOf({ ...DOWN, hasSpoken: true })).toMatchObject([
       { level: 'error', mend: 'See what it said: quartermaster logs notes' },
     ])
   })
 
   it('is not where it never came to say anything', async () => {
-    const lines: UpstreamLogLine[] = [{ at: 0, from: 'gateway', text: 'There is no program "server" on the PATH.' }]
-    expect(await findingsOf(DOWN, lines)).toMatchObject([
+    expect(await findingsOf(DOWN)).toMatchObject([
       { level: 'error', mend: 'Mend what is said here; it is tried again.' },
     ])
   })
@@ -52,5 +52,23 @@ describe('an upstream that shows one agent something else', () => {
       what: 'The server that "bob" has to itself at "notes" describes tool:read, tool:write otherwise than it was accepted, so "bob" cannot use that.',
       mend: 'If it is to be another server, give it an entry of its own in "mcpServers", and "bob" that capability.',
     })
+  })
+})
+
+describe('an upstream that is given the data folder', () => {
+  it('is warned of for each field that does so, without a word of what stands there', async () => {
+    const entry = { command: 'sh', args: ['-c', 'server --key=abc /'], env: { ROOT: '/', KEY: 'abc' }, cwd: '/' }
+    const [, ...found] = await findingsOf(DOWN, entry)
+    expect(found).toMatchObject([
+      { level: 'warning', where: 'mcpServers.notes.args', what: expect.stringContaining('is given a path that holds') },
+      { level: 'warning', where: 'mcpServers.notes.env.ROOT', what: expect.stringContaining('is given a path') },
+      { level: 'warning', where: 'mcpServers.notes.cwd', what: expect.stringContaining('runs in a folder that holds') },
+    ])
+    expect(JSON.stringify(found)).not.toContain('abc')
+  })
+
+  it('is not warned of when it is switched off, or reached by HTTP', async () => {
+    expect(await findingsOf(DOWN, { command: 'server', args: ['/'], enabled: false })).toHaveLength(1)
+    expect(await findingsOf(DOWN, { url: 'https://example.com/' })).toHaveLength(1)
   })
 })

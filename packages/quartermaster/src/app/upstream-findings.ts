@@ -1,12 +1,12 @@
 import { exposesDataFolder, type Upstreams } from '../adapters/mcp-upstream/index.ts'
 import type { Finding, Problem, UpstreamStatus } from '../contracts/index.ts'
 import type { Catalogue } from '../core/catalogue/index.ts'
-import { hasLoginStep, loginStep, withoutLoginStep } from '../core/kernel/index.ts'
+import { loginStep, withoutLoginStep } from '../core/kernel/index.ts'
 import { withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
 
 export interface UpstreamFindingsDeps {
-  readonly upstreams: Pick<Upstreams, 'statuses' | 'logs'>
+  readonly upstreams: Pick<Upstreams, 'statuses'>
   readonly core: { readonly catalogue: Pick<Catalogue, 'current'> }
   readonly project: Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'projectDir' | 'dataDir'>
 }
@@ -20,20 +20,11 @@ export async function upstreamFindings({ upstreams, core, project }: UpstreamFin
   const running = upstreams.statuses().filter(({ name }) => !leftOut.has(name))
   const statuses = withOfferedCounts(running, core.catalogue.current())
   const exposures = await Promise.all(statuses.map(({ name }) => exposureFinding(name, project)))
-  const hasSpoken = ({ name }: UpstreamStatus) =>
-    upstreams.logs(name, { limit: EVERY_LINE }).some(({ from }) => from !== 'gateway')
-  return statuses.flatMap((status, i) => [
-    stateFinding(status, hasSpoken(status)),
-    ...differenceFindings(status),
-    ...(exposures[i] ?? []),
-  ])
+  return statuses.flatMap((status, i) => [stateFinding(status), ...differenceFindings(status), ...(exposures[i] ?? [])])
 }
 
-/** More than are kept. */
-const EVERY_LINE = 100_000
-
 /** Whoever has said nothing, as a program that never started, is not to be read. */
-function stateFinding({ name, state, reason, tools }: UpstreamStatus, hasSpoken: boolean): Finding {
+function stateFinding({ name, state, reason, tools, hasSpoken }: UpstreamStatus): Finding {
   const mend = hasSpoken ? `See what it said: quartermaster logs ${name}` : 'Mend what is said here; it is tried again.'
   const upstream = `Upstream "${name}"`
   switch (state) {
@@ -54,12 +45,13 @@ function stateFinding({ name, state, reason, tools }: UpstreamStatus, hasSpoken:
         mend,
       }
     case 'needsLogin':
-      if (!hasLoginStep(reason, name)) return { level: 'warning', what: `${upstream} does not let us in: ${reason}` }
       return {
         level: 'warning',
         what: `${upstream} needs a login: ${withoutLoginStep(reason, name)}`,
         mend: loginStep(name),
       }
+    case 'keyRefused':
+      return { level: 'error', what: `${upstream} does not let us in: ${reason}` }
     case 'down':
       return {
         level: 'error',
@@ -92,16 +84,16 @@ export async function exposureProblems(
 ): Promise<(Problem & { mend: string })[]> {
   const config = upstreams().get(name)
   if (!config || 'url' in config || !config.enabled) return []
-  const { args, cwd } = config
-  const exposing = await exposesDataFolder({ args, cwd, projectDir, dataDir })
-  if (exposing.length === 0) return []
-  return [
-    {
-      severity: 'warning',
-      code: 'CONFIG_INVALID',
-      where: `mcpServers.${name}.args`,
-      message: `Upstream "${name}" is given a path that holds the data folder: whoever may use it may see your secrets and tokens.`,
-      mend: 'Give it a folder that holds only what it is to work on, or move the data folder with --data.',
-    },
-  ]
+  const { command, args, env, cwd } = config
+  const fields = await exposesDataFolder({ command, args, env, cwd, projectDir, dataDir })
+  return fields.map(field => ({
+    severity: 'warning',
+    code: 'CONFIG_INVALID',
+    where: `mcpServers.${name}.${field}`,
+    message: `Upstream "${name}" ${GIVEN[field] ?? GIVEN_PATH}: whoever may use it may see your secrets and tokens.`,
+    mend: 'Give it a folder that holds only what it is to work on, or move the data folder with --data.',
+  }))
 }
+
+const GIVEN_PATH = 'is given a path that holds the data folder'
+const GIVEN: Readonly<Record<string, string>> = { cwd: 'runs in a folder that holds the data folder' }

@@ -307,8 +307,11 @@ export interface ControlOptions {
   onProgress?: (progress: Progress) => void
   /** Whose trace a call belongs to. */
   trace?: TraceContext
-  /** Sends the person who waits to a page that a call asks for. Without it such a call cannot be answered. */
-  openPage?: (question: UrlQuestion) => Promise<Answer>
+  /**
+   * Sends the person who waits to a page that a call asks for. Without it such a call cannot be answered. The signal aborts
+   * when the call does not ask for it any more.
+   */
+  openPage?: (question: UrlQuestion, signal?: AbortSignal) => Promise<Answer>
 }
 
 /** The one interface behind every command. */

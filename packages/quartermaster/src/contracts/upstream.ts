@@ -157,9 +157,9 @@ export type ReviewItem = z.infer<typeof ReviewItem>
 
 /**
  * Where an upstream stands. `idle`: it starts when it is needed. `off`: the configuration switches it off. `needsLogin`: a
- * person has to sign in.
+ * person has to sign in. `keyRefused`: the server does not take the key that the configuration has for it.
  */
-export const UpstreamState = z.enum(['off', 'idle', 'starting', 'up', 'recovering', 'down', 'needsLogin'])
+export const UpstreamState = z.enum(['off', 'idle', 'starting', 'up', 'recovering', 'down', 'needsLogin', 'keyRefused'])
 export type UpstreamState = z.infer<typeof UpstreamState>
 
 /** What is known about an upstream now. */
@@ -186,6 +186,8 @@ export const UpstreamStatus = z.object({
   lastError: z.object({ message: z.string(), at: z.number() }).optional(),
   /** Agents to which the server shows something that was accepted in another form, and what, shortened. */
   differing: z.array(z.object({ agent: Name, definitions: z.array(z.string()) })).optional(),
+  /** Whether it has said anything itself that is kept in its log. */
+  hasSpoken: z.boolean().optional(),
   /** Of the last calls. */
   latency: z.object({ calls: z.number().int(), p50Ms: z.number(), p99Ms: z.number() }).optional(),
 })

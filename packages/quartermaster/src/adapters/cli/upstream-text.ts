@@ -1,5 +1,5 @@
 import type { UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
-import { hasLoginStep, loginStep, withoutLoginStep } from '../../core/kernel/index.ts'
+import { loginStep, withoutLoginStep } from '../../core/kernel/index.ts'
 import { inWords } from './duration.ts'
 import { count, fields } from './layout.ts'
 import type { Printer } from './printer.ts'
@@ -12,6 +12,7 @@ const STATES = {
   starting: { text: 'starting', style: 'yellow' },
   recovering: { text: 'recovering', style: 'yellow' },
   needsLogin: { text: 'needs login', style: 'yellow' },
+  keyRefused: { text: 'key refused', style: 'red' },
   down: { text: 'down', style: 'red' },
 } as const satisfies Record<UpstreamState, object>
 
@@ -58,10 +59,10 @@ function reasonOf(status: UpstreamStatus): string {
   return withoutLoginStep(status.reason, status.name)
 }
 
-function nextStepOf({ name, state, reason, tools }: UpstreamStatus): string | undefined {
-  if (state === 'needsLogin' && hasLoginStep(reason, name)) return loginStep(name)
+function nextStepOf({ name, state, tools, hasSpoken }: UpstreamStatus): string | undefined {
+  if (state === 'needsLogin') return loginStep(name)
   if (tools.held > 0) return `Look at what is held: quartermaster upstreams review ${name}`
-  return state === 'down' ? `What it said: quartermaster logs ${name}` : undefined
+  return state === 'down' && hasSpoken ? `What it said: quartermaster logs ${name}` : undefined
 }
 
 /** Everything that is known about one upstream. */
@@ -106,11 +107,11 @@ export function upstreamSentence(status: UpstreamStatus): string {
   const { name, state, tools, reason } = status
   const held = tools.held === 0 ? '' : `, ${tools.held} held for review`
   if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}`
-  if (state === 'needsLogin' && hasLoginStep(reason, name))
-    return `it needs a login (quartermaster login ${name})${held}`
+  if (state === 'starting') return 'it is still starting (see how it is: quartermaster upstreams)'
+  if (state === 'needsLogin') return `it needs a login (quartermaster login ${name})${held}`
   // It ends within a longer one.
   const tail = reason === '' ? '' : `: ${reason.replace(/\.+$/, '')}`
-  return `it ${state === 'needsLogin' ? 'does not let us in' : `is ${STATES[state].text}`}${tail}${held}`
+  return `it ${state === 'keyRefused' ? 'does not let us in' : `is ${STATES[state].text}`}${tail}${held}`
 }
 
 function rounded(ms: number): string {

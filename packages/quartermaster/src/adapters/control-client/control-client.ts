@@ -81,14 +81,17 @@ interface AnswerContext {
 const Line = z.object({
   progress: Progress.optional().catch(undefined),
   asked: z.object({ id: z.string(), question: UrlQuestion }).optional().catch(undefined),
+  takenBack: z.object({ id: z.string() }).optional().catch(undefined),
   result: z.unknown().optional(),
   error: ErrorBody.optional(),
 })
 
 async function readAnswer(operation: ControlOperation, response: Response, context: AnswerContext): Promise<unknown> {
+  const pages = new Map<string, AbortController>()
   for await (const text of received(response, context.failures)) {
     const line = parseLine(text, context.failures)
-    if (line.asked) void openPage(line.asked, context.options)
+    if (line.asked) void openPage(line.asked, context.options, pages)
+    if (line.takenBack) pages.get(line.takenBack.id)?.abort()
     if (line.progress) context.options.onProgress?.(line.progress)
     if (line.error) throw AppError.fromJSON(line.error)
     if (line.result !== undefined) return parseOutput(operation, line.result, context.failures)
@@ -100,8 +103,13 @@ async function readAnswer(operation: ControlOperation, response: Response, conte
 async function openPage(
   { id, question }: { id: string; question: UrlQuestion },
   options: RequestOptions,
+  pages: Map<string, AbortController>,
 ): Promise<void> {
-  const answer = await options.openPage?.(question).catch((): Answer => ({ action: 'cancel' }))
+  const takenBack = new AbortController()
+  pages.set(id, takenBack)
+  const answer = await options.openPage?.(question, takenBack.signal).catch((): Answer => ({ action: 'cancel' }))
+  pages.delete(id)
+  if (takenBack.signal.aborted) return
   // Where the call has ended meanwhile, nobody waits for it any more.
   await post('call/answer', JSON.stringify({ id, answer: answer ?? { action: 'decline' } }), options).catch(() => {})
 }

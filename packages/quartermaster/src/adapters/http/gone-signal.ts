@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type CancelSignal, createCancellation } from '../../core/kernel/index.ts'
 
 /** Given when a client has gone before it got all of its answer. */
@@ -8,4 +8,19 @@ export function goneSignal(outgoing: ServerResponse): CancelSignal {
     if (!outgoing.writableFinished) cancel(new Error('The client went away.'))
   })
   return signal
+}
+
+/** Closes an answer that waits behind another one when its client goes: Node closes only the one whose turn it is. */
+export function closeWaiting(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  if (outgoing.socket) return
+  const { socket } = incoming
+  const close = () => {
+    outgoing.destroy()
+    // Without a socket nothing else says so, and whoever writes the answer waits for it.
+    outgoing.emit('close')
+  }
+  // Any number may wait, which is no leak: each listens until its turn.
+  socket.setMaxListeners(0)
+  socket.once('close', close)
+  outgoing.once('socket', () => socket.off('close', close))
 }

@@ -14,6 +14,7 @@ import { type MetricsOptions, metricsRoute } from './metrics-route.ts'
 import type { Mount } from './mount.ts'
 import { observed, type ServedRequest, traced } from './observe.ts'
 import { pageResponse } from './page.ts'
+import { writeAnswer } from './plain-answer.ts'
 
 export interface HttpAppOptions {
   control: Control
@@ -86,11 +87,15 @@ function mounted(handle: Mount['handle']): Handler<HttpEnv> {
   return async c => {
     const { outgoing } = c.env
     const answer = await handle(c.req.raw, goneSignal(outgoing))
-    if (answer instanceof Response) return answer
-    const { status, headers, text } = answer
-    outgoing.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) }).end(text)
+    if (answer instanceof Response && !isStream(answer)) return answer
+    // What is in front of the application would miss a client that goes just when a stream begins, and keep that for ever.
+    writeAnswer(answer, outgoing)
     return RESPONSE_ALREADY_SENT
   }
+}
+
+function isStream({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') ?? false
 }
 
 const NOT_READY = {

@@ -5,6 +5,7 @@ import { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { HttpApp } from './env.ts'
 import { problemResponse } from './errors.ts'
+import { closeWaiting } from './gone-signal.ts'
 import { SERVER_LIMITS, type ServerLimits } from './limits.ts'
 import type { ShortWay } from './short-way.ts'
 
@@ -60,6 +61,7 @@ function createLimitedServer({ app, shortWay }: ListenOptions, limits: ServerLim
     keepAlive: true,
   }
   const server = createServer(options, (request, response) => {
+    closeWaiting(request, response)
     cutStalledReader(response, limits.stalledReaderMs)
     const goOn = () => void listener(request, response)
     if (shortWay && !hasTooManyHeaders(request, limits)) shortWay(request, response, goOn)

@@ -1,6 +1,6 @@
 import type { ControlOptions, Progress } from '../../contracts/index.ts'
 import type { ErrorReporter } from './errors.ts'
-import type { OpenQuestions } from './open-questions.ts'
+import type { AskedClient, OpenQuestions } from './open-questions.ts'
 
 export interface NdjsonAnswerOptions {
   run: (options: ControlOptions) => Promise<unknown>
@@ -13,8 +13,8 @@ export interface NdjsonAnswerOptions {
 }
 
 /**
- * Runs and answers line by line: `{"heartbeat":true}` at once and in silence, `{"progress":…}` and `{"asked":…}` as it
- * comes, then exactly one `{"result":…}` or `{"error":…}`.
+ * Runs and answers line by line: `{"heartbeat":true}` at once and in silence, `{"progress":…}`, `{"asked":…}` and
+ * `{"takenBack":…}` as it comes, then exactly one `{"result":…}` or `{"error":…}`.
  */
 export function ndjsonAnswer(options: NdjsonAnswerOptions): Response {
   const gone = new AbortController()
@@ -46,11 +46,15 @@ async function deliver(
   const heartbeat = setInterval(() => lines.offer({ heartbeat: true }), heartbeatMs)
   signal.addEventListener('abort', () => clearInterval(heartbeat), { once: true })
   try {
-    const tell = (asked: object) => lines.write({ asked })
+    const client: AskedClient = {
+      tell: asked => lines.write({ asked }),
+      takeBack: id => lines.write({ takenBack: { id } }),
+      signal,
+    }
     const result = await run({
       signal,
       onProgress: (progress: Progress) => lines.offer({ progress }),
-      ...(questions ? { openPage: question => questions.ask(question, { tell, signal }) } : {}),
+      ...(questions ? { openPage: (question, wanted) => questions.ask(question, client, wanted) } : {}),
     })
     lines.end({ result: result ?? null })
   } catch (error) {

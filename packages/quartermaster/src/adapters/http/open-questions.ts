@@ -6,10 +6,21 @@ export interface OpenQuestions {
   /** Tells of a question and waits for its answer, as long as the call's client is there. */
   ask(
     question: UrlQuestion,
-    client: { tell(asked: { id: string; question: UrlQuestion }): void; signal: AbortSignal },
+    client: AskedClient,
+    /** Aborts when the call does not ask for it any more. */
+    wanted?: AbortSignal,
   ): Promise<Answer>
   /** Whether the answer was waited for. */
   answer(id: string, answer: Answer): boolean
+}
+
+/** Whoever waits for the call, and has pages opened. */
+export interface AskedClient {
+  tell(asked: { id: string; question: UrlQuestion }): void
+  /** Nobody waits for the answer any more. */
+  takeBack(id: string): void
+  /** Aborts when it goes away. */
+  readonly signal: AbortSignal
 }
 
 /** As many as may wait at once; each holds a running call. */
@@ -18,24 +29,32 @@ const MOST_OPEN = 100
 export function createOpenQuestions(): OpenQuestions {
   const open = new Map<string, (answer: Answer) => void>()
   return {
-    ask(question, { tell, signal }) {
+    ask(question, { tell, takeBack, signal }, wanted) {
       if (open.size >= MOST_OPEN)
         return Promise.reject(new AppError('ANSWER_UNAVAILABLE', `${MOST_OPEN} questions wait for answers already.`))
+      if (wanted?.aborted) return Promise.reject(wanted.reason)
       const id = randomUUID()
       return new Promise((resolve, reject) => {
         const leave = () => {
           open.delete(id)
           signal.removeEventListener('abort', gone)
+          wanted?.removeEventListener('abort', unwanted)
         }
         const gone = () => {
           leave()
           reject(new AppError('CANCELLED', 'Whoever was asked went away.'))
+        }
+        const unwanted = () => {
+          leave()
+          takeBack(id)
+          reject(wanted?.reason)
         }
         open.set(id, answer => {
           leave()
           resolve(answer)
         })
         signal.addEventListener('abort', gone, { once: true })
+        wanted?.addEventListener('abort', unwanted, { once: true })
         tell({ id, question })
       })
     },

@@ -10,7 +10,7 @@ export interface PlainAnswer {
   readonly text: string
 }
 
-/** Writes an answer that did not come through the application. */
+/** Writes an answer of an endpoint. */
 export function writeAnswer(answer: Response | PlainAnswer, outgoing: ServerResponse): void {
   if (answer instanceof Response) writeResponse(answer, outgoing)
   else writePlain(answer, outgoing)
@@ -23,6 +23,8 @@ function writePlain({ status, headers, text }: PlainAnswer, outgoing: ServerResp
 function writeResponse({ status, headers, body }: Response, outgoing: ServerResponse): void {
   outgoing.writeHead(status, flat({ ...SECURITY_HEADERS, ...Object.fromEntries(headers) }))
   if (!body) return void outgoing.end()
+  // A client that has gone already does not go again. What fails to end has ended, too.
+  if (outgoing.destroyed) return void body.cancel().catch(() => {})
   // A stream tells first of all that it is one.
   outgoing.flushHeaders()
   pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), outgoing).catch(() => {

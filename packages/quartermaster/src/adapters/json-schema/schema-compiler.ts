@@ -4,11 +4,11 @@ import type { SchemaCompiler, Validated } from '../../core/catalogue/index.ts'
 import { canonicalJson, type Digest, MOST_ISSUES } from '../../core/kernel/index.ts'
 import { type Checker, compileMetaSchema, compilePlain } from './ajv.ts'
 import { dialectOf } from './dialect.ts'
-import { createExaminer } from './examiner.ts'
 import { explain } from './explain.ts'
 import { plainSchema, type SchemaNode } from './plain-schema.ts'
 import { createRecent } from './recent.ts'
 import { relaxSchema } from './relax.ts'
+import { createSchemaExaminer } from './schema-examiner.ts'
 
 export interface SchemaCompilerOptions {
   /** The largest schema that is read, in bytes of JSON. Default 128 KiB: larger ones are longer than a model will read. */
@@ -25,7 +25,7 @@ export interface SchemaCompilerOptions {
 /** Makes the schema compiler over Ajv: 2020-12 and draft-07, no remote references, patterns in linear time. */
 export function createSchemaCompiler(options: SchemaCompilerOptions = {}): SchemaCompiler {
   const { maxBytes = 128 * 1024, maxDepth = 64, maxIssues = MOST_ISSUES, maxCompiled = 2000, digest = sha256 } = options
-  const examine = createExaminer({ limits: { maxBytes, maxDepth }, maxIssues, compileMetaSchema })
+  const examine = createSchemaExaminer({ limits: { maxBytes, maxDepth }, maxIssues, compileMetaSchema })
   const bySchema = new WeakMap<JsonSchema, Validator>()
   const byDigest = createRecent<Compiled>(maxCompiled)
 

@@ -57,13 +57,38 @@ export async function postOneWay(session: Session, text: string, parts: Parts): 
  * How the stream of a session ended: it may be opened again, the session is no more, we are not let in any more, or there
  * is no such stream.
  */
-export type StreamEnd = 'ended' | 'gone' | 'refused' | 'none'
+type StreamEnd = 'ended' | 'gone' | 'refused' | 'none'
 
 /** 409 says that the server has not yet noticed the end of the last one. */
 const ENDS: Readonly<Record<number, StreamEnd>> = { 401: 'refused', 405: 'none', 409: 'ended' }
 
+export interface StreamHolding {
+  /** Whether the session is still the one that is used. */
+  isWanted(): boolean
+  onMessage(incoming: Incoming): Promise<void>
+}
+
+/** Keeps the server's own stream open for as long as it is wanted. Answers whether the session turned out to be gone. */
+export async function holdStream(
+  session: Session,
+  { isWanted, onMessage }: StreamHolding,
+  parts: Parts,
+): Promise<'gone' | 'over'> {
+  const { link, pause } = parts
+  const { gateway } = session
+  for (let tries = 0; isWanted(); tries++) {
+    const follow = () => followStream(session, onMessage, parts)
+    const end = await link.during(gateway, follow).catch(() => 'refused' as const)
+    if (end === 'none' || !isWanted()) break
+    if (end === 'refused') link.lose(gateway)
+    if (end !== 'ended') return 'gone'
+    await pause(tries)
+  }
+  return 'over'
+}
+
 /** Follows the stream on which the server speaks unasked. Rejects with `Dropped`. */
-export async function followStream(
+async function followStream(
   session: Session,
   onMessage: (incoming: Incoming) => Promise<void>,
   { exchange, closing }: Parts,

@@ -125,14 +125,16 @@ export function isEventStream(served: Served): served is Response {
   return served instanceof Response && (served.headers.get('content-type')?.startsWith('text/event-stream') ?? false)
 }
 
-function textOf({ error, ...message }: FinalMessage): { status: number; text: string } {
-  const { status = 200, ...body } = error ?? {}
+function textOf(message: FinalMessage): { status: number; text: string } {
+  const { jsonrpc, id, result, error } = message
   try {
-    return { status, text: JSON.stringify(error ? { ...message, error: body } : message) }
+    if (!error) return { status: 200, text: JSON.stringify({ jsonrpc, id, result }) }
+    const { status, ...body } = error
+    return { status, text: JSON.stringify({ jsonrpc, id, error: body }) }
   } catch {
     // Whatever cannot be written as JSON, the client must hear something, or it waits for ever.
     const unwritable = { code: INTERNAL_ERROR, message: 'The answer cannot be written as JSON.' }
-    return { status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: message.id, error: unwritable }) }
+    return { status: 200, text: JSON.stringify({ jsonrpc, id, error: unwritable }) }
   }
 }
 

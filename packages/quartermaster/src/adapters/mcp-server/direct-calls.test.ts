@@ -1,17 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
-import { defineTool, toolFailure, toolResult } from '../../core/catalogue/index.ts'
+import { toolFailure, toolResult } from '../../core/catalogue/index.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
+import { add } from './testing/add-tool.ts'
 import { frontOf, type TestFront } from './testing/front.ts'
 
-const add = defineTool({
-  name: 'add',
-  short: 'Adds.',
-  input: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
-  output: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] },
-  mutates: false,
-  handler: ({ a, b }) => ({ sum: a + b }),
-})
 const counts = simpleTool('counts', {
   handler(_input: never, { progress }) {
     for (const step of [1, 2]) progress({ progress: step, total: 2 })
@@ -91,7 +84,7 @@ async function send(
 
 /** What differs from call to call. */
 function withoutChance(text: string): string {
-  return text.replace(/op_[\w-]{22}/g, 'op_ID').replace(/"requestState":"[^"]+"/g, '"requestState":"STATE"')
+  return text.replace(/op_[\w-]{24}/g, 'op_ID').replace(/"requestState":"[^"]+"/g, '"requestState":"STATE"')
 }
 
 /** The messages, whatever the order of their keys. */

@@ -21,14 +21,12 @@ import { traceOf } from './trace.ts'
  * call itself. Whatever is not ordinary, and every mistake, goes the SDK's way, which knows all of it.
  */
 export interface DirectCalls {
-  /** The answer, or nothing when the request is one for the SDK. */
-  serve(call: DirectCall, shelf: Shelf): Promise<Served> | undefined
+  /** The answer, or nothing when the request is one for the SDK. The holder is the token it came with, by its id. */
+  serve(call: DirectCall, shelf: Shelf, holder: string): Promise<Served> | undefined
 }
 
 /** A message that may be an ordinary call. */
 export interface DirectCall {
-  /** The token it came with, by its id. */
-  readonly holder: string
   readonly headers: HeaderReader
   readonly body: unknown
   /** Given when the client went away. */
@@ -41,9 +39,9 @@ type DirectCallsDeps = Pick<ServerParts, 'toolCalls' | 'states' | 'version'>
 
 export function createDirectCalls({ toolCalls, states, version }: DirectCallsDeps): DirectCalls {
   function requestFrom(
-    { headers, holder, gone: signal }: DirectCall,
+    { headers, gone: signal }: DirectCall,
     { params }: OrdinaryCall,
-    notify: McpRequest['notify'],
+    { holder, notify }: Pick<McpRequest, 'holder' | 'notify'>,
   ): McpRequest {
     return {
       isModern: true,
@@ -61,14 +59,25 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
     }
   }
 
+  const senders = new WeakMap<Shelf, Sender>()
+
+  /** Made once for all answers. */
+  function senderOf(shelf: Shelf): Sender {
+    const known = senders.get(shelf)
+    if (known) return known
+    const made = { [SERVER_INFO_META_KEY]: { name: shelf.name, version } }
+    senders.set(shelf, made)
+    return made
+  }
+
   return {
-    serve(call, shelf) {
+    serve(call, shelf, holder) {
       const { headers, body } = call
       if (!isOrdinaryCall(body) || !isOrdinaryPost(headers, body)) return undefined
       const answer = createAnswerStream()
-      const serverInfo = { name: shelf.name, version }
-      toolCalls.call(shelf, body.params, requestFrom(call, body, answer.notify)).then(
-        result => answer.end({ jsonrpc: '2.0', id: body.id, result: stamped({ ...result }, serverInfo) }),
+      const sender = senderOf(shelf)
+      toolCalls.call(shelf, body.params, requestFrom(call, body, { holder, notify: answer.notify })).then(
+        result => answer.end({ jsonrpc: '2.0', id: body.id, result: stamped({ ...result }, sender) }),
         error => answer.end({ jsonrpc: '2.0', id: body.id, error: toJsonRpcError(error) }),
       )
       return answer.served
@@ -78,10 +87,13 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
 
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({})
 
+/** Who answers, as every answer says it. */
+type Sender = Readonly<Record<string, unknown>>
+
 /** Every result says what kind it is and who it comes from. */
-function stamped(result: Record<string, unknown>, serverInfo: { name: string; version: string }) {
+function stamped(result: Record<string, unknown>, sender: Sender) {
   result.resultType ??= 'complete'
-  result._meta = { ...(result._meta as object | undefined), [SERVER_INFO_META_KEY]: serverInfo }
+  result._meta = { ...(result._meta as object | undefined), ...sender }
   return result
 }
 

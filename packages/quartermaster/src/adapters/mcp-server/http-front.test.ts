@@ -4,16 +4,9 @@ import { deferred } from '../../testing/deferred.ts'
 import { createHub, DOWN, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
 import type { FrontLimits } from './front-limits.ts'
 import type { HttpFront } from './index.ts'
+import { add } from './testing/add-tool.ts'
 import { connect, ERAS, frontOf } from './testing/front.ts'
 
-const add = defineTool({
-  name: 'add',
-  short: 'Adds.',
-  input: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
-  output: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] },
-  mutates: false,
-  handler: ({ a, b }) => ({ sum: a + b }),
-})
 const asks = defineTool({
   name: 'asks',
   short: 'Asks.',

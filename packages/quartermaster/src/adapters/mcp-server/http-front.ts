@@ -89,7 +89,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
   }
 
   /** The answer to an ordinary call of either era. */
-  function serveOrdinary(call: Omit<DirectCall, 'holder'>, who: Who): Promise<HeldAnswer> | undefined {
+  function serveOrdinary(call: DirectCall, who: Who): Promise<HeldAnswer> | undefined {
     if (!announcesCall(call.headers)) return sessions.serveOrdinary(call, who)
     return modern.serveOrdinary(call, who)?.then(served => ({ served, release() {} }))
   }

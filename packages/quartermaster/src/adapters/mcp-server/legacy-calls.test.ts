@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { defineTool, toolFailure, toolResult } from '../../core/catalogue/index.ts'
+import { toolFailure, toolResult } from '../../core/catalogue/index.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
+import { add } from './testing/add-tool.ts'
 import { frontOf, type TestFront } from './testing/front.ts'
 import { openRawSession, type RawAnswer } from './testing/raw-session.ts'
 
@@ -17,14 +18,7 @@ const asks = simpleTool('asks', {
   },
 })
 const tools = [
-  defineTool({
-    name: 'add',
-    short: 'Adds.',
-    input: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
-    output: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] },
-    mutates: false,
-    handler: ({ a, b }) => ({ sum: a + b }),
-  }),
+  add,
   simpleTool('counts', {
     handler(_input: never, { progress }) {
       for (const step of [1, 2]) progress({ progress: step, total: 2, message: `step ${step}` })
@@ -95,7 +89,7 @@ async function send(front: TestFront, one: Case): Promise<RawAnswer> {
   if (before) await session.ask({ jsonrpc: '2.0', id: 1, ...before })
   const given = { name, arguments: one.arguments, ...(meta === undefined ? {} : { _meta: meta }), ...params }
   const answer = await session.call(given, message, { authorization: `Bearer token-of-${sentBy}`, ...headers })
-  return JSON.parse(JSON.stringify(answer).replace(/op_[\w-]{22}/g, 'op_ID'))
+  return JSON.parse(JSON.stringify(answer).replace(/op_[\w-]{24}/g, 'op_ID'))
 }
 
 const CAN_ANSWER = { elicitation: { form: {} } }

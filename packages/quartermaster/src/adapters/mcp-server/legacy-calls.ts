@@ -43,7 +43,7 @@ export interface CallSession {
  */
 export interface LegacyCalls {
   /** The answer, or nothing when the request is one for the SDK. */
-  serve(call: Omit<DirectCall, 'holder'>, session: CallSession): Promise<Served> | undefined
+  serve(call: DirectCall, session: CallSession): Promise<Served> | undefined
   /** Hears what a client says beside its calls: it may cancel one. */
   hear(message: Readonly<Record<string, unknown>>, session: CallSession): void
 }

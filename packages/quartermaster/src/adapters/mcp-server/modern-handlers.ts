@@ -22,7 +22,7 @@ export interface ModernHandlersDeps extends ServerParts {
 /** Serves clients from 2026-07-28 on: every request stands by itself. */
 export interface ModernHandlers {
   /** The answer to an ordinary call, or nothing when it is not one. */
-  serveOrdinary(call: Omit<DirectCall, 'holder'>, who: Who): Promise<Served> | undefined
+  serveOrdinary(call: DirectCall, who: Who): Promise<Served> | undefined
   handle(request: Request, who: Who, body: unknown): Promise<HeldAnswer>
   close(): Promise<void>
 }
@@ -56,7 +56,7 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
     serveOrdinary(call, { seat, tokenId }) {
       const { shelf } = handlerOf(seat)
       if (mismatchIn(call, shelf)) return undefined
-      return direct?.serve({ ...call, holder: tokenId }, shelf)
+      return direct?.serve(call, shelf, tokenId)
     },
     async handle(request, who, body) {
       const { shelf, handler, watch } = handlerOf(who.seat)

@@ -65,13 +65,16 @@ export function toMcpOutcome(result: ToolResult, operationId: string): CallToolR
 const MODERN: Era = { isModern: true }
 
 /** What kind of result it is, is ours to say: that of whoever made it was between them and us. */
-function onTheWire(result: ToolResult, operationId: string, { isModern }: Era): CallToolResult {
-  const _meta = { ...result._meta, 'quartermaster/operationId': operationId }
-  const { structuredContent, resultType: _resultType, ...plain } = result
-  const isObject =
-    typeof structuredContent === 'object' && structuredContent !== null && !Array.isArray(structuredContent)
-  const isShown = isObject || (isModern && structuredContent !== undefined)
-  return { ...plain, ...(isShown ? { structuredContent } : {}), _meta } as CallToolResult
+function onTheWire(result: ToolResult, operationId: string, era: Era): CallToolResult {
+  const wire: ToolResult = { ...result, _meta: { ...result._meta, 'quartermaster/operationId': operationId } }
+  if (!('resultType' in result) && fitsStructure(result.structuredContent, era)) return wire as CallToolResult
+  const { structuredContent, resultType: _resultType, ...plain } = wire
+  return (fitsStructure(structuredContent, era) ? { ...plain, structuredContent } : plain) as CallToolResult
+}
+
+/** Before 2026-07-28 structured content was an object or nothing. */
+function fitsStructure(value: unknown, { isModern }: Era): boolean {
+  return isModern || value === undefined || (typeof value === 'object' && value !== null && !Array.isArray(value))
 }
 
 /** The address stands in a text as well: many clients show the model no links. */

@@ -38,7 +38,7 @@ export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, reque
   if (request.state) {
     const { exchange, round } = exchanges.resume<T>(request.state.exchangeId, work.owner())
     // Answers to what was asked before must not pass for answers to what is asked now.
-    if (request.state.round === round) exchange.answer(toAnswers(exchange.questions, request.inputResponses))
+    if (request.state.round === round) exchange.answer(toAnswers(exchange.questions(), request.inputResponses))
     return exchange
   }
   return exchanges.start({
@@ -46,10 +46,12 @@ export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, reque
     early: toEarlyAnswers(request.inputResponses),
     begin: context =>
       work.begin({
-        ...context,
-        async ask(question) {
+        signal: context.signal,
+        onProgress: context.onProgress,
+        onLog: context.onLog,
+        async ask(question, signal) {
           refuseUnanswerable(question, request.client)
-          return context.ask(question)
+          return context.ask(question, signal)
         },
         canAnswer: kind => canAnswer(kind, request.client),
         client: clientOf(request),

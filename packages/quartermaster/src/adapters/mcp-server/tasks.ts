@@ -115,7 +115,7 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
   }
 
   function wireOf(taskId: string, { seed, exchange, updatedAt, message }: LiveTask): WireTask {
-    const { questions } = exchange
+    const questions = exchange.questions()
     return {
       ...taskEnvelope({ taskId, createdAt: seed.createdAt, updatedAt, ttlMs }),
       status: questions.size > 0 ? 'input_required' : 'working',
@@ -182,7 +182,7 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
     async update(caller, taskId, inputResponses) {
       const task = findLive(caller, taskId)
       if (!task) return void (await ended(caller, taskId))
-      const answers = toAnswers(task.exchange.questions, inputResponses)
+      const answers = toAnswers(task.exchange.questions(), inputResponses)
       if (Object.keys(answers).length === 0) return
       task.exchange.answer(answers)
       task.updatedAt = clock.now()

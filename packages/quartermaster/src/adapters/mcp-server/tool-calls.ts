@@ -76,10 +76,22 @@ function workOf(calls: Calls, { shelf, grant, input, seed, trace }: OneCall): Ro
   const isHosted = seat.callbacks?.ask !== undefined
   return {
     owner: () => ownerOf(seat.caller.name, `tool:${tool}`, canonicalJson(input)),
-    begin({ ask, canAnswer, client = shelf.client, ...context }) {
-      const asking = isHosted ? {} : { ask, canAnswer }
-      return calls.call({ seat, tool, input, trace, client, ...context, ...seed?.request, ...asking })
-    },
+    // Every property by its name: what is spread is slow to make and slow to read, and this is read all along the way.
+    begin: ({ ask, canAnswer, client = shelf.client, signal, onProgress, onLog }) =>
+      calls.call({
+        seat,
+        tool,
+        input,
+        trace,
+        client,
+        signal,
+        onProgress,
+        onLog,
+        ask: isHosted ? undefined : ask,
+        canAnswer: isHosted ? undefined : canAnswer,
+        asTask: seed?.request.asTask,
+        onRecorded: seed?.request.onRecorded,
+      }),
   }
 }
 

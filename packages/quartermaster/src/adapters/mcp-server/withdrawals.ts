@@ -4,8 +4,9 @@ import { isModern } from './mcp-request.ts'
 import type { StateSigner } from './states.ts'
 
 /**
- * Takes back what a client from before 2026-07-28 is being asked, when the work that asked is over. Its request stays open
- * meanwhile, and would otherwise be answered only when its person has answered what nobody wants to know any more.
+ * Takes back what a client from before 2026-07-28 is being asked, when the work that asked is over or has taken it back. Its
+ * request stays open meanwhile, and would otherwise be answered only when its person has answered what nobody wants to know
+ * any more.
  */
 export interface Withdrawals {
   /** Hands on what a handler gave. */
@@ -14,7 +15,7 @@ export interface Withdrawals {
 
 export interface WithdrawalsDeps {
   readonly states: StateSigner
-  readonly exchanges: Pick<Exchanges, 'over'>
+  readonly exchanges: Pick<Exchanges, 'closed'>
 }
 
 type Send = (message: { readonly method: string }, ...rest: readonly unknown[]) => Promise<unknown>
@@ -24,16 +25,25 @@ interface SendOptions {
   readonly signal?: AbortSignal
 }
 
+/** One question to a client. */
+interface Leg {
+  readonly method: string
+  /** Resolves when it is not asked any more. */
+  readonly closed: Promise<void>
+}
+
 /** The SDK asks with the server's own `request`, and goes on with whatever comes of that: a withdrawal has to look like an answer. */
 export function createWithdrawals(server: Server, { states, exchanges }: WithdrawalsDeps): Withdrawals {
-  /** When the work is over that asks on behalf of a request. */
-  const asked = new Map<RequestId, Promise<void>>()
+  /** What is going to be asked on behalf of a request, in this order of each kind. */
+  const asked = new Map<RequestId, Leg[]>()
   const send = server.request.bind(server) as unknown as Send
   const request: Send = (message, ...rest) => {
     const options = (rest.at(-1) ?? {}) as SendOptions
-    const over = options.relatedRequestId === undefined ? undefined : asked.get(options.relatedRequestId)
-    if (!over) return send(message, ...rest)
-    return until(over, options, signal => send(message, ...rest.slice(0, -1), { ...options, signal }))
+    const legs = options.relatedRequestId === undefined ? undefined : asked.get(options.relatedRequestId)
+    const leg = legs?.find(({ method }) => method === message.method)
+    if (!legs || !leg) return send(message, ...rest)
+    legs.splice(legs.indexOf(leg), 1)
+    return until(leg.closed, options, signal => send(message, ...rest.slice(0, -1), { ...options, signal }))
   }
   server.request = request as unknown as Server['request']
 
@@ -42,19 +52,22 @@ export function createWithdrawals(server: Server, { states, exchanges }: Withdra
       if (isModern(context) || !isInputRequiredResult(result) || result.requestState === undefined) return result
       const { exchangeId } = await states.verify(result.requestState, context)
       const { id } = context.mcpReq
-      const over = exchanges.over(exchangeId)
-      asked.set(id, over)
-      void over.then(() => asked.get(id) === over && asked.delete(id))
+      const legs = Object.entries(result.inputRequests ?? {}).map(([key, { method }]) => ({
+        method,
+        closed: exchanges.closed(exchangeId, key),
+      }))
+      asked.set(id, legs)
+      void Promise.all(legs.map(({ closed }) => closed)).then(() => asked.get(id) === legs && asked.delete(id))
       return result
     },
   }
 }
 
-/** The work is asked again how it ended, so what is said here is read by nobody. */
+/** What is not asked any more takes no answer, so what is said here is read by nobody. */
 const WITHDRAWN = { action: 'cancel' }
 
 async function until(
-  over: Promise<void>,
+  closed: Promise<void>,
   { signal }: SendOptions,
   ask: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<unknown> {
@@ -63,9 +76,9 @@ async function until(
   if (signal?.aborted) abort()
   signal?.addEventListener('abort', abort, { once: true })
   try {
-    const answer = await Promise.race([ask(controller.signal), over.then(() => WITHDRAWN)])
+    const answer = await Promise.race([ask(controller.signal), closed.then(() => WITHDRAWN)])
     // Tells the client that nobody waits for its answer any more.
-    if (answer === WITHDRAWN) controller.abort('What asked this is over.')
+    if (answer === WITHDRAWN) controller.abort('Nobody wants to know this any more.')
     return answer
   } finally {
     signal?.removeEventListener('abort', abort)

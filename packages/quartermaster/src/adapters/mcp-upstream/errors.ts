@@ -1,5 +1,6 @@
 import { AppError, isAppError, messageOf } from '../../contracts/index.ts'
 import { isRecord } from '../mcp-wire/index.ts'
+import { sentence } from './sentence.ts'
 import { SendFailure } from './session/channel.ts'
 import { RPC, RpcError } from './session/rpc-error.ts'
 
@@ -21,9 +22,12 @@ export function toUpstreamError(error: unknown, subject: Subject): unknown {
 
 /** A request that may have been carried out, and must not be sent again. */
 export function outcomeUnknown(error: SendFailure, { upstream, what }: Subject): AppError {
-  const message =
-    `The connection to "${upstream}" broke while ${what} was at work: ${sentence(error.message)} ` +
-    'It may have done its work. Look before you call it again.'
+  // What was answered by HTTP came through, and is no answer.
+  const happened =
+    error.status === undefined
+      ? `The connection to "${upstream}" broke while ${what} was at work`
+      : `"${upstream}" did not say how ${what} ended`
+  const message = `${happened}: ${sentence(error.message)} It may have done its work. Look before you call it again.`
   return new AppError('OUTCOME_UNKNOWN', message, { cause: error, details: { upstream } })
 }
 
@@ -63,8 +67,4 @@ function start({ upstream, what }: Subject): string {
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
-}
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`
 }

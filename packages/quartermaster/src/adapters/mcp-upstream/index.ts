@@ -1,8 +1,9 @@
+export { exposesDataFolder } from './exposure/exposes-data-folder.ts'
+export type { UpstreamParts } from './late-parts.ts'
 export { createMount } from './mount-port.ts'
 export type { LoginAttempt } from './oauth/oauth-login.ts'
 export type { UpstreamAuth } from './oauth/upstream-auth.ts'
-export { exposesDataFolder } from './stdio/working-folder.ts'
-export { createUpstreams, type ReviewChoice, type UpstreamParts, type Upstreams } from './upstreams.ts'
+export { createUpstreams, type ReviewChoice, type Upstreams } from './upstreams.ts'
 
 /** Loads what upstreams are made of; whoever has none does without it. */
 export const loadUpstreamParts = () => import('./parts.ts')

@@ -1,4 +1,5 @@
 import type { UpstreamConfig, UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
+import { hasLoginStep } from '../../core/kernel/index.ts'
 import { isWaiting, type Verdict, wantsTool } from '../../core/upstreams/index.ts'
 import { forPeople } from './session/trouble.ts'
 import type { Connection } from './supervision/connection.ts'
@@ -15,6 +16,7 @@ const STATES = {
 } as const satisfies Record<ConnectionState['kind'], UpstreamState>
 
 export interface StandingOptions {
+  readonly name: string
   readonly isOn: boolean
   /** What fell before this counts as down. */
   readonly recoveringFrom: number
@@ -23,18 +25,23 @@ export interface StandingOptions {
 type Standing = Pick<UpstreamStatus, 'state' | 'reason' | 'since' | 'era' | 'server' | 'nextStartAt' | 'lastError'>
 
 /** Where the connection by which an upstream is known stands. */
-export function standingOf(main: Connection, { isOn, recoveringFrom }: StandingOptions): Standing {
+export function standingOf(main: Connection, { name, isOn, recoveringFrom }: StandingOptions): Standing {
   const { kind, since, nextStartAt, downSince, ...trouble } = main.state()
   const facts = main.session()?.facts
   const lastError = main.lastError()
   return {
-    state: isOn ? (fallenState(downSince, recoveringFrom) ?? STATES[kind]) : 'off',
+    state: isOn ? (fallenState(downSince, recoveringFrom) ?? stateOf(kind, trouble.reason, name)) : 'off',
     reason: forPeople(trouble),
     since: Math.round(downSince ?? since),
     ...(facts ? { era: facts.era, server: { name: facts.server.name, version: facts.server.version } } : {}),
     ...(nextStartAt === undefined ? {} : { nextStartAt }),
     ...(lastError ? { lastError } : {}),
   }
+}
+
+/** Nobody has to sign in where that would not help. */
+function stateOf(kind: ConnectionState['kind'], reason: string, name: string): UpstreamState {
+  return kind === 'needsLogin' && !hasLoginStep(reason, name) ? 'keyRefused' : STATES[kind]
 }
 
 function fallenState(downSince: number | undefined, recoveringFrom: number): UpstreamState | undefined {

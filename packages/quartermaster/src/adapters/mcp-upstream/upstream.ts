@@ -86,7 +86,7 @@ function seeAgain({ connections: { main }, sightings }: Workings, { enabled }: U
 function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): UpstreamStatus {
   const { name, target, clock, recoveringMs } = deps
   const { connections, offer, own, latencies } = parts
-  const standing = { isOn: config.enabled, recoveringFrom: clock.now() - recoveringMs }
+  const standing = { name, isOn: config.enabled, recoveringFrom: clock.now() - recoveringMs }
   const latency = latencies.summary()
   const differing = own.differing()
   return {
@@ -96,6 +96,7 @@ function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): 
     ...standingOf(connections.main, standing),
     ...countsOf(offer.verdict(), { connections, config }),
     ...(differing.length > 0 ? { differing } : {}),
+    ...(deps.log.hasSpoken() ? { hasSpoken: true } : {}),
     ...(latency ? { latency } : {}),
   }
 }

@@ -268,6 +268,64 @@ it('lists a server again when the exchange broke in which it was to say what cha
   expect(status('tracker')).toMatchObject({ state: 'up', restarts: 0 })
 })
 
+it('asks once what changed for an agent with a connection of its own, however often its server tells of it', async () => {
+  const { upstreams, configure, units, isUp } = await stage()
+  const streams: ((text: string) => void)[] = []
+  const listing = deferred<Visit>()
+  let [isFlooded, lists] = [false, 0]
+  const server = await httpEndpoint(visit => {
+    if (visit.method === 'GET') return void streams.push(visit.events())
+    if (visit.body.method !== 'tools/list' || !isFlooded) return answerLegacy(visit)
+    lists++
+    listing.resolve(visit)
+  })
+  await configure({ tracker: UpstreamConfig.parse({ url: server.url, era: 'legacy', connection: 'perAgent' }) })
+  await isUp('tracker')
+  const [unit] = await units()
+  const [tool] = unit?.definitions.capabilities?.[0]?.tools ?? []
+  const context = { caller: { name: 'ada' }, client: 'one', signal: SIGNAL, canAnswer: () => false, progress() {} }
+  await tool?.handler({} as never, context as never)
+  await expect.poll(() => streams.length, PATIENT).toBe(2)
+  isFlooded = true
+  const notice = (method: string, params = {}) => `data: ${JSON.stringify({ jsonrpc: '2.0', method, params })}\n\n`
+  streams[1]?.(notice('notifications/tools/list_changed').repeat(1_000))
+  const visit = await listing.promise
+  streams[1]?.(notice('notifications/tools/list_changed').repeat(1_000))
+  streams[1]?.(notice('notifications/message', { level: 'info', data: 'All is told.' }))
+  const lines = () => upstreams.logs('tracker', { limit: 10 }).map(({ text }) => text)
+  await expect.poll(lines, PATIENT).toContainEqual(expect.stringContaining('All is told.'))
+  expect(lists).toBe(1)
+  isFlooded = false
+  answerLegacy(visit)
+})
+
+it('calls once what a server answers with an error of its own and HTTP 404, and stays connected', async () => {
+  const { configure, status, units, isUp } = await stage()
+  let calls = 0
+  const server = await httpEndpoint(visit => {
+    const { method, id } = visit.body
+    if (method === 'initialize')
+      return visit.result(
+        { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'tracker', version: '1' } },
+        { 'mcp-session-id': 'one' },
+      )
+    if (method !== 'tools/call') return answerLegacy(visit)
+    calls++
+    visit.json(404, { jsonrpc: '2.0', id, error: { code: -32_000, message: 'There is no issue 17' } })
+  })
+  await configure({ tracker: UpstreamConfig.parse({ url: server.url, era: 'legacy' }) })
+  await isUp('tracker')
+  const [unit] = await units()
+  const [tool] = unit?.definitions.capabilities?.[0]?.tools ?? []
+  const context = { caller: { name: 'ada' }, client: 'one', signal: SIGNAL, canAnswer: () => false, progress() {} }
+  await expect(tool?.handler({} as never, context as never)).rejects.toMatchObject({
+    code: 'UPSTREAM_ERROR',
+    message: expect.stringContaining('There is no issue 17'),
+  })
+  expect(calls).toBe(1)
+  expect(status('tracker')).toMatchObject({ state: 'up', restarts: 0 })
+})
+
 it('writes nothing down of a server that is gone and forgotten, while a call of it is still under way', async () => {
   const { upstreams, configure, units, isUp, pins } = await stage()
   const [stream, listing, calling] = [deferred<(text: string) => void>(), deferred<Visit>(), deferred<Visit>()]

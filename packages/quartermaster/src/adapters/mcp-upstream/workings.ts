@@ -10,7 +10,7 @@ import { createLatencies, type Latencies } from './offer/latencies.ts'
 import { createOffer, type Offer } from './offer/offer.ts'
 import { createUpstreamCalls } from './offer/upstream-calls.ts'
 import { createUpstreamDependency, type UpstreamDependency } from './offer/upstream-dependency.ts'
-import { createWatches, type Watches } from './offer/watches.ts'
+import { createUpstreamSubscriptions, type UpstreamSubscriptions } from './offer/upstream-subscriptions.ts'
 import type { Session, SessionEvents } from './session/session.ts'
 import { type Connection, createConnection } from './supervision/connection.ts'
 import { type Connections, createConnections } from './supervision/connections.ts'
@@ -65,7 +65,7 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   const acquaintance = createAcquaintance({ ...deps, fingerprint: digest(target.text), note })
   const listMs = () => config().startSeconds * 1000
   const own = createOwnDefinitions({ upstream: name, clock, digest, listMs, verdict: () => offer.verdict() })
-  const isWatched = () => watches.isWatched()
+  const isWatched = () => subscriptions.isWatched()
   const connections: Connections = createConnections({
     upstream: name,
     isSeparate: config().connection === 'perAgent',
@@ -73,7 +73,7 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
     create: agent => connect(agent, { ...deps, config, dependency, isWatched, open: signal => open(agent, signal) }),
   })
   const main = () => connections.main
-  const watches = createWatches(main)
+  const subscriptions = createUpstreamSubscriptions(main)
   const calls = createUpstreamCalls({
     upstream: name,
     dependency: dependency.definition.name,
@@ -83,13 +83,13 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
     connectionOf: agent => connections.of(agent),
     check: own.check,
   })
-  const offer = createOffer({ ...deps, dependency: dependency.definition, calls, config, watch: watches.add })
+  const offer = createOffer({ ...deps, dependency: dependency.definition, calls, config, watch: subscriptions.add })
   const verdicts = createVerdicts({ ...deps, offer, config })
-  const sessionOf = (agent: string) => connections.of(agent).session()
-  const sightings = createSightings({ ...deps, verdicts, own, acquaintance, config, main, sessionOf, note })
-  const eventsFor = (agent: string | undefined) => eventsOf(agent, { sightings, watches, connections, log, note })
+  const connectionOf = connections.own
+  const sightings = createSightings({ ...deps, verdicts, own, acquaintance, config, main, connectionOf, note })
+  const eventsFor = (agent: string | undefined) => eventsOf(agent, { sightings, subscriptions, connections, log, note })
   const meetings = createMeetings({ ...deps, acquaintance, config, separate: connections.separate, eventsFor })
-  const open = opening({ meetings, sightings, watches })
+  const open = opening({ meetings, sightings, subscriptions })
   return { connections, meetings, acquaintance, sightings, verdicts, offer, own, latencies }
 }
 
@@ -147,14 +147,18 @@ function longestCall({ timeoutMs, tools }: UpstreamConfig, otherwiseMs: number):
 type Opening = (agent: string | undefined, signal: AbortSignal) => Promise<Session>
 
 /** Nobody uses a connection before what it shows was looked at. */
-function opening({ meetings, sightings, watches }: Pick<Workings, 'meetings' | 'sightings'> & Watching): Opening {
+function opening({
+  meetings,
+  sightings,
+  subscriptions,
+}: Pick<Workings, 'meetings' | 'sightings'> & Subscribing): Opening {
   return async (agent, signal) => {
     const session = await (agent === undefined ? meetings.asAnybody(signal) : meetings.as(agent, signal))
     try {
       if (agent !== undefined) await sightings.compare(session, signal, agent)
       else {
         await sightings.take(session, signal)
-        watches.apply(session)
+        subscriptions.apply(session)
       }
       return session
     } catch (error) {
@@ -164,21 +168,21 @@ function opening({ meetings, sightings, watches }: Pick<Workings, 'meetings' | '
   }
 }
 
-interface Watching {
-  readonly watches: Watches
+interface Subscribing {
+  readonly subscriptions: UpstreamSubscriptions
 }
 
-interface Listening extends Pick<Workings, 'sightings' | 'connections'>, Watching {
+interface Listening extends Pick<Workings, 'sightings' | 'connections'>, Subscribing {
   readonly log: ChildLog
   note(text: string): void
 }
 
 function eventsOf(agent: string | undefined, parts: Listening): SessionEvents {
-  const { sightings, watches, connections, log, note } = parts
+  const { sightings, subscriptions, connections, log, note } = parts
   const isMain = agent === undefined
   return {
-    onListChanged: () => (isMain ? sightings.again() : void sightings.compareAgain(agent)),
-    onResourceUpdated: uri => isMain && watches.updated(uri),
+    onListChanged: () => (isMain ? sightings.again() : sightings.compareAgain(agent)),
+    onResourceUpdated: uri => isMain && subscriptions.updated(uri),
     onLog: (level, text) => log.add('log', `${level}: ${text}`),
     onCrowded() {
       if (connections.isSeparate()) return

@@ -97,7 +97,8 @@ async function setUpstream(wish: Wish, { config, secretsFile, projectDir }: Plac
       const { fields, servers, withServers } = configText(current, config.file)
       const present = presentEntry(name, servers)
       const others = { ...fields, [SERVERS]: { ...servers, [name]: undefined } }
-      const named = await nameSecrets(entry, { secrets, missing }, { secretsFile, projectDir, present, others, added })
+      const place = { secretsFile, projectDir, configFile: config.path, present, others, added }
+      const named = await nameSecrets(entry, { secrets, missing }, place)
       const outcome = present === undefined ? 'added' : isSame(present, named.entry) ? 'unchanged' : 'replaced'
       if (outcome === 'replaced' && !replace) throw taken(name)
       const text = withServers({ ...servers, [name]: named.entry })

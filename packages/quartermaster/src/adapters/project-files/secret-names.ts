@@ -8,6 +8,7 @@ export type IsSpokenFor = (name: string) => boolean
 
 export interface SpokenForOptions {
   readonly projectDir: string
+  readonly configFile: string
   /** What the configuration says about everything else. */
   readonly others: unknown
 }
@@ -21,12 +22,12 @@ const NOBODYS_NAME = '\u0000'
 /** Looks through the configuration, agents and code for these names, and for the numbered ones that could stand in for them. */
 export async function lookWhoSpeaks(
   wanted: readonly string[],
-  { projectDir, others }: SpokenForOptions,
+  { projectDir, configFile, others }: SpokenForOptions,
 ): Promise<IsSpokenFor> {
   const names = new Set(wanted.flatMap(numbered))
   if (names.size === 0) return () => false
   const inConfig = new Set(secretNamesIn(others))
-  const uses = await secretUses([...names, NOBODYS_NAME], { projectDir, configFile: undefined })
+  const uses = await secretUses([...names, NOBODYS_NAME], { projectDir, configFile: undefined, except: configFile })
   // What could not be looked at would take every name there is.
   const unseen = new Set(uses.get(NOBODYS_NAME))
   return name => {

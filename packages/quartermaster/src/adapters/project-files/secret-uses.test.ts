@@ -1,6 +1,6 @@
-import { symlink } from 'node:fs/promises'
+import { chmod, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { tempProject } from '../../testing/temp-project.ts'
 import { secretUses } from './secret-uses.ts'
 
@@ -11,13 +11,13 @@ async function usesIn(files: Record<string, string>, link?: [from: string, to: s
   return uses.get('KEY')
 }
 
+const CONFIG = '{ "mcpServers": { "a": { "env": { "A": "${secret:KEY}" } } } }'
 const USE = "const key = secret('KEY')"
 
 it.each([
-  [
-    'the configuration',
-    { 'quartermaster.config.json': '{ "mcpServers": { "a": { "env": { "A": "${secret:KEY}" } } } }' },
-  ],
+  ['the configuration', { 'quartermaster.config.json': CONFIG }],
+  ['another configuration', { 'prod.config.json': CONFIG }],
+  ['a configuration in a folder', { 'deploy/config.jsonc': CONFIG }],
   ['an agent', { 'agents/one.json': '{ "capabilities": { "a": { "token": "${secret:KEY}" } } }' }],
   ['a capability', { 'capabilities/one.ts': USE }],
   ['code that a capability uses', { 'lib/deep/helper.mjs': USE }],
@@ -45,4 +45,42 @@ it('takes a secret for used by code that cannot be read', async () => {
     'capabilities/large.ts (not looked at)',
   ])
   expect(await usesIn({ 'capabilities/accounts.json': '{ "secret": "KEY" }' })).toEqual(['capabilities/accounts.json'])
+})
+
+/** Root may read everything. */
+async function asNobody<T>(work: () => Promise<T>): Promise<T> {
+  const own = process.geteuid?.()
+  if (own === 0) process.seteuid?.(65_534)
+  try {
+    return await work()
+  } finally {
+    if (own === 0) process.seteuid?.(0)
+  }
+}
+
+it.skipIf(process.platform === 'win32').each(['capabilities/mail', 'knowledge/how.md', 'prod.config.json'])(
+  'takes a secret for used in what is closed to this account: %s',
+  async closed => {
+    const files = { 'capabilities/mail/a.ts': USE, 'knowledge/how.md': '', 'prod.config.json': '' }
+    const { dir, path } = await tempProject(files)
+    await chmod(dir, 0o755)
+    await chmod(path(closed), 0o000)
+    onTestFinished(() => chmod(path(closed), 0o755))
+    const uses = await asNobody(() => secretUses(['KEY'], { projectDir: dir, configFile: undefined }))
+    expect(uses.get('KEY')).toContain(`${closed} (not looked at)`)
+  },
+)
+
+it('takes a secret for used by a text among knowledge that is too large to look at, and by no picture', async () => {
+  const { dir, path } = await tempProject({ 'knowledge/long.md': 'ä'.repeat(1024 * 1024) })
+  const picture = Buffer.from('89504e470d0a1a0a', 'hex')
+  await writeFile(path('knowledge/small.png'), picture)
+  await writeFile(path('knowledge/large.png'), Buffer.concat([picture, Buffer.alloc(1024 * 1024)]))
+  const uses = await secretUses(['KEY'], { projectDir: dir, configFile: undefined })
+  expect(uses.get('KEY')).toEqual(['knowledge/long.md (not looked at)'])
+})
+
+it('finds no use in data that is too large for a configuration, or that has the name alone', async () => {
+  const files = { 'package-lock.json': `"${'x'.repeat(1024 * 1024)}"`, 'data/secrets.json': '{ "KEY": "hush" }' }
+  expect(await usesIn(files)).toEqual([])
 })

@@ -8,12 +8,20 @@ import { messageOf } from '../../contracts/index.ts'
 export type TextRead =
   | { readonly kind: 'text'; readonly text: string; readonly mode: number }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'fault'; readonly message: string; readonly mend: string }
+  | ({ readonly kind: 'fault' } & ReadFault)
 
-type ReadFault = { readonly message: string; readonly mend: string }
+interface ReadFault {
+  /** What it is, where it could be opened and is nothing that is read here. */
+  readonly is?: 'large' | 'binary'
+  readonly message: string
+  readonly mend: string
+}
 
 // What people write by hand is a thousand times smaller; what is larger was put there by mistake.
 const MAX_BYTES = 1024 * 1024
+
+// Pictures and archives show what they are within a few bytes, documents within a few lines.
+const BEGINNING_BYTES = 4096
 
 // Opening a named pipe without it would wait for a writer for ever. Windows has neither.
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
@@ -37,6 +45,20 @@ export async function readText(
       message: `It cannot be read: ${messageOf(error)}.`,
       mend: 'Make it readable for the user who runs this.',
     }
+  } finally {
+    await handle?.close()
+  }
+}
+
+/** Whether a file begins as text does, however large it is. What cannot be looked at may be one. */
+export async function beginsAsText(file: string): Promise<boolean> {
+  let handle: FileHandle | undefined
+  try {
+    handle = await open(file, READ_FLAGS)
+    const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(BEGINNING_BYTES), position: 0 })
+    return isText(buffer.subarray(0, bytesRead))
+  } catch {
+    return true
   } finally {
     await handle?.close()
   }
@@ -68,8 +90,18 @@ export function isAbsent(error: unknown): boolean {
 
 function unreadable(stats: Stats): ReadFault | undefined {
   if (!stats.isFile()) return { message: 'It is not a regular file.', mend: 'Put a regular file in its place.' }
-  if (stats.size > MAX_BYTES) return { message: 'It is larger than 1 MiB.', mend: 'Make it smaller.' }
+  if (stats.size > MAX_BYTES) return { is: 'large', message: 'It is larger than 1 MiB.', mend: 'Make it smaller.' }
   return undefined
+}
+
+function isText(bytes: Uint8Array): boolean {
+  try {
+    // The last character may be cut in two.
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
+    return true
+  } catch {
+    return false
+  }
 }
 
 function decode(bytes: Uint8Array, mode: number): TextRead {
@@ -78,7 +110,7 @@ function decode(bytes: Uint8Array, mode: number): TextRead {
     return { kind: 'text', text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes), mode }
   } catch {
     // Decoding fails for one reason only, and the message says it.
-    return { kind: 'fault', message: 'It is not UTF-8 text.', mend: 'Save it as UTF-8.' }
+    return { kind: 'fault', is: 'binary', message: 'It is not UTF-8 text.', mend: 'Save it as UTF-8.' }
   }
 }
 

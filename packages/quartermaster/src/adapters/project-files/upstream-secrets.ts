@@ -15,6 +15,7 @@ export interface WrittenSecrets {
 export interface NamingPlace {
   readonly secretsFile: string
   readonly projectDir: string
+  readonly configFile: string
   /** What stands in the place of the entry now. */
   readonly present: unknown
   /** What the configuration says about everything else. */
@@ -36,9 +37,9 @@ export interface NamedEntry {
 export async function nameSecrets(
   entry: Fields,
   { secrets, missing }: WrittenSecrets,
-  { secretsFile, projectDir, present, others, added }: NamingPlace,
+  { secretsFile, projectDir, configFile, present, others, added }: NamingPlace,
 ): Promise<NamedEntry> {
-  const isSpokenFor = await lookWhoSpeaks([...Object.keys(secrets), ...missing], { projectDir, others })
+  const isSpokenFor = await lookWhoSpeaks([...Object.keys(secrets), ...missing], { projectDir, configFile, others })
   const kept = await addSecrets(secretsFile, secrets, isSpokenFor)
   added.push(...kept.added)
   const given = withSecretNames(entry, kept.names)

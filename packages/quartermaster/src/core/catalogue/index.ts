@@ -63,6 +63,7 @@ export type {
 export { type Definitions, SOURCE_KINDS, type Source, type SourceKind, type SourceUnit } from './source.ts'
 export type {
   AnyTool,
+  AskOptions,
   CallContext,
   Forwarded,
   ForwardingDefinition,

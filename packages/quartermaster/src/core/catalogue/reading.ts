@@ -1,5 +1,6 @@
 import type { Answer, Caller, Question, QuestionKind } from '../../contracts/index.ts'
 import type { Log } from '../kernel/index.ts'
+import type { AskOptions } from './tool.ts'
 
 /** All that filling in a prompt or reading a resource is told beside what was asked for. */
 export interface ReadingContext<Config = unknown> {
@@ -13,7 +14,7 @@ export interface ReadingContext<Config = unknown> {
   /** When it ends at the latest, as epoch milliseconds. */
   readonly deadline: number
   /** Asks whoever wants it. Throws `ANSWER_UNAVAILABLE` where nobody can answer. */
-  ask(question: Question): Promise<Answer>
+  ask(question: Question, options?: AskOptions): Promise<Answer>
   /** Whether questions of this kind can be answered at all; otherwise `ask` throws. */
   canAnswer(kind: QuestionKind): boolean
   readonly log: Log

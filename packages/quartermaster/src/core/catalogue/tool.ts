@@ -30,7 +30,7 @@ export interface CallContext<Config = unknown> {
   readonly trace?: TraceContext | undefined
   progress(update: Progress): void
   /** Asks whoever started the call. Throws `ANSWER_UNAVAILABLE` where nobody can answer. */
-  ask(question: Question): Promise<Answer>
+  ask(question: Question, options?: AskOptions): Promise<Answer>
   /** Whether questions of this kind can be answered at all; otherwise `ask` throws. */
   canAnswer(kind: QuestionKind): boolean
   /** Calls another tool of the same agent, through the whole call path. */
@@ -38,6 +38,11 @@ export interface CallContext<Config = unknown> {
   /** On a second attempt: the effects that are still missing. Empty on the first. */
   readonly missingEffects: readonly EffectSpec[]
   readonly log: Log
+}
+
+export interface AskOptions {
+  /** Takes the question back: its answer is not wanted any more, and `ask` rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What a handler may give back: a text, a full result, or the value its output schema describes. */

@@ -7,9 +7,10 @@ import {
   type QuestionKind,
   questionText,
 } from '../../contracts/index.ts'
-import type { SchemaCompiler } from '../catalogue/index.ts'
+import type { AskOptions, SchemaCompiler } from '../catalogue/index.ts'
 import { fewIssues } from '../kernel/index.ts'
 import type { CallRequest } from './call-request.ts'
+import type { Deadline } from './deadline.ts'
 
 export interface AskParts {
   readonly request: Pick<CallRequest, 'seat' | 'ask'>
@@ -27,11 +28,47 @@ export function canAnswer(
   return ask ? (can?.(kind) ?? true) : seat.callbacks?.ask !== undefined
 }
 
+export interface Asking extends Omit<AskParts, 'signal'> {
+  readonly deadline: Deadline
+}
+
+/** Asks for as long as there is time and the answer is wanted. Waiting for a person is not running: that time stands still. */
+export async function askWhileWanted(
+  question: Question,
+  { deadline, ...parts }: Asking,
+  { signal }: AskOptions = {},
+): Promise<Answer> {
+  const over = new AbortController()
+  const leave = [deadline.signal(), ...(signal ? [signal] : [])].map(one => abortWith(one, over))
+  const resume = deadline.pauseRun()
+  try {
+    over.signal.throwIfAborted()
+    const asked = askFitting(question, { ...parts, signal: over.signal })
+    return await deadline.race(Promise.race([asked, rejectionOf(over.signal)]))
+  } finally {
+    resume()
+    for (const end of leave) end()
+  }
+}
+
+function abortWith(signal: AbortSignal, controller: AbortController): () => void {
+  const abort = () => controller.abort(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort, { once: true })
+  return () => signal.removeEventListener('abort', abort)
+}
+
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
+
 /** How often a question is put when its answers do not fit. */
 const MOST_TRIES = 3
 
 /** Asks, and asks again when what comes back is not what the question wants. */
-export async function askFitting(written: Question, parts: AskParts): Promise<Answer> {
+async function askFitting(written: Question, parts: AskParts): Promise<Answer> {
   const question = parseQuestion(written, parts.subject)
   const validate = answerValidator(question, parts.compiler)
   let asked = question

@@ -1,7 +1,7 @@
 import { type EffectSpec, messageOf, Progress, type ToolResult } from '../../contracts/index.ts'
 import type { CallContext, SchemaCompiler, Tool } from '../catalogue/index.ts'
 import { type Log, traceIdOf } from '../kernel/index.ts'
-import { askFitting, canAnswer } from './ask-stage.ts'
+import { askWhileWanted, canAnswer } from './ask-stage.ts'
 import type { CallRequest, LogLevel } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
 import type { Journey } from './journey.ts'
@@ -25,26 +25,16 @@ export function createCallContext({ request, operationId }: Journey, parts: Cont
     client: request.client ?? operationId,
     config,
     get signal() {
-      return deadline.signal
+      return deadline.signal()
     },
     get deadline() {
-      return deadline.at
+      return deadline.at()
     },
     operationId,
     idempotencyKey: operationId,
     trace,
     progress: update => passProgress(update, request, tool, log),
-    async ask(question) {
-      // Waiting for a person is not running: the tool's own time stands still meanwhile.
-      const resume = deadline.pauseRun()
-      try {
-        return await deadline.race(
-          askFitting(question, { request, subject: tool.name, signal: deadline.signal, compiler }),
-        )
-      } finally {
-        resume()
-      }
-    },
+    ask: (question, options) => askWhileWanted(question, { request, subject: tool.name, deadline, compiler }, options),
     canAnswer: kind => canAnswer(request, kind),
     call: nested,
     missingEffects: NO_EFFECTS,

@@ -110,7 +110,8 @@ export function createCalls(deps: CallPathDeps): Calls {
     const { request, operationId } = journey
     const { seat } = request
     const { tool, config, input } = ready
-    if (deadline.reason) throw deadline.reason
+    const late = deadline.reason()
+    if (late) throw late
     permit(seat, tool.name)
     if (!request.evenIfDisabled) refuseDisabled(tool, health)
     consentFor(journey, tool)
@@ -138,7 +139,7 @@ export function createCalls(deps: CallPathDeps): Calls {
 
   async function passHealth(request: CallRequest, tool: Tool, deadline: Deadline): Promise<void> {
     if (request.evenIfDisabled || isReady(tool, health)) return
-    await deadline.race(awaitHealth(tool, deadline.signal, { health, restartWaitMs }))
+    await deadline.race(awaitHealth(tool, deadline.signal(), { health, restartWaitMs }))
   }
 
   function consentFor(journey: Journey, tool: Tool): Consent | undefined {
@@ -155,7 +156,7 @@ export function createCalls(deps: CallPathDeps): Calls {
       throw new AppError('LIMIT_EXCEEDED', `"${around.request.tool}" calls "${tool}" at depth ${depth + 1}; ${most}`)
     }
     const { seat, ask, canAnswer, trace, client = around.operationId } = around.request
-    const request: CallRequest = { seat, tool, input, signal: outer.signal, ask, canAnswer, client, trace }
+    const request: CallRequest = { seat, tool, input, signal: outer.signal(), ask, canAnswer, client, trace }
     return (await travel(begin(request, { depth, outer, parentId: around.operationId }))).result
   }
 

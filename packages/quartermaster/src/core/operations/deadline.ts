@@ -4,11 +4,11 @@ import type { Cancel, CancelSignal, Clock } from '../kernel/index.ts'
 /** The end of a call: the caller's cancellation or the clock, whichever comes first. */
 export interface Deadline {
   /** When time is over, as epoch milliseconds. */
-  readonly at: number
+  at(): number
   /** Made on first use: most handlers never look at it, and it costs more than the rest of a short call. */
-  readonly signal: AbortSignal
+  signal(): AbortSignal
   /** Why it ended, if it has. */
-  readonly reason: AppError | undefined
+  reason(): AppError | undefined
   /** The run begins, and may take this long. */
   limitRun(ms: number, what: string): void
   /** Stops the clock of the run, and of those around it, while a person is asked; answers how to go on. */
@@ -79,17 +79,13 @@ export function createDeadline({ clock, ms, what, parent, outer }: DeadlineOptio
   parent?.addEventListener('abort', onParent, { once: true })
 
   return {
-    get at() {
-      return Math.min(nearest().at, outer?.at ?? Number.POSITIVE_INFINITY)
-    },
-    get signal() {
+    at: () => Math.min(nearest().at, outer?.at() ?? Number.POSITIVE_INFINITY),
+    signal() {
       controller ??= new AbortController()
       if (reason) controller.abort(reason)
       return controller.signal
     },
-    get reason() {
-      return reason
-    },
+    reason: () => reason,
     limitRun(within, name) {
       run = { at: clock.now() + within, ms: within, what: name }
       if (run.at < whole.at) arm()

@@ -29,7 +29,7 @@ describe('an exchange', () => {
     })
     const first = await exchange.turn(still)
     expect(first).toMatchObject({ questions: expect.any(Map) })
-    expect([...exchange.questions.keys()]).toEqual(['name', 'colour'])
+    expect([...exchange.questions().keys()]).toEqual(['name', 'colour'])
     exchange.answer({ colour: YES, unheardOf: YES })
     const second = await exchange.turn(still)
     expect('questions' in second && [...second.questions.keys()]).toEqual(['name'])
@@ -48,7 +48,30 @@ describe('an exchange', () => {
   it('files equal questions under names of their own', async () => {
     const exchange = start(({ ask }) => Promise.all([ask({ message: 'One?' }), ask({ message: 'Two?' })]))
     await exchange.turn(still)
-    expect([...exchange.questions.keys()]).toEqual(['answer', 'answer-2'])
+    expect([...exchange.questions().keys()]).toEqual(['answer', 'answer-2'])
+  })
+
+  it('asks no more what was taken back, and takes no late answer to it for one to the next question', async () => {
+    const doubt = new AbortController()
+    const exchange = start(async ({ ask }) => {
+      await ask({ message: 'Sure?' }, doubt.signal).catch(error => error)
+      return (await ask({ message: 'Really delete it?' })).action
+    })
+    await exchange.turn(still)
+    const closed = exchange.closed('answer')
+    doubt.abort(new Error('never mind'))
+    await closed
+    expect(await exchange.turn(still)).toMatchObject({ questions: expect.any(Map) })
+    exchange.answer({ answer: YES })
+    expect([...exchange.questions().values()]).toEqual([{ message: 'Really delete it?' }])
+    for (const key of exchange.questions().keys()) exchange.answer({ [key]: { action: 'decline' } })
+    expect(await exchange.turn(still)).toEqual({ answer: 'decline' })
+  })
+
+  it('asks nothing that was taken back before', async () => {
+    const exchange = start(({ ask }) => ask({ message: 'Sure?' }, AbortSignal.abort(new Error('never mind'))))
+    await expect(exchange.turn(still)).rejects.toThrow('never mind')
+    expect(exchange.questions().size).toBe(0)
   })
 
   it('is cancelled with the client that waits for it, and not with one that went before', async () => {

@@ -10,7 +10,8 @@ type Heard = { readonly [K in keyof Audience]-?: NonNullable<Audience[K]> }
 /** What work is given that may ask something while it runs. */
 export interface ExchangeContext extends Heard {
   readonly signal: CancelSignal
-  ask(question: Question): Promise<Answer>
+  /** The signal takes the question back: its answer is not wanted any more. */
+  ask(question: Question, signal?: CancelSignal): Promise<Answer>
 }
 
 /** Where an exchange stands when its client is answered: done, or waiting for answers. */
@@ -25,7 +26,9 @@ export interface Exchange<T> {
   /** How the work ends. */
   readonly done: Promise<T>
   /** What is being asked now, by key. */
-  readonly questions: ReadonlyMap<string, Question>
+  questions(): ReadonlyMap<string, Question>
+  /** Resolves when the question under this key is not asked any more, for whatever reason. */
+  closed(key: string): Promise<void>
   /** Hands over answers. Those to other keys are ignored, and what nobody answered stays open. */
   answer(answers: Readonly<Record<string, Answer>>): void
   /** The end or the next questions, whichever comes first. The work is cancelled when the signal aborts meanwhile. */
@@ -38,7 +41,7 @@ export interface ExchangeOptions<T> {
   readonly clock: Clock
   begin(context: ExchangeContext): Promise<T>
   /** Answers that came with the request, before anything was asked. */
-  readonly early?: Readonly<Record<string, Answer>>
+  readonly early?: Readonly<Record<string, Answer>> | undefined
 }
 
 /** What a question is filed under when its tool does not say. */
@@ -46,6 +49,7 @@ const DEFAULT_KEY = 'answer'
 
 interface OpenQuestion {
   readonly question: Question
+  readonly answered: Promise<Answer>
   reply(answer: Answer): void
 }
 
@@ -57,19 +61,27 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
   /** Those who take a turn now. */
   const waiting = new Set<() => void>()
   let isGathering = false
+  let takenBack = 0
   let heardBy: Audience = {}
 
-  function ask(question: Question): Promise<Answer> {
+  function ask(question: Question, signal?: CancelSignal): Promise<Answer> {
     const wanted = question.key ?? DEFAULT_KEY
     const known = unused.get(wanted)
     if (known) {
       unused.delete(wanted)
       return Promise.resolve(known)
     }
-    return new Promise(reply => {
-      open.set(freeKey(wanted, open), { question, reply })
-      void gather()
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    // An answer to what was taken back may still come, and must not pass for one to what is asked now.
+    const key = freeKey(takenBack === 0 ? wanted : `${wanted}-after-${takenBack}`, open)
+    const asked = openQuestion(question, signal, () => {
+      const isOpen = open.delete(key)
+      if (isOpen) takenBack++
+      return isOpen
     })
+    open.set(key, asked)
+    void gather()
+    return asked.answered
   }
 
   /** Questions that are asked at the same time go out together. */
@@ -97,9 +109,8 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
   return {
     id,
     done,
-    get questions() {
-      return questions()
-    },
+    questions,
+    closed: key => Promise.race([done, open.get(key)?.answered]).then(NOTHING, NOTHING),
     answer(answers) {
       for (const [key, answer] of Object.entries(answers)) {
         const asked = open.get(key)
@@ -134,6 +145,22 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
     },
     cancel: cancellation.cancel,
   }
+}
+
+const NOTHING = () => {}
+
+/** A question until its answer comes, or until it is taken back, if it still can be. */
+function openQuestion(question: Question, signal: CancelSignal | undefined, takeBack: () => boolean): OpenQuestion {
+  let reply: OpenQuestion['reply'] = NOTHING
+  const answered = new Promise<Answer>((resolve, reject) => {
+    const withdraw = () => takeBack() && reject(signal?.reason)
+    signal?.addEventListener('abort', withdraw, { once: true })
+    reply = answer => {
+      signal?.removeEventListener('abort', withdraw)
+      resolve(answer)
+    }
+  })
+  return { question, answered, reply }
 }
 
 function freeKey(wanted: string, taken: ReadonlyMap<string, unknown>): string {

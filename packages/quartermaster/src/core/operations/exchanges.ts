@@ -27,8 +27,8 @@ export interface Exchanges {
   park(exchange: Exchange<unknown>, by: { owner: string; holder: string }): number
   /** The exchange its owner was asked in: waiting, running again, or just ended. Throws `CURSOR_GONE` when there is none. */
   resume<T>(id: string, owner: string): { exchange: Exchange<T>; round: number }
-  /** Resolves when the work is over whose client was asked something, however it ended. */
-  over(id: string): Promise<void>
+  /** Resolves when what a client was asked under this key is not asked any more: it is answered, taken back, or the work over. */
+  closed(id: string, key: string): Promise<void>
   stop(): void
 }
 
@@ -79,8 +79,8 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
   }
 
   return {
-    start({ holder, ...options }) {
-      const exchange = createExchange({ id: ids.next('ask'), clock, ...options })
+    start({ holder, begin, early }) {
+      const exchange = createExchange({ id: ids.next('ask'), clock, begin, early })
       if (holder !== undefined) held.add(exchange, holder)
       return exchange
     },
@@ -111,8 +111,8 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
       // The owner says what was asked for, and so what comes back.
       return { exchange: one.exchange as Exchange<T>, round: one.round }
     },
-    async over(id) {
-      await known.get(id)?.exchange.done.catch(() => {})
+    async closed(id, key) {
+      await known.get(id)?.exchange.closed(key)
     },
     stop() {
       for (const { exchange, cancelTimer } of known.values()) {

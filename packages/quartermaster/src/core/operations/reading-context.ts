@@ -1,6 +1,6 @@
 import type { ReadingContext, SchemaCompiler } from '../catalogue/index.ts'
 import type { Log } from '../kernel/index.ts'
-import { askFitting, canAnswer } from './ask-stage.ts'
+import { askWhileWanted, canAnswer } from './ask-stage.ts'
 import { toolLog } from './call-context.ts'
 import type { Deadline } from './deadline.ts'
 import type { ReadingRequest } from './reading-request.ts'
@@ -24,21 +24,12 @@ export function createReadingContext(parts: ReadingContextParts): ReadingContext
     client: request.client ?? operationId,
     config,
     get signal() {
-      return deadline.signal
+      return deadline.signal()
     },
     get deadline() {
-      return deadline.at
+      return deadline.at()
     },
-    async ask(question) {
-      // Waiting for a person is not reading: its own time stands still meanwhile.
-      const resume = deadline.pauseRun()
-      try {
-        const asking = askFitting(question, { request, subject: address, signal: deadline.signal, compiler })
-        return await deadline.race(asking)
-      } finally {
-        resume()
-      }
-    },
+    ask: (question, options) => askWhileWanted(question, { request, subject: address, deadline, compiler }, options),
     canAnswer: kind => canAnswer(request, kind),
     get log() {
       return toolLog(log, { reading: address, operationId }, request.onLog)

@@ -29,7 +29,8 @@ export async function runDefinition(
 }
 
 function failureOf(error: unknown, { address, item, deadline }: DefinitionRun, { health, log }: DefinitionRunDeps) {
-  if (deadline.reason) return deadline.reason
+  const reason = deadline.reason()
+  if (reason) return reason
   if (!isAppError(error)) {
     // There is no result that could say no, as a tool's can. The stack is for whoever wrote the definition.
     log.warn('a definition threw', { definition: address, error: stackOf(error) })

@@ -94,7 +94,7 @@ export function createReadings(deps: ReadingsDeps): Readings {
   }
 
   async function awaitDependencies(reading: PermittedReading<unknown>, deadline: Deadline): Promise<void> {
-    const ready = becomesReady(reading.item, deadline.signal, { health, restartWaitMs })
+    const ready = becomesReady(reading.item, deadline.signal(), { health, restartWaitMs })
     if (!(await deadline.race(ready))) throw unavailable(reading.address, reading.item, health)
   }
 
@@ -103,7 +103,8 @@ export function createReadings(deps: ReadingsDeps): Readings {
     { address, item, config, ...reading }: PermittedReading<T>,
     deadline: Deadline,
   ): Promise<T> {
-    if (deadline.reason) throw deadline.reason
+    const late = deadline.reason()
+    if (late) throw late
     deadline.limitRun(timeoutMs, `"${address}"`)
     journey.hasRun = true
     const { request } = journey.plan
@@ -120,7 +121,7 @@ export function createReadings(deps: ReadingsDeps): Readings {
     const { seat, argument, arguments: others = {}, client = ids.next('op') } = request
     return within(request.signal, address, async deadline => {
       deadline.limitRun(timeoutMs, `"${address}"`)
-      const context = { caller: seat.caller, client, config, signal: deadline.signal, arguments: others }
+      const context = { caller: seat.caller, client, config, signal: deadline.signal(), arguments: others }
       const output = await runDefinition({ address, item, deadline }, deps, () => helper(argument.value, context))
       return toSuggestions(output, address)
     })

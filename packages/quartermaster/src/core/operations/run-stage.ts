@@ -32,7 +32,8 @@ export async function runTool({ tool, input, context, deadline }: Run, deps: Run
     return result instanceof Promise ? await deadline.race(result) : result
   } catch (error) {
     // It has run. That looking at its result took too long, or was cut off, does not undo what it did.
-    throw deadline.reason ? interrupted(tool, deadline.reason) : error
+    const reason = deadline.reason()
+    throw reason ? interrupted(tool, reason) : error
   }
 }
 
@@ -42,7 +43,8 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function failedRun(tool: Tool, error: unknown, deadline: Deadline, { health, log }: RunDeps): ToolResult {
-  if (deadline.reason) throw interrupted(tool, deadline.reason)
+  const reason = deadline.reason()
+  if (reason) throw interrupted(tool, reason)
   if (!isAppError(error)) {
     // The tool's own failure is its answer: the agent reads it and decides. The stack is for whoever wrote the tool.
     log.warn('tool threw', {

@@ -45,6 +45,16 @@ describe('add', () => {
     )
   })
 
+  it('says of a program that is still starting where to look', async () => {
+    const status = { ...NOTES, state: 'starting' as const, reason: 'It is starting.' }
+    const { code, stdout } = await run(['notes', '--', 'npx', '-y', 'notes@1.0.0'], { answer: { status } })
+    expect(code).toBe(0)
+    expect(stdout).toBe(
+      '! "notes" is added; it is still starting (see how it is: quartermaster upstreams). ' +
+        '(/project/quartermaster.config.json)\n  Given to: default.\n',
+    )
+  })
+
   it('adds an address', async () => {
     const { asked } = await run([
       'search',

@@ -30,6 +30,23 @@ describe('call: a page to be opened', () => {
     expect(stdout).toBe('done\n')
   })
 
+  it('is not waited for any more when the call has taken it back', async () => {
+    const given: (Answer | undefined)[] = []
+    const call: Control['call'] = async (_input, { openPage } = {}) => {
+      given.push(await openPage?.(QUESTION, AbortSignal.abort()))
+      return { operationId: 'op1', result: { content: [{ type: 'text', text: 'done' }] } }
+    }
+    const { host, seen } = createFakeCliHost({ control: { call }, terminal: TERMINAL, env: { NO_COLOR: '1' } })
+    const question: typeof host.io.stdin.question = async (_prompt, { signal }) => {
+      signal.throwIfAborted()
+      return 'y'
+    }
+    const io = { ...host.io, stdin: { ...host.io.stdin, question } }
+    expect(await runCli(['call', 'login'], { ...host, io })).toBe(0)
+    expect(given).toEqual([{ action: 'cancel' }])
+    expect(seen.stderr).toContain('It is not needed any more.\n')
+  })
+
   it('is asked for only where somebody is there', async () => {
     expect(await run({ terminal: { stderr: true } })).toMatchObject({ given: [undefined], questions: [] })
     expect(await run({ terminal: TERMINAL, stdin: '{}' }, ['-'])).toMatchObject({ given: [undefined], questions: [] })

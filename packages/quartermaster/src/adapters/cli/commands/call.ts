@@ -98,7 +98,9 @@ async function callWithConsent(
 ): Promise<CallAnswer> {
   const run = (input: ControlInput<'call'>) =>
     session.attend(`Calling ${request.tool}`, ({ aside, ...options }) => {
-      const openPage = (question: UrlQuestion) => aside(() => askToOpen(session, request.tool, question))
+      const { tool } = request
+      const openPage = (question: UrlQuestion, signal?: AbortSignal) =>
+        aside(() => askToOpen(session, { tool, signal }, question))
       return control.call(input, mayAsk ? { ...options, openPage } : options)
     })
   try {

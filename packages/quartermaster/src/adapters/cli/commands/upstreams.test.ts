@@ -119,16 +119,34 @@ describe('upstreams', () => {
     )
   })
 
-  it('send nobody to sign in where it is the configuration that has to be mended', async () => {
-    const reason = '"notes" does not take the "Authorization" that it is sent. Look at its entry in the configuration.'
-    const status = { ...NOTES, state: 'needsLogin' as const, reason, lastError: { message: reason, at: 0 } }
+  it('send nobody to sign in whose key was refused, and name the setting', async () => {
+    const reason = '"notes" does not take the key that it is sent. Change "headers.Authorization" in its entry.'
+    const status = { ...NOTES, state: 'keyRefused' as const, reason, lastError: { message: reason, at: 0 } }
     for (const argv of [[], ['show', 'notes'], ['restart', 'notes']]) {
       const { stdout } = await run(argv, { statuses: [status] })
-      expect(stdout).toContain('Look at its entry in the configuration.')
-      expect(stdout).not.toContain('quartermaster login')
+      expect(stdout).toContain('"headers.Authorization"')
+      expect(stdout).not.toMatch(/login/)
     }
+    expect((await run([], { statuses: [status] })).stdout).toMatch(/^notes +key refused /m)
     expect((await run(['restart', 'notes'], { statuses: [status] })).stdout).toBe(
       `✗ "notes" was restarted; it does not let us in: ${reason}\n`,
+    )
+  })
+
+  it('say where to read what was said, if anything was', async () => {
+    const status = { ...NOTES, state: 'down' as const, reason: 'There is no program "notes" on the PATH.' }
+    for (const argv of [[], ['show', 'notes']]) {
+      expect((await run(argv, { statuses: [status] })).stdout).not.toContain('quartermaster logs')
+      expect((await run(argv, { statuses: [{ ...status, hasSpoken: true }] })).stdout).toContain(
+        'What it said: quartermaster logs notes\n',
+      )
+    }
+  })
+
+  it('that are still starting say so once, and where to look', async () => {
+    const status = { ...NOTES, state: 'starting' as const, reason: 'It is starting.' }
+    expect((await run(['restart', 'notes'], { statuses: [status] })).stdout).toBe(
+      '✗ "notes" was restarted; it is still starting (see how it is: quartermaster upstreams).\n',
     )
   })
 

@@ -3,7 +3,9 @@ import { expect, it } from 'vitest'
 import { inTurns } from '../../../core/kernel/index.ts'
 import { readListing, type Verdict } from '../../../core/upstreams/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import type { Session } from '../session/session.ts'
+import { RpcError } from '../session/rpc-error.ts'
+import { listedSession } from '../testing/bare-session.ts'
+import { untilAborted } from '../testing/until-aborted.ts'
 import { createOwnDefinitions } from './own-definitions.ts'
 
 const FOREVER = new AbortController().signal
@@ -15,33 +17,25 @@ type Shown = ReturnType<typeof tool>
 /** A server that shows an agent something, and what of it a person has accepted. */
 async function stage(...shown: Shown[]) {
   const clock = createFakeClock()
-  const server = { shown, lists: 0, answers: true }
-  const facts: Session['facts'] = {
-    era: 'legacy',
-    version: '2025-11-25',
-    server: { name: 's', version: '1' },
-    instructions: undefined,
-    capabilities: { tools: {} },
-  }
-  const session: Partial<Session> = {
-    facts,
-    async page(_kind, _cursor, signal) {
-      server.lists++
-      if (!server.answers)
-        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-      return { tools: server.shown }
-    },
-  }
+  const server = { shown, lists: 0, answers: true, refuses: false }
+  const session = listedSession(async (_kind, _cursor, signal) => {
+    server.lists++
+    if (server.refuses) throw new RpcError({ code: -32_603, message: 'No list for you.' })
+    return server.answers ? { tools: server.shown } : untilAborted(signal)
+  })
   let verdict: Verdict | undefined
   const own = createOwnDefinitions({ upstream: 'desk', clock, digest, listMs: () => 30_000, verdict: () => verdict })
   return {
     clock,
     server,
     own,
-    session: session as Session,
-    check: (name: string, signal = FOREVER) => own.check(session as Session, { kind: 'tool', name, signal }),
+    session,
+    check: (name: string, signal = FOREVER) => own.check(session, { kind: 'tool', name, signal }),
     async accept(...tools: Shown[]) {
-      const { definitions } = await inTurns(readListing('desk', { server: facts.server, tools }, { digest }), clock)
+      const { definitions } = await inTurns(
+        readListing('desk', { server: session.facts.server, tools }, { digest }),
+        clock,
+      )
       verdict = { offered: definitions, held: [], problems: [] } as unknown as Verdict
     },
     hold(name: string) {
@@ -105,6 +99,43 @@ it('holds back what it cannot look at again in time, and lets whoever gives up g
   const held = waits.catch(error => error)
   await clock.advance(30_000)
   expect(await held).toMatchObject(DISABLED)
+})
+
+it('lets an agent use nothing of a connection that does not list it, until it does', async () => {
+  const { own, clock, server, session, check, accept } = await stage(tool('a', 'A.'))
+  await accept(tool('a', 'A.'))
+  server.refuses = true
+  expect(await own.compare(session, FOREVER, 'bob')).toBe(false)
+  for (let call = 0; call < 10; call++)
+    await expect(check('a')).rejects.toMatchObject({
+      code: 'TOOL_DISABLED',
+      message: expect.stringContaining('does not list all that it has'),
+    })
+  expect(server.lists).toBe(1)
+  expect(own.differing()).toEqual([])
+  server.refuses = false
+  await clock.advance(10_000)
+  await Promise.all([check('a'), check('a')])
+  expect(server.lists).toBe(2)
+})
+
+it('lets it use nothing either that is missing in a list of which something could not be read', async () => {
+  const { own, session, check, accept } = await stage(tool('a', 'x'.repeat(600_000)), tool('b', 'B.'))
+  await accept(tool('a', 'A.'), tool('b', 'B.'))
+  expect(await own.compare(session, FOREVER)).toBe(false)
+  await expect(check('a')).rejects.toMatchObject({ code: 'TOOL_DISABLED' })
+  await check('b')
+})
+
+it('minds neither what is missing in a whole list nor a list of which nothing was accepted', async () => {
+  const missing = await stage()
+  await missing.accept(tool('a', 'A.'))
+  expect(await missing.own.compare(missing.session, FOREVER)).toBe(true)
+  await missing.check('a')
+  const unlisted = await stage()
+  await unlisted.accept()
+  unlisted.server.refuses = true
+  expect(await unlisted.own.compare(unlisted.session, FOREVER)).toBe(true)
 })
 
 it('has nothing to say about a connection that was looked at as the main one', async () => {

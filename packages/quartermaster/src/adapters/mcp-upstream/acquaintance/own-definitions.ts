@@ -1,16 +1,19 @@
 import { AppError, type UpstreamStatus } from '../../../contracts/index.ts'
 import { type Clock, type Digest, inTurns } from '../../../core/kernel/index.ts'
 import { excerptOf, readListing, type Verdict } from '../../../core/upstreams/index.ts'
+import { withTimeLimit } from '../pausing.ts'
 import { beforeAbort } from '../session/before-abort.ts'
 import { fetchListing } from '../session/fetch-listing.ts'
 import type { Session } from '../session/session.ts'
-import { withTimeLimit } from './pausing.ts'
 
 /** Compares what an agent's own connection shows with what was looked at. */
 export interface OwnDefinitions {
   /** Answers whether all of it is as it was accepted. Whose the connection is, where it is one agent's. */
   compare(session: Session, signal: AbortSignal, agent?: string): Promise<boolean>
-  /** Throws `TOOL_DISABLED` for what this connection shows differently than it is accepted now. */
+  /**
+   * Throws `TOOL_DISABLED` for what this connection shows differently than it is accepted now, and for what it may: what is
+   * missing in a list that it does not give, or not as a whole.
+   */
   check(session: Session, wanted: Wanted): Promise<void>
   /** Agents to which it last showed something otherwise than it is accepted now, and some of what. */
   differing(): Differing[]
@@ -21,6 +24,8 @@ type Differing = NonNullable<UpstreamStatus['differing']>[number]
 /** Agents of which it is remembered, and definitions of each that are named. */
 const MOST_AGENTS = 64
 const MOST_NAMED = 5
+/** A connection that did not list everything is asked again by who needs it, no more often than this. */
+const LOOK_AGAIN_MS = 10_000
 
 /** What is about to be used. */
 export interface Wanted {
@@ -44,7 +49,10 @@ type Hashes = ReadonlyMap<string, string>
 /** What a session showed, and what was accepted when it was asked. */
 interface Shown {
   readonly hashes: Hashes
+  /** Kinds of which nothing can be missing. */
+  readonly whole: ReadonlySet<string>
   readonly asOf: Verdict | undefined
+  readonly at: number
 }
 
 /** A server may show one agent something else than it showed when it was looked at. Then nothing of that is used. */
@@ -56,15 +64,15 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
   const lastShown = new Map<string, Hashes>()
   const acceptedNow = createAccepted(verdict)
 
-  async function look(session: Session, signal: AbortSignal): Promise<Hashes> {
+  async function look(session: Session, signal: AbortSignal): Promise<void> {
     const asOf = verdict()
     const listing = await fetchListing(session, signal)
-    const { definitions } = await inTurns(readListing(upstream, listing, { digest }), clock)
+    const { definitions, kinds, problems } = await inTurns(readListing(upstream, listing, { digest }), clock)
     const hashes = hashesOf(definitions)
-    shown.set(session, { hashes, asOf })
+    const whole = problems.length === 0 ? kinds : new Set<string>()
+    shown.set(session, { hashes, whole, asOf, at: clock.now() })
     const agent = agents.get(session)
     if (agent !== undefined) remember(agent, hashes)
-    return hashes
   }
 
   function remember(agent: string, hashes: Hashes): void {
@@ -74,13 +82,26 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
   }
 
   function isStrange(session: Session, key: string): boolean {
+    const accepted = acceptedNow().get(key)
     const hash = shown.get(session)?.hashes.get(key)
-    return hash !== undefined && acceptedNow().get(key) !== hash
+    return hash === undefined ? accepted !== undefined && isUnlisted(session, key) : accepted !== hash
+  }
+
+  /** It may be there all the same, and be anything. */
+  function isUnlisted(session: Session, key: string): boolean {
+    const seen = shown.get(session)
+    return seen !== undefined && !seen.hashes.has(key) && !seen.whole.has(kindOf(key))
+  }
+
+  /** What a look now may find otherwise: it was decided about since, or did not show everything. */
+  function isWorthALook(session: Session, key: string): boolean {
+    const { asOf, at = 0 } = shown.get(session) ?? {}
+    return asOf !== verdict() || (isUnlisted(session, key) && clock.now() - at >= LOOK_AGAIN_MS)
   }
 
   /** Whoever tells of no change may show by now what a person has accepted. Once for each time that something was decided. */
-  function lookAgain(session: Session): Promise<unknown> {
-    if (shown.get(session)?.asOf === verdict()) return Promise.resolve()
+  function lookAgain(session: Session, key: string): Promise<unknown> {
+    if (!isWorthALook(session, key)) return Promise.resolve()
     const known =
       looks.get(session) ??
       withTimeLimit(listMs(), { clock, reason: 'It took too long.' }, signal => look(session, signal))
@@ -94,16 +115,18 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
   return {
     async compare(session, signal, agent) {
       if (agent !== undefined) agents.set(session, agent)
-      const hashes = await look(session, signal)
-      const accepted = acceptedNow()
-      return [...hashes].every(([key, hash]) => accepted.get(key) === hash)
+      await look(session, signal)
+      const keys = [...(shown.get(session)?.hashes.keys() ?? []), ...acceptedNow().keys()]
+      return keys.every(key => !isStrange(session, key))
     },
     async check(session, { kind, name, signal }) {
       const key = `${kind} ${name}`
       if (!isStrange(session, key)) return
-      await beforeAbort(lookAgain(session), signal)
+      await beforeAbort(lookAgain(session, key), signal)
       if (!isStrange(session, key)) return
-      throw heldBack({ upstream, kind, name, waits: isHeld(verdict(), kind, name) })
+      throw isUnlisted(session, key)
+        ? unlisted({ upstream, kind, name })
+        : heldBack({ upstream, kind, name, waits: isHeld(verdict(), kind, name) })
     },
     differing() {
       const accepted = [...acceptedNow()].filter(([key]) => /^(?:tool|prompt) /.test(key))
@@ -120,10 +143,21 @@ function isHeld(verdict: Verdict | undefined, kind: string, name: string): boole
   return verdict?.held.some(one => one.kind === kind && one.name === name) ?? false
 }
 
-interface HeldBack {
+interface Definition {
   readonly upstream: string
   readonly kind: string
   readonly name: string
+}
+
+function unlisted({ upstream, kind, name }: Definition): AppError {
+  const message =
+    `The ${kind} "${name}" of "${upstream}" is held back: the server that this agent has to itself does not list all ` +
+    `that it has, so nobody can tell whether it is what was accepted. Try again later, or have a person look at the ` +
+    `server: quartermaster upstreams show ${upstream}`
+  return new AppError('TOOL_DISABLED', message)
+}
+
+interface HeldBack extends Definition {
   /** Everybody is shown another definition of it. */
   readonly waits: boolean
 }
@@ -146,6 +180,10 @@ function createAccepted(verdict: () => Verdict | undefined): () => Hashes {
     if (made?.of !== now || !made) made = { of: now, hashes: hashesOf(now?.offered ?? []) }
     return made.hashes
   }
+}
+
+function kindOf(key: string): string {
+  return key.slice(0, key.indexOf(' '))
 }
 
 function hashesOf(definitions: readonly { kind: string; name: string; hash: string }[]): Hashes {

@@ -57,6 +57,29 @@ it('spends only a small part of the time on one that is long to look at', async 
   expect(here.server.lists).toBeLessThanOrEqual(14)
 })
 
+it('asks once more for all that it was told of while it was asking', async () => {
+  const clock = createFakeClock()
+  const asked: (() => void)[] = []
+  const relisting = createRelisting({
+    clock,
+    async list() {
+      await new Promise<void>(resolve => void asked.push(resolve))
+      relisting.listed({ changed: false, tookMs: 1 })
+    },
+  })
+  for (let notice = 0; notice < 100; notice++) {
+    relisting.soon()
+    await clock.advance(100)
+  }
+  expect(asked).toHaveLength(1)
+  asked[0]?.()
+  await clock.advance(100)
+  expect(asked).toHaveLength(2)
+  asked[1]?.()
+  await clock.advance(60_000)
+  expect(asked).toHaveLength(2)
+})
+
 it('asks every now and then, and not after its end', async () => {
   const { clock, server, relisting } = stage()
   relisting.later(60_000)

@@ -28,6 +28,7 @@ export function createRelisting({ clock, list }: RelistingDeps): Relisting {
   let last = Number.NEGATIVE_INFINITY
   /** When all listings up to now are paid for. */
   let paidAt = Number.NEGATIVE_INFINITY
+  /** It will be asked: whatever is told until then is looked at with it. */
   let isDue = false
   let isOver = false
   let lists: Promise<void> = Promise.resolve()
@@ -38,9 +39,13 @@ export function createRelisting({ clock, list }: RelistingDeps): Relisting {
     isDue = true
     const next = Math.max(last + PAUSE_MS, paidAt - SAVED_MS)
     clock.after(Math.max(0, next - clock.now()), () => {
-      isDue = false
-      if (!isOver) lists = lists.then(list)
+      lists = lists.then(ask)
     })
+  }
+
+  async function ask(): Promise<void> {
+    isDue = false
+    if (!isOver) await list()
   }
 
   return {

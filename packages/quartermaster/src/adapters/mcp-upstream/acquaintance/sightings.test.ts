@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { UpstreamConfig } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import type { Session } from '../session/session.ts'
+import { listedSession } from '../testing/bare-session.ts'
+import { untilAborted } from '../testing/until-aborted.ts'
 import { createSightings } from './sightings.ts'
 
 const FOREVER = new AbortController().signal
@@ -10,23 +11,14 @@ const FOREVER = new AbortController().signal
 function stage() {
   const clock = createFakeClock()
   const server = { lists: 0, isSlow: false }
-  const session: Partial<Session> = {
-    facts: {
-      era: 'legacy',
-      version: '2025-11-25',
-      server: { name: 's', version: '1' },
-      instructions: undefined,
-      capabilities: { tools: {} },
-    },
-    async page(_kind, _cursor, signal) {
-      server.lists++
-      if (server.isSlow) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
-      return { tools: [] }
-    },
-  }
+  const session = listedSession(async (_kind, _cursor, signal) => {
+    server.lists++
+    return server.isSlow ? untilAborted(signal) : { tools: [] }
+  })
   const written: string[] = []
   const compared: string[] = []
   const notes: string[] = []
+  const own = { session: () => session }
   const config = UpstreamConfig.parse({ command: 'server' })
   const sightings = createSightings({
     clock,
@@ -40,8 +32,9 @@ function stage() {
       settled: async () => {},
     },
     own: {
-      async compare() {
+      async compare(_session, signal) {
         compared.push('definitions')
+        if (server.isSlow) await untilAborted(signal)
         return true
       },
     },
@@ -53,12 +46,12 @@ function stage() {
       remember: () => void written.push('facts'),
     },
     config: () => config,
-    main: () => ({ session: () => session as Session, suspect: async () => {} }),
-    sessionOf: () => undefined,
+    main: () => ({ session: () => session, suspect: async () => {} }),
+    connectionOf: agent => (agent === 'ada' ? own : undefined),
     otherTools: async () => [],
     note: text => void notes.push(text),
   })
-  return { clock, server, session: session as Session, sightings, written, compared, notes }
+  return { clock, server, session, sightings, written, compared, notes }
 }
 
 it('lists a server every now and then, also after a listing that took too long', async () => {
@@ -95,4 +88,31 @@ it('does not write down either what was being listed when it went', async () => 
   await taking
   expect(server.lists).toBe(1)
   expect(written).toEqual([])
+})
+
+it('looks together at what is told in quick succession on the connection of an agent, one look at a time', async () => {
+  const { clock, server, sightings, compared, notes } = stage()
+  const tell = () => {
+    for (let notice = 0; notice < 1_000; notice++) sightings.compareAgain('ada')
+  }
+  tell()
+  await clock.advance(100)
+  expect(compared).toHaveLength(1)
+  server.isSlow = true
+  for (let moment = 0; moment < 10; moment++) {
+    tell()
+    await clock.advance(1_000)
+  }
+  expect(compared).toHaveLength(2)
+  await clock.advance(60_000)
+  expect(notes).toContain('[ada] What it has could not be listed again: It took too long.')
+})
+
+it('leaves alone an agent without a connection of its own, and everybody once it is stopped', async () => {
+  const { clock, sightings, compared } = stage()
+  sightings.compareAgain('bob')
+  sightings.compareAgain('ada')
+  sightings.stop()
+  await clock.advance(60_000)
+  expect(compared).toEqual([])
 })

@@ -1,13 +1,13 @@
 import { messageOf, type UpstreamConfig } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
+import { withTimeLimit } from '../pausing.ts'
 import { SendFailure } from '../session/channel.ts'
 import { fetchListing } from '../session/fetch-listing.ts'
 import type { Session } from '../session/session.ts'
 import type { Connection } from '../supervision/connection.ts'
 import type { Acquaintance } from './acquaintance.ts'
 import type { OwnDefinitions } from './own-definitions.ts'
-import { withTimeLimit } from './pausing.ts'
-import { createRelisting } from './relisting.ts'
+import { createRelisting, type Relisting } from './relisting.ts'
 import type { Verdicts } from './verdicts.ts'
 
 /** Looks at what a server has: with every new connection, when it tells of a change, and every now and then. */
@@ -16,7 +16,8 @@ export interface Sightings {
   take(session: Session, signal: AbortSignal): Promise<void>
   /** Of an agent's own connection: compares it with what was looked at. */
   compare(session: Session, signal: AbortSignal, agent?: string): Promise<void>
-  compareAgain(agent: string): Promise<void>
+  /** The same as soon as it may be, if the agent has such a connection. */
+  compareAgain(agent: string): void
   /** As soon as it may be. */
   again(): void
   /** From here on nothing is listed by itself, and nothing written down: what is opened to finish with it is compared. */
@@ -31,7 +32,8 @@ export interface SightingsDeps {
   config(): UpstreamConfig
   /** The connection by which it is known. */
   main(): Pick<Connection, 'session' | 'suspect'>
-  sessionOf(agent: string): Session | undefined
+  /** The connection that an agent has to itself, if there is one already. */
+  connectionOf(agent: string): Pick<Connection, 'session'> | undefined
   /** Names of tools that are not its own, once they are known. */
   otherTools(): Promise<Iterable<string>>
   note(text: string): void
@@ -92,27 +94,55 @@ export function createSightings(deps: SightingsDeps): Sightings {
     relisting.stop()
   }
 
-  return { take, ...comparing(deps, relisting.soon), again: relisting.soon, stop }
+  return { take, ...comparing({ ...deps, isOver: () => isOver, again: relisting.soon }), again: relisting.soon, stop }
 }
 
-function inTime({ clock, config }: SightingsDeps, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+function inTime<T>({ clock, config }: SightingsDeps, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   return withTimeLimit(config().startSeconds * 1000, { clock, reason: 'It took too long.' }, work)
 }
 
+interface ComparingDeps extends SightingsDeps {
+  isOver(): boolean
+  again(): void
+}
+
 /** What is different for one agent may be different for all. */
-function comparing(deps: SightingsDeps, again: () => void): Pick<Sightings, 'compare' | 'compareAgain'> {
-  const { own, sessionOf, note } = deps
-  async function compare(session: Session, signal: AbortSignal, agent?: string): Promise<void> {
-    if (!(await own.compare(session, signal, agent))) again()
+function comparing(deps: ComparingDeps): Pick<Sightings, 'compare' | 'compareAgain'> {
+  const { clock, own, connectionOf, note, isOver, again } = deps
+  type Own = NonNullable<ReturnType<typeof connectionOf>>
+  const relistings = new WeakMap<Own, Relisting>()
+
+  async function isSame(session: Session, signal: AbortSignal, agent?: string): Promise<boolean> {
+    const same = await own.compare(session, signal, agent)
+    if (!same) again()
+    return same
   }
+
+  /** Each pays for its own: what one agent's server tells keeps nobody else's from being looked at. */
+  function relistingOf(connection: Own, agent: string): Relisting {
+    const known = relistings.get(connection)
+    if (known) return known
+    const relisting = createRelisting({ clock, list: () => listAgain(connection, agent, relisting.listed) })
+    relistings.set(connection, relisting)
+    return relisting
+  }
+
+  async function listAgain({ session: current }: Own, agent: string, listed: Relisting['listed']): Promise<void> {
+    const session = current()
+    if (!session || isOver()) return
+    const begunAt = clock.now()
+    const same = await inTime(deps, signal => isSame(session, signal, agent)).catch(error => {
+      note(`[${agent}] What it has could not be listed again: ${messageOf(error)}`)
+      return true
+    })
+    listed({ changed: !same, tookMs: clock.now() - begunAt })
+  }
+
   return {
-    compare,
-    async compareAgain(agent) {
-      const session = sessionOf(agent)
-      if (!session) return
-      await inTime(deps, signal => compare(session, signal, agent)).catch(error => {
-        note(`[${agent}] What it has could not be listed again: ${messageOf(error)}`)
-      })
+    compare: async (...given) => void (await isSame(...given)),
+    compareAgain(agent) {
+      const connection = connectionOf(agent)
+      if (connection) relistingOf(connection, agent).soon()
     },
   }
 }

@@ -1,6 +1,5 @@
-import type { Clock } from '../../../core/kernel/index.ts'
-import { pause } from '../acquaintance/pausing.ts'
-import type { StopSignal } from '../session/stop-signal.ts'
+import type { CancelSignal, Clock } from '../../../core/kernel/index.ts'
+import { pause } from '../pausing.ts'
 import type { EventParserOptions, ServerEvent } from './event-parser.ts'
 import type { EventTurns, StreamEnd } from './event-turns.ts'
 import type { HttpAnswer } from './http-answer.ts'
@@ -15,7 +14,7 @@ export interface EventFollower {
   isOver(): boolean
   /** Whether it can be opened again without an event to go on from, and is however often that fails. */
   readonly isEndless: boolean
-  readonly signal: StopSignal
+  readonly signal: CancelSignal
   /** What is heard is handed over in these. */
   readonly turns: EventTurns
   readonly clock: Clock

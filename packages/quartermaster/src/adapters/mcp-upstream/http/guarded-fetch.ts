@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/kernel/index.ts'
-import { withTimeLimit } from '../acquaintance/pausing.ts'
+import { withTimeLimit } from '../pausing.ts'
 import { beforeAbort } from '../session/before-abort.ts'
 import { AddressRefused, guardedLookup, isLoopback, type Resolve, refuseInside } from './address-guard.ts'
 import { type HttpAnswer, HttpFailure } from './http-answer.ts'

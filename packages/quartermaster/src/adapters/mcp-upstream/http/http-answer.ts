@@ -1,11 +1,11 @@
-import type { StopSignal } from '../session/stop-signal.ts'
+import type { CancelSignal } from '../../../core/kernel/index.ts'
 
 export interface HttpRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
-  readonly signal: StopSignal
+  readonly signal: CancelSignal
   /** How long the first line of the answer may take once the request is out; for ever when absent. */
   readonly answerMs?: number | undefined
 }

@@ -170,6 +170,20 @@ describe('a request by HTTP that fails', () => {
     expect(await lost).toMatchObject({ id: 1, reason: expect.stringContaining('longer than 1000 bytes') })
   })
 
+  it.each(['constructor', '__proto__', 'of our own making'])(
+    'is answered on a stream whatever its server calls the way it is compressed: %s',
+    async encoding => {
+      const server = await httpEndpoint(visit => {
+        visit.events({ 'content-encoding': encoding })(reply(1))
+        visit.response.end()
+      })
+      const desk = await httpDesk(server.url)
+      const answered = desk.next()
+      await desk.channel.send(call(1))
+      expect(await answered).toMatchObject({ id: 1, result: {} })
+    },
+  )
+
   it('is lost when its stream ends without the answer', async () => {
     const server = await httpEndpoint(visit => void (visit.events(), visit.response.end()))
     const desk = await httpDesk(server.url)
@@ -199,6 +213,8 @@ describe('a legacy session by HTTP', () => {
     [400, said('Bad Request: No valid session ID provided')],
     [400, said('Bad Request: Missing session ID', 'server-error')],
     [400, said('Session not found')],
+    [404, said('Not found')],
+    [404, said('Invalid or expired session. Please re-initialize the session.', 2)],
   ])('is lost when the server has forgotten it (%i), and the request was not carried out', async (status, body) => {
     const server = await httpEndpoint(visit =>
       visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : visit.json(status, body),
@@ -222,12 +238,14 @@ describe('a legacy session by HTTP', () => {
   })
 
   it.each([
-    said('The session of the shop is not valid', 2),
-    said('The argument "session" is missing'),
-    said('No session of this kind is planned'),
-  ])('goes on when it is the request that a server finds wrong: %j', async body => {
+    [400, said('The session of the shop is not valid', 2)],
+    [400, said('Session not found', 2)],
+    [400, said('The argument "session" is missing')],
+    [400, said('No session of this kind is planned')],
+    [404, said('Issue 17 not found', 2)],
+  ])('goes on when it is the request that a server finds wrong: %i with %j', async (status, body) => {
     const server = await httpEndpoint(visit =>
-      visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : visit.json(400, body),
+      visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : visit.json(status, body),
     )
     const desk = await httpDesk(server.url)
     await desk.channel.send(INITIALIZE)
@@ -299,18 +317,27 @@ describe('a server by HTTP that wants to know who we are', () => {
   })
 
   it.each([
-    ['Authorization', {}, ''],
-    ['a name and a password', undefined, 'ann:wrong@'],
-  ])('sends nobody to sign in who has configured %s that it does not take', async (_, headers, user) => {
+    ['an "Authorization"', { Authorization: 'Bearer wrong' }, '', 'headers.Authorization'],
+    ['a key in another header', { 'X-Team': 'red', 'X-Api-Key': 'wrong' }, '', 'headers.X-Api-Key'],
+    ['a name and a password', {}, 'ann:wrong@', 'url'],
+  ])('sends nobody to sign in who has configured %s that it does not take', async (_, headers, user, setting) => {
     const server = await httpEndpoint(visit => visit.json(401))
     const url = server.url.replace('//', `//${user}`)
-    const sent = headers ? { Authorization: 'Bearer wrong' } : {}
-    const desk = await httpDesk(url, { headers: sent, auth: auth({ token: async () => undefined }) })
+    const desk = await httpDesk(url, { headers, auth: auth({ token: async () => undefined }) })
     await desk.channel.send(call(1)).catch(() => {})
     expect(await desk.ended).toEqual({
       kind: 'unauthorized',
-      reason: '"files" does not take the "Authorization" that it is sent. Look at its entry in the configuration.',
+      reason: `"files" does not take the key that it is sent. Change "${setting}" in its entry, or the secret named there.`,
     })
+  })
+
+  it('sends whoever has a key to sign in where the server says that it is to be done', async () => {
+    const challenge = { 'www-authenticate': 'Bearer resource_metadata="https://x.example/meta"' }
+    const server = await httpEndpoint(visit => visit.json(401, undefined, challenge))
+    const options = { headers: { 'X-Api-Key': 'wrong' }, auth: auth({ token: async () => undefined }) }
+    const desk = await httpDesk(server.url, options)
+    await desk.channel.send(call(1)).catch(() => {})
+    expect(await desk.ended).toMatchObject({ reason: expect.stringContaining('quartermaster login files') })
   })
 
   it('is told what it lacks by the challenge, word for word', async () => {

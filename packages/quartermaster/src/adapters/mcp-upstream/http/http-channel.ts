@@ -17,13 +17,12 @@ import { createExchanges, type Exchange } from './http-exchanges.ts'
 import { createHttpIncoming } from './http-incoming.ts'
 import { createHttpSender } from './http-sender.ts'
 import { createHttpSession } from './http-session.ts'
+import type { SentKeys } from './key-settings.ts'
 
-export interface HttpChannelOptions {
+/** Only what the configuration wants is sent along: nothing of whoever calls us is ever among it. */
+export interface HttpChannelOptions extends SentKeys {
   /** What the upstream is called, for messages. */
   readonly name: string
-  readonly url: string
-  /** What the configuration wants sent along. Nothing of whoever calls us is ever among it. */
-  readonly headers: Readonly<Record<string, string>>
   readonly auth?: HttpAuth | undefined
   readonly clock: Clock
   readonly limits?: Partial<HttpLimits> | undefined

@@ -4,18 +4,19 @@ import type { HttpBody } from './http-answer.ts'
 /** A body without its compression. Nobody is asked for one; some servers compress all the same. */
 export function decoded(body: HttpBody, encoding: string | string[] | undefined): HttpBody {
   if (encoding === undefined) return body
-  const decoder = DECODERS[String(encoding).toLowerCase()]?.()
+  const decoder = DECODERS.get(String(encoding).toLowerCase())?.()
   return decoder ? through(decoder, body) : body
 }
 
 type Decoder = zlib.Gunzip | zlib.BrotliDecompress
 
-const DECODERS: Readonly<Record<string, () => Decoder>> = {
-  gzip: () => zlib.createGunzip({ flush: zlib.constants.Z_SYNC_FLUSH }),
-  'x-gzip': () => zlib.createGunzip({ flush: zlib.constants.Z_SYNC_FLUSH }),
-  deflate: () => zlib.createInflate({ flush: zlib.constants.Z_SYNC_FLUSH }),
-  br: () => zlib.createBrotliDecompress({ flush: zlib.constants.BROTLI_OPERATION_FLUSH }),
-}
+/** By the server's own word, which may be any. */
+const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decoder>([
+  ['gzip', () => zlib.createGunzip({ flush: zlib.constants.Z_SYNC_FLUSH })],
+  ['x-gzip', () => zlib.createGunzip({ flush: zlib.constants.Z_SYNC_FLUSH })],
+  ['deflate', () => zlib.createInflate({ flush: zlib.constants.Z_SYNC_FLUSH })],
+  ['br', () => zlib.createBrotliDecompress({ flush: zlib.constants.BROTLI_OPERATION_FLUSH })],
+])
 
 function through(decoder: Decoder, body: HttpBody): HttpBody {
   return {

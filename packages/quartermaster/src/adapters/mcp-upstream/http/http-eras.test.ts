@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { createSystemClock } from '../../system/index.ts'
 import { openSession } from '../session/open-session.ts'
 import type { Behind } from '../session/session.ts'
+import { NO_EVENTS } from '../testing/bare-session.ts'
 import { openHttpChannel } from './http-channel.ts'
 
 function server(): McpServer {
@@ -53,9 +54,11 @@ const NOBODY: Behind = {
 async function session(url: string, era: 'auto' | 'legacy' | 'modern') {
   const clock = createSystemClock()
   const open = openHttpChannel({ name: 'shop', url, headers: {}, clock, log() {} })
-  const events = { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {} }
   const signal = new AbortController().signal
-  const opened = await openSession({ open, era, client: { name: 'test', version: '1' }, clock, events }, signal)
+  const opened = await openSession(
+    { open, era, client: { name: 'test', version: '1' }, clock, events: NO_EVENTS },
+    signal,
+  )
   onTestFinished(() => opened.close())
   const call = () => opened.ask('tools/call', { name: 'add', arguments: { a: 20, b: 22 } }, { signal, behind: NOBODY })
   return { facts: opened.facts, call, page: () => opened.page('tools', undefined, signal) }

@@ -1,10 +1,10 @@
+import { type CancelSignal, createCancellation } from '../../../core/kernel/index.ts'
 import { type Id, keyOf } from '../../mcp-wire/index.ts'
-import { createStop, type Stop, type StopSignal } from '../session/stop-signal.ts'
 
 /** One request and what comes back for it. */
 export interface Exchange {
   /** Aborts when nobody waits any more. */
-  readonly signal: StopSignal
+  readonly signal: CancelSignal
   /** Whether its answer has come. */
   isAnswered(): boolean
   /** Nobody waits for the rest. */
@@ -15,7 +15,7 @@ export interface Exchange {
 /** The exchanges that are open. */
 export interface Exchanges {
   /** For a request with this id, or for something without an answer. */
-  open(id: Id | undefined, signal?: AbortSignal): Exchange
+  open(id: Id | undefined, signal?: CancelSignal): Exchange
   /** An answer came. */
   answered(id: Id | null): void
   /** Gives one up. */
@@ -23,33 +23,37 @@ export interface Exchanges {
   closeAll(): void
 }
 
+/** Gives an exchange up. */
+type Stop = () => void
+
 /** A signal for each, rather than signals made of signals: those are kept for as long as the longest-lived of them. */
 export function createExchanges(): Exchanges {
   const open = new Set<Stop>()
   const waiting = new Map<string, Stop>()
   return {
     open(id, signal) {
-      const exchange = createStop()
+      const { signal: own, cancel } = createCancellation()
+      const stop = () => cancel(new Error('It was given up.'))
       const key = id === undefined ? undefined : keyOf(id)
-      open.add(exchange)
-      if (key !== undefined) waiting.set(key, exchange)
-      if (signal?.aborted) exchange.stop()
-      signal?.addEventListener('abort', exchange.stop, { once: true })
+      open.add(stop)
+      if (key !== undefined) waiting.set(key, stop)
+      if (signal?.aborted) stop()
+      signal?.addEventListener('abort', stop, { once: true })
       return {
-        signal: exchange.signal,
-        isAnswered: () => key === undefined || waiting.get(key) !== exchange,
-        abandon: exchange.stop,
+        signal: own,
+        isAnswered: () => key === undefined || waiting.get(key) !== stop,
+        abandon: stop,
         close() {
-          open.delete(exchange)
-          if (key !== undefined && waiting.get(key) === exchange) waiting.delete(key)
-          signal?.removeEventListener('abort', exchange.stop)
+          open.delete(stop)
+          if (key !== undefined && waiting.get(key) === stop) waiting.delete(key)
+          signal?.removeEventListener('abort', stop)
         },
       }
     },
     answered: id => void waiting.delete(keyOf(id)),
-    giveUp: id => waiting.get(keyOf(id))?.stop(),
+    giveUp: id => waiting.get(keyOf(id))?.(),
     closeAll() {
-      for (const exchange of open) exchange.stop()
+      for (const stop of open) stop()
     },
   }
 }

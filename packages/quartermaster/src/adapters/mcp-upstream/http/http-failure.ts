@@ -42,7 +42,7 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
   }
   const response = said && message ? responseTo(message, said, status) : undefined
   const retryAfterMs = status === 503 ? RETRY_MS : undefined
-  return { response, failure: new SendFailure(sentence(answer), { wasSent: wasSent(status), status, retryAfterMs }) }
+  return { response, failure: new SendFailure(refusalText(answer), { wasSent: wasSent(status), status, retryAfterMs }) }
 }
 
 /** Many a proxy answers 5xx, 503 included, when the connection behind it broke while the request was at work. */
@@ -70,11 +70,12 @@ interface Complaint {
 
 /** By the specification it is 404; servers that keep sessions in a map by the usual example answer 400. */
 function forgotSession({ status, said, text, message }: Complaint): boolean {
-  if (status === 404) return said?.error?.code !== METHOD_NOT_FOUND
-  if (status !== 400) return false
-  // What names the request is about the request: a server may have sessions of another kind.
-  if (said && message && isRequest(message) && said.id === message.id) return false
-  return NO_SESSION.test(said ? (said.error?.message ?? '') : text.slice(0, LONGEST_COMPLAINT))
+  const isSaid = NO_SESSION.test(said ? (said.error?.message ?? '') : text.slice(0, LONGEST_COMPLAINT))
+  // What names the request is about the request, and a server may have sessions of another kind. Some, such as
+  // https://github.com/php-mcp/server, name it with their 404 all the same, and then say what is missing.
+  const isNamed = said !== undefined && message !== undefined && isRequest(message) && said.id === message.id
+  if (status === 404) return isNamed ? isSaid : said?.error?.code !== METHOD_NOT_FOUND
+  return status === 400 && !isNamed && isSaid
 }
 
 const METHOD_NOT_FOUND = -32_601
@@ -97,7 +98,7 @@ function responseTo(message: Message, said: Response, status: number): Response 
   return (said.id ?? null) === null && status < 500 ? { ...said, id: message.id } : undefined
 }
 
-function sentence({ status, headers }: HttpAnswer): string {
+function refusalText({ status, headers }: HttpAnswer): string {
   if (status < 300 || status >= 400 || headers.location === undefined) return `The server answered with HTTP ${status}.`
   return 'The server sends us elsewhere, which is not followed. If that is the right address, configure it as the url.'
 }

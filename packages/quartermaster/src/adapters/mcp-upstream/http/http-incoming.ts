@@ -1,11 +1,10 @@
-import type { Cancel, Clock } from '../../../core/kernel/index.ts'
+import type { Cancel, CancelSignal, Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { claimedVersion, type Id, isRequest, isResponse, type Message, type Request } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { messagesIn } from '../session/incoming-message.ts'
-import type { StopSignal } from '../session/stop-signal.ts'
 import { MOST_SAID } from '../session/trouble.ts'
-import { followEvents } from './event-follower.ts'
+import { type EventFollower, followEvents } from './event-follower.ts'
 import { createEventTurns } from './event-turns.ts'
 import { type HttpAnswer, headerOf, isGood } from './http-answer.ts'
 import { type Discard, readShortText, readText, TAIL_MS } from './http-body.ts'
@@ -20,7 +19,7 @@ export interface HttpIncomingDeps {
   readonly discard: Discard
   hasSession(): boolean
   /** Asks for the stream that a legacy server speaks on, or for the rest of one that broke. */
-  listen(lastEventId: string | undefined, signal: StopSignal): Promise<HttpAnswer>
+  listen(lastEventId: string | undefined, signal: CancelSignal): Promise<HttpAnswer>
   onMessage(message: Message): void
   onLost(id: Id, reason: string): void
   onEnd(end: ChannelEnd): void
@@ -83,10 +82,15 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     return undefined
   }
 
+  /** Whoever waits hears why nothing more comes, whatever the cause. */
+  function followed(follower: Omit<EventFollower, 'turns' | 'clock' | 'maxBytes'>): Promise<string> {
+    return followEvents({ ...follower, turns, clock, maxBytes }).catch(() => 'The stream could not be followed.')
+  }
+
   /** Messages on the way to an answer, and the answer. */
   async function follow(first: HttpAnswer, { id, params }: Request, exchange: Exchange): Promise<void> {
     let cancel: Cancel | undefined
-    const reason = await followEvents({
+    const reason = await followed({
       first,
       // There is nothing to be resumed from 2026-07-28 on.
       open: async lastEventId => (claimedVersion(params) === undefined ? listen(lastEventId, exchange) : undefined),
@@ -97,12 +101,11 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       isOver: exchange.isAnswered,
       isEndless: false,
       signal: exchange.signal,
-      turns,
-      clock,
-      maxBytes,
     })
     cancel?.()
     if (!exchange.isAnswered() && !exchange.signal.aborted) onLost(id, reason)
+    // What could not be followed may still go on.
+    exchange.abandon()
     exchange.close()
   }
 
@@ -122,15 +125,12 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       return 'over'
     },
     listenAlways: exchange =>
-      followEvents({
+      followed({
         open: lastEventId => listen(lastEventId, exchange),
         onData: deliverAll,
         isOver: () => false,
         isEndless: true,
         signal: exchange.signal,
-        turns,
-        clock,
-        maxBytes,
       }),
   }
 }

@@ -1,19 +1,17 @@
 import { messageOf } from '../../../contracts/index.ts'
-import { loginStep } from '../../../core/kernel/index.ts'
+import { type CancelSignal, loginStep } from '../../../core/kernel/index.ts'
 import { beforeAbort } from '../session/before-abort.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
-import type { StopSignal } from '../session/stop-signal.ts'
 import { type HttpAnswer, HttpFailure, type HttpRequest, headerOf } from './http-answer.ts'
 import { type Challenge, type HttpAuth, parseChallenge } from './http-auth.ts'
 import type { Discard } from './http-body.ts'
 import type { HttpClient } from './http-client.ts'
+import { keySettings, type SentKeys } from './key-settings.ts'
 
-export interface HttpSenderOptions {
+/** What the configuration wants sent along goes to this origin and nowhere else. */
+export interface HttpSenderOptions extends SentKeys {
   /** What the upstream is called, for messages. */
   readonly name: string
-  readonly url: string
-  /** What the configuration wants sent along, to this origin and nowhere else. */
-  readonly headers: Readonly<Record<string, string>>
   readonly auth?: HttpAuth | undefined
   readonly client: HttpClient
   readonly discard: Discard
@@ -47,13 +45,14 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   async function again(request: SenderRequest, token: string | undefined, answer: HttpAnswer): Promise<HttpAnswer> {
     const challenge = challengeIn(answer)
     discard(answer.body)
-    if (!auth || (await asked(auth.renew(token, challenge), request.signal)) === 'signIn') throw signIn(token)
+    if (!auth || (await asked(auth.renew(token, challenge), request.signal)) === 'signIn')
+      throw signIn(token, challenge)
     const renewed = await tokenOf(auth, request.signal)
     const second = await redirected(request, renewed)
     if (second.status !== 401) return withRights(second, renewed)
     discard(second.body)
     // A token that was just issued is not taken: another one would fare no better.
-    throw signIn(renewed)
+    throw signIn(renewed, challenge)
   }
 
   function withRights(answer: HttpAnswer, token: string | undefined): HttpAnswer {
@@ -61,24 +60,28 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
     if (challenge.error !== 'insufficient_scope') return answer
     discard(answer.body)
     auth?.lacking(challenge)
-    const reason = `"${name}" wants more rights than it was given. ${mend(token)}`
+    const reason = `"${name}" wants more rights than it was given. ${mend(keysFor(token, challenge))}`
     throw new SendFailure(reason, { wasSent: 'refused', status: 403 })
   }
 
-  function signIn(token: string | undefined): SendFailure {
-    const why = isConfigured(token)
-      ? 'does not take the "Authorization" that it is sent.'
-      : 'lets nobody in who has not signed in.'
-    const reason = `"${name}" ${why} ${mend(token)}`
+  function signIn(token: string | undefined, challenge: Challenge): SendFailure {
+    const keys = keysFor(token, challenge)
+    const why = keys.length > 0 ? 'does not take the key that it is sent.' : 'lets nobody in who has not signed in.'
+    const reason = `"${name}" ${why} ${mend(keys)}`
     onEnd({ kind: 'unauthorized', reason })
     return new SendFailure(reason, { wasSent: 'no', status: 401 })
   }
 
-  /** Whether it was the configuration that said who we are, and no login. */
-  const isConfigured = (token: string | undefined) => token === undefined && own.authorization !== undefined
+  /** Where the configuration says who we are, if no login does, and the server does not want one beside the key. */
+  function keysFor(token: string | undefined, { resourceMetadata }: Challenge): string[] {
+    const isLoginWanted = resourceMetadata !== undefined && own.authorization === undefined
+    return token !== undefined || isLoginWanted ? [] : keySettings(options)
+  }
 
-  function mend(token: string | undefined): string {
-    return auth && !isConfigured(token) ? loginStep(name) : 'Look at its entry in the configuration.'
+  function mend(keys: readonly string[]): string {
+    if (keys.length > 0)
+      return `Change ${keys.map(key => `"${key}"`).join(' or ')} in its entry, or the secret named there.`
+    return auth ? loginStep(name) : 'Look at its entry in the configuration.'
   }
 
   async function redirected(request: SenderRequest, token: string | undefined): Promise<HttpAnswer> {
@@ -103,7 +106,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
     }
   }
 
-  function broken(error: unknown, signal: StopSignal): SendFailure {
+  function broken(error: unknown, signal: CancelSignal): SendFailure {
     const { wasSent, isNobodyThere, said } = error instanceof HttpFailure ? error : NOT_TRIED
     const reason = messageOf(error)
     // One exchange that breaks says nothing about the others; whether the server still answers is found out by asking it.
@@ -138,12 +141,12 @@ function basicHeader({ username, password }: URL): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
 }
 
-async function tokenOf(auth: HttpAuth, signal: StopSignal): Promise<string | undefined> {
+async function tokenOf(auth: HttpAuth, signal: CancelSignal): Promise<string | undefined> {
   return asked(auth.token(), signal)
 }
 
 /** What an issuer says, for as long as anybody waits for the request. The answer is for others too, so it is not given up. */
-function asked<T>(answer: Promise<T>, signal: StopSignal): Promise<T> {
+function asked<T>(answer: Promise<T>, signal: CancelSignal): Promise<T> {
   return beforeAbort(answer, signal).catch(notAsked)
 }
 

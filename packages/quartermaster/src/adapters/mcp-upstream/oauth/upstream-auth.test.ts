@@ -117,6 +117,26 @@ describe('the tokens of an upstream', () => {
     expect(await storage.store.count('secrets')).toBe(0)
   })
 
+  it.each(['find', 'commit'] as const)(
+    'stay forgotten when that happens right before a %s of the renewed ones',
+    async step => {
+      const { auth, clock, place, storage, tokens, restarted } = await signedIn()
+      expect(await tokens.token()).toBe('access-1')
+      await clock.advance(3_575_000)
+      const { [step]: inner } = storage.store
+      const forgetFirst = async (...args: never[]) => {
+        Object.assign(storage.store, { [step]: inner })
+        await auth.forgetAll(OWNER.upstream)
+        return (inner as (...args: never[]) => unknown)(...args)
+      }
+      Object.assign(storage.store, { [step]: forgetFirst })
+      expect(await tokens.token()).toBeUndefined()
+      expect(await tokens.token()).toBeUndefined()
+      expect(await storage.store.count('secrets')).toBe(0)
+      expect(await restarted().for(OWNER, place.upstream).token()).toBeUndefined()
+    },
+  )
+
   it('are forgotten with those of agents when the upstream is, and those of others are not', async () => {
     const { auth, place, storage } = await signedIn()
     for (const owner of [{ ...OWNER, agent: 'researcher' }, { upstream: 'tracker2' }]) {

@@ -55,11 +55,10 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
     const home = new URL(upstream.url)
     const fetch = createGuardedFetch({ home, hosts: upstream.oauth?.hosts, clock, resolve })
     const next = await refreshLogin(login, { upstream, fetch, clock })
+    if (next && (await credentials.replace(owner, { before: login, after: next }))) return next
     const now = await loginOf(owner, upstream)
     // It was forgotten meanwhile, or somebody has signed in anew: that stays as it is.
-    if (now?.refreshToken !== login.refreshToken) return now
-    if (next) await credentials.save(owner, next)
-    return next
+    return now?.refreshToken === login.refreshToken ? undefined : now
   }
 
   function isNearEnd({ expiresAt, refreshToken }: UpstreamLogin): boolean {

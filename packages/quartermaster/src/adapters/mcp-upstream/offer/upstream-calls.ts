@@ -70,10 +70,9 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   ): Promise<T> {
     const leave = places.enter(agent)
     try {
-      return await pass(
-        { upstream, dependency, clock, budgetMs, connection: () => connectionOf(agent), ...facts },
-        work,
-      )
+      const { what, signal, mayRepeat, mutates } = facts
+      const connection = () => connectionOf(agent)
+      return await pass({ upstream, dependency, clock, budgetMs, connection, what, signal, mayRepeat, mutates }, work)
     } finally {
       leave()
     }
@@ -86,8 +85,10 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
       return async (input, context) => {
         mirrored ??= mirroredParameters(inputSchema)
         const headers = mirrored.length > 0 ? parameterHeaders(mirrored, input) : undefined
+        const { signal } = context
         const options = {
-          ...optionsOf(context),
+          signal,
+          behind: behindOf(context),
           trace: context.trace,
           onProgress: context.progress,
           headers,
@@ -95,7 +96,6 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         }
         const params = { name, arguments: input }
         const startedAt = performance.now()
-        const { signal } = options
         const result = await passFor(context.caller.name, { what, signal, mayRepeat, mutates }, async session => {
           await check(session, { kind: 'tool', name, signal })
           return askUntilVisited(session, 'tools/call', params, options)
@@ -152,7 +152,7 @@ function behindOf(context: CallContext | ReadingContext): Behind {
       model: context.canAnswer('model'),
       roots: context.canAnswer('roots'),
     },
-    ask: question => context.ask(question),
+    ask: (question, signal) => context.ask(question, { signal }),
     log: (level, message) => log[level](message),
   }
 }

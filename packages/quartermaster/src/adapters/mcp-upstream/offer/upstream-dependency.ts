@@ -1,4 +1,5 @@
 import { type DependencyDefinition, defineDependency } from '../../../core/catalogue/index.ts'
+import { createListeners } from '../listeners.ts'
 import type { Connection } from '../supervision/connection.ts'
 
 /** The connection to an upstream as something that tools need. */
@@ -10,21 +11,13 @@ export interface UpstreamDependency {
 
 /** It tells by itself when it changed, so it is rarely looked at. */
 export function createUpstreamDependency(name: string, look: Connection['look']): UpstreamDependency {
-  const listeners = new Set<() => void>()
+  const listeners = createListeners()
   const definition = defineDependency({
     name: `upstream-${name}`,
     title: `The MCP server ${name}`,
     probe: { describe: { kind: 'upstream', name }, run: ({ signal, isRequested }) => look(signal, { isRequested }) },
     mend: `See what it says: quartermaster logs ${name}`,
-    onChange(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
+    onChange: listeners.add,
   })
-  return {
-    definition,
-    changed() {
-      for (const listener of [...listeners]) listener()
-    },
-  }
+  return { definition, changed: listeners.tell }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
-import { pause } from '../acquaintance/pausing.ts'
+import { pause } from '../pausing.ts'
 import { SendFailure } from './channel.ts'
 
 export interface Patience {

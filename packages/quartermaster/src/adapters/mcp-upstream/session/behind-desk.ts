@@ -1,12 +1,27 @@
 import type { Clock } from '../../../core/kernel/index.ts'
+import { SendFailure } from './channel.ts'
+import { createGivenUp } from './given-up.ts'
+import { RpcError } from './rpc-error.ts'
 import type { Behind, LogLevel } from './session.ts'
+
+/** A request of somebody that is under way. */
+export interface UnderWay {
+  readonly behind: Behind
+  /** Aborts when nobody waits for it any more. */
+  left(): AbortSignal
+}
 
 /** Knows for whom a connection is at work, because what a server says in between does not tell. */
 export interface BehindDesk {
-  /** Somebody's request begins; answers how to end it. */
-  enter(behind: Behind): () => void
-  /** The newest request, when all that are under way are one caller's. */
-  only(): Behind | 'nobody' | 'several'
+  /** Sees somebody's request through. An answer that comes after it was given up is to be told. */
+  attend<T>(behind: Behind, request: (onLate: () => void) => Promise<T>): Promise<T>
+  /**
+   * The requests that a server may mean, newest first, when all of them are one caller's. One that was given up is among
+   * those it may mean for as long as it may be at work on it.
+   */
+  meant(): readonly UnderWay[] | 'several'
+  /** Whether there is no more than one that it may mean. */
+  isAlone(): boolean
   /** The server asks something; answers how to say that it has its answer. */
   asked(): () => void
   /** When it last waited for an answer: now, while it does. */
@@ -19,26 +34,43 @@ export interface BehindDesk {
 }
 
 export function createBehindDesk(clock: Clock): BehindDesk {
-  const underWay = new Map<Behind, number>()
+  const underWay = new Map<Attended, number>()
+  const givenUp = createGivenUp(clock)
   let used = clock.now()
   let questions = 0
   let owed = clock.now()
+
+  function leave(request: Attended): void {
+    underWay.delete(request)
+    used = clock.now()
+    request.leave()
+    if (!request.isAnswered()) request.onAnswer(givenUp.add(request.behind.caller))
+  }
+
   return {
-    enter(behind) {
-      underWay.set(behind, clock.now())
-      return () => {
-        underWay.delete(behind)
-        used = clock.now()
+    async attend(behind, send) {
+      const request = createAttended(behind)
+      underWay.set(request, clock.now())
+      try {
+        const result = await send(request.answer)
+        request.answer()
+        return result
+      } catch (error) {
+        if (!mayGoOn(error)) request.answer()
+        throw error
+      } finally {
+        leave(request)
       }
     },
-    only() {
-      let newest: Behind | 'nobody' = 'nobody'
-      for (const one of underWay.keys()) {
-        if (newest !== 'nobody' && newest.caller !== one.caller) return 'several'
-        newest = one
-      }
-      return newest
+    meant() {
+      const requests = [...underWay.keys()].toReversed()
+      const [newest] = requests
+      if (!newest) return []
+      const isOther = (caller: string) => caller !== newest.behind.caller
+      const areSeveral = requests.some(({ behind }) => isOther(behind.caller)) || givenUp.callers().some(isOther)
+      return areSeveral ? 'several' : requests
     },
+    isAlone: () => underWay.size === 1 && givenUp.callers().length === 0,
     asked() {
       questions++
       return () => {
@@ -51,6 +83,51 @@ export function createBehindDesk(clock: Clock): BehindDesk {
     workingSince: () => underWay.values().next().value,
     usedAt: () => used,
   }
+}
+
+interface Attended extends UnderWay {
+  leave(): void
+  /** The server has answered it, and is at work on it no more. */
+  answer(): void
+  isAnswered(): boolean
+  onAnswer(tell: () => void): void
+}
+
+function createAttended(behind: Behind): Attended {
+  // Most are never asked about, and a signal costs more than the rest of this.
+  let controller: AbortController | undefined
+  let hasLeft = false
+  let isAnswered = false
+  let tell = () => {}
+  return {
+    behind,
+    left() {
+      controller ??= new AbortController()
+      if (hasLeft) controller.abort(LEFT)
+      return controller.signal
+    },
+    leave() {
+      hasLeft = true
+      controller?.abort(LEFT)
+    },
+    answer() {
+      if (isAnswered) return
+      isAnswered = true
+      tell()
+    },
+    isAnswered: () => isAnswered,
+    onAnswer(listener) {
+      tell = listener
+    },
+  }
+}
+
+const LEFT = new Error('Nobody waits for it any more.')
+
+/** Whether a server may be at work on what ended so here: it was given up, or its answer got lost. */
+function mayGoOn(error: unknown): boolean {
+  if (error instanceof RpcError) return false
+  return !(error instanceof SendFailure) || error.wasSent === 'maybe'
 }
 
 /** The eight levels of MCP as our four. */

@@ -1,3 +1,4 @@
+import type { CancelSignal } from '../../../core/kernel/index.ts'
 import type { Id, Message } from '../../mcp-wire/index.ts'
 
 /** How a channel ended. */
@@ -29,7 +30,7 @@ export interface Channel {
 
 export interface SendOptions {
   /** Gives up the exchange that this request opened, where there is one per request (HTTP). */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: CancelSignal | undefined
   /** Beside those that follow from the message (HTTP). */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }

@@ -1,24 +1,14 @@
 import { expect, it } from 'vitest'
+import { listedSession } from '../testing/bare-session.ts'
 import { FETCH_LIMITS, fetchListing } from './fetch-listing.ts'
 import { RpcError } from './rpc-error.ts'
-import type { Session } from './session.ts'
 
 const SIGNAL = new AbortController().signal
 
 /** A server that has tools, and lists them as the test says. */
 function serverWith(pageAt: (page: number) => Record<string, unknown>) {
   const seen = { pages: 0 }
-  const session: Pick<Session, 'facts' | 'page'> = {
-    facts: {
-      era: 'legacy',
-      version: '2025-11-25',
-      server: { name: 's', version: '1' },
-      instructions: undefined,
-      capabilities: { tools: {} },
-    },
-    page: async () => pageAt(seen.pages++),
-  }
-  return { session: session as Session, seen }
+  return { session: listedSession(async () => pageAt(seen.pages++)), seen }
 }
 
 it('takes all pages of what the server says it has, and asks for nothing else', async () => {

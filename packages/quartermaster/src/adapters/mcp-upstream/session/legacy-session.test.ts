@@ -3,27 +3,21 @@ import type { Answer, Question } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
+import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
+import { untilAborted } from '../testing/until-aborted.ts'
 import { SendFailure } from './channel.ts'
-import { createLegacySession } from './legacy-session.ts'
+import { createLegacySession, SUBSCRIBE_MS } from './legacy-session.ts'
 import type { Line } from './line.ts'
+import type { RequestOptions } from './peer.ts'
 import { RpcError } from './rpc-error.ts'
-import type { SessionFacts } from './session.ts'
 
 const FOREVER = new AbortController().signal
-const FACTS: SessionFacts = {
-  era: 'legacy',
-  version: '',
-  server: { name: '', version: '' },
-  instructions: '',
-  capabilities: {},
-}
-const EVENTS = { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {} }
 
 /** A session in which one call is under way that never ends. */
-function busySession(ask: (question: Question) => Promise<Answer>) {
+function busySession(ask: (question: Question, signal?: AbortSignal) => Promise<Answer>) {
   const clock = createFakeClock()
   const line = { peer: { request: () => new Promise(() => {}) } } as unknown as Line
-  const { session, listener } = createLegacySession(line, FACTS, { clock, events: EVENTS })
+  const { session, listener } = createLegacySession(line, factsOf(), { clock, events: NO_EVENTS })
   const canAnswer = { form: true, url: true, model: true, roots: true }
   void session.ask('tools/call', {}, { signal: FOREVER, behind: { caller: 'worker', canAnswer, ask, log() {} } })
   return { clock, session, serve: listener.serve }
@@ -58,6 +52,23 @@ it('asks nobody what the server no longer wants to know', async () => {
   expect(asked).toEqual([])
 })
 
+it('takes back what is being asked when the server cancels it', async () => {
+  const asked = deferred<AbortSignal | undefined>()
+  const { clock, serve } = busySession((_question, signal) => {
+    asked.resolve(signal)
+    return new Promise(() => {})
+  })
+  const controller = new AbortController()
+  const answer = serve('elicitation/create', { message: 'Who?' }, controller.signal)
+  answer.catch(() => {})
+  await clock.advance(10)
+  const signal = await asked.promise
+  expect(signal?.aborted).toBe(false)
+  controller.abort()
+  expect(signal?.aborted).toBe(true)
+  await expect(answer).rejects.toBe(controller.signal.reason)
+})
+
 it('knows until when the server waited for an answer, also for one that did not come', async () => {
   const answers = [deferred<Answer>(), deferred<Answer>()]
   const left = [...answers]
@@ -78,13 +89,13 @@ it('knows until when the server waited for an answer, also for one that did not 
 
 it('says that nobody can name folders, rather than that there are none, when nobody is calling', async () => {
   const line = { peer: {} } as unknown as Line
-  const { listener } = createLegacySession(line, FACTS, { clock: createFakeClock(), events: EVENTS })
+  const { listener } = createLegacySession(line, factsOf(), { clock: createFakeClock(), events: NO_EVENTS })
   await expect(listener.serve('roots/list', {}, FOREVER)).rejects.toThrow('Nobody can say now which folders there are.')
 })
 
 it('answers a ping, and names no folders of a caller when it may be another one who is meant', async () => {
   const line = { peer: { request: () => new Promise(() => {}) } } as unknown as Line
-  const { session, listener } = createLegacySession(line, FACTS, { clock: createFakeClock(), events: EVENTS })
+  const { session, listener } = createLegacySession(line, factsOf(), { clock: createFakeClock(), events: NO_EVENTS })
   expect(await listener.serve('ping', {}, FOREVER)).toEqual({})
   const canAnswer = { form: true, url: true, model: true, roots: true }
   const ask = async (): Promise<Answer> => ({ action: 'accept', content: { roots: [{ uri: 'file:///private' }] } })
@@ -103,7 +114,7 @@ it('subscribes once more where the exchange broke, and not where the server says
   }
   const clock = createFakeClock()
   const line = { peer: { request } } as unknown as Line
-  const { session } = createLegacySession(line, FACTS, { clock, events: EVENTS })
+  const { session } = createLegacySession(line, factsOf(), { clock, events: NO_EVENTS })
   session.watch(new Set(['desk://a', 'desk://b']))
   await clock.breathe()
   expect(asked).toEqual([
@@ -111,4 +122,20 @@ it('subscribes once more where the exchange broke, and not where the server says
     ['resources/subscribe', 'desk://b'],
     ['resources/subscribe', 'desk://a'],
   ])
+})
+
+it('gives up on a server that does not say whether it has subscribed', async () => {
+  const signals: AbortSignal[] = []
+  const request = (_method: string, _params: Params, { signal }: RequestOptions) => {
+    signals.push(signal)
+    return untilAborted(signal)
+  }
+  const clock = createFakeClock()
+  const line = { peer: { request } } as unknown as Line
+  const { session } = createLegacySession(line, factsOf(), { clock, events: NO_EVENTS })
+  session.watch(new Set(['desk://a']))
+  await clock.advance(SUBSCRIBE_MS - 1)
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+  await clock.advance(1)
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true])
 })

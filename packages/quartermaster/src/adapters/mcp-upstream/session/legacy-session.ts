@@ -1,23 +1,26 @@
-import type { Question } from '../../../contracts/index.ts'
+import type { Answer, Question } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
-import { pause } from '../acquaintance/pausing.ts'
+import { pause, withTimeLimit } from '../pausing.ts'
 import { beforeAbort } from './before-abort.ts'
-import { createBehindDesk } from './behind-desk.ts'
+import { createBehindDesk, type UnderWay } from './behind-desk.ts'
 import { SendFailure } from './channel.ts'
 import { requestAsTask, takesTasks } from './legacy-tasks.ts'
 import type { Line, Listener } from './line.ts'
 import { declined, isAnswerable, toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
-import type { Behind, Session, SessionEvents, SessionFacts } from './session.ts'
+import type { Session, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_METHODS, takeNotice } from './session-parts.ts'
-import { createUnanswered, failureIn } from './unanswered.ts'
+import { createUnanswered } from './unanswered.ts'
 
 /** What we can be asked for. Whether the caller of the moment can is found out when it is asked. */
 export const LEGACY_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
 
 /** Questions that belong together come one by one; they are passed on together when they come within this time. */
 const GATHER_MS = 10
+
+/** How long a server may take to say that it has subscribed; it may tell of changes all the same. */
+export const SUBSCRIBE_MS = 30_000
 
 export interface LegacyParts {
   readonly clock: Clock
@@ -50,27 +53,28 @@ export function createLegacySession(
   }
 
   async function answer(question: Question, signal: AbortSignal): Promise<Params> {
-    const behind = desk.only()
-    if (behind === 'several') events.onCrowded()
-    if (typeof behind === 'string') return declined(question)
-    if (!isAnswerable(question, behind.canAnswer)) {
-      // Of several that are under way nobody knows which one asked.
-      if (desk.busy() === 1) await behind.ask(question).catch(why => unanswered.note(behind, why))
+    const meant = desk.meant()
+    if (meant === 'several') {
+      events.onCrowded()
       return declined(question)
     }
-    const asking = gathered().then(() => {
-      signal.throwIfAborted()
-      return behind.ask(question)
-    })
-    return toResponse(question, await beforeAbort(asking, signal))
+    const able = meant.filter(({ behind }) => isAnswerable(question, behind.canAnswer))
+    if (able.length === 0) {
+      await noteUnanswered(question, meant)
+      return declined(question)
+    }
+    await beforeAbort(gathered(), signal)
+    for (const one of able) {
+      const given = await askWhileUnderWay(question, one, signal)
+      if (given) return toResponse(question, given)
+    }
+    return toResponse(question, { action: 'cancel' })
   }
 
-  /** A server that was refused an answer may say no more than that it failed. */
-  function answeredOr(result: Params, behind: Behind): Params {
-    const failure = failureIn(result)
-    const reason = failure === undefined ? undefined : unanswered.reasonFor(behind, failure)
-    if (reason) throw reason
-    return result
+  /** Of several that are under way nobody knows which one asked; and folders are asked for in passing. */
+  async function noteUnanswered(question: Question, [one]: readonly UnderWay[]): Promise<void> {
+    if (!one || !desk.isAlone() || question.kind === 'roots') return
+    await one.behind.ask(question, one.left()).catch(why => unanswered.note(one.behind, why))
   }
 
   /** A client from 2026-07-28 on gets what is asked in one go as one answer, and comes back once. */
@@ -86,18 +90,19 @@ export function createLegacySession(
     page: (kind, cursor, signal) =>
       peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal }),
     async ask(method, params, { signal, behind, trace, onProgress, headers, asTask }) {
-      const leave = desk.enter(behind)
+      signal.throwIfAborted()
       const traced = trace ? { ...params, _meta: { ...trace } } : params
-      const options = { signal, onProgress, headers }
       try {
-        const result = await (asTask && hasTasks
-          ? requestAsTask(peer, traced, { clock, ...options })
-          : peer.request(method, traced, options))
-        return answeredOr(result, behind)
+        const result = await desk.attend(behind, onLate => {
+          const options = { signal, onProgress, headers, onLate }
+          return asTask && hasTasks
+            ? requestAsTask(peer, traced, { clock, ...options })
+            : peer.request(method, traced, options)
+        })
+        return unanswered.addTo(result, behind)
       } catch (error) {
+        // A server that was refused an answer may say no more than that it failed.
         throw (error instanceof RpcError && unanswered.reasonFor(behind, error.message)) || error
-      } finally {
-        leave()
       }
     },
     async ping(signal) {
@@ -122,7 +127,10 @@ export function createLegacySession(
   }
 
   async function subscribe(method: string, uri: string): Promise<void> {
-    const ask = () => peer.request(method, { uri }, { signal: NEVER })
+    const ask = () =>
+      withTimeLimit(SUBSCRIBE_MS, { clock, reason: 'It does not answer.' }, signal =>
+        peer.request(method, { uri }, { signal }),
+      )
     // Twice is the same as once, and one exchange may break without the others.
     const askAgain = (error: unknown) => (error instanceof SendFailure ? ask() : undefined)
     await ask()
@@ -135,4 +143,18 @@ export function createLegacySession(
   return { session, listener: { serve, notice: (method, params) => takeNotice(method, params, { desk, events }) } }
 }
 
-const NEVER = new AbortController().signal
+/** What was answered, as long as the server wants to know; nothing once nobody waits for what it was asked for. */
+async function askWhileUnderWay(
+  question: Question,
+  { behind, left }: UnderWay,
+  signal: AbortSignal,
+): Promise<Answer | undefined> {
+  const wanted = AbortSignal.any([signal, left()])
+  try {
+    wanted.throwIfAborted()
+    return await beforeAbort(behind.ask(question, wanted), wanted)
+  } catch (error) {
+    if (signal.aborted || !left().aborted) throw error
+    return undefined
+  }
+}

@@ -1,13 +1,16 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import type { Params } from '../../mcp-wire/index.ts'
-import { SendFailure } from './channel.ts'
+import type { Message, Params } from '../../mcp-wire/index.ts'
+import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
+import { openSilentServer } from '../testing/silent-server.ts'
+import { untilAborted } from '../testing/until-aborted.ts'
+import { type Channel, SendFailure } from './channel.ts'
 import { createLegacySession } from './legacy-session.ts'
+import { LATE_MS } from './legacy-tasks.ts'
 import type { Line } from './line.ts'
-import type { RequestOptions } from './peer.ts'
+import { createPeer, type Peer, type RequestOptions } from './peer.ts'
 
 const TASKS = { tasks: { requests: { tools: { call: {} } } } }
-const EVENTS = { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {} }
 const FOREVER = new AbortController().signal
 
 type Answering = (method: string, params: Params, options: RequestOptions) => Promise<Params>
@@ -19,20 +22,22 @@ function callTask(answer: Answering, { capabilities = TASKS as Params, signal = 
     asked.push([method, params])
     return answer(method, params, options)
   }
-  const line = { peer: { request } } as unknown as Line
-  const facts = {
-    era: 'legacy',
-    version: '',
-    server: { name: '', version: '' },
-    instructions: '',
-    capabilities,
-  } as const
-  const clock = createFakeClock()
-  const { session } = createLegacySession(line, facts, { clock, events: EVENTS })
-  const canAnswer = { form: false, url: false, model: false, roots: false }
-  const behind = { caller: 'worker', canAnswer, ask: async () => ({ action: 'decline' as const }), log() {} }
-  const result = session.ask('tools/call', { name: 'slow' }, { signal, behind, asTask: true })
+  const { session, clock } = sessionWith({ request } as unknown as Peer, capabilities)
+  const result = session.ask('tools/call', { name: 'slow' }, { signal, behind: BEHIND, asTask: true })
   return { asked, result, clock }
+}
+
+const BEHIND = {
+  caller: 'worker',
+  canAnswer: { form: false, url: false, model: false, roots: false },
+  ask: async () => ({ action: 'decline' as const }),
+  log() {},
+}
+
+function sessionWith(peer: Peer, capabilities: Params) {
+  const line = { peer } as unknown as Line
+  const clock = createFakeClock()
+  return { clock, ...createLegacySession(line, factsOf({ capabilities }), { clock, events: NO_EVENTS }) }
 }
 
 const BEGUN = { task: { taskId: 't1', status: 'working' } }
@@ -56,12 +61,10 @@ it('takes an answer that came at once, and asks no server for tasks that does no
 
 it('cancels the task when nobody waits for it any more', async () => {
   const controller = new AbortController()
-  const untilAborted: Answering = (_method, _params, { signal }) =>
-    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   const { asked, result } = callTask(
-    async (...request) => {
-      if (request[0] === 'tools/call') return BEGUN
-      return request[0] === 'tasks/result' ? untilAborted(...request) : {}
+    async (method, _params, { signal }) => {
+      if (method === 'tools/call') return BEGUN
+      return method === 'tasks/result' ? untilAborted(signal) : {}
     },
     { signal: controller.signal },
   )
@@ -69,6 +72,52 @@ it('cancels the task when nobody waits for it any more', async () => {
   controller.abort(new Error('enough'))
   await expect(result).rejects.toThrow('enough')
   expect(asked.at(-1)).toEqual(['tasks/cancel', { taskId: 't1' }])
+})
+
+it('gives up on a server that does not say whether it has cancelled a task', async () => {
+  const controller = new AbortController()
+  const cancels: AbortSignal[] = []
+  const { asked, result, clock } = callTask(
+    async (method, _params, { signal }) => {
+      if (method === 'tools/call') return BEGUN
+      if (method === 'tasks/cancel') cancels.push(signal)
+      return untilAborted(signal)
+    },
+    { signal: controller.signal },
+  )
+  await expect.poll(() => asked).toHaveLength(2)
+  controller.abort(new Error('enough'))
+  await expect(result).rejects.toThrow('enough')
+  expect(cancels.map(({ aborted }) => aborted)).toEqual([false])
+  await clock.advance(2_000)
+  expect(cancels.map(({ aborted }) => aborted)).toEqual([true])
+})
+
+describe('a task that is given up before it has a name', () => {
+  async function givenUp() {
+    const server = await openSilentServer({ capabilities: TASKS })
+    const controller = new AbortController()
+    const options = { signal: controller.signal, behind: BEHIND, asTask: true }
+    const result = server.session.ask('tools/call', { name: 'slow' }, options)
+    controller.abort(new Error('enough'))
+    await expect(result).rejects.toThrow('enough')
+    const [id] = server.idsOf('tools/call')
+    return { ...server, id }
+  }
+
+  it('is cancelled when it gets one', async () => {
+    const { clock, sent, say, id } = await givenUp()
+    say({ id, result: BEGUN })
+    await clock.advance(0)
+    expect(sent.at(-1)).toMatchObject({ method: 'tasks/cancel', params: { taskId: 't1' } })
+    expect(sent).not.toContainEqual(expect.objectContaining({ method: 'notifications/cancelled' }))
+  })
+
+  it('is given up like any other request when it gets none for a while', async () => {
+    const { clock, sent, id } = await givenUp()
+    await clock.advance(LATE_MS)
+    expect(sent.at(-1)).toMatchObject({ method: 'notifications/cancelled', params: { requestId: id } })
+  })
 })
 
 it('never counts a task that was begun as not sent', async () => {
@@ -107,4 +156,26 @@ it('gives up on a result for which a server is always too busy: nobody knows wha
   await clock.advance(60_000)
   await expect(result).rejects.toMatchObject({ wasSent: 'maybe', retryAfterMs: undefined })
   expect(asked).toHaveLength(6)
+})
+
+it('tells how far a task has come until it is over, by the token that its call was given', async () => {
+  const tell = (progressToken: unknown, progress: number) =>
+    peer.receive({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress } })
+  let token: unknown
+  const send = async (message: Message) => {
+    const { id, method, params } = message as { id: number; method: string; params: { _meta?: Params } }
+    const isCall = method === 'tools/call'
+    if (isCall) token = params._meta?.progressToken
+    tell(token, isCall ? 1 : 2)
+    peer.receive({ jsonrpc: '2.0', id, result: isCall ? BEGUN : { content: [] } })
+  }
+  const channel: Channel = { send, close: async () => {}, pids: () => [], hasExchanges: false }
+  const peer = createPeer(() => channel, { serve: async () => ({}), notice() {}, cancelBy: () => 'notification' })
+  const { session } = sessionWith(peer, TASKS)
+  const heard: number[] = []
+  const onProgress = ({ progress }: { progress: number }) => void heard.push(progress)
+  const params = { name: 'slow', _meta: { 'x/y': 1 } }
+  await session.ask('tools/call', params, { signal: FOREVER, behind: BEHIND, asTask: true, onProgress })
+  tell(token, 3)
+  expect(heard).toEqual([1, 2])
 })

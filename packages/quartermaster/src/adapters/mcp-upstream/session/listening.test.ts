@@ -1,17 +1,9 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
 import { SendFailure } from './channel.ts'
 import type { Line } from './line.ts'
 import { keepListening } from './listening.ts'
-import type { SessionFacts } from './session.ts'
-
-const FACTS: SessionFacts = {
-  era: 'modern',
-  version: '',
-  server: { name: '', version: '' },
-  instructions: '',
-  capabilities: { tools: {} },
-}
 
 it('begins anew where it broke off, and leaves the line to everybody else', async () => {
   const clock = createFakeClock()
@@ -25,12 +17,11 @@ it('begins anew where it broke off, and leaves the line to everybody else', asyn
   }
   const close = async () => void seen.closed++
   const line = { peer, close, ended: new Promise(() => {}) } as unknown as Line
-  const events = { onListChanged: (kind: string) => void seen.changed.push(kind), onResourceUpdated() {}, onLog() {} }
   const listening = keepListening({
     line,
-    facts: FACTS,
+    facts: factsOf({ era: 'modern', capabilities: { tools: {} } }),
     clock,
-    events: { ...events, onCrowded() {} },
+    events: { ...NO_EVENTS, onListChanged: kind => void seen.changed.push(kind) },
     envelope: () => ({}),
   })
   await clock.advance(10_000)

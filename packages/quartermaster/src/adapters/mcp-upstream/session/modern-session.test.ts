@@ -1,19 +1,15 @@
 import { expect, it } from 'vitest'
+import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
-import { SendFailure } from './channel.ts'
+import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
+import { type ChannelEnd, SendFailure } from './channel.ts'
 import type { Line } from './line.ts'
 import { createModernSession } from './modern-session.ts'
-import type { SessionFacts } from './session.ts'
+import type { Behind } from './session.ts'
 
-const FACTS: SessionFacts = {
-  era: 'modern',
-  version: '2026-07-28',
-  server: { name: '', version: '' },
-  instructions: '',
-  capabilities: {},
-}
-const EVENTS = { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {} }
+const CHANNEL = { hasExchanges: true }
+const FACTS = factsOf({ era: 'modern', version: '2026-07-28' })
 const ASKS = {
   resultType: 'input_required',
   inputRequests: { sure: { method: 'elicitation/create', params: { message: 'Sure?', requestedSchema: {} } } },
@@ -31,8 +27,12 @@ function callWith(...answers: (Params | SendFailure)[]) {
     if (answer instanceof Error) throw answer
     return answer
   }
-  const line = { peer: { request }, ended: new Promise(() => {}) } as unknown as Line
-  const { session } = createModernSession(line, FACTS, { client: { name: 'c', version: '1' }, clock, events: EVENTS })
+  const line = { peer: { request }, channel: CHANNEL, ended: new Promise(() => {}) } as unknown as Line
+  const { session } = createModernSession(line, FACTS, {
+    client: { name: 'c', version: '1' },
+    clock,
+    events: NO_EVENTS,
+  })
   const canAnswer = { form: true, url: false, model: false, roots: false }
   const ask = async () => (seen.asked++, { action: 'accept' as const, content: {} })
   const behind = { caller: 'worker', canAnswer, ask, log() {} }
@@ -67,6 +67,25 @@ it('repeats no round that a busy server may have begun', async () => {
   await clock.advance(10_000)
   await expect(result).rejects.toMatchObject({ wasSent: 'maybe', retryAfterMs: undefined })
   expect(sent).toHaveLength(2)
+})
+
+it('takes back what is being asked when its server is gone, whose answer nobody could take any more', async () => {
+  const over = deferred<ChannelEnd>()
+  const asked = deferred<AbortSignal | undefined>()
+  const line = { peer: { request: async () => ASKS }, channel: CHANNEL, ended: over.promise } as unknown as Line
+  const parts = { client: { name: 'c', version: '1' }, clock: createFakeClock(), events: NO_EVENTS }
+  const { session } = createModernSession(line, FACTS, parts)
+  const ask: Behind['ask'] = (_question, signal) => {
+    asked.resolve(signal)
+    return new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+  }
+  const canAnswer = { form: true, url: false, model: false, roots: false }
+  const behind = { caller: 'worker', canAnswer, ask, log() {} }
+  const result = session.ask('tools/call', { name: 'pay' }, { signal: new AbortController().signal, behind })
+  const signal = await asked.promise
+  over.resolve({ kind: 'exited', reason: 'It ended with exit code 1.' })
+  await expect(result).rejects.toMatchObject({ message: 'It ended with exit code 1.', wasSent: 'maybe' })
+  expect(signal?.aborted).toBe(true)
 })
 
 it('stays refused when a later round is', async () => {

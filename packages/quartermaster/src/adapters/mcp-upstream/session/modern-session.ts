@@ -6,9 +6,10 @@ import { createBehindDesk } from './behind-desk.ts'
 import { SendFailure } from './channel.ts'
 import type { Line, Listener } from './line.ts'
 import { keepListening } from './listening.ts'
+import type { RequestOptions } from './peer.ts'
 import { toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
-import type { Answerable, AskOptions, Session, SessionEvents, SessionFacts } from './session.ts'
+import type { Answerable, AskOptions, Behind, Session, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_METHODS, takeNotice } from './session-parts.ts'
 import { META, MODERN_VERSION } from './wire-names.ts'
 
@@ -17,6 +18,8 @@ export interface ModernParts {
   readonly clock: Clock
   readonly events: SessionEvents
 }
+
+type LateOptions = Pick<RequestOptions, 'onLate'>
 
 /** A server that asks more often than this gets nowhere. */
 export const MOST_ROUNDS = 50
@@ -29,22 +32,29 @@ export function createModernSession(
 ): { session: Session; listener: Listener } {
   const { peer } = line
   const desk = createBehindDesk(clock)
-  const envelope = (can: Answerable) => envelopeFor(client, can)
+  const envelope = createEnvelopes(client)
+  const gone = goneWith(line)
   const listening = keepListening({ line, facts, clock, events, envelope: () => envelope(NOTHING) })
 
   /** One request after the other, until the server asks no more. */
-  async function rounds(method: string, params: Params, options: AskOptions): Promise<Params> {
-    const { signal, onProgress, headers, trace, behind } = options
-    const _meta = { ...trace, ...envelope(behind.canAnswer), [META.logLevel]: 'info' }
-    const send = (answered: Params) =>
-      peer.request(method, { ...params, ...answered, _meta }, { signal, onProgress, headers })
-    let answered: Params = {}
+  async function rounds(method: string, params: Params, options: AskOptions & LateOptions): Promise<Params> {
+    const { signal, onProgress, headers, trace, behind, onLate } = options
+    const whole = envelope(behind.canAnswer, 'info')
+    const _meta = trace ? { ...trace, ...whole } : whole
+    const send = (answered: Params | undefined) =>
+      peer.request(method, answered ? { ...params, ...answered, _meta } : { ...params, _meta }, {
+        signal,
+        onProgress,
+        headers,
+        onLate,
+      })
+    let answered: Params | undefined
     for (let round = 0; round < MOST_ROUNDS; round++) {
       const result = await (round === 0 ? send(answered) : goOn(() => send(answered), signal))
       const type = result.resultType ?? 'complete'
       if (type === 'complete') return result
       if (type !== 'input_required') throw strange(`It answered with a result of the kind "${String(type)}".`)
-      answered = await answerAll(result, options)
+      answered = await answerAll(result, behind, gone)
     }
     throw strange(`It asked back more than ${MOST_ROUNDS} times.`)
   }
@@ -64,12 +74,11 @@ export function createModernSession(
       return peer.request(LIST_METHODS[kind], params, { signal })
     },
     async ask(method, params, options) {
-      const leave = desk.enter(options.behind)
-      try {
-        return await rounds(method, params, options)
-      } finally {
-        leave()
-      }
+      options.signal.throwIfAborted()
+      return desk.attend(options.behind, onLate =>
+        // What ended with its exchange is not heard of again.
+        rounds(method, params, { ...options, onLate }).finally(() => line.channel.hasExchanges && onLate()),
+      )
     },
     async ping(signal) {
       await peer.request('server/discover', { _meta: envelope(NOTHING) }, { signal }).catch(error => {
@@ -95,6 +104,19 @@ export function createModernSession(
 
 const NOTHING: Answerable = { form: false, url: false, model: false, roots: false }
 
+/** What every request carries, made once for all callers that can be asked the same. */
+function createEnvelopes(client: ModernParts['client']): (can: Answerable, logLevel?: 'info') => Params {
+  const made = new Map<string, Params>()
+  return (can, logLevel) => {
+    const key = `${can.form} ${can.url} ${can.model} ${can.roots} ${logLevel}`
+    const known = made.get(key)
+    if (known) return known
+    const envelope = { ...envelopeFor(client, can), ...(logLevel === undefined ? {} : { [META.logLevel]: logLevel }) }
+    made.set(key, envelope)
+    return envelope
+  }
+}
+
 /** What every request carries. */
 export function envelopeFor(client: ModernParts['client'], can: Answerable): Params {
   return {
@@ -115,13 +137,24 @@ async function refuse(method: string): Promise<never> {
   throw new RpcError({ code: RPC.methodNotFound, message: `There is no "${method}" here.` })
 }
 
+/** Aborts when there is nobody left who could be told an answer. What asked has been at work. */
+function goneWith({ ended }: Line): AbortSignal {
+  const controller = new AbortController()
+  void ended.then(({ reason, said }) => controller.abort(new SendFailure(reason, { wasSent: 'maybe', said })))
+  return controller.signal
+}
+
 /** Everything that was asked in one answer is asked at the same time. */
-async function answerAll({ inputRequests, requestState }: Params, { behind }: AskOptions): Promise<Params> {
+async function answerAll(
+  { inputRequests, requestState }: Params,
+  behind: Behind,
+  signal: AbortSignal,
+): Promise<Params> {
   const asked = Object.entries(isRecord(inputRequests) ? inputRequests : {})
   const answers = await Promise.all(
     asked.map(async ([key, request]) => {
       const question = questionIn(key, request)
-      return [key, toResponse(question, await behind.ask(question))] as const
+      return [key, toResponse(question, await behind.ask(question, signal))] as const
     }),
   )
   return {

@@ -5,6 +5,7 @@ import { type ChannelEnd, ChannelFailure, type OpenChannel, SendFailure } from '
 import { createLegacySession, LEGACY_CAPABILITIES } from './legacy-session.ts'
 import { type Line, type Listener, openLine } from './line.ts'
 import { createModernSession, envelopeFor } from './modern-session.ts'
+import { NEVER } from './never.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Era, Session, SessionEvents, SessionFacts } from './session.ts'
 import { capabilitiesOf, instructionsOf, serverOf } from './session-parts.ts'
@@ -174,8 +175,6 @@ async function greet(line: Line, { version, capabilities }: SessionFacts, signal
     // Its log is a courtesy.
   })
 }
-
-const NEVER = new AbortController().signal
 
 /** Before a server has said what it is there is nothing to be asked, and what it tells can wait. */
 const EARLY: Listener = {

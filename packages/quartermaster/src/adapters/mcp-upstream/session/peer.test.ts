@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import type { CancelSignal } from '../../../core/kernel/index.ts'
 import type { Message } from '../../mcp-wire/index.ts'
 import { type Channel, SendFailure } from './channel.ts'
 import { createPeer, type ServeRequest } from './peer.ts'
@@ -13,7 +14,7 @@ function open({
   hasExchanges?: boolean
 } = {}) {
   const sent: Message[] = []
-  const signals: (AbortSignal | undefined)[] = []
+  const signals: (CancelSignal | undefined)[] = []
   const told: [string, object][] = []
   const channel: Channel = {
     async send(message, options) {

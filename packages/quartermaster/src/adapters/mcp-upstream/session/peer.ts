@@ -1,4 +1,5 @@
 import type { Progress } from '../../../contracts/index.ts'
+import { createCancellation } from '../../../core/kernel/index.ts'
 import {
   type Id,
   isRecord,
@@ -32,6 +33,8 @@ export interface RequestOptions {
   readonly signal: AbortSignal
   onProgress?: ((progress: Progress) => void) | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Told when the server answers after the request was given up. */
+  onLate?: (() => void) | undefined
 }
 
 /** Speaks JSON-RPC over a channel. Answers that are late, double or to nothing go nowhere. */
@@ -39,6 +42,8 @@ export interface Peer {
   /** Rejects with an `RpcError` when the server says no, with a `SendFailure` when the way to it broke. */
   request(method: string, params: Params, options: RequestOptions): Promise<Params>
   notify(method: string, params?: Params): Promise<void>
+  /** Hears of progress by a token that is good for longer than one request, until that is ended. */
+  follow(onProgress: (progress: Progress) => void): Following
   /** Takes what comes in. */
   receive(message: Message): void
   /** Fails what is under way. */
@@ -47,8 +52,16 @@ export interface Peer {
   lose(id: Id, reason: string): void
 }
 
+export interface Following {
+  readonly progressToken: number
+  end(): void
+}
+
 /** As many as a server may ask at the same time; each may hold a person's attention. */
 export const MOST_ASKED = 16
+
+/** As many answers are expected to what was given up: most never come. */
+const MOST_LATE = 1_000
 
 interface Waiting {
   resolve(result: Params): void
@@ -60,15 +73,18 @@ interface Waiting {
 
 export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: PeerOptions): Peer {
   const waiting = new Map<number, Waiting>()
+  const followed = new Map<number, (progress: Progress) => void>()
   const asked = new Map<string, AbortController>()
+  const late = new Map<number, () => void>()
   let nextId = 1
   let ended: ChannelEnd | undefined
 
-  function request(method: string, params: Params, { signal, onProgress, headers }: RequestOptions): Promise<Params> {
+  function request(method: string, params: Params, options: RequestOptions): Promise<Params> {
+    const { signal, onProgress, headers, onLate } = options
     if (signal.aborted) return Promise.reject(signal.reason)
     if (ended) return Promise.reject(new SendFailure(ended.reason, { wasSent: 'no', said: ended.said }))
     const id = nextId++
-    const exchange = cancelBy() === 'exchange' ? new AbortController() : undefined
+    const exchange = cancelBy() === 'exchange' ? createCancellation() : undefined
     return new Promise((resolve, reject) => {
       const leave = () => {
         waiting.delete(id)
@@ -82,9 +98,10 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
       }
       const abort = () => {
         one.reject(signal.reason)
-        if (exchange) exchange.abort(signal.reason)
+        if (exchange) exchange.cancel(signal.reason)
         // Whoever initialises has nothing to cancel yet.
         else if (one.isOut && method !== 'initialize') void cancelled(id)
+        if (onLate && !exchange) expectLate(id, onLate)
       }
       waiting.set(id, one)
       signal.addEventListener('abort', abort, { once: true })
@@ -96,6 +113,18 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
       one.isOut = true
       sent.catch(error => waiting.get(id)?.reject(toSendFailure(error)))
     })
+  }
+
+  function expectLate(id: number, onLate: () => void): void {
+    const [oldest] = late.keys()
+    if (oldest !== undefined && late.size >= MOST_LATE) late.delete(oldest)
+    late.set(id, onLate)
+  }
+
+  function cameLate(id: Id | null): void {
+    if (typeof id !== 'number') return
+    late.get(id)?.()
+    late.delete(id)
   }
 
   async function cancelled(requestId: number): Promise<void> {
@@ -111,7 +140,7 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
 
   function answered({ id, result, error }: Response): void {
     const one = typeof id === 'number' ? waiting.get(id) : undefined
-    if (!one) return
+    if (!one) return cameLate(id)
     if (error) one.reject(toRpcError(error))
     else if (isRecord(result)) one.resolve(result)
     else one.reject(new RpcError({ code: RPC.internal, message: 'The server answered something that is no result.' }))
@@ -146,9 +175,9 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
   }
 
   function progressed({ progressToken, progress, total, message }: Params): void {
-    const one = typeof progressToken === 'number' ? waiting.get(progressToken) : undefined
-    if (typeof progress !== 'number') return
-    one?.onProgress?.({
+    if (typeof progress !== 'number' || typeof progressToken !== 'number') return
+    const hear = followed.get(progressToken) ?? waiting.get(progressToken)?.onProgress
+    hear?.({
       progress,
       ...(typeof total === 'number' ? { total } : {}),
       ...(typeof message === 'string' ? { message } : {}),
@@ -158,6 +187,12 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
   return {
     request,
     notify,
+    follow(onProgress) {
+      // Of the same numbers as requests, whose tokens are their ids.
+      const progressToken = nextId++
+      followed.set(progressToken, onProgress)
+      return { progressToken, end: () => void followed.delete(progressToken) }
+    },
     receive(message) {
       if (isResponse(message)) answered(message)
       else if (isRequest(message)) void answer(message)
@@ -165,6 +200,7 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
     },
     end(end) {
       ended ??= end
+      late.clear()
       for (const controller of asked.values()) controller.abort()
       for (const one of [...waiting.values()])
         one.reject(new SendFailure(end.reason, { wasSent: one.isOut ? 'maybe' : 'no', said: end.said }))
@@ -176,7 +212,8 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
   }
 }
 
-function withProgressToken(params: Params, progressToken: number): Params {
+/** The same with a token by which the server tells of progress. */
+export function withProgressToken(params: Params, progressToken: number): Params {
   const meta = isRecord(params._meta) ? params._meta : {}
   return { ...params, _meta: { ...meta, progressToken } }
 }

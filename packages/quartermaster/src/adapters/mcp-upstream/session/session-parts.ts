@@ -44,6 +44,6 @@ export function takeNotice(
   const text = logText(params.data)
   events.onLog(level, text)
   // Whose it is nobody says; with one request under way there is no doubt.
-  const behind = desk.only()
-  if (typeof behind === 'object') behind.log(level, text)
+  const meant = desk.meant()
+  if (meant !== 'several') meant[0]?.behind.log(level, text)
 }

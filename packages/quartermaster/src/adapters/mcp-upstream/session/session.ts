@@ -19,7 +19,8 @@ export interface Behind {
   readonly caller: string
   /** Kinds of questions that can be answered at all. */
   readonly canAnswer: Answerable
-  ask(question: Question): Promise<Answer>
+  /** The signal takes the question back. */
+  ask(question: Question, signal?: AbortSignal): Promise<Answer>
   log(level: LogLevel, message: string): void
 }
 

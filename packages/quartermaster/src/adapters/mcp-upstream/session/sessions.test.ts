@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Answer, Question } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
+import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { freshFolder } from '../../../testing/store-contract/stage.ts'
 import { createSystemClock } from '../../system/index.ts'
@@ -12,6 +13,7 @@ import { openHttpChannel } from '../http/http-channel.ts'
 import { createChildHerd } from '../stdio/child-herd.ts'
 import { openStdioChannel } from '../stdio/stdio-channel.ts'
 import { createChildLog } from '../target/child-log.ts'
+import { NO_EVENTS } from '../testing/bare-session.ts'
 import type { OpenChannel } from './channel.ts'
 import { fetchListing } from './fetch-listing.ts'
 import { openSession } from './open-session.ts'
@@ -51,7 +53,7 @@ async function meet({ open, era, events, clock: other = clock }: Meeting): Promi
       era,
       clock: other,
       client: { name: 'test', version: '1' },
-      events: { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {}, ...events },
+      events: { ...NO_EVENTS, ...events },
     },
     AbortSignal.timeout(10_000),
   )
@@ -253,12 +255,15 @@ describe('a question of an older server', () => {
     let crowded = 0
     const open = await overStdio(SDK_SERVER)
     const session = await meet({ open, era: 'legacy', events: { onCrowded: () => void crowded++ } })
-    const controller = new AbortController()
-    const other = call(session, 'wait', {}, { caller: 'other', signal: controller.signal }).catch(() => {})
+    const asked = deferred()
+    const thought = deferred<Answer>()
+    const think = () => (asked.resolve(), thought.promise)
+    const other = call(session, 'ask', {}, { caller: 'other', ask: think })
+    await asked.promise
     const ask = async (): Promise<Answer> => ({ action: 'accept', content: { name: 'Ada' } })
     expect(JSON.stringify(await call(session, 'ask', {}, { ask }))).toContain('decline')
     expect(crowded).toBe(1)
-    controller.abort(new Error('enough'))
+    thought.resolve({ action: 'decline' })
     await other
     expect(JSON.stringify(await call(session, 'ask', {}, { ask }))).toContain('Ada')
   })

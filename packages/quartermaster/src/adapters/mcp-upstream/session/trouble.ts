@@ -1,6 +1,7 @@
 import { messageOf } from '../../../contracts/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { isRecord } from '../../mcp-wire/index.ts'
+import { sentence } from '../sentence.ts'
 import { ChannelFailure, SendFailure } from './channel.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from './wire-names.ts'
@@ -42,7 +43,3 @@ export function forPeople({ reason, said }: Trouble): string {
 
 /** What is shown of a server's words. */
 export const MOST_SAID = 300
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`
-}

@@ -16,40 +16,52 @@ export interface TurnWorker<Item> {
 /** What one turn of the event loop may take. */
 const TURN_MS = 5
 const TURN_ITEMS = 256
+/** So little counts for the next turn too: to be told when the event loop comes round costs more than a short message. */
+const LITTLE_MS = 1
+const LITTLE_ITEMS = 16
 
 export function createTurnWorker<Item>({ handle, onBusy, onIdle }: TurnWorkerOptions<Item>): TurnWorker<Item> {
   let items: Item[] = []
   let next = 0
-  let turn: Turn | undefined
+  let turn: Turn = { workedMs: 0, handled: 0 }
+  let isEnding = false
   let isResting = false
 
   function work(): void {
     if (isResting) return
-    turn ??= beginTurn()
+    const begunAt = performance.now()
+    const before = turn.workedMs
     while (next < items.length) {
-      if (turn.isOver()) return rest(turn)
+      turn.workedMs = before + performance.now() - begunAt
+      if (turn.handled >= TURN_ITEMS || turn.workedMs >= TURN_MS) return rest(turn.workedMs)
+      turn.handled++
       handle(items[next++] as Item)
     }
+    turn.workedMs = before + performance.now() - begunAt
+    if (turn.handled >= LITTLE_ITEMS || turn.workedMs >= LITTLE_MS) endWithLoop()
     forget()
     onIdle()
   }
 
   /** A turn lasts until the event loop comes round: things may be brought several times in one. */
-  function beginTurn(): Turn {
+  function endWithLoop(): void {
+    if (isEnding) return
+    isEnding = true
     setImmediate(() => {
-      turn = undefined
+      isEnding = false
+      if (!isResting) turn = { workedMs: 0, handled: 0 }
     })
-    return createTurn()
   }
 
   /** Rests as long as it has worked, so that a flood takes half of our time at most. */
-  function rest({ worked }: Turn): void {
+  function rest(ms: number): void {
     isResting = true
     onBusy()
     setTimeout(() => {
       isResting = false
+      turn = { workedMs: 0, handled: 0 }
       work()
-    }, worked())
+    }, ms)
   }
 
   function forget(): void {
@@ -67,14 +79,8 @@ export function createTurnWorker<Item>({ handle, onBusy, onIdle }: TurnWorkerOpt
   }
 }
 
+/** What was done since the event loop last came round. */
 interface Turn {
-  isOver(): boolean
-  worked(): number
-}
-
-function createTurn(): Turn {
-  const begun = performance.now()
-  let handled = 0
-  const worked = () => performance.now() - begun
-  return { isOver: () => handled++ >= TURN_ITEMS || worked() >= TURN_MS, worked }
+  workedMs: number
+  handled: number
 }

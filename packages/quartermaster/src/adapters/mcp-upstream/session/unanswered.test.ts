@@ -2,32 +2,25 @@ import { expect, it } from 'vitest'
 import { AppError } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
+import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
 import { createLegacySession } from './legacy-session.ts'
 import type { Line } from './line.ts'
 import { RpcError } from './rpc-error.ts'
 
-const EVENTS = { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {} }
-const FACTS = {
-  era: 'legacy',
-  version: '',
-  server: { name: '', version: '' },
-  instructions: '',
-  capabilities: {},
-} as const
 const FOREVER = new AbortController().signal
 const NOTHING = { form: false, url: false, model: false, roots: false }
 const details = { requiredCapabilities: { elicitation: {} } }
 
 /** A server that asks while it is called, and ends the call with what comes after the refusal. */
-async function callAsking(end: () => Params, { others = 0 } = {}) {
+async function callAsking(end: () => Params, { others = 0, asks = 'elicitation/create' } = {}) {
   const refused: unknown[] = []
   const request = async (_method: string, { name }: Params) => {
     if (name === 'waits') return new Promise<Params>(() => {})
-    refused.push(await listener.serve('elicitation/create', { message: 'Who?' }, FOREVER))
+    refused.push(await listener.serve(asks, { message: 'Who?' }, FOREVER).catch(error => error.message))
     return end()
   }
   const line = { peer: { request } } as unknown as Line
-  const { session, listener } = createLegacySession(line, FACTS, { clock: createFakeClock(), events: EVENTS })
+  const { session, listener } = createLegacySession(line, factsOf(), { clock: createFakeClock(), events: NO_EVENTS })
   const ask = async () => {
     throw new AppError('ANSWER_UNAVAILABLE', 'The client cannot answer this.', { details })
   }
@@ -40,20 +33,35 @@ async function callAsking(end: () => Params, { others = 0 } = {}) {
   return { refused, result }
 }
 
-const FAILED = { isError: true, content: [{ type: 'text', text: 'No name, no greeting.' }] }
+const FAILED = { isError: true, content: [{ type: 'text', text: 'No name.' }], structuredContent: { code: 404 } }
 
-it('tells of a call that failed for want of an answer what its client would have to be able to do', async () => {
+function fail(): never {
+  throw new RpcError({ code: -32_603, message: 'Nobody there.' })
+}
+
+it('passes on a failure as it is, and adds what could not be answered on the way', async () => {
   const { refused, result } = await callAsking(() => FAILED)
   expect(refused).toEqual([{ action: 'decline' }])
-  expect(result).toMatchObject({ code: 'ANSWER_UNAVAILABLE', details })
-  expect(result.message).toBe('The client cannot answer this. Without an answer it failed: No name, no greeting.')
+  const added = 'Nobody could answer what it asked on the way. The client cannot answer this.'
+  expect(result).toEqual({ ...FAILED, content: [...FAILED.content, { type: 'text', text: added }] })
 })
 
-it('tells the same where the server answers with an error', async () => {
-  const { result } = await callAsking(() => {
-    throw new RpcError({ code: -32_603, message: 'Nobody there.' })
-  })
+it('tells of a call that ended with an error what its client would have to be able to do', async () => {
+  const { result } = await callAsking(fail)
   expect(result).toMatchObject({ code: 'ANSWER_UNAVAILABLE', details })
+  expect(result.message).toBe('The client cannot answer this. Without an answer it failed: Nobody there.')
+})
+
+it('says nothing of folders: servers ask for them in passing, and do without', async () => {
+  const { refused, result } = await callAsking(() => FAILED, { asks: 'roots/list' })
+  expect(refused).toEqual([expect.stringContaining('Nobody can say now which folders there are.')])
+  expect(result).toEqual(FAILED)
+  expect((await callAsking(fail, { asks: 'roots/list' })).result).toBeInstanceOf(RpcError)
+})
+
+it('leaves a failure alone whose content is no list', async () => {
+  const odd = { isError: true, content: 'No.' }
+  expect((await callAsking(() => odd)).result).toEqual(odd)
 })
 
 it('passes on what a server did without the answer', async () => {

@@ -1,16 +1,18 @@
 import { AppError, isAppError } from '../../../contracts/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
-import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import type { Params } from '../../mcp-wire/index.ts'
 import type { Behind } from './session.ts'
 
 /** Remembers of requests what their server asked in vain, because whoever made them cannot answer such a thing. */
 export interface Unanswered {
   note(behind: Behind, why: unknown): void
-  /**
-   * What to tell of a request that then failed: not only that it did, but what its client would have to be able to do.
-   * Nothing for one that could do without the answer.
-   */
+  /** What to tell of a request that ended with an error: not only that, but what its client would have to be able to do. */
   reasonFor(behind: Behind, failure: string): AppError | undefined
+  /**
+   * A result as it is. Whether it is a failure for want of the answer nobody knows, so to one that tells of a failure is
+   * added what was not answered.
+   */
+  addTo(result: Params, behind: Behind): Params
 }
 
 export function createUnanswered(): Unanswered {
@@ -26,16 +28,14 @@ export function createUnanswered(): Unanswered {
       const { details } = reason
       return new AppError('ANSWER_UNAVAILABLE', message, { cause: reason, ...(details ? { details } : {}) })
     },
+    addTo(result, behind) {
+      const { isError, content } = result
+      const reason = reasons.get(behind)
+      if (!reason || isError !== true || !Array.isArray(content)) return result
+      const text = `Nobody could answer what it asked on the way. ${reason.message}`
+      return { ...result, content: [...content, { type: 'text', text }] }
+    },
   }
 }
 
 const MOST_TOLD = 500
-
-/** What a result says that tells of a failure; nothing for one that does not. */
-export function failureIn({ isError, content }: Params): string | undefined {
-  if (isError !== true) return undefined
-  const texts = (Array.isArray(content) ? content : []).flatMap(part =>
-    isRecord(part) && typeof part.text === 'string' ? [part.text] : [],
-  )
-  return texts.join(' ')
-}

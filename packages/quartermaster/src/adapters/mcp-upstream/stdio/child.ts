@@ -1,6 +1,6 @@
 import type { ChildProcessByStdio } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
-import { pause, within } from './waiting.ts'
+import { wait } from './waiting.ts'
 
 /** How a program ended. */
 export interface ChildExit {
@@ -64,12 +64,12 @@ export function createChild({ process: program, stop, sweep, onGone }: ChildOpti
 
   async function end(): Promise<void> {
     stdin.end()
-    if (isRunning) await within(stop.graceMs, exited)
+    if (isRunning) await wait(stop.graceMs, exited)
     if (group.isThere()) {
       group.signal('SIGTERM')
       if (!(await group.goneWithin(stop.termMs))) group.signal('SIGKILL')
     }
-    await Promise.all([within(KILL_MS, exited), sweep()])
+    await Promise.all([wait(KILL_MS, exited), sweep()])
     for (const stream of [stdin, stdout, stderr]) stream.destroy()
     onGone()
   }
@@ -120,7 +120,7 @@ function createGroup(pid: number): Group {
       const end = performance.now() + ms
       while (isThere()) {
         if (performance.now() >= end) return false
-        await pause(LOOK_MS)
+        await wait(LOOK_MS)
       }
       return true
     },

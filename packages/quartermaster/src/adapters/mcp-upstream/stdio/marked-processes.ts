@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { type Mark, markIn } from './child-mark.ts'
-import { pause } from './waiting.ts'
+import { wait } from './waiting.ts'
 
 /** The processes of this machine, where they show their environment (Linux). */
 export interface MarkedProcesses {
@@ -33,7 +33,7 @@ export function createMarkedProcesses(proc = '/proc'): MarkedProcesses {
       const again = hunts.filter(hunt => hunt.isHot && hunt.passes < MOST_PASSES)
       for (const hunt of hunts) if (!again.includes(hunt)) hunt.finish()
       waiting.push(...again)
-      if (again.length > 0) await pause(PAUSE_MS)
+      if (again.length > 0) await wait(PAUSE_MS)
     }
     isRunning = false
   }

@@ -16,7 +16,7 @@ import { type MessageReader, type MessageReaderLimits, readMessages } from './me
 import { createPipeWriter } from './pipe-writer.ts'
 import { readStderr, type StderrReader } from './stderr-reader.ts'
 import { exitTrouble, startFailure } from './stdio-failure.ts'
-import { within } from './waiting.ts'
+import { wait } from './waiting.ts'
 
 export interface StdioLimits extends MessageReaderLimits {
   /** What may wait to be read by the program. */
@@ -113,9 +113,9 @@ interface Watched {
 /** How it ends by itself: its program does, or its output. */
 async function watch(child: Child, { reader, stderr, log }: Watched): Promise<ChannelEnd> {
   await Promise.race([child.exited, reader.ended])
-  if (child.isRunning()) await within(EXIT_MS, child.exited)
+  if (child.isRunning()) await wait(EXIT_MS, child.exited)
   if (child.isRunning()) return { kind: 'lost', reason: 'It has closed its output and still runs.' }
-  await within(LAST_WORDS_MS, Promise.all([reader.ended, stderr.ended]))
+  await wait(LAST_WORDS_MS, Promise.all([reader.ended, stderr.ended]))
   const lastWords = stderr.lastWords()
   return { kind: 'exited', ...exitTrouble(await child.exited, lastWords && log.redact(lastWords)) }
 }

@@ -1,9 +1,8 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { callTool, openChannel, tempFolder } from '../testing/child-desk.ts'
-import { exposesDataFolder, workingFolder } from './working-folder.ts'
+import { workingFolder } from './working-folder.ts'
 
 /** A project with a data folder in it, links to it, and folders beside it. */
 async function project() {
@@ -59,36 +58,5 @@ describe('the working folder of a child', () => {
     const cwd = await workingFolder({ ...(await project()), cwd: 'papers' })
     const server = await openChannel({ cwd })
     expect(await callTool(server, 'where')).toBe(cwd)
-  })
-})
-
-describe('arguments that expose the data folder', () => {
-  it('are paths that hold it or lie in it, however they are written', async () => {
-    const { projectDir, dataDir } = await project()
-    const exposing = [
-      '.',
-      '..',
-      './',
-      '/',
-      projectDir,
-      `--root=${projectDir}`,
-      `${projectDir}:/work:ro`,
-      `type=bind,src=${projectDir},dst=/work`,
-      pathToFileURL(projectDir).href,
-      '.quartermaster',
-      'link/attachments',
-      join(dataDir, 'attachments'),
-    ]
-    const harmless = ['-y', '--verbose', '@scope/server', 'docs', './docs', '--root=docs', 'papers', 'server.mjs', '']
-    const strange = ['file://elsewhere/x', 'https://example.com/', '--url=https://example.com', 'a=b:c']
-    const args = [...harmless, ...exposing, ...strange]
-    expect(await exposesDataFolder({ args, projectDir, dataDir })).toEqual(exposing)
-  })
-
-  it('are seen from where the child runs', async () => {
-    const { projectDir, dataDir } = await project()
-    const from = (cwd: string) => exposesDataFolder({ args: ['.', '..'], cwd, projectDir, dataDir })
-    expect(await from('docs')).toEqual(['..'])
-    expect(await from('.')).toEqual(['.', '..'])
   })
 })

@@ -2,6 +2,8 @@ import { expect, it } from 'vitest'
 import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
 import { type ChannelEnd, ChannelFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
+import { factsOf } from '../testing/bare-session.ts'
+import { untilAborted } from '../testing/until-aborted.ts'
 import { type Connection, type ConnectionDeps, createConnection } from './connection.ts'
 
 const FOREVER = new AbortController().signal
@@ -40,18 +42,11 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
     const { end } = server
     let heard = clock.now()
     return {
-      facts: {
-        era: 'legacy',
-        version: '2025-11-25',
-        server: { name: 's', version: '1' },
-        instructions: undefined,
-        capabilities: {},
-      },
+      facts: factsOf(),
       page: async () => ({}),
       ask: async () => ({}),
       async ping(signal) {
-        if (!server.answers)
-          await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+        if (!server.answers) await untilAborted(signal)
         heard = clock.now()
       },
       watch() {},
@@ -110,6 +105,18 @@ it('starts with the first who needs it, and once for all', async () => {
   const [one, two] = await Promise.all([take(), take()])
   expect(one).toBe(two)
   expect(server.starts).toBe(1)
+})
+
+it('knows whether somebody waits for it, also while it is down', async () => {
+  const { connection, server, clock } = stage({ lives: false, isKept: false })
+  expect(connection.isAwaited()).toBe(false)
+  const taking = connection.take({ budgetMs: 60_000, signal: FOREVER })
+  await expect.poll(() => connection.state().kind).toBe('waiting')
+  expect(connection.isAwaited()).toBe(true)
+  server.lives = true
+  await clock.advance(60_000)
+  await taking
+  expect(connection.isAwaited()).toBe(false)
 })
 
 it('starts again at once when it fell, and lets those who wait go on', async () => {

@@ -1,12 +1,12 @@
 import { AppError } from '../../../contracts/index.ts'
 import type { ProbeVerdict } from '../../../core/catalogue/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
-import { withTimeLimit } from '../acquaintance/pausing.ts'
+import { withTimeLimit } from '../pausing.ts'
 import type { Session } from '../session/session.ts'
 import { forPeople } from '../session/trouble.ts'
-import { HANG_MS } from './examiner.ts'
 import { createHangWatch, type HangWatch } from './hang-watch.ts'
 import { type ConnectionState, stateOf } from './life.ts'
+import { HANG_MS } from './patient-ping.ts'
 import { ping } from './pinging.ts'
 import { createRunner, type Runner, type RunnerDeps } from './runner.ts'
 
@@ -14,6 +14,8 @@ import { createRunner, type Runner, type RunnerDeps } from './runner.ts'
 export interface Connection {
   state(): ConnectionState
   session(): Session | undefined
+  /** Whether somebody waits for it to come up. */
+  isAwaited(): boolean
   /** How often it was started again because it fell, or did not come up. */
   readonly restarts: () => number
   readonly lastError: () => { message: string; at: number } | undefined
@@ -65,11 +67,18 @@ export function createConnection(deps: ConnectionDeps): Connection {
   }
   const runner: Runner = createRunner({ ...deps, onUp })
   const session = () => runner.life().session
+  let waiters = 0
   const hangs = createHangWatch({ clock, callMs, current: session, later: runner.later, onHang: runner.fell })
+
+  function awaited(options: TakeOptions): Promise<Session> {
+    waiters++
+    return waitFor(runner, deps, options).finally(() => waiters--)
+  }
 
   return {
     state: () => stateOf(runner.life()),
     session,
+    isAwaited: () => waiters > 0,
     restarts: () => runner.life().restarts,
     lastError() {
       const { lastTrouble } = runner.life()
@@ -77,7 +86,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     },
     start: () => runner.tell({ what: 'wanted' }),
     async take(options) {
-      const taken = session() ?? (await waitFor(runner, deps, options))
+      const taken = session() ?? (await awaited(options))
       hangs.attend(taken)
       return taken
     },

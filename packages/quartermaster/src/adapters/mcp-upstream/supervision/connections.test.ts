@@ -5,13 +5,16 @@ import type { ConnectionState } from './life.ts'
 
 function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
   const states = new Map<string, ConnectionState['kind']>()
+  /** Agents that wait for theirs to come up. */
+  const awaiting = new Set<string>()
   const stopped: string[] = []
   const restarted: string[] = []
   const create = (agent = 'main') => {
     states.set(agent, 'up')
     const state = () => ({ kind: states.get(agent) ?? 'up', reason: '', since: 0 })
-    const connection: Pick<Connection, 'state' | 'stop' | 'restart'> = {
+    const connection: Pick<Connection, 'state' | 'isAwaited' | 'stop' | 'restart'> = {
       state,
+      isAwaited: () => awaiting.has(agent),
       stop: async () => void stopped.push(agent),
       restart: async () => void restarted.push(agent),
     }
@@ -23,7 +26,7 @@ function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
     hasCredentials: (agent: string) => withCredentials.includes(agent),
     create,
   }
-  return { connections: createConnections(options), states, stopped, restarted }
+  return { connections: createConnections(options), states, awaiting, stopped, restarted }
 }
 
 const fill = ({ connections }: ReturnType<typeof stage>) => {
@@ -35,6 +38,14 @@ it('are one for all agents, but for those with credentials of their own', () => 
   expect(connections.of('bob')).toBe(connections.main)
   expect(connections.of('ada')).not.toBe(connections.main)
   expect(connections.of('ada')).toBe(connections.of('ada'))
+})
+
+it('can be looked at without being made', () => {
+  const { connections } = stage({ isSeparate: true })
+  expect(connections.own('ada')).toBeUndefined()
+  expect(connections.all()).toHaveLength(1)
+  const made = connections.of('ada')
+  expect(connections.own('ada')).toBe(made)
 })
 
 it('are one for each agent from the moment on they are separated', () => {
@@ -62,6 +73,17 @@ it('make room by those that sleep, then by those that cannot be reached', () => 
   desk.connections.of('later')
   expect(desk.stopped).toEqual(['agent7', 'agent3'])
   expect(desk.connections.all()).toHaveLength(MOST_AGENTS + 1)
+})
+
+it('make no room by one that somebody waits for', () => {
+  const desk = stage({ isSeparate: true })
+  fill(desk)
+  desk.states.set('agent3', 'waiting')
+  desk.awaiting.add('agent3')
+  expect(() => desk.connections.of('late')).toThrow(expect.objectContaining({ code: 'RATE_LIMITED' }))
+  desk.states.set('agent7', 'waiting')
+  desk.connections.of('late')
+  expect(desk.stopped).toEqual(['agent7'])
 })
 
 it('are restarted and stopped all together', async () => {

@@ -7,6 +7,8 @@ export interface Connections {
   readonly main: Connection
   /** The one through which an agent's requests go. */
   of(agent: string): Connection
+  /** The one that an agent has to itself, if there is one already. */
+  own(agent: string): Connection | undefined
   all(): readonly Connection[]
   /** From here on every agent has its own. */
   separate(): void
@@ -54,6 +56,7 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
   return {
     main,
     of: agent => (isSeparate || hasCredentials(agent) ? ownOf(agent) : main),
+    own: agent => own.get(agent),
     all: () => [main, ...own.values()],
     separate() {
       isSeparate = true
@@ -70,8 +73,9 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
 
 const USED = 2
 
-/** What is let go of first. */
+/** What is let go of first. Whoever waits for one that is about to come back uses it. */
 function rank(connection: Connection): number {
+  if (connection.isAwaited()) return USED
   const { kind } = connection.state()
   if (kind === 'idle') return 0
   return kind === 'waiting' || kind === 'needsLogin' ? 1 : USED

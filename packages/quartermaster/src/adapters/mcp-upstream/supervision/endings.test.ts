@@ -1,12 +1,14 @@
 import { expect, it } from 'vitest'
+import type { Answer } from '../../../contracts/index.ts'
+import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { isRequest } from '../../mcp-wire/index.ts'
+import { type Id, isRequest, isResponse } from '../../mcp-wire/index.ts'
 import type { OpenChannel } from '../session/channel.ts'
 import { openSession } from '../session/open-session.ts'
+import { NO_EVENTS } from '../testing/bare-session.ts'
 import { createConnection } from './connection.ts'
 
 const FOREVER = new AbortController().signal
-const EVENTS = { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {} }
 const MET = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } }
 
 /** A server that says who it is, and nothing more. */
@@ -20,8 +22,24 @@ const mute: OpenChannel = async events => ({
   hasExchanges: false,
 })
 
-/** A call that such a server never answers. */
-async function waitingCall() {
+/** One that asks when it is called, and hears nothing but the answer. */
+const asking: OpenChannel = async (events, signal) => {
+  let call: Id = 0
+  const channel = await mute(events, signal)
+  return {
+    ...channel,
+    async send(message) {
+      const jsonrpc = '2.0' as const
+      if (isResponse(message)) events.onMessage({ jsonrpc, id: call, result: { told: message.result } })
+      if (!isRequest(message) || message.method !== 'tools/call') return channel.send(message)
+      call = message.id
+      events.onMessage({ jsonrpc, id: 'question', method: 'elicitation/create', params: { message: 'Who?' } })
+    },
+  }
+}
+
+/** A call of a server that never answers by itself. */
+async function waitingCall({ open = mute, answer = async (): Promise<Answer> => ({ action: 'decline' }) } = {}) {
   const clock = createFakeClock()
   const client = { name: 'test', version: '1' }
   const connection = createConnection({
@@ -32,15 +50,15 @@ async function waitingCall() {
     startMs: 5_000,
     callMs: () => 20_000,
     isKept: true,
-    open: signal => openSession({ open: mute, era: 'legacy', client, clock, events: EVENTS }, signal),
+    open: signal => openSession({ open, era: 'legacy', client, clock, events: NO_EVENTS }, signal),
     fingerprint: async () => '',
     isWatched: () => false,
     onChange() {},
     note() {},
   })
   const session = await connection.take({ budgetMs: 1_000, signal: FOREVER })
-  const canAnswer = { form: false, url: false, model: false, roots: false }
-  const behind = { caller: 'worker', canAnswer, ask: async () => ({ action: 'decline' as const }), log() {} }
+  const canAnswer = { form: true, url: false, model: false, roots: false }
+  const behind = { caller: 'worker', canAnswer, ask: answer, log() {} }
   const call = session.ask('tools/call', {}, { signal: FOREVER, behind })
   call.catch(() => {})
   return { clock, connection, call }
@@ -62,4 +80,13 @@ it('tells the calls that the end of everything has ended why', async () => {
   const { connection, call } = await waitingCall()
   await connection.stop()
   await expect(call).rejects.toMatchObject({ wasSent: 'maybe', message: 'Quartermaster is stopping.' })
+})
+
+it('does not end the call of one that waits for a person, and hears nothing else meanwhile', async () => {
+  const person = deferred<Answer>()
+  const { clock, connection, call } = await waitingCall({ open: asking, answer: () => person.promise })
+  await clock.advance(600_000)
+  person.resolve({ action: 'accept', content: { name: 'Ada' } })
+  expect(await call).toEqual({ told: { action: 'accept', content: { name: 'Ada' } } })
+  expect(connection.restarts()).toBe(0)
 })

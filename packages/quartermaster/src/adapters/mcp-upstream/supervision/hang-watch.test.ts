@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { createBehindDesk } from '../session/behind-desk.ts'
 import { SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
+import { untilAborted } from '../testing/until-aborted.ts'
 import { createHangWatch } from './hang-watch.ts'
 
 /** A server at work, whose ear the test opens and closes. */
@@ -11,22 +13,19 @@ function stage({ callMs = 30_000 } = {}) {
     answers: true as boolean | Error,
     workingSince: clock.now() as number | undefined,
     heardAt: clock.now(),
-    /** Whether it has asked us something; until when it had. */
-    isAsking: false,
-    owedAt: clock.now(),
     pings: 0,
     onPing: async () => {},
   }
+  const { asked, owedAt } = createBehindDesk(clock)
   const session: Partial<Session> = {
     ended: new Promise(() => {}),
     workingSince: () => server.workingSince,
     heardAt: () => server.heardAt,
-    owedAt: () => (server.isAsking ? clock.now() : server.owedAt),
+    owedAt,
     async ping(signal) {
       server.pings++
       if (server.answers instanceof Error) throw server.answers
-      if (!server.answers)
-        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      if (!server.answers) await untilAborted(signal)
       await server.onPing()
       server.heardAt = clock.now()
     },
@@ -40,20 +39,28 @@ function stage({ callMs = 30_000 } = {}) {
     later: (ms, task) => void clock.after(ms, task),
     onHang: (_, { reason }) => void hangs.push({ reason, afterMs: clock.now() - begunAt }),
   })
-  return { clock, server, hangs, watch, session: session as Session }
+  const attend = () => watch.attend(session as Session)
+  /** Whatever `meanwhile` does happens while it is under suspicion. */
+  async function suspect(ms: number, meanwhile = async () => {}): Promise<void> {
+    const known = watch.suspect(session as Session)
+    await meanwhile()
+    await clock.advance(ms)
+    await known
+  }
+  return { clock, server, hangs, asked, attend, suspect }
 }
 
 it('leaves a server alone that is slow at its work, and answers meanwhile', async () => {
-  const { clock, server, hangs, watch, session } = stage()
-  watch.attend(session)
+  const { clock, server, hangs, attend } = stage()
+  attend()
   await clock.advance(3_600_000)
   expect(hangs).toEqual([])
   expect(server.pings).toBeGreaterThan(100)
 })
 
 it('knows within seconds that a server hangs which has answered at work before', async () => {
-  const { clock, server, hangs, watch, session } = stage()
-  watch.attend(session)
+  const { clock, server, hangs, attend } = stage()
+  attend()
   await clock.advance(10_000)
   server.answers = false
   await clock.advance(10_000)
@@ -67,9 +74,9 @@ it.each([
 ])(
   'has more patience with one never heard at work: of calls that take %i ms at most, %i ms',
   async (callMs, hangMs) => {
-    const { clock, server, hangs, watch, session } = stage({ callMs })
+    const { clock, server, hangs, attend } = stage({ callMs })
     server.answers = false
-    watch.attend(session)
+    attend()
     await clock.advance(hangMs - 1)
     expect(hangs).toEqual([])
     await clock.advance(1)
@@ -78,8 +85,8 @@ it.each([
 )
 
 it('learns early in a call that a server listens while it works', async () => {
-  const { clock, server, hangs, watch, session } = stage()
-  watch.attend(session)
+  const { clock, server, hangs, attend } = stage()
+  attend()
   await clock.advance(250)
   expect(server.pings).toBe(1)
   server.answers = false
@@ -88,9 +95,9 @@ it('learns early in a call that a server listens while it works', async () => {
 })
 
 it('takes whatever it hears for a sign of life', async () => {
-  const { clock, server, hangs, watch, session } = stage()
+  const { clock, server, hangs, attend } = stage()
   server.answers = false
-  watch.attend(session)
+  attend()
   for (let second = 0; second < 60; second++) {
     await clock.advance(1_000)
     server.heardAt = clock.now()
@@ -100,13 +107,13 @@ it('takes whatever it hears for a sign of life', async () => {
 })
 
 it('does not believe that one answers at work which answers in turn', async () => {
-  const { clock, server, hangs, watch, session } = stage()
+  const { clock, server, hangs, attend } = stage()
   server.onPing = async () => {
     await new Promise<void>(resolve => void clock.after(2_000, resolve))
     // What it was at work at is done, and the next has come meanwhile.
     server.workingSince = clock.now()
   }
-  watch.attend(session)
+  attend()
   await clock.advance(5_000)
   expect(server.pings).toBe(1)
   server.answers = false
@@ -115,13 +122,13 @@ it('does not believe that one answers at work which answers in turn', async () =
 })
 
 it('asks nothing of a server that has nothing to do, and again when it has', async () => {
-  const { clock, server, watch, session } = stage()
+  const { clock, server, attend } = stage()
   server.workingSince = undefined
-  watch.attend(session)
+  attend()
   await clock.advance(60_000)
   expect(server.pings).toBe(0)
   server.workingSince = clock.now()
-  watch.attend(session)
+  attend()
   await clock.advance(3_000)
   expect(server.pings).toBe(1)
 })
@@ -130,43 +137,38 @@ it.each([
   ['that got lost', new SendFailure('It was reset.', { wasSent: 'maybe' })],
   ['that comes too often', new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs: 1_000 })],
 ])('ends no work because of a question %s', async (_, failure) => {
-  const { clock, server, hangs, watch, session } = stage()
+  const { clock, server, hangs, attend } = stage()
   server.answers = failure
-  watch.attend(session)
+  attend()
   await clock.advance(60_000)
   expect(hangs).toEqual([])
 })
 
 it('knows soon of one under suspicion that has nothing to do', async () => {
-  const { clock, server, hangs, watch, session } = stage()
+  const { server, hangs, suspect } = stage()
   server.workingSince = undefined
   server.answers = false
-  const known = watch.suspect(session)
-  await clock.advance(5_000)
-  await known
+  await suspect(5_000)
   expect(hangs).toHaveLength(1)
 })
 
 it('knows of one under suspicion that the way to it is broken', async () => {
-  const { clock, server, hangs, watch, session } = stage()
+  const { server, hangs, suspect } = stage()
   server.answers = new SendFailure('It was reset.', { wasSent: 'maybe' })
-  const known = watch.suspect(session)
-  await clock.advance(250)
-  await known
+  await suspect(250)
   expect(hangs).toMatchObject([{ reason: 'The connection to it is broken.' }])
 })
 
 it('does not take one for hanging that waits for an answer of ours, and counts from that answer on', async () => {
-  const { clock, server, hangs, watch, session } = stage()
-  watch.attend(session)
+  const { clock, server, hangs, asked, attend } = stage()
+  attend()
   await clock.advance(10_000)
   // It does one thing at a time, and listens for nothing else meanwhile.
-  server.isAsking = true
+  const answer = asked()
   server.answers = false
   await clock.advance(600_000)
   expect(hangs).toEqual([])
-  server.isAsking = false
-  server.owedAt = clock.now()
+  answer()
   await clock.advance(7_999)
   expect(hangs).toEqual([])
   await clock.advance(3_000)
@@ -174,23 +176,20 @@ it('does not take one for hanging that waits for an answer of ours, and counts f
 })
 
 it('does not end one under suspicion either that waits for an answer of ours', async () => {
-  const { clock, server, hangs, watch, session } = stage()
-  server.isAsking = true
+  const { server, hangs, asked, suspect } = stage()
+  asked()
   server.answers = false
-  const known = watch.suspect(session)
-  await clock.advance(60_000)
-  await known
+  await suspect(60_000)
   expect(hangs).toEqual([])
 })
 
 it('does not hold against one that it asked us while it was asked', async () => {
-  const { clock, server, hangs, watch, session } = stage()
+  const { clock, server, hangs, asked, suspect } = stage()
   server.workingSince = undefined
   server.answers = false
-  const known = watch.suspect(session)
-  await clock.advance(2_000)
-  server.owedAt = clock.now()
-  await clock.advance(3_000)
-  await known
+  await suspect(3_000, async () => {
+    await clock.advance(2_000)
+    asked()()
+  })
   expect(hangs).toEqual([])
 })

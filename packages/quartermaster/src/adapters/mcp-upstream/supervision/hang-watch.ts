@@ -1,7 +1,7 @@
-import { pause } from '../acquaintance/pausing.ts'
+import { pause } from '../pausing.ts'
 import type { ChannelEnd } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
-import { createExaminer, type Examiner, type ExaminerDeps, LEARN_MS, QUIET_MS } from './examiner.ts'
+import { createPatientPing, LEARN_MS, type PatientPing, type PatientPingDeps, QUIET_MS } from './patient-ping.ts'
 
 /** Finds out whether a server hangs. */
 export interface HangWatch {
@@ -11,7 +11,7 @@ export interface HangWatch {
   suspect(session: Session): Promise<void>
 }
 
-export interface HangWatchDeps extends ExaminerDeps {
+export interface HangWatchDeps extends PatientPingDeps {
   /** The one that is in use. */
   current(): Session | undefined
   /** In a while, if that is the same one then. */
@@ -24,7 +24,7 @@ const MOMENT_MS = 250
 
 export function createHangWatch(deps: HangWatchDeps): HangWatch {
   const { clock, current, later } = deps
-  const { examine, learn } = createExaminer(deps)
+  const { ask, learn } = createPatientPing(deps)
   const attended = new WeakSet<Session>()
   const suspicions = new WeakMap<Session, Promise<void>>()
 
@@ -33,7 +33,7 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
     if (since === undefined) return void attended.delete(session)
     const quietMs = clock.now() - Math.max(since, session.heardAt(), session.owedAt())
     if (quietMs < QUIET_MS) return later(QUIET_MS - quietMs, () => void check(session))
-    const found = await examine(session)
+    const found = await ask(session)
     // A question that got lost says nothing about the work that is under way.
     if (found === 'silent') judge(session, found, deps)
     if (current() === session) later(QUIET_MS, () => void check(session))
@@ -48,16 +48,16 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
     },
     suspect(session) {
       if (current() !== session) return Promise.resolve()
-      const known = suspicions.get(session) ?? settle(session, examine, deps).finally(() => suspicions.delete(session))
+      const known = suspicions.get(session) ?? settle(session, ask, deps).finally(() => suspicions.delete(session))
       suspicions.set(session, known)
       return known
     },
   }
 }
 
-async function settle(session: Session, examine: Examiner['examine'], deps: HangWatchDeps): Promise<void> {
+async function settle(session: Session, ask: PatientPing['ask'], deps: HangWatchDeps): Promise<void> {
   const heardBefore = session.heardAt()
-  const found = await examine(session)
+  const found = await ask(session)
   if (found === 'answers') return
   // How it ended says more than that it did, and is told in a moment.
   if (found === 'broken') await pause(MOMENT_MS, { clock: deps.clock, until: session.ended })

@@ -16,7 +16,7 @@ const come = (retryAfterMs: number) =>
 function stage(...answers: unknown[]) {
   const clock = createFakeClock()
   const controller = new AbortController()
-  const seen = { tries: [] as number[], suspected: 0, budgets: [] as number[] }
+  const seen = { tries: [] as number[], suspected: 0, budgets: [] as number[], sessions: [] as Session[] }
   const session = {} as Session
   const startedAt = clock.now()
   /** What it has to take, where that is not the one above. */
@@ -33,7 +33,8 @@ function stage(...answers: unknown[]) {
     },
   }
 
-  async function work(): Promise<unknown> {
+  async function work(given: Session): Promise<unknown> {
+    seen.sessions.push(given)
     seen.tries.push(clock.now() - startedAt)
     const answer = answers.length > 1 ? answers.shift() : answers[0]
     if (answer === 'hang')
@@ -69,6 +70,18 @@ function stage(...answers: unknown[]) {
   }
   return { clock, send, seen, controller, neverKnown, ways }
 }
+
+it.each([
+  [
+    new SendFailure('The server answered with HTTP 502.', { wasSent: 'maybe', status: 502 }),
+    '"s" did not say how the tool "t" ended: The server answered with HTTP 502. ',
+  ],
+  [MAYBE_SENT, 'The connection to "s" broke while the tool "t" was at work: It exited. '],
+])('says what kept an end from being known: %s', async (failure, happened) => {
+  const message = `${happened}It may have done its work. Look before you call it again.`
+  const { send } = stage(failure)
+  await expect(send()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN', message })
+})
 
 it('sends again what was never sent, whatever it does', async () => {
   const { send, seen } = stage(NEVER_SENT, NEVER_SENT, 'done')
@@ -131,6 +144,20 @@ it('adds up the pauses a server asks for, and gives up when they are more than t
 it('tries five times, and no more, however fast they fail', async () => {
   const { send, seen } = stage(NEVER_SENT)
   await expect(send()).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
+  expect(seen.tries).toHaveLength(5)
+})
+
+it('sends what a server has turned away in a new session too no third time', async () => {
+  const lost = new SendFailure('The server has forgotten the session.', { wasSent: 'no', status: 404 })
+  const { send, seen } = stage(lost, NEVER_SENT, lost, 'done')
+  await expect(send({ mayRepeat: true })).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
+  expect(seen.tries).toHaveLength(3)
+})
+
+it('tries on when nobody knows whether it was taken in, if sending it twice is the same as once', async () => {
+  const broken = new SendFailure('The server answered with HTTP 502.', { wasSent: 'maybe', status: 502 })
+  const { send, seen } = stage(broken, broken, broken, broken, 'done')
+  expect(await send({ mayRepeat: true })).toBe('done')
   expect(seen.tries).toHaveLength(5)
 })
 
@@ -245,16 +272,18 @@ it('knows that nothing was done where no try was ever sent', async () => {
 
 it('leaves a connection that is not for its agent any more once it is up, and takes the other', async () => {
   const { send, seen, ways } = stage('done')
-  const own = { take: async () => ({}) as Session } as unknown as Connection
+  const [ownSession, sharedSession] = [{} as Session, {} as Session]
+  const own = { take: async () => ownSession } as unknown as Connection
   const shared = {
     async take() {
       ways.splice(0, 1, own)
-      return {} as Session
+      return sharedSession
     },
   } as unknown as Connection
   ways.push(shared)
   expect(await send()).toBe('done')
-  expect(seen.tries).toHaveLength(1)
+  expect(seen.sessions).toHaveLength(1)
+  expect(seen.sessions[0]).toBe(ownSession)
 })
 
 it('knows nothing of what may have been done before it was refused', async () => {

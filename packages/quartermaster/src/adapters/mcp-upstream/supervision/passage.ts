@@ -1,7 +1,7 @@
 import { isAppError } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
-import { pause } from '../acquaintance/pausing.ts'
 import { outcomeUnknown, type Subject, toUpstreamError } from '../errors.ts'
+import { pause } from '../pausing.ts'
 import { SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 import type { Connection } from './connection.ts'
@@ -22,6 +22,8 @@ export interface PassageOptions extends Subject {
 
 /** A connection that breaks with every request is no connection. */
 export const MOST_TRIES = 5
+/** A session that was forgotten is made anew. Who says in the new one too that there is none means the request. */
+const MOST_TURNED_AWAY = 1
 
 /**
  * Sends a request. Where the connection breaks it waits for the next one and sends it again, but only what was never sent or
@@ -31,6 +33,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
   const { clock, signal, mayRepeat } = options
   const waiting = createBudget(clock, options.budgetMs)
   const giveUp = createGivingUp(options)
+  let turnedAway = 0
   for (let tries = 1; ; tries++) {
     const way = await reach(options, waiting).catch(giveUp.because)
     const { connection, session } = way
@@ -46,13 +49,19 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
         giveUp.because(error)
       }
       const { retryAfterMs } = error
-      if (tries >= MOST_TRIES || (retryAfterMs ?? 0) > waiting.left()) giveUp.because(error)
+      const isLast = tries >= MOST_TRIES || (isTurnedAway(error) && ++turnedAway > MOST_TURNED_AWAY)
+      if (isLast || (retryAfterMs ?? 0) > waiting.left()) giveUp.because(error)
       // Whether it hangs may take longer to find out than this call has.
       const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
       await waiting.spend(leftMs => pause(retryAfterMs ?? leftMs, { clock, signal, until }))
       signal.throwIfAborted()
     }
   }
+}
+
+/** The server has answered that it did not take it in, and not that there is a better time. */
+function isTurnedAway({ wasSent, status, retryAfterMs }: SendFailure): boolean {
+  return wasSent === 'no' && status !== undefined && retryAfterMs === undefined
 }
 
 interface Way {

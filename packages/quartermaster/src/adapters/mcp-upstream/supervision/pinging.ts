@@ -1,5 +1,5 @@
 import type { Clock } from '../../../core/kernel/index.ts'
-import { withTimeLimit } from '../acquaintance/pausing.ts'
+import { withTimeLimit } from '../pausing.ts'
 import { SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 

@@ -24,6 +24,15 @@ describe('the log of a server', () => {
     expect(log.lines({ limit: 0 })).toEqual([])
   })
 
+  it('knows whether its server has said anything, beside what was said about it', () => {
+    const { log } = logWith()
+    log.add('gateway', 'There is no such program.')
+    expect(log.hasSpoken()).toBe(false)
+    log.add('stderr', 'starting')
+    log.add('gateway', 'It was restarted.')
+    expect(log.hasSpoken()).toBe(true)
+  })
+
   it('keeps control characters, which are for whoever shows it', () => {
     const { log, texts } = logWith()
     log.add('stderr', '\u001b[31mred\u001b[0m')

@@ -21,6 +21,8 @@ export interface ChildLog {
   hide(...texts: readonly (string | undefined)[]): void
   /** The newest, oldest first. */
   lines(options: { limit: number }): UpstreamLogLine[]
+  /** Whether any of the lines is the server's own. */
+  hasSpoken(): boolean
   /** Replaces what never stands in it in any text. */
   readonly redact: Redact
 }
@@ -83,6 +85,7 @@ export function createChildLog({ clock, secrets = [] }: ChildLogOptions): ChildL
       for (const window of windows.values()) settle(window)
       return kept.newest(limit)
     },
+    hasSpoken: () => kept.newest(LOG_LIMITS.lines).some(({ from }) => from !== 'gateway'),
     redact,
   }
 }

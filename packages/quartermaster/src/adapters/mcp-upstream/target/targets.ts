@@ -106,10 +106,12 @@ function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream
     text: targetText(config, log.redact),
     open: agent => {
       const owner = agent === undefined ? { upstream: name } : { upstream: name, agent }
+      const own = agent === undefined ? {} : (config.agents[agent]?.headers ?? {})
       const open = openHttpChannel({
         name,
         url,
-        headers: { ...headers, ...(agent === undefined ? {} : config.agents[agent]?.headers) },
+        headers: { ...headers, ...own },
+        settingOf: header => (Object.hasOwn(own, header) ? `agents.${agent}.headers.${header}` : `headers.${header}`),
         auth: auth.for(owner, config, login => hideLogin(login, log)),
         clock,
         log: text => log.add('gateway', text),

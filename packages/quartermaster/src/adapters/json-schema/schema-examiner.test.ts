@@ -4,14 +4,14 @@ import filesModule from '../../capabilities/files/index.ts'
 import type { JsonSchema } from '../../contracts/index.ts'
 import { collectDefinitions, type DescribedSchema } from '../../core/catalogue/index.ts'
 import { compileMetaSchema } from './ajv.ts'
-import { createExaminer } from './examiner.ts'
+import { createSchemaExaminer } from './schema-examiner.ts'
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 
 /** Examines schemas, and tells which meta-schemas had to be compiled for that. */
 function examination() {
   const compiled: string[] = []
-  const examine = createExaminer({
+  const examine = createSchemaExaminer({
     limits: { maxBytes: 128 * 1024, maxDepth: 64 },
     maxIssues: 20,
     compileMetaSchema: dialect => {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
-import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
 import { pause, withTimeLimit } from './pausing.ts'
+import { untilAborted } from './testing/until-aborted.ts'
 
 /** Whether something is over yet. */
 function watched(work: Promise<unknown>) {
@@ -31,9 +32,6 @@ it('pauses no longer than until something is known, however that ends, or nobody
   await clock.advance(0)
   expect(seen.map(({ isOver }) => isOver)).toEqual([true, true, true, true])
 })
-
-const untilAborted = (signal: AbortSignal) =>
-  new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
 it('gives work up when its time is over, and says why', async () => {
   const clock = createFakeClock()

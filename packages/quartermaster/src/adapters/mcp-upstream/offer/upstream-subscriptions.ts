@@ -2,7 +2,7 @@ import type { Session } from '../session/session.ts'
 import type { Connection } from '../supervision/connection.ts'
 
 /** Who wants to hear of changes at which addresses of a server, over all its connections. */
-export interface Watches {
+export interface UpstreamSubscriptions {
   /** Returns how to stop. A server that sleeps is woken: it tells nobody of anything. */
   add(uri: string, onUpdated: () => void): () => void
   /** Tells a new session what to listen for. */
@@ -13,7 +13,7 @@ export interface Watches {
 }
 
 /** Changes are told on the connection by which a server is known. */
-export function createWatches(main: () => Pick<Connection, 'session' | 'start'>): Watches {
+export function createUpstreamSubscriptions(main: () => Pick<Connection, 'session' | 'start'>): UpstreamSubscriptions {
   const watchers = new Map<string, Set<() => void>>()
   const wanted = () => new Set(watchers.keys())
 

@@ -3,14 +3,14 @@ import type { Session } from '../session/session.ts'
 import { ping } from './pinging.ts'
 
 /** Asks a server whether it is still there, with as much patience as it deserves. */
-export interface Examiner {
+export interface PatientPing {
   /** Whatever is heard of it meanwhile is an answer too, and as long as we owe it one its silence means nothing. */
-  examine(session: Session): Promise<'answers' | 'silent' | 'broken'>
+  ask(session: Session): Promise<'answers' | 'silent' | 'broken'>
   /** Finds out whether it listens while it works, if that is not known. */
   learn(session: Session): void
 }
 
-export interface ExaminerDeps {
+export interface PatientPingDeps {
   readonly clock: Clock
   /** How long a call may take. */
   callMs(): number
@@ -23,7 +23,7 @@ export const QUIET_MS = 3_000
 /** A server that does not answer this long hangs, if it has nothing to do, or has answered before while it was at work. */
 export const HANG_MS = 5_000
 
-export function createExaminer({ clock, callMs }: ExaminerDeps): Examiner {
+export function createPatientPing({ clock, callMs }: PatientPingDeps): PatientPing {
   let answersAtWork = false
 
   /**
@@ -35,7 +35,7 @@ export function createExaminer({ clock, callMs }: ExaminerDeps): Examiner {
     return isKnown ? HANG_MS : Math.max(HANG_MS, callMs() - QUIET_MS)
   }
 
-  async function examine(session: Session): Promise<'answers' | 'silent' | 'broken'> {
+  async function ask(session: Session): Promise<'answers' | 'silent' | 'broken'> {
     const [askedAt, heardBefore] = [clock.now(), session.heardAt()]
     const found = await ping(session, { clock, withinMs: patienceWith(session) })
     // What was sent before the question is still open, so it was not answered in turn.
@@ -46,9 +46,9 @@ export function createExaminer({ clock, callMs }: ExaminerDeps): Examiner {
   }
 
   return {
-    examine,
+    ask,
     learn(session) {
-      if (!answersAtWork && session.workingSince() !== undefined) void examine(session)
+      if (!answersAtWork && session.workingSince() !== undefined) void ask(session)
     },
   }
 }

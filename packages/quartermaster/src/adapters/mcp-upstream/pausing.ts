@@ -1,11 +1,10 @@
-import type { Clock } from '../../../core/kernel/index.ts'
-import type { StopSignal } from '../session/stop-signal.ts'
+import type { CancelSignal, Clock } from '../../core/kernel/index.ts'
 
 export interface PauseOptions {
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'after'>
   /** Ends it early, as does an abort. Neither is an error: whoever paused looks at what has come of it. */
   readonly until?: Promise<unknown> | undefined
-  readonly signal?: StopSignal | undefined
+  readonly signal?: CancelSignal | undefined
 }
 
 /** Lets time pass, but not longer than anybody wants to wait. */
@@ -24,7 +23,7 @@ export function pause(ms: number, { clock, until, signal }: PauseOptions): Promi
 }
 
 export interface TimeLimitOptions {
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'after'>
   /** Why it is given up when the time is over. */
   readonly reason: string | Error
   /** Gives it up earlier. */

@@ -6,16 +6,16 @@ import { plainIssues } from './plain-schema.ts'
 import { type StructureLimits, walkSchema } from './schema-walk.ts'
 
 /** Everything that is wrong with a schema. */
-export type Examine = (schema: JsonSchema) => Issue[]
+export type ExamineSchema = (schema: JsonSchema) => Issue[]
 
-export interface ExaminerOptions {
+export interface SchemaExaminerOptions {
   readonly limits: StructureLimits
   readonly maxIssues: number
   /** Makes the checker of a dialect's schemas, on the first schema that the walk cannot judge alone. */
   readonly compileMetaSchema: (dialect: Dialect) => Checker
 }
 
-export function createExaminer({ limits, maxIssues, compileMetaSchema }: ExaminerOptions): Examine {
+export function createSchemaExaminer({ limits, maxIssues, compileMetaSchema }: SchemaExaminerOptions): ExamineSchema {
   const metaSchemas = new Map<Dialect, Checker>()
   const faultsByAjv = (schema: JsonSchema, dialect: Dialect): Issue[] => {
     const checker = metaSchemas.get(dialect) ?? compileMetaSchema(dialect)

@@ -1,0 +1,26 @@
+import type { Stats } from 'node:fs'
+import { realpath, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+
+/** Whether a real path is a folder or lies in it. Folders are compared by what they are: one may have several spellings. */
+export async function isIn(path: string, folder: string): Promise<boolean> {
+  const wanted = await statsOf(folder)
+  if (!wanted) return false
+  for (let at = path; ; at = dirname(at)) {
+    const stats = await statsOf(at)
+    if (stats && stats.dev === wanted.dev && stats.ino === wanted.ino) return true
+    if (dirname(at) === at) return false
+  }
+}
+
+/** Whether something is there that is a folder, lies in it or holds it. */
+export async function isAround(path: string, folder: string): Promise<boolean> {
+  const real = await realpath(path).catch(() => undefined)
+  if (real === undefined) return false
+  const realFolder = await realpath(folder).catch(() => resolve(folder))
+  return (await isIn(real, folder)) || (await isIn(realFolder, real))
+}
+
+function statsOf(path: string): Promise<Stats | undefined> {
+  return stat(path).catch(() => undefined)
+}

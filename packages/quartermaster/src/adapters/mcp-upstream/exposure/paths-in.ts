@@ -1,0 +1,128 @@
+import { basename, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { shellCommands } from './shell-commands.ts'
+
+/** From where paths are seen. */
+export interface Standpoint {
+  /** The folder that relative ones start from. */
+  readonly base: string
+  readonly home: string
+  /** Variables that a program gets beside the usual ones. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** All paths that a program is told of by its arguments, the scripts among them included. */
+export function pathsOfCommand(words: readonly string[], at: Standpoint, depth = 0): string[] {
+  const start = programIn(words)
+  const program = basename(words[start] ?? '')
+  const args = words.slice(start + 1)
+  const script = SHELLS.has(program) ? scriptIn(args) : undefined
+  const told = [...words.slice(0, start), ...args].filter(word => word !== script)
+  // The program itself is run and not worked on, and may be a dot: `. ./settings`.
+  const inTexts = told.flatMap(word => pathsIn(word, at))
+  if (script === undefined || depth >= DEEPEST) return inTexts
+  return [...inTexts, ...pathsOfScript(script, at, depth + 1)]
+}
+
+const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ash', 'ksh', 'fish'])
+/** Shells that start shells. */
+const DEEPEST = 3
+
+/** Behind variables, and behind programs that run the one that is named next. */
+function programIn(words: readonly string[]): number {
+  let isBehindPrefix = false
+  for (const [index, word] of words.entries()) {
+    const isPrefix = PREFIXES.has(basename(word))
+    isBehindPrefix ||= isPrefix
+    if (!isPrefix && !/^[A-Za-z_]\w*=/.test(word) && !(isBehindPrefix && word.startsWith('-'))) return index
+  }
+  return words.length
+}
+
+const PREFIXES: ReadonlySet<string> = new Set(['env', 'exec', 'sudo', 'nohup', 'nice', 'time', 'command', 'setsid'])
+
+/** What stands behind `-c`, `-lc` and the like. */
+function scriptIn(args: readonly string[]): string | undefined {
+  let hasFlag = false
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] ?? ''
+    if (!/^[-+]/.test(arg)) return hasFlag ? arg : undefined
+    if (/^-[a-z]*c[a-z]*$/.test(arg)) hasFlag = true
+    // `-o pipefail`
+    else if (/^[-+][a-z]*o$/i.test(arg)) i++
+  }
+  return undefined
+}
+
+/** Follows `cd`, because `.` means another folder behind it. */
+function pathsOfScript(script: string, at: Standpoint, depth: number): string[] {
+  const { home, env } = at
+  let { base } = at
+  const variables = (name: string) => {
+    if (name === 'HOME') return home
+    if (name === 'PWD') return base
+    return Object.hasOwn(env, name) ? env[name] : undefined
+  }
+  const paths: string[] = []
+  for (const words of shellCommands(script, variables)) {
+    const [program, ...args] = words
+    if (program === 'cd') {
+      base = resolve(base, args.find(arg => !arg.startsWith('-')) ?? home)
+      paths.push(base)
+    } else paths.push(...pathsOfCommand(words, { base, home, env }, depth))
+  }
+  return paths
+}
+
+/** `/a`, `~/a`, `--root=/a`, `/a:/inside:ro`, `type=bind,src=/a`, `file:///a`, `{"roots":["/a"]}`, `serve /a --fast`. */
+export function pathsIn(text: string, at: Standpoint): string[] {
+  const value = /^-{0,2}[\w.-]+=([^]*)$/.exec(text)?.[1]
+  const texts = value === undefined ? [text] : [text, value]
+  const all = texts.flatMap(one => [one, ...stringsOfJson(one)])
+  return [...new Set(all.flatMap(one => pathsOfText(one, at)))]
+}
+
+function pathsOfText(text: string, { base, home }: Standpoint): string[] {
+  if (text.startsWith('file://')) return filePath(text)
+  const whole = text.includes('://') || text.startsWith('-') ? [] : [text]
+  const pieces = text.split(SEPARATORS).filter(piece => !/^\/\/(?!\/)/.test(piece))
+  const written = [...whole, ...pieces, ...wordsOf(text)].filter(path => path !== '')
+  return written.map(path =>
+    resolve(
+      base,
+      path.replace(/^~(?=\/|$)|\$(?:HOME\b|\{HOME\})/g, () => home),
+    ),
+  )
+}
+
+const SEPARATORS = /[=:,;]/
+
+function filePath(url: string): string[] {
+  try {
+    return [fileURLToPath(url)]
+  } catch {
+    // An address of another machine is no path here.
+    return []
+  }
+}
+
+/** Of a text of several words those that can only be paths: a dot or a slash alone is more likely a mark. */
+function wordsOf(text: string): string[] {
+  if (!/\s/.test(text)) return []
+  const words = text.split(/[\s"']+/).flatMap(word => [word, ...word.split(SEPARATORS)])
+  return words.filter(word => /^(?:~|\$HOME|\$\{HOME\}|\.{1,2})?\/[^/]/.test(word))
+}
+
+function stringsOfJson(text: string): string[] {
+  if (!/^\s*[[{]/.test(text)) return []
+  const strings: string[] = []
+  try {
+    JSON.parse(text, (key, value: unknown) => {
+      strings.push(key)
+      if (typeof value === 'string') strings.push(value)
+    })
+  } catch {
+    // It only looked like JSON; as a text it is looked at anyway.
+  }
+  return strings
+}

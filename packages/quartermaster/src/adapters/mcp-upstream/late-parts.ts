@@ -1,0 +1,53 @@
+import { messageOf } from '../../contracts/index.ts'
+import type { Log } from '../../core/kernel/index.ts'
+import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
+import type { MountOptions } from './mounted.ts'
+import type { UpstreamAuth } from './oauth/upstream-auth.ts'
+import type { Upstream } from './upstream.ts'
+
+/** What upstreams take, once there are any. */
+export interface UpstreamParts {
+  readonly pins: Pick<PinBook, 'list' | 'decide' | 'forget'>
+  readonly memory: Pick<UpstreamMemory, 'forget'>
+  readonly auth: Pick<UpstreamAuth, 'forgetAll'>
+  create(options: MountOptions): Upstream
+  /** Clears the way, before the first of them starts: what was left behind may hold what it needs. */
+  prepare?(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The parts of upstreams, made when the first one needs them and not before. */
+export interface LateParts {
+  /** The same ones every time. Where they could not be made, the next one who needs them tries again. */
+  get(): Promise<UpstreamParts>
+  /** Closes what was made. */
+  close(): Promise<void>
+}
+
+export interface LatePartsDeps {
+  readonly log: Log
+  parts(): Promise<UpstreamParts>
+}
+
+export function createLateParts({ log, parts }: LatePartsDeps): LateParts {
+  let making: Promise<UpstreamParts> | undefined
+
+  async function make(): Promise<UpstreamParts> {
+    const made = await parts()
+    await made.prepare?.().catch(error => log.warn('the way could not be cleared', { error: messageOf(error) }))
+    return made
+  }
+
+  return {
+    get() {
+      making ??= make()
+      making.catch(() => {
+        making = undefined
+      })
+      return making
+    },
+    async close() {
+      await making?.then(made => made.close()).catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,130 @@
+import { AppError, messageOf, type UpstreamConfig } from '../../contracts/index.ts'
+import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
+import { createDepartures } from './departures.ts'
+import type { UpstreamParts } from './late-parts.ts'
+import { createListeners } from './listeners.ts'
+import type { Upstream } from './upstream.ts'
+
+/** Which of them are started: all that are to run from the beginning, or only what nobody has seen yet. */
+export type StartChoice = 'all' | 'unseen'
+
+/** The upstreams that are mounted now. */
+export interface Mounts {
+  /** By name. */
+  all(): Upstream[]
+  /** Throws `NAME_UNKNOWN`. */
+  find(name: string): Upstream
+  /** Starts what is new, stops what is gone, replaces what changed. One configuration after the other. */
+  adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void>
+  /** Settles as the last configuration did that was to be adopted. */
+  adopted(): Promise<void>
+  start(which: StartChoice): void
+  /** Resolves when nobody is being met for the first time any more, or the time is over. */
+  met(withinMs: number): Promise<void>
+  /** For good: nothing is adopted any more. */
+  stop(): Promise<void>
+}
+
+export interface MountsDeps {
+  readonly clock: Clock
+  readonly log: Log
+  parts(): Promise<Pick<UpstreamParts, 'create'>>
+  /** What they bring may be something else now. */
+  onChange(): void
+}
+
+export function createMounts(deps: MountsDeps): Mounts {
+  const { clock, log, onChange } = deps
+  const mounted = new Map<string, Upstream>()
+  const departures = createDepartures(deps)
+  /** Who wants to know where they stand. */
+  const watchers = createListeners()
+  let started: StartChoice | undefined
+  let adopted: Promise<void> = Promise.resolve()
+  let isStopped = false
+
+  async function mount(name: string, config: UpstreamConfig, mountedAt: number): Promise<void> {
+    const { create } = await deps.parts()
+    const upstream = create({ name, config, mountedAt, onChange, onState: watchers.tell })
+    await upstream.remember().catch(error => {
+      log.warn('what is known of an upstream could not be read', { upstream: name, error: messageOf(error) })
+    })
+    mounted.set(name, upstream)
+    begin(upstream)
+  }
+
+  function begin(upstream: Upstream): void {
+    if (started === 'all' || (started === 'unseen' && upstream.isUnseen())) upstream.start()
+  }
+
+  /** Waits only for what is being written down. */
+  async function unmount(upstream: Upstream): Promise<void> {
+    mounted.delete(upstream.name)
+    const retired = upstream.retire()
+    departures.add(upstream)
+    await retired
+  }
+
+  async function adopt(configs: ReadonlyMap<string, UpstreamConfig>): Promise<void> {
+    const gone = [...mounted.values()].filter(one => !canStay(one, configs.get(one.name)))
+    await Promise.all(gone.map(unmount))
+    const fresh = [...configs].filter(([name]) => !mounted.has(name))
+    const now = Math.round(clock.now())
+    await Promise.all(fresh.map(([name, config]) => mount(name, config, now)))
+    if (configs.size > 0 || gone.length > 0) onChange()
+  }
+
+  return {
+    all: () => [...mounted.values()].toSorted(byName),
+    find: name => mounted.get(name) ?? unknown(name, mounted.keys()),
+    adopt(configs) {
+      adopted = adopted.catch(() => {}).then(() => (isStopped ? undefined : adopt(configs)))
+      return adopted
+    },
+    adopted: () => adopted,
+    start(which) {
+      started = which
+      for (const upstream of mounted.values()) begin(upstream)
+    },
+    async met(withinMs) {
+      await adopted.catch(() => {})
+      const isMeeting = () => [...mounted.values()].some(one => one.isUnseen() && one.isStarting())
+      await until(() => !isMeeting(), { clock, withinMs, onChange: watchers.add })
+    },
+    async stop() {
+      isStopped = true
+      departures.hurry()
+      await adopted.catch(() => {})
+      await Promise.all([...[...mounted.values()].map(upstream => upstream.stop()), departures.settled()])
+    },
+  }
+}
+
+function canStay(upstream: Upstream, config: UpstreamConfig | undefined): boolean {
+  return config !== undefined && upstream.reconfigure(config)
+}
+
+const byName = (a: Upstream, b: Upstream) => (a.name < b.name ? -1 : Number(a.name > b.name))
+
+function unknown(name: string, known: Iterable<string>): never {
+  throw new AppError('NAME_UNKNOWN', `There is no upstream "${name}".${didYouMean(name, known)}`)
+}
+
+interface Waiting {
+  readonly clock: Clock
+  readonly withinMs: number
+  onChange(listener: () => void): () => void
+}
+
+function until(isSo: () => boolean, { clock, withinMs, onChange }: Waiting): Promise<void> {
+  if (isSo()) return Promise.resolve()
+  return new Promise(resolve => {
+    const end = () => {
+      cancel()
+      stop()
+      resolve()
+    }
+    const cancel = clock.after(withinMs, end)
+    const stop = onChange(() => isSo() && end())
+  })
+}

@@ -1,0 +1,167 @@
+import { expect, it } from 'vitest'
+import type { Answer, Question } from '../../../contracts/index.ts'
+import { openSilentServer, type SilentServer } from '../testing/silent-server.ts'
+import { GIVEN_UP_MS, MOST_GIVEN_UP } from './given-up.ts'
+import { MOST_ASKED } from './peer.ts'
+import type { Behind, SessionEvents } from './session.ts'
+
+const EVERYTHING = { form: true, url: true, model: true, roots: true }
+const TAKEN = { action: 'accept', content: {} } as const
+
+interface Person {
+  /** Never answers, and remembers in these whether it was still asked. */
+  readonly signals?: AbortSignal[]
+}
+
+/** A server, and callers of whom it is known what they were asked and told. */
+async function stage(events: Partial<SessionEvents> = {}) {
+  const server = await openSilentServer({ events })
+  const heard: string[] = []
+  const behindOf = (caller: string, { signals }: Person): Behind => ({
+    caller,
+    canAnswer: EVERYTHING,
+    ask(question: Question, signal): Promise<Answer> {
+      heard.push(`${caller} is asked: ${'message' in question ? question.message : question.kind}`)
+      if (!signals) return Promise.resolve(TAKEN)
+      if (signal) signals.push(signal)
+      return new Promise(() => {})
+    },
+    log: (_level, text) => void heard.push(`${caller} is told: ${text}`),
+  })
+  const call = (caller: string, person: Person = {}) => {
+    const controller = new AbortController()
+    const options = { signal: controller.signal, behind: behindOf(caller, person) }
+    const result = server.session.ask('tools/call', { name: 'pay' }, options)
+    result.catch(() => {})
+    const id = server.idsOf('tools/call').at(-1)
+    const giveUp = async () => {
+      controller.abort(new Error('enough'))
+      await result.catch(() => {})
+    }
+    return { result, giveUp, finish: () => server.say({ id, result: { content: [] } }) }
+  }
+  return { ...server, heard, call }
+}
+
+function ask({ say }: Pick<SilentServer, 'say'>, id: string, message = 'Sure?'): void {
+  say({ id, method: 'elicitation/create', params: { message, requestedSchema: { type: 'object', properties: {} } } })
+}
+
+const answersIn = ({ sent }: SilentServer) => sent.filter(message => 'result' in message || 'error' in message)
+
+it('closes a question when the call is over that it was asked for, and tells the server so', async () => {
+  const desk = await stage()
+  const signals: AbortSignal[] = []
+  const { result, finish } = desk.call('ada', { signals })
+  ask(desk, 'q1')
+  await desk.clock.advance(10)
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false])
+  finish()
+  await result
+  await desk.clock.advance(0)
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+  expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: { action: 'cancel' } }])
+})
+
+it('asks nobody for a call that is over already', async () => {
+  const desk = await stage()
+  const { result, finish } = desk.call('ada')
+  ask(desk, 'q1')
+  finish()
+  await result
+  await desk.clock.advance(10)
+  expect(desk.heard).toEqual([])
+  expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: { action: 'cancel' } }])
+})
+
+it('passes on an honest question after any number that their server did not wait for', async () => {
+  const desk = await stage()
+  for (let round = 0; round <= MOST_ASKED; round++) {
+    const { result, finish } = desk.call('ada', { signals: [] })
+    ask(desk, `q${round}`)
+    await desk.clock.advance(10)
+    finish()
+    await result
+  }
+  desk.call('ada')
+  ask(desk, 'honest')
+  await desk.clock.advance(10)
+  expect(answersIn(desk).at(-1)).toEqual({ jsonrpc: '2.0', id: 'honest', result: TAKEN })
+})
+
+it('does not count as waiting for an answer once the call is over that it asked for', async () => {
+  const desk = await stage()
+  const { result, finish } = desk.call('ada', { signals: [] })
+  ask(desk, 'q1')
+  await desk.clock.advance(10)
+  finish()
+  await result
+  await desk.clock.advance(0)
+  const over = desk.clock.now()
+  await desk.clock.advance(60_000)
+  expect(desk.session.owedAt()).toBe(over)
+})
+
+it('asks the same caller by another call when the one is over by which it was asked first', async () => {
+  const desk = await stage()
+  desk.call('ada')
+  const newer = desk.call('ada', { signals: [] })
+  ask(desk, 'q1')
+  await desk.clock.advance(10)
+  newer.finish()
+  await newer.result
+  await desk.clock.advance(0)
+  expect(desk.heard).toEqual(['ada is asked: Sure?', 'ada is asked: Sure?'])
+  expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: TAKEN }])
+})
+
+it('asks nobody, and tells nobody, what the call of somebody else may be about that was given up', async () => {
+  let crowded = 0
+  const desk = await stage({ onCrowded: () => void crowded++ })
+  const given = desk.call('ada')
+  desk.call('bob')
+  await given.giveUp()
+  desk.say({ method: 'notifications/message', params: { level: 'info', data: 'paid for ada' } })
+  ask(desk, 'q1', 'The PIN of ada?')
+  await desk.clock.advance(10)
+  expect(desk.heard).toEqual([])
+  expect(crowded).toBe(1)
+  expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: { action: 'decline' } }])
+})
+
+it('asks whoever calls once the server has answered what was given up, or has had minutes for it', async () => {
+  const desk = await stage()
+  const late = desk.call('ada')
+  const lost = desk.call('cyd')
+  desk.call('bob')
+  await late.giveUp()
+  await lost.giveUp()
+  late.finish()
+  await desk.clock.advance(GIVEN_UP_MS - 1)
+  ask(desk, 'q1')
+  await desk.clock.advance(1)
+  ask(desk, 'q2')
+  await desk.clock.advance(10)
+  expect(desk.heard).toEqual(['bob is asked: Sure?'])
+})
+
+it('asks a caller who has given up a call by the next one', async () => {
+  const desk = await stage()
+  await desk.call('ada').giveUp()
+  ask(desk, 'q1', 'With nobody there?')
+  desk.call('ada')
+  ask(desk, 'q2')
+  await desk.clock.advance(10)
+  expect(desk.heard).toEqual(['ada is asked: Sure?'])
+})
+
+it('asks nobody while more have given up than are kept in mind', async () => {
+  const desk = await stage()
+  const given = Array.from({ length: MOST_GIVEN_UP + 1 }, (_, number) => desk.call(`caller ${number}`))
+  for (const { giveUp } of given) await giveUp()
+  for (const { finish } of given.slice(0, MOST_GIVEN_UP)) finish()
+  desk.call('bob')
+  ask(desk, 'q1')
+  await desk.clock.advance(10)
+  expect(desk.heard).toEqual([])
+})

@@ -1,0 +1,2 @@
+/** The signal of what nobody gives up. */
+export const NEVER: AbortSignal = new AbortController().signal

@@ -1,0 +1,16 @@
+import type { Session, SessionEvents, SessionFacts } from '../session/session.ts'
+
+/** For whoever does not care what a session tells. */
+export const NO_EVENTS: SessionEvents = { onListChanged() {}, onResourceUpdated() {}, onLog() {}, onCrowded() {} }
+
+/** What a server says about itself where it does not matter. */
+export function factsOf(facts: Partial<SessionFacts> = {}): SessionFacts {
+  const server = { name: 's', version: '1' }
+  return { era: 'legacy', version: '2025-11-25', server, instructions: undefined, capabilities: {}, ...facts }
+}
+
+/** A session with a server that has tools, and can do no more than list them. */
+export function listedSession(page: Session['page']): Session {
+  const session: Pick<Session, 'facts' | 'page'> = { facts: factsOf({ capabilities: { tools: {} } }), page }
+  return session as Session
+}

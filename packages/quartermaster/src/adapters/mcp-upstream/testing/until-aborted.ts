@@ -1,0 +1,6 @@
+/** What is never done, and given up when the signal says so. */
+export function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason))
+  })
+}
