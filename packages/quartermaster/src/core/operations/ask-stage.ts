@@ -33,11 +33,14 @@ export interface Asking extends Omit<AskParts, 'signal'> {
 }
 
 /** Asks for as long as there is time and the answer is wanted. Waiting for a person is not running: that time stands still. */
-export async function askWhileWanted(
-  question: Question,
-  { deadline, ...parts }: Asking,
-  { signal }: AskOptions = {},
-): Promise<Answer> {
+export function askWhileWanted(question: Question, asking: Asking, options: AskOptions = {}): Promise<Answer> {
+  const asked = askInTime(question, asking, options)
+  // Of a question that was left behind the end is nobody's to take.
+  asked.catch(() => {})
+  return asked
+}
+
+async function askInTime(question: Question, { deadline, ...parts }: Asking, { signal }: AskOptions): Promise<Answer> {
   const over = new AbortController()
   const leave = [deadline.signal(), ...(signal ? [signal] : [])].map(one => abortWith(one, over))
   const resume = deadline.pauseRun()
@@ -45,6 +48,10 @@ export async function askWhileWanted(
     over.signal.throwIfAborted()
     const asked = askFitting(question, { ...parts, signal: over.signal })
     return await deadline.race(Promise.race([asked, rejectionOf(over.signal)]))
+  } catch (error) {
+    // Whoever is asked learns that nobody waits for the answer.
+    over.abort(error)
+    throw error
   } finally {
     resume()
     for (const end of leave) end()

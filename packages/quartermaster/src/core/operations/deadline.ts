@@ -17,7 +17,7 @@ export interface Deadline {
   race<T>(work: Promise<T>): Promise<T>
   /** Ends it now. */
   cancel(reason: AppError): void
-  /** Lets go of the clock and of the caller's signal. */
+  /** The call is over: lets go of the clock and of the caller's signal. What is still waited for is not any more. */
   release(): void
 }
 
@@ -44,6 +44,7 @@ export function createDeadline({ clock, ms, what, parent, outer }: DeadlineOptio
   let run: Limit | undefined
   let paused: { run: Limit; left: number } | undefined
   let pauses = 0
+  let isReleased = false
   let reason: AppError | undefined
   let controller: AbortController | undefined
   let cancelTimer: Cancel = () => {}
@@ -60,7 +61,7 @@ export function createDeadline({ clock, ms, what, parent, outer }: DeadlineOptio
   function arm(): void {
     cancelTimer()
     const limit = nearest()
-    if (limit.at === Number.POSITIVE_INFINITY) return
+    if (isReleased || limit.at === Number.POSITIVE_INFINITY) return
     const message = `${limit.what} did not finish within ${limit.ms} ms.`
     cancelTimer = clock.after(limit.at - clock.now(), () => end(new AppError('DEADLINE_EXCEEDED', message)))
   }
@@ -112,8 +113,10 @@ export function createDeadline({ clock, ms, what, parent, outer }: DeadlineOptio
     },
     cancel: end,
     release() {
+      isReleased = true
       cancelTimer()
       parent?.removeEventListener('abort', onParent)
+      for (const reject of waiting) reject(new AppError('CANCELLED', 'The call is over.'))
     },
   }
 }

@@ -7,8 +7,11 @@ export interface GivenUp {
   callers(): readonly string[]
 }
 
-/** A server that does as it is told never answers what was given up. So long it is thought to be at work on it. */
-export const GIVEN_UP_MS = 5 * 60_000
+/**
+ * So long a server is thought to be at work on what was given up. One that does as it is told never answers it, and meanwhile
+ * its questions to others are declined.
+ */
+export const GIVEN_UP_MS = 2 * 60_000
 /** As many callers are told apart. */
 export const MOST_GIVEN_UP = 200
 

@@ -3,9 +3,11 @@ import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
+import { untilAborted } from '../testing/until-aborted.ts'
 import { type ChannelEnd, SendFailure } from './channel.ts'
 import type { Line } from './line.ts'
 import { createModernSession } from './modern-session.ts'
+import type { RequestOptions } from './peer.ts'
 import type { Behind } from './session.ts'
 
 const CHANNEL = { hasExchanges: true }
@@ -91,4 +93,28 @@ it('takes back what is being asked when its server is gone, whose answer nobody 
 it('stays refused when a later round is', async () => {
   const { result } = callWith(ASKS, new SendFailure('It says 403.', { wasSent: 'refused', status: 403 }))
   await expect(result).rejects.toMatchObject({ wasSent: 'refused', status: 403 })
+})
+
+it.each([
+  ['to nobody else while its server may be at work on it', false, []],
+  ['to whoever is left where it ended with its exchange', true, ['a word']],
+])('passes on lines of the log after a call was given up %s', async (_, hasExchanges, told) => {
+  const request = (_method: string, _params: Params, { signal }: RequestOptions) => untilAborted(signal)
+  const line = { peer: { request }, channel: { hasExchanges }, ended: new Promise(() => {}) } as unknown as Line
+  const parts = { client: { name: 'c', version: '1' }, clock: createFakeClock(), events: NO_EVENTS }
+  const { session, listener } = createModernSession(line, FACTS, parts)
+  const canAnswer = { form: false, url: false, model: false, roots: false }
+  const lines: string[] = []
+  const call = (caller: string, signal: AbortSignal) => {
+    const log = (_level: string, text: string) => void lines.push(text)
+    const behind = { caller, canAnswer, ask: async () => ({ action: 'decline' as const }), log }
+    return session.ask('tools/call', { name: 'pay' }, { signal, behind })
+  }
+  const ada = new AbortController()
+  const given = call('ada', ada.signal)
+  void call('bob', new AbortController().signal)
+  ada.abort(new Error('enough'))
+  await expect(given).rejects.toThrow('enough')
+  listener.notice('notifications/message', { level: 'info', data: 'a word' })
+  expect(lines).toEqual(told)
 })

@@ -58,6 +58,18 @@ it('lets late, double and unknown answers go nowhere', async () => {
   expect(await next).toEqual({ is: 'right' })
 })
 
+it('tells once whoever gave up a request that its answer has come after all', async () => {
+  const { peer } = open()
+  const controller = new AbortController()
+  let late = 0
+  const given = peer.request('a', {}, { signal: controller.signal, onLate: () => void late++ })
+  controller.abort(new Error('enough'))
+  await expect(given).rejects.toThrow('enough')
+  expect(late).toBe(0)
+  for (const _ of ['late', 'double']) peer.receive({ jsonrpc: '2.0', id: 1, result: {} })
+  expect(late).toBe(1)
+})
+
 it('tells the server to give up a request that nobody waits for any more', async () => {
   const { peer, sent } = open()
   const controller = new AbortController()
