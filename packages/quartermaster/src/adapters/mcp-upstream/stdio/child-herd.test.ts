@@ -34,7 +34,8 @@ describe.skipIf(!onLinux)('closing one child', () => {
     const server = await openChannel({ flags })
     const pids = JSON.parse(await callTool(server, 'pids')) as number[]
     await server.channel.close()
-    expect(await Promise.all(pids.map(isAlive))).toEqual(pids.map(() => false))
+    // One that was killed may be on its way out for a moment when the machine has much to do.
+    expect(await allGone(pids)).toBe(true)
   })
 
   it('gives it time to end by itself', async () => {
