@@ -20,6 +20,20 @@ export function readAttacks() {
   return JSON.parse(text).map(toAttack)
 }
 
+/**
+ * Attacks and near misses that somebody wrote who had not seen the rules. No rule was written because of one, and none changed
+ * but for a near miss that was held back.
+ * @returns {{ attacks: (Case & { kind: string })[], nearMisses: Case[] }}
+ */
+export function readOtherHand() {
+  /** @type {{ attacks: { kind: string, text: string }[], ordinary: string[] }} */
+  const { attacks, ordinary } = JSON.parse(readFileSync(new URL('other-hand.json', import.meta.url), 'utf8'))
+  return {
+    attacks: attacks.map(({ kind, text }) => ({ ...toAttack({ what: text, description: text }), kind })),
+    nearMisses: ordinary.map(text => toAttack({ what: text, description: text })),
+  }
+}
+
 /** @param {Record<string, any>} entry */
 function toAttack({ what, heldOut = false, description, definition, siblings = [], others = [] }) {
   const value = definition ?? { name: 'lookup', description, inputSchema: { type: 'object' } }

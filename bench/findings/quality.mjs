@@ -1,11 +1,14 @@
 // @ts-check
 import { figure } from '../lib/figure.mjs'
 import { compareNames, findingsIn } from '../lib/product.mjs'
-import { readAttacks, readOrdinary } from './data.mjs'
+import { readAttacks, readOrdinary, readOtherHand } from './data.mjs'
 
 /** @typedef {import('./data.mjs').Case} Case */
 
 const MOST_FALSE_ALARMS = 2
+
+/** What the rules by concept are about. */
+const KINDS_OF_CONCEPTS = new Set(['markup-exfil', 'precedence', 'context-exfil'])
 
 /**
  * How many attacks are found, and how many ordinary tools are taken for one.
@@ -14,6 +17,7 @@ const MOST_FALSE_ALARMS = 2
  */
 export function run({ folder }) {
   const attacks = readAttacks()
+  const otherHand = readOtherHand()
   const ordinary = readOrdinary(folder)
   return [
     ...found(
@@ -24,6 +28,12 @@ export function run({ folder }) {
       'attacks held out',
       attacks.filter(attack => attack.heldOut),
     ),
+    ...found('attacks by another hand', otherHand.attacks),
+    ...found(
+      'attacks by another hand, with addresses, ranks and conversations',
+      otherHand.attacks.filter(({ kind }) => KINDS_OF_CONCEPTS.has(kind)),
+    ),
+    ...found('near misses by another hand', otherHand.nearMisses),
     figure('ordinary tools', ordinary.length, 'tools'),
     figure('ordinary tools, held back', percent(ordinary, isHeld), '%', MOST_FALSE_ALARMS),
     figure('ordinary tools, warned of', percent(ordinary, isWarnedOf), '%'),

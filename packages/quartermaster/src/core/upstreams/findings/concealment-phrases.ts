@@ -140,12 +140,16 @@ const UNSAID = phrases({
   ],
 })
 
+/** Whom a channel or a meeting tells. They are not whom the model works for. */
+const MEMBERS =
+  '(?:(?:the|its|their|all|other|any) )?(?:(?:channel|group|team) )?(?:members|participants|subscribers|followers|recipients|attendees|watchers)\\b'
+
 const UNAWARE = phrases({
   ...HIDE,
   unlessAfter: NEGATED,
   needs: ['without'],
   patterns: [
-    `\\bwithout ${WORDS}${anyOf('telling', 'informing', 'alerting', 'mentioning (?:it|this|that)')}\\b(?: ${USER})?`,
+    `\\bwithout ${WORDS}${anyOf('telling', 'informing', 'alerting', 'mentioning (?:it|this|that)')}\\b(?! ${MEMBERS})(?: ${USER})?`,
     `\\bwithout ${USER} ${anyOf('knowing', 'noticing', 'knowledge', 'awareness', 'being aware')}\\b`,
   ],
 })

@@ -13,6 +13,8 @@ export type Family =
   | 'hidden'
   | 'lookalike'
   | 'padding'
+  /** What was found by concept and may be meant honestly. It aggravates nothing. */
+  | 'hint'
 
 /** A finding before it is known where it stands and what stands beside it. */
 export interface Draft {

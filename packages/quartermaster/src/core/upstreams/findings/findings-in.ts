@@ -1,7 +1,10 @@
 import type { UpstreamFinding } from '../../../contracts/index.ts'
 import { atOnce } from '../../kernel/index.ts'
 import { excerptOf } from '../visible-text.ts'
+import { ADDRESSES } from './address-concepts.ts'
 import { CONCEALMENT_PHRASES } from './concealment-phrases.ts'
+import { meaningsIn, type Passage } from './concept.ts'
+import { CONVERSATION } from './conversation-concepts.ts'
 import { CONVERSATION_PHRASES } from './conversation-phrases.ts'
 import type { Draft, Family } from './draft.ts'
 import { decodedIn } from './encoded-text.ts'
@@ -16,9 +19,11 @@ import { paddingIn } from './padding.ts'
 import type { Phrase } from './phrase.ts'
 import { originalOf, plainText, plainTextInSteps } from './plain-text.ts'
 import { PRECEDENCE_PHRASES } from './precedence-phrases.ts'
+import { RANK } from './rank-concepts.ts'
 import { SECRET_PHRASES } from './secret-phrases.ts'
 import { squeezedIn } from './squeezed-text.ts'
 import { type FoundString, stringsIn } from './strings-in.ts'
+import { isAboutTalk } from './subject.ts'
 
 const PHRASES: readonly Phrase[] = [
   ...INSTRUCTION_PHRASES,
@@ -32,6 +37,8 @@ const PHRASES: readonly Phrase[] = [
 /** By what they need. Most strings have nothing that any of them needs. */
 const GROUPS = new Map(PHRASES.map(({ needs }) => [needs, PHRASES.filter(phrase => phrase.needs === needs)]))
 const ANY_NEEDED = new RegExp([...GROUPS.keys()].map(({ source }) => source).join('|'), 'u')
+
+const SUBJECTS = [ADDRESSES, RANK, CONVERSATION]
 
 /** A string that is longer is no description. What stands behind this is not looked at, and that is told. */
 const LONGEST_STRING = 32 * 1024
@@ -47,10 +54,11 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
   const found: Found[] = []
   const strong = new Set<string>()
   const strings = stringsIn(definition)
+  const place: Place = { names, isAboutTalk: isAboutTalk(definition) }
   let next = strings.next()
   // More than can be told need not be found.
   for (; !next.done && strong.size < MOST_FINDINGS; next = strings.next()) {
-    for (const draft of draftsIn(next.value, names)) {
+    for (const draft of draftsIn(next.value, place)) {
       if (draft) found.push({ draft, string: next.value })
       if (draft?.strength === 'strong') strong.add(`${draft.rule} ${next.value.field} ${draft.message}`)
       yield
@@ -58,8 +66,13 @@ export function* lookInto(definition: unknown, names: ComparedNames): Generator<
   }
   if (next.done && next.value) found.push({ draft: TOO_MUCH, string: { field: '', text: '', role: 'text' } })
   const families = new Set(found.map(({ draft }) => draft.family))
-  const findings = found.map(({ draft, string }) => toFinding(draft, string, families))
+  const findings = withoutEchoes(found).map(({ draft, string }) => toFinding(draft, string, families))
   return distinct(findings).slice(0, MOST_FINDINGS)
+}
+
+/** What is known of a definition wherever one looks. */
+interface Place extends Pick<Passage, 'isAboutTalk'> {
+  readonly names: ComparedNames
 }
 
 interface Found {
@@ -67,8 +80,15 @@ interface Found {
   readonly string: FoundString
 }
 
+/** A hint at what was found for certain is no news. */
+function withoutEchoes(found: readonly Found[]): readonly Found[] {
+  const placeOf = ({ draft, string }: Found) => `${draft.rule} ${string.field}`
+  const certain = new Set(found.filter(({ draft }) => draft.family !== 'hint').map(placeOf))
+  return found.filter(one => one.draft.family !== 'hint' || !certain.has(placeOf(one)))
+}
+
 /** Nothing where nothing was found: every look is a step. */
-function* draftsIn(string: FoundString, names: ComparedNames): Generator<Draft | undefined> {
+function* draftsIn(string: FoundString, { names, isAboutTalk }: Place): Generator<Draft | undefined> {
   const text = string.text.slice(0, LONGEST_STRING)
   const cut = { ...string, text }
   if (string.field === 'name') yield lookAlikeIn(text, names)
@@ -80,6 +100,7 @@ function* draftsIn(string: FoundString, names: ComparedNames): Generator<Draft |
   yield squeezedIn(plain)
   yield otherToolsIn(plain, names)
   yield* phrasesIn(text, plain)
+  yield* meaningsIn({ text, plain, isAboutTalk, isOfParameter: PARAMETER.test(string.field) }, SUBJECTS)
   if (isIdentifier(text)) yield* phrasesIn(wordsOf(text), wordsOf(text))
   for (const decoded of decodedIn(text)) {
     for (const draft of draftsInside(decoded.text))
@@ -88,9 +109,13 @@ function* draftsIn(string: FoundString, names: ComparedNames): Generator<Draft |
   if (string.text.length > LONGEST_STRING) yield TOO_LONG
 }
 
+/** Where a definition says what belongs into a parameter. */
+const PARAMETER = /(?:\bproperties\.[^.]+|^arguments\.\d+)\.description$/u
+
 function* draftsInside(text: string): Generator<Draft | undefined> {
   const plain = yield* plainTextInSteps(text)
   yield* phrasesIn(text, plain)
+  yield* meaningsIn({ text, plain, isAboutTalk: false, isOfParameter: false }, SUBJECTS)
   yield squeezedIn(plain)
 }
 

@@ -52,7 +52,7 @@ const USED =
 const FORCE =
   /\b(?:must|first|always|also|never|replace|instead|required|obliged|obligated|need to|have to|do not|dont|should|set|change|pass|add|modify|redirect)\b/u
 const DEFAMED =
-  /\b(?:deprecated|broken|unsafe|insecure|disabled|compromised|leaks?|vulnerable|obsolete|malicious|not (?:safe|secure)|no longer (?:works?|available|maintained|safe))\b/u
+  /\b(?:deprecated|broken|unsafe|insecure|disabled|compromised|leaks?|vulnerable|obsolete|malicious|not (?:safe|secure)|no longer (?:works?|available|maintained|safe|used)|retired|withdrawn|discontinued|decommissioned|superseded|out of (?:service|order)|(?:switched|turned) off)\b/u
 const RANK = /supersed|replac|overrid|obsolete|outrank|precedence|priority|place of/u
 /** That it takes the place of what is named next. What it does to a file that was named otherwise is another thing. */
 const DISPLACES =

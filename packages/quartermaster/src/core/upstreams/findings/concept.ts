@@ -1,0 +1,156 @@
+import { excerptOf } from '../visible-text.ts'
+import type { Draft } from './draft.ts'
+import { originalOf } from './plain-text.ts'
+
+/** A sentence of a definition, and what is known of the place where it stands. */
+export interface Sentence {
+  /** Plain, as patterns read it. */
+  readonly plain: string
+  /** As it was written: only here names still have their quotes. */
+  original(): string
+  /** It says what belongs into a parameter. */
+  readonly isOfParameter: boolean
+  /** What was looked for in it already, and whether it was there. */
+  readonly heard: Map<RegExp, boolean>
+  /** Two sentences, of which the second speaks of what the first named. */
+  readonly isPair: boolean
+  /** The whole definition is about what people write to each other or to models. */
+  readonly isAboutTalk: boolean
+}
+
+/** Something a sentence may say, in whichever words. */
+export type Sign = (sentence: Sentence) => boolean
+
+/**
+ * What a sentence means by the things it speaks of together, however it puts them. Each of them is ordinary by itself, so it
+ * takes several.
+ */
+export interface Concept extends Omit<Draft, 'excerpt'> {
+  /** All of these, in any order. */
+  readonly signs: readonly Sign[]
+  /** None of these. */
+  readonly unless: readonly Sign[]
+}
+
+/** Concepts that have a subject in common. */
+export interface Subject {
+  /** Without one of these parts of words there is nothing about it. Looking for them is much faster than looking for signs. */
+  readonly needs: RegExp
+  /** The first that is meant counts, so strong ones come first. */
+  readonly concepts: readonly Concept[]
+}
+
+/** One of these words, as parts of patterns. Every gap in them has an end: looking takes time in proportion to the text. */
+export function says(...words: readonly string[]): Sign {
+  const pattern = new RegExp(`(?<![a-z0-9_])(?:${words.join('|')})${WORD_END}`, 'u')
+  return ({ plain, heard }) => {
+    // Concepts of a subject share most of their words.
+    const known = heard.get(pattern)
+    if (known !== undefined) return known
+    const isSaid = pattern.test(plain)
+    heard.set(pattern, isSaid)
+    return isSaid
+  }
+}
+
+/** What is known by an id or counted is not handed over with that. */
+const WORD_END =
+  '(?![a-z0-9_]|[ -](?:ids?|uuids?|identifiers?|numbers?|counts?|types?|index|limit|timestamps?)(?![a-z0-9]))'
+
+/** The same sign beside addresses and in their holes, where words are joined: `{recap_of_the_chat}`. What else is in one does not count. */
+export function besideAddress(sign: Sign): Sign {
+  return sentence => sign(ADDRESS.test(sentence.plain) ? withoutAddress(sentence) : sentence)
+}
+
+const ADDRESS = /https?:\/\/|_/u
+const ADDRESS_PARTS = /(?:https?:\/\/|[}>\]]\/)[^\s{<[]*/gu
+
+function withoutAddress(sentence: Sentence): Sentence {
+  return { ...sentence, plain: sentence.plain.replace(ADDRESS_PARTS, ' ').replaceAll('_', ' '), heard: new Map() }
+}
+
+/** One of these signs. */
+export function either(...signs: readonly Sign[]): Sign {
+  return sentence => signs.some(sign => sign(sentence))
+}
+
+/** Where sentences come from. */
+export interface Passage extends Pick<Sentence, 'isOfParameter' | 'isAboutTalk'> {
+  readonly text: string
+  readonly plain: string
+}
+
+/** What the sentences of a text mean. Nothing where one means nothing: every look is a step. */
+export function* meaningsIn(passage: Passage, subjects: readonly Subject[]): Generator<Draft | undefined> {
+  if (passage.plain.length < SHORTEST) return
+  const possible = subjects.filter(({ needs }) => needs.test(passage.plain))
+  if (possible.length === 0) return
+  for (const sentence of sentencesOf(passage)) {
+    for (const { needs, concepts } of possible) {
+      const concept = needs.test(sentence.plain) ? concepts.find(one => isMeant(one, sentence)) : undefined
+      yield concept && toDraft(concept, sentence)
+    }
+  }
+}
+
+function* sentencesOf({ text, plain, ...place }: Passage): Generator<Sentence> {
+  const originalAt = originalOf(text)
+  let before: Stretch | undefined
+  for (const stretch of stretchesOf(plain)) {
+    yield sentence(stretch)
+    if (before && REFERS.test(stretch.plain) && stretch.end - before.start <= LONGEST)
+      yield {
+        ...sentence({ start: before.start, end: stretch.end, plain: `${before.plain} ${stretch.plain}` }),
+        isPair: true,
+      }
+    before = stretch
+  }
+
+  function sentence({ start, end, plain }: Stretch): Sentence {
+    // A quote in front of the first word has no place in plain text.
+    const original = () => originalAt(Math.max(0, start - 1), end)
+    return { ...place, plain, original, heard: new Map(), isPair: false }
+  }
+}
+
+/** What was spoken of in the sentence before. */
+const REFERS = /\b(?:it|them|they|this one|these|those|its|their|the result|both|the old one)\b/u
+
+interface Stretch {
+  readonly start: number
+  readonly end: number
+  readonly plain: string
+}
+
+function* stretchesOf(text: string): Generator<Stretch> {
+  let from = 0
+  for (const line of text.split('\n')) {
+    for (let at = 0; at === 0 || at + OVERLAP < line.length; at += LONGEST - OVERLAP) {
+      const plain = line.slice(at, at + LONGEST)
+      if (plain.length >= SHORTEST) yield { start: from + at, end: from + at + plain.length, plain }
+    }
+    from += line.length + 1
+  }
+}
+
+/** What is no longer one thought is looked at in parts, so that words far from each other are not taken together. */
+const LONGEST = 400
+const OVERLAP = 200
+/** Three words. */
+const SHORTEST = 12
+
+function isMeant({ signs, unless }: Concept, sentence: Sentence): boolean {
+  return signs.every(sign => sign(sentence)) && !unless.some(sign => sign(sentence))
+}
+
+function toDraft({ rule, family, message, ...concept }: Concept, { original, isPair }: Sentence): Draft {
+  // What is taken together from two sentences may not belong together.
+  const strength = isPair ? 'weak' : concept.strength
+  return {
+    rule,
+    family: isPair ? 'hint' : family,
+    strength,
+    message,
+    excerpt: excerptOf(original().replace(/^[\s.!?]+/u, '')),
+  }
+}

@@ -1,0 +1,151 @@
+import { either, type Sign, type Subject, says } from './concept.ts'
+import { anyOf } from './phrase.ts'
+import { describesItself, namesConversation, namesOurs, namesTalk, namesWords } from './talk-signs.ts'
+
+/** Ways to have something put somewhere. */
+const PUT = anyOf(
+  ...[
+    'pass',
+    'put',
+    'include',
+    'copy',
+    'quote',
+    'fill',
+    'send',
+    'attach',
+    'encode',
+    'provide',
+    'give',
+    'supply',
+    'add',
+  ],
+  ...['append', 'insert', 'write', 'place', 'paste', 'store', 'set', 'submit', 'hand', 'forward', 'share', 'embed'],
+  ...[
+    '(?<!for |in |of )use',
+    'report',
+    'repeat',
+    'reproduce',
+    'recite',
+    'record',
+    'seriali[sz]e',
+    'dump',
+    'mirror',
+    'echo',
+    'transmit',
+  ],
+  ...['tell', 'summari[sz]e', 'recap', 'describe', 'state', 'enter', 'load', 'pack', 'stuff', 'feed', 'log', 'save'],
+  ...['compress', 'populate', 'restate', 'relay', 'convey', 'deliver', 'transcribe', 'prepend', 'drop', 'type', 'list'],
+  ...[
+    'collect',
+    'gather',
+    'bundle',
+    'concatenate',
+    'join',
+    'wrap',
+    'slip',
+    'tuck',
+    'leave',
+    'take',
+    'hide',
+    'keep',
+    'make',
+    'let',
+  ],
+)
+const orders: Sign = says(
+  PUT,
+  ...['must', 'should', 'has to', 'have to', 'shall', 'needs? to', 'is to', 'always', 'only', 'required'],
+)
+const hands: Sign = says(
+  ...['pass', 'include', 'copy', 'send', 'attach', 'provide', 'supply', 'append', 'paste', 'submit', 'hand', 'forward'],
+  ...[
+    'share',
+    'transmit',
+    'upload',
+    'reproduce',
+    'recite',
+    'repeat',
+    'dump',
+    'quote',
+    'relay',
+    'give',
+    'prepend',
+    'put',
+  ],
+)
+
+const NAMED = /[`'"“‘«<{][\w.$-]{1,40}[`'"”’»>}]/u
+const namesArgument: Sign = either(
+  says('(?:arguments?|args?|parameters?|params?|fields?|inputs?|propert(?:y|ies)|attributes?|slots?|payload|metadata)'),
+  ({ original }) => NAMED.test(original()),
+)
+const isInCall: Sign = either(
+  namesArgument,
+  says('calls?', 'invocations?', 'keys?', 'values?', '[a-z]{1,30}_[a-z_]{1,30}', 'headers?'),
+)
+/** What a parameter is stands in front. */
+const beginsWithTalk: Sign = ({ plain }) =>
+  /^(?:[\w-]{1,20} ){0,2}(?:conversation|chat|dialogue?|transcript)\b(?! (?:ids?|rooms?|types?|names?|channels?)\b)/u.test(
+    plain,
+  )
+const isAboutTalk: Sign = sentence => sentence.isAboutTalk
+const isOfParameter: Sign = sentence => sentence.isOfParameter
+
+/** "Do not forget to include it" is no such thing. */
+const forbids: Sign = says(
+  `(?:never|do not|dont|must not|should not|avoid|without|no need to|not necessary to)(?: (?!forget|fail|omit|call|use|hesitate)[\\w-]{1,20}){0,2}? ${PUT}(?:ting|ing)?`,
+)
+
+const ASKED = {
+  rule: 'instruction',
+  strength: 'weak',
+  family: 'hint',
+  message: 'It asks for the conversation.',
+} as const
+
+/** What asks for the conversation, in whichever words. */
+export const CONVERSATION: Subject = {
+  needs:
+    /convers|chat|dialog|discuss|exchang|talk|interact|session|thread|corresp|forth|transcr|messag|turns?\b|prompt|utter|repl|answer|question|statement|remark|context|memor|above|preced|everything|whatever|anything|user|person|human|said|told|asked|word|instruct|rules|guideline|directive|recap|preamble|prologue|persona|verbatim|came up|reasoning|thought|scratchpad|so far|until|up to/u,
+  concepts: [
+    {
+      rule: 'instruction',
+      strength: 'strong',
+      family: 'conversation',
+      message: 'It asks for what the model was told by others.',
+      signs: [namesConversation, namesArgument, orders],
+      unless: [isAboutTalk, describesItself, forbids],
+    },
+    {
+      ...ASKED,
+      signs: [namesConversation, either(isInCall, isOfParameter)],
+      unless: [isAboutTalk, describesItself, forbids],
+    },
+    {
+      ...ASKED,
+      signs: [namesOurs, either(isInCall, isOfParameter), orders],
+      unless: [describesItself, forbids],
+    },
+    {
+      ...ASKED,
+      signs: [namesConversation, hands],
+      unless: [isAboutTalk, describesItself, forbids],
+    },
+    {
+      ...ASKED,
+      signs: [namesTalk, either(namesArgument, isOfParameter)],
+      unless: [isAboutTalk, describesItself, forbids],
+    },
+    {
+      ...ASKED,
+      signs: [isOfParameter, beginsWithTalk],
+      unless: [isAboutTalk, describesItself, forbids],
+    },
+    {
+      ...ASKED,
+      message: 'It asks for the words of the user.',
+      signs: [namesWords, either(namesArgument, isOfParameter)],
+      unless: [isAboutTalk, describesItself, forbids],
+    },
+  ],
+}
