@@ -94,6 +94,20 @@ function createStage({ atEnd, folder, start, upWithToken }) {
     },
 
     /**
+     * What people write who take the SDK for both ends.
+     * @param {Command} command
+     * @param {CalledTool} tool
+     * @returns {Promise<Entrant>}
+     */
+    async sdkBridge(command, tool) {
+      const contender = {
+        name: 'bridge by hand with the SDK',
+        server: await start({ args: [here('servers/sdk-bridge.mjs'), ...command] }),
+      }
+      return entrant(contender, () => workloadFor(contender, { tool, front: 'modern' }))
+    },
+
+    /**
      * The product as users run it.
      * @param {Setting & { profile?: string | undefined, isReady?: (url: string) => Promise<boolean> }} setting
      * @returns {Promise<Gateway>}

@@ -17,6 +17,7 @@ export function run({ profileDir, ...load }) {
     const setting = { servers: { adder: program(adder()) }, tool: ADD }
     const product = await stage.product({ ...setting, front: 'modern', profile: profileOf(profileDir, 'stdio') })
     const bridge = await stage.bridge(adder(), ADD)
+    const sdkBridge = await stage.sdkBridge(adder(), ADD)
     const direct = await stage.directStdio(adder(), { tool: ADD, isModern: true })
     const { entrants, gaps } = await stage.peers(
       [
@@ -25,7 +26,8 @@ export function run({ profileDir, ...load }) {
       ],
       setting,
     )
-    const runners = [product, { ...bridge, allowed: { times: BRIDGE_TIMES } }, direct, ...entrants]
+    const allowed = { times: BRIDGE_TIMES }
+    const runners = [product, { ...bridge, allowed }, { ...sdkBridge, allowed }, direct, ...entrants]
     return [...(await contest(runners, load)), ...gaps]
   })
 }
