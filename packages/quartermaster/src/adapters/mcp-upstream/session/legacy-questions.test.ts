@@ -6,9 +6,11 @@ import { MOST_ASKED } from './peer.ts'
 import type { Behind, SessionEvents } from './session.ts'
 
 const EVERYTHING = { form: true, url: true, model: true, roots: true }
+const NOTHING = { form: false, url: false, model: false, roots: false }
 const TAKEN = { action: 'accept', content: {} } as const
 
 interface Person {
+  readonly cannotAnswer?: true
   /** Never answers, and remembers in these whether it was still asked. */
   readonly signals?: AbortSignal[]
 }
@@ -17,9 +19,9 @@ interface Person {
 async function stage(events: Partial<SessionEvents> = {}) {
   const server = await openSilentServer({ events })
   const heard: string[] = []
-  const behindOf = (caller: string, { signals }: Person): Behind => ({
+  const behindOf = (caller: string, { signals, cannotAnswer }: Person): Behind => ({
     caller,
-    canAnswer: EVERYTHING,
+    canAnswer: cannotAnswer ? NOTHING : EVERYTHING,
     ask(question: Question, signal): Promise<Answer> {
       heard.push(`${caller} is asked: ${'message' in question ? question.message : question.kind}`)
       if (!signals) return Promise.resolve(TAKEN)
@@ -113,6 +115,15 @@ it('asks the same caller by another call when the one is over by which it was as
   await desk.clock.advance(0)
   expect(desk.heard).toEqual(['ada is asked: Sure?', 'ada is asked: Sure?'])
   expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: TAKEN }])
+})
+
+it('declines what the newest call cannot answer, though an older one could and waits', async () => {
+  const desk = await stage()
+  desk.call('ada', { signals: [] })
+  desk.call('ada', { cannotAnswer: true })
+  ask(desk, 'q1')
+  await desk.clock.advance(10)
+  expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', result: { action: 'decline' } }])
 })
 
 it('asks nobody, and tells nobody, what the call of somebody else may be about that was given up', async () => {

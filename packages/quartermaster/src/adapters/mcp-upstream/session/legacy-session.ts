@@ -58,23 +58,26 @@ export function createLegacySession(
       events.onCrowded()
       return declined(question)
     }
-    const able = meant.filter(({ behind }) => isAnswerable(question, behind.canAnswer))
-    if (able.length === 0) {
-      await noteUnanswered(question, meant)
+    // The newest is the likeliest to have asked. Older ones may have waited for a person for minutes, and are asked about it
+    // only where the newest has left meanwhile.
+    const [newest] = meant
+    if (!newest || !isAnswerable(question, newest.behind.canAnswer)) {
+      await noteUnanswered(question, newest)
       return declined(question)
     }
     await beforeAbort(gathered(), signal)
-    for (const one of able) {
+    for (const one of meant.filter(({ behind }) => isAnswerable(question, behind.canAnswer))) {
       const given = await askWhileUnderWay(question, one, signal)
       if (given) return toResponse(question, given)
     }
     return toResponse(question, { action: 'cancel' })
   }
 
-  /** Of several that are under way nobody knows which one asked; and folders are asked for in passing. */
-  async function noteUnanswered(question: Question, [one]: readonly UnderWay[]): Promise<void> {
-    if (!one || !desk.isAlone() || question.kind === 'roots') return
-    await one.behind.ask(question, one.left()).catch(why => unanswered.note(one.behind, why))
+  /** Folders are asked for in passing. */
+  async function noteUnanswered(question: Question, one: UnderWay | undefined): Promise<void> {
+    if (!one || question.kind === 'roots') return
+    const isSure = desk.isAlone()
+    await one.behind.ask(question, one.left()).catch(why => unanswered.note(one.behind, why, { isSure }))
   }
 
   /** A client from 2026-07-28 on gets what is asked in one go as one answer, and comes back once. */
