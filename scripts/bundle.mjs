@@ -50,7 +50,9 @@ export async function bundle({ from, into }) {
 function entriesIn(from) {
   const folder = join(from, 'capabilities')
   const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []
-  const names = entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
+  // A folder without an index is no capability: it holds what several of them share.
+  const hasIndex = (/** @type {string} */ name) => existsSync(join(folder, name, 'index.js'))
+  const names = entries.filter(entry => entry.isDirectory() && hasIndex(entry.name)).map(({ name }) => name)
   const capabilities = Object.fromEntries(
     names.map(name => [`capabilities/${name}/index`, `capabilities/${name}/index.js`]),
   )

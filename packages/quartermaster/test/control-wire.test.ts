@@ -45,6 +45,12 @@ describe('Control over the wire', () => {
       revokeToken: { id: 'x' },
       rotateToken: { id: 'x', overlapMs: 0 },
       operation: { id: 'x' },
+      retryOperation: { id: 'x' },
+      cancelOperation: { id: 'x' },
+      dropOperation: { id: 'x' },
+      approval: { id: 'x' },
+      answerApproval: { id: 'x', decision: 'allow', lasting: 'once' },
+      revokeGrants: { id: 'x' },
       lendToken: { agent: 'x' },
       extendToken: { id: 'x' },
       upstreamLogs: { name: 'x' },
@@ -74,6 +80,48 @@ describe('Control over the wire', () => {
     const choice = { upstream: 'x', decision: 'accept', ...input } as Parameters<typeof control.decideReview>[0]
     await expect(control.decideReview(choice)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
     expect(decided).toEqual([])
+  })
+
+  it('refuses to take back grants that nobody named', async () => {
+    const revoked: unknown[] = []
+    const control = await remote({ revokeGrants: async filter => (revoked.push(filter), { count: 1 }) })
+    await expect(control.revokeGrants({})).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    expect(revoked).toEqual([])
+  })
+
+  it('carries arguments of a call that waits for a person as they are', async () => {
+    const facts = {
+      id: 'op_1',
+      agent: 'ada',
+      tool: 'write_file',
+      asks: [
+        { operation: 'files.write', reason: 'W.', weight: 'high' as const, scope: null, grantable: 'any' as const },
+      ],
+      createdAt: 1,
+      expiresAt: 2,
+      state: 'open' as const,
+      digest: 'd',
+      arguments: { 'a\u202e': ['\u200b', null, { b: 1.5 }] },
+    }
+    const control = await remote({ approval: async () => facts })
+    expect(await control.approval({ id: 'op_1' })).toEqual(facts)
+  })
+
+  it.each(['', 'two words', 'ü', 'a\n', 'x'.repeat(256)])('refuses the idempotency key %j', async idempotencyKey => {
+    const calls: unknown[] = []
+    const control = await remote({ call: async input => (calls.push(input), ANSWER) })
+    await expect(control.call({ ...CALL, idempotencyKey })).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      details: { issues: [{ path: ['idempotencyKey'] }] },
+    })
+    await control.call({ ...CALL, idempotencyKey: 'x'.repeat(255) })
+    expect(calls).toHaveLength(1)
+  })
+
+  it('carries a handle on a call that waits', async () => {
+    const waiting = { status: 'waiting', operationId: 'op_1', for: 'retry', nextAttemptAt: 1_700_000_000_000 } as const
+    const control = await remote({ call: async () => ({ ...ANSWER, waiting }) })
+    expect(await control.call({ ...CALL, idempotencyKey: 'k' })).toEqual({ ...ANSWER, waiting })
   })
 
   it('carries input, progress and result unchanged', async () => {

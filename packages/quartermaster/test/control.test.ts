@@ -63,7 +63,12 @@ function controlContract(name: string, open: () => Promise<Opened>): void {
 
     it('shows capabilities and agents, and explains a bad agent', async () => {
       const { control } = await open()
-      expect((await control.capabilities({})).map(capability => capability.key)).toEqual(['files', 'registry', 'maths'])
+      expect((await control.capabilities({})).map(capability => capability.key)).toEqual([
+        'files',
+        'notes',
+        'registry',
+        'maths',
+      ])
       expect((await control.agents({})).map(agent => [agent.name, agent.granted])).toEqual([
         ['bad', 0],
         ['default', 6],

@@ -9,6 +9,7 @@ it('exports from "quartermaster" exactly what others depend on', () => {
     'createQuartermaster',
     'defineCapability',
     'defineDependency',
+    'defineEffect',
     'defineInjection',
     'defineModule',
     'definePrompt',

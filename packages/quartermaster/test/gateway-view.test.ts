@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createQuartermaster } from '../src/index.ts'
 import { makeProject, quartermaster, startUp } from './support/product.ts'
 
-const FIVE = ['find_tools', 'describe_tool', 'call_tool', 'get_status', 'read_docs']
+const FIVE = ['find_tools', 'describe_tool', 'call_tool', 'read_docs', 'get_status']
 
 /** More tools than an agent is shown one by one. */
 const MANY = `

@@ -29,8 +29,15 @@ it('reads tools in order of definition, one by name, and what is disabled', asyn
     'find_tools',
     'describe_tool',
     'call_tool',
-    'get_status',
     'read_docs',
+    'get_status',
+    'note_read',
+    'note_search',
+    'note_append',
+    'task_create',
+    'task_update',
+    'task_complete',
+    'task_list',
     'registry_status',
     'registry_recheck',
     'registry_reload',
@@ -70,5 +77,10 @@ it('gives an agent engine the servers of a run', async () => {
 
 it('lists capabilities without anything running', async () => {
   const quartermaster = await open()
-  expect(quartermaster.knownCapabilities().map(capability => capability.key)).toEqual(['files', 'registry', 'maths'])
+  expect(quartermaster.knownCapabilities().map(capability => capability.key)).toEqual([
+    'files',
+    'notes',
+    'registry',
+    'maths',
+  ])
 })

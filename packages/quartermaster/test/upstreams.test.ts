@@ -93,10 +93,11 @@ describe.each(SERVERS)('a server of the era $behind over $transport', ({ behind,
 describe('an upstream', { timeout: 60_000 }, () => {
   it('asks for consent where its server calls a tool destructive, and only the configuration can say otherwise', async () => {
     const allowed = { ...program(SDK_SERVER), tools: { erase: { consent: [] } } }
-    const desk = await openDesk({ mcpServers: { desk: program(SDK_SERVER), calm: allowed } })
+    const mcpServers = { desk: program(SDK_SERVER), calm: allowed }
+    const desk = await openDesk({ mcpServers, settings: { consentWaitSeconds: 0 } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'calm_erase'), { timeout: 15_000 }).toBe('erased')
-    await expect.poll(() => textOf(client, 'desk_erase'), { timeout: 15_000 }).toContain('CONSENT_REQUIRED')
+    await expect.poll(() => textOf(client, 'desk_erase'), { timeout: 15_000 }).toContain('waits for a person')
   })
 
   it('is filtered, renamed and overridden by the configuration', async () => {

@@ -29,15 +29,30 @@ import {
 } from '../core/kernel/index.ts'
 import {
   type Calls,
+  type ConsentDesk,
+  createAdmission,
+  createApprovals,
   createCalls,
+  createConsentDesk,
+  createConsentGate,
+  createEffectsStage,
+  createEndsTeller,
+  createIdempotency,
   createKeptResults,
+  createLeaseKeeper,
+  createOperationDesk,
   createOperations,
   createReadings,
   createStoredOperations,
+  createWaitedOperations,
+  customKind,
+  type EffectKinds,
   type KeptResults,
+  type OperationDesk,
   type Operations,
   type Readings,
   type StorageAccess,
+  type TellEnd,
 } from '../core/operations/index.ts'
 
 /** Everything the core asks of the outside. */
@@ -52,12 +67,16 @@ export interface CorePorts {
   readonly agentStore: AgentStore
   readonly secrets: Secrets
   readonly settings: Settings
+  /** What can be verified of what calls leave behind outside; without one, tools with effects are left out. */
+  readonly effectKinds?: EffectKinds | undefined
   /** Where calls are written down. */
   readonly storage: StorageAccess
   /** Nobody follows calls without one. */
   readonly tracer?: Tracer | undefined
   /** Mounts the servers that capabilities name; without one those are unavailable. */
   readonly mount?: Mount | undefined
+  /** Tells whoever asked for it that an operation has ended, where nobody waited for its answer. */
+  readonly tellEnd?: TellEnd | undefined
   /** How long the first load of a source may hold up the others. */
   readonly patienceMs: number
   dependencyOptions(name: string): DependencyOptions
@@ -83,6 +102,10 @@ export interface Core {
   readonly readings: Readings
   readonly results: KeptResults
   readonly operations: Operations
+  readonly operationDesk: OperationDesk
+  readonly consentDesk: ConsentDesk
+  /** Goes on with what earlier processes left to be done. */
+  work(): void
   stop(): Promise<void>
 }
 
@@ -96,7 +119,8 @@ export function buildCore(ports: CorePorts): Core {
   const catalogue: Catalogue = createCatalogue({
     ...ports,
     emitter,
-    effectKinds: new Set(),
+    effectKinds: ports.effectKinds ?? new Map(),
+    ownEffectKind: customKind,
     lookAhead: dependencies => void health.lookAhead(dependencies).catch(reportProbing),
     prepare: next => health.prepare(next),
   })
@@ -125,9 +149,63 @@ export function buildCore(ports: CorePorts): Core {
     folders: ports.folders,
   })
   const results = createKeptResults({ clock, settings })
-  const operationLog = createStoredOperations(ports)
+  const owner = ports.ids.next('process')
+  const operationLog = createStoredOperations({ ...ports, emitter, owner })
+  const leases = createLeaseKeeper({ ...ports, owner, operations: operationLog })
   const operations = createOperations({ storage: ports.storage, log: operationLog })
-  const calls = createCalls({ ...ports, catalogue, health, results, operations: operationLog, emitter })
+  const idempotency = createIdempotency({ storage: ports.storage, log: operationLog })
+  const gate = createConsentGate({ ...ports, catalogue })
+  const consentDesk = createConsentDesk({ ...ports, emitter })
+  const approvals = createApprovals({ ...ports, emitter, owner, operations: operationLog })
+  // The two know each other: the desk stops what runs, and a call that is given up while it waits is ended there.
+  const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
+  const operationDesk: OperationDesk = createOperationDesk({
+    ...ports,
+    emitter,
+    catalogue,
+    effectKinds,
+    calls: { cancel: (id, reason) => calls.cancel(id, reason) },
+  })
+  const admission = createAdmission({
+    ...ports,
+    gate,
+    approvals,
+    desk: consentDesk,
+    operations: operationLog,
+    operationDesk,
+    idempotency,
+  })
+  const effects = createEffectsStage({
+    ...ports,
+    effectKinds: ports.effectKinds ?? new Map(),
+    operations: operationLog,
+  })
+  const calls: Calls = createCalls({
+    ...ports,
+    admission,
+    gate,
+    effects,
+    health,
+    results,
+    operations: operationLog,
+    idempotency,
+    records: operations,
+    emitter,
+  })
+  const waited = createWaitedOperations({
+    ...ports,
+    owner,
+    emitter,
+    agents,
+    catalogue,
+    health,
+    calls,
+    operations: operationLog,
+    gate,
+    approvals,
+  })
+  const teller = createEndsTeller({ ...ports, emitter, tell: ports.tellEnd ?? (() => {}) })
+  leases.start()
   const readings = createReadings({ ...ports, health, operations: operationLog, emitter })
   const createServer = ports.serverFactory({ calls, readings, results, operations, follow: agents.follow })
   const registry = createCapabilityRegistry({
@@ -149,12 +227,21 @@ export function buildCore(ports: CorePorts): Core {
     readings,
     results,
     operations,
+    operationDesk,
+    consentDesk,
+    work() {
+      waited.start()
+      teller.start()
+    },
     async stop() {
+      await waited.stop()
+      leases.stop()
       calls.stop()
       readings.stop()
       announcer.stop()
       health.stop()
       await Promise.all([catalogue.stop(), operationLog.stop()])
+      await teller.stop()
     },
   }
 }

@@ -13,9 +13,12 @@ import {
   type UpstreamConfig,
 } from '../contracts/index.ts'
 import type { Tokens } from '../core/organisation/index.ts'
+import { createConsentControl } from './consent-control.ts'
 import { diagnose } from './doctor.ts'
+import { createFollower } from './follow-operation.ts'
 import { grantCapability } from './grant.ts'
 import { createLogins } from './logins.ts'
+import { createOperationControl } from './operation-control.ts'
 import type { Runtime } from './runtime.ts'
 import { listTools, toolDetail } from './tool-report.ts'
 import { type UpControl, WITHOUT_UP } from './up-control.ts'
@@ -51,15 +54,13 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       await agents.reload()
       return { file, agent: config, check: checkAgent(runtime, request.agent) }
     },
-    async call({ agent, tool, input, evenIfDisabled, timeoutMs, consented }, options = {}) {
+    async call({ agent, waits = false, ...given }, options = {}) {
       const { signal, onProgress, trace, openPage } = options
       return calls.call({
+        ...given,
+        input: given.input,
         seat: agents.seat(agent),
-        tool,
-        input,
-        evenIfDisabled,
-        timeoutMs,
-        consented,
+        unallowed: waits ? 'wait' : 'refuse',
         signal,
         onProgress,
         trace,
@@ -80,8 +81,12 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     revokeToken: async ({ id }) => (await parts.tokens()).revoke(id),
     rotateToken: async ({ id, overlapMs }) => (await parts.tokens()).rotate(id, { overlapMs }),
     ...(parts.up ?? WITHOUT_UP),
-    operations: filter => core.operations.list(filter),
-    operation: ({ id }) => core.operations.find(id),
+    ...createOperationControl({ operations: core.operations, desk: core.operationDesk, emitter: core.emitter }),
+    ...createConsentControl({
+      desk: core.consentDesk,
+      operations: core.operations,
+      follower: parts.from === 'process' ? createFollower(core) : undefined,
+    }),
     audit: filter => core.operations.audit(filter),
     ...createUpstreamControl({
       project: runtime.project,

@@ -38,7 +38,7 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
   try {
     const project = await openProject({ ...options, watch: false })
     const storage = lazyStore({ dataDir: project.dataDir, settings: project.settings, log: options.log })
-    const runtime = await createRuntime(project, { log: options.log, storage, ownsProcess: true })
+    const runtime = await createRuntime(project, { log: options.log, storage, isBrief: true, ownsProcess: true })
     await runtime.load()
     await runtime.look()
     const tokens = async () => (await storage.open()).tokens

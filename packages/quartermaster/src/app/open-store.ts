@@ -8,7 +8,7 @@ import {
   type StoreStatistics,
   storeFile,
 } from '../adapters/storage-sqlite/index.ts'
-import { createIds, createSystemClock, sha256 } from '../adapters/system/index.ts'
+import { createIds, createSystemClock, sha256, systemRandom } from '../adapters/system/index.ts'
 import { isAppError, type Settings } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { createPruner, type Storage, settleLeftBehind } from '../core/operations/index.ts'
@@ -31,8 +31,6 @@ export interface OpenedStore extends Storage {
 /** Said of a store that is made anew although there has been one. */
 const LOST =
   'The store was missing and is made anew: earlier tokens, operations and the audit are gone, unless you put it back from a backup.'
-
-const DAY_MS = 24 * 3_600_000
 
 /** Opens the store of a data folder and ends what its last owner left behind. Whoever opens it holds the folder's lock. */
 export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
@@ -57,7 +55,7 @@ async function open({ folder, settings, log }: OpenStoreOptions): Promise<Opened
   try {
     const tokens = createTokens({ store, clock, ids, digest: sha256 })
     await tokens.load()
-    const settled = await settleLeftBehind({ store, clock, ids, keepMs: settings.operationDays * DAY_MS })
+    const settled = await settleLeftBehind({ store, clock, ids, random: systemRandom, settings })
     if (settled > 0) log.warn('calls were running when the last process ended', { settled })
     const pruner = createPruner({ store, clock, log, settings })
     pruner.start()

@@ -13,6 +13,7 @@ import {
 } from '../adapters/project-files/index.ts'
 import {
   AppError,
+  type ConnectionConfig,
   type DependencyOptions,
   Name,
   type Problem,
@@ -54,6 +55,8 @@ export interface Project {
   upstreamSecrets(): readonly string[]
   dependencyOptions(name: string): DependencyOptions
   allowedHosts(): readonly string[]
+  /** The database of this name, in which effects are looked for. */
+  connection(name: string): ConnectionConfig | undefined
   /** Names that the configuration says something about. */
   configuredDependencies(): string[]
   /** What is wrong with the configuration; one that is broken now keeps its last good version. */
@@ -115,6 +118,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     upstreamSecrets: () => upstreams.secrets,
     dependencyOptions: name => read.config.dependencies[name] ?? {},
     allowedHosts: () => read.config.allowedHosts,
+    connection: name => (Object.hasOwn(read.config.connections, name) ? read.config.connections[name] : undefined),
     configuredDependencies: () => Object.keys(read.config.dependencies),
     problems: () => problems,
     attach(desk) {

@@ -9,6 +9,7 @@ import { didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
 import { buildUpstreams } from './build-upstreams.ts'
+import { effectKindsOf } from './effect-kinds.ts'
 import { createNamedServers } from './named-servers.ts'
 import type { Project } from './project.ts'
 import { VERSION } from './version.ts'
@@ -50,6 +51,8 @@ export interface RuntimeOptions {
   readonly patienceMs?: number
   /** `up` keeps upstreams running; whoever answers one question starts those it needs. */
   readonly keepsUpstreams?: boolean
+  /** Made for one command: while it runs nobody else gets at the store, so nobody could allow a call that waits. */
+  readonly isBrief?: boolean
   /** Whether stacks of project code name its own lines. It concerns the whole process, so a host program decides that itself. */
   readonly ownsProcess?: boolean
 }
@@ -60,7 +63,15 @@ const MEETING_MS = 10_000
 
 export async function createRuntime(
   project: Project,
-  { log, storage, tracer, patienceMs = PATIENCE_MS, keepsUpstreams = false, ownsProcess = false }: RuntimeOptions,
+  {
+    log,
+    storage,
+    tracer,
+    patienceMs = PATIENCE_MS,
+    keepsUpstreams = false,
+    isBrief = false,
+    ownsProcess = false,
+  }: RuntimeOptions,
 ): Promise<Runtime> {
   const clock = createSystemClock()
   const ids = createIds()
@@ -83,10 +94,11 @@ export async function createRuntime(
     ...outside,
     mount: named.mount,
     compiler: createSchemaCompiler(),
+    effectKinds: effectKindsOf(project),
     sources: [...project.sources, upstreams.source],
     agentStore: project.agentFiles,
     secrets: project.secrets,
-    settings: project.settings,
+    settings: isBrief ? { ...project.settings, consentWaitSeconds: 0 } : project.settings,
     tracer,
     patienceMs,
     dependencyOptions: name => project.dependencyOptions(name),
@@ -94,6 +106,7 @@ export async function createRuntime(
       agentDir: join(project.projectDir, 'agents'),
       workspaceDir: resolve(project.projectDir, workspaceDir ?? '.'),
     }),
+    tellEnd: operation => mcp?.tellEnd(operation),
     serverFactory: parts => {
       mcp = createMcpServers({ ...parts, clock, ids, log, settings: project.settings, version: VERSION })
       return mcp.inProcess
@@ -154,6 +167,7 @@ export async function createRuntime(
     },
     look: () => core.health.probeNew(),
     watch() {
+      core.work()
       core.health.watch()
       core.catalogue.watch()
       project.agentFiles.onChange(() => {

@@ -132,6 +132,10 @@ function announce({ core: { emitter } }: Runtime, { onEvent }: ServeOptions): vo
     'tools.restored',
     'agents.reloaded',
     'call.settled',
+    'operation.changed',
+    'approval.opened',
+    'approval.answered',
+    'grants.revoked',
   ] as const
   for (const name of names) emitter.on(name, event => onEvent(name, event as never))
 }

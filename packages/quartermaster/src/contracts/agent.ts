@@ -21,6 +21,8 @@ export const AgentConfig = z.strictObject({
     .strictObject({
       /** Consent operations the owner allows this agent for good, without being asked. */
       allow: z.array(ConsentOperationName).default([]),
+      /** Whether the client it runs in may be asked too. Its word counts for one call, and up to moderate weight. */
+      askClient: z.boolean().optional(),
     })
     .optional(),
   /** How it sees its tools; by their number when absent. */
@@ -42,8 +44,11 @@ export type Caller = z.infer<typeof Caller>
 export const RunMode = z.enum(['interactive', 'background', 'delegated'])
 export type RunMode = z.infer<typeof RunMode>
 
-/** What brings an injection along: a kind of run, or the gateway view, in which its tools stand for all others. */
-export const InjectionMode = z.enum([...RunMode.options, 'gateway'])
+/**
+ * What brings an injection along: a kind of run; the gateway view, in which its tools stand for all others; or tools whose
+ * calls may have to wait, beside which they are shown.
+ */
+export const InjectionMode = z.enum([...RunMode.options, 'gateway', 'waiting'])
 export type InjectionMode = z.infer<typeof InjectionMode>
 
 /** The conversation a run belongs to. */

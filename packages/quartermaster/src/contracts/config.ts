@@ -15,6 +15,12 @@ export const HttpEntry = HttpUpstream.extend(asOthersWrite)
 export const UpstreamEntry = z.union([StdioEntry, HttpEntry])
 export type UpstreamEntry = z.infer<typeof UpstreamEntry>
 
+/** A database in which effects of tools are looked for. */
+export const ConnectionConfig = z.strictObject({
+  sqlite: z.string().min(1).describe('The SQLite file; a relative path counts from the project folder.'),
+})
+export type ConnectionConfig = z.infer<typeof ConnectionConfig>
+
 /** `quartermaster.config.json`. */
 export const ProjectConfig = z.strictObject({
   $schema: z.string().optional(),
@@ -32,6 +38,10 @@ export const ProjectConfig = z.strictObject({
     .describe(
       'Names other than loopback by which `up` may be reached: "box.lan", or "box.lan:8443" for that port alone.',
     ),
+  connections: z
+    .record(z.string().min(1), ConnectionConfig)
+    .default({})
+    .describe('Databases in which effects of tools are looked for, by name. They are read and never written.'),
   settings: SettingsInput.default({}).describe('See docs/reference/settings.md.'),
 })
 export type ProjectConfig = z.infer<typeof ProjectConfig>

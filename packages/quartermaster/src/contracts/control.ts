@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { AgentConfig, AgentSummary, ViewKind } from './agent.ts'
+import { ApprovalFacts, ApprovalSummary, GrantFacts } from './approval.ts'
 import { CapabilityDescriptor, ResolutionEntry } from './capability.ts'
 import { DependencyStatus, MissingDependency, RecheckAnswer } from './dependency.ts'
-import { AuditPage, OperationFacts, OperationPage } from './operation.ts'
+import { AuditPage, IdempotencyKey, OperationFacts, OperationPage } from './operation.ts'
 import { Problem } from './problem.ts'
 import type { Answer, UrlQuestion } from './question.ts'
 import { CallAnswer, Progress, ResultPage } from './result.ts'
-import { OperationState } from './rows.ts'
+import { Lasting, OperationState } from './rows.ts'
 import { IssuedToken, LentToken, TokenFacts } from './token.ts'
 import { AsTask, RetryPolicy, ToolExample } from './tool.ts'
 import type { TraceContext } from './trace.ts'
@@ -186,6 +187,10 @@ export const CONTROL = {
       timeoutMs: z.number().int().positive().optional(),
       /** The folder owner's answer, given at the terminal: these operations, for exactly these arguments. */
       consented: z.strictObject({ operations: z.array(z.string()), digest: z.string() }).optional(),
+      /** The caller's own name for this call: a repeat under it gets the first answer, and nothing is done twice. */
+      idempotencyKey: IdempotencyKey.optional(),
+      /** Whether it waits for a person when nobody has allowed it yet; it is refused at once when absent. */
+      waits: z.boolean().optional(),
     }),
     output: CallAnswer,
   },
@@ -218,10 +223,50 @@ export const CONTROL = {
   /** Asks an `up` that was started in the background to stop, because a person starts one. */
   stepAside: { input: nothing, output: z.object({ leaving: z.boolean() }) },
   operations: {
-    input: z.strictObject({ agent: z.string().optional(), state: OperationState.optional(), ...page }),
+    input: z.strictObject({
+      agent: z.string().optional(),
+      state: OperationState.optional(),
+      /** Only those that can be tried again by hand. */
+      canRetry: z.literal(true).optional(),
+      ...page,
+    }),
     output: OperationPage,
   },
   operation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
+  /** Has one tried at once that waits, or tried again that was given up, and waits for the end of that try. */
+  retryOperation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
+  /** Ends one that waits, or tells the one that runs to stop and waits until it has. */
+  cancelOperation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
+  /** Gives up for good what could be tried again: its arguments are forgotten, its record stays. */
+  dropOperation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
+  /** What waits for a person, oldest first. */
+  approvals: { input: z.strictObject({ agent: z.string().optional() }), output: z.array(ApprovalSummary) },
+  /** One of them, answered or not, with the arguments as they are: whoever decides has to see them. */
+  approval: { input: z.strictObject({ id: z.string() }), output: ApprovalFacts },
+  /** The owner's answer. The first one counts. */
+  answerApproval: {
+    input: z.strictObject({
+      id: z.string(),
+      decision: z.enum(['allow', 'deny']),
+      lasting: Lasting,
+      /** Of one for a time. */
+      minutes: z.number().positive().max(525_600).optional(),
+    }),
+    output: OperationFacts,
+  },
+  /** What persons allowed and forbade, and what counts now. */
+  grants: {
+    input: z.strictObject({ agent: z.string().optional(), operation: z.string().optional() }),
+    output: z.array(GrantFacts),
+  },
+  revokeGrants: {
+    input: z
+      .strictObject({ id: z.string().optional(), agent: z.string().optional(), operation: z.string().optional() })
+      .refine(filter => Object.values(filter).some(value => value !== undefined), {
+        error: 'say which: id, agent or operation',
+      }),
+    output: z.object({ count: z.number().int() }),
+  },
   audit: {
     input: z.strictObject({
       agent: z.string().optional(),

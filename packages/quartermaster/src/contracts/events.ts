@@ -1,5 +1,7 @@
+import type { Caller } from './agent.ts'
 import type { DependencyState } from './dependency.ts'
 import type { Problem } from './problem.ts'
+import type { OperationState } from './rows.ts'
 
 /** Everything that is announced inside the process: noun, then verb. */
 export interface Events {
@@ -16,6 +18,38 @@ export interface Events {
   'tools.restored': { tools: readonly string[]; dependency: string }
   'agents.reloaded': { names: readonly string[] }
   'call.settled': AuditEntry
+  /** An operation was opened, or went from one state to the next; told when that is on record. */
+  'operation.changed': OperationChange
+  /** A person is asked for consent. */
+  'approval.opened': { id: string; tool: string; agent: string }
+  'approval.answered': {
+    id: string
+    tool: string
+    agent: string
+    state: 'allowed' | 'denied'
+    by: { readonly name: string; readonly via: 'owner' | 'person' | 'client' }
+  }
+  /** Grants were taken back: one, or those of an agent or for an operation. */
+  'grants.revoked': {
+    id?: string | undefined
+    agent?: string | undefined
+    operation?: string | undefined
+    by: string
+    count: number
+  }
+}
+
+/** One step of an operation. */
+export interface OperationChange {
+  readonly id: string
+  readonly tool: string
+  readonly caller: Caller
+  /** Absent when it was opened. */
+  readonly from: OperationState | undefined
+  readonly to: OperationState
+  readonly at: number
+  /** Of an end: whether whoever asked for it hears of it with the answer. */
+  readonly isTold: boolean
 }
 
 /** One line of the audit: who did what, and how it ended. Arguments only as a digest. */
@@ -31,7 +65,7 @@ export interface AuditEntry {
   /** The error code, when it ended in one. */
   code?: string
   /** Consent operations that were needed, and who allowed them. */
-  consent?: { operations: readonly string[]; by: 'file' | 'owner' }
+  consent?: { operations: readonly string[]; by: string }
   mutates: boolean
   durationMs: number
 }

@@ -2,6 +2,13 @@ import { z } from 'zod'
 import { ErrorBody } from './errors.ts'
 import { TravellingResult } from './result.ts'
 import { AuditRow, OperationOutcome, OperationState } from './rows.ts'
+import { RetryPolicy } from './tool.ts'
+
+/** A caller's own name for a call. Visible characters, so that two keys which look alike are alike. */
+export const IdempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,255}$/, 'An idempotency key has 1 to 255 characters: letters, digits and signs, no spaces')
+export type IdempotencyKey = z.infer<typeof IdempotencyKey>
 
 /** An operation as lists show it. */
 export const OperationSummary = z.object({
@@ -29,12 +36,26 @@ export const OperationFacts = OperationSummary.extend({
   definitionHash: z.string(),
   /** Runs begun so far. */
   attempts: z.number().int(),
-  /** The names of the arguments, every value masked; absent once it has ended. */
+  /** What may be done after a failure, by what its tool said when it was called. Absent when an older server answers. */
+  retry: RetryPolicy.optional(),
+  /** When a queued one is tried again; absent when it waits for something other than time. */
+  nextAttemptAt: z.number().optional(),
+  /** Given up then, while it waits. */
+  expiresAt: z.number().optional(),
+  /** It can be tried again by hand: it did not do what was asked for, or nobody knows, and its arguments are kept. */
+  canRetry: z.boolean().optional(),
+  /** The caller's own name for it. */
+  idempotencyKey: z.string().optional(),
+  /** When its end was told to whoever asked for it. */
+  announcedAt: z.number().optional(),
+  /** The names of the arguments, every value masked; absent once it has ended, unless it can be tried again. */
   arguments: z.record(z.string(), z.string()).optional(),
-  /** What the tool answered, also when it said no. Kept of tasks only. */
+  /** What the tool answered, also when it said no. Kept for whoever did not get it as the answer, or may ask again. */
   result: TravellingResult.optional(),
   /** Why it could not be run, or what is not known about the run. */
   error: ErrorBody.optional(),
+  /** When it is tried again, while it waits for that. */
+  dueAt: z.number().optional(),
   /** How far it has come, while it runs. */
   progress: z.string().optional(),
   /** How long its end is kept, result included. Only tasks have it. */

@@ -62,11 +62,24 @@ export const ResultPage = z.object({
 })
 export type ResultPage = z.infer<typeof ResultPage>
 
+/** A call that has not ended: what it waits for, and what to ask for its end by. */
+export const WaitingHandle = z.object({
+  status: z.literal('waiting'),
+  operationId: z.string(),
+  /** A person's answer, the next try, or the end of a run somewhere else. */
+  for: z.enum(['approval', 'retry', 'run']),
+  /** When it is tried again, where that is known. */
+  nextAttemptAt: z.number().optional(),
+})
+export type WaitingHandle = z.infer<typeof WaitingHandle>
+
 /** What a call answers. */
 export const CallAnswer = z.object({
   operationId: z.string(),
+  /** Of a call that waits, what it waits for, in words. */
   result: TravellingResult,
   kept: KeptResult.optional(),
+  waiting: WaitingHandle.optional(),
 })
 export type CallAnswer = z.infer<typeof CallAnswer>
 

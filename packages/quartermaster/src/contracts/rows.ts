@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { Caller } from './agent.ts'
 import { ErrorBody } from './errors.ts'
-import { Name } from './names.ts'
+import { ConsentOperationName, Name } from './names.ts'
 import { ToolResult } from './result.ts'
+import { RetryPolicy, Weight } from './tool.ts'
 import { PinKind, UpstreamFinding } from './upstream.ts'
 
 // The rows of the store, one schema a table. What a row may leave out is null; times are whole epoch milliseconds.
@@ -107,6 +108,10 @@ export const OperationRow = z.object({
   keepUntil: maybe(Time),
   /** Set for tasks, and only for them: how long the end is kept, result included. */
   ttlMs: maybe(z.number().int().nonnegative()),
+  /** What its tool let be done after a failure when it was called. */
+  retry: RetryPolicy.default('manual'),
+  /** Since when its end is to be told; null when it has been, or there is none. */
+  tellAt: maybe(Time),
 })
 export type OperationRow = z.infer<typeof OperationRow>
 
@@ -127,6 +132,70 @@ export const AuditRow = z.object({
   durationMs: z.number().nonnegative(),
 })
 export type AuditRow = z.infer<typeof AuditRow>
+
+/** One thing that a call needs a person's consent for. */
+export const ConsentAsk = z.object({
+  operation: ConsentOperationName,
+  reason: z.string(),
+  weight: Weight,
+  /** The resource the call is about; null where the operation names none. */
+  scope: z.string().nullable(),
+  /** Whether it may be allowed for longer than this call. */
+  grantable: z.enum(['any', 'once']),
+})
+export type ConsentAsk = z.infer<typeof ConsentAsk>
+
+/** How far an answer reaches: one call, a while, or as long as the settings let any answer last. */
+export const Lasting = z.enum(['once', 'time', 'always'])
+export type Lasting = z.infer<typeof Lasting>
+
+/** By whom an answer was given: the owner of the data folder, a person with a credential, or a client on its word. */
+export const AnsweredVia = z.enum(['owner', 'person', 'client'])
+export type AnsweredVia = z.infer<typeof AnsweredVia>
+
+/** What a person is asked about one operation. Its id is the operation's. */
+export const ApprovalRow = z.object({
+  ...place,
+  ...caller,
+  tool: Name,
+  definitionHash: z.string().min(1),
+  digest: Sha256,
+  asks: z.array(ConsentAsk),
+  state: z.enum(['open', 'allowed', 'denied', 'closed']),
+  createdAt: Time,
+  expiresAt: Time,
+  answeredAt: maybe(Time),
+  answeredBy: maybe(z.string().max(200)),
+  via: maybe(AnsweredVia),
+  lasting: maybe(Lasting),
+})
+export type ApprovalRow = z.infer<typeof ApprovalRow>
+
+/** What a person allowed or forbade an agent. */
+export const GrantRow = z.object({
+  ...place,
+  ...caller,
+  operation: ConsentOperationName,
+  /** Only this resource; null where the operation names none. */
+  scope: maybe(z.string()),
+  decision: z.enum(['allow', 'deny']),
+  lasting: Lasting,
+  /** Of one for a single call: which tool, with which arguments. */
+  tool: maybe(Name),
+  digest: maybe(Sha256),
+  /** The operation it was asked for. */
+  askedFor: maybe(Id),
+  grantedBy: z.string().max(200),
+  via: AnsweredVia,
+  createdAt: Time,
+  expiresAt: Time,
+  /** Of one for a single call: the operation that it was used up by. */
+  usedBy: maybe(Id),
+  usedAt: maybe(Time),
+  revokedAt: maybe(Time),
+  revokedBy: maybe(z.string().max(200)),
+})
+export type GrantRow = z.infer<typeof GrantRow>
 
 /** What is known about a secret. Its text is sealed, or kept elsewhere. */
 export const SecretRow = z.object({
@@ -194,6 +263,8 @@ export const ROWS = {
   tokens: TokenRow,
   operations: OperationRow,
   audit: AuditRow,
+  approvals: ApprovalRow,
+  grants: GrantRow,
   secrets: SecretRow,
   upstreams: UpstreamRow,
   pins: PinRow,

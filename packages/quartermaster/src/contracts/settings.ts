@@ -118,6 +118,56 @@ export const SETTINGS = {
     default: 30,
     reason: 'How long the record of a call that may have changed something is kept after its end.',
   },
+  retryAttempts: {
+    schema: count(1, 100),
+    default: 6,
+    reason:
+      'How often a tool that may be tried again is run in all. With the pauses between them six runs span about five minutes: longer than a restart, shorter than anybody waits without asking.',
+  },
+  retryFirstSeconds: {
+    schema: seconds(0.1, 3_600),
+    default: 10,
+    reason: 'The pause before the second run; each further one is twice as long, and a fifth of it is left to chance.',
+  },
+  retryLongestSeconds: {
+    schema: seconds(1, 86_400),
+    default: 600,
+    reason: 'No pause between two runs is longer, so that a repair is noticed within minutes.',
+  },
+  retryMaxAgeMinutes: {
+    schema: count(1, 43_200),
+    default: 1_440,
+    reason:
+      'An operation that could not be done within a day is given up and told: by then nobody expects it any more.',
+  },
+  leaseSeconds: {
+    schema: seconds(1, 3_600),
+    default: 60,
+    reason:
+      'How long a process may be silent before another takes over what it was running. Longer than any pause of a healthy process.',
+  },
+  runsAtOnce: {
+    schema: count(1, 1_000),
+    default: 16,
+    reason: 'How many operations that waited are run at the same time, beside the calls that agents make.',
+  },
+  consentWaitSeconds: {
+    schema: seconds(0, 600),
+    default: 20,
+    reason:
+      'How long a call waits for a person before it answers with a handle. Most clients give up after a minute; a person who sits in front of it answers sooner.',
+  },
+  approvalHours: {
+    schema: count(1, 720),
+    default: 24,
+    reason: 'How long a call waits for a person altogether; then it is given up and told.',
+  },
+  grantHours: {
+    schema: count(1, 8_760),
+    default: 24,
+    reason:
+      'The longest that an answer can last, also one for always: a yes of last month is nobody’s intention any more.',
+  },
   auditDays: {
     schema: count(1, 3_650),
     default: 90,

@@ -19,6 +19,17 @@ export const ConsentOperation = z.strictObject({
   /** Why one is asked, for the person who answers. */
   reason: z.string().min(1).max(500),
   weight: Weight,
+  /**
+   * What of a call's arguments says which resource it is about, such as `{path}`: an answer for one is none for another.
+   * Without it an answer that lasts counts for all.
+   */
+  scope: z
+    .string()
+    .regex(/\{[^{}]+\}/, 'must name an argument, such as {path}')
+    .max(200)
+    .optional(),
+  /** `once` where nobody may allow it for longer than one call. */
+  grantable: z.enum(['any', 'once']).optional(),
 })
 export type ConsentOperation = z.infer<typeof ConsentOperation>
 

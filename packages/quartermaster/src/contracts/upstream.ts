@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ConsentOperationName, Name } from './names.ts'
-import { AsTask, RetryPolicy, ToolExample } from './tool.ts'
+import { AsTask, ConsentOperation, RetryPolicy, ToolExample } from './tool.ts'
 
 const texts = z.record(z.string(), z.string())
 const serverNames = z.array(z.string().min(1).max(256))
@@ -32,6 +32,10 @@ export const UpstreamToolOptions = z.strictObject({
 })
 export type UpstreamToolOptions = z.infer<typeof UpstreamToolOptions>
 
+/** What the owner says about one consent operation of a server. */
+export const UpstreamConsentOptions = ConsentOperation.omit({ name: true }).partial()
+export type UpstreamConsentOptions = z.infer<typeof UpstreamConsentOptions>
+
 /** What one agent brings along: it gets a connection of its own. */
 export const UpstreamCredentials = z.strictObject({ env: texts.optional(), headers: texts.optional() })
 export type UpstreamCredentials = z.infer<typeof UpstreamCredentials>
@@ -48,6 +52,10 @@ const common = {
   offer: serverNames.optional().describe("Only these of the server's tools, by its own names."),
   leaveOut: serverNames.optional().describe("All but these of the server's tools."),
   tools: z.record(z.string(), UpstreamToolOptions).default({}),
+  consentOperations: z
+    .record(ConsentOperationName, UpstreamConsentOptions)
+    .optional()
+    .describe('What its consent operations are, by name: reason, weight, scope, grantable.'),
   prompts: z.boolean().default(true).describe('Whether its prompts are offered.'),
   resources: z.boolean().default(true).describe('Whether its resources are offered.'),
   connection: z

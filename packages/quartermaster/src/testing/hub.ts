@@ -29,7 +29,8 @@ import {
   type SourceKind,
   type SourceUnit,
 } from '../core/catalogue/index.ts'
-import type { CallRequest, StorageAccess } from '../core/operations/index.ts'
+import type { Ids, Random } from '../core/kernel/index.ts'
+import type { CallRequest, EffectKinds, StorageAccess, TellEnd } from '../core/operations/index.ts'
 import { createFakeClock, type FakeClock } from './fake-clock.ts'
 import { memoryStorage } from './memory-store.ts'
 
@@ -74,11 +75,19 @@ export interface HubOptions {
   kind?: SourceKind
   /** Has the servers mounted that capabilities name. */
   mount?: Mount
+  /** Kinds of effects that can be verified; none when absent. */
+  effectKinds?: EffectKinds
+  /** Told of ends that nobody waited for. */
+  tellEnd?: TellEnd
+  /** Shared by several; one of its own when absent. */
+  clock?: FakeClock
+  ids?: Ids
+  random?: Random
 }
 
 export async function createHub(options: HubOptions = {}): Promise<Hub> {
-  const clock = createFakeClock()
-  const ids = createIds()
+  const clock = options.clock ?? createFakeClock()
+  const ids = options.ids ?? createIds()
   const units = new Map<string, SourceUnit>()
   const audit: AuditEntry[] = []
   const dependencyOptions = new Map(Object.entries(options.dependencyOptions ?? {}))
@@ -109,7 +118,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
   const core = buildCore({
     clock,
     ids,
-    random: () => 0.5,
+    random: options.random ?? (() => 0.5),
     digest: sha256,
     log: silentLog,
     compiler: createSchemaCompiler(),
@@ -119,7 +128,9 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     patienceMs: 1_000,
     settings: { ...DEFAULT_SETTINGS, ...withoutUndefined(options.settings ?? {}) },
     storage: options.storage ?? memoryStorage(),
+    effectKinds: options.effectKinds,
     mount: options.mount,
+    tellEnd: options.tellEnd,
     dependencyOptions: name => dependencyOptions.get(name) ?? {},
     folders: () => ({ agentDir: '/project/agents', workspaceDir: '/project' }),
     serverFactory: parts => {

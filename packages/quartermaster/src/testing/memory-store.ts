@@ -62,6 +62,8 @@ const UNIQUE: Record<Table, readonly string[]> = {
   tokens: ['hash'],
   operations: ['organisation', 'workspace', 'callerKind', 'callerName', 'tool', 'idempotencyKey'],
   audit: [],
+  approvals: [],
+  grants: [],
   secrets: ['organisation', 'workspace', 'name'],
   upstreams: ['organisation', 'workspace', 'name'],
   pins: [],

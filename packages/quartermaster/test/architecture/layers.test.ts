@@ -25,6 +25,7 @@ const SOUND = {
   'capabilities/files/index.ts':
     "import { readFile } from 'node:fs/promises'; import { recheck } from '../../core/health/index.ts'; import { path } from './path.ts'; export default [readFile, recheck, path]",
   'capabilities/files/path.ts': "export const path = '.'",
+  'capabilities/shared/walls.ts': 'export const walls = 4',
   'app/up.ts':
     "import { serve } from '../adapters/http/index.ts'; import { view } from '../core/agents/index.ts'; export const up = [serve, view]",
   'bin/quartermaster.ts':
@@ -129,6 +130,8 @@ describe('the layers', () => {
     ['capabilities/files/x.ts', 'adapters/http/index.ts', 'a capability imports only contracts and core'],
     ['capabilities/files/x.ts', 'core/health/recheck.ts', 'a context is imported through its index.ts'],
     ['capabilities/mail/x.ts', 'capabilities/files/index.ts', 'capabilities never import each other'],
+    ['capabilities/shared/x.ts', 'capabilities/files/path.ts', 'what capabilities share imports none of them'],
+    ['adapters/http/x.ts', 'capabilities/shared/walls.ts', 'an adapter imports only contracts and core'],
     ['app/x.ts', 'bin/quartermaster.ts', 'app imports everything but bin'],
     ['app/x.ts', 'contracts/names.ts', 'contracts are imported through contracts/index.ts'],
     ['bin/x.ts', 'adapters/http/index.ts', 'bin imports only app and adapters/cli'],

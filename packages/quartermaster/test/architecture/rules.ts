@@ -60,6 +60,9 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   bin: ['adapters/cli'],
 }
 
+/** What capabilities share: no capability itself, so that it has no index, and each of its files may be used. */
+const SHARED = 'capabilities/shared'
+
 /** Said of an import that goes past a unit's `index.ts`. */
 const FACE_REASONS: Partial<Record<Layer, string>> = {
   contracts: 'contracts are imported through contracts/index.ts',
@@ -117,6 +120,8 @@ function objectionToFile(from: Place, target: string): string | undefined {
   const to = placeOf(target)
   if (!to) return 'this is no file of a layer'
   if (to.unit === from.unit) return undefined
+  if (to.unit === SHARED && from.layer === 'capabilities') return undefined
+  if (from.unit === SHARED && to.layer === 'capabilities') return 'what capabilities share imports none of them'
   const rule = RULES[from.layer]
   if (rule.files.includes(to.layer)) return undefined
   if (rule.faces.includes(to.layer) || EXCEPTIONS[from.unit]?.includes(to.unit)) {

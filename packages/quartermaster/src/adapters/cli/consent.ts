@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { AppError, ConsentOperation, isAppError } from '../../contracts/index.ts'
-import { escapeLine, toVisibleJson } from './escape.ts'
-import { paragraph } from './layout.ts'
+import { consentText } from './consent-text.ts'
+import { escapeLine } from './escape.ts'
 import type { Session } from './session.ts'
 
 const Asked = z.looseObject({
@@ -33,16 +33,20 @@ export async function askConsent(
   request: { tool: string; agent: string; input?: unknown },
   asked: Asked,
 ): Promise<boolean> {
-  await session.notices.write(questionText(session, request, asked))
+  const asks = asked.operations.map(({ name: operation, reason, weight }) => ({ operation, reason, weight }))
+  const title = `${escapeLine(request.tool)}, called as ${escapeLine(request.agent)}, needs your consent:`
+  await session.notices.write(consentText({ title, asks, input: request.input ?? {} }, session.notices))
   return askYes(session, 'Allow once?')
 }
 
 /** Anything but a yes is a no. */
-export async function askYes({ host, untilAborted }: Session, question: string): Promise<boolean> {
-  const answer = await untilAborted(host.io.stdin.question(`${question} [y/N] `, { signal: host.signal })).catch(
-    toCancelled,
-  )
-  return /^y(es)?$/i.test(answer.trim())
+export async function askYes(session: Session, question: string): Promise<boolean> {
+  return /^y(es)?$/i.test((await ask(session, `${question} [y/N] `)).trim())
+}
+
+/** One answer of the person at the terminal, as it was written; empty when there is none. */
+export async function ask({ host, untilAborted }: Session, prompt: string): Promise<string> {
+  return await untilAborted(host.io.stdin.question(prompt, { signal: host.signal })).catch(toCancelled)
 }
 
 /** Whoever leaves at the question has cancelled, however the terminal puts it. */
@@ -50,24 +54,4 @@ function toCancelled(error: unknown): never {
   if (error instanceof Error && error.name === 'AbortError')
     throw new AppError('CANCELLED', 'Cancelled.', { cause: error })
   throw error
-}
-
-const WEIGHT_STYLES = { low: 'green', moderate: 'yellow', high: 'red' } as const
-
-function questionText(
-  { notices }: Session,
-  request: { tool: string; agent: string; input?: unknown },
-  asked: Asked,
-): string {
-  const { paint } = notices
-  const operations = asked.operations.map(
-    ({ name, weight, reason }) =>
-      `  ${paint.bold(escapeLine(name))} (${paint[WEIGHT_STYLES[weight]](weight)})\n${paragraph(reason, notices, '    ')}`,
-  )
-  return [
-    `${escapeLine(request.tool)}, called as ${escapeLine(request.agent)}, needs your consent:\n`,
-    ...operations,
-    'Its arguments, exactly (· is a space, escapes are characters that cannot be seen):\n',
-    `${toVisibleJson(request.input ?? {}, '  ')}\n`,
-  ].join('')
 }

@@ -13,7 +13,7 @@ const rows = [...page.matchAll(/^\| (\d+) \| (.+?) \| (.+) \|$/gm)].map(([, code
 
 describe('exit codes', () => {
   it('are the ones people script against', () => {
-    expect(EXIT).toEqual({ done: 0, no: 1, usage: 2 })
+    expect(EXIT).toEqual({ done: 0, no: 1, usage: 2, waiting: 14 })
     expect(EXIT_CODES).toEqual({
       invalid: 3,
       notFound: 4,

@@ -25,6 +25,8 @@ export const EXIT = {
   no: 1,
   /** The command line itself could not be understood. */
   usage: 2,
+  /** It has not ended: it waits for a person, for the next try, or for a run somewhere else. */
+  waiting: 14,
 } as const
 
 /** The command line could not be understood; the message says what to write instead. */

@@ -1,3 +1,5 @@
+import { toJsonEscape, withoutHidden } from '../../core/kernel/index.ts'
+
 /**
  * What can move a cursor, recolour a screen or reverse the reading order: control characters, bidirectional marks, line
  * separators, tag characters and halves of surrogate pairs. Joiners stay, because scripts and emoji need them.
@@ -37,7 +39,7 @@ export function escapeHidden(text: string): string {
 
 /** JSON in which everything that cannot be seen is an escape. It still parses to the same value. */
 export function toVisibleJsonText(value: unknown, options: { pretty: boolean }): string {
-  return toJsonText(value, options).replace(HIDDEN, toJsonEscape)
+  return withoutHidden(toJsonText(value, options))
 }
 
 /** JSON whose text holds nothing a terminal could act on. It still parses to the same value. */
@@ -69,11 +71,4 @@ function toVisible(piece: string): string {
 function escapeCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0
   return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`
-}
-
-function toJsonEscape(character: string): string {
-  return Array.from(
-    { length: character.length },
-    (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
-  ).join('')
 }

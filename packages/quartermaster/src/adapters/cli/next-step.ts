@@ -25,14 +25,18 @@ const NEXT_STEPS: { readonly [K in ErrorCode]?: (hints: Hints, error: AppError) 
   CAPABILITY_UNKNOWN: () => `See all capabilities: ${command('capabilities')}`,
   CONFIG_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
   DEFINITION_INVALID: () => `See everything that is wrong: ${command('doctor')}`,
-  NAME_UNKNOWN: hints =>
-    hints.upstream === undefined
-      ? `See what there is: ${command('status')} and ${command('tools')}`
-      : (lookAgain(hints) ?? `See all upstreams: ${command('upstreams')}`),
+  NAME_UNKNOWN: seeNames,
   NAME_AMBIGUOUS: (hints, error) => lookAgain(hints) ?? sayWhich(hints, error),
   EDIT_CONFLICT: hints => lookAgain(hints) ?? 'Run the command again.',
   STORE_LOCKED: () => 'Another process owns the data folder. Stop it, or name another folder with --data.',
   INTERNAL: () => `Look for a cause: ${command('doctor')}`,
+}
+
+function seeNames(hints: Hints): string {
+  if (hints.isApproval) return `See what waits for you: ${command('approvals')}`
+  if (hints.operation !== undefined) return `See all operations: ${command('operations', 'list')}`
+  if (hints.upstream === undefined) return `See what there is: ${command('status')} and ${command('tools')}`
+  return lookAgain(hints) ?? `See all upstreams: ${command('upstreams')}`
 }
 
 function findTool(hints: Hints): string {

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { registerAdd } from './commands/add.ts'
 import { registerAgents } from './commands/agents.ts'
+import { registerApprovals } from './commands/approvals.ts'
 import { registerCall } from './commands/call.ts'
 import { registerCapabilities } from './commands/capabilities.ts'
 import { registerComplete } from './commands/complete.ts'
@@ -8,6 +9,7 @@ import { registerCompletion } from './commands/completion.ts'
 import { registerConnect } from './commands/connect.ts'
 import { registerDoctor } from './commands/doctor.ts'
 import { registerGrant } from './commands/grant.ts'
+import { registerGrants } from './commands/grants.ts'
 import { registerImport } from './commands/import.ts'
 import { registerInit } from './commands/init.ts'
 import { registerLogin, registerLogout } from './commands/login.ts'
@@ -93,6 +95,8 @@ const REGISTER = [
   registerReload,
   registerStatus,
   registerOperations,
+  registerApprovals,
+  registerGrants,
   registerLogs,
   registerLogin,
   registerLogout,

@@ -49,6 +49,6 @@ Made from the program itself; \`quartermaster COMMAND --help\` prints the same. 
 - **Cut results** are read to their end when standard output is no terminal or with \`--all\`. With \`--json\` the answer stays cut and its
   \`kept\` says where the rest is.
 - **Consent** is asked for at the terminal when standard input and standard error both are one; the answer counts once, for exactly the
-  arguments shown. Without a terminal the call ends with \`CONSENT_REQUIRED\`.
+  arguments shown. Without a terminal the call waits for \`quartermaster approvals\`, a while, and then ends with 14.
 - **Ctrl-C** ends the running command with 130; \`up\` it stops, with 0.
 `

@@ -20,6 +20,9 @@ export interface Hints {
   capability?: string | undefined
   name?: string | undefined
   upstream?: string | undefined
+  operation?: string | undefined
+  /** It is about what the operation asks a person. */
+  isApproval?: boolean | undefined
   /** It is about what of the upstream waits for a person. */
   isReview?: boolean | undefined
   /** What would give the agent the tool. */

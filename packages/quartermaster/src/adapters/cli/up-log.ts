@@ -1,4 +1,4 @@
-import type { AuditEntry, Events, Problem } from '../../contracts/index.ts'
+import type { AuditEntry, Events, OperationChange, OperationState, Problem } from '../../contracts/index.ts'
 import { escapeLine } from './escape.ts'
 import { dependencyInWords, problemInWords } from './explain.ts'
 import type { UpEvent } from './host.ts'
@@ -56,6 +56,18 @@ function describe(happened: UpEvent): readonly string[] {
       return [`agents read again: ${happened.event.names.join(', ') || 'none'}`]
     case 'call.settled':
       return [callLine(happened.event)]
+    case 'operation.changed':
+      return operationLines(happened.event)
+    case 'approval.opened':
+      return [
+        `${happened.event.agent} asks for consent to ${happened.event.tool}: quartermaster approvals show ${happened.event.id}`,
+      ]
+    case 'approval.answered':
+      return [
+        `${happened.event.tool} of ${happened.event.agent}: ${happened.event.state} by ${happened.event.by.name} (${happened.event.id})`,
+      ]
+    case 'grants.revoked':
+      return [`${count(happened.event.count, 'grant')} taken back by ${happened.event.by}`]
     case 'notice':
       return [`${happened.event.level === 'warning' ? 'warning: ' : ''}${happened.event.text}`]
   }
@@ -87,6 +99,45 @@ function countByKind(addresses: readonly string[]): string {
 
 function problemLine(problem: Problem): string {
   return `${problem.severity === 'error' ? 'problem' : 'warning'}: ${problemInWords(problem)}`
+}
+
+/** What the line about the call does not say: that somebody has to wait, or to decide. */
+const AFTER_A_RUN: ReadonlySet<OperationState> = new Set(['queued', 'exhausted', 'expired'])
+
+/** What the line about the question, or about its answer, says already. */
+const ASKED_AND_ANSWERED: ReadonlySet<OperationState> = new Set(['waitingForApproval', 'queued', 'denied'])
+
+function isToldOtherwise({ from, to }: OperationChange): boolean {
+  if (from === undefined) return to === 'leased' || to === 'waitingForApproval'
+  if (from === 'waitingForApproval') return ASKED_AND_ANSWERED.has(to)
+  return from === 'leased' && !AFTER_A_RUN.has(to)
+}
+
+/** Of a call that runs and ends in one go the line about the call says all there is. */
+function operationLines(change: OperationChange): readonly string[] {
+  const { id, tool, caller, from, to } = change
+  if (isToldOtherwise(change)) return []
+  // What nobody allowed is not to be tried, however often somebody says so.
+  const next =
+    GIVEN_UP.has(to) && from !== 'waitingForApproval'
+      ? `; to try it again: quartermaster operations retry ${id}`
+      : ` (${id})`
+  return [`${tool} of ${caller.name}: ${OPERATION_STATES[to]}${next}`]
+}
+
+const GIVEN_UP: ReadonlySet<OperationState> = new Set(['exhausted', 'expired'])
+
+const OPERATION_STATES: Readonly<Record<OperationState, string>> = {
+  waitingForApproval: 'waits for approval',
+  queued: 'waits to be tried again',
+  leased: 'runs',
+  succeeded: 'done',
+  failed: 'failed',
+  denied: 'not allowed',
+  exhausted: 'given up after too many tries',
+  expired: 'given up after too long a time',
+  cancelled: 'cancelled',
+  unknown: 'outcome unknown',
 }
 
 const OUTCOMES = { succeeded: 'done', failed: 'failed', unknown: 'outcome unknown', notRun: 'not run' } as const

@@ -76,6 +76,30 @@ describe('an operation', () => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST'])
   })
 
+  it('takes the idempotency key of a call as a header, too', async () => {
+    const inputs: unknown[] = []
+    const { post } = await serving({
+      call: async input => (inputs.push(input), { operationId: 'op_1', result: { content: [] } }),
+      status: async () => STATUS_REPORT,
+    })
+    const headers = { 'Idempotency-Key': 'report-1' }
+    const call = { agent: 'ada', tool: 'send' }
+    expect((await post('call', call, { headers })).status).toBe(200)
+    expect((await post('call', { ...call, idempotencyKey: 'report-1' }, { headers })).status).toBe(200)
+    expect(inputs).toEqual([
+      { ...call, idempotencyKey: 'report-1' },
+      { ...call, idempotencyKey: 'report-1' },
+    ])
+    const differing = await post('call', { ...call, idempotencyKey: 'report-2' }, { headers })
+    expect([differing.status, await differing.json()]).toMatchObject([
+      400,
+      { code: 'INPUT_INVALID', detail: expect.stringContaining('"Idempotency-Key"') },
+    ])
+    expect((await post('call', call, { headers: { 'Idempotency-Key': 'two words' } })).status).toBe(400)
+    expect((await post('status', {}, { headers })).status).toBe(200)
+    expect(inputs).toHaveLength(2)
+  })
+
   it('hears of all that is wrong with its input at once', async () => {
     const response = await (await serving({})).post('call', { agent: 1, timeoutMs: -1, surprise: true })
     expect(response.status).toBe(400)

@@ -67,7 +67,8 @@ const OPENS_PAGES = 'quartermaster-opens-pages'
 async function answer(c: Context<HttpEnv>, { control, limits, report, ...parts }: Answering): Promise<Response> {
   const operation = parseOperation(c.req.param('operation') ?? '')
   if (!isJson(c.req.header('content-type'))) return unsupportedMediaType()
-  const input = parseInput(operation, await readJsonBody(c.req.raw, limits))
+  const body = await readJsonBody(c.req.raw, limits)
+  const input = parseInput(operation, operation === 'call' ? withKey(body, c.req.header(KEY_HEADER)) : body)
   const operations = control as unknown as Record<ControlOperation, Run>
   const trace = traceFrom(c.req.header('traceparent'), c.req.header('tracestate'))
   const run = (options: ControlOptions) => operations[operation](input, trace ? { ...options, trace } : options)
@@ -76,6 +77,18 @@ async function answer(c: Context<HttpEnv>, { control, limits, report, ...parts }
   if (acceptsLines(c.req.header('accept')))
     return ndjsonAnswer({ run, signal, heartbeatMs: limits.heartbeatMs, report, questions })
   return jsonAnswer(run({ signal }), report)
+}
+
+const KEY_HEADER = 'idempotency-key'
+
+/** The header says the same as the field, for clients and proxies that know only headers. */
+function withKey(body: unknown, key: string | undefined): unknown {
+  if (key === undefined || typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  const { idempotencyKey = key } = body as { idempotencyKey?: unknown }
+  if (idempotencyKey === key) return { ...body, idempotencyKey }
+  const message =
+    'The header "Idempotency-Key" and the field "idempotencyKey" differ. Send one of them, or the same in both.'
+  throw new AppError('INPUT_INVALID', message)
 }
 
 async function jsonAnswer(running: Promise<unknown>, report: ErrorReporter): Promise<Response> {

@@ -6,7 +6,7 @@ import { isLoopbackName } from './guard.ts'
 
 export interface MetricsOptions {
   /** Everything that is measured, in the text format of Prometheus. */
-  text(): string
+  text(): string | Promise<string>
   /** Who may read it. */
   access(): Settings['metricsAccess']
 }
@@ -18,7 +18,7 @@ export function metricsRoute({ text, access }: MetricsOptions, isAdmin: (token: 
     const isFree = access() === 'open' || (access() === 'loopback' && isFromHere(c))
     return isFree ? next() : admin(c, next)
   }
-  const answer = (c: Context<HttpEnv>) => c.body(text(), 200, { 'Content-Type': CONTENT_TYPE })
+  const answer = async (c: Context<HttpEnv>) => c.body(await text(), 200, { 'Content-Type': CONTENT_TYPE })
   return [allow, answer] as const
 }
 

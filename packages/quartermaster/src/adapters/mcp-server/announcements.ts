@@ -1,5 +1,6 @@
 import type { Server } from '@modelcontextprotocol/server'
 import type { Agents, ViewChange } from '../../core/agents/index.ts'
+import { type EndNews, endText } from './end-news.ts'
 import { type Shelf, type ShelfVersions, versionsOf } from './shelf.ts'
 import { createSubscriptions } from './subscriptions.ts'
 import type { Watches } from './watches.ts'
@@ -35,15 +36,17 @@ function changes(before: ShelfVersions, now: ShelfVersions): ViewChange {
 
 export interface AnnouncementsDeps {
   readonly watches: Watches
+  readonly endNews: EndNews
   follow: Agents['follow']
 }
 
 /** Tells the client of a session when its lists changed, and what it subscribed to. */
-export function withAnnouncements(server: Server, shelf: Shelf, { follow, watches }: AnnouncementsDeps): Server {
+export function withAnnouncements(server: Server, shelf: Shelf, deps: AnnouncementsDeps): Server {
+  const { follow, watches, endNews } = deps
   // A client that has just gone away needs no news.
   const send = (work: Promise<void>) => void work.catch(() => {})
   const onUpdated = (uri: string) => send(server.sendResourceUpdated({ uri }))
-  const subscriptions = createSubscriptions(shelf, { watches, onUpdated })
+  const subscriptions = createSubscriptions(shelf, { watches, endNews, onUpdated })
   let stop = () => {}
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
     subscriptions.add(uri)
@@ -60,10 +63,17 @@ export function withAnnouncements(server: Server, shelf: Shelf, { follow, watche
       promptsChanged: () => send(server.sendPromptListChanged()),
       resourcesChanged: () => send(server.sendResourceListChanged()),
     })
-    stop = follow(shelf.seat, () => {
+    const unfollow = follow(shelf.seat, () => {
       tell()
       for (const uri of subscriptions.changed()) onUpdated(uri)
     })
+    const ignore = endNews.follow(shelf.seat.caller.name, operation =>
+      send(server.sendLoggingMessage({ level: 'info', logger: 'quartermaster', data: endText(operation) })),
+    )
+    stop = () => {
+      unfollow()
+      ignore()
+    }
   }
   server.onclose = () => {
     stop()

@@ -9,6 +9,7 @@ import type { CancelSignal } from '../../core/kernel/index.ts'
 import { createAnswerStream, type Served } from './answer-stream.ts'
 import { toJsonRpcError } from './errors.ts'
 import type { HeaderReader } from './header-reader.ts'
+import { givenKey } from './idempotency-key.ts'
 import type { McpRequest } from './mcp-request.ts'
 import { type CallMessage, hasOnly, isCallMessage, isObject, isProgressToken, speaksJson } from './ordinary-message.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -48,6 +49,7 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
       meta: params._meta,
       client: params._meta[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities,
       trace: traceOf(params._meta, headers),
+      idempotencyKey: givenKey(params._meta, headers),
       state: undefined,
       inputResponses: NOTHING,
       holder,

@@ -5,7 +5,7 @@ import { builtinUnit } from '../../testing/builtin-unit.ts'
 import { createHub, DOWN, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
 import { connect, ERAS, frontOf } from './testing/front.ts'
 
-const FIVE = ['find_tools', 'describe_tool', 'call_tool', 'get_status', 'read_docs']
+const FIVE = ['find_tools', 'describe_tool', 'call_tool', 'read_docs', 'get_status']
 
 const add = defineTool({
   name: 'add_numbers',

@@ -116,7 +116,7 @@ const ORDINARY: Record<string, Case> = {
   },
   'wrong arguments': { arguments: { a: 'x' } },
   'a tool that does not exist': { name: 'unheard_of' },
-  'a key that nobody keeps': { arguments: SUM, meta: { 'quartermaster/idempotencyKey': 'k1' } },
+  'a call under a key': { arguments: SUM, meta: { 'quartermaster/idempotencyKey': 'k1' } },
   'a question to a client that cannot answer': { name: 'asks' },
 }
 

@@ -17,6 +17,7 @@ import type { BegunCalls } from './begun-calls.ts'
 import type { DirectCall } from './direct-calls.ts'
 import { toJsonRpcError } from './errors.ts'
 import type { HeaderReader } from './header-reader.ts'
+import { givenKey } from './idempotency-key.ts'
 import { LOG_LEVELS, type McpRequest } from './mcp-request.ts'
 import { type CallMessage, hasOnly, isCallMessage, isObject, isProgressToken, speaksJson } from './ordinary-message.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -67,6 +68,7 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
       meta,
       client: session.server.getClientCapabilities() ?? {},
       trace: traceOf(meta, headers),
+      idempotencyKey: givenKey(meta, headers),
       state: undefined,
       inputResponses: NOTHING,
       notify: answer.notify,

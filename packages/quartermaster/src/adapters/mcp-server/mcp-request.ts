@@ -7,6 +7,7 @@ import {
 import type { TraceContext } from '../../contracts/index.ts'
 import type { CancelSignal } from '../../core/kernel/index.ts'
 import type { LogLevel } from '../../core/operations/index.ts'
+import { givenKey } from './idempotency-key.ts'
 import type { CarriedState, StateSigner } from './states.ts'
 import { traceOf } from './trace.ts'
 
@@ -23,6 +24,8 @@ export interface McpRequest {
   readonly client: ClientCapabilities
   /** Whose trace it belongs to. */
   readonly trace?: TraceContext | undefined
+  /** The caller's own name for the call, as it came. */
+  readonly idempotencyKey?: unknown
   /** What the client carried from the round before, verified. */
   readonly state: CarriedState | undefined
   /** What the client answered, as it came. */
@@ -58,6 +61,7 @@ export function requestOf(server: Server, context: ServerContext, states: StateS
     meta: mcpReq._meta ?? {},
     client: (declared ?? {}) as ClientCapabilities,
     trace: traceOf(mcpReq._meta ?? {}, context.http?.req?.headers),
+    idempotencyKey: givenKey(mcpReq._meta ?? {}, context.http?.req?.headers),
     state: mcpReq.requestState<CarriedState>(),
     inputResponses: mcpReq.inputResponses ?? {},
     notify(method, params) {

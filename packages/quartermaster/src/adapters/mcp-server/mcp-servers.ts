@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { McpServerConfig, Settings } from '../../contracts/index.ts'
+import type { McpServerConfig, OperationSummary, Settings } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
 import type { Clock, Ids, Log } from '../../core/kernel/index.ts'
 import {
@@ -9,6 +9,7 @@ import {
   type Operations,
   type Readings,
 } from '../../core/operations/index.ts'
+import { createEndNews } from './end-news.ts'
 import { createHttpFront, type HttpFront, type HttpFrontDeps } from './http-front.ts'
 import { inProcessServer } from './in-process-server.ts'
 import { createStates } from './states.ts'
@@ -33,6 +34,8 @@ export interface McpServersDeps {
 export interface McpServers {
   /** The server of one capability, inside this process. */
   inProcess(options: { key: string; seat: Seat }): McpServerConfig
+  /** Tells the clients of its agent that an operation has ended, those that are there. */
+  tellEnd(operation: OperationSummary): void
   /** Ends what waits for answers: nobody will give them any more. */
   stop(): void
   /** The endpoint for clients elsewhere. */
@@ -44,8 +47,10 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   const tasks = createTasks({ ...deps, exchanges })
   const toolCalls = createToolCalls({ calls: deps.calls, exchanges, tasks })
   const watches = createWatches(deps)
-  const parts = { ...deps, exchanges, tasks, toolCalls, watches, states: createStates(randomBytes(32)) }
+  const endNews = createEndNews()
+  const parts = { ...deps, exchanges, tasks, toolCalls, watches, endNews, states: createStates(randomBytes(32)) }
   return {
+    tellEnd: endNews.tell,
     stop: () => exchanges.stop(),
     inProcess: options => inProcessServer(options, parts),
     overHttp: options => createHttpFront({ ...parts, ...options }),

@@ -94,7 +94,7 @@ function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler 
     handler,
     watch(uris) {
       if (uris.length === 0) return () => {}
-      const subscriptions = createSubscriptions(shelf, { watches: deps.watches, onUpdated })
+      const subscriptions = createSubscriptions(shelf, { watches: deps.watches, endNews: deps.endNews, onUpdated })
       for (const uri of uris) subscriptions.add(uri)
       watching.add(subscriptions)
       return () => {

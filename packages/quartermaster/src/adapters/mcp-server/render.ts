@@ -1,5 +1,5 @@
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/server'
-import { type CallAnswer, KEPT_META, KeptResult, type ToolResult } from '../../contracts/index.ts'
+import { type CallAnswer, KEPT_META, KeptResult, type ToolResult, type WaitingHandle } from '../../contracts/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 
 /** Which of the two a client speaks: what may stand in a result is not the same in both. */
@@ -46,12 +46,28 @@ export function showsOutput({ outputSchema }: Tool, { isModern }: Era): boolean 
 }
 
 /** What a call answered, on the wire. The rest of a cut result is a resource. */
-export function toMcpResult({ result, kept, operationId }: CallAnswer, tool: Tool, era: Era): CallToolResult {
+export function toMcpResult(answer: CallAnswer, tool: Tool, era: Era): CallToolResult {
+  const { result, kept, waiting, operationId } = answer
+  if (waiting) return waitingResult(answer, waiting, showsOutput(tool, era))
   if (!kept) return onTheWire(result, operationId, era)
   const cut = onTheWire(withRest(result, kept), operationId, era)
   if (result.isError || !showsOutput(tool, era)) return cut
   // Clients refuse a result without the structure its tool promises, unless it is marked as an error.
   return { ...cut, content: [succeededNote(tool), ...cut.content], isError: true }
+}
+
+/**
+ * A call that has not ended. Clients refuse a result without the structure its tool promises, unless it is marked as an
+ * error; where none is promised the handle is the structure.
+ */
+function waitingResult(
+  { result, operationId }: CallAnswer,
+  waiting: WaitingHandle,
+  isPromised: boolean,
+): CallToolResult {
+  const _meta = { 'quartermaster/operationId': operationId, 'quartermaster/waiting': waiting }
+  const { content } = result as CallToolResult
+  return isPromised ? { content, isError: true, _meta } : { content, structuredContent: waiting, _meta }
 }
 
 /** The result of a task that has ended, on the wire, as its record tells it. Only modern clients have tasks. */

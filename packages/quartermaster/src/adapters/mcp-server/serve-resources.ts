@@ -8,6 +8,7 @@ import {
 import type { Grant, ResourceGrant } from '../../core/agents/index.ts'
 import { toolPage } from '../../core/knowledge/index.ts'
 import type { KeptResults, Readings, ReadResult } from '../../core/operations/index.ts'
+import { parseOperationUri } from './end-news.ts'
 import { orProtocolError, readingError } from './errors.ts'
 import { requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
@@ -17,8 +18,8 @@ import type { AskingParts } from './server-parts.ts'
 import { find, findResource, listed, resourcesOn, type Shelf, versionsOf } from './shelf.ts'
 
 /**
- * What can be read on a shelf: the resources of its capabilities, the pages of its tools, and the rest of results that
- * were too large to hand over at once.
+ * What can be read on a shelf: the resources of its capabilities, the pages of its tools, the rest of results that were too
+ * large to hand over at once, and how operations stand.
  */
 export function serveResources(server: Server, shelf: Shelf, parts: AskingParts): void {
   server.setRequestHandler('resources/list', request => {
@@ -34,7 +35,7 @@ export function serveResources(server: Server, shelf: Shelf, parts: AskingParts)
     return nextCursor === undefined ? { resourceTemplates: [...items] } : { resourceTemplates: [...items], nextCursor }
   })
   server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
-    const own = readOwn(uri, shelf, parts.results)
+    const own = readOwn(uri, shelf, parts.results) ?? (await readOperation(uri, shelf, parts.operations))
     if (own) return own
     if (!findResource(shelf, uri)) throw new ResourceNotFoundError(uri)
     const request = requestOf(server, context, parts.states)
@@ -57,6 +58,12 @@ function templatesOn(shelf: Shelf): ResourceTemplateType[] {
       mimeType: 'text/markdown',
     },
     { uriTemplate: 'quartermaster://results/{resultId}{?offset}', name: 'result', mimeType: 'text/plain' },
+    {
+      uriTemplate: 'quartermaster://operations/{operationId}',
+      name: 'operation',
+      title: 'How a call stands',
+      mimeType: 'application/json',
+    },
   ]
   const defined = resourcesOn(shelf).flatMap(({ resource }) =>
     resource.uriTemplate === undefined ? [] : [{ ...factsOf(resource), uriTemplate: resource.uriTemplate }],
@@ -83,6 +90,17 @@ function readOwn(uri: string, shelf: Shelf, results: KeptResults): ReadResourceR
   const next =
     page.nextOffset === undefined ? {} : { _meta: { 'quartermaster/next': resultUri(place.resultId, page.nextOffset) } }
   return { contents: [{ uri, mimeType: 'text/plain', text: page.text, ...next }] }
+}
+
+/** An operation of the agent's own. Anybody else's is not there. */
+async function readOperation(
+  uri: string,
+  { seat: { caller } }: Shelf,
+  operations: AskingParts['operations'],
+): Promise<ReadResourceResult | undefined> {
+  const id = parseOperationUri(uri)
+  const facts = id === undefined ? undefined : await operations.show(caller, id)
+  return facts && { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(facts) }] }
 }
 
 function toMcpResource(grant: Grant | ResourceGrant): McpResource {

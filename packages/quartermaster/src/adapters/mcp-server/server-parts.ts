@@ -1,5 +1,6 @@
-import type { Exchanges, KeptResults, Readings } from '../../core/operations/index.ts'
+import type { Exchanges, KeptResults, Operations, Readings } from '../../core/operations/index.ts'
 import type { BegunCalls } from './begun-calls.ts'
+import type { EndNews } from './end-news.ts'
 import type { StateSigner } from './states.ts'
 import type { Tasks } from './tasks.ts'
 import type { ToolCalls } from './tool-calls.ts'
@@ -16,6 +17,8 @@ export interface ServerParts {
   readonly version: string
   readonly states: StateSigner
   readonly watches: Watches
+  readonly endNews: EndNews
+  readonly operations: Pick<Operations, 'show'>
   /** Calls that go on in a server of the SDK, where there are such. */
   readonly begun?: Pick<BegunCalls, 'take'>
 }

@@ -1,4 +1,5 @@
 import type { Cancel } from '../../core/kernel/index.ts'
+import { type EndNews, parseOperationUri } from './end-news.ts'
 import { parseToolUri } from './render.ts'
 import { find, findResource, type Shelf } from './shelf.ts'
 import type { Watches, Watching } from './watches.ts'
@@ -23,13 +24,22 @@ interface Subscription {
 
 export function createSubscriptions(
   shelf: Shelf,
-  { watches, onUpdated }: { watches: Watches } & Pick<Watching, 'onUpdated'>,
+  { watches, endNews, onUpdated }: { watches: Watches; endNews: EndNews } & Pick<Watching, 'onUpdated'>,
 ): Subscriptions {
   const watched = new Map<string, Subscription>()
 
+  /** An operation changes for whoever waits when it ends. */
+  function followEnd(uri: string): Cancel {
+    const wanted = parseOperationUri(uri)
+    if (wanted === undefined) return () => {}
+    return endNews.follow(shelf.seat.caller.name, ({ id }) => {
+      if (id === wanted) onUpdated(uri)
+    })
+  }
+
   function begin(uri: string): void {
     const grant = findResource(shelf, uri)
-    const stop = grant ? watches.add({ seat: shelf.seat, grant, uri, onUpdated }) : () => {}
+    const stop = grant ? watches.add({ seat: shelf.seat, grant, uri, onUpdated }) : followEnd(uri)
     watched.set(uri, { hash: hashAt(shelf, uri), stop })
   }
 

@@ -5,6 +5,7 @@ import type { Tool } from '../../core/catalogue/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
 import type { Calls, Exchanges } from '../../core/operations/index.ts'
 import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
+import { checkedKey } from './idempotency-key.ts'
 import type { McpRequest } from './mcp-request.ts'
 import { showsOutput, toMcpResult } from './render.ts'
 import { audienceOf, endRound, enterExchange, ownerOf, type RoundWork } from './rounds.ts'
@@ -34,10 +35,10 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
       if (!grant) return refused(shelf, name)
       let seed: TaskSeed | undefined
       try {
-        refuseIdempotencyKey(request)
+        const idempotencyKey = checkedKey(request.idempotencyKey)
         const target = targetOf(deps.calls, { shelf, grant, input })
         seed = !request.state && wantsTask(target, request) ? tasks.seed(shelf.seat.caller) : undefined
-        const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace })
+        const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace, idempotencyKey })
         const exchange = enterExchange(exchanges, work, request)
         const turn = await tasks.turn(exchange, seed, { signal: request.signal, audience: audienceOf(request) })
         if ('task' in turn) return turn.task
@@ -67,9 +68,10 @@ interface OneCall {
   readonly input: unknown
   readonly seed: TaskSeed | undefined
   readonly trace: TraceContext | undefined
+  readonly idempotencyKey: string | undefined
 }
 
-function workOf(calls: Calls, { shelf, grant, input, seed, trace }: OneCall): RoundWork<CallAnswer> {
+function workOf(calls: Calls, { shelf, grant, input, seed, trace, idempotencyKey }: OneCall): RoundWork<CallAnswer> {
   const { seat } = shelf
   const tool = grant.tool.name
   // A host that offers to answer is asked directly; the client is asked where there is none.
@@ -84,6 +86,7 @@ function workOf(calls: Calls, { shelf, grant, input, seed, trace }: OneCall): Ro
         input,
         trace,
         client,
+        idempotencyKey,
         signal,
         onProgress,
         onLog,
@@ -96,7 +99,7 @@ function workOf(calls: Calls, { shelf, grant, input, seed, trace }: OneCall): Ro
 }
 
 /** What a call will really run. One that leads nowhere is left to the call path, which refuses it and writes that down. */
-function targetOf(calls: Calls, { shelf: { seat }, grant, input }: Omit<OneCall, 'seed' | 'trace'>): Grant {
+function targetOf(calls: Calls, { shelf: { seat }, grant, input }: Pick<OneCall, 'shelf' | 'grant' | 'input'>): Grant {
   if (!grant.tool.forward) return grant
   try {
     return calls.target({ seat, tool: grant.tool.name, input })
@@ -118,13 +121,4 @@ function failed(error: unknown, { request, tool }: { request: McpRequest; tool: 
   const missing = missingCapability(error, request)
   if (missing) throw missing
   return toErrorResult(error, { isBare: showsOutput(tool, request) })
-}
-
-/** Whoever sends a key relies on a repeat doing nothing, and nothing here remembers keys. */
-function refuseIdempotencyKey({ meta }: McpRequest): void {
-  if (meta['quartermaster/idempotencyKey'] === undefined) return
-  throw new AppError(
-    'INPUT_INVALID',
-    'Idempotency keys are not kept here. Call without "quartermaster/idempotencyKey".',
-  )
 }

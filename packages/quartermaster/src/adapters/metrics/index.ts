@@ -1,1 +1,8 @@
-export { createMetrics, type Metrics, type MetricsDeps, type MetricsSources, type StoreReadings } from './metrics.ts'
+export {
+  createMetrics,
+  type Metrics,
+  type MetricsDeps,
+  type MetricsSources,
+  type StoreReadings,
+  type WaitingOperations,
+} from './metrics.ts'

@@ -12,6 +12,7 @@ function metricsWith(more: Partial<MetricsSources> = {}) {
     sources: {
       capabilityOf: tool => (tool === 'add' ? 'sums' : undefined),
       running: () => 2,
+      waiting: async () => ({ approval: 1, retry: 4 }),
       front: () => ({ sessions: 1, streams: 3, requests: 5 }),
       generation: () => 7,
       tools: () => ({ active: 9, disabled: 2 }),
@@ -21,7 +22,7 @@ function metricsWith(more: Partial<MetricsSources> = {}) {
     },
   })
   onTestFinished(() => metrics.stop())
-  return { emitter, metrics, read: () => parse(metrics.text()) }
+  return { emitter, metrics, read: async () => parse(await metrics.text()) }
 }
 
 const settled = (entry: Partial<AuditEntry>): AuditEntry => ({
@@ -64,12 +65,12 @@ function parse(text: string): Map<string, number> {
 }
 
 describe('the metrics', () => {
-  it('count calls by capability, outcome and code', () => {
+  it('count calls by capability, outcome and code', async () => {
     const { emitter, read } = metricsWith()
     emitter.emit('call.settled', settled({}))
     emitter.emit('call.settled', settled({ durationMs: 20 }))
     emitter.emit('call.settled', settled({ outcome: 'failed', code: 'DEADLINE_EXCEEDED', durationMs: 100_000 }))
-    const series = read()
+    const series = await read()
     expect(series.get('quartermaster_calls_total{capability="sums",outcome="succeeded",code=""}')).toBe(2)
     expect(series.get('quartermaster_calls_total{capability="sums",outcome="failed",code="DEADLINE_EXCEEDED"}')).toBe(1)
     const duration = 'quartermaster_call_duration_seconds'
@@ -81,22 +82,24 @@ describe('the metrics', () => {
     expect(series.get(`${duration}_sum{capability="sums"}`)).toBeCloseTo(100.024)
   })
 
-  it('take no label from what a caller invents', () => {
+  it('take no label from what a caller invents', async () => {
     const { emitter, metrics } = metricsWith()
     for (const tool of ['made up', 'a"b', 'c\nd']) {
       emitter.emit('call.settled', settled({ tool, outcome: 'notRun', code: 'INVENTED' }))
     }
     metrics.request({ route: 'other', method: 'BREW', status: 404, durationMs: 1 })
-    const text = metrics.text()
+    const text = await metrics.text()
     expect(text).toContain('quartermaster_calls_total{capability="none",outcome="notRun",code="other"} 3')
     expect(text).toContain('{route="other",method="other",status="4xx"} 1')
     expect(text).not.toMatch(/made up|INVENTED|BREW/)
   })
 
-  it('tell what is so now', () => {
-    const series = metricsWith().read()
+  it('tell what is so now', async () => {
+    const series = await metricsWith().read()
     expect(Object.fromEntries(series)).toMatchObject({
       quartermaster_calls_running: 2,
+      'quartermaster_operations_waiting{for="approval"}': 1,
+      'quartermaster_operations_waiting{for="retry"}': 4,
       quartermaster_sessions: 1,
       quartermaster_streams: 3,
       quartermaster_requests_in_flight: 5,
@@ -114,15 +117,22 @@ describe('the metrics', () => {
     expect(series.get('nodejs_eventloop_lag_seconds{quantile="0.99"}')).toBeGreaterThanOrEqual(0)
   })
 
-  it('count refused tokens, reloads and changes of dependencies, from zero', () => {
+  it('count refused tokens, reloads and changes of dependencies, from zero', async () => {
     const { emitter, metrics, read } = metricsWith()
-    expect(read().get('quartermaster_reloads_total')).toBe(0)
+    expect((await read()).get('quartermaster_reloads_total')).toBe(0)
     metrics.request({ route: '/mcp', method: 'POST', status: 401, durationMs: 1 })
     emitter.emit('generation.swapped', { generation: 1, added: [], changed: [], removed: [] })
     emitter.emit('dependency.changed', { name: 'ma"il\\', from: 'up', to: 'down', reason: 'gone' })
-    const series = read()
+    const series = await read()
     expect(series.get('quartermaster_tokens_refused_total{route="/mcp"}')).toBe(1)
     expect(series.get('quartermaster_reloads_total')).toBe(1)
     expect(series.get('quartermaster_dependency_changes_total{dependency="ma\\"il\\\\",state="down"}')).toBe(1)
+  })
+
+  it('are told without what waits while the store does not answer', async () => {
+    const { read } = metricsWith({ waiting: () => Promise.reject(new Error('no store')) })
+    const series = await read()
+    expect([...series.keys()].filter(name => name.startsWith('quartermaster_operations_waiting'))).toEqual([])
+    expect(series.get('quartermaster_calls_running')).toBe(2)
   })
 })

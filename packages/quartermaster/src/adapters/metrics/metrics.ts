@@ -9,11 +9,18 @@ export interface MetricsSources {
   /** The capability a tool belongs to, if there is such a tool. */
   capabilityOf(tool: string): string | undefined
   running(): number
+  /** Operations that wait, by what they wait for; nothing when that cannot be told soon. */
+  waiting(): Promise<WaitingOperations | undefined>
   front(): { sessions: number; streams: number; requests: number }
   generation(): number
   tools(): { active: number; disabled: number }
   dependencies(): Iterable<{ readonly name: string; readonly state: DependencyState }>
   store(): StoreReadings
+}
+
+export interface WaitingOperations {
+  readonly approval: number
+  readonly retry: number
 }
 
 /** What the store tells about itself. */
@@ -36,7 +43,7 @@ export interface MetricsDeps {
 /** Everything that is measured. */
 export interface Metrics {
   /** As Prometheus reads it. */
-  text(): string
+  text(): Promise<string>
   /** A request over HTTP was answered. */
   request(request: { route: string; method: string; status: number; durationMs: number }): void
   stop(): void
@@ -45,16 +52,21 @@ export interface Metrics {
 export function createMetrics({ emitter, sources }: MetricsDeps): Metrics {
   const process = createProcessMetrics()
   const http = httpInstruments()
+  const waiting = createWaiting(sources)
   const instruments = [
     ...callInstruments(emitter, sources),
     ...http.instruments,
     ...changeInstruments(emitter),
     ...stateInstruments(sources),
+    waiting.instrument,
     ...storeInstruments(sources.store),
     ...process.instruments,
   ]
   return {
-    text: () => expose(instruments),
+    async text() {
+      await waiting.look()
+      return expose(instruments)
+    },
     request: http.count,
     stop: process.stop,
   }
@@ -149,6 +161,20 @@ function stateInstruments({ running, front, generation, tools, dependencies }: M
       ),
     ),
   ]
+}
+
+/** Only the store knows them all, those of before the start included. */
+function createWaiting({ waiting }: MetricsSources) {
+  const operations = { name: 'quartermaster_operations_waiting', help: 'Operations that wait, by what for.' }
+  let found: WaitingOperations | undefined
+  const read = () => Object.entries(found ?? {}).map(([what, count]) => [[what], count] as const)
+  return {
+    instrument: createReading({ ...operations, labels: ['for'] }, read),
+    async look() {
+      // A store that does not answer has metrics of its own. No number is better than an old one.
+      found = await waiting().catch(() => undefined)
+    },
+  }
 }
 
 function storeInstruments(store: () => StoreReadings): Instrument[] {

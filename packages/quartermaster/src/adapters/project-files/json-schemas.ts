@@ -41,6 +41,7 @@ const CONFIG_TEXTS: Readonly<Record<string, EditorText>> = {
   mcpServers: { title: 'MCP servers' },
   dependencies: { title: 'Dependencies' },
   allowedHosts: { title: 'Allowed hosts' },
+  connections: { title: 'Connections' },
   'dependencies.*.enabled': {
     description: 'false: switched off. It is never probed and its tools stay disabled.',
     default: true,

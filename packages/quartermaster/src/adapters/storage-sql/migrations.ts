@@ -33,6 +33,8 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'which operations are tasks', build: tasks },
   { name: 'upstreams, pins', build: upstreamTables },
   { name: 'what an upstream has listed', build: listedKinds },
+  { name: 'what may be tried again, and what is to be told', build: waiting },
+  { name: 'approvals, grants', build: consent },
 ]
 
 const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
@@ -221,6 +223,66 @@ function upstreamTables(builder: Builder): readonly string[] {
 
 function listedKinds({ schema, dialect }: Builder): readonly string[] {
   return [schema.alterTable('pins').addColumn('listed_kinds', TYPES[dialect].text).compile().sql]
+}
+
+/** What was called before anybody noted it is left to a person. */
+function waiting(builder: Builder): readonly string[] {
+  const { schema, dialect } = builder
+  const retry = schema
+    .alterTable('operations')
+    .addColumn('retry', TYPES[dialect].text, definition => definition.notNull().defaultTo('manual'))
+  const tellAt = schema.alterTable('operations').addColumn('tell_at', TYPES[dialect].integer)
+  return [
+    retry.compile().sql,
+    tellAt.compile().sql,
+    index(builder, 'operations_by_telling', { on: 'operations', columns: ['tell_at', 'id'], notNull: 'tell_at' }),
+  ]
+}
+
+/** What persons are asked, and what they answered. */
+function consent(builder: Builder): readonly string[] {
+  return [
+    table(builder, 'approvals', {
+      ...PLACE,
+      ...CALLER,
+      tool: 'text',
+      definition_hash: 'text',
+      digest: 'text',
+      asks: 'text',
+      state: 'text',
+      created_at: 'integer',
+      expires_at: 'integer',
+      answered_at: 'integer?',
+      answered_by: 'text?',
+      via: 'text?',
+      lasting: 'text?',
+    }),
+    index(builder, 'approvals_by_state', { on: 'approvals', columns: ['organisation', 'state', 'created_at', 'id'] }),
+    table(builder, 'grants', {
+      ...PLACE,
+      ...CALLER,
+      operation: 'text',
+      scope: 'text?',
+      decision: 'text',
+      lasting: 'text',
+      tool: 'text?',
+      digest: 'text?',
+      asked_for: 'text?',
+      granted_by: 'text',
+      via: 'text',
+      created_at: 'integer',
+      expires_at: 'integer',
+      used_by: 'text?',
+      used_at: 'integer?',
+      revoked_at: 'integer?',
+      revoked_by: 'text?',
+    }),
+    index(builder, 'grants_by_caller', {
+      on: 'grants',
+      columns: ['organisation', 'workspace', 'caller_name', 'operation', 'expires_at'],
+    }),
+    index(builder, 'grants_by_expiry', { on: 'grants', columns: ['expires_at'] }),
+  ]
 }
 
 /** A table whose primary key is `id`. Columns are not null unless their type ends in `?`. */

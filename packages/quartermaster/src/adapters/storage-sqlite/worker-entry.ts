@@ -15,6 +15,12 @@ export async function findWorker(): Promise<StartWorker> {
   return (name, settings) => new Worker(code, { ...options, name, workerData: settings })
 }
 
+/** The same code for a process that asks one question, as arguments of Node. */
+export async function findReaderProcess(): Promise<readonly string[]> {
+  const file = new URL('worker.js', import.meta.url)
+  return import.meta.url.endsWith('.ts') ? ['-e', await bundleSource()] : [fileURLToPath(file)]
+}
+
 const DRIVER = '@photostructure/sqlite'
 
 /** No Node that we support runs TypeScript, and tests run on the sources: what they test is never an old build. */

@@ -3,6 +3,7 @@ import { type CommitRequest, commitGroup } from './committer.ts'
 import { type Connection, openConnection } from './connection.ts'
 import { toFault } from './fault.ts'
 import type { Answer, FromWorker, Request, ToWorker, WorkerSettings } from './protocol.ts'
+import { answerOnce } from './reader-process.ts'
 
 // The thread that owns a connection. It takes everything that has arrived, does it, and answers all of it at once.
 
@@ -10,6 +11,7 @@ import type { Answer, FromWorker, Request, ToWorker, WorkerSettings } from './pr
 const LARGEST_GROUP = 512
 
 if (parentPort) serve(parentPort, workerData as WorkerSettings)
+else void answerOnce()
 
 function serve(port: MessagePort, settings: WorkerSettings): void {
   const say = (message: FromWorker) => port.postMessage(message)

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import type { Root, WallsConfig, WallWords } from '../shared/walls-config.ts'
 
 const MEBIBYTE = 1024 * 1024
 
@@ -38,19 +39,16 @@ export const FilesSettings = z.strictObject({
 })
 export type FilesSettings = z.infer<typeof FilesSettings>
 
-/** One folder an agent may use. */
-export interface Root {
-  /** As its owner wrote it: the only name for it that an agent is shown. */
-  readonly label: string
-  readonly path: string
+/** The configuration as the handlers get it. */
+export interface FilesConfig extends WallsConfig {
+  readonly maxFileBytes: number
 }
 
-/** The configuration as the handlers get it. */
-export interface FilesConfig {
-  readonly roots: readonly Root[]
-  readonly maxFileBytes: number
-  /** Whether the agent may write what decides about its own permission. */
-  readonly editProject: boolean
+/** What the walls say here. */
+export const FILES_WORDS: WallWords = {
+  look: 'list_files',
+  setting: 'dirs',
+  unlock: 'or allow this agent all such changes with "editProject": true under "files" in its file',
 }
 
 /** Prepares the settings for the handlers. Touches nothing: a missing folder is told by the call that needs it. */

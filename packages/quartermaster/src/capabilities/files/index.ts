@@ -1,8 +1,8 @@
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
-import { FilesSettings, toFilesConfig } from './config.ts'
+import { createWalls } from '../shared/sandbox.ts'
+import { FILES_WORDS, FilesSettings, toFilesConfig } from './config.ts'
 import { createListFiles } from './list-files.ts'
 import { createReadFile } from './read-file.ts'
-import { createWalls } from './sandbox.ts'
 import { createSearchFiles } from './search-files.ts'
 import { createWriteFile } from './write-file.ts'
 
@@ -13,7 +13,7 @@ import { createWriteFile } from './write-file.ts'
 export default defineModule({
   needs: ['paths'],
   create({ paths }) {
-    const walls = createWalls({ paths })
+    const walls = createWalls({ paths, words: FILES_WORDS })
     return defineCapability({
       key: 'files',
       title: 'Files',
@@ -25,6 +25,7 @@ export default defineModule({
           name: 'files.write',
           reason: 'Creates or replaces a file in one of the folders this agent was given.',
           weight: 'moderate',
+          scope: '{path}',
         },
       ],
       resolve: (_context, settings) => ({ config: toFilesConfig(settings, paths.projectDir) }),

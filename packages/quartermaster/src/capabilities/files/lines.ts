@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { TextDecoder } from 'node:util'
-import { decodeWith, type Encoding, readUpTo } from './text.ts'
+import { decodeWith, type Encoding, readUpTo } from '../shared/text.ts'
 
 const CHUNK_BYTES = 64 * 1024
 

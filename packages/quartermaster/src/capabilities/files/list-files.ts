@@ -2,11 +2,11 @@ import type { BigIntStats } from 'node:fs'
 import { lstat } from 'node:fs/promises'
 import { z } from 'zod'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
-import type { FilesConfig } from './config.ts'
+import { answering, isMissing, Refusal } from '../shared/refusal.ts'
+import type { Found, Sandbox, Walls } from '../shared/sandbox.ts'
+import { type Met, type Untold, walkTree } from '../shared/tree.ts'
+import { FILES_WORDS, type FilesConfig } from './config.ts'
 import { createGlob, type Glob } from './glob.ts'
-import { answering, isMissing, Refusal } from './refusal.ts'
-import type { Found, Sandbox, Walls } from './sandbox.ts'
-import { type Met, type Untold, walkTree } from './tree.ts'
 
 const DEFAULT_ENTRIES = 200
 const MOST_ENTRIES = 2_000
@@ -70,7 +70,8 @@ export function createListFiles(walls: Walls) {
     mutates: false,
     // 2,000 entries, as text and as structured content.
     maxResultBytes: 2 * 1024 * 1024,
-    handler: (input, context: CallContext<FilesConfig>) => answering(input.path, () => list({ input, context, walls })),
+    handler: (input, context: CallContext<FilesConfig>) =>
+      answering(input.path, () => list({ input, context, walls }), FILES_WORDS),
   })
 }
 

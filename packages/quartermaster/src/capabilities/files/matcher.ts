@@ -1,5 +1,5 @@
 import { RE2JS, RE2JSException } from 're2js'
-import { Refusal } from './refusal.ts'
+import { Refusal } from '../shared/refusal.ts'
 
 /** Where in a line something was found. */
 export interface Span {

@@ -1,12 +1,12 @@
 import type { FileHandle } from 'node:fs/promises'
 import { z } from 'zod'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
-import type { FilesConfig } from './config.ts'
+import { answering, Refusal } from '../shared/refusal.ts'
+import type { Found, Walls } from '../shared/sandbox.ts'
+import { sizeText } from '../shared/size-text.ts'
+import { type Content, HEAD_BYTES, judgeContent, mimeTypeOf, NotText, readUpTo } from '../shared/text.ts'
+import { FILES_WORDS, type FilesConfig } from './config.ts'
 import { type Lines, readLines } from './lines.ts'
-import { answering, Refusal } from './refusal.ts'
-import type { Found, Walls } from './sandbox.ts'
-import { sizeText } from './size-text.ts'
-import { type Content, HEAD_BYTES, judgeContent, mimeTypeOf, NotText, readUpTo } from './text.ts'
 
 const DEFAULT_LINES = 2_000
 // About 25,000 tokens, more than clients let a model see of one answer.
@@ -63,7 +63,8 @@ export function createReadFile(walls: Walls) {
     mutates: false,
     // An image of 1 MiB in base64, or the text twice: as content and as structured content.
     maxResultBytes: 4 * 1024 * 1024,
-    handler: (input, context: CallContext<FilesConfig>) => answering(input.path, () => read({ input, context, walls })),
+    handler: (input, context: CallContext<FilesConfig>) =>
+      answering(input.path, () => read({ input, context, walls }), FILES_WORDS),
   })
 }
 

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
-import { type Budget, createBudget } from './budget.ts'
-import type { FilesConfig } from './config.ts'
+import { type Budget, createBudget } from '../shared/budget.ts'
+import { type Pinned } from '../shared/pinned.ts'
+import { answering, errnoOf, Refusal } from '../shared/refusal.ts'
+import type { Found, Sandbox, Walls } from '../shared/sandbox.ts'
+import { decodeText, HEAD_BYTES, judgeContent, NotText, readUpTo } from '../shared/text.ts'
+import { type Met, walkTree } from '../shared/tree.ts'
+import { FILES_WORDS, type FilesConfig } from './config.ts'
 import { createGlob, type Glob } from './glob.ts'
 import { createMatcher, type Matcher } from './matcher.ts'
-import { type Pinned } from './pinned.ts'
-import { answering, errnoOf, Refusal } from './refusal.ts'
-import type { Found, Sandbox, Walls } from './sandbox.ts'
 import { searchText } from './search-text.ts'
-import { decodeText, HEAD_BYTES, judgeContent, NotText, readUpTo } from './text.ts'
-import { type Met, walkTree } from './tree.ts'
 
 const MOST_LEVELS = 64
 const IGNORED = new Set(['.git', 'node_modules'])
@@ -95,7 +95,7 @@ export function createSearchFiles(walls: Walls) {
     mutates: false,
     maxResultBytes: 1024 * 1024,
     handler: (input, context: CallContext<FilesConfig>) =>
-      answering(input.path, () => search({ input, context, walls })),
+      answering(input.path, () => search({ input, context, walls }), FILES_WORDS),
   })
 }
 

@@ -1,4 +1,4 @@
-import type { Budget } from './budget.ts'
+import type { Budget } from '../shared/budget.ts'
 import type { Matcher, Span } from './matcher.ts'
 
 /** A line in which something was found. */

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
-import { writeAtomically } from './atomic-write.ts'
-import type { FilesConfig } from './config.ts'
-import { answering, errnoOf, Refusal } from './refusal.ts'
-import type { Walls } from './sandbox.ts'
-import { sizeText } from './size-text.ts'
+import { writeAtomically } from '../shared/atomic-write.ts'
+import { answering, errnoOf, Refusal } from '../shared/refusal.ts'
+import type { Walls } from '../shared/sandbox.ts'
+import { sizeText } from '../shared/size-text.ts'
+import { FILES_WORDS, type FilesConfig } from './config.ts'
 
 const Input = z.strictObject({
   path: z.string().min(1).max(4096).describe('The file to write, as list_files would show it.'),
@@ -52,7 +52,7 @@ export function createWriteFile(walls: Walls) {
     idempotent: true,
     consent: ['files.write'],
     handler: (input, context: CallContext<FilesConfig>) =>
-      answering(input.path, () => write({ input, context, walls })),
+      answering(input.path, () => write({ input, context, walls }), FILES_WORDS),
   })
 }
 

@@ -4,7 +4,7 @@ import { createHub, DOWN, fakeService, simpleCapability, simpleTool } from '../.
 import gateway from './index.ts'
 import { found, names, office } from './testing/office.ts'
 
-const FIVE = ['find_tools', 'describe_tool', 'call_tool', 'get_status', 'read_docs']
+const FIVE = ['find_tools', 'describe_tool', 'call_tool', 'read_docs', 'get_status']
 
 describe('the gateway view', () => {
   it('presents five tools in place of those an agent has, which it still can call by name', async () => {

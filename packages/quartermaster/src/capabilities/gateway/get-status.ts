@@ -3,12 +3,23 @@ import { MissingDependency } from '../../contracts/index.ts'
 import type { GatewayConfig } from '../../core/agents/index.ts'
 import { type CallContext, defineTool, type Tool, toolResult } from '../../core/catalogue/index.ts'
 import { grantsNamed, line, stateOf, ToolName, ToolState } from './granted.ts'
+import { OperationStatus, operationStatus, operationText, waitingStatus } from './operation-status.ts'
 
 /** What a model can take in; more of the same would not help it. */
 const MOST = 100
 const REASON_CHARACTERS = 500
 
-const Input = z.strictObject({ name: ToolName.optional().describe('Only this tool; all of yours when left out.') })
+const Input = z.strictObject({
+  name: ToolName.optional().describe('Only this tool; all of yours when left out.'),
+  operation: z
+    .string()
+    .min(1)
+    .max(128)
+    .optional()
+    .describe(
+      'Only this operation, by the id that a call which waits was answered with; its result when it has ended.',
+    ),
+})
 
 const One = ToolState.extend({
   name: z.string(),
@@ -26,6 +37,7 @@ const Output = z.object({
     .array(z.object({ tool: z.string(), capability: z.string(), reason: z.string() }))
     .optional()
     .describe('What you were meant to have and do not: a person has to mend it.'),
+  operations: z.array(OperationStatus).optional().describe('The one that was named, or those of yours that wait.'),
 })
 type Output = z.infer<typeof Output>
 
@@ -34,9 +46,11 @@ export function createGetStatus() {
   return defineTool({
     name: 'get_status',
     title: 'Get the status of tools',
-    short: 'Tells which of the tools you were given here do not work right now, why, and from when on to try again.',
+    short:
+      'Tells which of the tools you were given here do not work right now and why, and how calls stand that were answered with a handle to wait for.',
     whenToUse:
-      'When a call failed because a tool is disabled, or before work that depends on several tools. ' +
+      'When a call failed because a tool is disabled, before work that depends on several tools, ' +
+      'or to see what became of a call that waits: give its operation. ' +
       'Comes back with how many work, and each one that does not with what it lacks and when it may be looked at again. ' +
       'It looks at nothing itself: calling a disabled tool does. It says nothing about tools that you were not given.',
     section: 'gateway',
@@ -46,14 +60,32 @@ export function createGetStatus() {
     examples: [
       { query: 'is anything broken?', input: {} },
       { query: 'why can I not send mail?', input: { name: 'send_mail' } },
+      { query: 'was the mail sent by now?', input: { operation: 'op_mhzk3vq19fGkXw2LrTzPqAbC' } },
     ],
     mutates: false,
-    handler({ name }, { config }: CallContext<GatewayConfig>) {
-      const status = name === undefined ? statusOfAll(config) : statusOfOne(name, config)
+    async handler({ name, operation }, context: CallContext<GatewayConfig>) {
+      const status = await lookedUp(name, operation, context)
       return toolResult({ content: [{ type: 'text', text: textOf(status) }], structuredContent: status })
     },
   })
 }
+
+async function lookedUp(
+  name: string | undefined,
+  operation: string | undefined,
+  context: CallContext<GatewayConfig>,
+): Promise<Output> {
+  const { config } = context
+  if (operation !== undefined) {
+    const tools = name === undefined ? NO_TOOLS : statusOfOne(name, config)
+    return { ...tools, operations: [await operationStatus(operation, context)] }
+  }
+  if (name !== undefined) return statusOfOne(name, config)
+  const operations = await waitingStatus(context)
+  return operations.length > 0 ? { ...statusOfAll(config), operations } : statusOfAll(config)
+}
+
+const NO_TOOLS: Output = { active: 0, disabled: 0, tools: [] }
 
 function statusOfOne(name: string, config: GatewayConfig): Output {
   const tools = grantsNamed(config, [name]).map(({ tool }) => statusOf(tool, config))
@@ -87,12 +119,13 @@ function withheldOf({ withheld }: GatewayConfig): NonNullable<Output['withheld']
   return withheld.slice(0, MOST).map(({ tool, capability, reason = '' }) => ({ tool, capability, reason }))
 }
 
-function textOf({ active, disabled, tools, more, withheld = [] }: Output): string {
+function textOf({ active, disabled, tools, more, withheld = [], operations = [] }: Output): string {
   const lines = [
-    `${active} active, ${disabled} disabled.`,
+    active + disabled > 0 || operations.length === 0 ? `${active} active, ${disabled} disabled.` : '',
     ...tools.map(statusLine),
     more === undefined ? '' : `[${more} more are not shown; name one to see it.]`,
     ...withheld.map(one => `- ${one.tool} of ${one.capability}: withheld. ${line(one.reason, REASON_CHARACTERS)}`),
+    ...operations.map(operationText),
   ]
   return lines.filter(text => text !== '').join('\n')
 }

@@ -28,8 +28,21 @@ export function isGateway(
 
 /** The tools that stand for all others of a seat, or nothing where no source brings any: then it sees its own. */
 export function standIns(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
+  return injected(config, 'gateway')
+}
+
+/** What comes beside tools whose calls may have to wait: whoever has a handle must be able to ask about it. */
+export function companions(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
+  return [...config.grants.values()].some(mayWait) ? injected(config, 'waiting') : undefined
+}
+
+function mayWait({ tool: { consent, retry } }: Grant): boolean {
+  return consent.length > 0 || retry !== 'manual'
+}
+
+function injected(config: GatewayConfig, mode: 'gateway' | 'waiting'): ReadonlyMap<string, Grant> | undefined {
   const grants = config.generation.injections
-    .filter(({ injection }) => injection.modes.includes('gateway'))
+    .filter(({ injection }) => injection.modes.includes(mode))
     .flatMap(({ injection, tools }) => tools.map(tool => ({ tool, capability: injection.key, config })))
   return grants.length === 0 ? undefined : new Map(grants.map(grant => [grant.tool.name, grant]))
 }

@@ -2,7 +2,7 @@ import type { AgentConfig, Caller, ResolutionEntry, RunCallbacks, Settings } fro
 import type { Catalogue, Generation } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
-import { isGateway, standIns } from './gateway-view.ts'
+import { companions, isGateway, standIns } from './gateway-view.ts'
 import type { Grant, PromptGrant, Resolution, ResourceGrant } from './grants.ts'
 import { findResource } from './readings-view.ts'
 import { renderView, type View } from './view.ts'
@@ -56,6 +56,8 @@ interface Resolved {
   readonly resolution: Resolution
   /** What stands for the grants, in the gateway view. */
   readonly gateway: ReadonlyMap<string, Grant> | undefined
+  /** What is shown beside the grants, in the direct view. */
+  readonly companions: ReadonlyMap<string, Grant> | undefined
 }
 
 export function createSeat(options: SeatOptions, { catalogue, health, digest, settings }: SeatDeps): Seat {
@@ -73,8 +75,15 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     const resolution = options.resolve()
     const { grants, withheld } = resolution
     const isBehindGateway = !options.isDirect && isGateway(options.agent(), grants, settings)
-    const gateway = isBehindGateway ? standIns({ grants, withheld, generation, health }) : undefined
-    return { generation, key, resolution, gateway }
+    const config = { grants, withheld, generation, health }
+    const gateway = isBehindGateway ? standIns(config) : undefined
+    return {
+      generation,
+      key,
+      resolution,
+      gateway,
+      companions: options.isDirect || gateway ? undefined : companions(config),
+    }
   }
 
   return {
@@ -82,8 +91,8 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     callbacks: options.callbacks,
     agent: () => options.agent(),
     grant(tool) {
-      const { resolution, gateway } = resolved()
-      return resolution.grants.get(tool) ?? gateway?.get(tool)
+      const { resolution, gateway, companions: beside } = resolved()
+      return resolution.grants.get(tool) ?? gateway?.get(tool) ?? beside?.get(tool)
     },
     withheld: tool =>
       resolved().resolution.withheld.find(
@@ -96,11 +105,15 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
       return found?.resource.uriTemplate === uriTemplate ? found : undefined
     },
     view() {
-      const { resolution, gateway } = resolved()
+      const { resolution, gateway, companions: beside } = resolved()
       const version = health.version()
       if (rendered?.resolution !== resolution || rendered.health !== version) {
         const allowed = options.agent()?.consent?.allow ?? []
-        rendered = { resolution, health: version, view: renderView({ resolution, gateway, health, digest, allowed }) }
+        rendered = {
+          resolution,
+          health: version,
+          view: renderView({ resolution, gateway, beside, health, digest, allowed }),
+        }
       }
       return rendered.view
     },

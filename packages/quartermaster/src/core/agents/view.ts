@@ -24,6 +24,8 @@ export interface ViewParts {
   readonly resolution: Resolution
   /** What stands for the grants, in the gateway view. */
   readonly gateway: ReadonlyMap<string, Grant> | undefined
+  /** What is shown beside the grants, in the direct view. */
+  readonly beside: ReadonlyMap<string, Grant> | undefined
   readonly health: Pick<Health, 'availability' | 'missing'>
   readonly digest: Digest
   /** Consent operations the owner allows for good. */
@@ -31,9 +33,9 @@ export interface ViewParts {
 }
 
 /** Lays health over a resolution. */
-export function renderView({ resolution, gateway, health, digest, allowed }: ViewParts): View {
+export function renderView({ resolution, gateway, beside, health, digest, allowed }: ViewParts): View {
   const { active: tools, disabled: unavailable } = divide(resolution.grants.values(), health)
-  const presented = gateway ? divide(gateway.values(), health).active : tools
+  const presented = gateway ? divide(gateway.values(), health).active : withCompanions(tools, { beside, resolution })
   return {
     // What is behind the gateway may come and go: whoever listed its tools has nothing to list again.
     version: versionOf(presented, gateway ? [] : unavailable, digest),
@@ -51,6 +53,12 @@ export function renderView({ resolution, gateway, health, digest, allowed }: Vie
       return [...granted, ...missing, ...resolution.withheld]
     },
   }
+}
+
+/** An agent that has a tool of the same name keeps its own. */
+function withCompanions(tools: readonly Grant[], { beside, resolution }: Pick<ViewParts, 'beside' | 'resolution'>) {
+  const more = [...(beside?.values() ?? [])].filter(({ tool }) => !resolution.grants.has(tool.name))
+  return more.length > 0 ? [...tools, ...more] : tools
 }
 
 function divide(grants: Iterable<Grant>, health: ViewParts['health']): { active: Grant[]; disabled: Grant[] } {

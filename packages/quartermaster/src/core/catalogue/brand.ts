@@ -5,6 +5,7 @@ export type DefinitionKind =
   | 'prompt'
   | 'resource'
   | 'dependency'
+  | 'effect'
   | 'capability'
   | 'injection'
   | 'module'

@@ -7,6 +7,7 @@ import type {
   ToolDescriptor,
 } from '../../contracts/index.ts'
 import type { DependencyDefinition } from './dependency.ts'
+import type { EffectDefinition } from './effect.ts'
 import type { AnyPrompt } from './prompt.ts'
 import type { AnyResource } from './resource.ts'
 import type { Parsed, SchemaLike } from './schema.ts'
@@ -59,6 +60,8 @@ export interface CapabilityDefinition<C extends SchemaLike = SchemaLike> {
   dependencies?: readonly DependencyDefinition[]
   /** What persons may have to allow before its tools run. */
   consentOperations?: readonly ConsentOperation[]
+  /** Kinds of effects of its own, for its tools alone. */
+  effectKinds?: readonly EffectDefinition[]
   /** Tools that are not offered now. An agent that lists one is told why, and gets it as soon as it is among the tools. */
   withheld?: readonly WithheldTool[]
   /** Why its tools are not known yet. Until they are, a list of them is neither right nor wrong. */
@@ -78,6 +81,7 @@ export interface Capability extends CapabilityResolver {
   readonly requires: readonly string[]
   readonly dependencies: readonly DependencyDefinition[]
   readonly consentOperations: readonly ConsentOperation[]
+  readonly effectKinds: readonly EffectDefinition[]
   readonly withheld: readonly WithheldTool[]
   readonly unseen: string | undefined
 }

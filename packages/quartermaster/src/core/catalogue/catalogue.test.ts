@@ -227,6 +227,37 @@ describe('definitions', () => {
     expect(hub.catalogue.current().tools.size).toBe(0)
   })
 
+  it.each([
+    ['{path}', { properties: { path: { type: 'string' } } }, []],
+    ['{file.path}#{line}', { properties: { file: {}, line: {} } }, []],
+    ['{path}', {}, []],
+    ['{paht}', { properties: { path: { type: 'string' } } }, ['paht']],
+  ])('warn of a scope that no tool has the arguments for: %s', async (scope, schema, missing) => {
+    const tool = simpleTool('save', { consent: ['main.save'], input: { type: 'object', ...schema } })
+    const consentOperations = [{ name: 'main.save', reason: 'It saves.', weight: 'low' as const, scope }]
+    const hub = await createHub({
+      units: { 'a.ts': { capabilities: [simpleCapability('main', [tool], { consentOperations })] } },
+    })
+    expect(hub.catalogue.problems()).toMatchObject(
+      missing.map(name => ({
+        severity: 'warning',
+        subject: 'consent:main.save',
+        message: expect.stringContaining(`names "${name}"`),
+      })),
+    )
+    expect(hub.catalogue.current().tools.size).toBe(1)
+  })
+
+  it('keep the earlier of two consent operations that differ in what an answer is for', async () => {
+    const unit = (key: string, more: object) => {
+      const operation = { name: 'main.save', reason: 'It saves.', weight: 'low' as const, ...more }
+      return { capabilities: [simpleCapability(key, [], { consentOperations: [operation] })] }
+    }
+    const hub = await createHub({ units: { 'a.ts': unit('one', { grantable: 'once' }), 'b.ts': unit('two', {}) } })
+    expect(hub.catalogue.current().consentOperations.get('main.save')).toMatchObject({ grantable: 'once' })
+    expect(hub.catalogue.problems()).toMatchObject([{ where: 'b.ts', subject: 'consent:main.save' }])
+  })
+
   it('keep the earlier of two equal names and say so', async () => {
     const hub = await createHub({
       units: {

@@ -15,7 +15,7 @@ const Facts = z.object({
   watchIntervalMs: z.number().int().min(1_000).max(86_400_000).optional(),
   mend: z.string().min(1).max(500).optional(),
 })
-const FIELDS = [...Object.keys(Facts.shape), 'probe', 'onChange']
+const FIELDS = [...Object.keys(Facts.shape), 'probe', 'onChange', 'isUsed']
 
 /** Checks one dependency; `undefined` after having said what is wrong. */
 export function checkDependency(definition: DependencyDefinition, place: UnitPlace): Dependency | undefined {
@@ -27,8 +27,9 @@ export function checkDependency(definition: DependencyDefinition, place: UnitPla
   if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
   const probe = probeOf(definition.probe)
   if (!probe) problems.add(subject, 'probe', 'must be a function, or one of the ready-made probes')
-  const { onChange } = definition
+  const { onChange, isUsed } = definition
   if (onChange !== undefined && typeof onChange !== 'function') problems.add(subject, 'onChange', 'must be a function')
+  if (isUsed !== undefined && typeof isUsed !== 'function') problems.add(subject, 'isUsed', 'must be a function')
   if (problems.errors > before || !facts.success || !probe) return undefined
   const { name, title, dependsOn = [], timeoutMs, recoveringMs, watchIntervalMs, mend } = facts.data
   // A ready-made probe is known by what it looks at; the code of a custom one only by its file.
@@ -45,6 +46,7 @@ export function checkDependency(definition: DependencyDefinition, place: UnitPla
     mend,
     probe: probe.run,
     onChange: onChange?.bind(definition),
+    isUsed: isUsed?.bind(definition),
     describe,
     hash,
   }

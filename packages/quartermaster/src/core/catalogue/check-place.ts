@@ -1,6 +1,7 @@
 import type { Settings } from '../../contracts/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import type { Capability } from './capability.ts'
+import type { EffectChecker, EffectDefinition } from './effect.ts'
 import type { Origin } from './generation.ts'
 import type { ProblemList } from './problem-list.ts'
 import type { SchemaCompiler } from './schema.ts'
@@ -11,12 +12,14 @@ export interface CheckDeps {
   readonly compiler: SchemaCompiler
   readonly digest: Digest
   readonly settings: Pick<Settings, 'callTimeoutSeconds' | 'maxResultBytes'>
-  /** Effect kinds that something here can verify. */
-  readonly effectKinds: ReadonlySet<string>
+  /** Effect kinds that something here can verify, by name. */
+  readonly effectKinds: ReadonlyMap<string, EffectChecker>
+  /** The same for a kind that a capability brings. */
+  readonly ownEffectKind: (definition: EffectDefinition) => EffectChecker
 }
 
 /** What the definitions being checked belong to. */
-export type Bundle = Pick<Capability, 'key' | 'requires'>
+export type Bundle = Pick<Capability, 'key' | 'requires' | 'effectKinds'>
 
 /** The unit whose definitions are being checked. */
 export interface UnitPlace {

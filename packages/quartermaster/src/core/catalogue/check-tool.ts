@@ -1,4 +1,5 @@
 import { AppError, type CommandDecision, McpExtras, ToolFacts, UpstreamToolFacts } from '../../contracts/index.ts'
+import { checkEffects } from './check-effects.ts'
 import { checkMcp } from './check-mcp.ts'
 import { checkFields, checkSchema, unionOf } from './check-parts.ts'
 import type { Bundle, UnitPlace } from './check-place.ts'
@@ -27,12 +28,14 @@ export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace)
   const output =
     definition.output && checkSchema(definition.output, { subject, field: 'output', side: 'output', place })
   const behaviour = checkBehaviour(definition, subject, problems)
-  if (facts.success) checkPolicies(facts.data, subject, place)
+  if (facts.success) checkPolicies(facts.data, subject, problems)
+  if (facts.success) checkEffects(facts.data.effects, { subject, input: input?.described, bundle, place })
   if (problems.errors > before || !facts.success || !input || !behaviour) return undefined
   return new CheckedTool({
     facts: facts.data,
     origin: place.origin,
     capability: bundle.key,
+    effectKinds: bundle.effectKinds,
     input,
     output,
     ...behaviour,
@@ -96,7 +99,7 @@ function commandFrom(name: unknown): CommandDecision {
 }
 
 /** Policies that contradict each other would behave as something else than what they say. */
-function checkPolicies(facts: ToolFacts, subject: string, { problems, deps }: UnitPlace): void {
+function checkPolicies(facts: ToolFacts, subject: string, problems: ProblemList): void {
   if (!facts.mutates && !facts.idempotent)
     problems.add(subject, 'idempotent', 'cannot be false on a tool that changes nothing')
   if (facts.retry === 'replay' && !facts.idempotent) problems.add(subject, 'retry', '"replay" needs an idempotent tool')
@@ -105,8 +108,4 @@ function checkPolicies(facts: ToolFacts, subject: string, { problems, deps }: Un
   if (facts.effects.length > 0 && !facts.idempotent)
     problems.add(subject, 'effects', 'need an idempotent tool, because a missing one is done again')
   if (facts.effects.length > 0 && !facts.mutates) problems.add(subject, 'effects', 'contradict "mutates: false"')
-  for (const effect of facts.effects) {
-    if (!deps.effectKinds.has(effect.kind))
-      problems.add(subject, 'effects', `has the kind "${effect.kind}", which nothing here can verify`)
-  }
 }

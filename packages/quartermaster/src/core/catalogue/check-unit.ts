@@ -3,6 +3,7 @@ import type { ConsentOperation, Problem } from '../../contracts/index.ts'
 import { ConsentOperation as ConsentOperationSchema, InjectionMode } from '../../contracts/index.ts'
 import type { Capability } from './capability.ts'
 import { checkDependency } from './check-dependency.ts'
+import { checkEffectKinds } from './check-effects.ts'
 import { checkLists, checkSchema, checkTexts } from './check-parts.ts'
 import type { Bundle, CheckDeps, UnitPlace } from './check-place.ts'
 import { checkPrompt } from './check-prompt.ts'
@@ -88,7 +89,16 @@ export function dependenciesOf(
   }
 }
 
-const CAPABILITY_LISTS = ['tools', 'prompts', 'resources', 'requires', 'dependencies', 'consentOperations', 'withheld']
+const CAPABILITY_LISTS = [
+  'tools',
+  'prompts',
+  'resources',
+  'requires',
+  'dependencies',
+  'consentOperations',
+  'effectKinds',
+  'withheld',
+]
 
 function* checkCapability(
   capability: Capability,
@@ -97,7 +107,8 @@ function* checkCapability(
   const subject = `capability:${String(capability.key)}`
   const before = place.problems.errors
   checkTexts({ name: capability.key, title: capability.title, short: capability.short }, subject, place.problems)
-  checkLists(capability, CAPABILITY_LISTS, subject, place.problems)
+  const areLists = checkLists(capability, CAPABILITY_LISTS, subject, place.problems)
+  if (areLists) checkEffectKinds(capability.effectKinds, subject, place)
   const config =
     capability.config &&
     checkSchema(capability.config, { subject, field: 'config', side: 'input', root: 'object', place })
@@ -135,7 +146,7 @@ function* checkInjection(
   const modes = z.array(InjectionMode).safeParse(injection.modes)
   if (!modes.success) place.problems.addIssues(subject, 'modes', modes.error.issues)
   if (place.problems.errors > before) return undefined
-  const bundle: Bundle = { key: injection.key, requires: [] }
+  const bundle: Bundle = { key: injection.key, requires: [], effectKinds: [] }
   const tools = yield* checkEach(injection.tools, one => checkTool(one, bundle, place))
   return { ...place.origin, injection, tools }
 }

@@ -7,6 +7,7 @@ export interface ToolParts {
   readonly facts: ToolFacts
   readonly origin: Origin
   readonly capability: string
+  readonly effectKinds: Tool['effectKinds']
   readonly input: { readonly described: JsonSchema; readonly validate: Validate }
   readonly output: { readonly described: JsonSchema; readonly validate: Validate } | undefined
   readonly handler: Tool['handler']
@@ -43,6 +44,7 @@ export class CheckedTool implements Tool {
   readonly source: string
   readonly unit: string
   readonly capability: string
+  readonly effectKinds: Tool['effectKinds']
   readonly inputSchema: JsonSchema
   readonly outputSchema: JsonSchema | undefined
   readonly validateInput: Validate
@@ -76,6 +78,7 @@ export class CheckedTool implements Tool {
     this.source = origin.source
     this.unit = origin.unit
     this.capability = parts.capability
+    this.effectKinds = parts.effectKinds
     this.inputSchema = input.described
     this.outputSchema = output?.described
     this.validateInput = input.validate

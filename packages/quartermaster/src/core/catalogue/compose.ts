@@ -1,6 +1,7 @@
 import type { ConsentOperation, Problem } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
 import type { CheckedUnit } from './check-unit.ts'
+import { emptyScopes, takeConsentOperations } from './compose-consent.ts'
 import { misfit, missingRequires, nameTaken } from './compose-problems.ts'
 import { type KnownReadings, takeReadings } from './compose-readings.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Generation, Origin, Tool } from './generation.ts'
@@ -28,6 +29,7 @@ export function composeGeneration(
   const resources: KnownReadings['resources'] = new Map()
   const known = { tools, prompts, resources, dependencies, consentOperations, problems }
   const { capabilities, injections } = takeBundles(ordered, known)
+  problems.push(...emptyScopes(ordered, tools))
   return {
     generation: Object.freeze({
       ...facts,
@@ -130,21 +132,6 @@ function brokenParent(dependency: Dependency, parent: string, all: ReadonlyMap<s
     ? `hangs on "${parent}", which is left out or hangs on it in turn`
     : `names "${parent}", which nothing defines.${didYouMean(parent, all.keys())}`
   return misfit(dependency, `dependency:${dependency.name}`, 'dependsOn', `Dependency "${dependency.name}" ${message}`)
-}
-
-function takeConsentOperations(units: readonly CheckedUnit[], problems: Problem[]): Map<string, ConsentOperation> {
-  const taken = new Map<string, ConsentOperation>()
-  for (const unit of units) {
-    for (const operation of unit.consentOperations) {
-      const first = taken.get(operation.name)
-      if (!first) taken.set(operation.name, operation)
-      else if (first.weight !== operation.weight || first.reason !== operation.reason) {
-        const text = `Consent operation "${operation.name}" is declared twice and differently; the earlier one stays.`
-        problems.push(misfit(unit, `consent:${operation.name}`, 'consentOperations', text))
-      }
-    }
-  }
-  return taken
 }
 
 function takeTools(tools: readonly Tool[], known: Known): readonly Tool[] {

@@ -3,6 +3,7 @@ import { brand } from './brand.ts'
 import type { Capability, CapabilityDefinition } from './capability.ts'
 import type { DependencyDefinition } from './dependency.ts'
 import { describeSchema } from './describe-schema.ts'
+import type { EffectDefinition } from './effect.ts'
 import type { AnyPrompt, PromptArgumentDefinition, PromptDefinition } from './prompt.ts'
 import type { AnyResource, ResourceDefinition } from './resource.ts'
 import type { SchemaLike } from './schema.ts'
@@ -45,6 +46,11 @@ export function defineDependency(definition: DependencyDefinition): DependencyDe
   return brand('dependency', { ...definition })
 }
 
+/** Defines a kind of effect: something that calls leave behind outside, and how to look for it. */
+export function defineEffect(definition: EffectDefinition): EffectDefinition {
+  return brand('effect', { ...definition })
+}
+
 /** Defines a bundle of tools, prompts and resources that an agent can be given. */
 export function defineCapability<const C extends SchemaLike = SchemaLike>(
   definition: CapabilityDefinition<C>,
@@ -61,6 +67,7 @@ export function defineCapability<const C extends SchemaLike = SchemaLike>(
     requires: definition.requires ?? [],
     dependencies: definition.dependencies ?? [],
     consentOperations: definition.consentOperations ?? [],
+    effectKinds: definition.effectKinds ?? [],
     withheld: definition.withheld ?? [],
     unseen: definition.unseen,
     get configSchema(): JsonSchema | undefined {

@@ -42,4 +42,6 @@ export interface DependencyDefinition {
   mend?: string
   /** Calls back when a look would find something new; it is then looked at once. Returns how to stop. */
   onChange?(listener: () => void): () => void
+  /** Whether anybody has it set up. While nobody has, it is neither looked at nor shown. */
+  isUsed?(): boolean
 }

@@ -8,6 +8,7 @@ import type {
 } from '../../contracts/index.ts'
 import type { CapabilityResolver, WithheldTool } from './capability.ts'
 import type { DependencyDefinition, ProbeFunction } from './dependency.ts'
+import type { EffectDefinition } from './effect.ts'
 import type { Injection } from './injection.ts'
 import type { ReadingContext, Suggest } from './reading.ts'
 import type { ResourceRequest, WatchContext } from './resource.ts'
@@ -25,6 +26,8 @@ export interface Origin {
 export interface Tool extends ToolFacts, Origin {
   /** The capability or injection it belongs to. */
   readonly capability: string
+  /** Kinds of effects that its capability brings. */
+  readonly effectKinds: readonly EffectDefinition[]
   readonly inputSchema: JsonSchema
   readonly outputSchema: JsonSchema | undefined
   readonly validateInput: Validate
@@ -69,6 +72,7 @@ export interface Dependency extends Origin {
   readonly title: string
   readonly probe: ProbeFunction
   readonly onChange: DependencyDefinition['onChange'] | undefined
+  readonly isUsed?: DependencyDefinition['isUsed'] | undefined
   readonly describe: string
   readonly dependsOn: readonly string[]
   readonly timeoutMs: number | undefined

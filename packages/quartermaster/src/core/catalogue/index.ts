@@ -11,6 +11,7 @@ export { checkExamples } from './check-examples.ts'
 export {
   defineCapability,
   defineDependency,
+  defineEffect,
   defineForwardingTool,
   definePrompt,
   defineResource,
@@ -19,6 +20,7 @@ export {
   toolResult,
 } from './define.ts'
 export type { DependencyDefinition, Probe, ProbeContext, ProbeFunction, ProbeVerdict } from './dependency.ts'
+export type { EffectChecker, EffectDefinition, EffectFields, EffectLook } from './effect.ts'
 export {
   type CatalogueCapability,
   type CatalogueInjection,

@@ -19,7 +19,13 @@ it('lets others have their turn every few milliseconds while it checks', async (
     patienceMs: 1_000_000,
     onLate: () => {},
     onDependencies: () => {},
-    deps: { compiler: createSchemaCompiler(), digest: sha256, settings: DEFAULT_SETTINGS, effectKinds: new Set() },
+    deps: {
+      compiler: createSchemaCompiler(),
+      digest: sha256,
+      settings: DEFAULT_SETTINGS,
+      effectKinds: new Map(),
+      ownEffectKind: () => ({ check: () => [] }),
+    },
   })
   const { units } = await loader.load(new AbortController().signal)
   expect(units[0]?.capabilities[0]?.tools.length).toBe(1_000)

@@ -3,6 +3,8 @@ import type {
   Caller,
   EffectSpec,
   McpExtras,
+  OperationFacts,
+  OperationSummary,
   Progress,
   Question,
   QuestionKind,
@@ -35,6 +37,10 @@ export interface CallContext<Config = unknown> {
   canAnswer(kind: QuestionKind): boolean
   /** Calls another tool of the same agent, through the whole call path. */
   call(tool: string, input: unknown): Promise<ToolResult>
+  /** An operation of the same agent, by its id; nothing when there is none, or none any more. */
+  operation(id: string): Promise<OperationFacts | undefined>
+  /** Operations of the same agent that wait: for a person, or to be tried again. */
+  waitingOperations(): Promise<readonly OperationSummary[]>
   /** On a second attempt: the effects that are still missing. Empty on the first. */
   readonly missingEffects: readonly EffectSpec[]
   readonly log: Log

@@ -26,6 +26,24 @@ describe('the first look', () => {
     expect(missing).toMatchObject({ dependency: 'mail', state: 'down', reason: 'connection refused' })
   })
 
+  it('leaves out what nobody has set up, until somebody has', async () => {
+    let isUsed = false
+    let tell = () => {}
+    const onChange = (listener: () => void) => {
+      tell = listener
+      return () => {}
+    }
+    const service = fakeService('wiki', UP, { isUsed: () => isUsed, onChange })
+    const hub = await createHub({ units: { 'a.ts': { dependencies: [service.dependency] } } })
+    await hub.health.probeNew()
+    await hub.health.recheck('wiki', { force: true })
+    expect([service.probes, hub.health.dependencies()]).toEqual([0, []])
+    isUsed = true
+    tell()
+    await hub.clock.advance(1)
+    expect(hub.health.dependencies()).toMatchObject([{ name: 'wiki', state: 'up' }])
+  })
+
   it('ends a hanging probe at its deadline without holding the others up', async () => {
     const hanging = fakeService('hanging', 'hangs')
     const quick = fakeService('quick', UP)

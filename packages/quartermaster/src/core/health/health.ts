@@ -126,7 +126,8 @@ export function createHealth(deps: HealthDeps): Health {
     },
     missing: ({ requires }, options) => rechecker.missing(requires, options),
     dependency: name => statusOf(find(name)),
-    dependencies: () => [...catalogue.current().dependencies.values()].map(statusOf),
+    dependencies: () =>
+      [...catalogue.current().dependencies.values()].filter(({ isUsed }) => isUsed?.() ?? true).map(statusOf),
     async recheck(name, options) {
       const generation = catalogue.current()
       return rechecker.recheck(requirementsOf(parseAddress(name, generation), generation), options)

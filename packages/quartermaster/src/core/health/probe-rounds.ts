@@ -42,6 +42,7 @@ export function createProbeRounds({ records, clock, settings, options, hasSecret
   }
 
   function probe(dependency: Dependency, { isRequested = false } = {}): Promise<void> {
+    if (dependency.isUsed?.() === false) return Promise.resolve()
     const key = `${dependency.name}@${dependency.hash}`
     const current = underWay.get(key) ?? look(dependency, isRequested).finally(() => underWay.delete(key))
     underWay.set(key, current)
@@ -61,7 +62,7 @@ export function createProbeRounds({ records, clock, settings, options, hasSecret
     }
     const visitOnce = async (name: string): Promise<void> => {
       const dependency = dependencies.get(name)
-      if (!dependency || records.record(dependency).state === 'optedOut') return
+      if (!dependency || dependency.isUsed?.() === false || records.record(dependency).state === 'optedOut') return
       const parents = dependency.dependsOn.flatMap(parent => dependencies.get(parent) ?? [])
       await Promise.all(
         parents.filter(parent => records.record(parent).state !== 'up').map(parent => visit(parent.name)),

@@ -5,6 +5,7 @@ import { askWhileWanted, canAnswer } from './ask-stage.ts'
 import type { CallRequest, LogLevel } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
 import type { Journey } from './journey.ts'
+import type { Operations } from './operations.ts'
 
 export interface ContextParts {
   readonly tool: Tool
@@ -12,13 +13,17 @@ export interface ContextParts {
   readonly deadline: Deadline
   readonly log: Log
   readonly compiler: SchemaCompiler
+  /** What is on record of the caller. */
+  readonly records: Pick<Operations, 'show' | 'waiting'>
+  /** What is still to be done, on a second attempt. */
+  readonly missingEffects: readonly EffectSpec[]
   /** Calls another tool from inside this one. */
   nested(tool: string, input: unknown): Promise<ToolResult>
 }
 
 /** What a handler is told beside its input. */
 export function createCallContext({ request, operationId }: Journey, parts: ContextParts): CallContext {
-  const { tool, config, deadline, log, compiler, nested } = parts
+  const { tool, config, deadline, log, compiler, records, missingEffects, nested } = parts
   const { seat, trace } = request
   return {
     caller: seat.caller,
@@ -37,7 +42,9 @@ export function createCallContext({ request, operationId }: Journey, parts: Cont
     ask: (question, options) => askWhileWanted(question, { request, subject: tool.name, deadline, compiler }, options),
     canAnswer: kind => canAnswer(request, kind),
     call: nested,
-    missingEffects: NO_EFFECTS,
+    operation: id => records.show(seat.caller, id),
+    waitingOperations: () => records.waiting(seat.caller),
+    missingEffects,
     get log() {
       const facts = { tool: tool.name, operationId }
       return toolLog(log, trace ? { ...facts, traceId: traceIdOf(trace) } : facts, request.onLog)
@@ -56,8 +63,6 @@ function passProgress(update: unknown, { onProgress, seat }: CallRequest, tool: 
     log.warn('a listener to progress failed', { tool: tool.name, error: messageOf(error) })
   }
 }
-
-const NO_EFFECTS: readonly EffectSpec[] = Object.freeze([])
 
 /** The diagnostic log, and beside it whatever the client wants to see. */
 export function toolLog(log: Log, facts: Record<string, unknown>, onLog: CallRequest['onLog']): Log {

@@ -1,5 +1,13 @@
-import { AppError, type CallAnswer, type Settings } from '../../contracts/index.ts'
-import type { Catalogue, SchemaCompiler, Tool } from '../catalogue/index.ts'
+import {
+  AppError,
+  type CallAnswer,
+  ERRORS,
+  isAppError,
+  type OperationRow,
+  type Settings,
+  type ToolResult,
+} from '../../contracts/index.ts'
+import type { SchemaCompiler, Tool } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import {
   type Clock,
@@ -8,29 +16,41 @@ import {
   type Emitter,
   type Ids,
   type Log,
+  type Random,
   type Tracer,
 } from '../kernel/index.ts'
 import { createCallContext } from './call-context.ts'
 import type { CallRequest, Calls } from './call-request.ts'
 import { createCallSpans } from './call-spans.ts'
-import { type Consent, decideConsent } from './consent-stage.ts'
+import type { Admission } from './consent/admission.ts'
+import { type ConsentGate, consentDenied, consentRequired } from './consent/consent-gate.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
+import { doneBefore, type EffectfulRun, type EffectsStage } from './effects-stage.ts'
 import { awaitHealth, isReady, refuseDisabled } from './health-stage.ts'
+import type { Idempotency } from './idempotency.ts'
 import { checkInput } from './input-stage.ts'
 import type { Journey } from './journey.ts'
 import type { KeptResults } from './kept-results.ts'
-import type { OperationLog, OperationRecord } from './operation-log.ts'
+import type { Begun, OperationLog, OperationRecord } from './operation-log.ts'
+import { recordOf as recordOfRow } from './operation-record.ts'
+import type { Operations } from './operations.ts'
 import { followForward, permit } from './permission-stage.ts'
 import { progressText } from './progress-text.ts'
+import { afterFailure, type RetryTerms } from './retry-policy.ts'
 import { runTool } from './run-stage.ts'
 import { toSendableError } from './sendable-error.ts'
-import { settle } from './settle-stage.ts'
+import { putOff, settle } from './settle-stage.ts'
+import { waitingAnswer } from './waiting-answer.ts'
 
 export interface CallPathDeps {
-  readonly catalogue: Pick<Catalogue, 'current'>
   readonly health: Pick<Health, 'availability' | 'missing' | 'recheckFor' | 'settled' | 'reportFailure'>
   readonly results: KeptResults
   readonly operations: OperationLog
+  readonly idempotency: Idempotency
+  readonly admission: Admission
+  readonly gate: ConsentGate
+  readonly effects: EffectsStage
+  readonly records: Pick<Operations, 'show' | 'waiting'>
   readonly clock: Clock
   readonly ids: Ids
   readonly digest: Digest
@@ -39,14 +59,15 @@ export interface CallPathDeps {
   readonly compiler: SchemaCompiler
   /** Nobody follows calls without one. */
   readonly tracer?: Tracer | undefined
-  readonly settings: Pick<Settings, 'restartWaitSeconds' | 'nestedCallDepth'>
+  readonly random: Random
+  readonly settings: Pick<Settings, 'restartWaitSeconds' | 'nestedCallDepth'> & RetryTerms['settings']
 }
 
 /** Builds the call path: permission, validation, health, consent, record, the same once more, run, verify, settle, audit. */
 export function createCalls(deps: CallPathDeps): Calls {
-  const { catalogue, health, results, operations, clock, ids, digest, settings } = deps
+  const { health, results, operations, idempotency, admission, gate, effects, clock, ids, digest, settings } = deps
   const restartWaitMs = settings.restartWaitSeconds * 1000
-  const underWay = new Set<Deadline>()
+  const underWay = new Map<string, Deadline>()
   const spans = createCallSpans(deps)
   let isStopping = false
 
@@ -55,14 +76,43 @@ export function createCalls(deps: CallPathDeps): Calls {
     try {
       answer = await walk(journey)
     } catch (error) {
-      const failure = toSendableError(error)
-      await settle(journey, { failure }, deps)
-      throw failure
+      return await failed(journey, toSendableError(error))
     }
+    // It has not ended, and whoever ends it will say so.
+    if (answer.waiting && journey.repeatOf === undefined) return answer
     const writing = settle(journey, { answer }, deps)
     // Not awaited for nothing: most calls have no record, and each turn of the event loop is felt.
     if (writing) await writing
     return answer
+  }
+
+  /** What was allowed, or is to be tried again, and had not begun when the process stopped, is begun by the next. */
+  async function putBack(journey: Journey, failure: AppError): Promise<CallAnswer> {
+    const dueAt = Math.round(clock.now())
+    await putOff(journey, { failure, dueAt }, deps)
+    return waitingAnswer({ id: journey.operationId, tool: journey.request.tool, state: 'queued', dueAt })
+  }
+
+  /** Tells the caller why, unless it is tried again by itself: then the caller gets a handle on it. */
+  async function failed(journey: Journey, failure: AppError): Promise<CallAnswer> {
+    const { tool, resumed, isParked, isRecorded, hasRun, startedAt } = journey
+    // What waited for a person was ended, and put on record, by whoever ended it.
+    if (isParked && !isRecorded) throw failure
+    if (failure.code === 'STOPPING' && !hasRun && isRecorded && (isParked || resumed))
+      return await putBack(journey, failure)
+    const now = clock.now()
+    const { attempts = 1, createdAt = startedAt } = resumed ?? {}
+    // The tool around a nested call has its own idea of what to do, and is still there to hear that this one failed.
+    const policy = journey.depth > 0 || !tool ? 'manual' : tool.retry
+    const mutates = tool?.mutates ?? false
+    const next = afterFailure({ policy, mutates, failure, hasRun, attempts, createdAt, now }, deps)
+    if (next.kind === 'end' || !tool || !isRecorded) {
+      await settle(journey, { failure, ...(next.kind === 'end' ? { state: next.state } : {}) }, deps)
+      throw failure
+    }
+    const { dueAt } = next
+    await putOff(journey, { failure, dueAt }, deps)
+    return waitingAnswer({ id: journey.operationId, tool: tool.name, state: 'queued', dueAt: dueAt ?? null })
   }
 
   async function walk(journey: Journey): Promise<CallAnswer> {
@@ -72,18 +122,20 @@ export function createCalls(deps: CallPathDeps): Calls {
     const { tool, config } = permit(request.seat, request.tool)
     journey.tool = tool
     const deadline = deadlineFor(journey, tool)
-    underWay.add(deadline)
+    underWay.set(journey.operationId, deadline)
     try {
       const checked = checkInput(tool, request.input)
       const input = checked instanceof Promise ? await inTime(tool, deadline.race(checked)) : checked
       journey.digest = digestOf(tool, request.input)
+      if (journey.resumed) refuseChanged(journey.resumed, tool)
+      const first = request.idempotencyKey === undefined ? undefined : await firstAnswer(journey, deadline)
+      if (first) return first
       await passHealth(request, tool, deadline)
-      journey.consent = consentFor(journey, tool)
-      const writing = operations.begin(recordOf(journey, tool))
-      if (writing) await recorded(journey, writing)
+      const instead = await enter(journey, tool, deadline)
+      if (instead) return instead
       return await runRecorded(journey, { tool, config, input }, deadline)
     } finally {
-      underWay.delete(deadline)
+      underWay.delete(journey.operationId)
       deadline.release()
     }
   }
@@ -99,10 +151,39 @@ export function createCalls(deps: CallPathDeps): Calls {
     }
   }
 
+  /** Gets the call on record, and allowed where a person has to allow it. Answers what its caller gets instead of a run. */
+  async function enter(journey: Journey, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined> {
+    const record = recordOf(journey, tool)
+    const answer = record.needsConsent
+      ? await admission.admit({ journey, tool, record, deadline })
+      : await entered(journey, journey.resumed ? undefined : operations.begin(record))
+    return answer === 'known' ? await beaten(journey, deadline) : answer
+  }
+
   /** Waited for to its end: a record that nobody waits for would stand there as if its call were running. */
-  async function recorded({ request, operationId }: Journey, writing: Promise<void>): Promise<void> {
-    await writing
-    request.onRecorded?.(operationId)
+  async function entered(journey: Journey, writing: Promise<Begun> | undefined): Promise<'known' | undefined> {
+    if (!writing) return undefined
+    if ((await writing) !== 'begun') return 'known'
+    journey.isRecorded = true
+    journey.request.onRecorded?.(journey.operationId)
+    return undefined
+  }
+
+  /** What the caller's key stands for already. Looked at before anything else is: it may be done, whatever is wrong now. */
+  async function firstAnswer(journey: Journey, deadline: Deadline): Promise<CallAnswer | undefined> {
+    const { seat, tool, idempotencyKey: key } = journey.request
+    if (key === undefined) return undefined
+    const first = idempotency.first({ caller: seat.caller, tool, key, digest: journey.digest })
+    const known = await deadline.race(first)
+    journey.repeatOf = known?.operationId
+    return known?.answer()
+  }
+
+  /** Somebody else was faster with the same key. */
+  async function beaten(journey: Journey, deadline: Deadline): Promise<CallAnswer> {
+    const first = await firstAnswer(journey, deadline)
+    if (first) return first
+    throw new AppError('STORE_BUSY', `What was called under the same key is being forgotten. Call again.`)
   }
 
   /** From here on the call is on record. What was allowed before is looked at once more, because waiting took time. */
@@ -114,8 +195,11 @@ export function createCalls(deps: CallPathDeps): Calls {
     if (late) throw late
     permit(seat, tool.name)
     if (!request.evenIfDisabled) refuseDisabled(tool, health)
-    consentFor(journey, tool)
+    if (tool.consent.length > 0) await refuseRevoked(journey, tool, deadline)
     deadline.limitRun(tool.timeoutMs, `"${tool.name}"`)
+    const effectful = tool.effects.length > 0 ? { journey, deadline, ...ready } : undefined
+    const missingEffects = effectful ? await effects.before(effectful) : NOTHING
+    if (missingEffects === 'done') return doneBefore(tool, operationId)
     journey.hasRun = true
     const nested = (name: string, given: unknown) => callNested(journey, deadline, name, given)
     const context = createCallContext(journey, {
@@ -124,11 +208,26 @@ export function createCalls(deps: CallPathDeps): Calls {
       deadline,
       log: deps.log,
       compiler: deps.compiler,
+      records: deps.records,
+      missingEffects,
       nested,
     })
-    const result = await runTool({ tool, input, context, deadline }, deps)
+    const result = await ran(runTool({ tool, input, context, deadline }, deps), effectful)
     const limited = results.limit(result, { maxBytes: tool.maxResultBytes, caller: seat.caller, operationId })
     return { operationId, ...limited }
+  }
+
+  /** Holds what a tool says it did against what is there. One that was cut off may have done all of it. */
+  async function ran(running: Promise<ToolResult>, effectful: EffectfulRun | undefined): Promise<ToolResult> {
+    if (!effectful) return running
+    try {
+      const result = await running
+      if (!result.isError) await effects.confirm(effectful)
+      return result
+    } catch (error) {
+      if (!isUncertain(error) || !(await effects.isDone(effectful))) throw error
+      return doneBefore(effectful.tool, effectful.journey.operationId).result
+    }
   }
 
   /** Waiting has budgets of its own; this bounds the whole only where the caller or the call around it does. */
@@ -142,11 +241,16 @@ export function createCalls(deps: CallPathDeps): Calls {
     await deadline.race(awaitHealth(tool, deadline.signal(), { health, restartWaitMs }))
   }
 
-  function consentFor(journey: Journey, tool: Tool): Consent | undefined {
-    if (tool.consent.length === 0) return undefined
-    const { seat, consented } = journey.request
-    const known = catalogue.current().consentOperations
-    return decideConsent({ tool, digest: journey.digest, agent: seat.agent(), consented, operations: known })
+  /** Whoever allowed it may have thought better of it since. */
+  async function refuseRevoked(
+    { operationId, digest, request }: Journey,
+    tool: Tool,
+    deadline: Deadline,
+  ): Promise<void> {
+    const { seat, input, consented } = request
+    const decision = await deadline.race(gate.decide({ operationId, seat, tool, digest, input, consented }))
+    if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
+    if (decision.kind === 'missing') throw consentRequired(tool, decision.asks, digest)
   }
 
   async function callNested(around: Journey, outer: Deadline, tool: string, input: unknown) {
@@ -155,8 +259,8 @@ export function createCalls(deps: CallPathDeps): Calls {
       const most = `${settings.nestedCallDepth} is the most.`
       throw new AppError('LIMIT_EXCEEDED', `"${around.request.tool}" calls "${tool}" at depth ${depth + 1}; ${most}`)
     }
-    const { seat, ask, canAnswer, trace, client = around.operationId } = around.request
-    const request: CallRequest = { seat, tool, input, signal: outer.signal(), ask, canAnswer, client, trace }
+    const { seat, ask, canAnswer, trace, unallowed, client = around.operationId } = around.request
+    const request: CallRequest = { seat, tool, input, signal: outer.signal(), ask, canAnswer, client, trace, unallowed }
     return (await travel(begin(request, { depth, outer, parentId: around.operationId }))).result
   }
 
@@ -172,8 +276,32 @@ export function createCalls(deps: CallPathDeps): Calls {
       tool: undefined,
       digest: '',
       consent: undefined,
+      resumed: undefined,
+      isParked: false,
+      isRecorded: false,
       hasRun: false,
+      effects: NOTHING,
+      repeatOf: undefined,
     }
+  }
+
+  /** An operation that waited goes the whole way: what was allowed then may not be allowed now. */
+  async function resume(row: OperationRow, { seat, input }: Pick<CallRequest, 'seat' | 'input'>): Promise<void> {
+    const { id, tool, parentId } = row
+    const around = { depth: 0, outer: undefined, parentId: parentId ?? undefined }
+    const request = { seat, tool, input }
+    const { effects: left } = row
+    const journey: Journey = {
+      ...begin(request, around),
+      operationId: id,
+      resumed: row,
+      isRecorded: true,
+      effects: left,
+    }
+    operations.adopt(recordOfRow(row, input), row)
+    await travel(journey).catch(() => {
+      // It is on record, and whoever asked for it is told of its end.
+    })
   }
 
   function digestOf(tool: Tool, input: unknown): string {
@@ -188,12 +316,25 @@ export function createCalls(deps: CallPathDeps): Calls {
 
   return {
     call: request => travel(begin(request)),
+    resume,
+    cancel(operationId, reason) {
+      const deadline = underWay.get(operationId)
+      deadline?.cancel(reason)
+      return deadline !== undefined
+    },
     target: ({ seat, tool, input }) => permit(seat, followForward({ seat, tool, input }).tool),
     stop() {
       isStopping = true
-      for (const deadline of underWay) deadline.cancel(stopping())
+      for (const deadline of underWay.values()) deadline.cancel(stopping())
     },
   }
+}
+
+const NOTHING: readonly never[] = Object.freeze([])
+
+/** A failure after which nobody knows whether the work was done. */
+function isUncertain(error: unknown): boolean {
+  return isAppError(error) && (error.code === 'OUTCOME_UNKNOWN' || ERRORS[error.code].retry === 'later')
 }
 
 function stopping(): AppError {
@@ -208,19 +349,29 @@ interface ReadyCall {
 }
 
 function recordOf({ request, operationId, digest, startedAt, parentId }: Journey, tool: Tool): OperationRecord {
-  const { seat, input, asTask } = request
+  const { seat, input, asTask, idempotencyKey } = request
   return {
     id: operationId,
     caller: seat.caller,
     tool: tool.name,
     definitionHash: tool.hash,
     mutates: tool.mutates,
+    retry: parentId === undefined ? tool.retry : 'manual',
+    needsConsent: tool.consent.length > 0,
     digest,
     input,
     startedAt,
     parentId,
     ttlMs: asTask?.ttlMs,
+    idempotencyKey,
   }
+}
+
+/** What was asked for, and perhaps allowed, was another tool under the same name. */
+function refuseChanged({ tool: name, definitionHash }: OperationRow, tool: Tool): void {
+  if (definitionHash === tool.hash) return
+  const message = `"${name}" is not what it was when it was called: its definition has changed. Call it again.`
+  throw new AppError('DEFINITION_INVALID', message, { details: { tool: name } })
 }
 
 /** The call around a call, as far as the inner one has to know. */

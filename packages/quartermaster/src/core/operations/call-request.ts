@@ -1,4 +1,13 @@
-import type { Answer, CallAnswer, Progress, Question, QuestionKind, TraceContext } from '../../contracts/index.ts'
+import type {
+  Answer,
+  AppError,
+  CallAnswer,
+  OperationRow,
+  Progress,
+  Question,
+  QuestionKind,
+  TraceContext,
+} from '../../contracts/index.ts'
 import type { Grant, Seat } from '../agents/index.ts'
 import type { CancelSignal, Log } from '../kernel/index.ts'
 
@@ -16,8 +25,12 @@ export interface CallRequest {
   readonly evenIfDisabled?: boolean | undefined
   /** What a person allowed for exactly these arguments, given by an adapter that knows the person. */
   readonly consented?: ConsentedOnce | undefined
+  /** What a call does that nobody has allowed yet: it waits for a person, or is refused at once with all that is missing. */
+  readonly unallowed?: 'wait' | 'refuse' | undefined
   /** Writes the call down whatever the tool, and keeps how it ended for this long, also over a restart. */
   readonly asTask?: { readonly ttlMs: number } | undefined
+  /** The caller's own name for this call: a repeat under it gets the first answer, and nothing is done twice. */
+  readonly idempotencyKey?: string | undefined
   /** Told once the record is durable, right before the tool runs: from then on the id can be handed out. */
   readonly onRecorded?: ((operationId: string) => void) | undefined
   readonly onProgress?: ((progress: Progress) => void) | undefined
@@ -44,6 +57,13 @@ export interface Calls {
   call(request: CallRequest): Promise<CallAnswer>
   /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */
   target(request: Pick<CallRequest, 'seat' | 'tool' | 'input'>): Grant
+  /**
+   * Runs an operation that waited, along the same path, and writes down what became of it. It was leased for this process.
+   * The arguments are those it was called with.
+   */
+  resume(operation: OperationRow, request: Pick<CallRequest, 'seat' | 'input'>): Promise<void>
+  /** Ends what one operation is doing, if it is under way here. */
+  cancel(operationId: string, reason: AppError): boolean
   /** Ends what is under way with `STOPPING` and takes nothing more. */
   stop(): void
 }

@@ -506,7 +506,7 @@ describe('consent', () => {
 
   it('is asked for in one error, with reason, weight and the digest of the arguments', async () => {
     const hub = await hubWith([send])
-    await expect(hub.callAs('worker', 'send', { to: 'bob' })).rejects.toMatchObject({
+    await expect(hub.callAs('worker', 'send', { to: 'bob' }, { unallowed: 'refuse' })).rejects.toMatchObject({
       code: 'CONSENT_REQUIRED',
       details: {
         digest: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -526,11 +526,15 @@ describe('consent', () => {
 
   it('counts for exactly the arguments that were shown', async () => {
     const hub = await hubWith([send])
-    const error = (await hub.callAs('worker', 'send', { to: 'bob' }).catch((reason: unknown) => reason)) as AppError
+    const error = (await hub
+      .callAs('worker', 'send', { to: 'bob' }, { unallowed: 'refuse' })
+      .catch((reason: unknown) => reason)) as AppError
     const consented = { operations: ['mail.send'], digest: String(error.details?.digest) }
-    await expect(hub.callAs('worker', 'send', { to: 'eve' }, { consented })).rejects.toMatchObject({
-      code: 'CONSENT_REQUIRED',
-    })
+    await expect(hub.callAs('worker', 'send', { to: 'eve' }, { consented, unallowed: 'refuse' })).rejects.toMatchObject(
+      {
+        code: 'CONSENT_REQUIRED',
+      },
+    )
     await hub.callAs('worker', 'send', { to: 'bob' }, { consented })
     expect(hub.audit.at(-1)).toMatchObject({ consent: { by: 'owner' } })
   })
@@ -541,7 +545,9 @@ describe('consent', () => {
         context.call('send', {})) as never,
     })
     const hub = await hubWith([outer, send])
-    await expect(hub.callAs('worker', 'outer')).rejects.toMatchObject({ code: 'CONSENT_REQUIRED' })
+    await expect(hub.callAs('worker', 'outer', {}, { unallowed: 'refuse' })).rejects.toMatchObject({
+      code: 'CONSENT_REQUIRED',
+    })
   })
 })
 

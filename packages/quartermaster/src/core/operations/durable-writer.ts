@@ -6,10 +6,10 @@ import type { StorageAccess } from './storage.ts'
 /** Writes what has happened and must not be lost: what does not succeed is tried again until it does. */
 export interface DurableWriter {
   /**
-   * Resolves when it is written. Rejects with `STORE_UNAVAILABLE` when that takes too long to wait for; it is tried on
+   * Resolves when it is written, with whether it was: somebody else may have been faster. Rejects with `STORE_UNAVAILABLE` when that takes too long to wait for; it is tried on
    * all the same, unless it is nothing that a store could write. The writes must be guarded such that a second time does nothing.
    */
-  write(writes: readonly Write[], what: string): Promise<void>
+  write(writes: readonly Write[], what: string): Promise<boolean>
   /** Tries what is left one last time. */
   stop(): Promise<void>
 }
@@ -28,11 +28,11 @@ const LONGEST_PAUSE_MS = 30_000
 const MOST_OWED = 1_000
 
 export function createDurableWriter({ storage, clock, log }: DurableWriterDeps): DurableWriter {
-  const owed = new Set<Promise<void>>()
+  const owed = new Set<Promise<boolean>>()
   const wakers = new Set<() => void>()
   let isStopping = false
 
-  async function tryUntilDone(writes: readonly Write[], what: string): Promise<void> {
+  async function tryUntilDone(writes: readonly Write[], what: string): Promise<boolean> {
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       const isLast = isStopping || owed.size > MOST_OWED
       try {
@@ -45,11 +45,12 @@ export function createDurableWriter({ storage, clock, log }: DurableWriterDeps):
     }
   }
 
-  async function commit(writes: readonly Write[], what: string): Promise<void> {
+  async function commit(writes: readonly Write[], what: string): Promise<boolean> {
     const { store } = await storage.open()
     const outcome = await store.commit(writes)
     // A try whose end nobody saw was written after all; or somebody else has ended it, and the first end counts.
     if (!outcome.committed) log.debug('was written before', { what, guard: outcome.failed.guard })
+    return outcome.committed
   }
 
   function sleep(ms: number): Promise<void> {
@@ -65,13 +66,13 @@ export function createDurableWriter({ storage, clock, log }: DurableWriterDeps):
     })
   }
 
-  async function inTime(work: Promise<void>, what: string): Promise<void> {
+  async function inTime<T>(work: Promise<T>, what: string): Promise<T> {
     let cancel = () => {}
     const enough = new Promise<never>((_, reject) => {
       cancel = clock.after(PATIENCE_MS, () => reject(unwritten(what, undefined)))
     })
     try {
-      await Promise.race([work, enough])
+      return await Promise.race([work, enough])
     } finally {
       cancel()
     }

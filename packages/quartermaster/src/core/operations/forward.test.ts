@@ -99,13 +99,13 @@ describe('a call through a forwarding tool', () => {
   it('needs the consent of the target, for exactly its arguments', async () => {
     const { hub } = await desk()
     const input = { name: 'shred', arguments: { paper: 'draft' } }
-    const refused = await failureOf(hub.callAs('ada', 'relay', input))
+    const refused = await failureOf(hub.callAs('ada', 'relay', input, { unallowed: 'refuse' }))
     expect(refused).toMatchObject({ code: 'CONSENT_REQUIRED', details: { tool: 'shred' } })
     const { digest } = (refused as { details: { digest: string } }).details
     const consented = { operations: ['papers.shred'], digest }
     const ask = async () => ({ action: 'decline' as const })
     const other = { name: 'shred', arguments: { paper: 'will' } }
-    await expect(hub.callAs('ada', 'relay', other, { consented, ask })).rejects.toMatchObject({
+    await expect(hub.callAs('ada', 'relay', other, { consented, ask, unallowed: 'refuse' })).rejects.toMatchObject({
       code: 'CONSENT_REQUIRED',
     })
     const answer = await hub.callAs('ada', 'relay', input, { consented, ask })

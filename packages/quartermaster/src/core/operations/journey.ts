@@ -1,7 +1,7 @@
-import type { AuditEntry } from '../../contracts/index.ts'
+import type { AuditEntry, OperationRow } from '../../contracts/index.ts'
 import type { Tool } from '../catalogue/index.ts'
 import type { CallRequest } from './call-request.ts'
-import type { Consent } from './consent-stage.ts'
+import type { Consent } from './consent/consent-decision.ts'
 import type { Deadline } from './deadline.ts'
 
 /** One call on its way along the path. What it has met so far is what the audit tells, however it ends. */
@@ -19,7 +19,17 @@ export interface Journey {
   tool: Tool | undefined
   digest: string
   consent: Consent | undefined
+  /** The operation it goes on with, leased for this run, when it is not a new call. */
+  readonly resumed: OperationRow | undefined
+  /** Whether it waits, or waited, for a person. */
+  isParked: boolean
+  /** Whether it is on record as running: from then on its end has to be. */
+  isRecorded: boolean
   hasRun: boolean
+  /** What it leaves behind outside, as it was before its first run; empty where its tool names nothing. */
+  effects: readonly Readonly<Record<string, unknown>>[]
+  /** The first call under the same key, when this is a repeat of it. */
+  repeatOf: string | undefined
 }
 
 /** What the audit says about a call that has ended. */
@@ -27,15 +37,15 @@ export function auditOf(
   journey: Journey,
   end: { at: number; outcome: AuditEntry['outcome']; code?: string },
 ): AuditEntry {
-  const { request, operationId, tool, digest, consent, hasRun, startedAt } = journey
+  const { request, operationId, tool, digest, consent, hasRun, startedAt, repeatOf } = journey
   const entry: AuditEntry = {
     at: Math.round(end.at),
-    operationId,
+    operationId: repeatOf ?? operationId,
     caller: request.seat.caller,
     tool: request.tool,
     digest,
-    decision: hasRun ? 'allowed' : 'refused',
-    outcome: end.outcome,
+    decision: hasRun || repeatOf !== undefined ? 'allowed' : 'refused',
+    outcome: repeatOf === undefined ? end.outcome : 'notRun',
     mutates: tool?.mutates ?? false,
     durationMs: end.at - startedAt,
   }

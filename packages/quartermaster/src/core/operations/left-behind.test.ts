@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createIds } from '../../adapters/system/index.ts'
-import type { NewRow } from '../../contracts/index.ts'
+import { DEFAULT_SETTINGS, type NewRow } from '../../contracts/index.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { createMemoryStore } from '../../testing/memory-store.ts'
 import { operation } from '../../testing/store-contract/stage.ts'
@@ -13,7 +13,8 @@ async function restarted(rows: readonly NewRow<'operations'>[]) {
   const store = createMemoryStore()
   const clock = createFakeClock()
   await store.commit(rows.map(row => insert('operations', row)))
-  const settle = () => settleLeftBehind({ store, clock, ids: createIds(), keepMs: 30 * DAY_MS })
+  const settle = () =>
+    settleLeftBehind({ store, clock, ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS })
   return { store, clock, settle }
 }
 
@@ -28,7 +29,8 @@ describe('what a process was running when it was killed', () => {
       state: 'unknown',
       outcome: 'unknown',
       error: { code: 'OUTCOME_UNKNOWN', retry: 'verifyFirst' },
-      arguments: null,
+      // Kept, sealed, for the person who may want it done again.
+      arguments: 's1.x.y',
       leaseOwner: null,
       endedAt: clock.now(),
       keepUntil: clock.now() + 30 * DAY_MS,

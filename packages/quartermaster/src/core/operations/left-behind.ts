@@ -1,23 +1,26 @@
-import { AppError, type OperationRow } from '../../contracts/index.ts'
-import type { Clock, Ids } from '../kernel/index.ts'
-import { insert, type Store, update } from '../store/index.ts'
+import { AppError, type OperationRow, type Settings } from '../../contracts/index.ts'
+import type { Clock, Ids, Random } from '../kernel/index.ts'
+import { insert, type Store } from '../store/index.ts'
 import { auditRow } from './audit-row.ts'
-import type { OperationEnd } from './operation-log.ts'
-import { endedColumns } from './operation-row.ts'
+import { type AfterFailure, afterFailure, type RetryTerms } from './retry-policy.ts'
+import { ended, queued, type Step } from './transitions.ts'
+import { auditOfRow } from './waited-audit.ts'
 
 export interface LeftBehindDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
-  /** How long a record is kept that is no task. */
-  readonly keepMs: number
+  readonly random: Random
+  readonly settings: RetryTerms['settings'] & Pick<Settings, 'operationDays'>
 }
 
 const PAGE = 200
+const DAY_MS = 24 * 3_600_000
 
 /**
- * Ends what a process was running when it went away without a word. To be called by whoever has just become the owner of
- * the store, before it runs anything itself: then every lease is one of somebody who is gone. Answers how many there were.
+ * Decides about what a process was running when it went away without a word: it is tried again where its tool lets that be
+ * done, and else it is over. To be called by whoever has just become the owner of the store, before it runs anything itself:
+ * then every lease is one of somebody who is gone. Answers how many there were.
  */
 export async function settleLeftBehind(deps: LeftBehindDeps): Promise<number> {
   let settled = 0
@@ -31,44 +34,51 @@ export async function settleLeftBehind(deps: LeftBehindDeps): Promise<number> {
   }
 }
 
-function writesFor(row: OperationRow, { clock, ids, keepMs }: LeftBehindDeps) {
-  const now = clock.now()
-  const end = endOf(row)
-  return [
-    update('operations', {
-      where: { id: row.id, state: 'leased', fence: row.fence },
-      set: endedColumns(end, { now, keepMs: row.ttlMs ?? keepMs }),
-    }),
-    insert('audit', auditRow(ids.next('audit'), auditOf(row, end, now))),
-  ]
+function writesFor(row: OperationRow, deps: LeftBehindDeps) {
+  return lostStep(row, deps).writes
 }
 
-type End = Omit<OperationEnd, 'id' | 'audit'>
+/** What becomes of an operation whose run nobody hears of any more, with its line of the audit. */
+export function lostStep(row: OperationRow, deps: Omit<LeftBehindDeps, 'store'>): Step {
+  const { retry: policy, mutates, attempts, createdAt } = row
+  const failure = goneWhile(row)
+  const now = Math.round(deps.clock.now())
+  const next = afterFailure({ policy, mutates, failure, hasRun: true, attempts, createdAt, now }, deps)
+  const { writes, change } = stepAfter(row, { failure, next, now }, deps)
+  const line = auditOfRow(row, { at: now, outcome: mutates ? 'unknown' : 'failed', code: failure.code })
+  return { writes: [...writes, insert('audit', auditRow(deps.ids.next('audit'), line))], change }
+}
+
+interface Loss {
+  readonly failure: AppError
+  readonly next: AfterFailure
+  readonly now: number
+}
+
+function stepAfter(
+  row: OperationRow,
+  { failure, next, now }: Loss,
+  { settings }: Pick<LeftBehindDeps, 'settings'>,
+): Step {
+  const error = failure.toJSON()
+  if (next.kind === 'again') {
+    const expiresAt = row.createdAt + settings.retryMaxAgeMinutes * 60_000
+    // It has waited for this process to come.
+    return queued(
+      row,
+      { dueAt: now, error, attempts: row.attempts, expiresAt, outcome: row.mutates ? 'unknown' : 'failed' },
+      now,
+    )
+  }
+  const outcome = row.mutates ? 'unknown' : 'failed'
+  const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
+  return ended(row, { state: next.state, outcome, result: undefined, error, isTold: false }, { now, keepMs })
+}
 
 /** Whether a run that was cut off did its work nobody can say. Of a tool that changes nothing it does not matter. */
-function endOf({ tool, mutates }: OperationRow): End {
+function goneWhile({ tool, mutates }: OperationRow): AppError {
   const gone = `Quartermaster ended while "${tool}" ran`
-  if (!mutates) {
-    const error = new AppError('STOPPING', `${gone}. It changes nothing; call it again.`).toJSON()
-    return { state: 'failed', outcome: 'failed', result: undefined, error }
-  }
+  if (!mutates) return new AppError('STOPPING', `${gone}. It changes nothing; call it again.`)
   const message = `${gone}, so it may have done its work. Look before you call it again.`
-  const error = new AppError('OUTCOME_UNKNOWN', message, { details: { tool } }).toJSON()
-  return { state: 'unknown', outcome: 'unknown', result: undefined, error }
-}
-
-function auditOf(row: OperationRow, { outcome = 'unknown', error }: End, now: number) {
-  const caller = { kind: row.callerKind, name: row.callerName, workspace: row.workspace }
-  return {
-    at: now,
-    operationId: row.id,
-    caller,
-    tool: row.tool,
-    digest: row.digest,
-    decision: 'allowed' as const,
-    outcome,
-    mutates: row.mutates,
-    durationMs: now - (row.startedAt ?? row.createdAt),
-    ...(error ? { code: error.code } : {}),
-  }
+  return new AppError('OUTCOME_UNKNOWN', message, { details: { tool } })
 }

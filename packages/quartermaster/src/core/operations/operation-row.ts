@@ -8,19 +8,38 @@ import {
 import { canonicalJson } from '../kernel/index.ts'
 import type { SealedPlace, Sealer } from '../store/index.ts'
 import { maskArguments } from './mask.ts'
-import type { OperationEnd, OperationRecord } from './operation-log.ts'
+import type { OperationRecord } from './operation-log.ts'
+import { canRepeat, type LeaseTerms } from './transitions.ts'
 
 /** The first lease of an operation. */
 export const FIRST_FENCE = 1
 
-/** The last moment that a date can say: one process owns the store, and its lease lasts as long as it lives. */
-const WHILE_THE_OWNER_LIVES = 8_640_000_000_000_000
-
 /** The row of a call that runs now, its arguments sealed. */
 export function rowOf(
   record: OperationRecord,
-  { owner, sealer }: { owner: string; sealer: Sealer },
+  { owner, until, sealer }: LeaseTerms & { sealer: Sealer },
 ): NewRow<'operations'> {
+  const now = Math.round(record.startedAt)
+  return {
+    ...factsFor(record, sealer),
+    state: 'leased',
+    attempts: 1,
+    leaseOwner: owner,
+    leaseUntil: until,
+    fence: FIRST_FENCE,
+    startedAt: now,
+  }
+}
+
+/** The row of a call that waits for a person. */
+export function waitingRowOf(
+  record: OperationRecord,
+  { expiresAt, sealer }: { expiresAt: number; sealer: Sealer },
+): NewRow<'operations'> {
+  return { ...factsFor(record, sealer), state: 'waitingForApproval', attempts: 0, fence: 0, expiresAt }
+}
+
+function factsFor(record: OperationRecord, sealer: Sealer): Omit<NewRow<'operations'>, 'state'> {
   const { id, caller, ttlMs } = record
   const now = Math.round(record.startedAt)
   return {
@@ -31,36 +50,15 @@ export function rowOf(
     tool: record.tool,
     definitionHash: record.definitionHash,
     mutates: record.mutates,
+    retry: record.retry,
     parentId: record.parentId ?? null,
     arguments: sealer.seal(canonicalJson(record.input ?? {}), argumentsOf(id)),
     digest: record.digest,
-    state: 'leased',
-    attempts: 1,
-    leaseOwner: owner,
-    leaseUntil: WHILE_THE_OWNER_LIVES,
-    fence: FIRST_FENCE,
+    idempotencyKey: record.idempotencyKey ?? null,
     createdAt: now,
     updatedAt: now,
-    startedAt: now,
     ttlMs: ttlMs === undefined ? null : Math.round(ttlMs),
   }
-}
-
-/** What the end of a call changes in its row. */
-export function endedColumns(end: Omit<OperationEnd, 'id' | 'audit'>, times: { now: number; keepMs: number }) {
-  const now = Math.round(times.now)
-  return {
-    state: end.state,
-    outcome: end.outcome ?? null,
-    result: end.result ?? null,
-    error: end.error ?? null,
-    arguments: null,
-    leaseOwner: null,
-    leaseUntil: null,
-    updatedAt: now,
-    endedAt: now,
-    keepUntil: now + times.keepMs,
-  } satisfies Partial<OperationRow>
 }
 
 /** Everything a list shows. A page has no use for the results of a thousand operations. */
@@ -107,10 +105,17 @@ export function factsOf(
     digest,
     definitionHash,
     attempts,
+    retry: row.retry,
+    ...present('nextAttemptAt', row.dueAt),
+    ...present('expiresAt', row.expiresAt),
+    ...(canRepeat(row) ? { canRetry: true } : {}),
+    ...present('idempotencyKey', row.idempotencyKey),
+    ...present('announcedAt', row.announcedAt),
     ...present('arguments', row.arguments === null ? null : masked(row.id, row.arguments, sealer)),
     ...present('result', row.result),
     ...present('error', row.error),
     ...present('progress', progress ?? row.progress),
+    ...present('dueAt', row.dueAt),
     ...present('ttlMs', ttlMs),
     ...present('keepUntil', keepUntil),
   }
@@ -124,6 +129,14 @@ function masked(id: string, sealed: string, sealer: Sealer): Record<string, stri
     if (isAppError(error)) return undefined
     throw error
   }
+}
+
+/** The arguments as they were given. Throws when they cannot be opened. */
+export function openArguments(
+  { id, arguments: sealed }: Pick<OperationRow, 'id' | 'arguments'>,
+  sealer: Sealer,
+): unknown {
+  return JSON.parse(sealer.open(sealed ?? '', argumentsOf(id)))
 }
 
 function argumentsOf(id: string): SealedPlace {

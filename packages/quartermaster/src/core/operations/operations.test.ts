@@ -3,7 +3,7 @@ import type { Caller, NewRow } from '../../contracts/index.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
 import { auditLine, operation } from '../../testing/store-contract/stage.ts'
 import { insert } from '../store/index.ts'
-import { createOperations } from './index.ts'
+import { createOperations, type OperationFilter } from './index.ts'
 
 const ADA: Caller = { kind: 'agent', name: 'ada', workspace: 'ada' }
 const EVE: Caller = { kind: 'agent', name: 'eve', workspace: 'eve' }
@@ -69,6 +69,23 @@ describe('operations', () => {
     const unknown = await operations.list({ agent: 'ada', state: 'unknown' })
     expect(unknown).toMatchObject({ operations: [{ id: 'op_4' }, { id: 'op_2' }, { id: 'op_0' }] })
     expect(unknown).not.toHaveProperty('nextCursor')
+  })
+
+  it('are listed alone where a person can have them tried again', async () => {
+    const rows = [
+      operation('op_1', { state: 'exhausted', arguments: 's1.a.b', createdAt: 1 }),
+      operation('op_2', { state: 'unknown', arguments: 's1.a.b', createdAt: 2 }),
+      operation('op_3', { state: 'expired', arguments: null, createdAt: 3 }),
+      operation('op_4', { state: 'queued', arguments: 's1.a.b', createdAt: 4 }),
+      operation('op_5', { state: 'failed', arguments: null, createdAt: 5 }),
+    ]
+    const { operations } = await operationsWith(rows)
+    const ids = async (filter: OperationFilter) => (await operations.list(filter)).operations.map(({ id }) => id)
+    expect(await ids({ canRetry: true })).toEqual(['op_2', 'op_1'])
+    expect(await ids({ canRetry: true, state: 'unknown' })).toEqual(['op_2'])
+    expect(await ids({ canRetry: true, state: 'failed' })).toEqual([])
+    expect(await operations.find('op_1')).toMatchObject({ canRetry: true })
+    for (const id of ['op_3', 'op_4', 'op_5']) expect(await operations.find(id)).not.toHaveProperty('canRetry')
   })
 
   it.each(['', 'x', '12', '12.', '12.op 1', '-1.op'])('take no cursor that no page gave: %j', async cursor => {

@@ -5,6 +5,7 @@ import {
   type OperationFacts,
   type OperationPage,
   type OperationState,
+  type OperationSummary,
 } from '../../contracts/index.ts'
 import type { Where } from '../store/index.ts'
 import { lineOf } from './audit-row.ts'
@@ -12,6 +13,7 @@ import type { OperationLog, RunningOperation } from './operation-log.ts'
 import { factsOf, SUMMARY_COLUMNS, summaryOf } from './operation-row.ts'
 import { cursorAt, placeOf } from './page-cursor.ts'
 import type { StorageAccess } from './storage.ts'
+import { REPEATABLE } from './transitions.ts'
 
 /** Which page of a list. */
 export interface PageRequest {
@@ -24,6 +26,8 @@ export interface PageRequest {
 export interface OperationFilter extends PageRequest {
   readonly agent?: string | undefined
   readonly state?: OperationState | undefined
+  /** Only those that a person can have tried again. */
+  readonly canRetry?: true | undefined
 }
 
 export interface AuditFilter extends PageRequest {
@@ -37,6 +41,8 @@ export interface AuditFilter extends PageRequest {
 export interface Operations {
   /** An operation of the caller's own workspace. Anybody else's is not there. */
   show(caller: Caller, id: string): Promise<OperationFacts | undefined>
+  /** Those of the caller's workspace that wait, newest first; a hundred at most. */
+  waiting(caller: Caller): Promise<readonly OperationSummary[]>
   /** Any operation, for the owner of the folder. Throws `NAME_UNKNOWN`. */
   find(id: string): Promise<OperationFacts>
   /** Newest first. */
@@ -53,6 +59,7 @@ export interface OperationsDeps {
 }
 
 const USUAL_LIMIT = 50
+const MOST_WAITING = 100
 
 export function createOperations({ storage, log }: OperationsDeps): Operations {
   async function read(where: Where<'operations'>): Promise<OperationFacts | undefined> {
@@ -65,6 +72,16 @@ export function createOperations({ storage, log }: OperationsDeps): Operations {
 
   return {
     show: ({ workspace }, id) => read({ organisation: ORGANISATION, workspace, id }),
+    async waiting({ workspace }) {
+      const { store } = await storage.open()
+      const state = { in: ['waitingForApproval', 'queued'] as const }
+      // By the index of expiry: everything that waits has one.
+      const where = { organisation: ORGANISATION, workspace, state, expiresAt: { not: null } }
+      const order = { by: ['createdAt', 'id'] as const, direction: 'descending' as const }
+      return (await store.find('operations', { where, order, columns: SUMMARY_COLUMNS, limit: MOST_WAITING })).map(
+        summaryOf,
+      )
+    },
     async find(id) {
       const facts = await read({ organisation: ORGANISATION, id })
       if (facts) return facts
@@ -72,10 +89,10 @@ export function createOperations({ storage, log }: OperationsDeps): Operations {
         'Calls that change nothing leave none, and old ones are forgotten; see `quartermaster operations list`.'
       throw new AppError('NAME_UNKNOWN', `There is no operation "${id}". ${next}`)
     },
-    async list({ agent, state, limit = USUAL_LIMIT, cursor }) {
+    async list({ agent, state, canRetry, limit = USUAL_LIMIT, cursor }) {
       const { store } = await storage.open()
       const rows = await store.find('operations', {
-        where: { organisation: ORGANISATION, ...given('workspace', agent), ...given('state', state) },
+        where: { organisation: ORGANISATION, ...given('workspace', agent), ...stateWanted(state, canRetry) },
         order: { by: ['createdAt', 'id'], direction: 'descending' },
         columns: SUMMARY_COLUMNS,
         limit,
@@ -99,6 +116,13 @@ export function createOperations({ storage, log }: OperationsDeps): Operations {
 }
 
 const ORGANISATION = 'default'
+
+/** Both conditions, where both were given. */
+function stateWanted(state: OperationState | undefined, canRetry: boolean | undefined): Where<'operations'> {
+  if (!canRetry) return given('state', state)
+  const states = REPEATABLE.filter(each => state === undefined || each === state)
+  return { state: { in: states }, arguments: { not: null } }
+}
 
 /** The condition, where one was given. */
 function given<K extends string, V>(column: K, value: V | undefined): { [C in K]?: V } {

@@ -154,7 +154,10 @@ function recordOf<T>(journey: ReadingJourney<T>, { address, item }: PermittedRea
     input: plan.input,
     startedAt,
     parentId: undefined,
+    retry: 'manual',
+    needsConsent: false,
     ttlMs: undefined,
+    idempotencyKey: undefined,
   }
 }
 

@@ -8,17 +8,22 @@ import {
 } from '../../contracts/index.ts'
 import type { Clock, Emitter, Log } from '../kernel/index.ts'
 import { auditOf, type Journey } from './journey.ts'
-import type { OperationEnd, OperationLog } from './operation-log.ts'
+import type { EndState, OperationEnd, OperationLog } from './operation-log.ts'
 
 export interface SettleDeps {
-  readonly operations: Pick<OperationLog, 'end'>
+  readonly operations: Pick<OperationLog, 'end' | 'delay'>
   readonly clock: Clock
   readonly emitter: Emitter
   readonly log: Log
 }
 
 /** How a call went: its answer, or why there is none. */
-export type Ending = { readonly answer: CallAnswer } | { readonly failure: AppError }
+export type Ending =
+  | { readonly answer: CallAnswer }
+  | {
+      readonly failure: AppError /** What it ends as, where the failure alone does not say. */
+      readonly state?: EndState
+    }
 
 /** Writes down how a call ended and tells the audit. Nothing has to be waited for when the call has no record. */
 export function settle(journey: Journey, ending: Ending, deps: SettleDeps): Promise<void> | undefined {
@@ -28,6 +33,18 @@ export function settle(journey: Journey, ending: Ending, deps: SettleDeps): Prom
   if (writing) return written(journey, audit, writing, deps)
   emitter.emit('call.settled', audit)
   return undefined
+}
+
+/** Writes down that a call is to be tried again, and tells the audit how this time went. */
+export async function putOff(
+  journey: Journey,
+  { failure, dueAt }: { failure: AppError; dueAt: number | undefined },
+  { operations, clock, emitter }: SettleDeps,
+): Promise<void> {
+  const audit = auditOf(journey, auditEnd(journey, { failure }, clock.now()))
+  const { operationId: id, hasRun } = journey
+  await operations.delay({ id, dueAt, error: failure.toJSON(), hasRun, audit })
+  emitter.emit('call.settled', audit)
 }
 
 /**
@@ -69,8 +86,8 @@ function endOf({ hasRun }: Journey, ending: Ending): Omit<OperationEnd, 'id' | '
     return { state: outcome, outcome, result: recordedResult(ending.answer), error: undefined }
   }
   const { failure } = ending
-  const state = STATES[failure.code as keyof typeof STATES] ?? 'failed'
-  const outcome = hasRun ? (state === 'unknown' ? 'unknown' : 'failed') : undefined
+  const state = ending.state ?? STATES[failure.code as keyof typeof STATES] ?? 'failed'
+  const outcome = hasRun ? (failure.code === 'OUTCOME_UNKNOWN' ? 'unknown' : 'failed') : undefined
   return { state, outcome, result: undefined, error: failure.toJSON() }
 }
 

@@ -99,6 +99,19 @@ describe('what is known about a tool of a server', () => {
     ])
   })
 
+  it('takes the configuration’s word about its consent operations, and for nothing that no tool asks for', () => {
+    const tools = { drop: { consent: ['github.drop', 'github.write'] } }
+    const said = {
+      'github.write': { weight: 'low' as const, scope: '{repo}', grantable: 'any' as const },
+      'github.other': { weight: 'low' as const },
+      'files.write': { weight: 'low' as const },
+    }
+    expect(consentOperationsOf('github', [factsOf({}, { tools })], said)).toEqual([
+      { name: 'github.drop', weight: 'high', reason: expect.any(String) },
+      { name: 'github.write', weight: 'low', reason: expect.any(String), scope: '{repo}', grantable: 'any' },
+    ])
+  })
+
   it('has the first picture that can be used, and passes on the rest of what clients may want', () => {
     const icons = [{ src: 'http://insecure.test/a.png' }, 'x', { src: 'https://a.test/a.png', sizes: ['48x48'] }]
     const extras = { annotations: { title: 'Hint' }, _meta: { 'vendor/a': 1 } }

@@ -54,10 +54,18 @@ export function toolFacts({ upstream, name, raw, config }: ToolFactsOptions): Up
 export function consentOperationsOf(
   upstream: string,
   tools: readonly Pick<UpstreamTool, 'consent'>[],
+  said: UpstreamConfig['consentOperations'] = {},
 ): ConsentOperation[] {
   const own = `${consentPrefix(upstream)}.`
   const asked = new Set(tools.flatMap(({ consent = [] }) => consent.filter(name => name.startsWith(own))))
-  return [...asked].sort().map(name => ({ name, weight: 'high', reason: reasonFor(upstream, name) }))
+  return [...asked].sort().map(name => {
+    const {
+      weight = 'high',
+      reason = reasonFor(upstream, name),
+      ...rest
+    } = (Object.hasOwn(said, name) && said[name]) || {}
+    return { name, weight, reason, ...rest }
+  })
 }
 
 /** A tool that says it changes nothing and destroys something is told of; the careful half is believed. */

@@ -87,6 +87,27 @@ describe('call: consent at the terminal', () => {
     )
   })
 
+  it.each([
+    { terminal: TERMINAL, argv: [], waits: undefined },
+    { terminal: {}, argv: [], waits: true },
+    { terminal: TERMINAL, argv: ['-'], waits: true },
+  ])('lets it wait for somebody else only where nobody can be asked: $argv', async ({ terminal, argv, waits }) => {
+    const { calls } = await run(argv, { terminal, stdin: '{}' })
+    expect(calls.map(call => call.waits)).toEqual([waits])
+  })
+
+  it('says how to decide about one that waits', async () => {
+    const waiting = { status: 'waiting', operationId: 'op_1', for: 'approval' } as const
+    const call: Control['call'] = async () => ({ operationId: 'op_1', result: { content: [] }, waiting })
+    const { code, stdout, stderr } = await run(['{}'], { control: { call } })
+    expect({ code, stdout }).toEqual({ code: 14, stdout: '' })
+    expect(stderr).toBe(
+      '"write_file" waits for a person to allow it. Do not call it again.\n' +
+        'See how it is: quartermaster operations show op_1\n' +
+        'To decide: quartermaster approvals show op_1, then allow or deny\n',
+    )
+  })
+
   it('names the capability of the nested call that asks, which no terminal can be asked about', async () => {
     const asked: string[] = []
     const tool: Control['tool'] = async ({ name }) => {

@@ -28,7 +28,7 @@ describe('call: arguments', () => {
   it('takes one JSON object', async () => {
     const { code, calls } = await run(['read_file', '{"path":"a.txt","offset":2}'])
     expect(code).toBe(0)
-    expect(calls).toEqual([{ agent: 'default', tool: 'read_file', input: { path: 'a.txt', offset: 2 } }])
+    expect(calls).toEqual([{ agent: 'default', tool: 'read_file', input: { path: 'a.txt', offset: 2 }, waits: true }])
   })
 
   it('takes pairs, by the schema of the tool', async () => {
@@ -48,7 +48,7 @@ describe('call: arguments', () => {
   it('passes on who calls, how long it may take and that it is meant to run anyway', async () => {
     const { calls } = await run(['read_file', '--agent', 'researcher', '--timeout', '1.5s', '--even-if-disabled'])
     expect(calls).toEqual([
-      { agent: 'researcher', tool: 'read_file', input: {}, timeoutMs: 1_500, evenIfDisabled: true },
+      { agent: 'researcher', tool: 'read_file', input: {}, timeoutMs: 1_500, evenIfDisabled: true, waits: true },
     ])
   })
 
@@ -210,5 +210,57 @@ describe('call: cut results', () => {
       result: cut,
       kept,
     })
+  })
+})
+
+describe('call: a call that waits', () => {
+  const waiting = { status: 'waiting', operationId: 'op1', for: 'retry', nextAttemptAt: 0 } as const
+  const answer = { operationId: 'op1', result: text('for agents'), waiting }
+
+  it('is told of with its operation, and ends with a code of its own', async () => {
+    const { code, stdout, stderr } = await run(['read_file'], {
+      control: { call: async () => answer },
+      from: 'up',
+    })
+    expect([code, stdout]).toEqual([14, ''])
+    expect(stderr).toBe(
+      [
+        '"read_file" could not be done now. It is tried again by itself, now. Do not call it again.',
+        'See how it is: quartermaster operations show op1',
+        'To have it tried now: quartermaster operations retry op1',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  it('is not tried again by itself while no up runs, and that is told', async () => {
+    const { stderr } = await run(['read_file'], { control: { call: async () => answer }, from: 'process' })
+    expect(stderr).toContain('It is tried again by itself, once an `up` runs.')
+  })
+
+  it('is told of by what it waits for', async () => {
+    const waitingFor = async (what: 'approval' | 'run') =>
+      (await run(['read_file'], { control: { call: async () => ({ ...answer, waiting: { ...waiting, for: what } }) } }))
+        .stderr
+    expect(await waitingFor('approval')).toContain('"read_file" waits for a person to allow it.')
+    expect(await waitingFor('run')).toContain('"read_file" is running and has not ended.')
+  })
+
+  it('is given to a program as it is', async () => {
+    const { code, stdout, stderr } = await run(['read_file', '--json'], { control: { call: async () => answer } })
+    expect([code, JSON.parse(stdout), stderr]).toEqual([14, answer, ''])
+  })
+})
+
+describe('call: --idempotency-key', () => {
+  it('is passed on', async () => {
+    const { calls } = await run(['read_file', '--idempotency-key', 'report-1'])
+    expect(calls).toEqual([{ agent: 'default', tool: 'read_file', input: {}, idempotencyKey: 'report-1', waits: true }])
+  })
+
+  it.each(['', 'two words', 'x'.repeat(256)])('is no %j', async key => {
+    const { code, calls, stderr } = await run(['read_file', '--idempotency-key', key])
+    expect([code, calls]).toEqual([2, []])
+    expect(stderr).toContain('1 to 255 characters')
   })
 })

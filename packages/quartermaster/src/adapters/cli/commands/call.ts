@@ -4,6 +4,7 @@ import {
   type CallAnswer,
   type Control,
   type ControlInput,
+  IdempotencyKey,
   type UrlQuestion,
 } from '../../../contracts/index.ts'
 import { buildObject, parseObject, readArguments, type WrittenArguments } from '../arguments.ts'
@@ -17,18 +18,22 @@ import { askToOpen } from '../open-page.ts'
 import { printResult } from '../print-result.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { tellWaiting } from '../waiting-text.ts'
 
 interface CallOptions {
   agent: string
   evenIfDisabled?: boolean
   timeout?: number
   all?: boolean
+  idempotencyKey?: string
 }
 
 export const registerCall: Register = (program, act) => {
   const command = program
     .command('call')
-    .description('Call a tool as an agent would, through the same checks. Ends with 1 when the tool says no.')
+    .description(
+      'Call a tool as an agent would, through the same checks. Ends with 1 when the tool says no, with 14 when it has to wait.',
+    )
     .addArgument(new CompletingArgument('<TOOL>', 'its name', 'tool'))
     .argument('[ARGUMENTS...]', 'one JSON object, key=value pairs (a.b=1 goes inside), or - for JSON on standard input')
     .addOption(new CompletingOption('--agent <NAME>', 'the agent to call as', 'agent').default('default'))
@@ -38,6 +43,12 @@ export const registerCall: Register = (program, act) => {
         toMs,
       ),
     )
+    .addOption(
+      new Option(
+        '--idempotency-key <KEY>',
+        'your name for this call: a repeat under it gets the first answer, and nothing is done twice',
+      ).argParser(toKey),
+    )
     .option('--all', 'print a result that was cut to its end (done by itself where standard output is no terminal)')
     .action((tool: string, words: string[], options: CallOptions) =>
       act(session => call(session, tool, words, options)),
@@ -45,6 +56,7 @@ export const registerCall: Register = (program, act) => {
   addExamples(command, [
     ['quartermaster call read_file path=notes.txt', 'arguments as pairs'],
     [`quartermaster call search_files '{"query":"budget"}' --agent researcher`, 'as one JSON object, as another agent'],
+    ['quartermaster call send_report to=team --idempotency-key report-2026-11', 'once, however often it is run'],
     ['jq -n \'{path: "notes.txt"}\' | quartermaster call read_file - --json', 'from a program, for a program'],
   ])
 }
@@ -55,22 +67,35 @@ function toMs(text: string): number {
   return parsed.ms
 }
 
+function toKey(text: string): string {
+  const { data, error } = IdempotencyKey.safeParse(text)
+  if (data === undefined) throw new InvalidArgumentError(`${error?.issues[0]?.message}.`)
+  return data
+}
+
 async function call(session: Session, tool: string, words: readonly string[], options: CallOptions): Promise<number> {
   session.hints = { tool, agent: options.agent }
   const written = readArguments(words)
   return await session.connect(async control => {
     const input = await toInput(session, control, tool, written)
+    const mayAsk = written.kind !== 'stdin' && canAsk(session)
     const request = {
       agent: options.agent,
       tool,
       input,
-      ...defined({ evenIfDisabled: options.evenIfDisabled, timeoutMs: options.timeout }),
+      ...defined({
+        evenIfDisabled: options.evenIfDisabled,
+        timeoutMs: options.timeout,
+        idempotencyKey: options.idempotencyKey,
+        // Nobody is here who could be asked, so somebody else may be, as for an agent.
+        waits: mayAsk ? undefined : true,
+      }),
     }
-    const mayAsk = written.kind !== 'stdin' && canAsk(session)
     const answer = await callWithConsent(session, control, request, mayAsk).catch(async error => {
       session.hints = { ...session.hints, ...(await hintsAfter(session, control, { ...request, error })) }
       throw error
     })
+    if (answer.waiting) return await tellWaiting(session, { answer, waiting: answer.waiting, tool })
     await printResult(session, control, { answer, agent: options.agent, all: options.all === true })
     return answer.result.isError ? EXIT.no : EXIT.done
   })

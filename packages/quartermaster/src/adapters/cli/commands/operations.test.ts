@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Control, OperationFacts } from '../../../contracts/index.ts'
+import { AppError, type Control, type OperationFacts } from '../../../contracts/index.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { runCli } from '../index.ts'
 
@@ -23,8 +23,11 @@ const FACTS: OperationFacts = {
   keepUntil: NOW + 1_000,
 }
 
+/** What an operation that has not ended is without. */
+const OPEN = { state: 'queued', outcome: undefined, endedAt: undefined, keepUntil: undefined } as const
+
 async function run(args: string[], control: Partial<Control> = {}, terminal: CliHostOptions['terminal'] = {}) {
-  const { host, seen } = createFakeCliHost({ control, terminal })
+  const { host, seen } = createFakeCliHost({ control, terminal, from: 'up' })
   const code = await runCli(['operations', ...args], host)
   return { code, ...seen }
 }
@@ -78,9 +81,116 @@ describe('operations', () => {
     expect(JSON.parse(json.stdout)).toMatchObject({ result: { content: [{ text }] } })
   })
 
+  it('are listed alone where they can be tried again', async () => {
+    const asked: unknown[] = []
+    const operations: Control['operations'] = async filter => (asked.push(filter), { operations: [FACTS] })
+    expect(await run(['list', '--dead'], { operations })).toMatchObject({ code: 0 })
+    expect(asked).toEqual([{ canRetry: true, limit: 50 }])
+  })
+
+  it('are shown with when they are tried again and when they are given up', async () => {
+    const queued: OperationFacts = {
+      ...FACTS,
+      ...OPEN,
+      attempts: 2,
+      nextAttemptAt: NOW + 10_000,
+      expiresAt: NOW + 3_600_000,
+      idempotencyKey: 'mail-1',
+    }
+    const { stdout } = await run(['show', 'op_1'], { operation: async () => queued })
+    expect(stdout).toContain('Attempts         2\n')
+    expect(stdout).toContain('Next attempt     2023-11-14T22:13:30.000Z\n')
+    expect(stdout).toContain('Given up         2023-11-14T23:13:20.000Z\n')
+    expect(stdout).toContain('Idempotency key  mail-1\n')
+    expect(stdout).not.toContain('End told')
+    const { nextAttemptAt: _time, ...blocked } = queued
+    const waiting = await run(['show', 'op_1'], { operation: async () => blocked })
+    expect(waiting.stdout).toContain('Next attempt     when what it needs is there\n')
+  })
+
+  it('are shown with whether their end was told, and how to have them tried again', async () => {
+    const untold = await run(['show', 'op_1'], { operation: async () => ({ ...FACTS, canRetry: true }) })
+    expect(untold.stdout).toContain('End told        not yet\n')
+    expect(untold.stdout).toContain('Can be retried  yes: quartermaster operations retry op_1\n')
+    const told = await run(['show', 'op_1'], { operation: async () => ({ ...FACTS, announcedAt: NOW }) })
+    expect(told.stdout).toContain('End told        2023-11-14T22:13:20.000Z\n')
+    expect(told.stdout).not.toContain('Can be retried')
+  })
+
   it('take no state and no number that is none', async () => {
     expect(await run(['list', '--state', 'lost'])).toMatchObject({ code: 2 })
     expect(await run(['list', '--limit', '0'])).toMatchObject({ code: 2 })
     expect(await run(['list', '--limit', '1001'])).toMatchObject({ code: 2 })
+  })
+})
+
+describe('operations retry', () => {
+  const retry = (facts: Partial<OperationFacts>, args: string[] = []) =>
+    run(['retry', 'op_1', ...args], { retryOperation: async ({ id }) => ({ ...FACTS, ...facts, id }) })
+
+  it('tells that it is done', async () => {
+    expect(await retry({ state: 'succeeded', error: undefined })).toMatchObject({
+      code: 0,
+      stdout: '✓ "send_mail" is done. (op_1)\n',
+      stderr: '',
+    })
+  })
+
+  it('tells when it is tried once more', async () => {
+    const { code, stdout, stderr } = await retry({ ...OPEN, nextAttemptAt: 0 })
+    expect([code, stdout]).toEqual([14, ''])
+    expect(stderr).toContain('"send_mail" could not be done now and is tried again by itself, now.')
+    expect(stderr).toContain('OUTCOME_UNKNOWN: Look first.')
+  })
+
+  it('tells that it did not work, and why', async () => {
+    const { code, stdout, stderr } = await retry({ state: 'exhausted' })
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr).toBe(
+      '"send_mail" was tried and given up. OUTCOME_UNKNOWN: Look first. (op_1)\nSee all of it: quartermaster operations show op_1\n',
+    )
+  })
+
+  it('gives a program the operation as it is afterwards', async () => {
+    const { code, stdout, stderr } = await retry({ state: 'exhausted' }, ['--json'])
+    expect([code, JSON.parse(stdout), stderr]).toEqual([1, { ...FACTS, state: 'exhausted' }, ''])
+  })
+})
+
+describe('operations cancel', () => {
+  const cancel = (state: OperationFacts['state']) =>
+    run(['cancel', 'op_1'], { cancelOperation: async () => ({ ...FACTS, state }) })
+
+  it('tells that it is not run any more', async () => {
+    expect(await cancel('cancelled')).toMatchObject({
+      code: 0,
+      stdout: '✓ "send_mail" is cancelled: it is not run any more. (op_1)\n',
+    })
+  })
+
+  it('tells when it may have done its work, or had ended before', async () => {
+    expect(await cancel('unknown')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('may have done its work'),
+    })
+    expect(await cancel('succeeded')).toMatchObject({ code: 1, stderr: expect.stringContaining('it is succeeded') })
+  })
+})
+
+describe('operations drop', () => {
+  it('tells that it cannot be tried again', async () => {
+    const dropped = await run(['drop', 'op_1'], { dropOperation: async () => FACTS })
+    expect(dropped).toMatchObject({ code: 0, stdout: expect.stringContaining('"send_mail" is dropped') })
+  })
+})
+
+describe('an operation that nobody knows', () => {
+  it.each(['show', 'retry', 'cancel', 'drop'])('cannot be used with %s, and the list is named', async command => {
+    const refuse = () => Promise.reject(new AppError('NAME_UNKNOWN', 'There is no operation "op_2".'))
+    const control = { operation: refuse, retryOperation: refuse, cancelOperation: refuse, dropOperation: refuse }
+    const { code, stderr } = await run([command, 'op_2'], control)
+    expect(code).toBe(4)
+    expect(stderr).toContain('See all operations: quartermaster operations list')
+    expect((await run([command])).code).toBe(2)
   })
 })

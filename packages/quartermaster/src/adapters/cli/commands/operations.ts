@@ -1,30 +1,30 @@
 import { Option } from 'commander'
-import { type OperationFacts, OperationState, type OperationSummary } from '../../../contracts/index.ts'
+import { type OperationFacts, OperationState } from '../../../contracts/index.ts'
 import { sizeInWords } from '../bytes.ts'
 import { CompletingOption } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
-import { inWords } from '../duration.ts'
 import { EXIT } from '../errors.ts'
 import { escapeLine, toJsonText } from '../escape.ts'
-import { fields } from '../layout.ts'
+import { operationsText, operationText } from '../operation-text.ts'
 import { cursorOption, limitOption, nextPage } from '../paging.ts'
-import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
-import { renderTable } from '../table.ts'
+import { registerOperationDesk } from './operations-desk.ts'
 
 export const registerOperations: Register = (program, act) => {
   const operations = program
     .command('operations')
-    .description('Show calls that may have changed something, and tasks.')
-    .usage('list | show [options]')
+    .description('Show calls that may have changed something, wait or were given up, and tasks; have them tried again.')
+    .usage('list | show | retry | cancel | drop [options]')
   registerList(operations, act)
   registerShow(operations, act)
+  registerOperationDesk(operations, act)
 }
 
 interface ListOptions {
   agent?: string
   state?: OperationState
+  dead?: boolean
   limit?: number
   cursor?: string
 }
@@ -35,12 +35,14 @@ const registerList: Register = (operations, act) => {
     .description('List operations, newest first.')
     .addOption(new CompletingOption('--agent <NAME>', 'only those of this agent', 'agent'))
     .addOption(new Option('--state <STATE>', 'only those in this state').choices(OperationState.options))
+    .option('--dead', 'only those that were given up, or whose outcome nobody knows, and that can be tried again')
     .addOption(limitOption())
     .addOption(cursorOption())
     .action((options: ListOptions) => act(session => listOperations(session, options)))
   addExamples(list, [
     ['quartermaster operations list', 'the last fifty'],
     ['quartermaster operations list --agent default --state unknown', 'what one agent has to look after'],
+    ['quartermaster operations list --dead', 'what can be tried again, or dropped'],
   ])
 }
 
@@ -53,47 +55,22 @@ const registerShow: Register = (operations, act) => {
   addExamples(show, [['quartermaster operations show op_9fGk', 'how it ended, and why']])
 }
 
-async function listOperations(session: Session, { agent, state, limit, cursor }: ListOptions): Promise<number> {
-  const filter = defined({ agent, state, limit, cursor })
+async function listOperations(session: Session, { dead, ...options }: ListOptions): Promise<number> {
+  const filter = defined({ ...options, ...(dead ? { canRetry: true as const } : {}) })
   const page = await session.connect(control =>
     session.attend('Looking', options => control.operations(filter, options)),
   )
   if (session.json) await session.printJson(page)
   else if (page.operations.length === 0) await session.notices.write('There are none.\n')
   else {
-    await session.out.write(listText(page.operations, session))
+    await session.out.write(operationsText(page.operations, session))
     await session.notices.write(nextPage(page.nextCursor))
   }
   return EXIT.done
 }
 
-function listText(operations: readonly OperationSummary[], { out, host }: Session): string {
-  const now = host.clock.now()
-  const columns = [
-    { title: 'Id' },
-    { title: 'Agent' },
-    { title: 'Tool' },
-    { title: 'State' },
-    { title: 'Begun' },
-    { title: 'Error', flexible: true },
-  ]
-  const rows = operations.map(({ id, agent, tool, state, createdAt, code = '' }) => ({
-    cells: [id, agent, tool, { text: state, style: out.paint[styleOf(state)] }, agoText(createdAt, now), code],
-  }))
-  return renderTable({ columns, rows }, out)
-}
-
-function styleOf(state: OperationState): 'green' | 'red' | 'yellow' | 'dim' {
-  if (state === 'succeeded') return 'green'
-  if (state === 'unknown' || state === 'leased') return 'yellow'
-  return state === 'cancelled' ? 'dim' : 'red'
-}
-
-function agoText(time: number, now: number): string {
-  return `${inWords(Math.max(0, now - time))} ago`
-}
-
 async function showOperation(session: Session, id: string): Promise<number> {
+  session.hints = { operation: id }
   const facts = await session.connect(control =>
     session.attend('Looking', options => control.operation({ id }, options)),
   )
@@ -109,7 +86,7 @@ const MOST_SHOWN = 2_000
 async function printFacts({ out, notices }: Session, facts: OperationFacts): Promise<void> {
   const result = facts.result && toJsonText(facts.result, { pretty: false })
   const isCut = out.isTerminal && result !== undefined && result.length > MOST_SHOWN
-  await out.write(factsText(facts, isCut ? `${headOf(result)}…` : result, out))
+  await out.write(operationText(facts, isCut ? `${headOf(result)}…` : result, out))
   if (isCut) await notices.write(cutNotice(result, facts.id))
 }
 
@@ -121,38 +98,4 @@ function headOf(text: string): string {
 function cutNotice(result: string, id: string): string {
   const [shown, all] = [headOf(result), result].map(text => sizeInWords(new TextEncoder().encode(text).length))
   return `The result is cut at ${shown} of ${all}. To see all of it: quartermaster operations show ${escapeLine(id)} --json, or into a file or a pager.\n`
-}
-
-function factsText(facts: OperationFacts, result: string | undefined, out: Printer): string {
-  const { endedAt, error } = facts
-  return fields(
-    [
-      ['Id', facts.id],
-      ['Agent', facts.agent],
-      ['Tool', facts.tool],
-      ['State', facts.state],
-      ['Outcome', facts.outcome],
-      ['Error', error && `${error.code}: ${error.message}`],
-      ['Progress', facts.progress],
-      ['Changes things', facts.mutates ? 'yes' : 'no'],
-      ['Called by', facts.parentId],
-      ['Arguments', argumentsText(facts)],
-      ['Digest', facts.digest],
-      ['Attempts', String(facts.attempts)],
-      ['Begun', new Date(facts.createdAt).toISOString()],
-      ['Ended', endedAt === undefined ? undefined : new Date(endedAt).toISOString()],
-      ['Kept until', facts.keepUntil === undefined ? undefined : new Date(facts.keepUntil).toISOString()],
-      ['Result', result],
-    ],
-    out,
-  )
-}
-
-function argumentsText({ arguments: masked }: OperationFacts): string | undefined {
-  return (
-    masked &&
-    Object.entries(masked)
-      .map(([name, mask]) => `${name}=${mask}`)
-      .join(' ')
-  )
 }

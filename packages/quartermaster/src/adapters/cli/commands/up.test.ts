@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { AppError, type Events, type Problem } from '../../../contracts/index.ts'
+import { AppError, type Events, type OperationState, type Problem } from '../../../contracts/index.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { STATUS_REPORT } from '../../../testing/fake-control.ts'
@@ -188,6 +188,59 @@ describe('up', () => {
       const started = { status: { ...STATUS_REPORT, problems: [problem] } }
       expect(await linesOf([rejected([problem, other])], { early: true, started })).toEqual([
         'problem: capabilities/weather.ts: It is empty.',
+      ])
+    })
+
+    it('tells of operations what the lines about calls do not', async () => {
+      const caller = { kind: 'agent', name: 'worker', workspace: 'worker' } as const
+      const change = (from: OperationState | undefined, to: OperationState): UpEvent => ({
+        name: 'operation.changed',
+        event: { id: 'op_1', tool: 'send', caller, from, to, at: 0, isTold: false },
+      })
+      expect(
+        await linesOf([
+          change(undefined, 'leased'),
+          change('leased', 'succeeded'),
+          change('leased', 'queued'),
+          change('queued', 'leased'),
+          change('leased', 'exhausted'),
+          change('queued', 'expired'),
+          change('queued', 'cancelled'),
+        ]),
+      ).toEqual([
+        'send of worker: waits to be tried again (op_1)',
+        'send of worker: runs (op_1)',
+        'send of worker: given up after too many tries; to try it again: quartermaster operations retry op_1',
+        'send of worker: given up after too long a time; to try it again: quartermaster operations retry op_1',
+        'send of worker: cancelled (op_1)',
+      ])
+    })
+
+    it('tells who asks for consent and what was answered, each once', async () => {
+      const caller = { kind: 'agent', name: 'worker', workspace: 'worker' } as const
+      const about = { id: 'op_1', tool: 'send', agent: 'worker' }
+      const change = (from: OperationState | undefined, to: OperationState): UpEvent => ({
+        name: 'operation.changed',
+        event: { id: 'op_1', tool: 'send', caller, from, to, at: 0, isTold: false },
+      })
+      const by = { name: 'owner', via: 'owner' } as const
+      expect(
+        await linesOf([
+          change(undefined, 'waitingForApproval'),
+          { name: 'approval.opened', event: about },
+          change('waitingForApproval', 'queued'),
+          { name: 'approval.answered', event: { ...about, state: 'allowed', by } },
+          change('waitingForApproval', 'denied'),
+          { name: 'approval.answered', event: { ...about, state: 'denied', by } },
+          change('waitingForApproval', 'expired'),
+          { name: 'grants.revoked', event: { by: 'owner', count: 1 } },
+        ]),
+      ).toEqual([
+        'worker asks for consent to send: quartermaster approvals show op_1',
+        'send of worker: allowed by owner (op_1)',
+        'send of worker: denied by owner (op_1)',
+        'send of worker: given up after too long a time (op_1)',
+        '1 grant taken back by owner',
       ])
     })
 

@@ -59,7 +59,7 @@ export function* capabilityOf(parts: OfferedParts): Steps<{ capability: Capabili
     resources: config.resources ? yield* resourcesOf(parts) : [],
     requires: [dependency.name],
     dependencies: [dependency],
-    consentOperations: consentOperationsOf(upstream, tools.made),
+    consentOperations: consentOperationsOf(upstream, tools.made, config.consentOperations),
     withheld: withheldTools(parts, tools.names),
     ...(unseen === undefined ? {} : { unseen }),
   })

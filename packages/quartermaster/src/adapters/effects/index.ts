@@ -1,0 +1,1 @@
+export { createEffectKinds, type EffectKindsOptions } from './effect-kinds.ts'

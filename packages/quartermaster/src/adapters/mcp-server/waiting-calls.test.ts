@@ -1,0 +1,118 @@
+import type { Client } from '@modelcontextprotocol/client'
+import { describe, expect, it } from 'vitest'
+import { AppError } from '../../contracts/index.ts'
+import { type AnyTool, defineTool } from '../../core/catalogue/index.ts'
+import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
+import { ask, connect, ERAS, frontOf } from './testing/front.ts'
+
+/** A tool that may be tried again, and one that promises a structure; both fail as often as a test says. */
+async function open(failures = 0) {
+  const runs: unknown[] = []
+  const run = (input: unknown) => {
+    runs.push(input)
+    if (runs.length <= failures) throw new AppError('DEPENDENCY_UNAVAILABLE', 'The post office is closed.')
+  }
+  const facts = { mutates: true, idempotent: true, retry: 'replay' } as const
+  const sendMail = simpleTool('send_mail', { ...facts, handler: input => (run(input), `sent ${runs.length}`) })
+  const weigh = defineTool({
+    ...facts,
+    name: 'weigh',
+    short: 'Weighs.',
+    input: { type: 'object' },
+    output: { type: 'object', properties: { grams: { type: 'number' } }, required: ['grams'] },
+    handler: input => (run(input), { grams: 20 }),
+  }) as AnyTool
+  const hub = await createHub({
+    units: { 'main.ts': { capabilities: [simpleCapability('main', [sendMail, weigh])] } },
+    agents: { worker: { capabilities: { main: {} } }, other: { capabilities: { main: {} } } },
+    tellEnd: operation => hub.mcp.tellEnd(operation),
+  })
+  hub.work()
+  return { hub, runs, front: frontOf(hub, {}) }
+}
+
+/** Has a client hear of changes at an address; answers what it has heard. */
+async function listenTo(client: Client, uri: string): Promise<() => string[]> {
+  const heard: string[] = []
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void heard.push(params.uri))
+  if (client.getProtocolEra() === 'legacy') await client.subscribeResource({ uri })
+  else await client.listen({ resourceSubscriptions: [uri] })
+  return () => heard
+}
+
+const keyed = (key: unknown) => ({ 'quartermaster/idempotencyKey': key })
+
+describe.each(ERAS)('a client of the era %s', era => {
+  it('repeats a call under its key and gets the first answer', async () => {
+    const { front, runs } = await open()
+    const client = await connect(front, 'worker', era)
+    const call = { name: 'send_mail', arguments: { to: 'eve' }, _meta: keyed('k1') }
+    const first = await client.callTool(call)
+    expect(await client.callTool(call)).toEqual(first)
+    expect(runs).toHaveLength(1)
+  })
+
+  it('is told of a conflict, and of a key that is none', async () => {
+    const { front, runs } = await open()
+    const client = await connect(front, 'worker', era)
+    await client.callTool({ name: 'send_mail', arguments: { to: 'eve' }, _meta: keyed('k1') })
+    const codes = []
+    for (const [key, to] of [['k1', 'bob'] as const, [7, 'eve'] as const, ['', 'eve'] as const]) {
+      const { _meta } = await client.callTool({ name: 'send_mail', arguments: { to }, _meta: keyed(key) })
+      codes.push((_meta?.['quartermaster/error'] as { code: string } | undefined)?.code)
+    }
+    expect(codes).toEqual(['IDEMPOTENCY_CONFLICT', 'INPUT_INVALID', 'INPUT_INVALID'])
+    expect(runs).toHaveLength(1)
+  })
+
+  it('gets a handle on a call that is tried again, and its result later under the same key', async () => {
+    const { hub, front, runs } = await open(1)
+    const client = await connect(front, 'worker', era)
+    const call = { name: 'send_mail', arguments: {}, _meta: keyed('k1') }
+    const answer = await client.callTool(call)
+    const handle = { status: 'waiting', for: 'retry', operationId: answer._meta?.['quartermaster/operationId'] }
+    expect(answer).toMatchObject({ structuredContent: handle, _meta: { 'quartermaster/waiting': handle } })
+    expect(answer.isError).toBeUndefined()
+    expect(await client.callTool(call)).toMatchObject({ structuredContent: handle })
+    await hub.clock.advance(10_000)
+    expect(await client.callTool(call)).toMatchObject({ content: [{ type: 'text', text: 'sent 2' }] })
+    expect(runs).toHaveLength(2)
+  })
+
+  it('hears when a call has ended that it had a handle on, and reads there what it came to', async () => {
+    const { hub, front } = await open(1)
+    const client = await connect(front, 'worker', era)
+    const other = await connect(front, 'other', era)
+    const { _meta } = await client.callTool({ name: 'send_mail', arguments: {} })
+    const uri = `quartermaster://operations/${String(_meta?.['quartermaster/operationId'])}`
+    const heard = await listenTo(client, uri)
+    const read = async (one: typeof client) => {
+      const { contents } = await one.readResource({ uri })
+      return JSON.parse((contents[0] as { text: string }).text) as { state: string }
+    }
+    expect(await read(client)).toMatchObject({ state: 'queued' })
+    await hub.clock.advance(10_000)
+    await expect.poll(heard).toEqual([uri])
+    expect(await read(client)).toMatchObject({ state: 'succeeded', result: { content: [{ text: 'sent 2' }] } })
+    await expect(read(other)).rejects.toThrow()
+  })
+
+  it('gets the handle as an error where the tool promises a structure', async () => {
+    const { front } = await open(1)
+    const client = await connect(front, 'worker', era)
+    const answer = await client.callTool({ name: 'weigh', arguments: {} })
+    expect(answer).toMatchObject({ isError: true, _meta: { 'quartermaster/waiting': { status: 'waiting' } } })
+    expect(answer.structuredContent).toBeUndefined()
+  })
+})
+
+describe('an idempotency key', () => {
+  it('may come as a header', async () => {
+    const { front, runs } = await open()
+    const call = { method: 'tools/call', name: 'send_mail', params: { name: 'send_mail', arguments: {} } }
+    const headers = { 'idempotency-key': 'k1' }
+    const first = await ask(front, 'worker', { ...call, headers })
+    expect(await ask(front, 'worker', { ...call, headers })).toEqual(first)
+    expect(runs).toHaveLength(1)
+  })
+})

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { AppError } from '../../contracts/index.ts'
+import { builtinUnit } from '../../testing/builtin-unit.ts'
+import { createHub, failureOf, simpleCapability, simpleTool } from '../../testing/hub.ts'
+import gateway from './index.ts'
+import { structured, textOf } from './testing/office.ts'
+
+/** A post office that is closed at first, an agent that sees its tools directly, one behind the gateway, and one that reads. */
+async function postOffice() {
+  let runs = 0
+  const handler = () => {
+    runs++
+    if (runs === 1) throw new AppError('DEPENDENCY_UNAVAILABLE', 'The post office is closed.')
+    return 'sent'
+  }
+  const sendMail = simpleTool('send_mail', { mutates: true, idempotent: true, retry: 'replay', handler })
+  const hub = await createHub({
+    units: {
+      gateway: builtinUnit(gateway),
+      post: { capabilities: [simpleCapability('post', [sendMail])] },
+      reading: { capabilities: [simpleCapability('reading', [simpleTool('read_report')])] },
+    },
+    agents: {
+      ada: { capabilities: { post: {} } },
+      bob: { capabilities: { post: {} }, view: 'gateway' },
+      eve: { capabilities: { reading: {} } },
+    },
+  })
+  const shown = (agent: string) =>
+    hub.agents
+      .seat(agent)
+      .view()
+      .presented.map(({ tool }) => tool.name)
+  return { hub, shown }
+}
+
+interface Status {
+  operations?: { id: string; state: string; nextAttemptAt?: number; result?: { content: unknown[] } }[]
+}
+
+describe('get_status', () => {
+  it('comes beside tools whose calls may have to wait, and beside no others', async () => {
+    const { shown } = await postOffice()
+    expect(shown('ada')).toEqual(['send_mail', 'get_status'])
+    expect(shown('bob')).toContain('get_status')
+    expect(shown('eve')).toEqual(['read_report'])
+  })
+
+  it('tells how a call stands that waits, and what it came to', async () => {
+    const { hub } = await postOffice()
+    const { operationId: operation } = await hub.callAs('ada', 'send_mail')
+    const waiting = await structured<Status>(hub, 'ada', 'get_status', { operation })
+    expect(waiting.operations).toMatchObject([
+      { id: operation, state: 'queued', nextAttemptAt: hub.clock.now() + 10_000 },
+    ])
+    expect(await textOf(hub, 'ada', 'get_status')).toContain(`${operation} (send_mail): waits to be tried again`)
+    await hub.clock.advance(10_000)
+    const done = await structured<Status>(hub, 'ada', 'get_status', { operation })
+    expect(done.operations).toMatchObject([
+      { state: 'succeeded', result: { content: [{ type: 'text', text: 'sent' }] } },
+    ])
+    expect(await textOf(hub, 'ada', 'get_status', { operation })).toMatch(/done\.\nsent$/)
+    expect(await structured<Status>(hub, 'ada', 'get_status')).not.toHaveProperty('operations')
+  })
+
+  it('knows nothing of anybody else’s operations', async () => {
+    const { hub } = await postOffice()
+    const { operationId: operation } = await hub.callAs('ada', 'send_mail')
+    expect(await failureOf(hub.callAs('bob', 'get_status', { operation }))).toMatchObject({ code: 'NAME_UNKNOWN' })
+    expect(await structured<Status>(hub, 'bob', 'get_status')).not.toHaveProperty('operations')
+  })
+})

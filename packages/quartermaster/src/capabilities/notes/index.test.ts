@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest'
+import { createEffectKinds } from '../../adapters/effects/index.ts'
+import { type Capability, collectDefinitions, type DescribedSchema } from '../../core/catalogue/index.ts'
+import { builtinUnit } from '../../testing/builtin-unit.ts'
+import { createHub, type Hub } from '../../testing/hub.ts'
+import { type TempProject, tempProject } from '../../testing/temp-project.ts'
+import notesModule from './index.ts'
+import { restServer } from './testing/rest-server.ts'
+
+const paths = { projectDir: '/project', dataDir: '/project/.quartermaster' }
+const services = { paths, secrets: { get: () => undefined }, registry: { dependencies: () => [] } as never }
+
+function notesCapability(): Capability {
+  const { capabilities, problems } = collectDefinitions({ default: notesModule }, services, 'notes')
+  expect(problems).toEqual([])
+  return capabilities[0] as Capability
+}
+
+describe('the notes capability', () => {
+  it('brings seven tools, of which four change something and ask for consent', () => {
+    const { key, tools, consentOperations } = notesCapability()
+    expect(key).toBe('notes')
+    expect(
+      tools.map(({ name, mutates, idempotent, retry, consent }) => [name, mutates, idempotent, retry, consent]),
+    ).toEqual([
+      ['note_read', false, undefined, undefined, undefined],
+      ['note_search', false, undefined, undefined, undefined],
+      ['note_append', true, false, undefined, ['notes.write']],
+      ['task_create', true, true, 'verifyFirst', ['notes.write']],
+      ['task_update', true, true, 'replay', ['notes.write']],
+      ['task_complete', true, true, 'replay', ['notes.write']],
+      ['task_list', false, undefined, undefined, undefined],
+    ])
+    expect(consentOperations).toMatchObject([{ name: 'notes.write', weight: 'moderate' }])
+  })
+
+  it.each([
+    [{ vault: 'notes' }, true],
+    [{ vault: 'notes', taskList: 'Lists/Mine', taskFolder: '.' }, true],
+    [{ vault: 'notes', rest: { url: 'https://127.0.0.1:27124', secret: 'KEY' } }, true],
+    [{ vault: 'notes', rest: { url: 'http://localhost:27123/', secret: 'KEY', certificate: 'a.pem' } }, true],
+    [{}, false],
+    [{ vault: '' }, false],
+    [{ vault: '~/notes' }, false],
+    [{ vault: 'notes', taskList: '../Tasks.md' }, false],
+    [{ vault: 'notes', taskFolder: '.obsidian' }, false],
+    [{ vault: 'notes', rest: { url: 'https://example.com', secret: 'KEY' } }, false],
+    [{ vault: 'notes', rest: { url: 'https://127.0.0.1.example.com', secret: 'KEY' } }, false],
+    [{ vault: 'notes', rest: { url: 'https://127.0.0.1@example.com', secret: 'KEY' } }, false],
+    [{ vault: 'notes', rest: { url: 'https://127.0.0.1:27124' } }, false],
+    [{ vault: 'notes', other: true }, false],
+  ])('accepts the configuration %j: %s', async (config, accepted) => {
+    const checked = await (notesCapability().config as DescribedSchema)['~standard'].validate(config)
+    expect(checked.issues === undefined).toBe(accepted)
+  })
+
+  it('explains every tool, every field and an example that its own schema accepts', async () => {
+    for (const tool of notesCapability().tools) {
+      const schema = tool.input as DescribedSchema
+      const { properties } = schema['~standard'].jsonSchema.input({ target: 'draft-2020-12' }) as {
+        properties: Record<string, { description?: string }>
+      }
+      for (const property of Object.values(properties)) expect(property.description).toBeTruthy()
+      for (const { input } of tool.examples ?? [])
+        expect((await schema['~standard'].validate(input)).issues).toBeUndefined()
+      expect(tool).toMatchObject({ section: 'notes', command: { name: tool.name.replace('_', '-') } })
+      expect(tool.whenToUse).toContain('It ')
+    }
+  })
+})
+
+/** A whole core with an agent that has the vault of a project. */
+async function hubWith(project: TempProject, settings: object = {}): Promise<Hub> {
+  const hubs: Hub[] = []
+  const unit = builtinUnit(notesModule, {
+    paths: { projectDir: project.dir, dataDir: project.path('.quartermaster') },
+    secrets: { get: () => 'key' },
+    registry: { dependencies: () => hubs[0]?.health.dependencies() ?? [] } as never,
+  })
+  const connections = { get: () => undefined }
+  const hub = await createHub({
+    units: { notes: unit },
+    agents: {
+      writer: { capabilities: { notes: { vault: 'vault', ...settings } }, consent: { allow: ['notes.write'] } },
+    },
+    effectKinds: createEffectKinds({ projectDir: project.dir, connections }),
+  })
+  hubs.push(hub)
+  return hub
+}
+
+describe('in a gateway', () => {
+  it('a task is created through the whole call path, and both effects are verified', async () => {
+    const project = await tempProject({ 'vault/Tasks.md': '# Mine\n' })
+    const hub = await hubWith(project)
+    expect(hub.catalogue.problems()).toEqual([])
+    const answer = await hub.callAs('writer', 'task_create', { title: 'Buy {milk}', due: '2026-12-01' })
+    expect(answer).toMatchObject({
+      result: { structuredContent: { note: 'Tasks/Buy {milk}.md', through: 'disk' } },
+    })
+    expect(await project.read('vault/Tasks.md')).toBe('# Mine\n- [ ] [[Tasks/Buy {milk}]] 📅 2026-12-01\n')
+    expect(await hub.operationDesk.verify(answer.operationId)).toMatchObject({ verdict: 'verified' })
+  })
+
+  it('Obsidian is a dependency once an agent has it configured, and not before', async () => {
+    const project = await tempProject({ 'vault/A.md': 'text\n' })
+    const without = await hubWith(project)
+    without.toolNamesFor('writer')
+    expect(without.health.dependencies()).toEqual([])
+    const rest = await restServer({ vault: project.path('vault'), key: 'key' })
+    const hub = await hubWith(project, { rest: { url: rest.url, secret: 'KEY' } })
+    expect(hub.toolNamesFor('writer')).toHaveLength(7)
+    await hub.health.recheck('dependency:obsidian', { force: true })
+    expect(hub.health.dependencies()).toMatchObject([{ name: 'obsidian', state: 'up' }])
+    expect(await hub.callAs('writer', 'note_read', { note: 'A' })).toMatchObject({
+      result: { structuredContent: { through: 'obsidian' } },
+    })
+    await rest.stop()
+    expect(await hub.callAs('writer', 'note_read', { note: 'A' })).toMatchObject({
+      result: { structuredContent: { text: 'text\n', through: 'disk' } },
+    })
+    await expect.poll(() => hub.health.dependency('obsidian').state).toBe('recovering')
+    expect(hub.toolNamesFor('writer')).toHaveLength(7)
+  })
+})

@@ -1,0 +1,56 @@
+import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
+import { createWalls } from '../shared/sandbox.ts'
+import { NOTES_WORDS, NotesSettings, toNotesConfig } from './config.ts'
+import { createNoteAppend } from './note-append.ts'
+import { createNoteRead } from './note-read.ts'
+import { createNoteSearch } from './note-search.ts'
+import { createObsidian, OBSIDIAN } from './obsidian.ts'
+import { createPathQueue } from './path-queue.ts'
+import { createTaskComplete } from './task-complete.ts'
+import { createTaskCreate } from './task-create.ts'
+import { createTaskList } from './task-list.ts'
+import { createTaskUpdate } from './task-update.ts'
+import { createVaults } from './vault.ts'
+
+/** Notes and tasks in a vault of Markdown as Obsidian keeps it: on disk, and through Obsidian while that runs. */
+export default defineModule({
+  needs: ['paths', 'secrets', 'registry'],
+  create({ paths, secrets, registry }) {
+    const obsidian = createObsidian({
+      secrets,
+      isOptedOut: () => registry.dependencies().some(({ name, state }) => name === OBSIDIAN && state === 'optedOut'),
+    })
+    const walls = createWalls({ paths, words: NOTES_WORDS })
+    const vaults = createVaults({ walls, obsidian, queue: createPathQueue() })
+    const now = () => new Date()
+    return defineCapability({
+      key: 'notes',
+      title: 'Notes',
+      short: 'Read, search and add to the notes of a vault, and keep its list of tasks.',
+      config: NotesSettings,
+      tools: [
+        createNoteRead(vaults),
+        createNoteSearch(vaults),
+        createNoteAppend(vaults),
+        createTaskCreate(vaults, now),
+        createTaskUpdate(vaults, now),
+        createTaskComplete(vaults, now),
+        createTaskList(vaults),
+      ],
+      // Notes are there on disk while Obsidian is not, so no tool requires it.
+      dependencies: [obsidian.dependency],
+      consentOperations: [
+        {
+          name: 'notes.write',
+          reason: 'Adds to notes of the vault this agent was given, or changes its list of tasks.',
+          weight: 'moderate',
+        },
+      ],
+      resolve({ agent }, settings) {
+        const config = toNotesConfig(settings, paths.projectDir)
+        obsidian.use(agent.name, config)
+        return { config }
+      },
+    })
+  },
+})

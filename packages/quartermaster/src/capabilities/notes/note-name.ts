@@ -1,0 +1,72 @@
+import { Refusal } from '../shared/refusal.ts'
+
+// As long as file systems take, the ending included.
+const MOST_BYTES = 255
+const MOST_LEVELS = 64
+
+// Control characters, halves of surrogate pairs and separators of lines: they break lists, links and terminals.
+const BROKEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u
+// What Obsidian takes in no name, because some system or a link reads it as something else.
+const UNLINKABLE = /[\\/:*?"<>|#^[\]]/
+
+/** What titles of new notes must be. As a pattern, so that whoever chooses one is told. */
+export const TITLE = /^[^\\/:*?"<>|#^[\]\p{Cc}\p{Cs}\p{Zl}\p{Zp}.][^\\/:*?"<>|#^[\]\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u
+
+/** Whether a note can be made under this title: it becomes the name of a file, and stands in links. */
+export function isSafeTitle(title: string): boolean {
+  return !UNLINKABLE.test(title) && isSafeName(`${title}.md`) && !/[. ]$/.test(title)
+}
+
+/** Whether this is the path of a note that may be written. */
+export function isSafeNote(path: string): boolean {
+  const names = withEnding(path).split('/')
+  return names.length <= MOST_LEVELS && names.every(name => isSafeName(name) && !UNLINKABLE.test(name))
+}
+
+/** Whether this is a folder that notes may be written to. */
+export function isSafeFolder(path: string): boolean {
+  return path === '.' || isSafeNote(`${path.replace(/\/$/, '')}/note`)
+}
+
+/** The path in the vault that an agent means by a name, a path or a link. Throws a `Refusal` when there can be no such note. */
+export function toNotePath(requested: string): string {
+  const bare = withoutLink(requested.trim())
+  const path = withEnding(bare)
+  if (path.startsWith('/') || bare === '') throw unusable(requested, 'give a path from the vault on')
+  const names = path.split('/')
+  if (names.some(name => name === '.' || name === '..' || name === ''))
+    throw unusable(requested, 'a path has names only, joined by "/"')
+  if (names.some(name => name.startsWith('.'))) throw unusable(requested, 'hidden files and folders are not for notes')
+  if (names.length > MOST_LEVELS || names.some(name => !isSafeName(name) || name.includes('\\')))
+    throw unusable(requested, 'a name in it is too long, or has characters that no note has')
+  return path
+}
+
+/** `Tasks/Buy milk.md` → `Tasks/Buy milk`, as links have it. */
+export function withoutEnding(path: string): string {
+  return path.replace(/\.md$/i, '')
+}
+
+/** The last name of a path, without the ending. */
+export function baseName(path: string): string {
+  return withoutEnding(path.slice(path.lastIndexOf('/') + 1))
+}
+
+function isSafeName(name: string): boolean {
+  const bytes = Buffer.byteLength(name)
+  return bytes > 0 && bytes <= MOST_BYTES && !name.startsWith('.') && !BROKEN.test(name)
+}
+
+/** `[[Tasks/Buy milk#Why|milk]]` → `Tasks/Buy milk`. */
+function withoutLink(text: string): string {
+  if (!text.startsWith('[[') || !text.endsWith(']]')) return text
+  return (text.slice(2, -2).split(/[|#]/, 1)[0] ?? '').trim()
+}
+
+function withEnding(path: string): string {
+  return /\.md$/i.test(path) ? path : `${path}.md`
+}
+
+function unusable(requested: string, why: string): Refusal {
+  return new Refusal(`"${requested}" is no note: ${why}. Look with note_search.`)
+}

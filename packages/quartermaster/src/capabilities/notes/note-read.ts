@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
+import { fold } from '../shared/fold.ts'
+import { Refusal } from '../shared/refusal.ts'
+import { answerWith, type Done, WAY } from './answer.ts'
+import type { NotesConfig } from './config.ts'
+import { findNote } from './find-note.ts'
+import { fieldsAsData, frontMatterOf } from './front-matter.ts'
+import { type Heading, headingsOf } from './markdown.ts'
+import { joinLines, type Line, splitLines } from './text-lines.ts'
+import type { Vaults } from './vault.ts'
+
+const DEFAULT_LINES = 2_000
+// About 25,000 tokens, more than clients let a model see of one answer.
+const MAX_CHARACTERS = 100_000
+const MOST_HEADINGS = 200
+
+const Input = z.strictObject({
+  note: z.string().min(1).max(1024).describe('The note: its path in the vault, its name alone, or a link to it.'),
+  heading: z.string().min(1).max(500).optional().describe('Only the section below this heading, subsections included.'),
+  offset: z.number().int().min(1).optional().describe('The first line to read, counted from 1.'),
+  limit: z
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .optional()
+    .describe(`The most lines to read; ${DEFAULT_LINES} when left out.`),
+})
+type Input = z.infer<typeof Input>
+
+const Output = z.object({
+  path: z.string(),
+  text: z.string(),
+  frontMatter: z
+    .record(z.string(), z.union([z.string(), z.array(z.string())]))
+    .describe('Its plain fields as texts and lists; what is written in other ways is in the text only.'),
+  headings: z.array(z.object({ level: z.number().int(), title: z.string(), line: z.number().int() })),
+  firstLine: z.number().int(),
+  lastLine: z.number().int(),
+  totalLines: z.number().int(),
+  more: z.boolean().describe('Whether there is more behind what was read.'),
+  nextOffset: z.number().int().optional().describe('The offset that goes on from here.'),
+  cut: z.boolean().optional().describe('Whether the last line was too long and is cut.'),
+  ...WAY,
+})
+
+/** The tool that shows a note. */
+export function createNoteRead(vaults: Vaults) {
+  return defineTool({
+    name: 'note_read',
+    title: 'Read a note',
+    short: 'Reads a note of the vault: all of it, the section of a heading, or some lines.',
+    whenToUse:
+      'When you know the name of a note and want what it says. Answers the text as it is, its front matter as data, ' +
+      'its headings with their lines, and whether there is more. ' +
+      'It does not look for words (note_search) and shows no tasks as such (task_list).',
+    section: 'notes',
+    command: { name: 'note-read' },
+    input: Input,
+    output: Output,
+    examples: [
+      { query: 'what is in the note on the garden?', input: { note: 'Garden' } },
+      { query: 'the decisions of the meeting', input: { note: 'Meetings/2026-11-02', heading: 'Decisions' } },
+    ],
+    mutates: false,
+    // The text twice: as content and as structured content.
+    maxResultBytes: 4 * 1024 * 1024,
+    handler: (input, context: CallContext<NotesConfig>) =>
+      answerWith({
+        vaults,
+        context,
+        about: input.note,
+        async work(vault) {
+          const { path, text } = await findNote(vault, input.note, context.signal)
+          return show(path, splitLines(text), input)
+        },
+      }),
+  })
+}
+
+function show(path: string, lines: readonly Line[], input: Input): Done<Omit<z.infer<typeof Output>, 'through'>> {
+  const headings = headingsOf(lines)
+  const range = rangeOf(path, { lines, headings, input })
+  const { text, count, cut } = take(lines, range)
+  const more = range.from + count < range.to
+  const matter = frontMatterOf(lines)
+  const data = {
+    path,
+    text,
+    frontMatter: matter ? fieldsAsData(matter) : {},
+    headings: headings.slice(0, MOST_HEADINGS).map(({ level, title, from }) => ({ level, title, line: from + 1 })),
+    firstLine: range.from + 1,
+    lastLine: range.from + count,
+    totalLines: lines.length,
+    more,
+    ...(more && { nextOffset: range.from + count + 1 }),
+    ...(cut && { cut }),
+  }
+  return { text: more ? `${text}\n[There is more; go on with offset ${data.nextOffset}.]` : text, data }
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+  readonly limit: number
+}
+
+interface Asked {
+  lines: readonly Line[]
+  headings: readonly Heading[]
+  input: Input
+}
+
+function rangeOf(path: string, { lines, headings, input }: Asked): Range {
+  const section = input.heading === undefined ? { from: 0, to: lines.length } : sectionOf(path, headings, input.heading)
+  const from = Math.max(section.from, (input.offset ?? 1) - 1)
+  if (from > section.from && from >= section.to)
+    throw new Refusal(`"${path}" ends at line ${section.to} there, so there is no line ${from + 1}.`)
+  return { from, to: section.to, limit: input.limit ?? DEFAULT_LINES }
+}
+
+/** The first section with this heading. */
+export function sectionOf(path: string, headings: readonly Heading[], wanted: string): Heading {
+  const title = wanted.replace(/^#{1,6}[ \t]+/, '').trim()
+  const found = headings.find(heading => fold(heading.title) === fold(title))
+  if (found) return found
+  const known = headings.slice(0, 20).map(heading => `"${heading.title}"`)
+  throw new Refusal(
+    `"${path}" has no heading "${title}". ${known.length > 0 ? `It has: ${known.join(', ')}.` : 'It has none at all.'}`,
+  )
+}
+
+function take(lines: readonly Line[], { from, to, limit }: Range): { text: string; count: number; cut: boolean } {
+  const wanted = lines.slice(from, Math.min(to, from + limit))
+  let size = 0
+  const end = wanted.findIndex(({ text }) => (size += text.length + 2) > MAX_CHARACTERS)
+  if (end === -1) return { text: joinLines(wanted), count: wanted.length, cut: false }
+  if (end > 0) return { text: joinLines(wanted.slice(0, end)), count: end, cut: false }
+  // A cut must not leave half of a character behind.
+  const text = (wanted[0]?.text ?? '').slice(0, MAX_CHARACTERS).replace(/[\uD800-\uDBFF]$/, '')
+  return { text, count: 1, cut: true }
+}

@@ -1,0 +1,154 @@
+import { z } from 'zod'
+import { AppError, type EffectSpec } from '../../contracts/index.ts'
+import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
+import { errnoOf, Refusal } from '../shared/refusal.ts'
+import { answerWith, WAY } from './answer.ts'
+import type { NotesConfig } from './config.ts'
+import { Day, Tag } from './fields.ts'
+import { fieldsAsData, frontMatterOf, writeField } from './front-matter.ts'
+import { isSafeTitle, TITLE } from './note-name.ts'
+import { writeTaskLine } from './task-line.ts'
+import { linksTo, tasksIn } from './tasks.ts'
+import { endingOf, insertLines, joinLines, linesToAdd, splitLines } from './text-lines.ts'
+import type { Vault, Vaults } from './vault.ts'
+
+const Input = z.strictObject({
+  title: z
+    .string()
+    .trim()
+    .normalize('NFC')
+    .min(1)
+    .max(150)
+    .regex(TITLE, 'must be the name of a note: no \\ / : * ? " < > | # ^ [ ] and no "." at the beginning')
+    .refine(isSafeTitle, 'is too long, or ends in a dot')
+    .describe('What is to be done, in a few words. It becomes the name of a note.'),
+  due: Day.optional().describe('The day it is due, as 2026-12-01.'),
+  tags: z.array(Tag).max(20).default([]).describe('Tags without "#".'),
+  text: z
+    .string()
+    .max(200_000)
+    .regex(/^[^\p{Cs}]*$/u, 'has half a surrogate pair, which is no text')
+    .default('')
+    .describe('What else there is to say about it, as Markdown; it goes into the note.'),
+})
+type Input = z.infer<typeof Input>
+
+const Output = z.object({
+  id: z.string().describe('Stands in the front matter of the note.'),
+  title: z.string(),
+  note: z.string().describe('The path of its note.'),
+  list: z.string().describe('The note that lists it.'),
+  ...WAY,
+})
+
+/** What a call leaves behind: the note with the operation's id in it, and a link to it in the list. */
+export const TASK_EFFECTS: readonly [EffectSpec, EffectSpec] = [
+  {
+    name: 'note',
+    kind: 'fileWritten',
+    within: '{config.vault}',
+    path: '{config.taskPrefix}{input.title}.md',
+    contains: '{operationId}',
+  },
+  {
+    name: 'line',
+    kind: 'fileWritten',
+    within: '{config.vault}',
+    path: '{config.taskList}',
+    contains: '[[{config.taskPrefix}{input.title}]]',
+  },
+]
+
+/** The tool that makes a task: a note of its own, and a line in the list. */
+export function createTaskCreate(vaults: Vaults, now: () => Date) {
+  return defineTool({
+    name: 'task_create',
+    title: 'Create a task',
+    short: 'Creates a task: a line with a box in the list of tasks, and a note of its own that it links to.',
+    whenToUse:
+      'To put something on the list of things to be done. Answers the paths of its note and of the list. ' +
+      'It does not change a task that is there (task_update), and makes none whose title another note has.',
+    section: 'notes',
+    command: { name: 'task-create' },
+    input: Input,
+    output: Output,
+    examples: [
+      { query: 'remind me to buy milk', input: { title: 'Buy milk', tags: ['home'] } },
+      { query: 'the report is due on the first', input: { title: 'Finish the report', due: '2026-12-01' } },
+    ],
+    mutates: true,
+    idempotent: true,
+    retry: 'verifyFirst',
+    effects: TASK_EFFECTS,
+    consent: ['notes.write'],
+    handler: (input, context: CallContext<NotesConfig>) =>
+      answerWith({ vaults, context, about: input.title, work: vault => create(vault, { input, context, now }) }),
+  })
+}
+
+interface Creation {
+  input: Input
+  context: CallContext<NotesConfig>
+  now: () => Date
+}
+
+/** The note first: a link to nothing would look like a task that lost its note. */
+async function create(vault: Vault, { input, context, now }: Creation) {
+  const { config, operationId: id } = context
+  const target = `${config.taskPrefix}${input.title}`
+  const note = `${target}.md`
+  // A list that cannot be read is told before there is a note without a line.
+  await vault.read(config.taskList)
+  if (isWanted(context, 'note')) await vault.edit(note, text => newNote(text, { input, id, note, now: now() }))
+  if (isWanted(context, 'line'))
+    await vault
+      .edit(config.taskList, text => withLine(text, input, target))
+      .catch(error => raiseHalf(error, note, config))
+  const data = { id, title: input.title, note, list: config.taskList }
+  return { text: `Made the task "${input.title}": its note is "${note}", its line is in "${config.taskList}".`, data }
+}
+
+/** Half of a task is neither done nor refused: whoever looks at the effects finds what is missing. */
+function raiseHalf(error: unknown, note: string, { taskList }: NotesConfig): never {
+  const reason = error instanceof Refusal ? error.message : errnoOf(error)
+  if (reason === undefined) throw error
+  const message = `The note "${note}" is there, but its line in "${taskList}" could not be written: ${reason}`
+  throw new AppError('OUTCOME_UNKNOWN', message, { cause: error })
+}
+
+/** On the first attempt all of it; on a later one what is still missing. */
+function isWanted({ missingEffects }: CallContext, name: string): boolean {
+  return missingEffects.length === 0 || missingEffects.some(effect => effect.name === name)
+}
+
+interface NewNote {
+  input: Input
+  id: string
+  note: string
+  now: Date
+}
+
+function newNote(existing: string | undefined, { input, id, note, now }: NewNote): string | undefined {
+  if (existing !== undefined) {
+    const matter = frontMatterOf(splitLines(existing))
+    // An earlier attempt of this very operation made it.
+    if (matter && fieldsAsData(matter).id === id) return undefined
+    throw new Refusal(`There is a note "${note}" already, and it was left alone. Choose another title.`)
+  }
+  const fields = [
+    ...writeField('id', id, '\n'),
+    ...writeField('created', now.toISOString(), '\n'),
+    ...(input.due === undefined ? [] : writeField('due', input.due, '\n')),
+    ...(input.tags.length === 0 ? [] : writeField('tags', [...new Set(input.tags)], '\n')),
+  ]
+  const body = input.text === '' ? '' : `\n${joinLines(linesToAdd(input.text, '\n'))}`
+  return `---\n${joinLines(fields)}---\n${body}`
+}
+
+function withLine(text: string | undefined, { due, tags }: Input, target: string): string | undefined {
+  const lines = splitLines(text ?? '')
+  if (tasksIn(lines).some(task => linksTo(task, target))) return undefined
+  const ending = endingOf(lines)
+  const line = { text: writeTaskLine({ target, due, tags: [...new Set(tags)] }), end: ending }
+  return joinLines(insertLines(lines, lines.length, [line], ending))
+}

@@ -1,0 +1,138 @@
+import { baseName } from './note-name.ts'
+
+/** What the mark in a task's box says. */
+export type TaskStatus = 'open' | 'inProgress' | 'done' | 'cancelled' | 'other'
+
+/** A line with a box, read the way Obsidian and its Tasks plugin do. */
+export interface TaskLine {
+  readonly status: TaskStatus
+  /** What it is called: the note it links to first, or its own text. */
+  readonly title: string
+  /** The note it links to first. */
+  readonly target?: string
+  /** When it is due, as `2026-12-01`. */
+  readonly due?: string
+  readonly completed?: string
+  /** Without the `#`. */
+  readonly tags: readonly string[]
+  /** Whether it comes again when it is done. */
+  readonly recurs: boolean
+}
+
+// A mark of byte order may stand before the first line of a note.
+const BOX = /^\uFEFF?(?:[ \t]*>)*[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[(.)\](?=[ \t])/su
+// Signs of the Tasks plugin; some keyboards put a variation selector behind them.
+const DUE = /📅\uFE0F?[ \t]*(\d{4}-\d{2}-\d{2})/u
+const COMPLETED = /✅\uFE0F?[ \t]*(\d{4}-\d{2}-\d{2})/u
+const RECURRENCE = /🔁/u
+const LINK = /^\[\[([^[\]|#]+)(?:#[^[\]|]*)?(?:\|([^[\]]*))?\]\]/
+const TAG = /(^|[ \t])#([\p{L}\p{N}_/-]+)/gu
+
+const STATUS: Readonly<Record<string, TaskStatus>> = {
+  ' ': 'open',
+  '/': 'inProgress',
+  x: 'done',
+  X: 'done',
+  '-': 'cancelled',
+}
+const MARK = { open: ' ', inProgress: '/', done: 'x', cancelled: '-' } as const
+
+/** Reads a line, or tells that it has no box. */
+export function parseTaskLine(text: string): TaskLine | undefined {
+  const box = BOX.exec(text)
+  if (!box) return undefined
+  const body = text.slice(box[0].length).trim()
+  const link = LINK.exec(body)
+  const due = DUE.exec(body)?.[1]
+  const completed = COMPLETED.exec(body)?.[1]
+  const target = link?.[1]?.trim()
+  return {
+    status: STATUS[box[1] ?? ''] ?? 'other',
+    title: link?.[2]?.trim() || (target === undefined ? plainTitle(body) : baseName(target)),
+    ...(target !== undefined && { target }),
+    ...(due !== undefined && { due }),
+    ...(completed !== undefined && { completed }),
+    tags: tagsIn(body).map(({ tag }) => tag),
+    recurs: RECURRENCE.test(body),
+  }
+}
+
+/** A new task. */
+export function writeTaskLine({
+  target,
+  due,
+  tags,
+}: {
+  target: string
+  due?: string | undefined
+  tags: readonly string[]
+}) {
+  const parts = [`- [ ] [[${target}]]`, ...(due === undefined ? [] : [`📅 ${due}`]), ...tags.map(tag => `#${tag}`)]
+  return parts.join(' ')
+}
+
+/** The line with another mark in its box. The day of completion comes and goes with it. */
+export function withStatus(text: string, status: keyof typeof MARK, today: string): string {
+  const [box = ''] = BOX.exec(text) ?? []
+  const opening = box.lastIndexOf('[')
+  const marked = `${text.slice(0, opening + 1)}${MARK[status]}${text.slice(box.length - 1)}`
+  const bare = status === 'done' ? marked : withoutPart(marked, COMPLETED)
+  return status === 'done' && !COMPLETED.test(bare) ? withPart(bare, `✅ ${today}`) : bare
+}
+
+/** The line with another due date, or none. */
+export function withDue(text: string, due: string | undefined): string {
+  if (due === undefined) return withoutPart(text, DUE)
+  const found = DUE.exec(text)
+  if (!found) return withPart(text, `📅 ${due}`)
+  const at = found.index + found[0].length - (found[1]?.length ?? 0)
+  return `${text.slice(0, at)}${due}${text.slice(at + due.length)}`
+}
+
+/** The line with these tags and no others. Those that stay are not touched. */
+export function withTags(text: string, tags: readonly string[]): string {
+  const wanted = new Set(tags)
+  const found = tagsIn(text)
+  const kept = new Set(found.map(({ tag }) => tag).filter(tag => wanted.has(tag)))
+  let bare = text
+  for (const { tag, from, to } of found.toReversed()) {
+    if (!wanted.has(tag)) bare = bare.slice(0, from) + bare.slice(to)
+  }
+  return tags.filter(tag => !kept.has(tag)).reduce((line, tag) => withPart(line, `#${tag}`), bare)
+}
+
+/** What is left of a text without its signs, dates and tags. */
+function plainTitle(body: string): string {
+  const bare = withTags(withoutPart(withoutPart(body, DUE), COMPLETED), [])
+  return bare.trim()
+}
+
+/** With one more part, before a block's id and the spaces at the end, which mean something at the end only. */
+function withPart(text: string, part: string): string {
+  const content = text.trimEnd()
+  const id = /[ \t]\^[A-Za-z0-9-]+$/.exec(content)
+  const at = id ? id.index : content.length
+  return `${text.slice(0, at)} ${part}${text.slice(at)}`
+}
+
+function withoutPart(text: string, part: RegExp): string {
+  const found = part.exec(text)
+  if (!found) return text
+  const from = /[ \t]/.test(text[found.index - 1] ?? '') ? found.index - 1 : found.index
+  return text.slice(0, from) + text.slice(found.index + found[0].length)
+}
+
+interface FoundTag {
+  readonly tag: string
+  /** With the space before it. */
+  readonly from: number
+  readonly to: number
+}
+
+/** Tags in a text; what stands in links and code is none. */
+function tagsIn(text: string): FoundTag[] {
+  const masked = text.replace(/\[\[[^[\]]*\]\]|`[^`]*`/g, hidden => '\0'.repeat(hidden.length))
+  return [...masked.matchAll(TAG)]
+    .filter(([, , tag = '']) => !/^\d+$/.test(tag))
+    .map(match => ({ tag: match[2] ?? '', from: match.index, to: match.index + match[0].length }))
+}

@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
+import { Refusal } from '../shared/refusal.ts'
+import { answerWith, WAY } from './answer.ts'
+import type { NotesConfig } from './config.ts'
+import { editTask } from './edit-task.ts'
+import { Day, dayOf, Tag } from './fields.ts'
+import { seekNote } from './find-note.ts'
+import { type FieldValue, withField } from './front-matter.ts'
+import { withDue, withStatus, withTags } from './task-line.ts'
+import type { Task } from './tasks.ts'
+import { endingOf, joinLines, splitLines } from './text-lines.ts'
+import type { Vault, Vaults } from './vault.ts'
+
+const Input = z.strictObject({
+  task: z.string().min(1).max(1024).describe('The title of the task, or the note it links to.'),
+  due: Day.nullable().optional().describe('The day it is due from now on; null for none.'),
+  tags: z.array(Tag).max(20).optional().describe('All tags it has from now on, without "#".'),
+  status: z
+    .enum(['open', 'inProgress', 'cancelled'])
+    .optional()
+    .describe('What its box says from now on; "open" also for a task that was done.'),
+})
+type Input = z.infer<typeof Input>
+
+const Output = z.object({
+  title: z.string(),
+  line: z.number().int().describe('Its line in the list.'),
+  changed: z.boolean().describe('Whether it was any different.'),
+  note: z.string().optional().describe('Its note, where that has front matter that was changed too.'),
+  noteProblem: z.string().optional().describe('Why its note could not be changed.'),
+  ...WAY,
+})
+
+/** The tool that changes a task. */
+export function createTaskUpdate(vaults: Vaults, now: () => Date) {
+  return defineTool({
+    name: 'task_update',
+    title: 'Change a task',
+    short: 'Changes the due date, the tags or the status of a task in the list of tasks.',
+    whenToUse:
+      'To move a task to another day, tag it, begin, cancel or reopen it. ' +
+      'Due date and tags are changed in the front matter of its note too, where they are written plainly. ' +
+      'It does not mark it done (task_complete), rename it, or change the text of its note (note_append).',
+    section: 'notes',
+    command: { name: 'task-update' },
+    input: Input,
+    output: Output,
+    examples: [
+      { query: 'the milk can wait until Friday', input: { task: 'Buy milk', due: '2026-12-04' } },
+      { query: 'reopen the report', input: { task: 'Finish the report', status: 'open' } },
+    ],
+    mutates: true,
+    idempotent: true,
+    retry: 'replay',
+    consent: ['notes.write'],
+    handler: (input, context: CallContext<NotesConfig>) =>
+      answerWith({ vaults, context, about: input.task, work: vault => update(vault, { input, context, now }) }),
+  })
+}
+
+interface Update {
+  input: Input
+  context: CallContext<NotesConfig>
+  now: () => Date
+}
+
+async function update(vault: Vault, { input, context, now }: Update) {
+  if (input.due === undefined && input.tags === undefined && input.status === undefined)
+    throw new Refusal('Nothing is to be changed. Give due, tags or status.')
+  const { task, changed } = await editTask(vault, {
+    wanted: input.task,
+    config: context.config,
+    change: line => changedLine(line, input, dayOf(now())),
+  })
+  const note = await updateNote(vault, { task, input, signal: context.signal }).catch(asProblem)
+  const isChanged = changed || note.note !== undefined
+  const data = { title: task.title, line: task.index + 1, changed: isChanged, ...note }
+  return { text: isChanged ? `Changed the task "${task.title}".` : `The task "${task.title}" is so already.`, data }
+}
+
+function changedLine(line: string, { due, tags, status }: Input, today: string): string {
+  const marked = status === undefined ? line : withStatus(line, status, today)
+  const dated = due === undefined ? marked : withDue(marked, due ?? undefined)
+  return tags === undefined ? dated : withTags(dated, [...new Set(tags)])
+}
+
+/** Front matter that is missing, or written in a way that is not read here, stays as it is: the list says what counts. */
+async function updateNote(vault: Vault, { task, input, signal }: NoteUpdate): Promise<UpdatedNote> {
+  const { due, tags } = input
+  if (task.target === undefined || (due === undefined && tags === undefined)) return {}
+  const { path } = await seekNote(vault, task.target, signal)
+  const { changed } = await vault.edit(path, text => {
+    if (text === undefined) return undefined
+    const dated = due === undefined ? text : changedField(text, 'due', due ?? undefined)
+    return tags === undefined ? dated : changedField(dated, 'tags', tags.length === 0 ? undefined : [...new Set(tags)])
+  })
+  return changed ? { note: path } : {}
+}
+
+interface NoteUpdate {
+  task: Task
+  input: Input
+  signal: AbortSignal
+}
+
+type UpdatedNote = { note?: string; noteProblem?: string }
+
+/** The line is changed by then, and it is what counts. */
+function asProblem(error: unknown): UpdatedNote {
+  if (!(error instanceof Refusal)) throw error
+  return { noteProblem: error.message }
+}
+
+function changedField(text: string, key: string, value: FieldValue | undefined): string {
+  const lines = splitLines(text)
+  const changed = withField(lines, key, { value, ending: endingOf(lines) })
+  return changed ? joinLines(changed) : text
+}

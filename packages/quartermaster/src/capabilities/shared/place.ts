@@ -1,0 +1,152 @@
+import { mkdir, realpath } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { type ControlFiles, controlled } from './control-files.ts'
+import type { Inside } from './inside.ts'
+import { kindOfStat, Moved, type Pinned, type Walker } from './pinned.ts'
+import { errnoOf, isMissing, Refusal } from './refusal.ts'
+import { type Addressing, type Candidate, outside } from './requested-path.ts'
+import type { Roots } from './roots.ts'
+import { syncFolder } from './sync-folder.ts'
+
+/** Where a file is to be written: a name in a pinned folder. */
+export interface Place {
+  readonly folder: Pinned
+  readonly name: string
+  /** The file that is there now. */
+  readonly existing: Pinned | undefined
+  readonly display: string
+}
+
+export interface PlacerDeps {
+  roots: Roots
+  inside: Inside
+  addressing: Addressing
+  walker: Walker
+  /** What must not be written; absent when everything inside may be. */
+  controlFiles?: ControlFiles
+  /** How a person lets the agent write that after all. */
+  unlock?: string | undefined
+}
+
+/** Finds the place that a requested path means; with `createFolders` the folders on the way are made. */
+export type Placer = (requested: string, options: { createFolders: boolean }) => Promise<Place>
+
+export function createPlacer(deps: PlacerDeps): Placer {
+  return async (requested, { createFolders }) => {
+    const way = await bestWay(deps, requested)
+    const { candidate, newFolders, name } = way
+    if (candidate.path === candidate.root.path) throw isFolder(requested)
+    const start = await pinStart(deps, way, requested)
+    if (await deps.controlFiles?.hold(start, [...newFolders, name])) throw controlled(requested, deps.unlock)
+    if (newFolders.length > 0 && !createFolders) throw new Refusal(noFolder(requested, deps.addressing))
+    const folder = await makeFolders(deps, { start, newFolders, requested })
+    return { folder, name, existing: await look(deps, { folder, way, requested }), display: candidate.display }
+  }
+}
+
+function isFolder(requested: string): Refusal {
+  return new Refusal(`"${requested}" is a folder; give the path of a file.`)
+}
+
+function noFolder(requested: string, { words }: Addressing): string {
+  return `The folder of "${requested}" does not exist. Set createFolders to make it, or look with ${words.look}.`
+}
+
+/** The folder on the way that is there already. */
+async function pinStart({ inside }: PlacerDeps, way: Way, requested: string): Promise<Pinned> {
+  const start = await inside.reach(way.folder, { requested, root: way.candidate.root })
+  if (kindOfStat(start.stat) === 'folder') return start
+  throw new Refusal(`"${requested}" goes through something that is not a folder.`)
+}
+
+interface MakeOptions {
+  start: Pinned
+  newFolders: readonly string[]
+  requested: string
+}
+
+async function makeFolders(deps: PlacerDeps, { start, newFolders, requested }: MakeOptions): Promise<Pinned> {
+  let folder = start
+  for (const name of newFolders) {
+    const made = await makeFolder(deps, folder, name)
+    if (!made) throw outside(requested, deps.addressing)
+    folder = made
+  }
+  return folder
+}
+
+async function makeFolder({ inside, walker }: PlacerDeps, folder: Pinned, name: string): Promise<Pinned | undefined> {
+  await walker.confirm(folder)
+  await mkdir(folder.at(name)).catch(unlessThere)
+  await walker.confirm(folder)
+  await syncFolder(folder, walker)
+  return inside.child(folder, name)
+}
+
+interface LookOptions {
+  folder: Pinned
+  way: Way
+  requested: string
+}
+
+/** The file that is in the place now. */
+async function look(deps: PlacerDeps, { folder, way, requested }: LookOptions): Promise<Pinned | undefined> {
+  const found = await deps.inside.child(folder, way.name).catch((error: unknown): 'nothing' => {
+    if (isMissing(error)) return 'nothing'
+    // What had no real path and is a link now was a dangling one all along.
+    if (error instanceof Moved && !way.exists) throw new Refusal(`"${requested}" is a link that leads nowhere.`)
+    throw error
+  })
+  if (found === 'nothing') return undefined
+  if (found === undefined) throw outside(requested, deps.addressing)
+  const kind = kindOfStat(found.stat)
+  if (kind === 'folder') throw isFolder(requested)
+  if (kind !== 'file') throw new Refusal(`"${requested}" is a pipe, socket or device, not a file.`)
+  return found
+}
+
+/** How to get to a file that may not exist: from an existing folder over new ones to a name. */
+interface Way {
+  readonly candidate: Candidate
+  readonly folder: string
+  readonly newFolders: readonly string[]
+  readonly name: string
+  readonly exists: boolean
+}
+
+/** The place of an existing file, else one in an existing folder, else the first. */
+async function bestWay({ roots, inside, addressing }: PlacerDeps, requested: string): Promise<Way> {
+  const wanted = addressing.candidates(requested)
+  const { candidates, problems } = await roots.usable(wanted)
+  const ways: Way[] = []
+  for (const candidate of candidates) {
+    await inside.refuseOutside(candidate.path, { requested, root: candidate.root })
+    const way = await wayTo(candidate)
+    if (way.exists) return way
+    ways.push(way)
+  }
+  // A new file goes where its path says. When that folder cannot be used, another one would be a surprise.
+  if (problems[0] && candidates[0] !== wanted[0]) throw problems[0]
+  return (ways.find(way => way.newFolders.length === 0) ?? ways[0]) as Way
+}
+
+async function wayTo(candidate: Candidate): Promise<Way> {
+  const real = await realpath(candidate.path).catch(unlessMissing)
+  if (real !== undefined)
+    return { candidate, folder: dirname(real), newFolders: [], name: basename(real), exists: true }
+  const newFolders: string[] = []
+  let folder = dirname(candidate.path)
+  while (folder !== candidate.root.path && (await realpath(folder).catch(unlessMissing)) === undefined) {
+    newFolders.unshift(basename(folder))
+    folder = dirname(folder)
+  }
+  return { candidate, folder, newFolders, name: basename(candidate.path), exists: false }
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error
+}
+
+function unlessThere(error: unknown): void {
+  if (errnoOf(error) !== 'EEXIST') throw error
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import { AnsweredVia, ApprovalRow, ConsentAsk, GrantRow, Lasting } from './rows.ts'
+
+/** A call that waits for a person, as lists show it. Its id is the operation's. */
+export const ApprovalSummary = z.object({
+  id: z.string(),
+  agent: z.string(),
+  tool: z.string(),
+  asks: z.array(ConsentAsk),
+  createdAt: z.number(),
+  /** Given up then, when nobody has answered. */
+  expiresAt: z.number(),
+})
+export type ApprovalSummary = z.infer<typeof ApprovalSummary>
+
+/** Everything that a person needs to decide, and what was decided. */
+export const ApprovalFacts = ApprovalSummary.extend({
+  state: ApprovalRow.shape.state,
+  /** SHA-256 over the canonical JSON of the arguments. */
+  digest: z.string(),
+  /** The arguments, whole. Absent once they are forgotten. */
+  arguments: z.unknown().optional(),
+  answeredAt: z.number().optional(),
+  answeredBy: z.string().optional(),
+  via: AnsweredVia.optional(),
+  lasting: Lasting.optional(),
+})
+export type ApprovalFacts = z.infer<typeof ApprovalFacts>
+
+/** Something that a person allowed or forbade an agent, and that counts now. */
+export const GrantFacts = z.object({
+  id: z.string(),
+  agent: z.string(),
+  operation: z.string(),
+  /** Only this resource; absent where the operation names none. */
+  scope: z.string().optional(),
+  decision: GrantRow.shape.decision,
+  lasting: Lasting,
+  /** Of one for a single call: which tool, with arguments of which digest. */
+  tool: z.string().optional(),
+  digest: z.string().optional(),
+  /** The operation that asked for it. */
+  askedFor: z.string().optional(),
+  grantedBy: z.string(),
+  via: AnsweredVia,
+  createdAt: z.number(),
+  expiresAt: z.number(),
+})
+export type GrantFacts = z.infer<typeof GrantFacts>

@@ -1,0 +1,173 @@
+import {
+  AppError,
+  type CallAnswer,
+  type ConsentAsk,
+  isAppError,
+  messageOf,
+  type Settings,
+} from '../../../contracts/index.ts'
+import type { SchemaCompiler, Tool } from '../../catalogue/index.ts'
+import type { Clock, Log } from '../../kernel/index.ts'
+import { askWhileWanted, canAnswer } from '../ask-stage.ts'
+import type { Deadline } from '../deadline.ts'
+import { ANSWER_SECONDS } from '../exchanges.ts'
+import type { Idempotency } from '../idempotency.ts'
+import type { Journey } from '../journey.ts'
+import type { OperationDesk } from '../operation-desk.ts'
+import type { OperationLog, OperationRecord } from '../operation-log.ts'
+import { waitingAnswer } from '../waiting-answer.ts'
+import type { Approvals, UnallowedCall } from './approvals.ts'
+import { clientAnswer, clientQuestion, mayAskClient } from './client-question.ts'
+import type { ConsentDesk } from './consent-desk.ts'
+import { type ConsentGate, consentDenied, consentRequired } from './consent-gate.ts'
+import { consentWrites } from './consent-writes.ts'
+
+/** A call that is to be let in. */
+export interface Applicant {
+  readonly journey: Journey
+  readonly tool: Tool
+  readonly record: OperationRecord
+  readonly deadline: Deadline
+}
+
+/** Gets calls that need consent allowed and on record, or has them wait. */
+export interface Admission {
+  /** Nothing when the call may run now; else what its caller is answered. Throws when it may not. */
+  admit(applicant: Applicant): Promise<CallAnswer | 'known' | undefined>
+}
+
+export interface AdmissionDeps {
+  readonly gate: ConsentGate
+  readonly approvals: Approvals
+  readonly desk: Pick<ConsentDesk, 'answer'>
+  readonly operations: Pick<OperationLog, 'begin' | 'adopt'>
+  readonly operationDesk: Pick<OperationDesk, 'cancel'>
+  readonly idempotency: Pick<Idempotency, 'answerOf'>
+  readonly compiler: SchemaCompiler
+  readonly clock: Clock
+  readonly log: Log
+  readonly settings: Pick<Settings, 'consentWaitSeconds'>
+}
+
+/** A grant that is used or taken back at the very moment makes room for another look; more often than this is somebody's game. */
+const MOST_LOOKS = 5
+
+export function createAdmission(deps: AdmissionDeps): Admission {
+  const { gate, approvals, operations, clock } = deps
+
+  const decide = ({ journey, tool, deadline }: Applicant) => {
+    const { operationId, digest, request } = journey
+    const { seat, input, consented } = request
+    return deadline.race(gate.decide({ operationId, seat, tool, digest, input, consented }))
+  }
+
+  async function admit(applicant: Applicant): Promise<CallAnswer | 'known' | undefined> {
+    const { journey, tool, record } = applicant
+    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+      const decision = await decide(applicant)
+      if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
+      if (decision.kind === 'missing') return await waitForPersons(applicant, decision.asks)
+      journey.consent = decision.consent
+      // One that waited was leased with what it runs on.
+      if (journey.resumed) return undefined
+      const now = Math.round(clock.now())
+      const begun = await operations.begin(record, consentWrites(decision.grants, journey.operationId, now))
+      if (begun === 'known') return 'known'
+      if (begun !== 'unallowed') return recorded(journey)
+    }
+    throw new AppError('STORE_BUSY', `What allows "${tool.name}" changes all the time. Call again.`)
+  }
+
+  function recorded(journey: Journey): undefined {
+    journey.isRecorded = true
+    journey.request.onRecorded?.(journey.operationId)
+  }
+
+  async function waitForPersons(
+    applicant: Applicant,
+    asks: readonly ConsentAsk[],
+  ): Promise<CallAnswer | 'known' | undefined> {
+    const { journey, tool, record, deadline } = applicant
+    if (journey.resumed || journey.request.unallowed === 'refuse') throw consentRequired(tool, asks, journey.digest)
+    const asksClient = mayAsk(journey, asks)
+    const budgetMs = (asksClient ? ANSWER_SECONDS : deps.settings.consentWaitSeconds) * 1000
+    const call: UnallowedCall = { record, asks, deadline, budgetMs }
+    if ((await approvals.open(call)) === 'known') return 'known'
+    journey.isParked = true
+    journey.request.onRecorded?.(journey.operationId)
+    const withdraw = asksClient ? askClient(applicant, asks) : () => {}
+    try {
+      return await afterAnswer(applicant, await approvals.next(call))
+    } catch (error) {
+      return await interrupted(applicant, error)
+    } finally {
+      withdraw()
+    }
+  }
+
+  async function afterAnswer(applicant: Applicant, state: string | undefined): Promise<CallAnswer | undefined> {
+    const { journey } = applicant
+    const { operationId: id } = journey
+    if (state === undefined) return await outOfPatience(applicant)
+    if (state !== 'queued') return await deps.idempotency.answerOf(id)
+    const decision = await decide(applicant)
+    const standing = decision.kind === 'allowed' ? await approvals.take(id, decision) : approvals.leave(id)
+    // Somebody else was faster, or has taken it back again: whoever runs it then will find out, and say.
+    if (!standing || decision.kind !== 'allowed') return await deps.idempotency.answerOf(id)
+    operations.adopt(applicant.record, standing, { isAwaited: true })
+    journey.consent = decision.consent
+    journey.isRecorded = true
+    return undefined
+  }
+
+  /** The tool around a nested call cannot come back for it, so nobody would want what it did later. */
+  async function outOfPatience({ journey, tool }: Applicant): Promise<CallAnswer> {
+    const { operationId: id, depth } = journey
+    if (depth === 0) return waitingAnswer({ id, tool: tool.name, state: 'waitingForApproval', dueAt: null })
+    await deps.operationDesk.cancel(id)
+    throw new AppError('CONSENT_REQUIRED', `Nobody has allowed "${tool.name}" in time.`, {
+      details: { tool: tool.name },
+    })
+  }
+
+  /** Whoever gave the call up does not want it done. Whoever only ran out of time may still be answered by a handle. */
+  async function interrupted({ journey, tool, deadline }: Applicant, error: unknown): Promise<CallAnswer> {
+    const { operationId: id } = journey
+    const reason = deadline.reason()
+    if (!reason || reason !== error) throw error
+    if (reason.code !== 'CANCELLED')
+      return waitingAnswer({ id, tool: tool.name, state: 'waitingForApproval', dueAt: null })
+    await deps.operationDesk.cancel(id).catch(failure => {
+      // It was answered at that moment; then it is run, or not, as that says.
+      if (!isAppError(failure)) throw failure
+    })
+    throw error
+  }
+
+  /** A client is asked beside everybody else; whoever answers first counts, and the others need not any more. */
+  function askClient(applicant: Applicant, asks: readonly ConsentAsk[]): () => void {
+    const { journey, tool, deadline } = applicant
+    const { request, operationId } = journey
+    const over = new AbortController()
+    const question = clientQuestion(tool.name, asks, request.input)
+    const asking = { request, subject: tool.name, compiler: deps.compiler, deadline }
+    askWhileWanted(question, asking, { signal: over.signal })
+      .then(async given => {
+        const answer = clientAnswer(given)
+        const by = { name: `the client of ${request.seat.caller.name}`, via: 'client' as const }
+        if (answer) await deps.desk.answer(operationId, answer, by)
+      })
+      .catch(error => {
+        if (!over.signal.aborted) deps.log.debug('a client gave no answer about consent', { error: messageOf(error) })
+      })
+    return () => over.abort(new AppError('CANCELLED', 'Somebody else has answered.'))
+  }
+
+  return { admit }
+}
+
+/** Only where the owner wrote that this agent's clients may be asked. */
+function mayAsk({ request }: Journey, asks: readonly ConsentAsk[]): boolean {
+  const { seat } = request
+  return seat.agent()?.consent?.askClient === true && mayAskClient(asks) && canAnswer(request, 'person')
+}

@@ -1,0 +1,75 @@
+import type { AuditEntry, ConsentAsk, GrantRow } from '../../../contracts/index.ts'
+
+/** What is known when a call asks whether it may be done. */
+export interface ConsentQuestion {
+  readonly operationId: string
+  readonly tool: string
+  readonly digest: string
+  readonly asks: readonly ConsentAsk[]
+  /** Consent operations that the owner allows in the agent's file. */
+  readonly standing: ReadonlySet<string>
+  /** What the owner allowed at the terminal, for this call. */
+  readonly allowedNow: ReadonlySet<string>
+  /** Of this caller; dead ones may be among them. */
+  readonly grants: readonly GrantRow[]
+  readonly now: number
+}
+
+/** Who allowed a call, when anybody had to. */
+export type Consent = NonNullable<AuditEntry['consent']>
+
+export type ConsentDecision =
+  /** With what has to be true, and is used up, when the run is leased. */
+  | { readonly kind: 'allowed'; readonly consent: Consent; readonly grants: readonly GrantRow[] }
+  | { readonly kind: 'denied'; readonly grant: GrantRow }
+  | { readonly kind: 'missing'; readonly asks: readonly ConsentAsk[] }
+
+/**
+ * Whether persons allowed what a call does. Each thing it needs is judged by itself: what was allowed for one resource, tool
+ * or set of arguments says nothing about another, and a no counts more than any yes.
+ */
+export function decideConsent(question: ConsentQuestion): ConsentDecision {
+  const live = question.grants.filter(grant => isLive(grant, question))
+  const forbidding = live.find(grant => grant.decision === 'deny' && question.asks.some(ask => covers(grant, ask)))
+  if (forbidding) return { kind: 'denied', grant: forbidding }
+  const judged = question.asks.map(ask => ({ ask, by: allowedBy(ask, live, question) }))
+  const missing = judged.filter(({ by }) => by === undefined).map(({ ask }) => ask)
+  if (missing.length > 0) return { kind: 'missing', asks: missing }
+  const grants = judged.flatMap(({ by }) => (typeof by === 'object' ? [by] : []))
+  return { kind: 'allowed', consent: consentOf(question, grants), grants }
+}
+
+function allowedBy(
+  ask: ConsentAsk,
+  live: readonly GrantRow[],
+  { standing, allowedNow }: ConsentQuestion,
+): 'file' | 'owner' | GrantRow | undefined {
+  if (standing.has(ask.operation)) return 'file'
+  if (allowedNow.has(ask.operation)) return 'owner'
+  const fitting = live.filter(grant => grant.decision === 'allow' && covers(grant, ask))
+  // One that lasts is not used up, so it goes first.
+  return fitting.find(({ lasting }) => lasting !== 'once') ?? fitting[0]
+}
+
+/** Whether it counts now, for this call. */
+function isLive(grant: GrantRow, { operationId, tool, digest, now }: ConsentQuestion): boolean {
+  if (grant.revokedAt !== null || grant.expiresAt <= now) return false
+  if (grant.lasting !== 'once') return true
+  // It was given to one operation, which may be tried again with it. Nobody else may use it, with the same arguments neither.
+  const isOwn = grant.askedFor === operationId && (grant.usedBy === null || grant.usedBy === operationId)
+  return isOwn && grant.tool === tool && grant.digest === digest
+}
+
+function covers({ operation, scope, lasting, decision }: GrantRow, ask: ConsentAsk): boolean {
+  if (operation !== ask.operation) return false
+  if (lasting === 'once') return true
+  // What may be allowed once only is not allowed by anything that lasts, whoever wrote it down. A no may last.
+  return (decision === 'deny' || ask.grantable === 'any') && scope === ask.scope
+}
+
+function consentOf({ asks, standing, allowedNow }: ConsentQuestion, grants: readonly GrantRow[]): Consent {
+  const operations = asks.map(({ operation }) => operation)
+  const [first] = grants
+  if (first) return { operations, by: first.via === 'owner' ? 'owner' : `${first.via} ${first.grantedBy}` }
+  return { operations, by: operations.every(name => standing.has(name)) || allowedNow.size === 0 ? 'file' : 'owner' }
+}

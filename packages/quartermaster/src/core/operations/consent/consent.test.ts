@@ -1,0 +1,414 @@
+import { describe, expect, it } from 'vitest'
+import { type Answer, AppError, type OperationSummary, type Question } from '../../../contracts/index.ts'
+import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
+import { createHub, failureOf, type Hub, type HubOptions, simpleCapability, simpleTool } from '../../../testing/hub.ts'
+import type { AnyTool } from '../../catalogue/index.ts'
+import type { CallRequest } from '../index.ts'
+
+const OWNER = { name: 'the owner', via: 'owner' } as const
+const ONCE = { decision: 'allow', lasting: 'once' } as const
+const NO = { decision: 'deny', lasting: 'once' } as const
+const OPERATIONS = [
+  { name: 'files.delete', reason: 'It deletes a file.', weight: 'moderate', scope: '{path}' },
+  { name: 'files.shred', reason: 'Nothing brings it back.', weight: 'high', grantable: 'once' },
+  { name: 'post.send', reason: 'It sends.', weight: 'low' },
+] as const
+
+interface DeskOptions extends Omit<HubOptions, 'storage'> {
+  readonly tool?: Partial<AnyTool>
+  readonly storage?: FaultyStorage
+}
+
+/** A tool that deletes, which a person has to allow, and how often it ran. */
+async function desk({ tool, storage = faultyStorage(), ...more }: DeskOptions = {}) {
+  const runs: unknown[] = []
+  const handler: AnyTool['handler'] = input => {
+    runs.push(input)
+    return 'deleted'
+  }
+  const facts = { mutates: true, consent: ['files.delete'], handler }
+  const tools = [
+    simpleTool('delete_file', { ...facts, ...tool }),
+    simpleTool('shred_file', { ...facts, consent: ['files.delete', 'files.shred'] }),
+    simpleTool('send', { ...facts, consent: ['post.send'] }),
+    simpleTool('tidy', { mutates: true, handler: (_, { call }) => call('delete_file', { path: 'a' }) }),
+  ]
+  const capability = simpleCapability('main', tools, { consentOperations: [...OPERATIONS] })
+  const told: OperationSummary[] = []
+  const hub = await createHub({
+    units: { main: { capabilities: [capability] } },
+    agents: { ada: { capabilities: { main: {} } }, bob: { capabilities: { main: {} } } },
+    storage,
+    tellEnd: end => void told.push(end),
+    ...more,
+  })
+  hub.work()
+  const call = (path = 'a', options: Partial<CallRequest> = {}, name = 'delete_file') =>
+    hub.callAs('ada', name, { path }, options)
+  const { store } = storage
+  const open = () => hub.consentDesk.open()
+  const row = (id: string) => store.get('operations', id)
+  return { hub, store, storage, runs, told, call, open, row, answer: hub.consentDesk.answer }
+}
+
+/** Lets work come to where it waits. */
+async function settle(hub: Hub): Promise<void> {
+  for (let i = 0; i < 20; i++) await hub.clock.breathe()
+}
+
+/** A call that waits, and what it asks for. */
+async function asked(one: Awaited<ReturnType<typeof desk>>, ...given: Parameters<typeof one.call>) {
+  const answer = one.call(...given)
+  // Whoever looks at it later takes its rejection.
+  answer.catch(() => {})
+  await settle(one.hub)
+  const request = (await one.open()).at(-1)
+  return { answer, id: request?.id ?? '', request }
+}
+
+describe('a call that a person has to allow', () => {
+  it('waits for a while, is not run, and is answered with a handle', async () => {
+    const one = await desk()
+    const { answer, id, request } = await asked(one)
+    expect(request).toMatchObject({
+      tool: 'delete_file',
+      callerName: 'ada',
+      state: 'open',
+      asks: [
+        { operation: 'files.delete', reason: 'It deletes a file.', weight: 'moderate', scope: 'a', grantable: 'any' },
+      ],
+    })
+    await one.hub.clock.advance(20_000)
+    expect((await answer).waiting).toEqual({ status: 'waiting', operationId: id, for: 'approval' })
+    expect(one.runs).toEqual([])
+    expect(await one.row(id)).toMatchObject({ state: 'waitingForApproval', attempts: 0, arguments: /^s1\./ })
+  })
+
+  it('is run for its caller when somebody allows it in time', async () => {
+    const one = await desk()
+    const { answer, id } = await asked(one)
+    await one.answer(id, ONCE, OWNER)
+    expect((await answer).result.content).toEqual([{ type: 'text', text: 'deleted' }])
+    expect(one.runs).toEqual([{ path: 'a' }])
+    expect(await one.row(id)).toMatchObject({ state: 'succeeded', attempts: 1 })
+    expect(one.hub.audit).toMatchObject([
+      { operationId: id, outcome: 'succeeded', consent: { operations: ['files.delete'], by: 'owner' } },
+    ])
+    expect(one.told).toEqual([])
+  })
+
+  it('is run by itself when somebody allows it later, and its end is told', async () => {
+    const one = await desk()
+    const { answer, id } = await asked(one)
+    await one.hub.clock.advance(20_000)
+    await answer
+    await one.hub.clock.advance(3_600_000)
+    await one.answer(id, ONCE, OWNER)
+    await one.hub.clock.advance(0)
+    expect(one.runs).toHaveLength(1)
+    expect(await one.row(id)).toMatchObject({ state: 'succeeded', result: { content: [{ text: 'deleted' }] } })
+    expect(one.told).toMatchObject([{ id, state: 'succeeded' }])
+  })
+
+  it('is run by the process that comes next', async () => {
+    const storage = faultyStorage()
+    const first = await desk({ storage })
+    const { answer, id } = await asked(first)
+    await first.hub.clock.advance(20_000)
+    await answer
+    await first.hub.stop()
+    const second = await desk({ storage })
+    await second.answer(id, ONCE, OWNER)
+    await settle(second.hub)
+    expect(second.runs).toEqual([{ path: 'a' }])
+    expect(await second.row(id)).toMatchObject({ state: 'succeeded' })
+  })
+
+  it('is begun by the next process when this one stops before it began', async () => {
+    const storage = faultyStorage()
+    const first = await desk({ storage })
+    const { answer, id } = await asked(first)
+    // Allowed and leased, and stopped at that moment.
+    storage.fault = writes => {
+      if (writes.some(write => write.kind === 'update' && write.table === 'grants')) void first.hub.stop()
+      return undefined
+    }
+    await first.answer(id, ONCE, OWNER)
+    expect((await answer).waiting).toMatchObject({ operationId: id })
+    expect(first.runs).toEqual([])
+    expect(await first.row(id)).toMatchObject({ state: 'queued', attempts: 0 })
+    const second = await desk({ storage })
+    await settle(second.hub)
+    expect(second.runs).toEqual([{ path: 'a' }])
+    expect(await second.row(id)).toMatchObject({ state: 'succeeded' })
+  })
+
+  it('is refused when somebody says no, to whoever waits and on record', async () => {
+    const one = await desk()
+    const { answer, id } = await asked(one)
+    await one.answer(id, NO, OWNER)
+    expect(await failureOf(answer)).toMatchObject({ code: 'CONSENT_DENIED' })
+    expect(one.runs).toEqual([])
+    expect(await one.row(id)).toMatchObject({ state: 'denied', arguments: null })
+    expect(await one.store.find('audit', {})).toMatchObject([
+      { operationId: id, code: 'CONSENT_DENIED', outcome: 'notRun' },
+    ])
+  })
+
+  it('is answered once: whoever comes second is told', async () => {
+    const one = await desk()
+    const { answer, id } = await asked(one)
+    const answers = await Promise.allSettled([
+      one.answer(id, ONCE, OWNER),
+      one.answer(id, NO, OWNER),
+      one.answer(id, ONCE, OWNER),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+    await answer
+    expect(one.runs).toHaveLength(1)
+    expect(await failureOf(one.answer(id, NO, OWNER))).toMatchObject({ code: 'REQUEST_REFUSED' })
+  })
+
+  it('asks for everything it lacks in one request', async () => {
+    const one = await desk()
+    const { request } = await asked(one, 'a', {}, 'shred_file')
+    expect(request?.asks.map(({ operation }) => operation)).toEqual(['files.delete', 'files.shred'])
+    expect(await one.open()).toHaveLength(1)
+  })
+
+  it('is given up when nobody answers for a day, and that is told', async () => {
+    const one = await desk()
+    const { answer, id } = await asked(one)
+    await one.hub.clock.advance(20_000)
+    await answer
+    await one.hub.clock.advance(25 * 3_600_000)
+    expect(await one.row(id)).toMatchObject({ state: 'expired', arguments: null })
+    expect(await failureOf(one.hub.operationDesk.retry(id))).toMatchObject({ code: 'REQUEST_REFUSED' })
+    expect(one.told).toMatchObject([{ id, state: 'expired' }])
+    expect(await one.open()).toEqual([])
+    expect(await failureOf(one.answer(id, ONCE, OWNER))).toMatchObject({ code: 'REQUEST_REFUSED' })
+  })
+
+  it('is not run when its caller has given it up', async () => {
+    const one = await desk()
+    const controller = new AbortController()
+    const { answer, id } = await asked(one, 'a', { signal: controller.signal })
+    controller.abort()
+    expect(await failureOf(answer)).toMatchObject({ code: 'CANCELLED' })
+    expect(await one.row(id)).toMatchObject({ state: 'cancelled' })
+    expect(await one.open()).toEqual([])
+    expect(await failureOf(one.answer(id, ONCE, OWNER))).toMatchObject({ code: 'REQUEST_REFUSED' })
+    expect(one.runs).toEqual([])
+  })
+
+  it('is void when the tool is another by then', async () => {
+    const one = await desk()
+    const { answer, id } = await asked(one)
+    await one.hub.clock.advance(20_000)
+    await answer
+    const other = simpleTool('delete_file', { mutates: true, consent: ['files.delete'], short: 'Deletes everything.' })
+    one.hub.write('main', { capabilities: [simpleCapability('main', [other], { consentOperations: [...OPERATIONS] })] })
+    await one.hub.catalogue.reload()
+    await one.answer(id, ONCE, OWNER)
+    await one.hub.clock.advance(0)
+    expect(one.runs).toEqual([])
+    expect(await one.row(id)).toMatchObject({ state: 'failed', error: { code: 'DEFINITION_INVALID' } })
+  })
+
+  it('is refused at once, with all it lacks, where its caller cannot wait', async () => {
+    const one = await desk()
+    expect(await failureOf(one.call('a', { unallowed: 'refuse' }, 'shred_file'))).toMatchObject({
+      code: 'CONSENT_REQUIRED',
+      details: { operations: [{ name: 'files.delete' }, { name: 'files.shred' }] },
+    })
+    expect(await one.open()).toEqual([])
+  })
+
+  it('is judged by itself inside another call, and leaves nothing waiting there', async () => {
+    const one = await desk()
+    const answer = one.hub.callAs('ada', 'tidy')
+    await settle(one.hub)
+    const [request] = await one.open()
+    expect(request).toMatchObject({ tool: 'delete_file' })
+    await one.answer(request?.id ?? '', ONCE, OWNER)
+    await answer
+    expect(one.runs).toHaveLength(1)
+    const second = failureOf(one.hub.callAs('ada', 'tidy').then(({ result }) => Promise.reject(result)))
+    await one.hub.clock.advance(20_000)
+    await second
+    expect(one.runs).toHaveLength(1)
+    expect(await one.open()).toEqual([])
+  })
+})
+
+describe('an answer', () => {
+  it('for one call allows exactly that one, once', async () => {
+    const one = await desk()
+    const first = await asked(one)
+    await one.answer(first.id, ONCE, OWNER)
+    await first.answer
+    const second = await asked(one)
+    expect(second.request).toMatchObject({ state: 'open', tool: 'delete_file' })
+    expect(second.id).not.toBe(first.id)
+    expect(one.runs).toHaveLength(1)
+  })
+
+  it('for a while counts for the same resource, and for no other', async () => {
+    const one = await desk()
+    const first = await asked(one)
+    await one.answer(first.id, { decision: 'allow', lasting: 'time', minutes: 10 }, OWNER)
+    await first.answer
+    await one.call('a')
+    expect(one.runs).toHaveLength(2)
+    const other = await asked(one, 'b')
+    expect(other.request?.asks).toMatchObject([{ scope: 'b' }])
+    await one.hub.clock.advance(600_000)
+    expect((await asked(one, 'a')).request).toMatchObject({ asks: [{ scope: 'a' }] })
+    expect(one.runs).toHaveLength(2)
+  })
+
+  it('for always lasts as long as the setting lets any last', async () => {
+    const one = await desk({ settings: { grantHours: 2 } })
+    const first = await asked(one, 'a', {}, 'send')
+    await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
+    await first.answer
+    await one.hub.clock.advance(2 * 3_600_000 - 60_000)
+    await one.call('b', {}, 'send')
+    expect(one.runs).toHaveLength(2)
+    await one.hub.clock.advance(60_000)
+    expect((await asked(one, 'b', {}, 'send')).request).toMatchObject({ tool: 'send' })
+  })
+
+  it('counts for nobody else', async () => {
+    const one = await desk()
+    const first = await asked(one)
+    await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
+    await first.answer
+    void one.hub.callAs('bob', 'delete_file', { path: 'a' }).catch(() => {})
+    await settle(one.hub)
+    expect(await one.open()).toMatchObject([{ callerName: 'bob' }])
+  })
+
+  it('cannot last where it may be given once only', async () => {
+    const one = await desk()
+    const { id } = await asked(one, 'a', {}, 'shred_file')
+    expect(await failureOf(one.answer(id, { decision: 'allow', lasting: 'always' }, OWNER))).toMatchObject({
+      code: 'REQUEST_REFUSED',
+      message: expect.stringContaining('files.shred'),
+    })
+    expect(await one.open()).toHaveLength(1)
+  })
+
+  it('of no for a while refuses at once what comes after it', async () => {
+    const one = await desk()
+    const first = await asked(one)
+    await one.answer(first.id, { decision: 'deny', lasting: 'time', minutes: 10 }, OWNER)
+    await failureOf(first.answer)
+    expect(await failureOf(one.call('a'))).toMatchObject({ code: 'CONSENT_DENIED' })
+    expect(await one.open()).toEqual([])
+    await one.hub.clock.advance(600_000)
+    expect((await asked(one)).request).toBeDefined()
+  })
+
+  it('can be taken back, one by one, by agent and by operation, at once', async () => {
+    for (const filter of [{ agent: 'ada' }, { operation: 'files.delete' }, {}]) {
+      const one = await desk()
+      const first = await asked(one)
+      await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
+      await first.answer
+      const [grant] = await one.hub.consentDesk.grants({ agent: 'ada' })
+      const which = Object.keys(filter).length > 0 ? filter : { id: grant?.id }
+      expect(await one.hub.consentDesk.revoke(which, 'the owner')).toBe(1)
+      expect((await asked(one)).request).toMatchObject({ state: 'open' })
+      expect(one.runs).toHaveLength(1)
+    }
+  })
+
+  it('that is taken back before it was used ends what waits on it', async () => {
+    const one = await desk({
+      settings: { retryFirstSeconds: 60 },
+      tool: {
+        idempotent: true,
+        retry: 'replay',
+        handler: () => {
+          throw new AppError('DEPENDENCY_UNAVAILABLE', 'Closed.')
+        },
+      },
+    })
+    const first = await asked(one)
+    await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
+    expect((await first.answer).waiting).toMatchObject({ for: 'retry' })
+    await one.hub.consentDesk.revoke({ agent: 'ada' }, 'the owner')
+    await one.hub.clock.advance(60_000)
+    expect(await one.row(first.id)).toMatchObject({ state: 'denied', attempts: 2, error: { code: 'CONSENT_DENIED' } })
+  })
+
+  it('lets what it allowed be tried again, but not another call', async () => {
+    let runs = 0
+    const handler = () => {
+      if (++runs === 1) throw new AppError('DEPENDENCY_UNAVAILABLE', 'Closed.')
+      return 'deleted'
+    }
+    const one = await desk({ tool: { idempotent: true, retry: 'replay', handler } })
+    const first = await asked(one)
+    await one.answer(first.id, ONCE, OWNER)
+    expect((await first.answer).waiting).toMatchObject({ for: 'retry' })
+    expect((await asked(one)).request).toMatchObject({ state: 'open' })
+    await one.hub.clock.advance(10_000)
+    expect(runs).toBe(2)
+    expect(await one.row(first.id)).toMatchObject({ state: 'succeeded' })
+  })
+})
+
+describe('the client of an agent', () => {
+  const agents = { ada: { capabilities: { main: {} }, consent: { allow: [], askClient: true } } }
+  const says =
+    (answer: Answer, questions: Question[] = []) =>
+    async (question: Question) => {
+      questions.push(question)
+      return answer
+    }
+  const yes: Answer = { action: 'accept', content: { allow: true } }
+
+  it('is asked with the reason and the arguments, and its yes counts for this call', async () => {
+    const one = await desk({ agents })
+    const questions: Question[] = []
+    expect((await one.call('a', { ask: says(yes, questions) })).result.content).toMatchObject([{ text: 'deleted' }])
+    expect(questions).toMatchObject([{ message: expect.stringContaining('It deletes a file.') }])
+    expect(questions).toMatchObject([{ message: expect.stringContaining('"path": "a"') }])
+    const [grant] = await one.store.find('grants', {})
+    expect(grant).toMatchObject({ lasting: 'once', via: 'client', usedBy: expect.stringMatching(/^op_/) })
+  })
+
+  it('may say no, and may say nothing', async () => {
+    const one = await desk({ agents })
+    expect(await failureOf(one.call('a', { ask: says({ action: 'decline' }) }))).toMatchObject({
+      code: 'CONSENT_DENIED',
+    })
+    const { id, request } = await asked(one, 'b', { ask: says({ action: 'cancel' }) })
+    expect(request).toMatchObject({ state: 'open', id })
+    expect(one.runs).toEqual([])
+  })
+
+  it('is not asked about what is of high weight, nor where the owner did not say so', async () => {
+    const questions: Question[] = []
+    const one = await desk({ agents })
+    await asked(one, 'a', { ask: says(yes, questions) }, 'shred_file')
+    const two = await desk()
+    await asked(two, 'a', { ask: says(yes, questions) })
+    expect(questions).toEqual([])
+    expect([...one.runs, ...two.runs]).toEqual([])
+  })
+
+  it('need not answer any more when a person has', async () => {
+    const one = await desk({ agents })
+    let isTakenBack = false
+    const ask = (_: Question, signal: AbortSignal) =>
+      new Promise<Answer>(() => signal.addEventListener('abort', () => (isTakenBack = true)))
+    const { answer, id } = await asked(one, 'a', { ask })
+    await one.answer(id, ONCE, OWNER)
+    await answer
+    expect(isTakenBack).toBe(true)
+    expect(one.runs).toHaveLength(1)
+  })
+})

@@ -1,0 +1,135 @@
+import {
+  AppError,
+  type EffectFinding,
+  type EffectSpec,
+  type EffectVerdict,
+  KeptEffect,
+  messageOf,
+  Sighting,
+} from '../../../contracts/index.ts'
+import type { CancelSignal, Clock } from '../../kernel/index.ts'
+import type { ConcreteEffect, EffectKind, EffectValues } from './effect-kind.ts'
+import { judgeEffect } from './judge-effect.ts'
+
+export type EffectKinds = ReadonlyMap<string, EffectKind>
+
+export interface LookOptions {
+  readonly clock: Clock
+  /** Breaks off what is still being looked at; that is then unclear. */
+  readonly signal?: CancelSignal | undefined
+}
+
+/** The effects of one call, filled. Throws `INPUT_INVALID` or `DEFINITION_INVALID`. */
+export function concreteEffects(
+  specs: readonly EffectSpec[],
+  values: EffectValues,
+  kinds: EffectKinds,
+): ConcreteEffect[] {
+  return specs.map(spec => {
+    const kind = kinds.get(spec.kind)
+    if (!kind) throw new AppError('DEFINITION_INVALID', unknownKind(spec))
+    return kind.concrete(spec, values)
+  })
+}
+
+/** Looks before the run, and gives what the record keeps. What cannot be looked at is kept as unclear. */
+export function takeBaseline(
+  effects: readonly ConcreteEffect[],
+  kinds: EffectKinds,
+  options: LookOptions,
+): Promise<KeptEffect[]> {
+  return Promise.all(
+    effects.map(async ({ name, kind, fields }) => ({
+      name,
+      kind,
+      fields,
+      baseline: await lookOnce({ name, kind, fields }, kinds, options),
+    })),
+  )
+}
+
+/** Looks now, at everything at once, and judges by what was seen before the run. Never throws. */
+export async function verifyEffects(
+  kept: readonly Readonly<Record<string, unknown>>[],
+  kinds: EffectKinds,
+  options: LookOptions,
+): Promise<EffectVerdict> {
+  const effects = await Promise.all(kept.map(one => verifyOne(one, kinds, options)))
+  return { verdict: verdictOf(effects), effects }
+}
+
+/** The specs of the effects that are not verified. */
+export function missingOf({ effects }: EffectVerdict, specs: readonly EffectSpec[]): EffectSpec[] {
+  const verified = new Set(effects.filter(({ state }) => state === 'verified').map(({ name }) => name))
+  return specs.filter(({ name }) => !verified.has(name))
+}
+
+/** How long one look may take. */
+export const LOOK_MS = 5_000
+
+async function verifyOne(
+  row: Readonly<Record<string, unknown>>,
+  kinds: EffectKinds,
+  options: LookOptions,
+): Promise<EffectFinding> {
+  const { data: effect } = KeptEffect.safeParse(row)
+  if (!effect) {
+    const reason = 'What the record keeps of it cannot be read.'
+    return { name: String(row.name), state: 'indeterminate', reason, seen: 'unclear' }
+  }
+  const now = await lookOnce(effect, kinds, options)
+  const { state, reason } = judgeEffect(kinds.get(effect.kind)?.witness ?? 'presence', effect.baseline, now)
+  return { name: effect.name, state, reason, seen: now.seen }
+}
+
+/** Without effects nothing was looked at, so that nothing is known. */
+function verdictOf(effects: readonly EffectFinding[]): EffectVerdict['verdict'] {
+  const has = (state: EffectFinding['state']) => effects.some(effect => effect.state === state)
+  if (effects.length === 0 || has('indeterminate')) return 'indeterminate'
+  if (!has('verified')) return 'absent'
+  return has('absent') ? 'partial' : 'verified'
+}
+
+/** One look, with its time. A kind that does not listen to its signal is left to itself. */
+function lookOnce(effect: ConcreteEffect, kinds: EffectKinds, { clock, signal }: LookOptions): Promise<Sighting> {
+  const kind = kinds.get(effect.kind)
+  if (!kind) return Promise.resolve({ seen: 'unclear', reason: unknownKind(effect) })
+  if (signal?.aborted) return Promise.resolve(BROKEN_OFF)
+  return new Promise(resolve => {
+    const controller = new AbortController()
+    const end = (sighting: Sighting) => {
+      cancelTimer()
+      signal?.removeEventListener('abort', onAbort)
+      resolve(sighting)
+      // Whoever is still looking may stop.
+      controller.abort()
+    }
+    const onAbort = () => end(BROKEN_OFF)
+    const cancelTimer = clock.after(LOOK_MS, () => end(TOO_LATE))
+    signal?.addEventListener('abort', onAbort, { once: true })
+    ask(kind, effect, controller.signal).then(end, error => end({ seen: 'unclear', reason: failed(error) }))
+  })
+}
+
+const BROKEN_OFF: Sighting = { seen: 'unclear', reason: 'Looking was broken off.' }
+const TOO_LATE: Sighting = { seen: 'unclear', reason: `Looking took longer than ${LOOK_MS / 1000} seconds.` }
+
+/** What a kind answers may come from code that nobody checked. */
+async function ask(kind: EffectKind, effect: ConcreteEffect, signal: AbortSignal): Promise<Sighting> {
+  const { seen, mark, count, reason } = await kind.look(effect, { signal })
+  const told = Sighting.safeParse({ seen, mark, count, reason: typeof reason === 'string' ? brief(reason) : reason })
+  return told.success ? told.data : { seen: 'unclear', reason: `"${kind.kind}" did not say whether it is there.` }
+}
+
+function failed(error: unknown): string {
+  return brief(`Looking failed: ${messageOf(error)}`)
+}
+
+/** A reason is kept with the record, and read. */
+function brief(reason: string): string {
+  return reason.length > 500 ? `${reason.slice(0, 499)}…` : reason
+}
+
+function unknownKind({ name, kind }: { name: string; kind: string }): string {
+  return `The effect "${name}" has the kind "${kind}", which nothing here can verify.`
+}

@@ -1,0 +1,100 @@
+import type { StorageAccess } from '../../core/operations/index.ts'
+import type { CommitOutcome, Store, Write } from '../../core/store/index.ts'
+import type { FakeClock } from '../fake-clock.ts'
+
+/** A process of the simulation. What it holds of the world is taken from it when it dies, and withheld while it sleeps. */
+export interface Life {
+  isOver(): boolean
+  end(): void
+  sleep(): void
+  wake(): void
+  /** Resolves as soon as it is awake; never when it is dead. */
+  awake(): Promise<void>
+}
+
+/** Nothing comes back from here. */
+const NEVER = new Promise<never>(() => {})
+
+export function createLife(): Life {
+  let isOver = false
+  let sleeping: { readonly over: Promise<void>; end(): void } | undefined
+  return {
+    isOver: () => isOver,
+    end() {
+      isOver = true
+    },
+    sleep() {
+      let end = () => {}
+      const over = new Promise<void>(resolve => {
+        end = resolve
+      })
+      sleeping ??= { over, end }
+    },
+    wake() {
+      sleeping?.end()
+      sleeping = undefined
+    },
+    async awake() {
+      await sleeping?.over
+      // It may have gone to sleep again meanwhile.
+      if (sleeping) await this.awake()
+      if (isOver) await NEVER
+    },
+  }
+}
+
+/** Time as a process sees it: what it had planned waits while it sleeps, and never happens once it is dead. */
+export function clockOf(clock: FakeClock, life: Life): FakeClock {
+  return {
+    ...clock,
+    after: (ms, task) => clock.after(ms, () => void life.awake().then(task)),
+    breathe: () => clock.breathe().then(() => life.awake()),
+  }
+}
+
+/** What happens to a commit on its way: it fails before or after it was written, or somebody tampers with it. */
+export interface Way {
+  fault(): 'none' | 'lost' | 'unseen'
+  /** The error of a commit that failed. */
+  error(kind: 'lost' | 'unseen'): Error
+  /** A planted mistake, where one is to be found. */
+  bend(writes: readonly Write[]): readonly Write[]
+  /** Told of what was written, in the order in which it was. */
+  onWritten(writes: readonly Write[]): void
+}
+
+/** The store as a process reaches it. */
+export function storageOf(shared: StorageAccess & { readonly store: Store }, life: Life, way: Way): StorageAccess {
+  async function commit(writes: readonly Write[]): Promise<CommitOutcome> {
+    await life.awake()
+    const fault = way.fault()
+    if (fault === 'lost') throw way.error('lost')
+    const outcome = await shared.store.commit(way.bend(writes))
+    // Written is written, whether or not its process lives to hear of it.
+    if (outcome.committed) way.onWritten(writes)
+    await life.awake()
+    if (fault === 'unseen') throw way.error('unseen')
+    return outcome
+  }
+
+  async function read<T>(work: () => Promise<T>): Promise<T> {
+    await life.awake()
+    const value = await work()
+    await life.awake()
+    return value
+  }
+
+  const store: Store = {
+    commit,
+    get: (table, id) => read(() => shared.store.get(table, id)),
+    find: (table, query) => read(() => shared.store.find(table, query)),
+    count: (table, where) => read(() => shared.store.count(table, where)),
+  }
+  return {
+    open: () => read(async () => ({ ...(await shared.open()), store })),
+    current: () => {
+      const current = shared.current()
+      return current && { ...current, store }
+    },
+  }
+}

@@ -1,0 +1,283 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Client } from '@modelcontextprotocol/client'
+import { describe, expect, it } from 'vitest'
+import type { ApprovalFacts, ApprovalSummary, CallAnswer, GrantFacts, OperationFacts } from '../src/contracts/index.ts'
+import { quartermaster, type RunningUp } from './support/product.ts'
+import { type ClientEra, type DeskOptions, onDesk, openDesk, type UpstreamDesk } from './support/upstream-desk.ts'
+
+const ERAS = ['auto', 'legacy'] as const satisfies ClientEra[]
+const FILES = { capabilities: { files: { dirs: ['.'] } } }
+
+/** An `up` whose agent may write files when somebody allows it. Its calls wait this long for that. */
+function desk(consentWaitSeconds: number, more: Partial<DeskOptions> = {}): Promise<UpstreamDesk> {
+  return openDesk({ mcpServers: {}, agents: { default: FILES }, settings: { consentWaitSeconds }, ...more })
+}
+
+interface Answered {
+  readonly isError?: boolean
+  readonly content: { text?: string }[]
+  readonly structuredContent?: Record<string, unknown>
+  readonly _meta?: Record<string, unknown>
+}
+
+async function write(client: Client, path = 'a.txt', content = 'one'): Promise<Answered> {
+  return (await client.callTool({ name: 'write_file', arguments: { path, content } })) as Answered
+}
+
+const textIn = ({ content }: Answered) => content.map(({ text = '' }) => text).join('\n')
+
+/** The id of the operation that a caller was told of. */
+const handleIn = (answered: Answered) => /op_[\w-]+/.exec(textIn(answered))?.[0] ?? ''
+
+const contentOf = (dir: string, path = 'a.txt') => readFile(join(dir, path), 'utf8').catch(() => undefined)
+
+const open = ({ control }: UpstreamDesk) => control<ApprovalSummary[]>('approvals')
+
+/** Waits until so many calls wait, and answers their ids, oldest first. */
+async function asked(at: UpstreamDesk, amount = 1): Promise<string[]> {
+  await expect.poll(async () => (await open(at)).length, { timeout: 20_000 }).toBe(amount)
+  return (await open(at)).map(({ id }) => id)
+}
+
+const stateOf = async ({ control }: UpstreamDesk, id: string) =>
+  (await control<OperationFacts>('operation', { id })).state
+
+async function kill({ child }: RunningUp): Promise<void> {
+  const gone = new Promise(resolve => child.once('exit', resolve))
+  child.kill('SIGKILL')
+  await gone
+}
+
+describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
+  it.each(ERAS)('waits for a person, who sees all of it, and is done once allowed (era %s)', async era => {
+    const at = await desk(0)
+    let log = ''
+    at.up.child.stderr?.on('data', data => (log += String(data)))
+    const client = await at.connect(era)
+    const waiting = await write(client, 'a.txt', 'hun\u202eter2 ')
+    const id = handleIn(waiting)
+    expect(waiting._meta).toMatchObject({ 'quartermaster/waiting': { for: 'approval', operationId: id } })
+    expect(textIn(waiting)).toContain('waits for a person to allow it')
+
+    const listed = await at.run('approvals')
+    expect(listed.stdout).toMatch(/^op_\S+ +default +write_file +moderate +files\.write for "a\.txt" /m)
+    const shown = await at.run('approvals', 'show', id)
+    expect(shown.stdout).toContain('"content": "hun\\u202eter2·"')
+    const facts = (await at.run('approvals', 'show', id, '--json')).json<ApprovalFacts>()
+    expect(facts).toMatchObject({ id, state: 'open', arguments: { path: 'a.txt', content: 'hun\u202eter2 ' } })
+    const masked = await at.run('operations', 'show', id)
+    expect(masked.stdout).toMatch(/^Arguments +content=••• path=•••$/m)
+    expect(masked.stdout).toMatch(/^To decide +quartermaster approvals show op_/m)
+    expect(await contentOf(at.dir)).toBeUndefined()
+
+    const allowed = await at.run('approvals', 'allow', id)
+    expect(allowed).toMatchObject({ code: 0, stdout: expect.stringContaining('✓ "write_file" of default is allowed') })
+    await expect.poll(() => contentOf(at.dir), { timeout: 20_000 }).toBe('hun\u202eter2 ')
+    await expect.poll(() => stateOf(at, id), { timeout: 20_000 }).toBe('succeeded')
+    const status = await client.callTool({ name: 'get_status', arguments: { operation: id } })
+    expect(textIn(status as Answered)).toContain(`${id} (write_file): done`)
+    expect(await open(at)).toEqual([])
+    expect(log).toContain(id)
+    expect(log).not.toContain('ter2')
+  })
+
+  it.each(ERAS)('goes on by itself when it is allowed while its caller waits (era %s)', async era => {
+    const at = await desk(600)
+    const answer = write(await at.connect(era))
+    const [id = ''] = await asked(at)
+    await at.control('answerApproval', { id, decision: 'allow', lasting: 'once' })
+    expect((await answer).structuredContent).toMatchObject({ path: 'a.txt', created: true })
+    expect(await contentOf(at.dir)).toBe('one')
+  })
+
+  it.each(ERAS)('is refused when somebody says no, and the caller is told (era %s)', async era => {
+    const at = await desk(600)
+    const answer = write(await at.connect(era))
+    const [id = ''] = await asked(at)
+    expect(await at.run('approvals', 'deny', id)).toMatchObject({ code: 0 })
+    expect(textIn(await answer)).toContain('CONSENT_DENIED')
+    expect([await contentOf(at.dir), await stateOf(at, id)]).toEqual([undefined, 'denied'])
+    expect(await at.run('approvals', 'allow', id)).toMatchObject({ code: 8 })
+  })
+
+  it('is answered once, also when two do so at once', async () => {
+    const at = await desk(0)
+    const id = handleIn(await write(await at.connect()))
+    const both = await Promise.all([at.run('approvals', 'allow', id), at.run('approvals', 'deny', id)])
+    const [allowed, denied] = both.map(({ code }) => code)
+    expect([allowed, denied].toSorted()).toEqual([0, 8])
+    const end = allowed === 0 ? 'succeeded' : 'denied'
+    await expect.poll(() => stateOf(at, id), { timeout: 20_000 }).toBe(end)
+    expect(await contentOf(at.dir)).toBe(allowed === 0 ? 'one' : undefined)
+  })
+
+  it('waits over a kill, and is done when it is allowed after it, with an up and without', async () => {
+    const first = await desk(0)
+    const client = await first.connect()
+    const [one, two] = [handleIn(await write(client, 'one.txt')), handleIn(await write(client, 'two.txt'))]
+    await kill(first.up)
+    expect(await quartermaster(['approvals', 'allow', one], { cwd: first.dir })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('It is done.'),
+    })
+    expect(await contentOf(first.dir, 'one.txt')).toBe('one')
+    const second = await onDesk(first.dir)
+    expect(await asked(second)).toEqual([two])
+    await second.control('answerApproval', { id: two, decision: 'allow', lasting: 'once' })
+    await expect.poll(() => contentOf(first.dir, 'two.txt'), { timeout: 20_000 }).toBe('one')
+  })
+
+  it('has one line in the audit about who allowed it', async () => {
+    const at = await desk(600)
+    const answer = write(await at.connect())
+    const [id = ''] = await asked(at)
+    await at.control('answerApproval', { id, decision: 'allow', lasting: 'once' })
+    await answer
+    const { lines } = await at.control<{ lines: object[] }>('audit', { tool: 'write_file' })
+    expect(lines).toMatchObject([
+      { operationId: id, outcome: 'succeeded', consent: { operations: ['files.write'], by: 'owner' } },
+    ])
+  })
+
+  it('waits for others too when it was made at a command line without a terminal', async () => {
+    const at = await desk(0)
+    const called = await at.run('call', 'write_file', 'path=a.txt', 'content=one')
+    expect([called.code, called.stdout]).toEqual([14, ''])
+    const [id = ''] = /op_[\w-]+/.exec(called.stderr) ?? []
+    expect(called.stderr).toContain(`To decide: quartermaster approvals show ${id}`)
+    await at.control('answerApproval', { id, decision: 'allow', lasting: 'once' })
+    await expect.poll(() => contentOf(at.dir), { timeout: 20_000 }).toBe('one')
+  })
+
+  it('does not hold a command that nobody could answer', async () => {
+    const at = await desk(600)
+    await kill(at.up)
+    const called = await at.run('call', 'write_file', 'path=a.txt', 'content=one', '--json')
+    expect(called.code).toBe(14)
+    const { waiting } = called.json<CallAnswer>()
+    expect(waiting).toMatchObject({ for: 'approval' })
+    const listed = await at.run('approvals', '--json')
+    expect(listed.json<ApprovalSummary[]>()).toMatchObject([{ id: waiting?.operationId, tool: 'write_file' }])
+  })
+})
+
+describe('an answer that lasts', { timeout: 90_000 }, () => {
+  it('counts for the same file and agent until it is taken back', async () => {
+    const agents = { default: FILES, other: FILES }
+    const at = await desk(0, { agents })
+    const [client, stranger] = [await at.connect(), await at.connect('auto', { agent: 'other' })]
+    const id = handleIn(await write(client))
+    expect(await at.run('approvals', 'allow', id, '--for', '10m')).toMatchObject({ code: 0 })
+    await expect.poll(() => stateOf(at, id), { timeout: 20_000 }).toBe('succeeded')
+
+    expect((await write(client, 'a.txt', 'two')).structuredContent).toMatchObject({ path: 'a.txt', created: false })
+    expect(textIn(await write(client, 'b.txt'))).toContain('waits for a person')
+    expect(textIn(await write(stranger, 'a.txt'))).toContain('waits for a person')
+    expect(await open(at)).toMatchObject([{ agent: 'default', asks: [{ scope: 'b.txt' }] }, { agent: 'other' }])
+
+    const grants = (await at.run('grants', 'list', '--json')).json<GrantFacts[]>()
+    expect(grants).toMatchObject([{ agent: 'default', operation: 'files.write', scope: 'a.txt', lasting: 'time' }])
+    expect(await at.run('grants', 'revoke', '--agent', 'default')).toMatchObject({ code: 0 })
+    expect(textIn(await write(client, 'a.txt', 'three'))).toContain('waits for a person')
+    expect(await contentOf(at.dir)).toBe('two')
+    expect(await at.run('grants', 'revoke', '--agent', 'default')).toMatchObject({ code: 1 })
+  })
+
+  it('can be a no: nobody is asked again', async () => {
+    const at = await desk(0)
+    const client = await at.connect()
+    const id = handleIn(await write(client))
+    expect(await at.run('approvals', 'deny', id, '--for', '10m')).toMatchObject({ code: 0 })
+    expect(textIn(await write(client))).toContain('CONSENT_DENIED')
+    expect(await open(at)).toEqual([])
+  })
+})
+
+describe('the word of a client', { timeout: 90_000 }, () => {
+  const agents = {
+    default: { ...FILES, consent: { askClient: true } },
+    strict: FILES,
+  }
+  const elicitation = { capabilities: { elicitation: { form: {} } } }
+
+  it.each(ERAS)('counts where the agent’s file says so, for one call (era %s)', async era => {
+    const at = await desk(0, { agents })
+    const client = await at.connect(era, elicitation)
+    const questions: string[] = []
+    const answers = [{ action: 'accept' as const, content: { allow: true } }, { action: 'decline' as const }]
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      questions.push(String(params.message))
+      return answers.shift() ?? { action: 'cancel' as const }
+    })
+    expect((await write(client)).structuredContent).toMatchObject({ path: 'a.txt', created: true })
+    expect(questions[0]).toContain('"content": "one"')
+    expect(textIn(await write(client, 'a.txt', 'two'))).toContain('CONSENT_DENIED')
+    expect(await contentOf(at.dir)).toBe('one')
+    expect(questions).toHaveLength(2)
+  })
+
+  it.each(ERAS)('is not asked for where it does not (era %s)', async era => {
+    const at = await desk(0, { agents })
+    const client = await at.connect(era, { ...elicitation, agent: 'strict' })
+    let isAsked = false
+    client.setRequestHandler('elicitation/create', async () => {
+      isAsked = true
+      return { action: 'accept', content: { allow: true } }
+    })
+    expect(textIn(await write(client))).toContain('waits for a person')
+    expect([isAsked, await contentOf(at.dir)]).toEqual([false, undefined])
+  })
+
+  it('counts with the state it was asked with, unchanged, for the same call, and once', async () => {
+    const at = await desk(0, { agents })
+    const call = await rawCall(at)
+    const first = await call('a.txt')
+    expect(first).toMatchObject({ resultType: 'input_required', requestState: expect.any(String) })
+    const [key = ''] = Object.keys(first.inputRequests as object)
+    const yes = { inputResponses: { [key]: { action: 'accept', content: { allow: true } } } }
+    const state = String(first.requestState)
+
+    const tampered = `${state.slice(0, -4)}${state.endsWith('AAAA') ? 'BBBB' : 'AAAA'}`
+    expect(await call('a.txt', { ...yes, requestState: tampered })).toHaveProperty('code')
+    expect(JSON.stringify(await call('b.txt', { ...yes, requestState: state }))).toContain('CURSOR_GONE')
+    expect([await contentOf(at.dir), await contentOf(at.dir, 'b.txt')]).toEqual([undefined, undefined])
+
+    const done = await call('a.txt', { ...yes, requestState: state })
+    expect(done).toMatchObject({ structuredContent: { path: 'a.txt', created: true } })
+    // The same again is the same call: it gets the same answer, and the file is not written a second time.
+    expect(await call('a.txt', { ...yes, requestState: state })).toEqual(done)
+    const { operations } = await at.control<{ operations: object[] }>('operations')
+    expect(operations).toHaveLength(1)
+    expect(await call('a.txt')).toMatchObject({ resultType: 'input_required' })
+  })
+})
+
+/** A client of the newer era that sends what it is told to; answers the result, or the error. */
+async function rawCall({ up, tokenFor }: UpstreamDesk) {
+  const token = await tokenFor('default')
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
+  }
+  return async (path: string, more: object = {}): Promise<Record<string, unknown>> => {
+    const params = { name: 'write_file', arguments: { path, content: 'one' }, _meta: meta, ...more }
+    const answer = await fetch(`${up.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'write_file',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+    })
+    const text = await answer.text()
+    const message = text.startsWith('{') ? text : (text.match(/^data: (.*"id":.*)$/m)?.[1] ?? '{}')
+    const { result, error } = JSON.parse(message)
+    return result ?? error
+  }
+}
