@@ -35,7 +35,7 @@ describe('reading the configuration', () => {
   it('has defaults for everything when there is no file', async () => {
     const project = await tempProject()
     const { config, settings, problems } = await readProjectConfig({ dataDir: project.path('data'), env: {} })
-    expect(config).toEqual({ mcpServers: {}, dependencies: {}, allowedHosts: [], settings: {} })
+    expect(config).toEqual({ mcpServers: {}, dependencies: {}, allowedHosts: [], connections: {}, settings: {} })
     expect(settings).toMatchObject({ probeTimeoutMs: 2000, watchFiles: true, logLevel: 'info' })
     expect(problems).toEqual([])
   })
@@ -110,7 +110,7 @@ describe('reading the configuration', () => {
     const [summary, first, second, ...rest] = error.message.split('\n')
     expect(summary).toBe('The configuration has 2 problems:')
     expect(first).toMatch(
-      /quartermaster\.config\.json:2:3: a: "a" is not known here\. .*known here: \$schema, mcpServers, dependencies, allowedHosts, settings\./,
+      /quartermaster\.config\.json:2:3: a: "a" is not known here\. .*known here: \$schema, mcpServers, dependencies, allowedHosts, connections, settings\./,
     )
     expect(second).toMatch(/quartermaster\.config\.json:3:3: b: /)
     expect(rest).toEqual([])
