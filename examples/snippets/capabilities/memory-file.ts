@@ -3,7 +3,7 @@ import { defineCapability } from 'quartermaster'
 
 export default defineCapability({
   key: 'memory-file',
-  short: "What an agent remembers, in a file of its own.",
+  short: 'What an agent remembers, in a file of its own.',
   tools: [],
   unseen: 'The server of the memory has not been reached yet.',
   resolve: ({ agent, workspaceDir }) => ({
