@@ -11,7 +11,7 @@ import { declined, isAnswerable, toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Session, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_METHODS, takeNotice } from './session-parts.ts'
-import { createUnanswered } from './unanswered.ts'
+import { bareFailureIn, createUnanswered } from './unanswered.ts'
 
 /** What we can be asked for. Whether the caller of the moment can is found out when it is asked. */
 export const LEGACY_CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }
@@ -102,6 +102,9 @@ export function createLegacySession(
             ? requestAsTask(peer, traced, { clock, ...options })
             : peer.request(method, traced, options)
         })
+        const failure = bareFailureIn(result)
+        const reason = failure === undefined ? undefined : unanswered.reasonFor(behind, failure)
+        if (reason) throw reason
         return unanswered.addTo(result, behind)
       } catch (error) {
         // A server that was refused an answer may say no more than that it failed.

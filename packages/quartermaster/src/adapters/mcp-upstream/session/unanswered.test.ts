@@ -39,7 +39,7 @@ function fail(): never {
   throw new RpcError({ code: -32_603, message: 'Nobody there.' })
 }
 
-it('passes on a failure as it is, and adds what could not be answered on the way', async () => {
+it('passes on a failure with a structure as it is, and adds what could not be answered on the way', async () => {
   const { refused, result } = await callAsking(() => FAILED)
   expect(refused).toEqual([{ action: 'decline' }])
   const added = 'Nobody could answer what it asked on the way. The client cannot answer this.'
@@ -50,6 +50,15 @@ it('tells of a call that ended with an error what its client would have to be ab
   const { result } = await callAsking(fail)
   expect(result).toMatchObject({ code: 'ANSWER_UNAVAILABLE', details })
   expect(result.message).toBe('The client cannot answer this. Without an answer it failed: Nobody there.')
+})
+
+it('tells the same of a call whose result is nothing but a failure, with others under way too', async () => {
+  const bare = { isError: true, content: [{ type: 'text', text: 'No name.' }] }
+  for (const others of [0, 3]) {
+    const { result } = await callAsking(() => bare, { others })
+    expect(result).toMatchObject({ code: 'ANSWER_UNAVAILABLE', details })
+    expect(result.message).toBe('The client cannot answer this. Without an answer it failed: No name.')
+  }
 })
 
 it('says nothing of folders: servers ask for them in passing, and do without', async () => {

@@ -1,6 +1,6 @@
 import { AppError, isAppError } from '../../../contracts/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
-import type { Params } from '../../mcp-wire/index.ts'
+import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import type { Behind } from './session.ts'
 
 /** Remembers of requests what their server asked in vain, because whoever made them cannot answer such a thing. */
@@ -40,3 +40,13 @@ export function createUnanswered(): Unanswered {
 }
 
 const MOST_TOLD = 500
+
+/**
+ * What a result says that tells of a failure and of nothing else. One with a structure is an answer that its tool has thought
+ * about, whatever it could not ask.
+ */
+export function bareFailureIn({ isError, content, structuredContent }: Params): string | undefined {
+  if (isError !== true || structuredContent !== undefined || !Array.isArray(content)) return undefined
+  const texts = content.flatMap(part => (isRecord(part) && typeof part.text === 'string' ? [part.text] : []))
+  return texts.join(' ')
+}
