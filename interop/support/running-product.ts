@@ -45,11 +45,15 @@ export async function startProduct(project: string, settings: Settings = {}): Pr
 export type McpServers = Readonly<Record<string, unknown>>
 
 /** Starts `up` in a folder that has nothing but upstreams, all of them given to one agent. */
-export async function startWithUpstreams(mcpServers: McpServers, agent = 'default'): Promise<RunningProduct> {
+export async function startWithUpstreams(
+  mcpServers: McpServers,
+  agent = 'default',
+  settings: object = {},
+): Promise<RunningProduct> {
   const folder = await freshFolder()
   const capabilities = Object.fromEntries(Object.keys(mcpServers).map(name => [name, {}]))
   await writeAgents(folder, { [agent]: capabilities })
-  return startIn(folder, { mcpServers })
+  return startIn(folder, { mcpServers, settings })
 }
 
 /** Starts `up` in a folder that has nothing but agents, and these have nothing. */

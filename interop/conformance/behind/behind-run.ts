@@ -29,12 +29,15 @@ const TOOLS = {
   test_tool_with_task: { asTask: 'always' },
 }
 
+/** The suite gives a change 1.5 s to be heard of, one right after the other; by default the second is held back for one of them. */
+const SETTINGS = { announceIntervalMs: 250 }
+
 /** Runs the suite against a product that has the fixtures from an upstream. */
 export async function runBehind({ revision, era, transport }: BehindRun): Promise<Findings> {
   const server = await startServer(era, transport)
   try {
     const fixtures = { ...server.entry, prefix: false, newTools: 'offer', tools: TOOLS }
-    const product = await startWithUpstreams({ fixtures }, 'conformance')
+    const product = await startWithUpstreams({ fixtures }, 'conformance', SETTINGS)
     try {
       await product.reaches('fixtures')
       return await judge(product, revision)
