@@ -70,9 +70,10 @@ const nameOf = ({ status, id }: Check) => `${status} ${id}`
 
 /**
  * These give a change 1.5 s to be heard of, which a busy machine may need for itself. What they object to counts when they
- * object to it again.
+ * object every time they are asked.
  */
 const HASTY = ['server-stateless']
+const MOST_ASKED = 4
 
 /** What the suite says to a running product that has its fixtures. */
 export async function judge(product: RunningProduct, revision: Revision): Promise<Findings> {
@@ -82,8 +83,8 @@ export async function judge(product: RunningProduct, revision: Revision): Promis
     const against = { url: `${proxy.url}/mcp`, revision }
     const findings = new Map(await runSuite(against))
     for (const scenario of HASTY) {
-      const again = findings.get(scenario)?.some(isObjection) && (await runScenario(scenario, against))
-      if (again) findings.set(scenario, again)
+      for (let asked = 1; asked < MOST_ASKED && findings.get(scenario)?.some(isObjection); asked++)
+        findings.set(scenario, (await runScenario(scenario, against)) ?? [])
     }
     return findings
   } finally {
