@@ -83,8 +83,10 @@ export async function judge(product: RunningProduct, revision: Revision): Promis
     const against = { url: `${proxy.url}/mcp`, revision }
     const findings = new Map(await runSuite(against))
     for (const scenario of HASTY) {
-      for (let asked = 1; asked < MOST_ASKED && findings.get(scenario)?.some(isObjection); asked++)
-        findings.set(scenario, (await runScenario(scenario, against)) ?? [])
+      for (let asked = 1; asked < MOST_ASKED; asked++) {
+        const again = findings.get(scenario)?.some(isObjection) && (await runScenario(scenario, against))
+        if (again) findings.set(scenario, again)
+      }
     }
     return findings
   } finally {
