@@ -1,5 +1,3 @@
-export { type CallPathDeps, createCalls } from './call-path.ts'
-export type { CallRequest, Calls, ConsentedOnce, LogLevel } from './call-request.ts'
 export { type Admission, createAdmission } from './consent/admission.ts'
 export { type Approvals, createApprovals } from './consent/approvals.ts'
 export {
@@ -23,28 +21,36 @@ export {
   takeBaseline,
   verifyEffects,
 } from './effects/verify-effects.ts'
-export { createEffectsStage, type EffectsStage } from './effects-stage.ts'
-export { createEndsTeller, type EndsTeller, type TellEnd } from './ends-teller.ts'
-export type { Audience, Exchange, ExchangeContext, Turn } from './exchange.ts'
-export { ANSWER_SECONDS, createExchanges, type Exchanges, MOST_WAITING } from './exchanges.ts'
-export { createIdempotency, type Idempotency, type IdempotencyDeps } from './idempotency.ts'
-export { createKeptResults, type KeptResults } from './kept-results.ts'
-export { createLeaseKeeper, type LeaseKeeper } from './lease-keeper.ts'
-export { type LeftBehindDeps, settleLeftBehind } from './left-behind.ts'
-export { createOperationDesk, type OperationDesk } from './operation-desk.ts'
-export type { OperationEnd, OperationLog, OperationRecord, RunningOperation } from './operation-log.ts'
+export type { Audience, Exchange, ExchangeContext, Turn } from './exchange/exchange.ts'
+export { ANSWER_SECONDS, createExchanges, type Exchanges, MOST_WAITING } from './exchange/exchanges.ts'
+export { type CallPathDeps, createCalls } from './path/call-path.ts'
+export type { CallRequest, Calls, ConsentedOnce, LogLevel } from './path/call-request.ts'
+export { createEffectsStage, type EffectsStage } from './path/effects-stage.ts'
+export { createKeptResults, type KeptResults } from './path/kept-results.ts'
+export { progressText } from './path/progress-text.ts'
+export { createEndsTeller, type EndsTeller, type TellEnd } from './queue/ends-teller.ts'
+export { createLeaseKeeper, type LeaseKeeper } from './queue/lease-keeper.ts'
+export { type LeftBehindDeps, settleLeftBehind } from './queue/left-behind.ts'
+export { createWaitedOperations } from './queue/waited-operations.ts'
+export type { ReadResult } from './readings/reading-output.ts'
+export type {
+  PromptRequest,
+  ReadingRequest,
+  Readings,
+  ResourceReadRequest,
+  SuggestRequest,
+} from './readings/reading-request.ts'
+export { createReadings, type ReadingsDeps } from './readings/readings.ts'
+export { createIdempotency, type Idempotency, type IdempotencyDeps } from './record/idempotency.ts'
+export { createOperationDesk, type OperationDesk } from './record/operation-desk.ts'
+export type { OperationEnd, OperationLog, OperationRecord, RunningOperation } from './record/operation-log.ts'
 export {
   type AuditFilter,
   createOperations,
   type OperationFilter,
   type Operations,
   type OperationsDeps,
-} from './operations.ts'
-export { progressText } from './progress-text.ts'
-export { createPruner, type Pruner } from './pruner.ts'
-export type { ReadResult } from './reading-output.ts'
-export type { PromptRequest, ReadingRequest, Readings, ResourceReadRequest, SuggestRequest } from './reading-request.ts'
-export { createReadings, type ReadingsDeps } from './readings.ts'
-export type { Storage, StorageAccess } from './storage.ts'
-export { createStoredOperations, type StoredOperationsDeps } from './stored-operations.ts'
-export { createWaitedOperations } from './waited-operations.ts'
+} from './record/operations.ts'
+export { createPruner, type Pruner } from './record/pruner.ts'
+export type { Storage, StorageAccess } from './record/storage.ts'
+export { createStoredOperations, type StoredOperationsDeps } from './record/stored-operations.ts'

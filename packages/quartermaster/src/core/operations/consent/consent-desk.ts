@@ -11,11 +11,11 @@ import {
 } from '../../../contracts/index.ts'
 import type { Clock, Emitter, Ids } from '../../kernel/index.ts'
 import { insert, type Store, update, type Where, type Write } from '../../store/index.ts'
-import { auditRow } from '../audit-row.ts'
-import { openArguments } from '../operation-row.ts'
-import type { StorageAccess } from '../storage.ts'
-import { ended, queued, type Step } from '../transitions.ts'
-import { auditOfRow } from '../waited-audit.ts'
+import { auditRow } from '../record/audit-row.ts'
+import { openArguments } from '../record/operation-row.ts'
+import type { StorageAccess } from '../record/storage.ts'
+import { ended, queued, type Step } from '../record/transitions.ts'
+import { auditOfRow } from '../record/waited-audit.ts'
 
 /** A person's answer to what one operation asks for. */
 export interface ConsentAnswer {

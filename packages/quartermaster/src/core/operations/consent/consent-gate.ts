@@ -2,8 +2,8 @@ import { AppError, type ConsentAsk, type GrantRow } from '../../../contracts/ind
 import type { Seat } from '../../agents/index.ts'
 import type { Catalogue, Tool } from '../../catalogue/index.ts'
 import type { Clock } from '../../kernel/index.ts'
-import type { ConsentedOnce } from '../call-request.ts'
-import type { StorageAccess } from '../storage.ts'
+import type { ConsentedOnce } from '../path/call-request.ts'
+import type { StorageAccess } from '../record/storage.ts'
 import { type ConsentDecision, decideConsent } from './consent-decision.ts'
 import { scopeOf } from './resource-scope.ts'
 

@@ -1,0 +1,170 @@
+import type { Answer, AppError, Question } from '../../../contracts/index.ts'
+import { type CancelSignal, type Clock, createCancellation } from '../../kernel/index.ts'
+import type { CallRequest } from '../path/call-request.ts'
+
+/** Who hears of what happens on the way: whoever waits for the work just now. */
+export type Audience = Pick<CallRequest, 'onProgress' | 'onLog'>
+
+type Heard = { readonly [K in keyof Audience]-?: NonNullable<Audience[K]> }
+
+/** What work is given that may ask something while it runs. */
+export interface ExchangeContext extends Heard {
+  readonly signal: CancelSignal
+  /** The signal takes the question back: its answer is not wanted any more. */
+  ask(question: Question, signal?: CancelSignal): Promise<Answer>
+}
+
+/** Where an exchange stands when its client is answered: done, or waiting for answers. */
+export type Turn<T> = { readonly answer: T } | { readonly questions: ReadonlyMap<string, Question> }
+
+/**
+ * Work that may ask questions, seen from the client: it runs, asks, waits for the answers and goes on. The client may
+ * come back for each turn with another request; the work is the same.
+ */
+export interface Exchange<T> {
+  readonly id: string
+  /** How the work ends. */
+  readonly done: Promise<T>
+  /** What is being asked now, by key. */
+  questions(): ReadonlyMap<string, Question>
+  /** Resolves when the question under this key is not asked any more, for whatever reason. */
+  closed(key: string): Promise<void>
+  /** Hands over answers. Those to other keys are ignored, and what nobody answered stays open. */
+  answer(answers: Readonly<Record<string, Answer>>): void
+  /** The end or the next questions, whichever comes first. The work is cancelled when the signal aborts meanwhile. */
+  turn(signal: CancelSignal, audience?: Audience): Promise<Turn<T>>
+  cancel(reason: AppError): void
+}
+
+export interface ExchangeOptions<T> {
+  readonly id: string
+  readonly clock: Clock
+  begin(context: ExchangeContext): Promise<T>
+  /** Answers that came with the request, before anything was asked. */
+  readonly early?: Readonly<Record<string, Answer>> | undefined
+}
+
+/** What a question is filed under when its tool does not say. */
+const DEFAULT_KEY = 'answer'
+
+interface OpenQuestion {
+  readonly question: Question
+  readonly answered: Promise<Answer>
+  reply(answer: Answer): void
+}
+
+/** Starts the work. */
+export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOptions<T>): Exchange<T> {
+  const cancellation = createCancellation()
+  const open = new Map<string, OpenQuestion>()
+  const unused = new Map(Object.entries(early))
+  /** Those who take a turn now. */
+  const waiting = new Set<() => void>()
+  let isGathering = false
+  let takenBack = 0
+  let heardBy: Audience = {}
+
+  function ask(question: Question, signal?: CancelSignal): Promise<Answer> {
+    const wanted = question.key ?? DEFAULT_KEY
+    const known = unused.get(wanted)
+    if (known) {
+      unused.delete(wanted)
+      return Promise.resolve(known)
+    }
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    // An answer to what was taken back may still come, and must not pass for one to what is asked now.
+    const key = freeKey(takenBack === 0 ? wanted : `${wanted}-after-${takenBack}`, open)
+    const asked = openQuestion(question, signal, () => {
+      const isOpen = open.delete(key)
+      if (isOpen) takenBack++
+      return isOpen
+    })
+    open.set(key, asked)
+    void gather()
+    return asked.answered
+  }
+
+  /** Questions that are asked at the same time go out together. */
+  async function gather(): Promise<void> {
+    if (isGathering) return
+    isGathering = true
+    await clock.breathe()
+    isGathering = false
+    if (open.size > 0) for (const tell of [...waiting]) tell()
+  }
+
+  const questions = (): ReadonlyMap<string, Question> => new Map([...open].map(([key, one]) => [key, one.question]))
+  // A microtask later, so that work which asks at once finds its exchange.
+  const done = Promise.resolve().then(() =>
+    begin({
+      signal: cancellation.signal,
+      ask,
+      onProgress: progress => heardBy.onProgress?.(progress),
+      onLog: (...line) => heardBy.onLog?.(...line),
+    }),
+  )
+  // Whoever takes a turn takes the rejection; between two turns nobody does.
+  done.catch(() => {}).finally(() => open.clear())
+
+  return {
+    id,
+    done,
+    questions,
+    closed: key => Promise.race([done, open.get(key)?.answered]).then(NOTHING, NOTHING),
+    answer(answers) {
+      for (const [key, answer] of Object.entries(answers)) {
+        const asked = open.get(key)
+        open.delete(key)
+        asked?.reply(answer)
+      }
+    },
+    turn(signal, audience = {}) {
+      heardBy = audience
+      if (open.size > 0 && !isGathering) return Promise.resolve({ questions: questions() })
+      return new Promise((resolve, reject) => {
+        const leave = () => {
+          waiting.delete(tell)
+          // Whoever waited has gone; what happens between two turns is told to nobody.
+          if (heardBy === audience) heardBy = {}
+          signal.removeEventListener('abort', abort)
+        }
+        const tell = () => {
+          leave()
+          resolve({ questions: questions() })
+        }
+        const abort = () => {
+          leave()
+          // A client that repeated its request still waits for the work when the first connection is noticed to be gone.
+          if (waiting.size === 0) cancellation.cancel(signal.reason)
+        }
+        waiting.add(tell)
+        done.then(answer => resolve({ answer }), reject).finally(leave)
+        if (signal.aborted) abort()
+        else signal.addEventListener('abort', abort, { once: true })
+      })
+    },
+    cancel: cancellation.cancel,
+  }
+}
+
+const NOTHING = () => {}
+
+/** A question until its answer comes, or until it is taken back, if it still can be. */
+function openQuestion(question: Question, signal: CancelSignal | undefined, takeBack: () => boolean): OpenQuestion {
+  let reply: OpenQuestion['reply'] = NOTHING
+  const answered = new Promise<Answer>((resolve, reject) => {
+    const withdraw = () => takeBack() && reject(signal?.reason)
+    signal?.addEventListener('abort', withdraw, { once: true })
+    reply = answer => {
+      signal?.removeEventListener('abort', withdraw)
+      resolve(answer)
+    }
+  })
+  return { question, answered, reply }
+}
+
+function freeKey(wanted: string, taken: ReadonlyMap<string, unknown>): string {
+  let key = wanted
+  for (let number = 2; taken.has(key); number++) key = `${wanted}-${number}`
+  return key
+}

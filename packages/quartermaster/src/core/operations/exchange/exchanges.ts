@@ -1,0 +1,151 @@
+import { AppError, toAppError } from '../../../contracts/index.ts'
+import { type Cancel, type Clock, createInFlight, type Ids } from '../../kernel/index.ts'
+import { createExchange, type Exchange, type ExchangeOptions } from './exchange.ts'
+
+/** How long a person may take to answer. */
+export const ANSWER_SECONDS = 600
+/** How long the end of an answered question can be asked for again. */
+const REPEAT_SECONDS = 60
+/** How many of one credential may wait at once; each holds a running handler. */
+export const MOST_WAITING = 100
+
+/** What runs for clients, and what waits for their answers. */
+export interface Exchanges {
+  /** The holder is the credential it was asked for with: when that is taken back, so is the work. */
+  start<T>(options: Pick<ExchangeOptions<T>, 'begin' | 'early'> & { holder?: string | undefined }): Exchange<T>
+  /**
+   * Lets it go on whatever becomes of the credential: it belongs to the agent now. What it asks from here on is asked
+   * elsewhere, so an answer that comes here is to a question that is over.
+   */
+  release(exchange: Exchange<unknown>): void
+  /** Cancels everything that was asked for with a credential. */
+  end(holder: string): void
+  /**
+   * Keeps it until its client comes back with answers. The owner is a text that says who asked for what, so that nobody
+   * else can go on with it. Answers the number of the round, which the client brings back with its answers.
+   */
+  park(exchange: Exchange<unknown>, by: { owner: string; holder: string }): number
+  /** The exchange its owner was asked in: waiting, running again, or just ended. Throws `CURSOR_GONE` when there is none. */
+  resume<T>(id: string, owner: string): { exchange: Exchange<T>; round: number }
+  /** Resolves when what a client was asked under this key is not asked any more: it is answered, taken back, or the work over. */
+  closed(id: string, key: string): Promise<void>
+  stop(): void
+}
+
+/** An exchange whose client was asked something, until a while after its end. */
+interface Known {
+  readonly exchange: Exchange<unknown>
+  readonly owner: string
+  /** How often its client was asked. */
+  round: number
+  hasEnded: boolean
+  /** Gives back its place among what the credential may leave open. */
+  leave(): void
+  cancelTimer: Cancel
+}
+
+export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exchanges {
+  const known = new Map<string, Known>()
+  const places = createInFlight({ most: MOST_WAITING, what: 'questions open' })
+  const held = createHeldExchanges()
+
+  function arm(one: Known, seconds: number, task: () => void): void {
+    one.cancelTimer()
+    one.cancelTimer = clock.after(seconds * 1000, task)
+  }
+
+  /** Remembers it from its first question on. */
+  function remember(exchange: Exchange<unknown>, { owner, holder }: { owner: string; holder: string }): Known {
+    const leave = placeFor(exchange, holder)
+    const one: Known = { exchange, owner, round: 0, hasEnded: false, leave, cancelTimer: () => {} }
+    known.set(exchange.id, one)
+    // Its end is kept for a moment: a client whose connection broke asks for it again.
+    const end = () => {
+      one.hasEnded = true
+      leave()
+      arm(one, REPEAT_SECONDS, () => known.delete(exchange.id))
+    }
+    exchange.done.then(end, end)
+    return one
+  }
+
+  function placeFor(exchange: Exchange<unknown>, holder: string): () => void {
+    try {
+      return places.enter(holder)
+    } catch (error) {
+      exchange.cancel(toAppError(error))
+      throw error
+    }
+  }
+
+  return {
+    start({ holder, begin, early }) {
+      const exchange = createExchange({ id: ids.next('ask'), clock, begin, early })
+      if (holder !== undefined) held.add(exchange, holder)
+      return exchange
+    },
+    release(exchange) {
+      held.release(exchange)
+      const one = known.get(exchange.id)
+      if (!one) return
+      one.leave()
+      one.cancelTimer()
+      one.round++
+    },
+    end: held.end,
+    park(exchange, by) {
+      const one = known.get(exchange.id) ?? remember(exchange, by)
+      one.round++
+      if (one.hasEnded) return one.round
+      arm(one, ANSWER_SECONDS, () =>
+        exchange.cancel(new AppError('DEADLINE_EXCEEDED', `Nobody answered within ${ANSWER_SECONDS} s.`)),
+      )
+      return one.round
+    },
+    resume<T>(id: string, owner: string) {
+      const one = known.get(id)
+      if (one?.owner !== owner)
+        throw new AppError('CURSOR_GONE', 'The question is no longer open, and what became of it is not known here.')
+      // Of one that has ended the timer is what makes it forgotten.
+      if (!one.hasEnded) one.cancelTimer()
+      // The owner says what was asked for, and so what comes back.
+      return { exchange: one.exchange as Exchange<T>, round: one.round }
+    },
+    async closed(id, key) {
+      await known.get(id)?.exchange.closed(key)
+    },
+    stop() {
+      for (const { exchange, cancelTimer } of known.values()) {
+        cancelTimer()
+        exchange.cancel(new AppError('STOPPING', 'Quartermaster is stopping.'))
+      }
+      known.clear()
+    },
+  }
+}
+
+function createHeldExchanges() {
+  const byHolder = new Map<string, Set<Exchange<unknown>>>()
+  const holders = new Map<Exchange<unknown>, string>()
+  function release(exchange: Exchange<unknown>): void {
+    const holder = holders.get(exchange)
+    if (holder === undefined) return
+    holders.delete(exchange)
+    const own = byHolder.get(holder)
+    own?.delete(exchange)
+    if (own?.size === 0) byHolder.delete(holder)
+  }
+  return {
+    add(exchange: Exchange<unknown>, holder: string): void {
+      holders.set(exchange, holder)
+      byHolder.set(holder, (byHolder.get(holder) ?? new Set()).add(exchange))
+      const forget = () => release(exchange)
+      exchange.done.then(forget, forget)
+    },
+    release,
+    end(holder: string): void {
+      const revoked = new AppError('TOKEN_INVALID', 'The token this was asked for with has been taken back.')
+      for (const exchange of byHolder.get(holder) ?? []) exchange.cancel(revoked)
+    },
+  }
+}

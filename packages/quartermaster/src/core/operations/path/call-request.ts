@@ -1,0 +1,69 @@
+import type {
+  Answer,
+  AppError,
+  CallAnswer,
+  OperationRow,
+  Progress,
+  Question,
+  QuestionKind,
+  TraceContext,
+} from '../../../contracts/index.ts'
+import type { Grant, Seat } from '../../agents/index.ts'
+import type { CancelSignal, Log } from '../../kernel/index.ts'
+
+export type LogLevel = keyof Log
+
+/** One call, as every adapter makes it. */
+export interface CallRequest {
+  readonly seat: Seat
+  readonly tool: string
+  readonly input: unknown
+  readonly signal?: CancelSignal | undefined
+  /** Ends the whole call, waiting included; the tool's own limit bounds the run. */
+  readonly timeoutMs?: number | undefined
+  /** Runs the tool although something it needs is missing. Consent and record still apply. */
+  readonly evenIfDisabled?: boolean | undefined
+  /** What a person allowed for exactly these arguments, given by an adapter that knows the person. */
+  readonly consented?: ConsentedOnce | undefined
+  /** What a call does that nobody has allowed yet: it waits for a person, or is refused at once with all that is missing. */
+  readonly unallowed?: 'wait' | 'refuse' | undefined
+  /** Writes the call down whatever the tool, and keeps how it ended for this long, also over a restart. */
+  readonly asTask?: { readonly ttlMs: number } | undefined
+  /** The caller's own name for this call: a repeat under it gets the first answer, and nothing is done twice. */
+  readonly idempotencyKey?: string | undefined
+  /** Told once the record is durable, right before the tool runs: from then on the id can be handed out. */
+  readonly onRecorded?: ((operationId: string) => void) | undefined
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly ask?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined
+  /** What `ask` can get an answer to; everything when absent. */
+  readonly canAnswer?: ((kind: QuestionKind) => boolean) | undefined
+  /** Which of the caller's clients makes it: each has a person of its own. A call without one is nobody else's. */
+  readonly client?: string | undefined
+  /** What the tool writes to its log, for a client that wants to see it. */
+  readonly onLog?: ((level: LogLevel, message: string, fields?: Record<string, unknown>) => void) | undefined
+  /** Whose trace it belongs to. */
+  readonly trace?: TraceContext | undefined
+}
+
+/** A person's answer for one call: these operations, with the arguments of this digest. */
+export interface ConsentedOnce {
+  readonly operations: readonly string[]
+  readonly digest: string
+}
+
+/** The call path: one for every runtime. */
+export interface Calls {
+  /** Throws `AppError` when it could not be run; a tool that said no is an answer. */
+  call(request: CallRequest): Promise<CallAnswer>
+  /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */
+  target(request: Pick<CallRequest, 'seat' | 'tool' | 'input'>): Grant
+  /**
+   * Runs an operation that waited, along the same path, and writes down what became of it. It was leased for this process.
+   * The arguments are those it was called with.
+   */
+  resume(operation: OperationRow, request: Pick<CallRequest, 'seat' | 'input'>): Promise<void>
+  /** Ends what one operation is doing, if it is under way here. */
+  cancel(operationId: string, reason: AppError): boolean
+  /** Ends what is under way with `STOPPING` and takes nothing more. */
+  stop(): void
+}

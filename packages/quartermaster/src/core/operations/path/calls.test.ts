@@ -1,0 +1,640 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { AppError, questionText } from '../../../contracts/index.ts'
+import {
+  createHub,
+  DOWN,
+  failureOf,
+  fakeService,
+  type HubOptions,
+  simpleCapability,
+  simpleTool,
+  UP,
+} from '../../../testing/hub.ts'
+import { type AnyTool, defineTool, toolFailure, toolResult } from '../../catalogue/index.ts'
+
+/** A hub with these tools in one capability, granted to `worker`; `stranger` has nothing. */
+function hubWith(
+  tools: readonly AnyTool[],
+  more: HubOptions & { dependencies?: readonly ReturnType<typeof fakeService>[] } = {},
+) {
+  const consentOperations = [{ name: 'mail.send', reason: 'It sends a mail in your name.', weight: 'high' as const }]
+  const capability = simpleCapability('main', tools, { consentOperations })
+  const dependencies = (more.dependencies ?? []).map(service => service.dependency)
+  return createHub({
+    units: { 'main.ts': { capabilities: [capability], dependencies } },
+    agents: { worker: { capabilities: { main: {} } }, stranger: { capabilities: {} } },
+    ...more,
+  })
+}
+
+const add = defineTool({
+  name: 'add',
+  short: 'Adds two numbers.',
+  input: z.strictObject({ a: z.number(), b: z.number() }),
+  output: z.object({ sum: z.number() }),
+  mutates: false,
+  handler: ({ a, b }) => ({ sum: a + b }),
+})
+
+describe('permission', () => {
+  it('answers for a tool that is not granted as for one that does not exist', async () => {
+    const hub = await hubWith([add])
+    await expect(hub.callAs('stranger', 'add', { a: 1, b: 2 })).rejects.toMatchObject({
+      code: 'TOOL_NOT_FOUND',
+      message: '"stranger" has no tool "add".',
+    })
+    await expect(hub.callAs('stranger', 'sub')).rejects.toMatchObject({
+      code: 'TOOL_NOT_FOUND',
+      message: '"stranger" has no tool "sub".',
+    })
+  })
+
+  it('suggests the closest granted name', async () => {
+    const hub = await hubWith([add])
+    await expect(hub.callAs('worker', 'ad')).rejects.toThrow('Did you mean "add"?')
+  })
+
+  it('is looked at once more right before the run', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
+    await hub.health.probeNew()
+    mail.verdict = DOWN
+    hub.health.reportFailure('mail', 'connection reset')
+    const refused = failureOf(hub.callAs('worker', 'send'))
+    await hub.clock.advance(100)
+    await hub.setAgents({ worker: { capabilities: {} } })
+    mail.verdict = UP
+    await hub.clock.advance(2_000)
+    expect(await refused).toMatchObject({ code: 'TOOL_NOT_FOUND' })
+  })
+})
+
+describe('validation', () => {
+  it('tells every issue at once', async () => {
+    const hub = await hubWith([add])
+    await expect(hub.callAs('worker', 'add', { a: 'x', c: 3 })).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      details: { issues: [{ path: ['a'] }, { path: ['b'] }, { path: [] }] },
+    })
+  })
+
+  it('checks raw JSON Schema as completely', async () => {
+    const tool = simpleTool('greet', {
+      input: {
+        type: 'object',
+        properties: { name: { type: 'string' } },
+        required: ['name'],
+        additionalProperties: false,
+      },
+    })
+    const hub = await hubWith([tool])
+    await expect(hub.callAs('worker', 'greet', { nam: 1 })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    await expect(hub.callAs('worker', 'greet', 'text')).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+  })
+
+  it('refuses structured content that is not what the definition promises', async () => {
+    const broken = defineTool({
+      name: 'broken',
+      short: 'x',
+      input: { type: 'object' },
+      output: z.object({ n: z.number() }),
+      mutates: false,
+      handler: () => ({ n: 'no' }) as never,
+    })
+    const hub = await hubWith([broken])
+    await expect(hub.callAs('worker', 'broken')).rejects.toMatchObject({ code: 'OUTPUT_INVALID' })
+  })
+})
+
+describe('results', () => {
+  it('gives structured content with its text beside it', async () => {
+    const hub = await hubWith([add])
+    const { result, operationId } = await hub.callAs('worker', 'add', { a: 20, b: 22 })
+    expect(result).toEqual({ content: [{ type: 'text', text: '{"sum":42}' }], structuredContent: { sum: 42 } })
+    expect(operationId).toMatch(/^op_/)
+  })
+
+  it('passes on what the tool said when it said no', async () => {
+    const hub = await hubWith([simpleTool('no', { handler: () => toolFailure('Not on Sundays.') })])
+    expect((await hub.callAs('worker', 'no')).result).toMatchObject({
+      isError: true,
+      content: [{ text: 'Not on Sundays.' }],
+    })
+  })
+
+  it('takes a thrown error for the tool’s own failure, a TypeError too', async () => {
+    const handler = () => (undefined as unknown as { x: string }).x
+    const hub = await hubWith([simpleTool('buggy', { handler })])
+    const { result } = await hub.callAs('worker', 'buggy')
+    expect(result.isError).toBe(true)
+    expect(hub.audit.at(-1)).toMatchObject({ outcome: 'failed', decision: 'allowed' })
+  })
+
+  it('cuts a text that is too large and keeps the whole for paging', async () => {
+    const text = 'ä'.repeat(3_000)
+    const hub = await hubWith([simpleTool('long', { maxResultBytes: 1024, handler: () => text })])
+    const { result, kept } = await hub.callAs('worker', 'long')
+    expect(kept).toMatchObject({ totalBytes: 6_000, keptBytes: 6_000, nextOffset: 1024 })
+    const caller = hub.agents.seat('worker').caller
+    let read = (result.content[0] as { text: string }).text
+    for (let offset = kept?.nextOffset; offset !== undefined; ) {
+      const page = hub.results.page(caller, kept?.resultId ?? '', offset)
+      read += page.text
+      offset = page.nextOffset
+    }
+    expect(read).toBe(text)
+  })
+
+  it('lets nobody else read a kept result, and forgets it after a while', async () => {
+    const hub = await hubWith([simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(9_000) })])
+    const { kept } = await hub.callAs('worker', 'long')
+    const id = kept?.resultId ?? ''
+    expect(() => hub.results.page(hub.agents.seat('stranger').caller, id, 0)).toThrow('No result')
+    await hub.clock.advance(16 * 60_000)
+    expect(() => hub.results.page(hub.agents.seat('worker').caller, id, 0)).toThrow('No result')
+  })
+
+  it('keeps no more than the bound, the newest first', async () => {
+    const hub = await hubWith([simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(3_000) })], {
+      settings: { keptResultsBytes: 7_000, keptResultBytes: 3_000 },
+    })
+    const answers = [
+      await hub.callAs('worker', 'long'),
+      await hub.callAs('worker', 'long'),
+      await hub.callAs('worker', 'long'),
+    ]
+    const { caller } = hub.agents.seat('worker')
+    const isKept = answers.map(({ kept }) => {
+      try {
+        return hub.results.page(caller, kept?.resultId ?? '', 0).text.length > 0
+      } catch {
+        return false
+      }
+    })
+    expect(isKept).toEqual([false, true, true])
+  })
+})
+
+describe('what no client could read', () => {
+  const cyclic: Record<string, unknown> = {}
+  cyclic.self = cyclic
+
+  it.each([
+    ['a value JSON has no word for', () => ({ big: 1n })],
+    ['a circle', () => cyclic],
+    ['a result with a circle', () => toolResult({ content: [], _meta: cyclic })],
+    ['a result whose content is none', () => toolResult({ content: [{ type: 'text', text: 5 }] } as never)],
+  ])('is refused and the tool named: %s', async (_what, handler) => {
+    const hub = await hubWith([simpleTool('odd', { handler })])
+    await expect(hub.callAs('worker', 'odd')).rejects.toMatchObject({
+      code: 'OUTPUT_INVALID',
+      message: expect.stringContaining('"odd"'),
+    })
+  })
+
+  it('is refused on the way in', async () => {
+    const hub = await hubWith([simpleTool('any')])
+    await expect(hub.callAs('worker', 'any', { big: 1n })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+  })
+
+  it.each([
+    ['nothing', null],
+    ['a text', 'plain'],
+    ['an object without a prototype', Object.create(null)],
+    ['an error whose message is no text', Object.assign(new Error('x'), { message: 5 })],
+    [
+      'an error that refuses to be looked at',
+      new Proxy(new Error('x'), {
+        get() {
+          throw new Error('no')
+        },
+        getPrototypeOf() {
+          throw new Error('no')
+        },
+      }),
+    ],
+    ['an error of ours with a code that is none', new AppError('NOT_THERE' as never, 'Gone.')],
+  ])('is still told when a tool throws %s', async (_what, thrown) => {
+    const handler = () => {
+      throw thrown
+    }
+    const hub = await hubWith([simpleTool('odd', { handler })])
+    const end = await hub.callAs('worker', 'odd').then(
+      answer => answer.result.content[0],
+      (error: AppError) => error.toJSON(),
+    )
+    expect(typeof (end as { text?: string }).text === 'string' || (end as { code?: string }).code === 'INTERNAL').toBe(
+      true,
+    )
+    expect(hub.audit).toHaveLength(1)
+  })
+
+  it('does not matter in progress, nor does a listener that fails', async () => {
+    const tool = defineTool({
+      name: 'goes_on',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      handler(_input, context) {
+        context.progress({ progress: '50%' } as never)
+        context.progress({ progress: 1 })
+        return 'done'
+      },
+    })
+    const hub = await hubWith([tool])
+    const onProgress = () => {
+      throw new Error('listener')
+    }
+    expect((await hub.callAs('worker', 'goes_on', {}, { onProgress })).result.content).toEqual([
+      { type: 'text', text: 'done' },
+    ])
+  })
+})
+
+describe('limits', () => {
+  const large = 'x'.repeat(5_000)
+
+  it.each([
+    ['meta data', toolResult({ content: [{ type: 'text', text: 'short' }], _meta: { large } })],
+    ['meta data of a part', toolResult({ content: [{ type: 'text', text: 'short', _meta: { large } }] })],
+    [
+      'structure beside a short text',
+      toolResult({ content: [{ type: 'text', text: 'short' }], structuredContent: { large } }),
+    ],
+    ['an image', toolResult({ content: [{ type: 'image', data: large, mimeType: 'image/png' }] })],
+  ])('count %s, and keep all of it', async (_what, result) => {
+    const hub = await hubWith([simpleTool('big', { maxResultBytes: 1024, handler: () => result })])
+    const answer = await hub.callAs('worker', 'big')
+    expect(JSON.stringify(answer.result).length).toBeLessThan(3_000)
+    const { caller } = hub.agents.seat('worker')
+    let whole = ''
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const page: { text: string; nextOffset?: number | undefined } = hub.results.page(
+        caller,
+        answer.operationId,
+        offset,
+      )
+      whole += page.text
+      offset = page.nextOffset
+    }
+    expect(JSON.parse(whole)).toEqual(JSON.parse(JSON.stringify(result)))
+  })
+})
+
+describe('stopping', () => {
+  it('ends what is under way and takes nothing more', async () => {
+    const stuck = simpleTool('stuck', { handler: () => new Promise(() => {}) })
+    const hub = await hubWith([stuck, simpleTool('writes', { mutates: true, handler: () => new Promise(() => {}) })])
+    const ends = [failureOf(hub.callAs('worker', 'stuck')), failureOf(hub.callAs('worker', 'writes'))]
+    await hub.clock.advance(1)
+    await hub.stop()
+    expect(await ends[0]).toMatchObject({ code: 'STOPPING' })
+    expect(await ends[1]).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { because: 'STOPPING' } })
+    await expect(hub.callAs('worker', 'stuck')).rejects.toMatchObject({ code: 'STOPPING' })
+  })
+})
+
+describe('time', () => {
+  it('bounds a check of arguments or results that asks somewhere else', async () => {
+    const never = z.object({}).refine(() => new Promise<boolean>(() => {}))
+    const tools = [
+      defineTool({
+        name: 'in',
+        short: 'x',
+        input: { schema: never, jsonSchema: { type: 'object' } },
+        mutates: false,
+        timeoutMs: 100,
+        handler: () => '',
+      }),
+      defineTool({
+        name: 'out',
+        short: 'x',
+        input: { type: 'object' },
+        output: { schema: never, jsonSchema: { type: 'object' } },
+        mutates: false,
+        timeoutMs: 100,
+        handler: () => ({}),
+      }),
+    ]
+    const hub = await hubWith(tools)
+    const ends = [failureOf(hub.callAs('worker', 'in')), failureOf(hub.callAs('worker', 'out'))]
+    await hub.clock.advance(100)
+    expect(await Promise.all(ends)).toMatchObject([{ code: 'DEADLINE_EXCEEDED' }, { code: 'DEADLINE_EXCEEDED' }])
+  })
+
+  it('of the run stands still while a person is asked, also around a nested call', async () => {
+    const asks = defineTool({
+      name: 'asks',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      timeoutMs: 100,
+      async handler(_input, context) {
+        await context.ask({ message: 'Sure?' })
+        return new Promise(() => {})
+      },
+    })
+    const outer = defineTool({
+      name: 'outer',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      timeoutMs: 100,
+      handler: async (_input, context) => toolResult(await context.call('asks', {})),
+    })
+    const hub = await hubWith([asks, outer])
+    let answer = () => {}
+    const ask = () => new Promise<{ action: 'accept' }>(resolve => (answer = () => resolve({ action: 'accept' })))
+    const ended = failureOf(hub.callAs('worker', 'outer', {}, { ask }))
+    await hub.clock.advance(60_000)
+    expect(hub.audit).toEqual([])
+    answer()
+    await hub.clock.advance(100)
+    expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  })
+
+  it('of the whole call goes on while a person is asked', async () => {
+    const asks = defineTool({
+      name: 'asks',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      handler: async (_input, context) => (await context.ask({ message: 'Sure?' })).action,
+    })
+    const hub = await hubWith([asks])
+    const ended = failureOf(hub.callAs('worker', 'asks', {}, { timeoutMs: 500, ask: () => new Promise(() => {}) }))
+    await hub.clock.advance(500)
+    expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  })
+
+  it('of the run does not include waiting', async () => {
+    const mail = fakeService('mail', DOWN)
+    const hub = await hubWith([simpleTool('send', { requires: ['mail'], timeoutMs: 400 })], {
+      dependencies: [mail],
+      settings: { restartWaitSeconds: 0 },
+    })
+    await hub.health.probeNew()
+    let answer = () => {}
+    mail.wait = new Promise<void>(resolve => {
+      answer = resolve
+    })
+    mail.verdict = UP
+    const call = hub.callAs('worker', 'send')
+    await hub.clock.advance(800)
+    answer()
+    expect((await call).result.content).toEqual([{ type: 'text', text: 'send' }])
+  })
+
+  const stuck = (mutates: boolean) =>
+    simpleTool('stuck', { mutates, timeoutMs: 500, handler: () => new Promise(() => {}) })
+
+  it('ends a run that takes too long, whatever the handler does', async () => {
+    const hub = await hubWith([stuck(false)])
+    const ended = failureOf(hub.callAs('worker', 'stuck'))
+    await hub.clock.advance(500)
+    expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  })
+
+  it('says that the outcome is unknown when the tool may have changed something', async () => {
+    const hub = await hubWith([stuck(true)])
+    const ended = failureOf(hub.callAs('worker', 'stuck'))
+    await hub.clock.advance(500)
+    expect(await ended).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { because: 'DEADLINE_EXCEEDED' } })
+    expect(hub.audit.at(-1)).toMatchObject({ outcome: 'unknown' })
+  })
+
+  it('reaches the handler with the caller’s cancellation', async () => {
+    let reason: unknown
+    const handler = (_input: never, context: { signal: AbortSignal }) =>
+      new Promise((_, reject) =>
+        context.signal.addEventListener('abort', () => {
+          reason = context.signal.reason
+          reject(reason)
+        }),
+      )
+    const hub = await hubWith([simpleTool('waits', { handler: handler as never })])
+    const controller = new AbortController()
+    const call = hub.callAs('worker', 'waits', {}, { signal: controller.signal })
+    const ended = failureOf(call)
+    await hub.clock.advance(1)
+    controller.abort()
+    expect(await ended).toMatchObject({ code: 'CANCELLED' })
+    expect(reason).toMatchObject({ code: 'CANCELLED' })
+    expect(hub.operations.running()).toEqual([])
+  })
+})
+
+describe('health', () => {
+  it('rechecks a disabled tool and runs it when it is back', async () => {
+    const mail = fakeService('mail', DOWN)
+    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
+    await hub.health.probeNew()
+    mail.verdict = UP
+    expect((await hub.callAs('worker', 'send')).result.content).toEqual([{ type: 'text', text: 'send' }])
+  })
+
+  it('refuses a tool that stays disabled with every reason, age and next recheck', async () => {
+    const mail = fakeService('mail', DOWN, { mend: 'Start it with `mailctl up`.' })
+    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
+    await hub.health.probeNew()
+    await hub.clock.advance(5_000)
+    await expect(hub.callAs('worker', 'send')).rejects.toMatchObject({
+      code: 'TOOL_DISABLED',
+      message: expect.stringContaining('connection refused'),
+      details: {
+        missing: [
+          {
+            dependency: 'mail',
+            state: 'down',
+            ageMs: 5_000,
+            nextRecheckAt: hub.clock.now() + 30_000,
+            mend: 'Start it with `mailctl up`.',
+          },
+        ],
+      },
+    })
+  })
+
+  it('waits for a dependency that is recovering', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
+    await hub.health.probeNew()
+    mail.verdict = DOWN
+    hub.health.reportFailure('mail', 'connection reset')
+    const call = hub.callAs('worker', 'send')
+    await hub.clock.advance(400)
+    expect(hub.audit).toEqual([])
+    mail.verdict = UP
+    await hub.clock.advance(1_000)
+    expect((await call).result.content).toEqual([{ type: 'text', text: 'send' }])
+  })
+
+  it('gives up waiting when it is down for good', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
+    await hub.health.probeNew()
+    mail.verdict = DOWN
+    hub.health.reportFailure('mail', 'connection reset')
+    const ended = failureOf(hub.callAs('worker', 'send'))
+    await hub.clock.advance(11_000)
+    expect(await ended).toMatchObject({ code: 'TOOL_DISABLED' })
+  })
+
+  it('moves a dependency to recovering when a real call says that it failed', async () => {
+    const mail = fakeService('mail', UP)
+    const handler = () => {
+      throw new AppError('DEPENDENCY_UNAVAILABLE', 'The mail server hung up.', { details: { dependency: 'mail' } })
+    }
+    const hub = await hubWith([simpleTool('send', { requires: ['mail'], handler })], { dependencies: [mail] })
+    await hub.health.probeNew()
+    await expect(hub.callAs('worker', 'send')).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
+    expect(hub.health.dependency('mail')).toMatchObject({ state: 'recovering', reason: 'The mail server hung up.' })
+  })
+
+  it('runs a disabled tool anyway when told to', async () => {
+    const mail = fakeService('mail', DOWN)
+    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
+    await hub.health.probeNew()
+    const answer = await hub.callAs('worker', 'send', {}, { evenIfDisabled: true })
+    expect(answer.result.isError).toBeUndefined()
+  })
+})
+
+describe('consent', () => {
+  const send = simpleTool('send', { mutates: true, consent: ['mail.send'] })
+
+  it('is asked for in one error, with reason, weight and the digest of the arguments', async () => {
+    const hub = await hubWith([send])
+    await expect(hub.callAs('worker', 'send', { to: 'bob' }, { unallowed: 'refuse' })).rejects.toMatchObject({
+      code: 'CONSENT_REQUIRED',
+      details: {
+        digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+        operations: [{ name: 'mail.send', weight: 'high', reason: 'It sends a mail in your name.' }],
+      },
+    })
+    expect(hub.audit.at(-1)).toMatchObject({ decision: 'refused', outcome: 'notRun', code: 'CONSENT_REQUIRED' })
+  })
+
+  it('is there when the owner wrote it into the agent’s file', async () => {
+    const hub = await hubWith([send], {
+      agents: { worker: { capabilities: { main: {} }, consent: { allow: ['mail.send'] } } },
+    })
+    await hub.callAs('worker', 'send')
+    expect(hub.audit.at(-1)).toMatchObject({ consent: { operations: ['mail.send'], by: 'file' } })
+  })
+
+  it('counts for exactly the arguments that were shown', async () => {
+    const hub = await hubWith([send])
+    const error = (await hub
+      .callAs('worker', 'send', { to: 'bob' }, { unallowed: 'refuse' })
+      .catch((reason: unknown) => reason)) as AppError
+    const consented = { operations: ['mail.send'], digest: String(error.details?.digest) }
+    await expect(hub.callAs('worker', 'send', { to: 'eve' }, { consented, unallowed: 'refuse' })).rejects.toMatchObject(
+      {
+        code: 'CONSENT_REQUIRED',
+      },
+    )
+    await hub.callAs('worker', 'send', { to: 'bob' }, { consented })
+    expect(hub.audit.at(-1)).toMatchObject({ consent: { by: 'owner' } })
+  })
+
+  it('is judged anew for a nested call', async () => {
+    const outer = simpleTool('outer', {
+      handler: ((_input: never, context: { call: (name: string, input: unknown) => unknown }) =>
+        context.call('send', {})) as never,
+    })
+    const hub = await hubWith([outer, send])
+    await expect(hub.callAs('worker', 'outer', {}, { unallowed: 'refuse' })).rejects.toMatchObject({
+      code: 'CONSENT_REQUIRED',
+    })
+  })
+})
+
+describe('nested calls', () => {
+  const nest = (name: string, inner: string) =>
+    defineTool({
+      name,
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      handler: async (_input, context) => toolResult(await context.call(inner, {})),
+    })
+
+  it('go through the call path, with the same caller and what is left of the time', async () => {
+    let seen: { caller: unknown; deadline: number } | undefined
+    const inner = defineTool({
+      name: 'inner',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      handler: (_input, { caller, deadline }) => void (seen = { caller, deadline }),
+    })
+    const hub = await hubWith([nest('outer', 'inner'), inner])
+    const started = hub.clock.now()
+    await hub.callAs('worker', 'outer', {}, { timeoutMs: 700 })
+    expect(seen).toEqual({ caller: { kind: 'agent', name: 'worker', workspace: 'worker' }, deadline: started + 700 })
+    expect(hub.audit.map(entry => entry.tool)).toEqual(['inner', 'outer'])
+  })
+
+  it('end at the depth limit', async () => {
+    const hub = await hubWith([nest('loop', 'loop')])
+    await expect(hub.callAs('worker', 'loop')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' })
+    expect(hub.audit.length).toBe(8)
+  })
+
+  it('reach only tools that the agent has', async () => {
+    const hub = await hubWith([nest('outer', 'hidden'), simpleTool('hidden')], {
+      agents: { worker: { capabilities: { main: { tools: ['outer'] } } } },
+    })
+    await expect(hub.callAs('worker', 'outer')).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
+  })
+})
+
+describe('questions and progress', () => {
+  it('go to whoever makes the call', async () => {
+    const tool = defineTool({
+      name: 'asks',
+      short: 'x',
+      input: { type: 'object' },
+      mutates: false,
+      async handler(_input, context) {
+        context.progress({ progress: 1, total: 2, message: 'half way' })
+        const answer = await context.ask({ message: 'Which one?' })
+        return String(answer.content?.pick)
+      },
+    })
+    const hub = await hubWith([tool])
+    const progress: unknown[] = []
+    const { result } = await hub.callAs(
+      'worker',
+      'asks',
+      {},
+      {
+        onProgress: update => progress.push(update),
+        ask: async question => ({ action: 'accept', content: { pick: questionText(question).length } }),
+      },
+    )
+    expect(result.content).toEqual([{ type: 'text', text: '10' }])
+    expect(progress).toEqual([{ progress: 1, total: 2, message: 'half way' }])
+    await expect(hub.callAs('worker', 'asks')).rejects.toMatchObject({ code: 'ANSWER_UNAVAILABLE' })
+  })
+})
+
+describe('audit', () => {
+  it('tells who, what, the digest of the arguments, the decision and the outcome, and never the arguments', async () => {
+    const hub = await hubWith([add])
+    await hub.callAs('worker', 'add', { b: 2, a: 1 })
+    await hub.callAs('worker', 'add', { a: 1, b: 2 })
+    const [first, second] = hub.audit
+    expect(first).toMatchObject({
+      tool: 'add',
+      caller: { name: 'worker' },
+      decision: 'allowed',
+      outcome: 'succeeded',
+      mutates: false,
+    })
+    expect(first?.digest).toBe(second?.digest)
+    expect(JSON.stringify(first)).not.toContain('"a"')
+  })
+})

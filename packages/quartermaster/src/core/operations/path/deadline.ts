@@ -1,0 +1,127 @@
+import { AppError, toAppError } from '../../../contracts/index.ts'
+import type { Cancel, CancelSignal, Clock } from '../../kernel/index.ts'
+
+/** The end of a call: the caller's cancellation or the clock, whichever comes first. */
+export interface Deadline {
+  /** When time is over, as epoch milliseconds. */
+  at(): number
+  /** Made on first use: most handlers never look at it, and it costs more than the rest of a short call. */
+  signal(): AbortSignal
+  /** Why it ended, if it has. */
+  reason(): AppError | undefined
+  /** The run begins, and may take this long. */
+  limitRun(ms: number, what: string): void
+  /** Stops the clock of the run, and of those around it, while a person is asked; answers how to go on. */
+  pauseRun(): () => void
+  /** Settles as `work` does, but no later than the end, whatever the work does with its signal. */
+  race<T>(work: Promise<T>): Promise<T>
+  /** Ends it now. */
+  cancel(reason: AppError): void
+  /** The call is over: lets go of the clock and of the caller's signal. What is still waited for is not any more. */
+  release(): void
+}
+
+export interface DeadlineOptions {
+  readonly clock: Clock
+  /** How long it may take in all; `Infinity` where only the run is bounded. */
+  readonly ms: number
+  /** What is being waited for, for the message. */
+  readonly what: string
+  readonly parent: CancelSignal | undefined
+  /** The end of the call around it, whose signal is the parent. */
+  readonly outer?: Deadline | undefined
+}
+
+interface Limit {
+  readonly at: number
+  readonly ms: number
+  readonly what: string
+}
+
+export function createDeadline({ clock, ms, what, parent, outer }: DeadlineOptions): Deadline {
+  const waiting = new Set<(reason: AppError) => void>()
+  const whole: Limit = { at: clock.now() + ms, ms, what }
+  let run: Limit | undefined
+  let paused: { run: Limit; left: number } | undefined
+  let pauses = 0
+  let isReleased = false
+  let reason: AppError | undefined
+  let controller: AbortController | undefined
+  let cancelTimer: Cancel = () => {}
+
+  function end(why: AppError): void {
+    if (reason) return
+    reason = why
+    controller?.abort(why)
+    for (const reject of waiting) reject(why)
+  }
+
+  const nearest = (): Limit => (run && run.at < whole.at ? run : whole)
+
+  function arm(): void {
+    cancelTimer()
+    const limit = nearest()
+    if (isReleased || limit.at === Number.POSITIVE_INFINITY) return
+    const message = `${limit.what} did not finish within ${limit.ms} ms.`
+    cancelTimer = clock.after(limit.at - clock.now(), () => end(new AppError('DEADLINE_EXCEEDED', message)))
+  }
+
+  function resume(): void {
+    if (--pauses > 0 || !paused) return
+    run = { ...paused.run, at: clock.now() + paused.left }
+    paused = undefined
+    arm()
+  }
+
+  arm()
+  const onParent = () => end(cancelled(parent?.reason))
+  if (parent?.aborted) onParent()
+  // Not AbortSignal.any: on Node 20 it keeps every derived signal alive as long as its sources are.
+  parent?.addEventListener('abort', onParent, { once: true })
+
+  return {
+    at: () => Math.min(nearest().at, outer?.at() ?? Number.POSITIVE_INFINITY),
+    signal() {
+      controller ??= new AbortController()
+      if (reason) controller.abort(reason)
+      return controller.signal
+    },
+    reason: () => reason,
+    limitRun(within, name) {
+      run = { at: clock.now() + within, ms: within, what: name }
+      if (run.at < whole.at) arm()
+    },
+    pauseRun() {
+      const resumeOuter = outer?.pauseRun()
+      if (pauses++ === 0 && run) {
+        paused = { run, left: run.at - clock.now() }
+        run = undefined
+        arm()
+      }
+      return () => {
+        resume()
+        resumeOuter?.()
+      }
+    },
+    race(work) {
+      return new Promise((resolve, reject) => {
+        if (reason) reject(reason)
+        waiting.add(reject)
+        // A late end goes nowhere: the promise has settled, and the rejection is taken here.
+        work.then(resolve, reject).finally(() => waiting.delete(reject))
+      })
+    },
+    cancel: end,
+    release() {
+      isReleased = true
+      cancelTimer()
+      parent?.removeEventListener('abort', onParent)
+      for (const reject of waiting) reject(new AppError('CANCELLED', 'The call is over.'))
+    },
+  }
+}
+
+function cancelled(reason: unknown): AppError {
+  const own = toAppError(reason)
+  return own.code === 'INTERNAL' ? new AppError('CANCELLED', 'The call was cancelled.', { cause: reason }) : own
+}

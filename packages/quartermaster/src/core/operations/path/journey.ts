@@ -1,0 +1,55 @@
+import type { AuditEntry, OperationRow } from '../../../contracts/index.ts'
+import type { Tool } from '../../catalogue/index.ts'
+import type { Consent } from '../consent/consent-decision.ts'
+import type { CallRequest } from './call-request.ts'
+import type { Deadline } from './deadline.ts'
+
+/** One call on its way along the path. What it has met so far is what the audit tells, however it ends. */
+export interface Journey {
+  /** What was asked for; after forwarding, what that came to. */
+  request: CallRequest
+  readonly operationId: string
+  readonly startedAt: number
+  /** How many calls are around it. */
+  readonly depth: number
+  /** The end of the call around it; a nested call gets no more time than is left. */
+  readonly outer: Deadline | undefined
+  /** The call around it. */
+  readonly parentId: string | undefined
+  tool: Tool | undefined
+  digest: string
+  consent: Consent | undefined
+  /** The operation it goes on with, leased for this run, when it is not a new call. */
+  readonly resumed: OperationRow | undefined
+  /** Whether it waits, or waited, for a person. */
+  isParked: boolean
+  /** Whether it is on record as running: from then on its end has to be. */
+  isRecorded: boolean
+  hasRun: boolean
+  /** What it leaves behind outside, as it was before its first run; empty where its tool names nothing. */
+  effects: readonly Readonly<Record<string, unknown>>[]
+  /** The first call under the same key, when this is a repeat of it. */
+  repeatOf: string | undefined
+}
+
+/** What the audit says about a call that has ended. */
+export function auditOf(
+  journey: Journey,
+  end: { at: number; outcome: AuditEntry['outcome']; code?: string },
+): AuditEntry {
+  const { request, operationId, tool, digest, consent, hasRun, startedAt, repeatOf } = journey
+  const entry: AuditEntry = {
+    at: Math.round(end.at),
+    operationId: repeatOf ?? operationId,
+    caller: request.seat.caller,
+    tool: request.tool,
+    digest,
+    decision: hasRun || repeatOf !== undefined ? 'allowed' : 'refused',
+    outcome: repeatOf === undefined ? end.outcome : 'notRun',
+    mutates: tool?.mutates ?? false,
+    durationMs: end.at - startedAt,
+  }
+  if (end.code !== undefined) entry.code = end.code
+  if (consent) entry.consent = consent
+  return entry
+}

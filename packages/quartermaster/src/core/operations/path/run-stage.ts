@@ -1,0 +1,71 @@
+import { AppError, isAppError, messageOf, stackOf, type ToolResult } from '../../../contracts/index.ts'
+import type { CallContext, Tool } from '../../catalogue/index.ts'
+import type { Health } from '../../health/index.ts'
+import type { Log } from '../../kernel/index.ts'
+import type { Deadline } from './deadline.ts'
+import { toToolResult } from './output-stage.ts'
+
+export interface RunDeps {
+  readonly health: Pick<Health, 'reportFailure'>
+  readonly log: Log
+}
+
+/** A call that may run now. */
+export interface Run {
+  readonly tool: Tool
+  readonly input: unknown
+  readonly context: CallContext
+  readonly deadline: Deadline
+}
+
+/** Runs the handler, no longer than its deadline, and sorts out what its end means. */
+export async function runTool({ tool, input, context, deadline }: Run, deps: RunDeps): Promise<ToolResult> {
+  let output: unknown
+  try {
+    output = tool.handler(input, context)
+    if (isThenable(output)) output = await deadline.race(Promise.resolve(output))
+  } catch (error) {
+    return failedRun(tool, error, deadline, deps)
+  }
+  try {
+    const result = toToolResult(tool, output)
+    return result instanceof Promise ? await deadline.race(result) : result
+  } catch (error) {
+    // It has run. That looking at its result took too long, or was cut off, does not undo what it did.
+    const reason = deadline.reason()
+    throw reason ? interrupted(tool, reason) : error
+  }
+}
+
+/** As `await` sees it: also a promise of another library. */
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
+
+function failedRun(tool: Tool, error: unknown, deadline: Deadline, { health, log }: RunDeps): ToolResult {
+  const reason = deadline.reason()
+  if (reason) throw interrupted(tool, reason)
+  if (!isAppError(error)) {
+    // The tool's own failure is its answer: the agent reads it and decides. The stack is for whoever wrote the tool.
+    log.warn('tool threw', {
+      tool: tool.name,
+      error: stackOf(error),
+    })
+    return {
+      content: [{ type: 'text', text: messageOf(error) || `"${tool.name}" failed without saying why.` }],
+      isError: true,
+    }
+  }
+  const dependency = error.details?.dependency
+  if (error.code === 'DEPENDENCY_UNAVAILABLE' && typeof dependency === 'string' && tool.requires.includes(dependency)) {
+    health.reportFailure(dependency, error.message)
+  }
+  throw error
+}
+
+/** A run that was cut short may have done its work. Of a tool that changes nothing that does not matter. */
+function interrupted(tool: Tool, cause: AppError): AppError {
+  if (!tool.mutates) return cause
+  const message = `${cause.message} "${tool.name}" had started, so it may have done its work. Look before you call it again.`
+  return new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool: tool.name, because: cause.code } })
+}

@@ -1,0 +1,103 @@
+import {
+  AppError,
+  type AuditEntry,
+  type CallAnswer,
+  KEPT_META,
+  messageOf,
+  type ToolResult,
+} from '../../../contracts/index.ts'
+import type { Clock, Emitter, Log } from '../../kernel/index.ts'
+import type { EndState, OperationEnd, OperationLog } from '../record/operation-log.ts'
+import { auditOf, type Journey } from './journey.ts'
+
+export interface SettleDeps {
+  readonly operations: Pick<OperationLog, 'end' | 'delay'>
+  readonly clock: Clock
+  readonly emitter: Emitter
+  readonly log: Log
+}
+
+/** How a call went: its answer, or why there is none. */
+export type Ending =
+  | { readonly answer: CallAnswer }
+  | {
+      readonly failure: AppError /** What it ends as, where the failure alone does not say. */
+      readonly state?: EndState
+    }
+
+/** Writes down how a call ended and tells the audit. Nothing has to be waited for when the call has no record. */
+export function settle(journey: Journey, ending: Ending, deps: SettleDeps): Promise<void> | undefined {
+  const { operations, clock, emitter } = deps
+  const audit = auditOf(journey, auditEnd(journey, ending, clock.now()))
+  const writing = operations.end({ id: journey.operationId, audit, ...endOf(journey, ending) })
+  if (writing) return written(journey, audit, writing, deps)
+  emitter.emit('call.settled', audit)
+  return undefined
+}
+
+/** Writes down that a call is to be tried again, and tells the audit how this time went. */
+export async function putOff(
+  journey: Journey,
+  { failure, dueAt }: { failure: AppError; dueAt: number | undefined },
+  { operations, clock, emitter }: SettleDeps,
+): Promise<void> {
+  const audit = auditOf(journey, auditEnd(journey, { failure }, clock.now()))
+  const { operationId: id, hasRun } = journey
+  await operations.delay({ id, dueAt, error: failure.toJSON(), hasRun, audit })
+  emitter.emit('call.settled', audit)
+}
+
+/**
+ * The tool has run, and its end may not reach the store. Where it may have changed something the caller is told that the
+ * outcome is unknown, which is what the record would say after a crash: an answer that is given and then forgotten is
+ * worse than one that sends the caller to look. Where it changed nothing the answer itself is all there is, and is given.
+ */
+async function written(journey: Journey, audit: AuditEntry, writing: Promise<void>, deps: SettleDeps): Promise<void> {
+  const { emitter, log } = deps
+  try {
+    await writing
+  } catch (error) {
+    const { operationId, tool, hasRun } = journey
+    log.error('the end of a call is not on record', { operationId, error: messageOf(error) })
+    if (tool?.mutates && hasRun) {
+      emitter.emit('call.settled', { ...audit, outcome: 'unknown', code: 'OUTCOME_UNKNOWN' })
+      throw unwritten(journey, audit, error)
+    }
+  }
+  emitter.emit('call.settled', audit)
+}
+
+function unwritten({ operationId, request: { tool } }: Journey, { outcome }: AuditEntry, cause: unknown): AppError {
+  const ended = outcome === 'unknown' ? 'ran' : `ran and ${outcome}`
+  const message = `"${tool}" ${ended}, but that could not be written down. Look before you call it again.`
+  return new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool, operationId } })
+}
+
+function auditEnd(journey: Journey, ending: Ending, at: number) {
+  if ('answer' in ending) return { at, outcome: outcomeOf(ending.answer) }
+  const { code } = ending.failure
+  if (!journey.hasRun) return { at, outcome: 'notRun' as const, code }
+  return { at, outcome: code === 'OUTCOME_UNKNOWN' ? ('unknown' as const) : ('failed' as const), code }
+}
+
+function endOf({ hasRun }: Journey, ending: Ending): Omit<OperationEnd, 'id' | 'audit'> {
+  if ('answer' in ending) {
+    const outcome = outcomeOf(ending.answer)
+    return { state: outcome, outcome, result: recordedResult(ending.answer), error: undefined }
+  }
+  const { failure } = ending
+  const state = ending.state ?? STATES[failure.code as keyof typeof STATES] ?? 'failed'
+  const outcome = hasRun ? (failure.code === 'OUTCOME_UNKNOWN' ? 'unknown' : 'failed') : undefined
+  return { state, outcome, result: undefined, error: failure.toJSON() }
+}
+
+/** Whoever reads the record of a cut result has nothing else to find the rest by. */
+function recordedResult({ result, kept }: CallAnswer): ToolResult {
+  return kept ? { ...result, _meta: { ...result._meta, [KEPT_META]: kept } } : result
+}
+
+const STATES = { CANCELLED: 'cancelled', OUTCOME_UNKNOWN: 'unknown' } as const
+
+function outcomeOf({ result }: CallAnswer): 'succeeded' | 'failed' {
+  return result.isError ? 'failed' : 'succeeded'
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest'
+import { createIds } from '../../../adapters/system/index.ts'
+import { DEFAULT_SETTINGS, type NewRow } from '../../../contracts/index.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { createMemoryStore } from '../../../testing/memory-store.ts'
+import { operation } from '../../../testing/store-contract/stage.ts'
+import { insert } from '../../store/index.ts'
+import { settleLeftBehind } from '../index.ts'
+
+const DAY_MS = 86_400_000
+
+async function restarted(rows: readonly NewRow<'operations'>[]) {
+  const store = createMemoryStore()
+  const clock = createFakeClock()
+  await store.commit(rows.map(row => insert('operations', row)))
+  const settle = () =>
+    settleLeftBehind({ store, clock, ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS })
+  return { store, clock, settle }
+}
+
+const leased = { state: 'leased', leaseOwner: 'gone', leaseUntil: 9_000_000_000_000, fence: 1 } as const
+
+describe('what a process was running when it was killed', () => {
+  it('has an unknown outcome when it may have changed something, and an audit line that says so', async () => {
+    const row = operation('op_1', { ...leased, arguments: 's1.x.y' })
+    const { store, clock, settle } = await restarted([row])
+    expect(await settle()).toBe(1)
+    expect(await store.get('operations', 'op_1')).toMatchObject({
+      state: 'unknown',
+      outcome: 'unknown',
+      error: { code: 'OUTCOME_UNKNOWN', retry: 'verifyFirst' },
+      // Kept, sealed, for the person who may want it done again.
+      arguments: 's1.x.y',
+      leaseOwner: null,
+      endedAt: clock.now(),
+      keepUntil: clock.now() + 30 * DAY_MS,
+    })
+    expect(await store.find('audit', {})).toMatchObject([
+      { operationId: 'op_1', decision: 'allowed', outcome: 'unknown', code: 'OUTCOME_UNKNOWN' },
+    ])
+  })
+
+  it('has failed and can be called again when it changes nothing', async () => {
+    const row = operation('op_1', { ...leased, mutates: false, createdAt: 1_000, ttlMs: 60_000 })
+    const { store, clock, settle } = await restarted([row])
+    await settle()
+    expect(await store.get('operations', 'op_1')).toMatchObject({
+      state: 'failed',
+      outcome: 'failed',
+      error: { code: 'STOPPING', retry: 'later' },
+      keepUntil: clock.now() + 60_000,
+    })
+  })
+
+  it('is settled once, however much it is, and nothing else is touched', async () => {
+    const rows = Array.from({ length: 450 }, (_, i) => operation(`op_${i}`, leased))
+    const { store, settle } = await restarted([...rows, operation('waiting'), operation('done', { state: 'failed' })])
+    expect(await settle()).toBe(450)
+    expect(await settle()).toBe(0)
+    expect(await store.count('operations', { state: 'unknown' })).toBe(450)
+    expect(await store.count('operations', { state: 'queued' })).toBe(1)
+    expect(await store.count('audit')).toBe(450)
+  })
+})

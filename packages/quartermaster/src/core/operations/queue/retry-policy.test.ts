@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { AppError, DEFAULT_SETTINGS, type ErrorCode } from '../../../contracts/index.ts'
+import { afterFailure, type FailedRun } from './retry-policy.ts'
+
+const NOW = 1_700_000_000_000
+const terms = (random = 0.5) => ({ settings: DEFAULT_SETTINGS, random: () => random })
+
+function failed(more: Partial<FailedRun> & { code?: ErrorCode; details?: Record<string, unknown> } = {}): FailedRun {
+  const { code = 'DEPENDENCY_UNAVAILABLE', details, ...rest } = more
+  const failure = new AppError(code, 'It failed.', details ? { details } : {})
+  return { policy: 'replay', mutates: true, failure, hasRun: true, attempts: 1, createdAt: NOW, now: NOW, ...rest }
+}
+
+describe('an operation whose run failed', () => {
+  it('is tried again when that may help and its tool says so', () => {
+    expect(afterFailure(failed(), terms())).toEqual({ kind: 'again', dueAt: NOW + 10_000 })
+    expect(afterFailure(failed({ policy: 'verifyFirst' }), terms())).toMatchObject({ kind: 'again' })
+  })
+
+  it.each(['manual'] as const)('is over when its tool is %s', policy => {
+    expect(afterFailure(failed({ policy }), terms())).toEqual({ kind: 'end', state: 'failed' })
+    const unknown = failed({ policy, code: 'OUTCOME_UNKNOWN' })
+    expect(afterFailure(unknown, terms())).toEqual({ kind: 'end', state: 'unknown' })
+  })
+
+  it('is over when it changes nothing: its caller can ask again', () => {
+    expect(afterFailure(failed({ mutates: false }), terms())).toEqual({ kind: 'end', state: 'failed' })
+  })
+
+  it.each(['INPUT_INVALID', 'TOOL_NOT_FOUND', 'UPSTREAM_ERROR', 'CONSENT_DENIED'] as const)(
+    'is over at once after %s, which no second try mends',
+    code => expect(afterFailure(failed({ code }), terms())).toEqual({ kind: 'end', state: 'failed' }),
+  )
+
+  it('is over when it was cancelled', () => {
+    expect(afterFailure(failed({ code: 'CANCELLED' }), terms())).toEqual({ kind: 'end', state: 'cancelled' })
+  })
+
+  it('waits for what is missing without a time and without using up an attempt', () => {
+    const waiting = failed({ code: 'TOOL_DISABLED', attempts: 99, hasRun: false })
+    expect(afterFailure(waiting, terms())).toEqual({ kind: 'again', dueAt: undefined })
+  })
+
+  it('is tried exactly as often as the setting says', () => {
+    const kinds = [1, 2, 3, 4, 5, 6].map(attempts => afterFailure(failed({ attempts }), terms()).kind)
+    expect(kinds).toEqual(['again', 'again', 'again', 'again', 'again', 'end'])
+    expect(afterFailure(failed({ attempts: 6 }), terms())).toEqual({ kind: 'end', state: 'exhausted' })
+  })
+
+  it('is given up when it has become too old, whatever it waits for', () => {
+    const old = { createdAt: NOW - 1_440 * 60_000 }
+    expect(afterFailure(failed(old), terms())).toEqual({ kind: 'end', state: 'expired' })
+    expect(afterFailure(failed({ ...old, code: 'TOOL_DISABLED' }), terms())).toEqual({ kind: 'end', state: 'expired' })
+  })
+
+  it('waits twice as long each time, up to a limit, spread by a fifth', () => {
+    const pause = (attempts: number, random?: number) => {
+      const settings = { ...DEFAULT_SETTINGS, retryAttempts: 100 }
+      const next = afterFailure(failed({ attempts }), { settings, random: () => random ?? 0.5 })
+      return next.kind === 'again' && next.dueAt !== undefined ? next.dueAt - NOW : undefined
+    }
+    expect([1, 2, 3, 4].map(attempts => pause(attempts))).toEqual([10_000, 20_000, 40_000, 80_000])
+    expect(pause(50)).toBe(600_000)
+    expect(pause(1, 0)).toBe(8_000)
+    expect(pause(1, 0.999999)).toBeCloseTo(12_000, -1)
+  })
+
+  it('waits at least as long as whoever refused it asked for', () => {
+    const asked = failed({ details: { retryAfterMs: 90_000 } })
+    expect(afterFailure(asked, terms())).toEqual({ kind: 'again', dueAt: NOW + 90_000 })
+  })
+})

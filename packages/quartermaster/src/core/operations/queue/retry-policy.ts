@@ -1,0 +1,68 @@
+import { type AppError, ERRORS, type RetryPolicy, type Settings } from '../../../contracts/index.ts'
+import type { Random } from '../../kernel/index.ts'
+import type { EndState } from '../record/operation-log.ts'
+
+/** A run that failed. */
+export interface FailedRun {
+  readonly policy: RetryPolicy
+  readonly mutates: boolean
+  readonly failure: AppError
+  /** Whether the tool was run at all, this time. */
+  readonly hasRun: boolean
+  /** Runs begun so far, this one included. */
+  readonly attempts: number
+  readonly createdAt: number
+  readonly now: number
+}
+
+/** What comes after it. */
+export type AfterFailure =
+  /** It is over. */
+  | { readonly kind: 'end'; readonly state: EndState }
+  /** It is tried again then; when what it needs is there, where no time is given. */
+  | { readonly kind: 'again'; readonly dueAt: number | undefined }
+
+export interface RetryTerms {
+  readonly settings: Pick<
+    Settings,
+    'retryAttempts' | 'retryFirstSeconds' | 'retryLongestSeconds' | 'retryMaxAgeMinutes'
+  >
+  readonly random: Random
+}
+
+/**
+ * What becomes of an operation whose run failed. Only what may pass is tried again, only by tools that say so, and never for
+ * ever: an operation always comes to an end that somebody is told of.
+ */
+export function afterFailure(run: FailedRun, terms: RetryTerms): AfterFailure {
+  const { policy, failure, attempts, createdAt, now } = run
+  const { retryAttempts, retryMaxAgeMinutes } = terms.settings
+  if (policy === 'manual' || !run.mutates || !mayPass(failure)) return { kind: 'end', state: endOf(failure) }
+  if (now - createdAt >= retryMaxAgeMinutes * 60_000) return { kind: 'end', state: 'expired' }
+  // Waiting for what is missing is no attempt; whoever brings it back brings the operation back.
+  if (failure.code === 'TOOL_DISABLED') return { kind: 'again', dueAt: undefined }
+  if (attempts >= retryAttempts) return { kind: 'end', state: 'exhausted' }
+  return { kind: 'again', dueAt: Math.round(now + pauseAfter(run, terms)) }
+}
+
+/** Whether trying again can help, by the code alone. Whoever cancelled a call does not want it tried again. */
+function mayPass({ code, details }: AppError): boolean {
+  // A run that was cut short says so by what cut it.
+  if (code === 'CANCELLED' || details?.because === 'CANCELLED') return false
+  const { retry } = ERRORS[code]
+  return retry === 'later' || retry === 'verifyFirst'
+}
+
+function endOf({ code }: AppError): EndState {
+  if (code === 'CANCELLED') return 'cancelled'
+  return code === 'OUTCOME_UNKNOWN' ? 'unknown' : 'failed'
+}
+
+/** Twice as long after every attempt, with a fifth of chance so that those that failed together do not come back together. */
+function pauseAfter({ attempts, failure }: FailedRun, { settings, random }: RetryTerms): number {
+  const { retryFirstSeconds, retryLongestSeconds } = settings
+  const seconds = Math.min(retryFirstSeconds * 2 ** (attempts - 1), retryLongestSeconds)
+  const jittered = seconds * 1000 * (0.8 + 0.4 * random())
+  const asked = failure.details?.retryAfterMs
+  return Math.max(jittered, typeof asked === 'number' ? asked : 0)
+}

@@ -1,0 +1,95 @@
+import { AppError, issueText, PromptResult, ResourceContents } from '../../../contracts/index.ts'
+import { kindOf, type Prompt, type Resource } from '../../catalogue/index.ts'
+import { type FoundIssue, fewIssues, toBase64 } from '../../kernel/index.ts'
+
+/** What checking an output needs to know: who gave it, and how large it may be. */
+export interface OutputPlace {
+  /** As messages name it: `prompt "review"`. */
+  readonly what: string
+  readonly maxBytes: number
+}
+
+/** Makes a result of whatever a prompt rendered. */
+export function toPromptResult({ short }: Prompt, output: unknown, place: OutputPlace): PromptResult {
+  if (kindOf(output) === 'passed') return passed(output as PromptResult, 'messages', place)
+  const parsed = PromptResult.safeParse({ description: short, ...promptParts(output) })
+  if (!parsed.success) throw outputInvalid(place, parsed.error.issues)
+  refuseLarge(jsonOf(parsed.data, place), place)
+  return parsed.data
+}
+
+function promptParts(output: unknown): object {
+  if (typeof output === 'string') return { messages: [{ role: 'user', content: { type: 'text', text: output } }] }
+  return Array.isArray(output) ? { messages: output } : Object(output)
+}
+
+/** What was read, and what its server said beside it. */
+export interface ReadResult {
+  readonly contents: readonly ResourceContents[]
+  readonly _meta?: Record<string, unknown>
+}
+
+/** Makes a result of whatever reading an address gave. */
+export function toReadResult(
+  resource: Resource,
+  { uri, output }: { uri: string; output: unknown },
+  place: OutputPlace,
+): ReadResult {
+  if (kindOf(output) === 'passed') return passed(output as ReadResult, 'contents', place)
+  return { contents: toContents(resource, { uri, output }, place) }
+}
+
+/** What came as JSON goes on as it is; only that it is a list of objects is looked at, and how large it is. */
+function passed<T extends object>(output: T, list: keyof T & string, place: OutputPlace): T {
+  const items: unknown = output[list]
+  if (!Array.isArray(items)) throw outputInvalid(place, [{ path: [list], message: 'must be a list.' }])
+  const odd = items.findIndex(item => typeof item !== 'object' || item === null)
+  if (odd >= 0) throw outputInvalid(place, [{ path: [list, odd], message: 'must be an object.' }])
+  refuseLarge(jsonOf(output, place), place)
+  return output
+}
+
+function toContents(
+  { mimeType }: Resource,
+  { uri, output }: { uri: string; output: unknown },
+  place: OutputPlace,
+): ResourceContents[] {
+  if (typeof output === 'string') {
+    refuseLarge(output, place)
+    return [{ uri, mimeType: mimeType ?? 'text/plain', text: output }]
+  }
+  if (output instanceof Uint8Array) {
+    if (output.length > place.maxBytes) throw tooLarge(place)
+    return [{ uri, mimeType: mimeType ?? 'application/octet-stream', blob: toBase64(output) }]
+  }
+  const parsed = ResourceContents.array().safeParse(Array.isArray(output) ? output : [output])
+  if (!parsed.success) throw outputInvalid(place, parsed.error.issues)
+  refuseLarge(jsonOf(parsed.data, place), place)
+  return parsed.data
+}
+
+function jsonOf(value: unknown, place: OutputPlace): string {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    const message = `What ${place.what} gave cannot be written as JSON.`
+    throw new AppError('OUTPUT_INVALID', message, { cause: error })
+  }
+}
+
+/** There is no paging here, so what is too large is not cut: half a prompt says something else than the whole. */
+function refuseLarge(text: string, place: OutputPlace): void {
+  // A character takes three bytes at most, so most texts need not be counted.
+  if (text.length * 3 > place.maxBytes && new TextEncoder().encode(text).length > place.maxBytes) throw tooLarge(place)
+}
+
+function tooLarge({ what, maxBytes }: OutputPlace): AppError {
+  const message = `What ${what} gave is larger than ${maxBytes} bytes. Let it give less, or raise "maxResultBytes".`
+  return new AppError('LIMIT_EXCEEDED', message, { details: { maxBytes } })
+}
+
+function outputInvalid({ what }: OutputPlace, issues: readonly FoundIssue[]): AppError {
+  const lines = fewIssues(issues).map(issueText)
+  const message = `What ${what} gave is not what a definition of its kind may give. ${lines.join(' ')}`
+  return new AppError('OUTPUT_INVALID', message, { details: { issues: lines } })
+}

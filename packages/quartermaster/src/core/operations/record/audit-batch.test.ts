@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import { createIds } from '../../../adapters/system/index.ts'
+import { AppError, type AuditEntry } from '../../../contracts/index.ts'
+import { collectedLog } from '../../../testing/collected-log.ts'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { faultyStorage } from '../../../testing/faulty-storage.ts'
+import { createAuditBatch } from './audit-batch.ts'
+
+const ENTRY: AuditEntry = {
+  at: 1,
+  operationId: 'op_1',
+  caller: { kind: 'agent', name: 'ada', workspace: 'ada' },
+  tool: 'look',
+  digest: '',
+  decision: 'allowed',
+  outcome: 'succeeded',
+  mutates: false,
+  durationMs: 1,
+}
+
+function desk() {
+  const storage = faultyStorage()
+  const clock = createFakeClock()
+  const { log, lines } = collectedLog()
+  return { storage, clock, lines, batch: createAuditBatch({ storage, clock, ids: createIds(), log }) }
+}
+
+const broken = () => ({ error: new AppError('INTERNAL', 'its disk is full') })
+
+describe('the audit of calls without a record', () => {
+  it('is kept in memory while the store cannot write, and is written when it can', async () => {
+    const { storage, clock, batch, lines } = desk()
+    storage.fault = broken
+    batch.add(ENTRY)
+    batch.add(ENTRY)
+    await clock.advance(3_000)
+    expect(await storage.store.count('audit')).toBe(0)
+    expect(lines.join('\n')).toContain('the audit could not be written and is tried again')
+    storage.fault = () => undefined
+    await clock.advance(1_000)
+    expect(await storage.store.count('audit')).toBe(2)
+  })
+
+  it('has a bound, beyond which the oldest lines are dropped and counted', async () => {
+    const { storage, clock, batch, lines } = desk()
+    storage.fault = broken
+    for (let i = 0; i < 10_300; i++) batch.add({ ...ENTRY, at: i })
+    await clock.advance(1_000)
+    storage.fault = () => undefined
+    await clock.advance(1_000)
+    expect(lines.join('\n')).toMatch(/dropped, because the store cannot keep up.*"dropped":44\b/)
+    expect(await storage.store.count('audit')).toBe(10_256)
+  })
+
+  it('is tried by the clock alone once it could not be written, however many calls come', async () => {
+    const { storage, clock, batch } = desk()
+    let tries = 0
+    storage.fault = () => (tries++, broken())
+    for (let i = 0; i < 256; i++) batch.add(ENTRY)
+    await clock.breathe()
+    expect(tries).toBe(1)
+    for (let i = 0; i < 1_000; i++) {
+      batch.add(ENTRY)
+      if (i % 100 === 0) await clock.breathe()
+    }
+    expect(tries).toBe(1)
+    await clock.advance(1_000)
+    expect(tries).toBe(2)
+    storage.fault = () => undefined
+    await clock.advance(1_000)
+    expect(await storage.store.count('audit')).toBe(1_256)
+  })
+
+  it('says how much of it is lost when everything stops', async () => {
+    const { storage, batch, lines } = desk()
+    storage.fault = broken
+    batch.add(ENTRY)
+    await batch.stop()
+    expect(lines.join('\n')).toMatch(/the end of the audit could not be written.*"lost":1\b/)
+  })
+
+  it('is not written by a process that has no store open', async () => {
+    const { storage, clock, batch } = desk()
+    storage.current = () => undefined
+    batch.add(ENTRY)
+    await clock.advance(1_000)
+    expect(await storage.store.count('audit')).toBe(0)
+  })
+})

@@ -1,0 +1,102 @@
+import { type AuditEntry, messageOf, type NewRow } from '../../../contracts/index.ts'
+import type { Cancel, Clock, Ids, Log } from '../../kernel/index.ts'
+import { insert } from '../../store/index.ts'
+import { auditRow } from './audit-row.ts'
+import type { StorageAccess } from './storage.ts'
+
+/** The audit of calls that have no record of their own. It is written in batches, and no call waits for it. */
+export interface AuditBatch {
+  add(entry: AuditEntry): void
+  /** Writes what is left. */
+  stop(): Promise<void>
+}
+
+export interface AuditBatchDeps {
+  readonly storage: StorageAccess
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+}
+
+/** One commit takes a millisecond or two, whether it holds one line or this many. */
+const LARGEST_BATCH = 256
+/** How long a line may wait for company; what a crash can lose. */
+const LONGEST_WAIT_MS = 1_000
+/** About 5 MB. A store that is this far behind will not catch up, and memory must not pay for it. */
+const MOST_WAITING = 10_000
+
+export function createAuditBatch({ storage, clock, ids, log }: AuditBatchDeps): AuditBatch {
+  let waiting: AuditEntry[] = []
+  /** The batch that is being written. It keeps its ids, so that one whose end nobody saw is not written twice. */
+  let batch: readonly NewRow<'audit'>[] = []
+  let dropped = 0
+  /** The last try failed. Then only the clock starts the next: calls would start one each, as fast as they come. */
+  let isFailing = false
+  let cancelTimer: Cancel | undefined
+  let flushing: Promise<void> | undefined
+
+  function arm(): void {
+    cancelTimer ??= clock.after(LONGEST_WAIT_MS, flush)
+  }
+
+  function flush(): void {
+    cancelTimer?.()
+    cancelTimer = undefined
+    flushing ??= writeAll().finally(() => {
+      flushing = undefined
+      if (waiting.length > 0 || batch.length > 0) arm()
+    })
+  }
+
+  async function writeAll(): Promise<void> {
+    reportDropped()
+    while (batch.length > 0 || waiting.length > 0) {
+      if (batch.length === 0) {
+        batch = waiting.slice(0, LARGEST_BATCH).map(entry => auditRow(ids.next('audit'), entry))
+        waiting = waiting.slice(LARGEST_BATCH)
+      }
+      isFailing = !(await write())
+      if (isFailing) return
+      batch = []
+    }
+  }
+
+  /** Whether the batch is in the store now. Lines that were there already are those of a try whose end nobody saw. */
+  async function write(): Promise<boolean> {
+    try {
+      const { store } = await storage.open()
+      await store.commit(batch.map(row => insert('audit', row)))
+      return true
+    } catch (error) {
+      log.warn('the audit could not be written and is tried again', { lines: batch.length, error: messageOf(error) })
+      return false
+    }
+  }
+
+  function reportDropped(): void {
+    if (dropped > 0) log.warn('lines of the audit were dropped, because the store cannot keep up', { dropped })
+    dropped = 0
+  }
+
+  return {
+    add(entry) {
+      // A process that has written nothing does not open a store to say that it has read something.
+      if (!storage.current()) return
+      if (waiting.length >= MOST_WAITING) {
+        waiting.shift()
+        dropped++
+      }
+      waiting.push(entry)
+      if (waiting.length >= LARGEST_BATCH && !isFailing) flush()
+      else arm()
+    },
+    async stop() {
+      await flushing
+      flush()
+      await flushing
+      cancelTimer?.()
+      const lost = waiting.length + batch.length + dropped
+      if (lost > 0) log.error('the end of the audit could not be written', { lost })
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import type { AuditEntry, AuditLine, AuditRow, NewRow } from '../../../contracts/index.ts'
+
+/** A line of the audit as the store keeps it. */
+export function auditRow(id: string, entry: AuditEntry): NewRow<'audit'> {
+  const { at, operationId, caller, digest, decision, outcome, mutates, durationMs, consent } = entry
+  return {
+    id,
+    workspace: caller.workspace,
+    callerKind: caller.kind,
+    callerName: caller.name,
+    at: Math.round(at),
+    operationId,
+    tool: keepable(entry.tool),
+    digest,
+    decision,
+    outcome,
+    code: entry.code ?? null,
+    consent: consent ? { operations: [...consent.operations], by: consent.by } : null,
+    mutates,
+    durationMs: Math.max(0, durationMs),
+  }
+}
+
+/** A line of the audit as it is shown. */
+export function lineOf({ organisation: _organisation, ...line }: AuditRow): AuditLine {
+  return line
+}
+
+const LONGEST_NAME = 128
+const UNKEEPABLE = /[\0\p{Surrogate}]/gu
+
+/** A refused call may name anything as its tool. One that no store takes would hold up the whole batch. */
+function keepable(name: string): string {
+  return name.slice(0, LONGEST_NAME).replace(UNKEEPABLE, '�')
+}

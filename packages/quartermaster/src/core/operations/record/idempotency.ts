@@ -1,0 +1,90 @@
+import {
+  AppError,
+  type CallAnswer,
+  type Caller,
+  IdempotencyKey,
+  KEPT_META,
+  KeptResult,
+  type OperationRow,
+} from '../../../contracts/index.ts'
+import { waitingAnswer } from '../path/waiting-answer.ts'
+import type { OperationLog } from './operation-log.ts'
+import type { StorageAccess } from './storage.ts'
+
+/** A call that its caller gave a name, so that it can be repeated without being done twice. */
+export interface KeyedCall {
+  readonly caller: Caller
+  readonly tool: string
+  readonly key: string
+  readonly digest: string
+}
+
+/** What was called first under a key. */
+export interface FirstCall {
+  readonly operationId: string
+  /** Its answer, or a handle while it waits or runs somewhere else. Throws what the first call threw. */
+  answer(): CallAnswer
+}
+
+/** Finds what was called before under the same key. */
+export interface Idempotency {
+  /** The first call under this key, if there was one. Throws `IDEMPOTENCY_CONFLICT` when it had other arguments. */
+  first(call: KeyedCall): Promise<FirstCall | undefined>
+  /** The answer of an operation that somebody else runs, when it has ended; a handle while it has not. */
+  answerOf(operationId: string): Promise<CallAnswer>
+}
+
+export interface IdempotencyDeps {
+  readonly storage: StorageAccess
+  readonly log: Pick<OperationLog, 'ended'>
+}
+
+export function createIdempotency({ storage, log }: IdempotencyDeps): Idempotency {
+  async function find({ caller, tool, key }: KeyedCall): Promise<OperationRow | undefined> {
+    const { store } = await storage.open()
+    const { workspace, kind: callerKind, name: callerName } = caller
+    const where = { organisation: 'default', workspace, callerKind, callerName, tool, idempotencyKey: key }
+    const [row] = await store.find('operations', { where, limit: 1 })
+    return row
+  }
+
+  return {
+    async answerOf(operationId) {
+      await log.ended(operationId)
+      const { store } = await storage.open()
+      const row = await store.get('operations', operationId)
+      if (row) return answerOf(row)
+      throw new AppError('OUTCOME_UNKNOWN', `What became of "${operationId}" is not on record any more.`)
+    },
+    async first(call) {
+      refuseUnkeepable(call)
+      const known = await find(call)
+      if (!known) return undefined
+      if (known.digest !== call.digest) throw conflict(call, known)
+      // One that runs in this process is waited for: whoever repeats a call wants its answer, not a second handle on it.
+      if (known.endedAt === null) await log.ended(known.id)
+      const row = known.endedAt === null ? await find(call) : known
+      // Forgotten meanwhile, as records are in the end: then this is the first.
+      return row && { operationId: row.id, answer: () => answerOf(row) }
+    },
+  }
+}
+
+function refuseUnkeepable({ key }: KeyedCall): void {
+  const { error } = IdempotencyKey.safeParse(key)
+  if (error) throw new AppError('INPUT_INVALID', `${error.issues[0]?.message}.`)
+}
+
+function answerOf(row: OperationRow): CallAnswer {
+  const { id: operationId, result, error } = row
+  if (row.endedAt === null) return waitingAnswer(row)
+  if (error) throw AppError.fromJSON(error)
+  if (!result) throw new AppError('OUTCOME_UNKNOWN', `"${row.tool}" ran, and its result was not kept.`)
+  const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
+  return kept.success ? { operationId, result, kept: kept.data } : { operationId, result }
+}
+
+function conflict({ tool, key }: KeyedCall, { id }: OperationRow): AppError {
+  const message = `"${tool}" was called with other arguments under the idempotency key "${key}". Use a new key for another call.`
+  return new AppError('IDEMPOTENCY_CONFLICT', message, { details: { tool, operationId: id } })
+}

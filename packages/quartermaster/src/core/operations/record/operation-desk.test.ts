@@ -1,0 +1,168 @@
+import { describe, expect, it } from 'vitest'
+import { AppError, type OperationSummary } from '../../../contracts/index.ts'
+import { deferred } from '../../../testing/deferred.ts'
+import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
+import { createHub, failureOf, type HubOptions, simpleCapability, simpleTool } from '../../../testing/hub.ts'
+import type { AnyTool } from '../../catalogue/index.ts'
+
+const closed = () => new AppError('DEPENDENCY_UNAVAILABLE', 'The post office is closed.')
+
+async function desk(tool: Partial<AnyTool> = {}, more: HubOptions & { storage?: FaultyStorage } = {}) {
+  const storage = more.storage ?? faultyStorage()
+  const runs: unknown[] = []
+  const state = { isClosed: true }
+  const handler: AnyTool['handler'] = input => {
+    runs.push(input)
+    if (state.isClosed) throw closed()
+    return 'sent'
+  }
+  const sendMail = simpleTool('send_mail', { mutates: true, idempotent: true, retry: 'replay', handler, ...tool })
+  const hub = await createHub({
+    units: { main: { capabilities: [simpleCapability('main', [sendMail])] } },
+    agents: { ada: { capabilities: { main: {} } } },
+    ...more,
+    storage,
+  })
+  const send = async () => (await hub.callAs('ada', 'send_mail', { to: 'eve' })).operationId
+  const row = (id: string) => storage.store.get('operations', id)
+  return { hub, storage, runs, state, send, row, desk: hub.operationDesk }
+}
+
+describe('an operation that waits for its time', () => {
+  it('is tried at once when a person says so', async () => {
+    const one = await desk()
+    const id = await one.send()
+    one.state.isClosed = false
+    await one.desk.retry(id)
+    await one.hub.clock.advance(0)
+    expect(one.runs).toHaveLength(2)
+    expect(await one.row(id)).toMatchObject({ state: 'succeeded' })
+  })
+
+  it('is never run once it is cancelled', async () => {
+    const one = await desk()
+    const id = await one.send()
+    await one.desk.cancel(id)
+    await one.hub.clock.advance(600_000)
+    expect(one.runs).toHaveLength(1)
+    expect(await one.row(id)).toMatchObject({ state: 'cancelled', arguments: null, error: { code: 'CANCELLED' } })
+    expect(await failureOf(one.desk.cancel(id))).toMatchObject({ code: 'REQUEST_REFUSED' })
+    expect(await failureOf(one.desk.retry(id))).toMatchObject({ code: 'REQUEST_REFUSED' })
+  })
+})
+
+describe('an operation that was given up', () => {
+  async function exhausted() {
+    const one = await desk({}, { settings: { retryAttempts: 1 } })
+    await failureOf(one.send())
+    const [row] = await one.storage.store.find('operations', {})
+    expect(row).toMatchObject({ state: 'exhausted' })
+    return { ...one, id: row?.id ?? '' }
+  }
+
+  it('is tried again when a person says so, with what it was called with', async () => {
+    const one = await exhausted()
+    one.state.isClosed = false
+    await one.desk.retry(one.id)
+    await one.hub.clock.advance(0)
+    expect(one.runs).toEqual([{ to: 'eve' }, { to: 'eve' }])
+    expect(await one.row(one.id)).toMatchObject({ state: 'succeeded', arguments: null })
+  })
+
+  it('is not over any more once it is to be tried again: it waits, is kept, and can be cancelled', async () => {
+    const one = await exhausted()
+    await one.desk.retry(one.id)
+    await one.hub.clock.advance(0)
+    await one.desk.retry(one.id)
+    const waiting = await one.row(one.id)
+    expect(waiting).toMatchObject({ state: 'queued', endedAt: null, keepUntil: null, announcedAt: null, tellAt: null })
+    await one.desk.cancel(one.id)
+    expect(await one.row(one.id)).toMatchObject({ state: 'cancelled' })
+  })
+
+  it('is forgotten but for its record when a person drops it', async () => {
+    const one = await exhausted()
+    await one.desk.drop(one.id)
+    expect(await one.row(one.id)).toMatchObject({ state: 'exhausted', arguments: null })
+    expect(await failureOf(one.desk.retry(one.id))).toMatchObject({ code: 'REQUEST_REFUSED' })
+  })
+})
+
+describe('an operation that runs', () => {
+  it('is told to stop, and may have done its work', async () => {
+    const entered = deferred()
+    const handler: AnyTool['handler'] = () => (entered.resolve(), new Promise(() => {}))
+    const one = await desk({ handler, retry: 'manual', idempotent: false })
+    const answer = failureOf(one.send())
+    await entered.promise
+    const [row] = await one.storage.store.find('operations', {})
+    await one.desk.cancel(row?.id ?? '')
+    expect(await answer).toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    expect(await one.row(row?.id ?? '')).toMatchObject({ state: 'unknown' })
+  })
+})
+
+describe('an operation that is cancelled while it runs', () => {
+  it('is not tried again by itself, whatever its tool lets be done', async () => {
+    const entered = deferred()
+    const runs: unknown[] = []
+    const handler: AnyTool['handler'] = input => (runs.push(input), entered.resolve(), new Promise(() => {}))
+    const one = await desk({ handler })
+    const answer = failureOf(one.send())
+    await entered.promise
+    const [row] = await one.storage.store.find('operations', {})
+    await one.desk.cancel(row?.id ?? '')
+    expect(await answer).toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    await one.hub.clock.advance(600_000)
+    expect(runs).toHaveLength(1)
+    expect(await one.row(row?.id ?? '')).toMatchObject({ state: 'unknown' })
+  })
+})
+
+describe('an operation that nobody knows', () => {
+  it('is not found', async () => {
+    const one = await desk()
+    for (const act of [one.desk.retry, one.desk.cancel, one.desk.drop])
+      expect(await failureOf(act('op_none'))).toMatchObject({ code: 'NAME_UNKNOWN' })
+  })
+})
+
+describe('the end of an operation that nobody waited for', () => {
+  it('is told once', async () => {
+    const told: OperationSummary[] = []
+    const one = await desk({}, { tellEnd: end => void told.push(end) })
+    one.hub.work()
+    const id = await one.send()
+    one.state.isClosed = false
+    await one.hub.clock.advance(10_000)
+    expect(told).toMatchObject([{ id, tool: 'send_mail', agent: 'ada', state: 'succeeded' }])
+    await one.hub.clock.advance(600_000)
+    expect(told).toHaveLength(1)
+    expect(await one.row(id)).toMatchObject({ announcedAt: expect.any(Number), tellAt: null })
+  })
+
+  it('is told by the process that comes next when this one could not', async () => {
+    const storage = faultyStorage()
+    const first = await desk({}, { storage, tellEnd: () => Promise.reject(new Error('nobody is there')) })
+    first.hub.work()
+    const id = await first.send()
+    first.state.isClosed = false
+    await first.hub.clock.advance(10_000)
+    await first.hub.stop()
+    const told: string[] = []
+    const second = await desk({}, { storage, tellEnd: end => void told.push(end.id) })
+    second.hub.work()
+    await second.hub.clock.advance(10_000)
+    expect(told).toEqual([id])
+  })
+
+  it('is not told where the caller has the answer', async () => {
+    const told: unknown[] = []
+    const one = await desk({}, { tellEnd: end => void told.push(end) })
+    one.hub.work()
+    one.state.isClosed = false
+    await one.send()
+    await one.hub.clock.advance(600_000)
+    expect(told).toEqual([])
+  })
+})

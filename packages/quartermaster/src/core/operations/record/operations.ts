@@ -1,0 +1,135 @@
+import {
+  AppError,
+  type AuditPage,
+  type Caller,
+  type OperationFacts,
+  type OperationPage,
+  type OperationState,
+  type OperationSummary,
+} from '../../../contracts/index.ts'
+import type { Where } from '../../store/index.ts'
+import { lineOf } from './audit-row.ts'
+import type { OperationLog, RunningOperation } from './operation-log.ts'
+import { factsOf, SUMMARY_COLUMNS, summaryOf } from './operation-row.ts'
+import { cursorAt, placeOf } from './page-cursor.ts'
+import type { StorageAccess } from './storage.ts'
+import { REPEATABLE } from './transitions.ts'
+
+/** Which page of a list. */
+export interface PageRequest {
+  /** 50 unless said. */
+  readonly limit?: number | undefined
+  /** Where the page before ended. */
+  readonly cursor?: string | undefined
+}
+
+export interface OperationFilter extends PageRequest {
+  readonly agent?: string | undefined
+  readonly state?: OperationState | undefined
+  /** Only those that a person can have tried again. */
+  readonly canRetry?: true | undefined
+}
+
+export interface AuditFilter extends PageRequest {
+  readonly agent?: string | undefined
+  readonly tool?: string | undefined
+  /** From this time on. */
+  readonly since?: number | undefined
+}
+
+/** Reads what is on record. */
+export interface Operations {
+  /** An operation of the caller's own workspace. Anybody else's is not there. */
+  show(caller: Caller, id: string): Promise<OperationFacts | undefined>
+  /** Those of the caller's workspace that wait, newest first; a hundred at most. */
+  waiting(caller: Caller): Promise<readonly OperationSummary[]>
+  /** Any operation, for the owner of the folder. Throws `NAME_UNKNOWN`. */
+  find(id: string): Promise<OperationFacts>
+  /** Newest first. */
+  list(filter: OperationFilter): Promise<OperationPage>
+  /** Newest first. What is still on its way into the store is not there yet. */
+  audit(filter: AuditFilter): Promise<AuditPage>
+  /** What is running now. */
+  running(): readonly RunningOperation[]
+}
+
+export interface OperationsDeps {
+  readonly storage: StorageAccess
+  readonly log: Pick<OperationLog, 'running'>
+}
+
+const USUAL_LIMIT = 50
+const MOST_WAITING = 100
+
+export function createOperations({ storage, log }: OperationsDeps): Operations {
+  async function read(where: Where<'operations'>): Promise<OperationFacts | undefined> {
+    const { store, sealer } = await storage.open()
+    const [row] = await store.find('operations', { where, limit: 1 })
+    if (!row) return undefined
+    const progress = log.running().find(({ record }) => record.id === row.id)?.progress
+    return factsOf(row, { sealer, progress })
+  }
+
+  return {
+    show: ({ workspace }, id) => read({ organisation: ORGANISATION, workspace, id }),
+    async waiting({ workspace }) {
+      const { store } = await storage.open()
+      const state = { in: ['waitingForApproval', 'queued'] as const }
+      // By the index of expiry: everything that waits has one.
+      const where = { organisation: ORGANISATION, workspace, state, expiresAt: { not: null } }
+      const order = { by: ['createdAt', 'id'] as const, direction: 'descending' as const }
+      return (await store.find('operations', { where, order, columns: SUMMARY_COLUMNS, limit: MOST_WAITING })).map(
+        summaryOf,
+      )
+    },
+    async find(id) {
+      const facts = await read({ organisation: ORGANISATION, id })
+      if (facts) return facts
+      const next =
+        'Calls that change nothing leave none, and old ones are forgotten; see `quartermaster operations list`.'
+      throw new AppError('NAME_UNKNOWN', `There is no operation "${id}". ${next}`)
+    },
+    async list({ agent, state, canRetry, limit = USUAL_LIMIT, cursor }) {
+      const { store } = await storage.open()
+      const rows = await store.find('operations', {
+        where: { organisation: ORGANISATION, ...given('workspace', agent), ...stateWanted(state, canRetry) },
+        order: { by: ['createdAt', 'id'], direction: 'descending' },
+        columns: SUMMARY_COLUMNS,
+        limit,
+        ...placeOf(cursor),
+      })
+      return { operations: rows.map(summaryOf), ...next(rows, limit, ({ createdAt, id }) => cursorAt(createdAt, id)) }
+    },
+    async audit({ agent, tool, since, limit = USUAL_LIMIT, cursor }) {
+      const { store } = await storage.open()
+      const from = since === undefined ? {} : { at: { atLeast: Math.round(since) } }
+      const rows = await store.find('audit', {
+        where: { organisation: ORGANISATION, ...given('workspace', agent), ...given('tool', tool), ...from },
+        order: { by: ['at', 'id'], direction: 'descending' },
+        limit,
+        ...placeOf(cursor),
+      })
+      return { lines: rows.map(lineOf), ...next(rows, limit, ({ at, id }) => cursorAt(at, id)) }
+    },
+    running: () => log.running(),
+  }
+}
+
+const ORGANISATION = 'default'
+
+/** Both conditions, where both were given. */
+function stateWanted(state: OperationState | undefined, canRetry: boolean | undefined): Where<'operations'> {
+  if (!canRetry) return given('state', state)
+  const states = REPEATABLE.filter(each => state === undefined || each === state)
+  return { state: { in: states }, arguments: { not: null } }
+}
+
+/** The condition, where one was given. */
+function given<K extends string, V>(column: K, value: V | undefined): { [C in K]?: V } {
+  return (value === undefined ? {} : { [column]: value }) as { [C in K]?: V }
+}
+
+function next<R>(rows: readonly R[], limit: number, cursorOf: (row: R) => string): { nextCursor?: string } {
+  const last = rows.at(-1)
+  return last && rows.length === limit ? { nextCursor: cursorOf(last) } : {}
+}

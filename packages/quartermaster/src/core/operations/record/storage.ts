@@ -1,0 +1,15 @@
+import type { Sealer, Store } from '../../store/index.ts'
+
+/** The store, and what makes arguments unreadable in it. */
+export interface Storage {
+  readonly store: Store
+  readonly sealer: Sealer
+}
+
+/** The way to a store that is opened when something first has to be written. */
+export interface StorageAccess {
+  /** Opens it, once. Throws `STORE_LOCKED` when another process owns the data folder. */
+  open(): Promise<Storage>
+  /** The store, if it is open. */
+  current(): Storage | undefined
+}

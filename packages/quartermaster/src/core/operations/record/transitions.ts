@@ -1,0 +1,130 @@
+import type {
+  NewRow,
+  OperationChange,
+  OperationOutcome,
+  OperationRow,
+  OperationState,
+} from '../../../contracts/index.ts'
+import { insert, update, type Write } from '../../store/index.ts'
+import type { EndState, OperationEnd } from './operation-log.ts'
+import type { Standing } from './standing.ts'
+
+// The steps of an operation from one state to the next. Each says what has to be true before it, so that of two who take a
+// step at the same time one gets to do it; what it changes; and what is told about it.
+
+/** One step: all of it is written, or nothing. */
+export interface Step {
+  readonly writes: readonly Write[]
+  readonly change: OperationChange
+}
+
+/** A step and what it changes in the row. */
+export interface Taken extends Step {
+  readonly after: Partial<OperationRow>
+}
+
+/** Who may run an operation, and until when. */
+export interface LeaseTerms {
+  readonly owner: string
+  readonly until: number
+}
+
+/** It is on record. */
+export function opened(row: NewRow<'operations'>): Step {
+  const { id, tool, workspace, callerKind: kind, callerName: name, state, createdAt: at } = row
+  const change = { id, tool, caller: { kind, name, workspace }, from: undefined, to: state, at, isTold: false }
+  return { writes: [insert('operations', row, 'operation.new')], change }
+}
+
+/** Somebody runs it from here on. The fence grows, so that nobody who ran it before can say anything about it any more. */
+export function leased(from: Standing, { owner, until }: LeaseTerms, now: number): Taken {
+  const set = {
+    leaseOwner: owner,
+    leaseUntil: until,
+    fence: from.fence + 1,
+    attempts: from.attempts + 1,
+    dueAt: null,
+    startedAt: from.startedAt ?? now,
+  }
+  return step(from, 'leased', set, now)
+}
+
+/** It is to run later, or when something it needs is there (`dueAt` null). */
+export function queued(
+  from: Standing,
+  later: Pick<OperationRow, 'dueAt' | 'error' | 'attempts' | 'expiresAt'> & {
+    readonly outcome?: OperationOutcome | undefined
+  },
+  now: number,
+): Taken {
+  return step(from, 'queued', { ...later, outcome: soFar(from, later.outcome), ...NOBODY, ...NOT_OVER }, now)
+}
+
+/** It is over. The arguments go, unless somebody may want it done again; what nobody allowed is asked for anew. */
+export function ended(from: Standing, end: Ended, { now, keepMs }: { now: number; keepMs: number }): Taken {
+  const set = {
+    ...NOBODY,
+    outcome: end.state === 'succeeded' ? 'succeeded' : soFar(from, end.outcome),
+    result: end.result ?? null,
+    error: end.error ?? null,
+    dueAt: null,
+    expiresAt: null,
+    endedAt: now,
+    keepUntil: now + keepMs,
+    announcedAt: end.isTold ? now : null,
+    tellAt: end.isTold ? null : now,
+    ...(REPEATABLE.includes(end.state) && end.error?.code !== 'CONSENT_REQUIRED' ? {} : { arguments: null }),
+  }
+  const taken = step(from, end.state, set, now)
+  const change = { ...taken.change, isTold: end.isTold }
+  // Whoever was asked about it need not answer any more.
+  const closing = from.state === 'waitingForApproval' ? [closeApproval(from.id)] : []
+  return { ...taken, writes: [...taken.writes, ...closing], change }
+}
+
+function closeApproval(id: string): Write {
+  return update('approvals', { where: { id, state: 'open' }, set: { state: 'closed' }, rows: 'any' })
+}
+
+/** How it ended, and whether whoever asked for it hears that with the answer. */
+export interface Ended extends Omit<OperationEnd, 'id' | 'audit'> {
+  readonly isTold: boolean
+}
+
+/** What is known about what all its runs did: one whose end nobody knows is not made known by another that failed. */
+function soFar({ outcome }: Standing, now: OperationOutcome | undefined): OperationOutcome | null {
+  return outcome === 'unknown' || now === 'unknown' ? 'unknown' : (now ?? outcome)
+}
+
+/** Whether nothing happens any more. */
+export function isEnd(state: OperationState): state is EndState {
+  return state !== 'waitingForApproval' && state !== 'queued' && state !== 'leased'
+}
+
+/** The ends after which a person may have it done again: it did not do what was asked for, or nobody knows. */
+export const REPEATABLE: readonly OperationState[] = ['exhausted', 'expired', 'unknown']
+
+/** Whether it has ended, and nobody knows whether it did what was asked for. */
+export function isInDoubt(state: OperationState): boolean {
+  return REPEATABLE.some(one => one === state)
+}
+
+/** Whether a person may have it done again: what it was to do is still known. */
+export function canRepeat({ state, arguments: sealed }: Pick<OperationRow, 'state' | 'arguments'>): boolean {
+  return REPEATABLE.includes(state) && sealed !== null
+}
+
+const NOBODY = { leaseOwner: null, leaseUntil: null } as const
+
+/** An end that a person has taken back: nothing of it counts, or what waits would be forgotten as if it were over. */
+const NOT_OVER = { endedAt: null, keepUntil: null, announcedAt: null, tellAt: null } as const
+
+function step(from: Standing, to: OperationState, set: Partial<OperationRow>, at: number): Taken {
+  const { id, tool, workspace, callerKind: kind, callerName: name, state, fence } = from
+  const after = { ...set, state: to, updatedAt: at }
+  return {
+    writes: [update('operations', { where: { id, state, fence }, set: after, guard: `operation.${state}` })],
+    after,
+    change: { id, tool, caller: { kind, name, workspace }, from: state, to, at, isTold: false },
+  }
+}

@@ -1,0 +1,21 @@
+import type { AuditEntry, OperationRow } from '../../../contracts/index.ts'
+
+/** What the audit says about an operation that came to its end, or was put off, while nobody was calling. */
+export function auditOfRow(
+  row: OperationRow,
+  { at, outcome, code }: Pick<AuditEntry, 'at' | 'outcome'> & { code: string | undefined },
+): AuditEntry {
+  const entry: AuditEntry = {
+    at,
+    operationId: row.id,
+    caller: { kind: row.callerKind, name: row.callerName, workspace: row.workspace },
+    tool: row.tool,
+    digest: row.digest,
+    decision: outcome === 'notRun' ? 'refused' : 'allowed',
+    outcome,
+    mutates: row.mutates,
+    durationMs: at - (row.startedAt ?? row.createdAt),
+  }
+  if (code !== undefined) entry.code = code
+  return entry
+}
