@@ -1,74 +1,40 @@
-import {
-  AppError,
-  type CallAnswer,
-  ERRORS,
-  isAppError,
-  type OperationRow,
-  type Settings,
-  type ToolResult,
-} from '../../../contracts/index.ts'
-import type { SchemaCompiler, Tool } from '../../catalogue/index.ts'
+import { AppError, type CallAnswer, type OperationRow, type Settings } from '../../../contracts/index.ts'
+import type { Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
-import {
-  type Clock,
-  canonicalJson,
-  type Digest,
-  type Emitter,
-  type Ids,
-  type Log,
-  type Random,
-  type Tracer,
-} from '../../kernel/index.ts'
-import type { Admission } from '../consent/admission.ts'
-import { type ConsentGate, consentDenied, consentRequired } from '../consent/consent-gate.ts'
-import { afterFailure, type RetryTerms } from '../queue/retry-policy.ts'
-import type { Idempotency } from '../record/idempotency.ts'
-import type { Begun, OperationLog, OperationRecord } from '../record/operation-log.ts'
-import { recordOf as recordOfRow } from '../record/operation-record.ts'
-import type { Operations } from '../record/operations.ts'
-import { createCallContext } from './call-context.ts'
+import { type Clock, canonicalJson, type Digest, type Ids, type Tracer } from '../../kernel/index.ts'
+import type { OperationLog } from '../record/operation-log.ts'
+import { recordOf } from '../record/operation-record.ts'
 import type { CallRequest, Calls } from './call-request.ts'
 import { createCallSpans } from './call-spans.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
-import { doneBefore, type EffectfulRun, type EffectsStage } from './effects-stage.ts'
-import { awaitHealth, isReady, refuseDisabled } from './health-stage.ts'
+import { createEntrance, type EntranceDeps } from './entrance.ts'
+import { afterFailedCall, type FailedCallDeps } from './failed-call.ts'
+import { awaitHealth, isReady } from './health-stage.ts'
 import { checkInput } from './input-stage.ts'
 import type { Journey } from './journey.ts'
-import type { KeptResults } from './kept-results.ts'
 import { followForward, permit } from './permission-stage.ts'
 import { progressText } from './progress-text.ts'
-import { runTool } from './run-stage.ts'
+import { type RecordedRunDeps, runRecorded } from './recorded-run.ts'
 import { toSendableError } from './sendable-error.ts'
-import { putOff, settle } from './settle-stage.ts'
-import { waitingAnswer } from './waiting-answer.ts'
+import { settle } from './settle-stage.ts'
 
-export interface CallPathDeps {
+export interface CallPathDeps extends EntranceDeps, RecordedRunDeps, FailedCallDeps {
   readonly health: Pick<Health, 'availability' | 'missing' | 'recheckFor' | 'settled' | 'reportFailure'>
-  readonly results: KeptResults
   readonly operations: OperationLog
-  readonly idempotency: Idempotency
-  readonly admission: Admission
-  readonly gate: ConsentGate
-  readonly effects: EffectsStage
-  readonly records: Pick<Operations, 'show' | 'waiting'>
-  readonly clock: Clock
   readonly ids: Ids
   readonly digest: Digest
-  readonly emitter: Emitter
-  readonly log: Log
-  readonly compiler: SchemaCompiler
   /** Nobody follows calls without one. */
   readonly tracer?: Tracer | undefined
-  readonly random: Random
-  readonly settings: Pick<Settings, 'restartWaitSeconds' | 'nestedCallDepth'> & RetryTerms['settings']
+  readonly settings: Pick<Settings, 'restartWaitSeconds' | 'nestedCallDepth'> & FailedCallDeps['settings']
 }
 
 /** Builds the call path: permission, validation, health, consent, record, the same once more, run, verify, settle, audit. */
 export function createCalls(deps: CallPathDeps): Calls {
-  const { health, results, operations, idempotency, admission, gate, effects, clock, ids, digest, settings } = deps
+  const { health, operations, clock, ids, digest, settings } = deps
   const restartWaitMs = settings.restartWaitSeconds * 1000
   const underWay = new Map<string, Deadline>()
   const spans = createCallSpans(deps)
+  const entrance = createEntrance(deps)
   let isStopping = false
 
   async function travel(journey: Journey): Promise<CallAnswer> {
@@ -76,7 +42,7 @@ export function createCalls(deps: CallPathDeps): Calls {
     try {
       answer = await walk(journey)
     } catch (error) {
-      return await failed(journey, toSendableError(error))
+      return await afterFailedCall(journey, toSendableError(error), deps)
     }
     // It has not ended, and whoever ends it will say so.
     if (answer.waiting && journey.repeatOf === undefined) return answer
@@ -84,35 +50,6 @@ export function createCalls(deps: CallPathDeps): Calls {
     // Not awaited for nothing: most calls have no record, and each turn of the event loop is felt.
     if (writing) await writing
     return answer
-  }
-
-  /** What was allowed, or is to be tried again, and had not begun when the process stopped, is begun by the next. */
-  async function putBack(journey: Journey, failure: AppError): Promise<CallAnswer> {
-    const dueAt = Math.round(clock.now())
-    await putOff(journey, { failure, dueAt }, deps)
-    return waitingAnswer({ id: journey.operationId, tool: journey.request.tool, state: 'queued', dueAt })
-  }
-
-  /** Tells the caller why, unless it is tried again by itself: then the caller gets a handle on it. */
-  async function failed(journey: Journey, failure: AppError): Promise<CallAnswer> {
-    const { tool, resumed, isParked, isRecorded, hasRun, startedAt } = journey
-    // What waited for a person was ended, and put on record, by whoever ended it.
-    if (isParked && !isRecorded) throw failure
-    if (failure.code === 'STOPPING' && !hasRun && isRecorded && (isParked || resumed))
-      return await putBack(journey, failure)
-    const now = clock.now()
-    const { attempts = 1, createdAt = startedAt } = resumed ?? {}
-    // The tool around a nested call has its own idea of what to do, and is still there to hear that this one failed.
-    const policy = journey.depth > 0 || !tool ? 'manual' : tool.retry
-    const mutates = tool?.mutates ?? false
-    const next = afterFailure({ policy, mutates, failure, hasRun, attempts, createdAt, now }, deps)
-    if (next.kind === 'end' || !tool || !isRecorded) {
-      await settle(journey, { failure, ...(next.kind === 'end' ? { state: next.state } : {}) }, deps)
-      throw failure
-    }
-    const { dueAt } = next
-    await putOff(journey, { failure, dueAt }, deps)
-    return waitingAnswer({ id: journey.operationId, tool: tool.name, state: 'queued', dueAt: dueAt ?? null })
   }
 
   async function walk(journey: Journey): Promise<CallAnswer> {
@@ -125,108 +62,19 @@ export function createCalls(deps: CallPathDeps): Calls {
     underWay.set(journey.operationId, deadline)
     try {
       const checked = checkInput(tool, request.input)
-      const input = checked instanceof Promise ? await inTime(tool, deadline.race(checked)) : checked
-      journey.digest = digestOf(tool, request.input)
+      const input = checked instanceof Promise ? await inTime(tool, deadline.race(checked), clock) : checked
+      journey.digest = digestOf(tool, request.input, digest)
       if (journey.resumed) refuseChanged(journey.resumed, tool)
-      const first = request.idempotencyKey === undefined ? undefined : await firstAnswer(journey, deadline)
+      const first = request.idempotencyKey === undefined ? undefined : await entrance.firstAnswer(journey, deadline)
       if (first) return first
       await passHealth(request, tool, deadline)
-      const instead = await enter(journey, tool, deadline)
+      const instead = await entrance.enter(journey, tool, deadline)
       if (instead) return instead
-      return await runRecorded(journey, { tool, config, input }, deadline)
+      const nested = (name: string, given: unknown) => callNested(journey, deadline, name, given)
+      return await runRecorded({ journey, tool, config, input, deadline }, nested, deps)
     } finally {
       underWay.delete(journey.operationId)
       deadline.release()
-    }
-  }
-
-  /** A check that asks somewhere else gets no longer than the tool itself. */
-  async function inTime<T>(tool: Tool, work: Promise<T>): Promise<T> {
-    const what = `Checking the arguments of "${tool.name}"`
-    const deadline = createDeadline({ clock, ms: tool.timeoutMs, parent: undefined, what })
-    try {
-      return await deadline.race(work)
-    } finally {
-      deadline.release()
-    }
-  }
-
-  /** Gets the call on record, and allowed where a person has to allow it. Answers what its caller gets instead of a run. */
-  async function enter(journey: Journey, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined> {
-    const record = recordOf(journey, tool)
-    const answer = record.needsConsent
-      ? await admission.admit({ journey, tool, record, deadline })
-      : await entered(journey, journey.resumed ? undefined : operations.begin(record))
-    return answer === 'known' ? await beaten(journey, deadline) : answer
-  }
-
-  /** Waited for to its end: a record that nobody waits for would stand there as if its call were running. */
-  async function entered(journey: Journey, writing: Promise<Begun> | undefined): Promise<'known' | undefined> {
-    if (!writing) return undefined
-    if ((await writing) !== 'begun') return 'known'
-    journey.isRecorded = true
-    journey.request.onRecorded?.(journey.operationId)
-    return undefined
-  }
-
-  /** What the caller's key stands for already. Looked at before anything else is: it may be done, whatever is wrong now. */
-  async function firstAnswer(journey: Journey, deadline: Deadline): Promise<CallAnswer | undefined> {
-    const { seat, tool, idempotencyKey: key } = journey.request
-    if (key === undefined) return undefined
-    const first = idempotency.first({ caller: seat.caller, tool, key, digest: journey.digest })
-    const known = await deadline.race(first)
-    journey.repeatOf = known?.operationId
-    return known?.answer()
-  }
-
-  /** Somebody else was faster with the same key. */
-  async function beaten(journey: Journey, deadline: Deadline): Promise<CallAnswer> {
-    const first = await firstAnswer(journey, deadline)
-    if (first) return first
-    throw new AppError('STORE_BUSY', `What was called under the same key is being forgotten. Call again.`)
-  }
-
-  /** From here on the call is on record. What was allowed before is looked at once more, because waiting took time. */
-  async function runRecorded(journey: Journey, ready: ReadyCall, deadline: Deadline): Promise<CallAnswer> {
-    const { request, operationId } = journey
-    const { seat } = request
-    const { tool, config, input } = ready
-    const late = deadline.reason()
-    if (late) throw late
-    permit(seat, tool.name)
-    if (!request.evenIfDisabled) refuseDisabled(tool, health)
-    if (tool.consent.length > 0) await refuseRevoked(journey, tool, deadline)
-    deadline.limitRun(tool.timeoutMs, `"${tool.name}"`)
-    const effectful = tool.effects.length > 0 ? { journey, deadline, ...ready } : undefined
-    const missingEffects = effectful ? await effects.before(effectful) : NOTHING
-    if (missingEffects === 'done') return doneBefore(tool, operationId)
-    journey.hasRun = true
-    const nested = (name: string, given: unknown) => callNested(journey, deadline, name, given)
-    const context = createCallContext(journey, {
-      tool,
-      config,
-      deadline,
-      log: deps.log,
-      compiler: deps.compiler,
-      records: deps.records,
-      missingEffects,
-      nested,
-    })
-    const result = await ran(runTool({ tool, input, context, deadline }, deps), effectful)
-    const limited = results.limit(result, { maxBytes: tool.maxResultBytes, caller: seat.caller, operationId })
-    return { operationId, ...limited }
-  }
-
-  /** Holds what a tool says it did against what is there. One that was cut off may have done all of it. */
-  async function ran(running: Promise<ToolResult>, effectful: EffectfulRun | undefined): Promise<ToolResult> {
-    if (!effectful) return running
-    try {
-      const result = await running
-      if (!result.isError) await effects.confirm(effectful)
-      return result
-    } catch (error) {
-      if (!isUncertain(error) || !(await effects.isDone(effectful))) throw error
-      return doneBefore(effectful.tool, effectful.journey.operationId).result
     }
   }
 
@@ -239,18 +87,6 @@ export function createCalls(deps: CallPathDeps): Calls {
   async function passHealth(request: CallRequest, tool: Tool, deadline: Deadline): Promise<void> {
     if (request.evenIfDisabled || isReady(tool, health)) return
     await deadline.race(awaitHealth(tool, deadline.signal(), { health, restartWaitMs }))
-  }
-
-  /** Whoever allowed it may have thought better of it since. */
-  async function refuseRevoked(
-    { operationId, digest, request }: Journey,
-    tool: Tool,
-    deadline: Deadline,
-  ): Promise<void> {
-    const { seat, input, consented } = request
-    const decision = await deadline.race(gate.decide({ operationId, seat, tool, digest, input, consented }))
-    if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
-    if (decision.kind === 'missing') throw consentRequired(tool, decision.asks, digest)
   }
 
   async function callNested(around: Journey, outer: Deadline, tool: string, input: unknown) {
@@ -298,20 +134,10 @@ export function createCalls(deps: CallPathDeps): Calls {
       isRecorded: true,
       effects: left,
     }
-    operations.adopt(recordOfRow(row, input), row)
+    operations.adopt(recordOf(row, input), row)
     await travel(journey).catch(() => {
       // It is on record, and whoever asked for it is told of its end.
     })
-  }
-
-  function digestOf(tool: Tool, input: unknown): string {
-    try {
-      return digest(canonicalJson(input ?? {}))
-    } catch (error) {
-      throw new AppError('INPUT_INVALID', `The arguments of "${tool.name}" cannot be written as JSON.`, {
-        cause: error,
-      })
-    }
   }
 
   return {
@@ -332,39 +158,29 @@ export function createCalls(deps: CallPathDeps): Calls {
 
 const NOTHING: readonly never[] = Object.freeze([])
 
-/** A failure after which nobody knows whether the work was done. */
-function isUncertain(error: unknown): boolean {
-  return isAppError(error) && (error.code === 'OUTCOME_UNKNOWN' || ERRORS[error.code].retry === 'later')
+/** A check that asks somewhere else gets no longer than the tool itself. */
+async function inTime<T>(tool: Tool, work: Promise<T>, clock: Clock): Promise<T> {
+  const what = `Checking the arguments of "${tool.name}"`
+  const deadline = createDeadline({ clock, ms: tool.timeoutMs, parent: undefined, what })
+  try {
+    return await deadline.race(work)
+  } finally {
+    deadline.release()
+  }
+}
+
+function digestOf(tool: Tool, input: unknown, digest: Digest): string {
+  try {
+    return digest(canonicalJson(input ?? {}))
+  } catch (error) {
+    throw new AppError('INPUT_INVALID', `The arguments of "${tool.name}" cannot be written as JSON.`, {
+      cause: error,
+    })
+  }
 }
 
 function stopping(): AppError {
   return new AppError('STOPPING', 'Quartermaster is stopping.')
-}
-
-/** A call that was let through. The configuration belongs to the tool's own generation. */
-interface ReadyCall {
-  readonly tool: Tool
-  readonly config: unknown
-  readonly input: unknown
-}
-
-function recordOf({ request, operationId, digest, startedAt, parentId }: Journey, tool: Tool): OperationRecord {
-  const { seat, input, asTask, idempotencyKey } = request
-  return {
-    id: operationId,
-    caller: seat.caller,
-    tool: tool.name,
-    definitionHash: tool.hash,
-    mutates: tool.mutates,
-    retry: parentId === undefined ? tool.retry : 'manual',
-    needsConsent: tool.consent.length > 0,
-    digest,
-    input,
-    startedAt,
-    parentId,
-    ttlMs: asTask?.ttlMs,
-    idempotencyKey,
-  }
 }
 
 /** What was asked for, and perhaps allowed, was another tool under the same name. */

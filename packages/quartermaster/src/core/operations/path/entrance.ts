@@ -1,0 +1,78 @@
+import { AppError, type CallAnswer } from '../../../contracts/index.ts'
+import type { Tool } from '../../catalogue/index.ts'
+import type { Admission } from '../consent/admission.ts'
+import type { Idempotency } from '../record/idempotency.ts'
+import type { Begun, OperationLog, OperationRecord } from '../record/operation-log.ts'
+import type { Deadline } from './deadline.ts'
+import type { Journey } from './journey.ts'
+
+/** Where a call gets on record, or is found to be there already. */
+export interface Entrance {
+  /** What the caller's key stands for already. Looked at before anything else is: it may be done, whatever is wrong now. */
+  firstAnswer(journey: Journey, deadline: Deadline): Promise<CallAnswer | undefined>
+  /** Gets the call on record, and allowed where a person has to allow it. Answers what its caller gets instead of a run. */
+  enter(journey: Journey, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined>
+}
+
+export interface EntranceDeps {
+  readonly operations: Pick<OperationLog, 'begin'>
+  readonly idempotency: Pick<Idempotency, 'first'>
+  readonly admission: Admission
+}
+
+export function createEntrance({ operations, idempotency, admission }: EntranceDeps): Entrance {
+  async function firstAnswer(journey: Journey, deadline: Deadline): Promise<CallAnswer | undefined> {
+    const { seat, tool, idempotencyKey: key } = journey.request
+    if (key === undefined) return undefined
+    const first = idempotency.first({ caller: seat.caller, tool, key, digest: journey.digest })
+    const known = await deadline.race(first)
+    journey.repeatOf = known?.operationId
+    return known?.answer()
+  }
+
+  /** Somebody else was faster with the same key. */
+  async function beaten(journey: Journey, deadline: Deadline): Promise<CallAnswer> {
+    const first = await firstAnswer(journey, deadline)
+    if (first) return first
+    throw new AppError('STORE_BUSY', `What was called under the same key is being forgotten. Call again.`)
+  }
+
+  return {
+    firstAnswer,
+    async enter(journey, tool, deadline) {
+      const record = recordOf(journey, tool)
+      const answer = record.needsConsent
+        ? await admission.admit({ journey, tool, record, deadline })
+        : await entered(journey, journey.resumed ? undefined : operations.begin(record))
+      return answer === 'known' ? await beaten(journey, deadline) : answer
+    },
+  }
+}
+
+/** Waited for to its end: a record that nobody waits for would stand there as if its call were running. */
+async function entered(journey: Journey, writing: Promise<Begun> | undefined): Promise<'known' | undefined> {
+  if (!writing) return undefined
+  if ((await writing) !== 'begun') return 'known'
+  journey.isRecorded = true
+  journey.request.onRecorded?.(journey.operationId)
+  return undefined
+}
+
+function recordOf({ request, operationId, digest, startedAt, parentId }: Journey, tool: Tool): OperationRecord {
+  const { seat, input, asTask, idempotencyKey } = request
+  return {
+    id: operationId,
+    caller: seat.caller,
+    tool: tool.name,
+    definitionHash: tool.hash,
+    mutates: tool.mutates,
+    retry: parentId === undefined ? tool.retry : 'manual',
+    needsConsent: tool.consent.length > 0,
+    digest,
+    input,
+    startedAt,
+    parentId,
+    ttlMs: asTask?.ttlMs,
+    idempotencyKey,
+  }
+}

@@ -1,0 +1,55 @@
+import type { AppError, CallAnswer } from '../../../contracts/index.ts'
+import type { Random } from '../../kernel/index.ts'
+import { afterFailure, type RetryTerms } from '../queue/retry-policy.ts'
+import type { Journey } from './journey.ts'
+import { putOff, type SettleDeps, settle } from './settle-stage.ts'
+import { waitingAnswer } from './waiting-answer.ts'
+
+export interface FailedCallDeps extends SettleDeps {
+  readonly random: Random
+  readonly settings: RetryTerms['settings']
+}
+
+/** Ends a call that could not be run and throws why, unless it is tried again by itself: then its caller gets a handle on it. */
+export async function afterFailedCall(journey: Journey, failure: AppError, deps: FailedCallDeps): Promise<CallAnswer> {
+  // What waited for a person was ended, and put on record, by whoever ended it.
+  if (journey.isParked && !journey.isRecorded) throw failure
+  if (wasStopped(journey, failure)) return await putBack(journey, failure, deps)
+  const { tool } = journey
+  const next = nextStep(journey, failure, deps)
+  if (next.kind === 'end' || !tool || !journey.isRecorded) {
+    await settle(journey, { failure, ...(next.kind === 'end' ? { state: next.state } : {}) }, deps)
+    throw failure
+  }
+  return await tryLater(journey, { failure, dueAt: next.dueAt }, deps)
+}
+
+/** What was allowed, or is to be tried again, and had not begun when the process stopped. */
+function wasStopped({ hasRun, isRecorded, isParked, resumed }: Journey, { code }: AppError): boolean {
+  return code === 'STOPPING' && !hasRun && isRecorded && (isParked || resumed !== undefined)
+}
+
+/** The next process begins with it. */
+function putBack(journey: Journey, failure: AppError, deps: FailedCallDeps): Promise<CallAnswer> {
+  return tryLater(journey, { failure, dueAt: Math.round(deps.clock.now()) }, deps)
+}
+
+async function tryLater(
+  journey: Journey,
+  delay: { failure: AppError; dueAt: number | undefined },
+  deps: FailedCallDeps,
+): Promise<CallAnswer> {
+  await putOff(journey, delay, deps)
+  const { operationId: id, request } = journey
+  return waitingAnswer({ id, tool: request.tool, state: 'queued', dueAt: delay.dueAt ?? null })
+}
+
+function nextStep(journey: Journey, failure: AppError, deps: FailedCallDeps): ReturnType<typeof afterFailure> {
+  const { tool, resumed, hasRun, startedAt } = journey
+  const { attempts = 1, createdAt = startedAt } = resumed ?? {}
+  // The tool around a nested call has its own idea of what to do, and is still there to hear that this one failed.
+  const policy = journey.depth > 0 || !tool ? 'manual' : tool.retry
+  const mutates = tool?.mutates ?? false
+  const now = deps.clock.now()
+  return afterFailure({ policy, mutates, failure, hasRun, attempts, createdAt, now }, deps)
+}

@@ -1,0 +1,100 @@
+import { type CallAnswer, ERRORS, isAppError, type ToolResult } from '../../../contracts/index.ts'
+import type { SchemaCompiler, Tool } from '../../catalogue/index.ts'
+import type { Health } from '../../health/index.ts'
+import type { Log } from '../../kernel/index.ts'
+import { type ConsentGate, consentDenied, consentRequired } from '../consent/consent-gate.ts'
+import type { Operations } from '../record/operations.ts'
+import { type ContextParts, createCallContext } from './call-context.ts'
+import type { Deadline } from './deadline.ts'
+import { doneBefore, type EffectfulRun, type EffectsStage } from './effects-stage.ts'
+import { refuseDisabled } from './health-stage.ts'
+import type { Journey } from './journey.ts'
+import type { KeptResults } from './kept-results.ts'
+import { permit } from './permission-stage.ts'
+import { runTool } from './run-stage.ts'
+
+/** A call that was let through. The configuration belongs to the tool's own generation. */
+export interface ReadyCall {
+  readonly journey: Journey
+  readonly tool: Tool
+  readonly config: unknown
+  readonly input: unknown
+  readonly deadline: Deadline
+}
+
+export interface RecordedRunDeps {
+  readonly health: Pick<Health, 'availability' | 'missing' | 'reportFailure'>
+  readonly gate: ConsentGate
+  readonly effects: EffectsStage
+  readonly results: KeptResults
+  readonly records: Pick<Operations, 'show' | 'waiting'>
+  readonly compiler: SchemaCompiler
+  readonly log: Log
+}
+
+/** Runs a call that is on record where it has to be. What was allowed before is looked at once more, because waiting took time. */
+export async function runRecorded(
+  ready: ReadyCall,
+  nested: ContextParts['nested'],
+  deps: RecordedRunDeps,
+): Promise<CallAnswer> {
+  const { journey, tool, config, input, deadline } = ready
+  const { log, compiler, records } = deps
+  const { operationId } = journey
+  const looking = refuseOutdated(ready, deps)
+  if (looking) await looking
+  deadline.limitRun(tool.timeoutMs, `"${tool.name}"`)
+  const effectful = tool.effects.length > 0 ? ready : undefined
+  const missingEffects = effectful ? await deps.effects.before(effectful) : NOTHING
+  if (missingEffects === 'done') return doneBefore(tool, operationId)
+  journey.hasRun = true
+  const parts = { tool, config, deadline, log, compiler, records, missingEffects, nested }
+  const context = createCallContext(journey, parts)
+  const result = await ran(runTool({ tool, input, context, deadline }, deps), effectful, deps.effects)
+  const { caller } = journey.request.seat
+  const limited = deps.results.limit(result, { maxBytes: tool.maxResultBytes, caller, operationId })
+  return { operationId, ...limited }
+}
+
+const NOTHING: readonly never[] = Object.freeze([])
+
+/** Time, permission, health and grant. Nothing has to be waited for where nobody has to allow it. */
+function refuseOutdated(ready: ReadyCall, { health, gate }: RecordedRunDeps): Promise<void> | undefined {
+  const { journey, tool, deadline } = ready
+  const late = deadline.reason()
+  if (late) throw late
+  permit(journey.request.seat, tool.name)
+  if (!journey.request.evenIfDisabled) refuseDisabled(tool, health)
+  return tool.consent.length > 0 ? refuseRevoked(ready, gate) : undefined
+}
+
+/** Whoever allowed it may have thought better of it since. */
+async function refuseRevoked({ journey, tool, deadline }: ReadyCall, gate: ConsentGate): Promise<void> {
+  const { operationId, digest, request } = journey
+  const { seat, input, consented } = request
+  const decision = await deadline.race(gate.decide({ operationId, seat, tool, digest, input, consented }))
+  if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
+  if (decision.kind === 'missing') throw consentRequired(tool, decision.asks, digest)
+}
+
+/** Holds what a tool says it did against what is there. One that was cut off may have done all of it. */
+async function ran(
+  running: Promise<ToolResult>,
+  effectful: EffectfulRun | undefined,
+  effects: EffectsStage,
+): Promise<ToolResult> {
+  if (!effectful) return running
+  try {
+    const result = await running
+    if (!result.isError) await effects.confirm(effectful)
+    return result
+  } catch (error) {
+    if (!isUncertain(error) || !(await effects.isDone(effectful))) throw error
+    return doneBefore(effectful.tool, effectful.journey.operationId).result
+  }
+}
+
+/** A failure after which nobody knows whether the work was done. */
+function isUncertain(error: unknown): boolean {
+  return isAppError(error) && (error.code === 'OUTCOME_UNKNOWN' || ERRORS[error.code].retry === 'later')
+}
