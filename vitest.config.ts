@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 const source = (file: string) => fileURLToPath(new URL(`./packages/quartermaster/src/${file}`, import.meta.url))
+
+const ALONE = 'packages/*/src/**/*.alone.test.ts'
 
 export default defineConfig({
   resolve: {
@@ -30,7 +32,15 @@ export default defineConfig({
             'examples/**/*.test.ts',
             'scripts/**/*.test.ts',
           ],
+          exclude: [...configDefaults.exclude, ALONE],
+          // Nothing here keeps anything in a module, so files share the modules that a worker has loaded: half of the time.
+          isolate: false,
         },
+      },
+      {
+        extends: true,
+        // For what depends on nothing having been loaded before.
+        test: { name: 'alone', include: [ALONE] },
       },
       {
         extends: true,

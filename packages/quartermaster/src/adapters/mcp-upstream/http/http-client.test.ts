@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { createServer, type LookupFunction, type Socket } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
@@ -29,20 +28,7 @@ async function silentPort(): Promise<{ port: number; met: Promise<Socket> }> {
   return { port: (server.address() as { port: number }).port, met }
 }
 
-/** What this process has loaded of the package. */
-const loaded = () => Object.keys(createRequire(import.meta.url).cache).filter(file => /[\\/]undici[\\/]/.test(file))
-
 describe('a client by HTTP', () => {
-  it('loads what it sends with when there is something to send, and no more of it than that takes', async () => {
-    const server = await httpEndpoint(({ json }) => json(200))
-    const client = clientOf()
-    expect(loaded()).toEqual([])
-    await client.send(get(server.url))
-    expect(loaded().filter(file => /[\\/](agent|fetch|websocket)[\\/.]/.test(file))).toEqual([
-      expect.stringMatching(/agent\.js$/),
-    ])
-  })
-
   it('waits for a connection as long as it is told, and then nothing was sent', async () => {
     const own = createFakeClock()
     const { port, met } = await silentPort()

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { createSystemClock } from '../../system/index.ts'
 import { openSession } from '../session/open-session.ts'
-import type { Behind } from '../session/session.ts'
+import type { AskOptions, Behind } from '../session/session.ts'
 import { NO_EVENTS } from '../testing/bare-session.ts'
 import { openHttpChannel } from './http-channel.ts'
 
@@ -60,8 +60,21 @@ async function session(url: string, era: 'auto' | 'legacy' | 'modern') {
     signal,
   )
   onTestFinished(() => opened.close())
-  const call = () => opened.ask('tools/call', { name: 'add', arguments: { a: 20, b: 22 } }, { signal, behind: NOBODY })
+  const call = (more: Partial<AskOptions> = {}) =>
+    opened.ask('tools/call', { name: 'add', arguments: { a: 20, b: 22 } }, { signal, behind: NOBODY, ...more })
   return { facts: opened.facts, call, page: () => opened.page('tools', undefined, signal) }
+}
+
+/** Notes what comes with each call: its `_meta` and the header for keys. */
+function noting(fetch: (request: Request) => Response | Promise<Response>) {
+  const calls: { meta: unknown; header: string | null }[] = []
+  const noted = async (request: Request) => {
+    const text = await request.clone().text()
+    if (text.includes('"method":"tools/call"'))
+      calls.push({ meta: JSON.parse(text).params._meta, header: request.headers.get('idempotency-key') })
+    return fetch(request)
+  }
+  return { calls, noted }
 }
 
 describe('a server of the SDK by HTTP', () => {
@@ -79,4 +92,21 @@ describe('a server of the SDK by HTTP', () => {
     expect(await page()).toMatchObject({ tools: [{ name: 'add' }] })
     expect(await call()).toMatchObject({ content: [{ type: 'text', text: '42' }] })
   })
+
+  it.each(['modern', 'legacy'] as const)(
+    'is told the key of a %s call beside its trace, and none without one',
+    async era => {
+      const modern = createMcpHandler(() => server(), { legacy: 'reject' })
+      const { calls, noted } = noting(era === 'modern' ? modern.fetch : sessionful())
+      const { call } = await session(await serve(noted), era)
+      const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+      await call({ idempotencyKey: 'op_1', trace, onProgress() {} })
+      await call({ onProgress() {} })
+      const [keyed, plain] = calls
+      expect(keyed).toMatchObject({ meta: { ...trace, 'quartermaster/idempotencyKey': 'op_1' }, header: 'op_1' })
+      expect(keyed?.meta).toHaveProperty('progressToken')
+      expect(plain?.header).toBeNull()
+      expect(plain?.meta).not.toHaveProperty(['quartermaster/idempotencyKey'])
+    },
+  )
 })

@@ -121,7 +121,7 @@ const NOT_TRIED = { wasSent: 'no', isNobodyThere: false, said: undefined } as co
 
 /** What follows from the message or the connection is not the configuration's to say. */
 const OURS =
-  /^(accept|accept-encoding|connection|content-.*|host|keep-alive|mcp-.*|transfer-encoding|upgrade|last-event-id)$/
+  /^(accept|accept-encoding|connection|content-.*|host|idempotency-key|keep-alive|mcp-.*|transfer-encoding|upgrade|last-event-id)$/
 
 function ownHeaders(headers: Readonly<Record<string, string>>, home: URL): Record<string, string> {
   const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)

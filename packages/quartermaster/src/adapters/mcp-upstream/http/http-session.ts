@@ -1,4 +1,5 @@
-import { isRequest, type Message, standardHeaders } from '../../mcp-wire/index.ts'
+import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META } from '../../../contracts/index.ts'
+import { isRequest, type Message, metaOf, type Request, standardHeaders } from '../../mcp-wire/index.ts'
 import { type HttpAnswer, headerOf, isGood } from './http-answer.ts'
 
 /** What connects the requests of one connection. From 2026-07-28 on there is nothing but what each request says itself. */
@@ -31,7 +32,7 @@ export function createHttpSession(): HttpSession {
     headers: () => add({}),
     addPostHeaders(headers, message) {
       if (!isFirst(message)) add(headers)
-      if (isRequest(message)) Object.assign(headers, standardHeaders(message))
+      if (isRequest(message)) addRequestHeaders(headers, message)
       headers['content-type'] = 'application/json'
       headers.accept = 'application/json, text/event-stream'
       return headers
@@ -45,6 +46,13 @@ export function createHttpSession(): HttpSession {
       if (isFirst(message) && isGood(answer)) id = headerOf(answer, 'mcp-session-id')
     },
   }
+}
+
+/** What the message says is said again for whoever reads no bodies; the key for whatever stands in front of the server. */
+function addRequestHeaders(headers: Record<string, string>, message: Request): void {
+  Object.assign(headers, standardHeaders(message))
+  const key = metaOf(message.params)[IDEMPOTENCY_META]
+  if (typeof key === 'string') headers[IDEMPOTENCY_HEADER] = key
 }
 
 function isFirst(message: Message): boolean {
