@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { EffectFacts, EffectVerdict } from './effect.ts'
 import { ErrorBody } from './errors.ts'
 import { TravellingResult } from './result.ts'
 import { AuditRow, OperationOutcome, OperationState } from './rows.ts'
@@ -9,6 +10,10 @@ export const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,255}$/, 'An idempotency key has 1 to 255 characters: letters, digits and signs, no spaces')
 export type IdempotencyKey = z.infer<typeof IdempotencyKey>
+
+/** Where MCP carries an idempotency key: in the `_meta` of a call, and over HTTP in a header beside it. */
+export const IDEMPOTENCY_META = 'quartermaster/idempotencyKey'
+export const IDEMPOTENCY_HEADER = 'idempotency-key'
 
 /** An operation as lists show it. */
 export const OperationSummary = z.object({
@@ -50,6 +55,8 @@ export const OperationFacts = OperationSummary.extend({
   announcedAt: z.number().optional(),
   /** The names of the arguments, every value masked; absent once it has ended, unless it can be tried again. */
   arguments: z.record(z.string(), z.string()).optional(),
+  /** What it leaves behind outside; absent where its tool names nothing, or it has not begun. */
+  effects: z.array(EffectFacts).optional(),
   /** What the tool answered, also when it said no. Kept for whoever did not get it as the answer, or may ask again. */
   result: TravellingResult.optional(),
   /** Why it could not be run, or what is not known about the run. */
@@ -64,6 +71,14 @@ export const OperationFacts = OperationSummary.extend({
   keepUntil: z.number().optional(),
 })
 export type OperationFacts = z.infer<typeof OperationFacts>
+
+/** What a look at what an operation was to leave behind found, and what became of the operation. */
+export const OperationVerification = EffectVerdict.extend({
+  /** How it was on record before, where this look has changed that. */
+  changedFrom: OperationState.optional(),
+  operation: OperationFacts,
+})
+export type OperationVerification = z.infer<typeof OperationVerification>
 
 /** Some operations, newest first, and where the next page begins. */
 export const OperationPage = z.object({ operations: z.array(OperationSummary), nextCursor: z.string().optional() })

@@ -73,6 +73,10 @@ const common = {
     .describe('Stopped when unused for so long; never when absent.'),
   startSeconds: z.number().min(0.1).max(600).default(30).describe('How long it may take to start and say what it has.'),
   timeoutMs: z.number().int().positive().max(3_600_000).optional().describe('For every tool that says nothing else.'),
+  idempotencyKey: z
+    .boolean()
+    .default(true)
+    .describe('Whether calls that may change something carry the id of their operation, the same in every repeat.'),
   era: z
     .enum(['auto', 'legacy', 'modern'])
     .default('auto')

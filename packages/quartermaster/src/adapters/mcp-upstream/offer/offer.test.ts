@@ -85,6 +85,18 @@ describe('what an upstream offers', () => {
     ])
   })
 
+  it('is told which operation a call is, where that may change something and the configuration does not say no', async () => {
+    const { offer, configure, seen } = stage()
+    const reads = definition('tool', 'first', { annotations: { readOnlyHint: true } })
+    await offer.take(verdictOf(reads, definition('tool', 'second')))
+    offer.unit()
+    expect(seen.served.map(({ isKeyed }) => isKeyed)).toEqual([false, true])
+    configure({ idempotencyKey: false })
+    await offer.take(verdictOf(reads, definition('tool', 'second')))
+    offer.unit()
+    expect(seen.served.slice(2).some(({ isKeyed }) => isKeyed)).toBe(false)
+  })
+
   it('tells of what waits for a person, once, and how to look at it', async () => {
     const { offer, capability } = stage()
     const held = [{ kind: 'tool', name: 'odd', state: 'new', reason: 'New.' }] as const

@@ -28,6 +28,8 @@ export interface ServedTool {
   readonly mutates: boolean
   /** Whether it only runs as a task (MCP 2025-11-25, `execution.taskSupport`). */
   readonly needsTask: boolean
+  /** Whether the server is told which operation it is, so that it can tell a repeat. */
+  readonly isKeyed: boolean
 }
 
 /** What can be asked of an upstream on an agent's behalf. */
@@ -79,7 +81,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   }
 
   return {
-    call({ name, inputSchema, mayRepeat, mutates, needsTask }) {
+    call({ name, inputSchema, mayRepeat, mutates, needsTask, isKeyed }) {
       const what = `the tool "${name}"`
       let mirrored: readonly MirroredParameter[] | undefined
       return async (input, context) => {
@@ -90,6 +92,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
           signal,
           behind: behindOf(context),
           trace: context.trace,
+          idempotencyKey: isKeyed ? context.idempotencyKey : undefined,
           onProgress: context.progress,
           headers,
           asTask: needsTask,

@@ -96,7 +96,9 @@ function* toolsOf(parts: OfferedParts): Steps<MadeTools> {
     const mutates = facts.mutates !== false
     const mayRepeat = !mutates || facts.idempotent === true
     const needsTask = isRecord(raw.execution) && raw.execution.taskSupport === 'required'
-    const handler = calls.call({ name: own, inputSchema: raw.inputSchema, mayRepeat, mutates, needsTask })
+    // What changes nothing is done again without harm, and is on no record that its id could be looked up in.
+    const isKeyed = mutates && config.idempotencyKey
+    const handler = calls.call({ name: own, inputSchema: raw.inputSchema, mayRepeat, mutates, needsTask, isKeyed })
     return [defineTool({ ...facts, codeHash: hash, handler }) as AnyTool]
   })
   const known = [...seen.map(({ name }) => name), ...withheld.map(({ name }) => name)]

@@ -10,7 +10,7 @@ import type { Line, Listener } from './line.ts'
 import { declined, isAnswerable, toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Session, SessionEvents, SessionFacts } from './session.ts'
-import { LIST_METHODS, takeNotice } from './session-parts.ts'
+import { LIST_METHODS, ownMeta, takeNotice } from './session-parts.ts'
 import { bareFailureIn, createUnanswered } from './unanswered.ts'
 
 /** What we can be asked for. Whether the caller of the moment can is found out when it is asked. */
@@ -92,15 +92,17 @@ export function createLegacySession(
     facts,
     page: (kind, cursor, signal) =>
       peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal }),
-    async ask(method, params, { signal, behind, trace, onProgress, headers, asTask }) {
+    async ask(method, params, asking) {
+      const { signal, behind, onProgress, headers, asTask } = asking
       signal.throwIfAborted()
-      const traced = trace ? { ...params, _meta: { ...trace } } : params
+      const _meta = ownMeta(asking)
+      const whole = _meta ? { ...params, _meta } : params
       try {
         const result = await desk.attend(behind, onLate => {
           const options = { signal, onProgress, headers, onLate }
           return asTask && hasTasks
-            ? requestAsTask(peer, traced, { clock, ...options })
-            : peer.request(method, traced, options)
+            ? requestAsTask(peer, whole, { clock, ...options })
+            : peer.request(method, whole, options)
         })
         const failure = bareFailureIn(result)
         const reason = failure === undefined ? undefined : unanswered.reasonFor(behind, failure)

@@ -10,7 +10,7 @@ import type { RequestOptions } from './peer.ts'
 import { toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Answerable, AskOptions, Behind, Session, SessionEvents, SessionFacts } from './session.ts'
-import { LIST_METHODS, takeNotice } from './session-parts.ts'
+import { LIST_METHODS, ownMeta, takeNotice } from './session-parts.ts'
 import { META, MODERN_VERSION } from './wire-names.ts'
 
 export interface ModernParts {
@@ -38,9 +38,10 @@ export function createModernSession(
 
   /** One request after the other, until the server asks no more. */
   async function rounds(method: string, params: Params, options: AskOptions & LateOptions): Promise<Params> {
-    const { signal, onProgress, headers, trace, behind, onLate } = options
+    const { signal, onProgress, headers, behind, onLate } = options
     const whole = envelope(behind.canAnswer, 'info')
-    const _meta = trace ? { ...trace, ...whole } : whole
+    const own = ownMeta(options)
+    const _meta = own ? { ...own, ...whole } : whole
     const send = (answered: Params | undefined) =>
       peer.request(method, answered ? { ...params, ...answered, _meta } : { ...params, _meta }, {
         signal,

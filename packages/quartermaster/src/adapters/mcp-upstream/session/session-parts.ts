@@ -1,6 +1,7 @@
+import { IDEMPOTENCY_META } from '../../../contracts/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { type BehindDesk, logText, toLogLevel } from './behind-desk.ts'
-import type { ListKind, SessionEvents, SessionFacts } from './session.ts'
+import type { AskOptions, ListKind, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_CHANGED } from './wire-names.ts'
 
 /** The methods that list. */
@@ -27,6 +28,12 @@ export function instructionsOf({ instructions }: Params): string | undefined {
 
 export function capabilitiesOf({ capabilities }: Params): Params {
   return isRecord(capabilities) ? capabilities : {}
+}
+
+/** What one request says of itself in its `_meta`, if anything. Nothing of a client's own `_meta` is ever in it. */
+export function ownMeta({ trace, idempotencyKey }: Pick<AskOptions, 'trace' | 'idempotencyKey'>): Params | undefined {
+  if (idempotencyKey === undefined) return trace && { ...trace }
+  return { ...trace, [IDEMPOTENCY_META]: idempotencyKey }
 }
 
 /** Takes what a server tells on its own account: changes, and lines of its log. */

@@ -37,6 +37,8 @@ export interface AskOptions {
   readonly signal: AbortSignal
   readonly behind: Behind
   readonly trace?: TraceContext | undefined
+  /** By which the server can tell a repeat; the same however often it is sent. */
+  readonly idempotencyKey?: string | undefined
   onProgress?: ((progress: Progress) => void) | undefined
   /** The tool only runs as a task, where its server has such. */
   readonly asTask?: boolean | undefined
