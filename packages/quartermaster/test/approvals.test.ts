@@ -247,6 +247,8 @@ describe('the word of a client', { timeout: 90_000 }, () => {
     expect(done).toMatchObject({ structuredContent: { path: 'a.txt', created: true } })
     // The same again is the same call: it gets the same answer, and the file is not written a second time.
     expect(await call('a.txt', { ...yes, requestState: state })).toEqual(done)
+    const no = { inputResponses: { [key]: { action: 'decline' } } }
+    expect(JSON.stringify(await call('a.txt', { ...no, requestState: state }))).toContain('REQUEST_REFUSED')
     const { operations } = await at.control<{ operations: object[] }>('operations')
     expect(operations).toHaveLength(1)
     expect(await call('a.txt')).toMatchObject({ resultType: 'input_required' })

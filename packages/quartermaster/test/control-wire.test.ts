@@ -47,6 +47,7 @@ describe('Control over the wire', () => {
       operation: { id: 'x' },
       retryOperation: { id: 'x' },
       cancelOperation: { id: 'x' },
+      verifyOperation: { id: 'x' },
       dropOperation: { id: 'x' },
       approval: { id: 'x' },
       answerApproval: { id: 'x', decision: 'allow', lasting: 'once' },

@@ -42,14 +42,40 @@ describe('doctor', () => {
     ])
   })
 
+  const gone = `const gone = defineDependency({ name: 'gone', probe: program({ command: 'no-such-program' }), mend: 'Install it.' })`
+  const needing = (name: string) =>
+    `defineTool({ name: 't', short: 'x', input: { type: 'object' }, requires: ['${name}'], mutates: false, handler: () => '' })`
+
   it('finds a missing program, and says how to mend it', async () => {
-    const dependency = `const gone = defineDependency({ name: 'gone', probe: program({ command: 'no-such-program' }), mend: 'Install it.' })`
-    const { errors } = await findings({
-      'capabilities/mine.js': capability('tools: [], dependencies: [gone]', dependency),
+    const { code, errors } = await findings({
+      'capabilities/mine.js': capability(`tools: [${needing('gone')}], dependencies: [gone]`, gone),
     })
+    expect(code).toBe(1)
     expect(errors).toMatchObject([
-      { what: expect.stringContaining('"no-such-program" is not on the PATH'), mend: 'Install it.' },
+      { level: 'error', what: expect.stringContaining('"no-such-program" is not on the PATH'), mend: 'Install it.' },
     ])
+  })
+
+  it('counts what disables nothing as a warning, but not what something needs in the end', async () => {
+    const optional = capability('tools: [], dependencies: [gone]', gone)
+    expect(await findings({ 'capabilities/mine.js': optional })).toMatchObject({
+      code: 0,
+      errors: [
+        { level: 'warning', what: expect.stringContaining('is down, which disables nothing'), mend: 'Install it.' },
+      ],
+    })
+    const child = `${gone}\nconst child = defineDependency({ name: 'child', dependsOn: ['gone'], probe: () => true })`
+    const needed = capability(`tools: [${needing('child')}], dependencies: [gone, child]`, child)
+    const { code, errors } = await findings({ 'capabilities/mine.js': needed })
+    expect([code, errors.map(({ level }) => level)]).toEqual([1, ['error', 'error']])
+  })
+
+  it('is content with notes that go by disk while Obsidian is closed', async () => {
+    const rest = { url: 'https://127.0.0.1:1', secret: 'OBSIDIAN_KEY' }
+    const agent = JSON.stringify({ capabilities: { notes: { vault: 'vault', rest } } })
+    const { code, errors } = await findings({ 'agents/default.json': agent, 'vault/One.md': 'One.\n' })
+    expect(code).toBe(0)
+    expect(errors).toMatchObject([{ level: 'warning', what: expect.stringContaining('"obsidian" is down') }])
   })
 
   it('finds a variable that is not set, although nothing else can be read then', async () => {

@@ -148,7 +148,7 @@ export function buildCore(ports: CorePorts): Core {
     mount: ports.mount,
     folders: ports.folders,
   })
-  const results = createKeptResults({ clock, settings })
+  const results = createKeptResults(ports)
   const owner = ports.ids.next('process')
   const operationLog = createStoredOperations({ ...ports, emitter, owner })
   const leases = createLeaseKeeper({ ...ports, owner, operations: operationLog })

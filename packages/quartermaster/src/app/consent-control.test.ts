@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { faultyStorage } from '../testing/faulty-storage.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../testing/hub.ts'
-import { createConsentControl } from './consent-control.ts'
+import { createConsentControl, createPersonControl, OWNER } from './consent-control.ts'
 import { createFollower } from './follow-operation.ts'
 
 const SECRET = { to: 'eve', text: 'hunter2\u202e ' }
@@ -22,7 +22,7 @@ async function waiting({ isBrief = false } = {}) {
     settings: { consentWaitSeconds: 0 },
   })
   const follower = isBrief ? createFollower(hub) : undefined
-  const control = createConsentControl({ desk: hub.consentDesk, operations: hub.operations, follower })
+  const control = createConsentControl({ desk: hub.consentDesk, operations: hub.operations, by: OWNER, follower })
   const call = hub.callAs('ada', 'send', SECRET)
   await hub.clock.advance(0)
   const { operationId: id } = await call
@@ -72,4 +72,20 @@ it('stays for the run that the answer leads to, where the process would be gone'
   await hub.clock.advance(0)
   expect(await answered).toMatchObject({ id, state: 'succeeded' })
   expect(sent).toEqual([SECRET])
+})
+
+it('lets a person answer in their own name, and tells them nothing of what the tool answered', async () => {
+  const { hub, control, id, sent } = await waiting()
+  const eve = createPersonControl('eve', { desk: hub.consentDesk, operations: hub.operations })
+  const facts = await eve.answerApproval({ id, decision: 'allow', lasting: 'always' })
+  expect(facts).not.toHaveProperty('result')
+  await hub.clock.advance(0)
+  expect(sent).toEqual([SECRET])
+  expect(await control.approval({ id })).toMatchObject({ state: 'allowed', answeredBy: 'eve', via: 'person' })
+  expect(await eve.grants({ by: 'eve' })).toMatchObject([{ grantedBy: 'eve', via: 'person' }])
+  expect((await hub.operations.audit({})).lines).toMatchObject([{ consent: { by: 'person eve' } }])
+  expect([await eve.revokeGrants({ by: 'owner' }), await eve.revokeGrants({ by: 'eve' })]).toEqual([
+    { count: 0 },
+    { count: 1 },
+  ])
 })

@@ -1,21 +1,28 @@
-import type { ApprovalFacts, ApprovalRow, ApprovalSummary, Control, GrantFacts, GrantRow } from '../contracts/index.ts'
+import type {
+  ApprovalFacts,
+  ApprovalRow,
+  ApprovalSummary,
+  GrantFacts,
+  GrantRow,
+  PersonControl,
+} from '../contracts/index.ts'
 import type { Answerer, ConsentDesk, Operations } from '../core/operations/index.ts'
 import type { Follower } from './follow-operation.ts'
-
-export type ConsentControl = Pick<Control, 'approvals' | 'approval' | 'answerApproval' | 'grants' | 'revokeGrants'>
 
 export interface ConsentControlDeps {
   readonly desk: ConsentDesk
   readonly operations: Pick<Operations, 'find'>
+  /** Who answers and takes back. */
+  readonly by: Answerer
   /** Set where this process is gone after the answer: then it stays for the run that the answer leads to. */
   readonly follower?: Follower | undefined
 }
 
 /** Whoever has the data folder's credential. */
-const OWNER: Answerer = { name: 'owner', via: 'owner' }
+export const OWNER: Answerer = { name: 'owner', via: 'owner' }
 
-/** What the owner of the folder is asked, answers and takes back. */
-export function createConsentControl({ desk, operations, follower }: ConsentControlDeps): ConsentControl {
+/** What a person is asked, answers and takes back. */
+export function createConsentControl({ desk, operations, by, follower }: ConsentControlDeps): PersonControl {
   return {
     approvals: async ({ agent }) => (await desk.open(agent)).map(toSummary),
     async approval({ id }) {
@@ -23,12 +30,27 @@ export function createConsentControl({ desk, operations, follower }: ConsentCont
       return toFacts(row, await desk.argumentsOf(id))
     },
     async answerApproval({ id, ...answer }, options) {
-      const give = () => desk.answer(id, answer, OWNER)
+      const give = () => desk.answer(id, answer, by)
       await (follower ? follower.takeAndFollow(id, give, options) : give())
       return operations.find(id)
     },
     grants: async filter => (await desk.grants(filter)).map(toGrant),
-    revokeGrants: async filter => ({ count: await desk.revoke(filter, OWNER.name) }),
+    revokeGrants: async filter => ({ count: await desk.revoke(filter, by.name) }),
+  }
+}
+
+/** The same for somebody with a token of their own. What a tool answered is its agent's and the owner's, and left out. */
+export function createPersonControl(
+  name: string,
+  deps: Pick<ConsentControlDeps, 'desk' | 'operations'>,
+): PersonControl {
+  const control = createConsentControl({ ...deps, by: { name, via: 'person' } })
+  return {
+    ...control,
+    async answerApproval(answer, options) {
+      const { result: _, ...facts } = await control.answerApproval(answer, options)
+      return facts
+    },
   }
 }
 

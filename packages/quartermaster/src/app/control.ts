@@ -10,10 +10,11 @@ import {
   type Question,
   questionText,
   type StatusReport,
+  type TokenFacts,
   type UpstreamConfig,
 } from '../contracts/index.ts'
 import type { Tokens } from '../core/organisation/index.ts'
-import { createConsentControl } from './consent-control.ts'
+import { createConsentControl, OWNER } from './consent-control.ts'
 import { diagnose } from './doctor.ts'
 import { createFollower } from './follow-operation.ts'
 import { grantCapability } from './grant.ts'
@@ -70,13 +71,14 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     },
     readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
     recheck: ({ name, force = false }) => health.recheck(name, { force }),
-    async createToken(request) {
-      agents.entry(request.agent)
-      return (await parts.tokens()).create(request)
+    async createToken({ agent, person, ...facts }) {
+      const bearer = person === undefined ? { agent: agents.entry(agent ?? '').name } : { person }
+      return (await parts.tokens()).create({ ...bearer, ...facts })
     },
     async tokens({ agent }) {
       const found = (await parts.tokens()).list(agent)
-      return found.map(facts => (agents.has(facts.agent) ? facts : { ...facts, agentMissing: true }))
+      const isThere = ({ agent: whose }: TokenFacts) => whose === undefined || agents.has(whose)
+      return found.map(facts => (isThere(facts) ? facts : { ...facts, agentMissing: true }))
     },
     revokeToken: async ({ id }) => (await parts.tokens()).revoke(id),
     rotateToken: async ({ id, overlapMs }) => (await parts.tokens()).rotate(id, { overlapMs }),
@@ -85,6 +87,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     ...createConsentControl({
       desk: core.consentDesk,
       operations: core.operations,
+      by: OWNER,
       follower: parts.from === 'process' ? createFollower(core) : undefined,
     }),
     audit: filter => core.operations.audit(filter),

@@ -1,6 +1,7 @@
 import { secretsProblems } from '../adapters/project-files/index.ts'
 import type { DependencyStatus, Finding, Problem } from '../contracts/index.ts'
 import { checkExamples } from '../core/catalogue/index.ts'
+import { neededDependencies } from '../core/health/index.ts'
 import type { Runtime } from './runtime.ts'
 import { upstreamFindings } from './upstream-findings.ts'
 
@@ -11,6 +12,7 @@ export async function diagnose(runtime: Runtime): Promise<Finding[]> {
   // Nothing watches this file, so it may be unfit for the next start without anybody having noticed.
   const problems = [...known, ...(await secretsProblems(project.dataDir)).filter(problem => !isAmong(known, problem))]
   const dependencies = core.health.dependencies().filter(({ name }) => !isOfUpstream(runtime, name))
+  const needed = neededDependencies(core.catalogue.current())
   const agents = core.agents.list()
   // Loaded here, because nothing else that needs no store needs its parts.
   const { storeFinding } = await import('./store-finding.ts')
@@ -18,7 +20,7 @@ export async function diagnose(runtime: Runtime): Promise<Finding[]> {
     ok(`Configuration: ${project.configFile ?? 'none; everything has its default'}.`),
     ...problems.map(problemFinding),
     await storeFinding(project.dataDir),
-    ...dependencies.map(dependencyFinding),
+    ...dependencies.map(status => dependencyFinding(status, { isNeeded: needed.has(status.name) })),
     ...(await upstreamFindings(runtime)),
     ok(
       `${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`,
@@ -56,11 +58,13 @@ function problemFinding({ severity, message, where, mend }: Problem): Finding {
   return mend === undefined ? finding : { ...finding, mend }
 }
 
-function dependencyFinding({ name, state, reason, mend }: DependencyStatus): Finding {
+function dependencyFinding(status: DependencyStatus, { isNeeded }: { isNeeded: boolean }): Finding {
+  const { name, state, reason, mend } = status
   if (state === 'up') return ok(`Dependency "${name}" is up.`)
   if (state === 'optedOut') return ok(`Dependency "${name}" is switched off. ${reason}`)
-  const level = state === 'recovering' ? 'warning' : 'error'
-  const what = `Dependency "${name}" is ${state}: ${reason}`
+  // What nothing requires is used where it is there and done without where it is not: somebody may well want it so.
+  const level = state === 'recovering' || !isNeeded ? 'warning' : 'error'
+  const what = `Dependency "${name}" is ${state}${isNeeded ? '' : ', which disables nothing'}: ${reason}`
   return {
     level,
     what,

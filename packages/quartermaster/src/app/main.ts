@@ -59,6 +59,11 @@ function createHost(signal: AbortSignal, strays: { log: Log }): CliHost {
     signal,
     clock: createSystemClock(),
     openControl: options => openControl({ from: cwd, ...options, env, log: quiet }),
+    async openPersonControl(options) {
+      // Only few commands need it, and those seldom.
+      const { openPersonControl } = await import('./open-person-control.ts')
+      return openPersonControl({ from: cwd, ...options })
+    },
     up: options => up(options, cwd, strays),
     async connect(options) {
       // Loaded here, because nothing else needs it.

@@ -7,6 +7,7 @@ import {
   type HttpAppOptions,
   listen,
   type Mount,
+  type Persons,
   type ShortWay,
 } from '../adapters/http/index.ts'
 import { type HttpFront, PROTOCOL_VERSIONS, type Who } from '../adapters/mcp-server/index.ts'
@@ -14,6 +15,7 @@ import { createSystemClock } from '../adapters/system/index.ts'
 import { type Control, messageOf } from '../contracts/index.ts'
 import type { Log, Tracer } from '../core/kernel/index.ts'
 import type { Tokens } from '../core/organisation/index.ts'
+import { createPersonControl } from './consent-control.ts'
 import { createControl } from './control.ts'
 import { createIdleWatch, type IdleWatch } from './idle-watch.ts'
 import { metricsOf } from './metrics.ts'
@@ -111,6 +113,7 @@ async function openApp(parts: FrontParts, { control, mcp }: { control: Control; 
   const app: HttpAppOptions = {
     control,
     isAdmin: folder.verifier(token),
+    persons: personsOf(store.tokens, runtime),
     prove: folder.prover(token),
     isReady: readiness.is,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
@@ -146,9 +149,18 @@ function mcpMount(mcp: HttpFront, onVisit: () => void): Mount {
 /** Whom a token lets in: its agent, as long as there is one. */
 function authenticator(tokens: Tokens, { core: { agents } }: Runtime): (token: string) => Who | undefined {
   return token => {
-    const holder = tokens.verify(token)
-    if (!holder || !agents.has(holder.agent)) return undefined
-    return { tokenId: holder.tokenId, seat: agents.seat(holder.agent) }
+    const { tokenId, agent } = tokens.verify(token) ?? {}
+    // A person's token stands for no agent, and so opens nothing here.
+    if (tokenId === undefined || agent === undefined || !agents.has(agent)) return undefined
+    return { tokenId, seat: agents.seat(agent) }
+  }
+}
+
+/** Persons with tokens of their own, and what they may do with them. */
+function personsOf(tokens: Tokens, { core }: Runtime): Persons {
+  return {
+    holderOf: token => tokens.verify(token),
+    controlOf: name => createPersonControl(name, { desk: core.consentDesk, operations: core.operations }),
   }
 }
 

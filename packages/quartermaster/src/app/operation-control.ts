@@ -5,7 +5,7 @@ import { createFollower } from './follow-operation.ts'
 
 export type OperationControl = Pick<
   Control,
-  'operations' | 'operation' | 'retryOperation' | 'cancelOperation' | 'dropOperation'
+  'operations' | 'operation' | 'retryOperation' | 'cancelOperation' | 'verifyOperation' | 'dropOperation'
 >
 
 export interface OperationControlDeps {
@@ -27,6 +27,10 @@ export function createOperationControl({ operations, desk, emitter }: OperationC
     async cancelOperation({ id }, options) {
       await takeAndFollow(id, () => desk.cancel(id), options)
       return operations.find(id)
+    },
+    async verifyOperation({ id }, { signal } = {}) {
+      const found = await desk.verify(id, { signal })
+      return { ...found, operation: await operations.find(id) }
     },
     async dropOperation({ id }) {
       await desk.drop(id)

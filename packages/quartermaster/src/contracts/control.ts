@@ -3,7 +3,8 @@ import { AgentConfig, AgentSummary, ViewKind } from './agent.ts'
 import { ApprovalFacts, ApprovalSummary, GrantFacts } from './approval.ts'
 import { CapabilityDescriptor, ResolutionEntry } from './capability.ts'
 import { DependencyStatus, MissingDependency, RecheckAnswer } from './dependency.ts'
-import { AuditPage, IdempotencyKey, OperationFacts, OperationPage } from './operation.ts'
+import { PersonName } from './names.ts'
+import { AuditPage, IdempotencyKey, OperationFacts, OperationPage, OperationVerification } from './operation.ts'
 import { Problem } from './problem.ts'
 import type { Answer, UrlQuestion } from './question.ts'
 import { CallAnswer, Progress, ResultPage } from './result.ts'
@@ -144,7 +145,7 @@ const page = { limit: z.number().int().min(1).max(1_000).optional(), cursor: z.s
 
 /**
  * Everything a command can ask for, in process or over HTTP. Both sides of the wire are made from this table, so a new
- * operation is one row and its implementation.
+ * operation is one row and its implementation. It is for the owner of the data folder alone, unless its row says `persons`.
  */
 export const CONTROL = {
   status: { input: nothing, output: StatusReport },
@@ -200,13 +201,19 @@ export const CONTROL = {
   },
   recheck: { input: z.strictObject({ name: z.string(), force: z.boolean().optional() }), output: RecheckAnswer },
   createToken: {
-    input: z.strictObject({
-      agent: z.string(),
-      /** What a person calls it. */
-      label: z.string().min(1).max(200).optional(),
-      /** How long it is good; for ever when absent. */
-      ttlMs: z.number().int().positive().optional(),
-    }),
+    input: z
+      .strictObject({
+        agent: z.string().optional(),
+        /** Whose it is instead: it answers for this person, and calls no tools. */
+        person: PersonName.optional(),
+        /** What a person calls it. */
+        label: z.string().min(1).max(200).optional(),
+        /** How long it is good; for ever when absent. */
+        ttlMs: z.number().int().positive().optional(),
+      })
+      .refine(({ agent, person }) => (agent === undefined) !== (person === undefined), {
+        error: 'say whose it is: agent or person, one of them',
+      }),
     output: IssuedToken,
   },
   tokens: { input: z.strictObject({ agent: z.string().optional() }), output: z.array(TokenFacts) },
@@ -237,14 +244,21 @@ export const CONTROL = {
   retryOperation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
   /** Ends one that waits, or tells the one that runs to stop and waits until it has. */
   cancelOperation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
+  /** Looks at what it was to leave behind. One of which nobody knew whether it was done is on record as done when all is there. */
+  verifyOperation: { input: z.strictObject({ id: z.string() }), output: OperationVerification },
   /** Gives up for good what could be tried again: its arguments are forgotten, its record stays. */
   dropOperation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
   /** What waits for a person, oldest first. */
-  approvals: { input: z.strictObject({ agent: z.string().optional() }), output: z.array(ApprovalSummary) },
+  approvals: {
+    persons: true,
+    input: z.strictObject({ agent: z.string().optional() }),
+    output: z.array(ApprovalSummary),
+  },
   /** One of them, answered or not, with the arguments as they are: whoever decides has to see them. */
-  approval: { input: z.strictObject({ id: z.string() }), output: ApprovalFacts },
-  /** The owner's answer. The first one counts. */
+  approval: { persons: true, input: z.strictObject({ id: z.string() }), output: ApprovalFacts },
+  /** The answer of whoever asks this, the owner or a person. The first one counts. */
   answerApproval: {
+    persons: true,
     input: z.strictObject({
       id: z.string(),
       decision: z.enum(['allow', 'deny']),
@@ -256,14 +270,26 @@ export const CONTROL = {
   },
   /** What persons allowed and forbade, and what counts now. */
   grants: {
-    input: z.strictObject({ agent: z.string().optional(), operation: z.string().optional() }),
+    persons: true,
+    input: z.strictObject({
+      agent: z.string().optional(),
+      operation: z.string().optional(),
+      /** Who gave them: "owner", or a person by name. */
+      by: z.string().optional(),
+    }),
     output: z.array(GrantFacts),
   },
   revokeGrants: {
+    persons: true,
     input: z
-      .strictObject({ id: z.string().optional(), agent: z.string().optional(), operation: z.string().optional() })
+      .strictObject({
+        id: z.string().optional(),
+        agent: z.string().optional(),
+        operation: z.string().optional(),
+        by: z.string().optional(),
+      })
       .refine(filter => Object.values(filter).some(value => value !== undefined), {
-        error: 'say which: id, agent or operation',
+        error: 'say which: id, agent, operation or by',
       }),
     output: z.object({ count: z.number().int() }),
   },
@@ -341,9 +367,19 @@ export const CONTROL = {
   },
   reload: { input: nothing, output: ReloadReport },
   doctor: { input: nothing, output: z.array(Finding) },
-} as const satisfies Record<string, { input: z.ZodType; output: z.ZodType }>
+} as const satisfies Record<string, { input: z.ZodType; output: z.ZodType; persons?: true }>
 
 export type ControlOperation = keyof typeof CONTROL
+
+/** The operations that persons may use with tokens of their own. All others are for the owner of the data folder alone. */
+export type PersonOperation = {
+  [K in ControlOperation]: (typeof CONTROL)[K] extends { readonly persons: true } ? K : never
+}[ControlOperation]
+
+export function isForPersons(operation: ControlOperation): operation is PersonOperation {
+  return 'persons' in CONTROL[operation]
+}
+
 export type ControlInput<K extends ControlOperation> = z.infer<(typeof CONTROL)[K]['input']>
 export type ControlOutput<K extends ControlOperation> = z.infer<(typeof CONTROL)[K]['output']>
 
@@ -363,3 +399,6 @@ export interface ControlOptions {
 export type Control = {
   readonly [K in ControlOperation]: (input: ControlInput<K>, options?: ControlOptions) => Promise<ControlOutput<K>>
 }
+
+/** As much of it as persons have. */
+export type PersonControl = Pick<Control, PersonOperation>

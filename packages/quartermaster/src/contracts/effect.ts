@@ -23,6 +23,15 @@ export const KeptEffect = z.object({
 })
 export type KeptEffect = z.infer<typeof KeptEffect>
 
+/** What anybody may know of a kept effect, also when the rest of it is forgotten. */
+export const EffectOutline = z.object({
+  name: z.string(),
+  kind: z.string(),
+  /** What was seen of it before the run. */
+  before: Sighting.shape.seen,
+})
+export type EffectOutline = z.infer<typeof EffectOutline>
+
 /** What is known about one effect of a run. */
 export const EffectFinding = z.object({
   name: z.string(),
@@ -33,6 +42,16 @@ export const EffectFinding = z.object({
   seen: Sighting.shape.seen,
 })
 export type EffectFinding = z.infer<typeof EffectFinding>
+
+/** An effect as its operation is shown with. */
+export const EffectFacts = EffectOutline.extend({
+  /** What is looked for, by the names of the spec's fields, every value masked; absent where that is forgotten. */
+  fields: z.record(z.string(), z.string()).optional(),
+  /** Whether the run left it behind, as far as the record says; absent where nobody has looked. */
+  state: EffectFinding.shape.state.optional(),
+  reason: EffectFinding.shape.reason.optional(),
+})
+export type EffectFacts = z.infer<typeof EffectFacts>
 
 /** What is known about all effects of a run together. Only `verified` counts. */
 export const EffectVerdict = z.object({

@@ -7,6 +7,12 @@ const NAME = /^(?!(?:__proto__|constructor|prototype)$)[A-Za-z0-9_-]{1,64}$/
 export const Name = z.string().regex(NAME, 'must be 1 to 64 of the characters A–Z a–z 0–9 _ -')
 export type Name = z.infer<typeof Name>
 
+/** A person, as grants and the audit name them. */
+export const PersonName = Name.refine(name => name.toLowerCase() !== 'owner', {
+  error: 'must not be "owner": that is whoever has the data folder',
+})
+export type PersonName = z.infer<typeof PersonName>
+
 /** `files.write`: what a person may have to allow. */
 export const ConsentOperationName = z
   .string()

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { Caller } from './agent.ts'
+import { EffectOutline } from './effect.ts'
 import { ErrorBody } from './errors.ts'
 import { ConsentOperationName, Name } from './names.ts'
-import { ToolResult } from './result.ts'
+import { ResultPage, ToolResult } from './result.ts'
 import { RetryPolicy, Weight } from './tool.ts'
 import { PinKind, UpstreamFinding } from './upstream.ts'
 
@@ -88,8 +89,8 @@ export const OperationRow = z.object({
   leaseUntil: maybe(Time),
   fence: z.number().int().nonnegative().default(0),
   outcome: maybe(OperationOutcome),
-  /** What it leaves behind outside, made concrete before the run, with what was seen of it. */
-  effects: z.array(z.record(z.string(), z.unknown())).default([]),
+  /** What it leaves behind outside, as far as anybody may know. */
+  effects: z.array(EffectOutline).default([]),
   result: maybe(ToolResult),
   /** Why it failed, or was not run the last time. */
   error: maybe(ErrorBody),
@@ -112,8 +113,22 @@ export const OperationRow = z.object({
   retry: RetryPolicy.default('manual'),
   /** Since when its end is to be told; null when it has been, or there is none. */
   tellAt: maybe(Time),
+  /** What its effects are known by, made concrete before the run, and what was seen of them. Sealed; gone with the arguments. */
+  sealedEffects: maybe(z.string()),
 })
 export type OperationRow = z.infer<typeof OperationRow>
+
+/** A page of the result of an operation, where that was too large to be handed over at once. */
+export const ResultRow = z.object({
+  ...place,
+  ...caller,
+  operationId: Id,
+  /** Where it begins in the whole, in bytes. */
+  offset: z.number().int().nonnegative(),
+  /** As JSON: a result may have characters that a column of text does not take. */
+  page: ResultPage,
+})
+export type ResultRow = z.infer<typeof ResultRow>
 
 /** One line of the audit. */
 export const AuditRow = z.object({
@@ -262,6 +277,7 @@ export type PinRow = z.infer<typeof PinRow>
 export const ROWS = {
   tokens: TokenRow,
   operations: OperationRow,
+  results: ResultRow,
   audit: AuditRow,
   approvals: ApprovalRow,
   grants: GrantRow,

@@ -84,17 +84,18 @@ export const SETTINGS = {
   keptResultBytes: {
     schema: count(1_024, 1_024 * 1_024 * 1_024),
     default: 16 * 1_024 * 1_024,
-    reason: 'The most that is kept of one cut result.',
+    reason: 'The most that is kept of one cut result, in memory and in the store.',
   },
   keptResultsBytes: {
     schema: count(1_024, 4 * 1_024 * 1_024 * 1_024),
     default: 64 * 1_024 * 1_024,
-    reason: 'The most that is kept of all cut results together; the oldest go first.',
+    reason: 'The most that is kept of all cut results together in memory; the oldest go first.',
   },
   keptResultMinutes: {
     schema: count(1, 1_440),
     default: 15,
-    reason: 'How long a cut result can be paged.',
+    reason:
+      'How long the rest of a cut result can be paged of a call that has no record; that of an operation as long as the operation is kept.',
   },
   directCalls: {
     schema: z.boolean(),

@@ -3,7 +3,10 @@ import { z } from 'zod'
 /** A token as lists show it; its text is shown once, when it is made. */
 export const TokenFacts = z.object({
   id: z.string(),
-  agent: z.string(),
+  /** The agent it stands for; absent when it is a person's. */
+  agent: z.string().optional(),
+  /** The person it stands for; absent when it is an agent's. */
+  person: z.string().optional(),
   label: z.string().nullable(),
   state: z.enum(['active', 'expired', 'revoked']),
   createdAt: z.number(),

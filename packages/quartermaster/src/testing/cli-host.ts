@@ -64,6 +64,10 @@ export function createFakeCliHost(options: CliHostOptions = {}): FakeCliHost {
         close: async () => void seen.closed++,
       }
     },
+    openPersonControl: async from => {
+      seen.opened.push(from)
+      return { control: fakeControl(options.control), from: 'up', close: async () => void seen.closed++ }
+    },
     up: unused('up'),
     connect: unused('connect'),
     connectCommand: unused('connectCommand'),

@@ -54,6 +54,7 @@ void runCli(process.argv.slice(2), {
     interrupt: () => stop.abort(),
   }),
   openControl: async () => ({ control, from: 'process', close: async () => {} }),
+  openPersonControl: () => Promise.reject(new Error('There is no server here.')),
   up: () => Promise.reject(new Error('There is no server here.')),
   connect: () => Promise.reject(new Error('There is no bridge here.')),
   connectCommand: () => Promise.reject(new Error('There is no bridge here.')),

@@ -61,6 +61,7 @@ function add(rows: Map<string, AnyRow>, table: Table, given: NewRow<Table>): num
 const UNIQUE: Record<Table, readonly string[]> = {
   tokens: ['hash'],
   operations: ['organisation', 'workspace', 'callerKind', 'callerName', 'tool', 'idempotencyKey'],
+  results: [],
   audit: [],
   approvals: [],
   grants: [],

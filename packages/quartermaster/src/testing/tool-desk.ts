@@ -29,6 +29,7 @@ export function plainContext(config: unknown): CallContext {
     call: nobody,
     operation: async () => undefined,
     waitingOperations: async () => [],
+    resultPage: nobody,
     missingEffects: [],
     log: collectedLog().log,
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
-import { CONTROL } from '../../src/contracts/index.ts'
+import { CONTROL, type ControlOperation, isForPersons } from '../../src/contracts/index.ts'
 import { readPage, tableBelow } from './pages.ts'
 
 const page = readPage('docs/reference/http.md')
@@ -10,6 +10,12 @@ describe('docs/reference/http.md', () => {
     const rows = tableBelow(page, '## Control API').map(([operation = '', input = '']) => [operation, input])
     const operations = Object.entries(CONTROL).map(([name, { input }]) => [code(name), fieldsOf(input)])
     expect(rows).toEqual(operations)
+  })
+
+  it('names the operations of persons, and no other', () => {
+    const names = (Object.keys(CONTROL) as ControlOperation[]).filter(isForPersons).map(code)
+    const listed = `for ${names.slice(0, -1).join(', ')} and ${names.at(-1)};`
+    expect(page.text.replace(/\s+/g, ' ')).toContain(listed)
   })
 })
 

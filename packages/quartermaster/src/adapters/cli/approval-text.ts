@@ -68,7 +68,7 @@ export function grantsText(grants: readonly GrantFacts[], { out, host }: Session
       grant.operation,
       resourceText(grant),
       LASTS[grant.lasting],
-      grant.via === 'owner' ? grant.grantedBy : `${grant.grantedBy} (${grant.via})`,
+      byText(grant.grantedBy, grant.via),
       aheadText(grant.expiresAt, now),
     ],
   }))
@@ -92,9 +92,13 @@ function resourceText({ lasting, tool = '', scope }: GrantFacts): string {
   return lasting === 'once' ? `${tool}, ${resource}` : resource
 }
 
-function answerText({ state, answeredBy, answeredAt, lasting }: ApprovalFacts, now: number): string {
+function byText(name: string, via: GrantFacts['via'] = 'owner'): string {
+  return via === 'owner' ? name : `${name} (${via})`
+}
+
+function answerText({ state, answeredBy, answeredAt, via, lasting }: ApprovalFacts, now: number): string {
   if (answeredBy === undefined || answeredAt === undefined) return 'It is over, and nobody answered.'
-  return `It was ${state} by ${answeredBy} ${agoText(answeredAt, now)}, for ${LASTS[lasting ?? 'once']}.`
+  return `It was ${state} by ${byText(answeredBy, via)} ${agoText(answeredAt, now)}, for ${LASTS[lasting ?? 'once']}.`
 }
 
 function agoText(time: number, now: number): string {

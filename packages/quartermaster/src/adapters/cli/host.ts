@@ -1,4 +1,12 @@
-import type { AppError, Control, Events, ForeignServers, Json, StatusReport } from '../../contracts/index.ts'
+import type {
+  AppError,
+  Control,
+  Events,
+  ForeignServers,
+  Json,
+  PersonControl,
+  StatusReport,
+} from '../../contracts/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
 
 /** Where text goes. A reader that went away is an error with the code `EPIPE`, thrown or as a rejection. */
@@ -24,8 +32,8 @@ export interface CliIo {
 }
 
 /** A `Control` that was opened for one command. */
-export interface OpenedControl {
-  readonly control: Control
+export interface OpenedControl<C = Control> {
+  readonly control: C
   readonly from: 'up' | 'process'
   close(): Promise<void>
 }
@@ -82,6 +90,13 @@ export interface CliHost {
   readonly signal: AbortSignal
   readonly clock: Clock
   openControl(options: { config?: string; data?: string }): Promise<OpenedControl>
+  /** What persons have of it, of the `up` at this address or, without one, of the data folder's. */
+  openPersonControl(options: {
+    token: string
+    url?: string
+    config?: string
+    data?: string
+  }): Promise<OpenedControl<PersonControl>>
   up(options: UpOptions): Promise<UpStarted>
   /** Is an MCP server on standard input and output until the client goes; answers why it never got to an `up`. */
   connect(options: { agent: string; config?: string; data?: string }): Promise<{ failure?: AppError }>

@@ -1,4 +1,4 @@
-import type { OperationFacts, OperationState, OperationSummary } from '../../contracts/index.ts'
+import type { EffectFacts, OperationFacts, OperationState, OperationSummary } from '../../contracts/index.ts'
 import { inWords } from './duration.ts'
 import { fields } from './layout.ts'
 import type { Printer } from './printer.ts'
@@ -38,6 +38,7 @@ export function operationText(facts: OperationFacts, result: string | undefined,
       ['Called by', facts.parentId],
       ['Idempotency key', facts.idempotencyKey],
       ['Arguments', argumentsText(facts)],
+      ...(facts.effects ?? []).map(effect => ['Effect', effectText(effect)] as const),
       ['Digest', facts.digest],
       ['Attempts', String(facts.attempts)],
       ['Next attempt', nextAttempt(facts)],
@@ -87,10 +88,17 @@ function timeText(time: number | undefined): string | undefined {
 }
 
 function argumentsText({ arguments: masked }: OperationFacts): string | undefined {
-  return (
-    masked &&
-    Object.entries(masked)
-      .map(([name, mask]) => `${name}=${mask}`)
-      .join(' ')
-  )
+  return masked && maskedText(masked)
+}
+
+/** `note: fileWritten path=•••; absent before the run, verified after it` */
+function effectText({ name, kind, fields = {}, before, state }: EffectFacts): string {
+  const thing = [kind, maskedText(fields)].filter(text => text !== '').join(' ')
+  return `${name}: ${thing}; ${before} before the run${state === undefined ? '' : `, ${state} after it`}`
+}
+
+function maskedText(masked: Readonly<Record<string, string>>): string {
+  return Object.entries(masked)
+    .map(([name, mask]) => `${name}=${mask}`)
+    .join(' ')
 }

@@ -74,6 +74,8 @@ export function createProgram({ version, act, output }: ProgramOptions): Command
     ['quartermaster tools', 'see every tool and whether it works right now'],
   ])
   for (const register of REGISTER) register(program, act)
+  // The session sees the options of the whole program; where to ask is said at the few commands that can ask elsewhere.
+  program.hook('preAction', (_, command) => void program.setOptionValue('url', command.optsWithGlobals().url))
   return program
 }
 

@@ -45,6 +45,7 @@ describe('docs/reference/cli.md', () => {
       'quartermaster operations retry',
       'quartermaster operations cancel',
       'quartermaster operations drop',
+      'quartermaster operations verify',
       'quartermaster approvals',
       'quartermaster approvals show',
       'quartermaster approvals allow',

@@ -1,5 +1,6 @@
-import { AppError, type Control, type ControlOptions } from '../../contracts/index.ts'
+import { AppError, type Control, type ControlOptions, type PersonControl } from '../../contracts/index.ts'
 import { defined } from './defined.ts'
+import { UsageError } from './errors.ts'
 import { toJsonText } from './escape.ts'
 import type { CliHost, OpenedControl } from './host.ts'
 import { createNoticePrinter, createPrinter, type Printer } from './printer.ts'
@@ -9,6 +10,7 @@ import { createProgressLine } from './progress-line.ts'
 export interface GlobalOptions {
   config?: string | undefined
   data?: string | undefined
+  url?: string | undefined
   json?: boolean | undefined
   color?: boolean | undefined
 }
@@ -47,6 +49,11 @@ export interface Session {
   printJson(value: unknown): Promise<void>
   /** Opens `Control` for as long as `use` runs. */
   connect<T>(use: (control: Control) => Promise<T>): Promise<T>
+  /**
+   * Opens what persons have of `Control`: as the person whose token is in the environment, and where there is none as the
+   * owner of the data folder.
+   */
+  connectAsPerson<T>(use: (control: PersonControl) => Promise<T>): Promise<T>
   /** Runs something that may take long: Ctrl-C ends the wait, and after a second a line tells that it goes on. */
   attend<T>(label: string, run: (options: Attending) => Promise<T>): Promise<T>
   /** Waits for something until Ctrl-C, and says nothing. */
@@ -65,6 +72,7 @@ const CLOSE_WITHIN_MS = 2_000
 export function createSession(host: CliHost, options: GlobalOptions): Session {
   const looks = { env: host.io.env, color: options.color !== false }
   const json = options.json === true
+  const place = defined({ config: options.config, data: options.data })
   const out = createPrinter(host.io.stdout, looks)
   const notices = createNoticePrinter(host.io.stderr, looks)
   const attend: Session['attend'] = async (label, run) => {
@@ -90,18 +98,43 @@ export function createSession(host: CliHost, options: GlobalOptions): Session {
     printJson: value => out.write(`${toJsonText(value, { pretty: out.isTerminal })}\n`),
     attend,
     untilAborted: work => untilAborted(host.signal, work),
-    async connect(use) {
-      const opening = host.openControl(defined({ config: options.config, data: options.data }))
-      const opened = await attend('Starting', () => opening).catch(error => abandon(opening, error))
-      session.from = opened.from
-      try {
-        return await use(opened.control)
-      } finally {
-        await within(host, CLOSE_WITHIN_MS, opened.close())
-      }
+    connect: use => through(host.openControl(place), use),
+    async connectAsPerson(use) {
+      const person = personIn(host.io.env, options.url)
+      return await through(person ? host.openPersonControl({ ...place, ...person }) : host.openControl(place), use)
     },
   }
+
+  async function through<C extends PersonControl, T>(
+    opening: Promise<OpenedControl<C>>,
+    use: (control: C) => Promise<T>,
+  ): Promise<T> {
+    const opened = await attend('Starting', () => opening).catch(error => abandon(opening, error))
+    session.from = opened.from
+    try {
+      return await use(opened.control)
+    } finally {
+      await within(host, CLOSE_WITHIN_MS, opened.close())
+    }
+  }
   return session
+}
+
+/**
+ * The person that the environment speaks for. A token that is empty, or an address without one, is a mistake and must not end
+ * with the owner's word.
+ */
+function personIn(env: CliHost['io']['env'], given: string | undefined): { token: string; url?: string } | undefined {
+  const { QUARTERMASTER_TOKEN: token, QUARTERMASTER_URL: fromEnv } = env
+  const url = given ?? fromEnv
+  if (token !== undefined && token.trim() !== '') return defined({ token: token.trim(), url })
+  if (token !== undefined)
+    throw new UsageError('QUARTERMASTER_TOKEN is empty. Put a token of yours into it, or unset it to act as the owner.')
+  if (url !== undefined)
+    throw new UsageError(
+      `${given === undefined ? 'QUARTERMASTER_URL' : '--url'} needs a token of yours in QUARTERMASTER_TOKEN.`,
+    )
+  return undefined
 }
 
 /** Waits for something to end, but not for ever and whatever its end is. */
@@ -130,7 +163,7 @@ function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 /** Whoever gave up waiting for the door to open still closes it. */
-function abandon(opening: Promise<OpenedControl>, error: unknown): never {
+function abandon(opening: Promise<OpenedControl<PersonControl>>, error: unknown): never {
   opening.then(opened => opened.close()).catch(() => undefined)
   throw error
 }

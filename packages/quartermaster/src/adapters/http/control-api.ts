@@ -10,26 +10,29 @@ import {
   type Issue,
 } from '../../contracts/index.ts'
 import { didYouMean, traceFrom } from '../../core/kernel/index.ts'
-import { limitInFlight, requireAdmin } from './admin.ts'
+import { limitInFlight } from './admin.ts'
 import type { HttpApp, HttpEnv } from './env.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
 import type { HttpLimits } from './limits.ts'
 import { ndjsonAnswer } from './ndjson-answer.ts'
 import { createOpenQuestions, type OpenQuestions } from './open-questions.ts'
 import { isJson, readJsonBody } from './request-body.ts'
+import { type Doors, refuseOwnersOnly, type Visitor, visitorOf } from './visitor.ts'
 
-export interface ControlApiOptions {
+export interface ControlApiOptions extends Doors {
   control: Control
-  isAdmin: (token: string) => boolean
   limits: HttpLimits
   report: ErrorReporter
 }
 
-/** `POST /:operation`, one route for every row of the `CONTROL` table. Nothing is told to who has not shown the token. */
+/** `POST /:operation`, one route for every row of the `CONTROL` table. Nothing is told to who has not shown a token. */
 export function controlApi(options: ControlApiOptions): HttpApp {
   const api = new Hono<HttpEnv>()
   const questions = createOpenQuestions()
-  api.use('*', requireAdmin(options.isAdmin), limitInFlight(options.limits.maxInFlight))
+  api.use(
+    '*',
+    limitInFlight(options.limits.maxInFlight, c => placeOf(visitorOf(c, options))),
+  )
   api.post('/call/answer', c => takeAnswer(c, { ...options, questions }))
   api.post('/:operation', c => answer(c, { ...options, questions }))
   api.all('/:operation', methodNotAllowed('POST'))
@@ -53,7 +56,8 @@ interface Answering extends ControlApiOptions {
 const GivenAnswer = z.strictObject({ id: z.string(), answer: Answer })
 
 /** Somebody has been at the page that a call asked for, or will not go. */
-async function takeAnswer(c: Context<HttpEnv>, { limits, questions }: Answering): Promise<Response> {
+async function takeAnswer(c: Context<HttpEnv>, { limits, questions, ...doors }: Answering): Promise<Response> {
+  refuseOwnersOnly(visitorOf(c, doors), undefined)
   const given = GivenAnswer.safeParse(await readJsonBody(c.req.raw, limits))
   if (!given.success) throw new AppError('INPUT_INVALID', 'The body must be { id, answer: { action } }.')
   const { id, answer } = given.data
@@ -64,12 +68,14 @@ async function takeAnswer(c: Context<HttpEnv>, { limits, questions }: Answering)
 /** What a client says that can have pages opened while it waits. */
 const OPENS_PAGES = 'quartermaster-opens-pages'
 
-async function answer(c: Context<HttpEnv>, { control, limits, report, ...parts }: Answering): Promise<Response> {
+async function answer(c: Context<HttpEnv>, { limits, report, ...parts }: Answering): Promise<Response> {
   const operation = parseOperation(c.req.param('operation') ?? '')
+  refuseOwnersOnly(visitorOf(c, parts), operation)
   if (!isJson(c.req.header('content-type'))) return unsupportedMediaType()
   const body = await readJsonBody(c.req.raw, limits)
   const input = parseInput(operation, operation === 'call' ? withKey(body, c.req.header(KEY_HEADER)) : body)
-  const operations = control as unknown as Record<ControlOperation, Run>
+  // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
+  const operations = operationsFor(visitorOf(c, parts), parts)
   const trace = traceFrom(c.req.header('traceparent'), c.req.header('tracestate'))
   const run = (options: ControlOptions) => operations[operation](input, trace ? { ...options, trace } : options)
   const signal = c.req.raw.signal
@@ -77,6 +83,17 @@ async function answer(c: Context<HttpEnv>, { control, limits, report, ...parts }
   if (acceptsLines(c.req.header('accept')))
     return ndjsonAnswer({ run, signal, heartbeatMs: limits.heartbeatMs, report, questions })
   return jsonAnswer(run({ signal }), report)
+}
+
+/** Of a person only what is theirs exists, so that nothing can be done as the owner by mistake. */
+function operationsFor(visitor: Visitor, { control, persons }: Pick<Answering, 'control' | 'persons'>) {
+  const own = visitor.kind === 'owner' ? control : persons?.controlOf(visitor.name)
+  return own as unknown as Record<ControlOperation, Run>
+}
+
+/** Each person has places of their own, so that nobody can take the owner's. */
+function placeOf(visitor: Visitor): string {
+  return visitor.kind === 'owner' ? 'admin' : `person ${visitor.name}`
 }
 
 const KEY_HEADER = 'idempotency-key'

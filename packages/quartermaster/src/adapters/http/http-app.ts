@@ -15,11 +15,14 @@ import type { Mount } from './mount.ts'
 import { observed, type ServedRequest, traced } from './observe.ts'
 import { pageResponse } from './page.ts'
 import { writeAnswer } from './plain-answer.ts'
+import type { Persons } from './visitor.ts'
 
 export interface HttpAppOptions {
   control: Control
   /** Whether this is the admin token; compares in constant time. */
   isAdmin: (token: string) => boolean
+  /** How persons get to the part of the control API that is theirs; only the owner does without it. */
+  persons?: Persons
   isReady: () => boolean
   status: () => { version: string; generation: number }
   /** Hosts to answer to besides the loopback names: `box.lan`, or `box.lan:8443` for that port alone. */
@@ -45,7 +48,7 @@ export interface HttpAppOptions {
 
 /** The web application: `/health`, `/ready`, a page, and the control API. */
 export function createHttpApp(options: HttpAppOptions): HttpApp {
-  const { control, isAdmin, isReady, status, log } = options
+  const { control, isAdmin, persons, isReady, status, log } = options
   const report = createErrorReporter({ log })
   const limits = { ...HTTP_LIMITS, ...options.limits }
   const app = new Hono<HttpEnv>()
@@ -57,7 +60,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   if (options.metrics) serveMetrics(app, options.metrics, isAdmin)
   if (options.discovery) serveDiscovery(app, { ...options.discovery, version: status().version })
   if (options.tracer) traceRequests(app, options.tracer, options.mounts)
-  app.route('/api/v1/control', controlApi({ control, isAdmin, limits, report }))
+  app.route('/api/v1/control', controlApi({ control, isAdmin, persons, limits, report }))
   app.route('/api/v1/capabilities', capabilitiesApi({ control, isAdmin, limits, report }))
   for (const { path, handle } of options.mounts ?? []) app.all(path, mounted(handle))
   app.notFound(c => problemResponse(new AppError('NAME_UNKNOWN', `Nothing is at "${c.req.path}".`)))

@@ -195,7 +195,7 @@ const UNAUTHORIZED = () =>
   problem(
     new AppError(
       'TOKEN_INVALID',
-      'A valid token is needed: "Authorization: Bearer …". Make one with `quartermaster tokens create AGENT`.',
+      'A valid token of an agent is needed: "Authorization: Bearer …". Make one with `quartermaster tokens create AGENT`. The token of a person opens nothing here.',
     ),
     401,
     { 'www-authenticate': 'Bearer realm="quartermaster"' },

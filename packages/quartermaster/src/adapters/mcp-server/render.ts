@@ -58,7 +58,8 @@ export function toMcpResult(answer: CallAnswer, tool: Tool, era: Era): CallToolR
 
 /**
  * A call that has not ended. Clients refuse a result without the structure its tool promises, unless it is marked as an
- * error; where none is promised the handle is the structure.
+ * error; where none is promised the handle is the structure. The words stand there too: clients that hand the structure
+ * to the model leave out the text, and a handle alone does not say what to do with it.
  */
 function waitingResult(
   { result, operationId }: CallAnswer,
@@ -67,7 +68,11 @@ function waitingResult(
 ): CallToolResult {
   const _meta = { 'quartermaster/operationId': operationId, 'quartermaster/waiting': waiting }
   const { content } = result as CallToolResult
-  return isPromised ? { content, isError: true, _meta } : { content, structuredContent: waiting, _meta }
+  const [first] = content
+  const message = first?.type === 'text' ? { message: first.text } : {}
+  return isPromised
+    ? { content, isError: true, _meta }
+    : { content, structuredContent: { ...waiting, ...message }, _meta }
 }
 
 /** The result of a task that has ended, on the wire, as its record tells it. Only modern clients have tasks. */

@@ -16,15 +16,15 @@ async function open() {
     },
   })
   const hub = await createHub({
-    units: { 'main.ts': { capabilities: [simpleCapability('main', [tool])] } },
+    units: { 'main.ts': { capabilities: [simpleCapability('main', [tool, simpleTool('other')])] } },
     agents: { worker: { capabilities: { main: {} } }, stranger: { capabilities: { main: {} } } },
   })
   const front = frontOf(hub)
-  const call = (params: object = {}, agent = 'worker') =>
+  const call = ({ name = 'writes', ...params }: { name?: string; [more: string]: unknown } = {}, agent = 'worker') =>
     ask(front, agent, {
       method: 'tools/call',
-      name: 'writes',
-      params: { name: 'writes', ...params },
+      name,
+      params: { name, ...params },
       capabilities: { elicitation: {} },
     })
   const { result } = await call()
@@ -43,6 +43,27 @@ it('joins a repeated answer to the call it belongs to, while it runs and after i
   expect((await again).result).toMatchObject(done)
   expect((await call(answered)).result).toMatchObject(done)
   expect(runs).toHaveLength(1)
+})
+
+it('refuses another answer under a state that was used, while the call runs and after its end', async () => {
+  const { call, runs, work, answered } = await open()
+  const other = { ...answered, inputResponses: { sure: { action: 'decline' } } }
+  const refused = { structuredContent: { error: { code: 'REQUEST_REFUSED' } } }
+  const first = call(answered)
+  await expect.poll(() => runs).toEqual(['accept'])
+  expect((await call(other)).result).toMatchObject(refused)
+  work.resolve()
+  expect((await first).result).toMatchObject({ content: [{ text: 'written 1 times' }] })
+  expect((await call(other)).result).toMatchObject(refused)
+  expect(runs).toEqual(['accept'])
+})
+
+it('takes a right answer after one that was none, under the same state', async () => {
+  const { call, work, answered } = await open()
+  work.resolve()
+  const strange = { ...answered, inputResponses: { other: { action: 'accept', content: {} } } }
+  expect((await call(strange)).result).toMatchObject({ resultType: 'input_required' })
+  expect((await call(answered)).result).toMatchObject({ content: [{ text: 'written 1 times' }] })
 })
 
 it('never takes an answer to one question for an answer to the next', async () => {
@@ -70,12 +91,21 @@ it('never takes an answer to one question for an answer to the next', async () =
   const second = (await call({ requestState: first?.requestState, ...answer('accept') })).result
   const repeated = (await call({ requestState: first?.requestState, ...answer('accept') })).result
   expect(repeated).toMatchObject({ resultType: 'input_required', inputRequests: second?.inputRequests })
-  const done = await call({ requestState: repeated?.requestState, ...answer('decline') })
+  // Either of the two that asked the same goes on with it.
+  const done = await call({ requestState: second?.requestState, ...answer('decline') })
   expect(done.result).toMatchObject({ content: [{ text: 'accept and decline' }] })
+  const again = await call({ requestState: repeated?.requestState, ...answer('decline') })
+  expect(again.result).toMatchObject({ content: [{ text: 'accept and decline' }] })
+  // What the client has gone on from is over, also with what it said then.
+  const late = await call({ requestState: first?.requestState, ...answer('accept') })
+  expect(late.result).toMatchObject({ structuredContent: { error: { code: 'CURSOR_GONE' } } })
 })
 
-it('goes on with a call only for whoever made it, with the same arguments', async () => {
+it('goes on with a call only for whoever made it, of the same tool, with the same arguments', async () => {
   const { call, runs, answered } = await open()
+  expect((await call({ ...answered, name: 'other' })).result).toMatchObject({
+    structuredContent: { error: { code: 'CURSOR_GONE' } },
+  })
   expect((await call(answered, 'stranger')).result).toMatchObject({
     structuredContent: { error: { code: 'CURSOR_GONE' } },
   })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
-import { AppError, type Progress, type QuestionKind } from '../../contracts/index.ts'
-import type { CancelSignal } from '../../core/kernel/index.ts'
+import { AppError, type Progress, type Question, type QuestionKind } from '../../contracts/index.ts'
+import { type CancelSignal, canonicalJson } from '../../core/kernel/index.ts'
 import type { Audience, Exchange, ExchangeContext, Exchanges, Turn } from '../../core/operations/index.ts'
 import { clientOf, type McpRequest } from './mcp-request.ts'
 import { canAnswer, refuseUnanswerable, toAnswers, toEarlyAnswers, toInputRequests } from './questions.ts'
@@ -36,10 +36,13 @@ export async function takeRound<T>(
 /** Starts the work, or goes on with what the client was asked about before. */
 export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, request: McpRequest): Exchange<T> {
   if (request.state) {
-    const { exchange, round } = exchanges.resume<T>(request.state.exchangeId, work.owner())
-    // Answers to what was asked before must not pass for answers to what is asked now.
-    if (request.state.round === round) exchange.answer(toAnswers(exchange.questions(), request.inputResponses))
-    return exchange
+    const { exchangeId, round } = request.state
+    const { inputResponses } = request
+    const said = new Map(
+      Object.entries(inputResponses).map(([key, response]) => [key, ownerOf(canonicalJson(response))]),
+    )
+    const answersTo = (questions: ReadonlyMap<string, Question>) => toAnswers(questions, inputResponses)
+    return exchanges.resume<T>(exchangeId, work.owner(), { round, said, answersTo })
   }
   return exchanges.start({
     holder: request.holder,

@@ -5,11 +5,12 @@ import {
   type ResourceTemplateType,
   type Server,
 } from '@modelcontextprotocol/server'
+import { isAppError } from '../../contracts/index.ts'
 import type { Grant, ResourceGrant } from '../../core/agents/index.ts'
 import { toolPage } from '../../core/knowledge/index.ts'
 import type { KeptResults, Readings, ReadResult } from '../../core/operations/index.ts'
 import { parseOperationUri } from './end-news.ts'
-import { orProtocolError, readingError } from './errors.ts'
+import { orProtocolError, readingError, toProtocolError } from './errors.ts'
 import { requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
 import { parseResultUri, parseToolUri, resultUri, toolUri } from './render.ts'
@@ -35,7 +36,7 @@ export function serveResources(server: Server, shelf: Shelf, parts: AskingParts)
     return nextCursor === undefined ? { resourceTemplates: [...items] } : { resourceTemplates: [...items], nextCursor }
   })
   server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
-    const own = readOwn(uri, shelf, parts.results) ?? (await readOperation(uri, shelf, parts.operations))
+    const own = (await readOwn(uri, shelf, parts.results)) ?? (await readOperation(uri, shelf, parts.operations))
     if (own) return own
     if (!findResource(shelf, uri)) throw new ResourceNotFoundError(uri)
     const request = requestOf(server, context, parts.states)
@@ -80,13 +81,15 @@ function readWork({ seat, client: only }: Shelf, uri: string, readings: Readings
 }
 
 /** What we have to read ourselves. Every granted tool has its page, also one that the gateway view does not list. */
-function readOwn(uri: string, shelf: Shelf, results: KeptResults): ReadResourceResult | undefined {
+async function readOwn(uri: string, shelf: Shelf, results: KeptResults): Promise<ReadResourceResult | undefined> {
   const name = parseToolUri(uri)
   const grant = name === undefined ? undefined : find(shelf, name)
   if (grant) return { contents: [{ uri, mimeType: 'text/markdown', text: toolPage(grant.tool) }] }
   const place = parseResultUri(uri)
   if (!place) return undefined
-  const page = orProtocolError(() => results.page(shelf.seat.caller, place.resultId, place.offset))
+  const page = await results.page(shelf.seat.caller, place.resultId, place.offset).catch(error => {
+    throw isAppError(error) ? toProtocolError(error) : error
+  })
   const next =
     page.nextOffset === undefined ? {} : { _meta: { 'quartermaster/next': resultUri(place.resultId, page.nextOffset) } }
   return { contents: [{ uri, mimeType: 'text/plain', text: page.text, ...next }] }

@@ -1,7 +1,7 @@
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
 import { ANSWER_SECONDS } from '../../core/operations/index.ts'
 
-/** All a client carries between two rounds: which exchange it takes part in, and a number that makes each state new. */
+/** All a client carries between two rounds: which exchange it takes part in, and in which of its rounds it was asked. */
 export interface CarriedState {
   readonly exchangeId: string
   readonly round: number

@@ -72,6 +72,9 @@ describe.each(ERAS)('a client of the era %s', era => {
     const answer = await client.callTool(call)
     const handle = { status: 'waiting', for: 'retry', operationId: answer._meta?.['quartermaster/operationId'] }
     expect(answer).toMatchObject({ structuredContent: handle, _meta: { 'quartermaster/waiting': handle } })
+    // Some clients show the model the structure alone, some the text.
+    const told = expect.stringContaining('Do not call it again; ask for the status of the operation.')
+    expect(answer).toMatchObject({ structuredContent: { message: told }, content: [{ type: 'text', text: told }] })
     expect(answer.isError).toBeUndefined()
     expect(await client.callTool(call)).toMatchObject({ structuredContent: handle })
     await hub.clock.advance(10_000)

@@ -79,6 +79,42 @@ describe('the migrations', () => {
     expect(JSON.stringify(plan)).not.toContain('TEMP B-TREE')
   })
 
+  it('find a page of a result by an index', () => {
+    const database = migrated()
+    const where = 'operation_id = ? and "offset" <= ? and organisation = ? order by "offset" desc'
+    const plan = database.prepare(`explain query plan select page from results where ${where}`).all()
+    database.close()
+    expect(JSON.stringify(plan)).toContain('results_by_operation')
+    expect(JSON.stringify(plan)).not.toContain('TEMP B-TREE')
+  })
+
+  it('keep of the effects in the open of an older store those that somebody may still look for', () => {
+    const database = new DatabaseSync(':memory:')
+    const steps = migrationsFor('sqlite')
+    const at = steps.findIndex(({ name }) => name === 'sealed effects, whole results')
+    const run = (some: typeof steps) => some.forEach(one => one.statements.forEach(sql => void database.exec(sql)))
+    run(steps.slice(0, at))
+    const keep = (id: string, sealedArguments: string | null, effects: string) =>
+      database
+        .prepare(
+          `insert into operations (id, organisation, workspace, caller_kind, caller_name, tool, definition_hash, mutates,
+            digest, state, attempts, fence, effects, created_at, updated_at, arguments)
+            values (?, 'o', 'w', 'agent', 'w', 't', 'h', 1, 'd', 'unknown', 1, 1, ?, 100, 100, ?)`,
+        )
+        .run(id, effects, sealedArguments)
+    keep('a', 's1.x.y', '[{"name":"note"}]')
+    keep('b', null, '[{"name":"note"}]')
+    keep('c', 's1.x.y', '[]')
+    run(steps.slice(at))
+    const rows = database.prepare('select id, effects, sealed_effects from operations order by id').all()
+    database.close()
+    expect(rows.map((row: object) => Object.values(row))).toEqual([
+      ['a', '[]', '[{"name":"note"}]'],
+      ['b', '[]', null],
+      ['c', '[]', null],
+    ])
+  })
+
   it('tell which operations of an older store are tasks', () => {
     const database = new DatabaseSync(':memory:')
     const run = (statements: readonly string[]) => statements.forEach(statement => void database.exec(statement))

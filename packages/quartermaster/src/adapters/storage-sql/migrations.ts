@@ -35,6 +35,7 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'what an upstream has listed', build: listedKinds },
   { name: 'what may be tried again, and what is to be told', build: waiting },
   { name: 'approvals, grants', build: consent },
+  { name: 'sealed effects, whole results', build: sealedEffects },
 ]
 
 const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
@@ -282,6 +283,22 @@ function consent(builder: Builder): readonly string[] {
       columns: ['organisation', 'workspace', 'caller_name', 'operation', 'expires_at'],
     }),
     index(builder, 'grants_by_expiry', { on: 'grants', columns: ['expires_at'] }),
+  ]
+}
+
+/**
+ * Until here effects stood in the open. Those that somebody may still look for move to where they are read as they are;
+ * the others are forgotten, as the arguments were.
+ */
+function sealedEffects(builder: Builder): readonly string[] {
+  const { schema, dialect } = builder
+  const column = schema.alterTable('operations').addColumn('sealed_effects', TYPES[dialect].text)
+  return [
+    column.compile().sql,
+    `update "operations" set "sealed_effects" = "effects" where "effects" <> '[]' and "arguments" is not null`,
+    `update "operations" set "effects" = '[]' where "effects" <> '[]'`,
+    table(builder, 'results', { ...PLACE, ...CALLER, operation_id: 'text', offset: 'integer', page: 'text' }),
+    index(builder, 'results_by_operation', { on: 'results', columns: ['operation_id', 'offset'] }),
   ]
 }
 

@@ -9,6 +9,9 @@ import { OperationStatus, operationStatus, operationText, waitingStatus } from '
 const MOST = 100
 const REASON_CHARACTERS = 500
 
+/** The result of another tool stands in here as text and as structure, and is not to be cut a second time. */
+const MOST_BYTES = 2 * 1_024 * 1_024
+
 const Input = z.strictObject({
   name: ToolName.optional().describe('Only this tool; all of yours when left out.'),
   operation: z
@@ -19,7 +22,14 @@ const Input = z.strictObject({
     .describe(
       'Only this operation, by the id that a call which waits was answered with; its result when it has ended.',
     ),
+  offset: z
+    .number()
+    .int()
+    .nonnegative()
+    .optional()
+    .describe('Of an operation whose result is cut: the result from here on, as "nextOffset" said.'),
 })
+type Input = z.infer<typeof Input>
 
 const One = ToolState.extend({
   name: z.string(),
@@ -63,22 +73,19 @@ export function createGetStatus() {
       { query: 'was the mail sent by now?', input: { operation: 'op_mhzk3vq19fGkXw2LrTzPqAbC' } },
     ],
     mutates: false,
-    async handler({ name, operation }, context: CallContext<GatewayConfig>) {
-      const status = await lookedUp(name, operation, context)
+    maxResultBytes: MOST_BYTES,
+    async handler(input, context: CallContext<GatewayConfig>) {
+      const status = await lookedUp(input, context)
       return toolResult({ content: [{ type: 'text', text: textOf(status) }], structuredContent: status })
     },
   })
 }
 
-async function lookedUp(
-  name: string | undefined,
-  operation: string | undefined,
-  context: CallContext<GatewayConfig>,
-): Promise<Output> {
+async function lookedUp({ name, operation, offset }: Input, context: CallContext<GatewayConfig>): Promise<Output> {
   const { config } = context
   if (operation !== undefined) {
     const tools = name === undefined ? NO_TOOLS : statusOfOne(name, config)
-    return { ...tools, operations: [await operationStatus(operation, context)] }
+    return { ...tools, operations: [await operationStatus({ id: operation, offset }, context)] }
   }
   if (name !== undefined) return statusOfOne(name, config)
   const operations = await waitingStatus(context)

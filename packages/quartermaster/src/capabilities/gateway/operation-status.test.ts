@@ -35,7 +35,13 @@ async function postOffice() {
 }
 
 interface Status {
-  operations?: { id: string; state: string; nextAttemptAt?: number; result?: { content: unknown[] } }[]
+  operations?: {
+    id: string
+    state: string
+    nextAttemptAt?: number
+    nextOffset?: number
+    result?: { content: unknown[] }
+  }[]
 }
 
 describe('get_status', () => {
@@ -61,6 +67,28 @@ describe('get_status', () => {
     ])
     expect(await textOf(hub, 'ada', 'get_status', { operation })).toMatch(/done\.\nsent$/)
     expect(await structured<Status>(hub, 'ada', 'get_status')).not.toHaveProperty('operations')
+  })
+
+  it('reads a result that was cut to its end, page by page', async () => {
+    const long = 'ä'.repeat(200_000)
+    const hub = await createHub({
+      units: {
+        gateway: builtinUnit(gateway),
+        main: {
+          capabilities: [simpleCapability('main', [simpleTool('write', { mutates: true, handler: () => long })])],
+        },
+      },
+      agents: { ada: { capabilities: { main: {} }, view: 'gateway' } },
+    })
+    const { operationId: operation } = await hub.callAs('ada', 'write', {}, { idempotencyKey: 'k' })
+    const first = (await structured<Status>(hub, 'ada', 'get_status', { operation })).operations?.[0]
+    expect(first).toMatchObject({ nextOffset: 262_144, result: { content: [{ text: 'ä'.repeat(131_072) }, {}] } })
+    const offset = first?.nextOffset
+    expect(await textOf(hub, 'ada', 'get_status', { operation })).toMatch(/"offset": 262144\.\]$/)
+    await hub.clock.advance(3_600_000)
+    const last = (await structured<Status>(hub, 'ada', 'get_status', { operation, offset })).operations?.[0]
+    expect(last).toMatchObject({ result: { content: [{ text: 'ä'.repeat(68_928) }] } })
+    expect(last).not.toHaveProperty('nextOffset')
   })
 
   it('knows nothing of anybody else’s operations', async () => {

@@ -1,9 +1,12 @@
 import { z } from 'zod'
 import {
   AppError,
+  KEPT_META,
+  KeptResult,
   type OperationFacts,
   OperationState,
   type OperationSummary,
+  type ResultPage,
   ToolResult,
 } from '../../contracts/index.ts'
 import type { CallContext } from '../../core/catalogue/index.ts'
@@ -19,15 +22,20 @@ export const OperationStatus = z.object({
   nextAttemptAt: z.number().optional().describe('When it is tried again, in epoch milliseconds.'),
   error: z.object({ code: z.string(), message: z.string() }).optional().describe('Why it was not done, or not yet.'),
   result: ToolResult.optional().describe('What the tool answered.'),
+  nextOffset: z.number().int().optional().describe('Where a result goes on that is cut here: ask again with it.'),
 })
 export type OperationStatus = z.infer<typeof OperationStatus>
 
 const ERROR_CHARACTERS = 500
 
-/** One operation of the caller's. Throws `NAME_UNKNOWN`, also for somebody else's. */
-export async function operationStatus(id: string, { operation }: CallContext): Promise<OperationStatus> {
+/** One operation of the caller's, with its result from this byte on. Throws `NAME_UNKNOWN`, also for somebody else's. */
+export async function operationStatus(
+  { id, offset }: { readonly id: string; readonly offset: number | undefined },
+  { operation, resultPage }: CallContext,
+): Promise<OperationStatus> {
   const facts = await operation(id)
-  if (facts) return statusOf(facts)
+  if (facts)
+    return { ...statusOf(facts), ...(offset === undefined ? said(facts) : pageOf(await resultPage(id, offset))) }
   const message = `You have no operation "${id}". Those that changed nothing leave none, and old ones are forgotten.`
   throw new AppError('NAME_UNKNOWN', message)
 }
@@ -37,7 +45,7 @@ export async function waitingStatus({ waitingOperations }: CallContext): Promise
   return (await waitingOperations()).map(({ id, tool, state }: OperationSummary) => ({ id, tool, state }))
 }
 
-function statusOf({ id, tool, state, outcome, attempts, dueAt, error, result }: OperationFacts): OperationStatus {
+function statusOf({ id, tool, state, outcome, attempts, dueAt, error }: OperationFacts): OperationStatus {
   return {
     id,
     tool,
@@ -46,16 +54,31 @@ function statusOf({ id, tool, state, outcome, attempts, dueAt, error, result }: 
     ...(outcome === undefined ? {} : { outcome }),
     ...(dueAt === undefined ? {} : { nextAttemptAt: dueAt }),
     ...(error === undefined ? {} : { error: { code: error.code, message: error.message } }),
-    ...(result === undefined ? {} : { result }),
   }
 }
 
+type Said = Pick<OperationStatus, 'result' | 'nextOffset'>
+
+/** Where the rest of it is, the agent is told in the words of this tool. */
+function said({ result }: OperationFacts): Said {
+  if (result === undefined) return {}
+  const { [KEPT_META]: meta, ...others } = result._meta ?? {}
+  const kept = KeptResult.safeParse(meta)
+  return kept.success ? { result: { ...result, _meta: others }, nextOffset: kept.data.nextOffset } : { result }
+}
+
+function pageOf({ text, nextOffset }: ResultPage): Said {
+  const result = { content: [{ type: 'text' as const, text }] }
+  return nextOffset === undefined ? { result } : { result, nextOffset }
+}
+
 /** An operation in words, with what its tool answered: that is what was waited for. */
-export function operationText({ id, tool, state, nextAttemptAt, error, result }: OperationStatus): string {
+export function operationText({ id, tool, state, nextAttemptAt, error, result, nextOffset }: OperationStatus): string {
   const next = nextAttemptAt === undefined ? '' : ` It is tried again at ${new Date(nextAttemptAt).toISOString()}.`
   const why = error === undefined ? '' : ` ${error.code}: ${line(error.message, ERROR_CHARACTERS)}`
   const texts = (result?.content ?? []).flatMap(block => (block.type === 'text' ? [block.text] : []))
-  return [`- ${id} (${tool}): ${IN_WORDS[state]}${next}${why}`, ...texts].join('\n')
+  const rest = nextOffset === undefined ? [] : [`[It goes on: ask again with "offset": ${nextOffset}.]`]
+  return [`- ${id} (${tool}): ${IN_WORDS[state]}${next}${why}`, ...texts, ...rest].join('\n')
 }
 
 const IN_WORDS: Readonly<Record<OperationState, string>> = {

@@ -8,6 +8,7 @@ import type {
   Progress,
   Question,
   QuestionKind,
+  ResultPage,
   ToolResult,
   TraceContext,
 } from '../../contracts/index.ts'
@@ -41,6 +42,8 @@ export interface CallContext<Config = unknown> {
   operation(id: string): Promise<OperationFacts | undefined>
   /** Operations of the same agent that wait: for a person, or to be tried again. */
   waitingOperations(): Promise<readonly OperationSummary[]>
+  /** A page of the result of such an operation, from this byte on, where it was cut. Throws `RESULT_NOT_FOUND`. */
+  resultPage(id: string, offset: number): Promise<ResultPage>
   /** On a second attempt: the effects that are still missing. Empty on the first. */
   readonly missingEffects: readonly EffectSpec[]
   readonly log: Log

@@ -22,6 +22,14 @@ describe('calls, deaths, lost and doubled writes, answers of persons, on two pro
     expect(await faults(SEEDS)).toEqual([])
   })
 
+  it('also have persons asked again', { timeout: 300_000 }, async () => {
+    for (const seed of seeds(300)) {
+      const { history } = await simulate({ seed })
+      if (history.some(({ kind }) => kind === 'askedAgain')) return
+    }
+    expect.fail('No seed comes to where what allowed a call has run out.')
+  })
+
   it('are the same for the same seed', async () => {
     const [first, second] = [await simulate({ seed: 7 }), await simulate({ seed: 7 })]
     expect(second.history).toEqual(first.history)

@@ -1,1 +1,1 @@
-export { createTokens, type TokenHolder, type Tokens, type TokensDeps } from './tokens.ts'
+export { type Bearer, createTokens, type TokenHolder, type Tokens, type TokensDeps } from './tokens.ts'

@@ -31,6 +31,22 @@ describe('tokens', () => {
     expect((await reopen()).verify(token)).toEqual({ tokenId: facts.id, agent: 'worker' })
   })
 
+  it('of persons stand for no agent, and their successors neither', async () => {
+    const { tokens, reopen } = await open()
+    await tokens.create({ agent: 'eve' })
+    const { token, facts } = await tokens.create({ person: 'eve', label: 'phone' })
+    expect(facts).toMatchObject({ person: 'eve', label: 'phone', state: 'active' })
+    expect(facts).not.toHaveProperty('agent')
+    const next = await tokens.rotate(facts.id, { overlapMs: 1_000 })
+    for (const one of [tokens, await reopen()])
+      for (const [text, tokenId] of [
+        [token, facts.id],
+        [next.token, next.facts.id],
+      ] as const)
+        expect(one.verify(text)).toStrictEqual({ tokenId, person: 'eve' })
+    expect([tokens.list('eve').length, tokens.list().length]).toEqual([1, 3])
+  })
+
   it('are kept as a hash, and their text nowhere', async () => {
     const { tokens, store } = await open()
     const { token, facts } = await tokens.create({ agent: 'worker' })

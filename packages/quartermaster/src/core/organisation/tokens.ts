@@ -4,18 +4,20 @@ import { insert, type Store, update } from '../store/index.ts'
 import { createExpiryWatch } from './expiry-watch.ts'
 import { createLentTokens } from './lent-tokens.ts'
 
-/** Whom a token stands for. */
-export interface TokenHolder {
-  readonly tokenId: string
-  readonly agent: string
-}
+/** Who gets a token, or has one: an agent or a person, never both. */
+export type Bearer =
+  | { readonly agent: string; readonly person?: undefined }
+  | { readonly person: string; readonly agent?: undefined }
 
-/** The credentials of agents: shown once, kept as a hash. */
+/** Whom a token stands for. */
+export type TokenHolder = Bearer & { readonly tokenId: string }
+
+/** The credentials of agents and persons: shown once, kept as a hash. */
 export interface Tokens {
   /** Reads them all; from then on `verify` needs nothing but memory. */
   load(): Promise<void>
   /** Makes a token. Its text is in this answer and nowhere else. */
-  create(request: { agent: string; label?: string | undefined; ttlMs?: number | undefined }): Promise<IssuedToken>
+  create(request: Bearer & { label?: string | undefined; ttlMs?: number | undefined }): Promise<IssuedToken>
   list(agent?: string): TokenFacts[]
   /** Ends it, at once. Ending one that has ended changes nothing, but stores an end that could not be stored before. */
   revoke(id: string): Promise<TokenFacts>
@@ -83,16 +85,17 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
   }
 
   function issue(
-    agent: string,
+    bearer: Pick<TokenRow, 'callerKind' | 'callerName'>,
     facts: { label: string | null; expiresAt: number | null },
   ): { token: string; row: TokenRow } {
     const token = ids.secret(PREFIX)
+    const { callerKind, callerName } = bearer
     const row: TokenRow = {
       id: ids.next('tok'),
       organisation: 'default',
-      workspace: agent,
-      callerKind: 'agent',
-      callerName: agent,
+      workspace: callerName,
+      callerKind,
+      callerName,
       hash: digest(token),
       scopes: [],
       createdAt: now(),
@@ -113,8 +116,12 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
         else byHash.set(row.hash, row)
       }
     },
-    async create({ agent, label, ttlMs }) {
-      const { token, row } = issue(agent, {
+    async create({ agent, person, label, ttlMs }) {
+      const bearer =
+        person === undefined
+          ? ({ callerKind: 'agent', callerName: agent } as const)
+          : ({ callerKind: 'person', callerName: person } as const)
+      const { token, row } = issue(bearer, {
         label: label ?? null,
         expiresAt: ttlMs === undefined ? null : now() + ttlMs,
       })
@@ -123,7 +130,7 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
       return { token, facts: factsOf(row, now()) }
     },
     list(agent) {
-      const rows = [...byHash.values()].filter(row => agent === undefined || row.callerName === agent)
+      const rows = [...byHash.values()].filter(row => agent === undefined || bearerOf(row).agent === agent)
       return rows.toSorted((a, b) => a.createdAt - b.createdAt).map(row => factsOf(row, now()))
     },
     async revoke(id) {
@@ -141,7 +148,7 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
       if (stateOf(old, now()) !== 'active')
         throw new AppError('TOKEN_INVALID', `Token "${id}" has ended. Make a new one.`)
       const lifetime = old.expiresAt === null ? null : old.expiresAt - old.createdAt
-      const { token, row } = issue(old.callerName, {
+      const { token, row } = issue(old, {
         label: old.label,
         expiresAt: lifetime === null ? null : now() + lifetime,
       })
@@ -176,7 +183,7 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
       if (borrowed) return { tokenId: borrowed.id, agent: borrowed.agent }
       const row = byHash.get(hash)
       if (!row || stateOf(row, clock.now()) !== 'active') return undefined
-      return { tokenId: row.id, agent: row.callerName }
+      return { tokenId: row.id, ...bearerOf(row) }
     },
     onRevoked(listener) {
       listeners.add(listener)
@@ -204,6 +211,11 @@ function stateOf(row: TokenRow, now: number): TokenFacts['state'] {
 }
 
 function factsOf(row: TokenRow, now: number): TokenFacts {
-  const { id, callerName: agent, label, createdAt, expiresAt, revokedAt, replacedBy } = row
-  return { id, agent, label, createdAt, expiresAt, revokedAt, replacedBy, state: stateOf(row, now) }
+  const { id, label, createdAt, expiresAt, revokedAt, replacedBy } = row
+  const times = { createdAt, expiresAt, revokedAt, replacedBy }
+  return { id, ...bearerOf(row), label, ...times, state: stateOf(row, now) }
+}
+
+function bearerOf({ callerKind, callerName }: TokenRow): Bearer {
+  return callerKind === 'person' ? { person: callerName } : { agent: callerName }
 }

@@ -15,6 +15,8 @@ export type Happening =
   | { readonly kind: 'effect'; readonly operation: string; readonly tool: string; readonly item: string }
   | { readonly kind: 'allowed'; readonly operation: string; readonly lasting: string }
   | { readonly kind: 'revoked' }
+  /** What allowed it has run out before it was done. */
+  | { readonly kind: 'askedAgain'; readonly operation: string }
   /** Its end was written. */
   | { readonly kind: 'ended'; readonly operation: string; readonly state: string }
   | { readonly kind: 'told'; readonly operation: string; readonly state: string }

@@ -60,6 +60,7 @@ export async function simulate({ seed, actions = 40, bend = writes => writes }: 
       for (const write of writes) {
         noteGrant(write)
         noteEnd(write)
+        noteAskedAgain(write)
       }
     },
   }
@@ -67,6 +68,11 @@ export async function simulate({ seed, actions = 40, bend = writes => writes }: 
   function noteEnd(write: Write): void {
     if (write.kind !== 'update' || write.table !== 'operations' || typeof write.set.endedAt !== 'number') return
     note({ kind: 'ended', operation: String(write.where.id), state: String(write.set.state) })
+  }
+
+  function noteAskedAgain(write: Write): void {
+    if (write.kind !== 'update' || write.table !== 'operations' || write.set.state !== 'waitingForApproval') return
+    note({ kind: 'askedAgain', operation: String(write.where.id) })
   }
 
   function noteGrant(write: Write): void {
@@ -138,7 +144,9 @@ export async function simulate({ seed, actions = 40, bend = writes => writes }: 
     const { id } = random.pick(open)
     const decision = random.chance(0.75) ? ('allow' as const) : ('deny' as const)
     const lasting = decision === 'allow' ? random.pick(['once', 'time'] as const) : 'once'
-    await hub.consentDesk.answer(id, { decision, lasting, minutes: 5 }, OWNER).catch(() => {})
+    // Some run out before the next try of what they allow.
+    const minutes = random.pick([0.05, 5])
+    await hub.consentDesk.answer(id, { decision, lasting, minutes }, OWNER).catch(() => {})
   }
 
   async function revoke({ hub }: Node): Promise<void> {

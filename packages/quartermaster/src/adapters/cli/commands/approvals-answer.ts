@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Control, OperationFacts } from '../../../contracts/index.ts'
+import type { OperationFacts, PersonControl } from '../../../contracts/index.ts'
 import { answeredText, type GivenAnswer } from '../answered-text.ts'
 import { approvalText } from '../approval-text.ts'
 import { askYes, canAsk } from '../consent.ts'
@@ -8,6 +8,7 @@ import { parseDuration } from '../duration.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { urlOption } from '../url-option.ts'
 
 interface AnswerOptions {
   for?: number
@@ -52,6 +53,7 @@ function withLasting(command: Command, verb: string): Command {
       ).argParser(toMs),
     )
     .option('--always', `${verb} them as long as the setting grantHours lets any answer last`)
+    .addOption(urlOption())
 }
 
 function toMs(text: string): number {
@@ -68,7 +70,7 @@ async function answerOne(
 ): Promise<number> {
   const answer = toAnswer(decision, options)
   session.hints = { operation: id, isApproval: true }
-  return await session.connect(async control => {
+  return await session.connectAsPerson(async control => {
     const isAsked = decision === 'allow' && options.yes !== true && canAsk(session)
     if (isAsked && !(await isWanted(session, control, id, answer))) {
       await session.notices.write('Nothing was allowed. It still waits.\n')
@@ -88,7 +90,12 @@ function toAnswer(decision: GivenAnswer['decision'], { for: ms, always }: Answer
 }
 
 /** Shown where the question stands, whoever else reads the results. One that is over is not asked about: the answer says so. */
-async function isWanted(session: Session, control: Control, id: string, { lasting }: GivenAnswer): Promise<boolean> {
+async function isWanted(
+  session: Session,
+  control: PersonControl,
+  id: string,
+  { lasting }: GivenAnswer,
+): Promise<boolean> {
   const facts = await session.attend('Looking', options => control.approval({ id }, options))
   if (facts.state !== 'open') return true
   await session.notices.write(approvalText(facts, session, session.notices))
@@ -100,7 +107,7 @@ const QUESTIONS = { once: 'Allow once?', time: 'Allow for this time?', always: '
 /** The answer, as the control takes it. */
 export function sendAnswer(
   session: Session,
-  control: Control,
+  control: PersonControl,
   id: string,
   answer: GivenAnswer,
 ): Promise<OperationFacts> {

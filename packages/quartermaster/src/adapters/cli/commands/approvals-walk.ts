@@ -1,4 +1,4 @@
-import { type ApprovalFacts, type ApprovalSummary, type Control, isAppError } from '../../../contracts/index.ts'
+import { type ApprovalFacts, type ApprovalSummary, isAppError, type PersonControl } from '../../../contracts/index.ts'
 import { answeredText, type GivenAnswer } from '../answered-text.ts'
 import { approvalText } from '../approval-text.ts'
 import { CompletingOption } from '../completion/kinds.ts'
@@ -10,6 +10,7 @@ import { escapeLine } from '../escape.ts'
 import { count } from '../layout.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { urlOption } from '../url-option.ts'
 import { sendAnswer } from './approvals-answer.ts'
 
 /** `answer`: one after the other. */
@@ -18,6 +19,7 @@ export const registerWalk: Register = (approvals, act) => {
     .command('answer')
     .description('Go through everything that waits, at a terminal: each is shown whole, and you are asked.')
     .addOption(new CompletingOption('--agent <NAME>', 'only those of this agent', 'agent'))
+    .addOption(urlOption())
     // The command above has an option of the same name, which takes it where it stands before this one.
     .action((_: object, command: { optsWithGlobals(): { agent?: string } }) =>
       act(session => walk(session, command.optsWithGlobals().agent)),
@@ -28,7 +30,7 @@ export const registerWalk: Register = (approvals, act) => {
 async function walk(session: Session, agent: string | undefined): Promise<number> {
   if (!canAsk(session))
     throw new UsageError('nobody can be asked without a terminal. Use approvals show, allow and deny.')
-  return await session.connect(async control => {
+  return await session.connectAsPerson(async control => {
     const open = await session.attend('Looking', options => control.approvals(defined({ agent }), options))
     await session.notices.write(open.length === 0 ? 'Nothing waits for you.\n' : `${waitingLine(open.length)}\n`)
     const answered = await answerEach(session, control, open)
@@ -41,7 +43,11 @@ function waitingLine(amount: number): string {
   return `${count(amount, 'call')} ${amount === 1 ? 'waits' : 'wait'} for you.`
 }
 
-async function answerEach(session: Session, control: Control, open: readonly ApprovalSummary[]): Promise<object[]> {
+async function answerEach(
+  session: Session,
+  control: PersonControl,
+  open: readonly ApprovalSummary[],
+): Promise<object[]> {
   const answered: object[] = []
   for (const { id } of open) {
     const facts = await session.attend('Looking', options => control.approval({ id }, options))
@@ -55,7 +61,7 @@ async function answerEach(session: Session, control: Control, open: readonly App
 }
 
 /** Somebody else may have answered meanwhile, and some answers do not fit; that is told, and no reason to stop. */
-async function give(session: Session, control: Control, id: string, answer: GivenAnswer): Promise<object[]> {
+async function give(session: Session, control: PersonControl, id: string, answer: GivenAnswer): Promise<object[]> {
   try {
     const facts = await sendAnswer(session, control, id, answer)
     if (!session.json) await session.out.write(answeredText(facts, answer, session))

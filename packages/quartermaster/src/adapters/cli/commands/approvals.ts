@@ -7,6 +7,7 @@ import { EXIT, UsageError } from '../errors.ts'
 import { toVisibleJsonText } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { urlOption } from '../url-option.ts'
 import { registerAnswers } from './approvals-answer.ts'
 import { registerWalk } from './approvals-walk.ts'
 
@@ -16,6 +17,7 @@ export const registerApprovals: Register = (program, act) => {
     .description('List the calls that wait for a person to allow them, oldest first.')
     .usage('[show | allow | deny | answer] [options]')
     .addOption(new CompletingOption('--agent <NAME>', 'only those of this agent', 'agent'))
+    .addOption(urlOption())
     // Otherwise a mistyped subcommand would be told to be "too many arguments".
     .allowExcessArguments()
     .action((options: { agent?: string }, command: Command) => act(session => list(session, options, command.args)))
@@ -33,6 +35,7 @@ const registerShow: Register = (approvals, act) => {
     .command('show')
     .description('Show what one asks for and its whole arguments, with everything that cannot be seen in them.')
     .argument('<ID>', 'the operation that waits, by its id')
+    .addOption(urlOption())
     .action((id: string) => act(session => showOne(session, id)))
   addExamples(show, [['quartermaster approvals show op_9fGk', 'before you allow it']])
 }
@@ -42,7 +45,7 @@ const SUBCOMMANDS = ['show', 'allow', 'deny', 'answer']
 async function list(session: Session, { agent }: { agent?: string }, [unknown]: readonly string[]): Promise<number> {
   if (unknown !== undefined)
     throw new UsageError(`unknown command 'approvals ${unknown}'.${didYouMean(unknown, SUBCOMMANDS)}`)
-  const open = await session.connect(control =>
+  const open = await session.connectAsPerson(control =>
     session.attend('Looking', options => control.approvals(defined({ agent }), options)),
   )
   if (session.json) await session.printJson(open)
@@ -56,7 +59,7 @@ async function list(session: Session, { agent }: { agent?: string }, [unknown]: 
 
 async function showOne(session: Session, id: string): Promise<number> {
   session.hints = { operation: id, isApproval: true }
-  const facts = await session.connect(control =>
+  const facts = await session.connectAsPerson(control =>
     session.attend('Looking', options => control.approval({ id }, options)),
   )
   const { out } = session

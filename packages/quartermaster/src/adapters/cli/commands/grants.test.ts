@@ -63,6 +63,7 @@ describe('grants revoke', () => {
     { argv: ['grant_1'], filter: { id: 'grant_1' } },
     { argv: ['--agent', 'ada'], filter: { agent: 'ada' } },
     { argv: ['--operation', 'files.write'], filter: { operation: 'files.write' } },
+    { argv: ['--by', 'eve'], filter: { by: 'eve' } },
     { argv: ['--agent', 'ada', '--operation', 'x.y'], filter: { agent: 'ada', operation: 'x.y' } },
   ])('takes back $argv', async ({ argv, filter }) => {
     const { code, revoked, stdout } = await run(['revoke', ...argv], { count: 2 })

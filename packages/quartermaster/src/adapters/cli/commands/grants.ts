@@ -6,10 +6,12 @@ import { EXIT, UsageError } from '../errors.ts'
 import { count } from '../layout.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { urlOption } from '../url-option.ts'
 
 interface GrantFilter {
   agent?: string
   operation?: string
+  by?: string
 }
 
 export const registerGrants: Register = (program, act) => {
@@ -27,6 +29,8 @@ const registerList: Register = (grants, act) => {
     .description('List the answers that count now. What the files of agents allow for good is not among them.')
     .addOption(agentOption('only those of this agent'))
     .addOption(new Option('--operation <NAME>', 'only those for this consent operation'))
+    .addOption(new Option('--by <NAME>', 'only those that this person gave, or "owner"'))
+    .addOption(urlOption())
     .action((options: GrantFilter) => act(session => listGrants(session, options)))
   addExamples(list, [
     ['quartermaster grants list', 'all that counts'],
@@ -41,10 +45,13 @@ const registerRevoke: Register = (grants, act) => {
     .argument('[ID]', 'one of them, by its id')
     .addOption(agentOption('all of this agent'))
     .addOption(new Option('--operation <NAME>', 'all for this consent operation'))
+    .addOption(new Option('--by <NAME>', 'all that this person gave, or "owner"'))
+    .addOption(urlOption())
     .action((id: string | undefined, options: GrantFilter) => act(session => revokeGrants(session, id, options)))
   addExamples(revoke, [
     ['quartermaster grants revoke grant_4tRe', 'one'],
     ['quartermaster grants revoke --agent default', 'all that one agent has'],
+    ['quartermaster grants revoke --by eve', 'all that one person gave'],
   ])
 }
 
@@ -53,7 +60,7 @@ function agentOption(description: string): CompletingOption {
 }
 
 async function listGrants(session: Session, filter: GrantFilter): Promise<number> {
-  const found = await session.connect(control =>
+  const found = await session.connectAsPerson(control =>
     session.attend('Looking', options => control.grants(defined({ ...filter }), options)),
   )
   if (session.json) await session.printJson(found)
@@ -65,9 +72,12 @@ async function listGrants(session: Session, filter: GrantFilter): Promise<number
 async function revokeGrants(session: Session, id: string | undefined, options: GrantFilter): Promise<number> {
   const filter = defined({ id, ...options })
   const named = Object.keys(filter).length
-  if (named === 0) throw new UsageError('name one by its id, or say --agent or --operation.')
-  if (id !== undefined && named > 1) throw new UsageError('an id names one already; leave --agent and --operation out.')
-  const revoked = await session.connect(control => session.attend('Revoking', on => control.revokeGrants(filter, on)))
+  if (named === 0) throw new UsageError('name one by its id, or say --agent, --operation or --by.')
+  if (id !== undefined && named > 1)
+    throw new UsageError('an id names one already; leave --agent, --operation and --by out.')
+  const revoked = await session.connectAsPerson(control =>
+    session.attend('Revoking', on => control.revokeGrants(filter, on)),
+  )
   if (session.json) await session.printJson(revoked)
   else if (revoked.count === 0) await session.notices.write('There is no such grant that counts.\n')
   else await session.out.write(`${session.out.paint.green('✓')} ${count(revoked.count, 'grant')} taken back.\n`)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { AppError, type Control, type OperationFacts } from '../../../contracts/index.ts'
+import { AppError, type Control, type OperationFacts, type OperationVerification } from '../../../contracts/index.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { runCli } from '../index.ts'
 
@@ -184,13 +184,100 @@ describe('operations drop', () => {
   })
 })
 
-describe('an operation that nobody knows', () => {
-  it.each(['show', 'retry', 'cancel', 'drop'])('cannot be used with %s, and the list is named', async command => {
-    const refuse = () => Promise.reject(new AppError('NAME_UNKNOWN', 'There is no operation "op_2".'))
-    const control = { operation: refuse, retryOperation: refuse, cancelOperation: refuse, dropOperation: refuse }
-    const { code, stderr } = await run([command, 'op_2'], control)
-    expect(code).toBe(4)
-    expect(stderr).toContain('See all operations: quartermaster operations list')
-    expect((await run([command])).code).toBe(2)
+describe('operations verify', () => {
+  const EFFECTS = [
+    { name: 'note', kind: 'fileWritten', before: 'absent' as const, fields: { path: '•••' } },
+    { name: 'line', kind: 'lineAppended', before: 'absent' as const, fields: { path: '•••' } },
+  ]
+  const note = {
+    name: 'note',
+    state: 'verified' as const,
+    reason: 'It is there, and was not before.',
+    seen: 'there' as const,
+  }
+  const line = { name: 'line', state: 'absent' as const, reason: 'It is not there.', seen: 'absent' as const }
+  const verify = (found: Partial<OperationVerification>, facts: Partial<OperationFacts> = {}, args: string[] = []) =>
+    run(['verify', 'op_1', ...args], {
+      verifyOperation: async ({ id }) => ({
+        verdict: 'partial',
+        effects: [note, line],
+        operation: { ...FACTS, effects: EFFECTS, ...facts, id },
+        ...found,
+      }),
+    })
+
+  it('tells of each whether it is there, and what can be done', async () => {
+    const { code, stdout, stderr } = await verify({}, { canRetry: true })
+    expect(code).toBe(1)
+    expect(stdout).toBe(
+      'EFFECT  KIND          FOUND     WHY\n' +
+        'note    fileWritten   verified  It is there, and was not before.\n' +
+        'line    lineAppended  absent    It is not there.\n',
+    )
+    expect(stderr).toBe(
+      '"send_mail": only a part of what it was to leave behind is there. (op_1)\n' +
+        'It is still on record as unknown. To have it tried again: quartermaster operations retry op_1\n',
+    )
   })
+
+  it('tells that it is on record as done when all is there', async () => {
+    const found = await verify(
+      { verdict: 'verified', effects: [note], changedFrom: 'unknown' },
+      { state: 'succeeded', error: undefined },
+    )
+    expect([found.code, found.stderr]).toEqual([0, ''])
+    expect(found.stdout).toContain(
+      '✓ "send_mail": all it was to leave behind is there. (op_1)\nIt was unknown, and is on record as succeeded now.\n',
+    )
+  })
+
+  it('tells when nobody can say, and when it is tried again by itself', async () => {
+    const blind = await verify({ verdict: 'indeterminate' })
+    expect([blind.code, blind.stderr]).toEqual([
+      1,
+      expect.stringContaining('Look again when the reasons above are gone.'),
+    ])
+    const waiting = await verify({ verdict: 'absent' }, { ...OPEN, nextAttemptAt: 0 })
+    expect([waiting.code, waiting.stderr]).toEqual([1, expect.stringContaining('is tried again by itself, now.')])
+  })
+
+  it('gives a program all of it', async () => {
+    const { code, stdout, stderr } = await verify({}, {}, ['--json'])
+    expect([code, stderr]).toEqual([1, ''])
+    expect(JSON.parse(stdout)).toEqual({
+      verdict: 'partial',
+      effects: [note, line],
+      operation: { ...FACTS, effects: EFFECTS },
+    })
+  })
+
+  it('shows with the operation what it leaves behind', async () => {
+    const effects = [
+      { ...EFFECTS[0], state: 'verified' as const },
+      { name: 'line', kind: 'lineAppended', before: 'there' as const },
+    ]
+    const { stdout } = await run(['show', 'op_1'], { operation: async () => ({ ...FACTS, effects: effects as never }) })
+    expect(stdout).toContain('Effect          note: fileWritten path=•••; absent before the run, verified after it\n')
+    expect(stdout).toContain('Effect          line: lineAppended; there before the run\n')
+  })
+})
+
+describe('an operation that nobody knows', () => {
+  it.each(['show', 'retry', 'cancel', 'verify', 'drop'])(
+    'cannot be used with %s, and the list is named',
+    async command => {
+      const refuse = () => Promise.reject(new AppError('NAME_UNKNOWN', 'There is no operation "op_2".'))
+      const control = {
+        operation: refuse,
+        retryOperation: refuse,
+        cancelOperation: refuse,
+        verifyOperation: refuse,
+        dropOperation: refuse,
+      }
+      const { code, stderr } = await run([command, 'op_2'], control)
+      expect(code).toBe(4)
+      expect(stderr).toContain('See all operations: quartermaster operations list')
+      expect((await run([command])).code).toBe(2)
+    },
+  )
 })

@@ -10,15 +10,17 @@ import { cursorOption, limitOption, nextPage } from '../paging.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { registerOperationDesk } from './operations-desk.ts'
+import { registerVerify } from './operations-verify.ts'
 
 export const registerOperations: Register = (program, act) => {
   const operations = program
     .command('operations')
     .description('Show calls that may have changed something, wait or were given up, and tasks; have them tried again.')
-    .usage('list | show | retry | cancel | drop [options]')
+    .usage('list | show | retry | cancel | drop | verify [options]')
   registerList(operations, act)
   registerShow(operations, act)
   registerOperationDesk(operations, act)
+  registerVerify(operations, act)
 }
 
 interface ListOptions {

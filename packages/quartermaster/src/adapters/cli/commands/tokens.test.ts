@@ -39,11 +39,29 @@ describe('tokens', () => {
     })
   })
 
+  it('are made for persons too, and say so', async () => {
+    const { agent: _, ...rest } = FACTS
+    const asked: unknown[] = []
+    const control: Partial<Control> = {
+      createToken: async request => (asked.push(request), { token: 'qm_secret', facts: { ...rest, person: 'eve' } }),
+      tokens: async () => [{ ...rest, person: 'eve' }],
+      revokeToken: async () => ({ ...rest, person: 'eve', state: 'revoked' }),
+    }
+    expect((await run(['create', '--person', 'eve'], control)).stderr).toContain('of the person "eve"')
+    expect(asked).toEqual([{ person: 'eve' }])
+    expect((await run([], control)).stdout).toMatch(/^tok_1 +eve \(person\) +active /m)
+    expect((await run(['revoke', 'tok_1'], control)).stdout).toContain('of the person "eve" is taken back')
+  })
+
+  it.each([[[]], [['worker', '--person', 'eve']]])('are nobody’s to guess: create %j', async argv => {
+    expect(await run(['create', ...argv])).toMatchObject({ code: 2, opened: [] })
+  })
+
   it('are listed without their texts', async () => {
     const tokens: Control['tokens'] = async () => [FACTS, { ...FACTS, id: 'tok_2', state: 'revoked', label: null }]
     const { stdout } = await run([], { tokens })
     expect(stdout).toBe(
-      'ID     AGENT   STATE    MADE           LABEL\ntok_1  worker  active   2 minutes ago  laptop\ntok_2  worker  revoked  2 minutes ago\n',
+      'ID     WHOSE   STATE    MADE           LABEL\ntok_1  worker  active   2 minutes ago  laptop\ntok_2  worker  revoked  2 minutes ago\n',
     )
     const none = await run([], { tokens: async () => [] })
     expect([none.stdout, none.stderr]).toEqual(['', 'No tokens yet. Make one: quartermaster tokens create AGENT\n'])

@@ -13,7 +13,7 @@ import { renderTable } from '../table.ts'
 export const registerTokens: Register = (program, act) => {
   const tokens = program
     .command('tokens')
-    .description('List the tokens of agents.')
+    .description('List the tokens of agents and persons.')
     .usage('[create | revoke | rotate] [options]')
     // Otherwise a mistyped subcommand would be told to be "too many arguments".
     .allowExcessArguments()
@@ -27,19 +27,30 @@ export const registerTokens: Register = (program, act) => {
 const registerCreate: Register = (tokens, act) => {
   const create = tokens
     .command('create')
-    .description('Make a token for an agent. It is shown once.')
-    .addArgument(new CompletingArgument('<AGENT>', 'the agent', 'agent'))
+    .description('Make a token for an agent, or for a person who answers its requests. It is shown once.')
+    .addArgument(new CompletingArgument('[AGENT]', 'the agent', 'agent'))
+    .option('--person <NAME>', 'for this person instead: it answers approvals, and calls no tools')
     .option('--label <TEXT>', 'what you call it')
     .addOption(new Option('--for <TIME>', 'how long it is good, such as 8h; for ever without').argParser(toMs))
-    .action((agent: string, { label, for: ttlMs }: { label?: string; for?: number }) =>
-      act(session =>
-        issue(session, 'Making a token', control => control.createToken(defined({ agent, label, ttlMs }))),
-      ),
+    .action((agent: string | undefined, { person, label, for: ttlMs }: CreateOptions) =>
+      act(session => {
+        if ((agent === undefined) === (person === undefined))
+          throw new UsageError('say whose it is: an agent, or --person NAME.')
+        const request = defined({ agent, person, label, ttlMs })
+        return issue(session, 'Making a token', control => control.createToken(request))
+      }),
     )
   addExamples(create, [
     ['quartermaster tokens create default', 'a token for the agent "default"'],
     ['quartermaster tokens create default --label laptop --for 8h --json', 'for programs: { "token": … }'],
+    ['quartermaster tokens create --person eve', 'for somebody who decides about approvals'],
   ])
+}
+
+interface CreateOptions {
+  person?: string
+  label?: string
+  for?: number
 }
 
 const registerRevoke: Register = (tokens, act) => {
@@ -78,10 +89,10 @@ async function issue(session: Session, what: string, run: (control: Control) => 
   if (session.json) await session.printJson({ token: issued.token, ...issued.facts })
   else {
     await session.out.write(`${issued.token}\n`)
-    const { id, agent } = issued.facts
+    const { id } = issued.facts
     await session.notices.write(
       escapeLine(
-        `Token ${id} of "${agent}". It is shown this once; take it back with: quartermaster tokens revoke ${id}`,
+        `Token ${id} of ${whose(issued.facts)}. It is shown this once; take it back with: quartermaster tokens revoke ${id}`,
       ) + '\n',
     )
   }
@@ -103,16 +114,32 @@ function listText(tokens: readonly TokenFacts[], { out, host }: Session): string
   const now = host.clock.now()
   const columns = [
     { title: 'Id' },
-    { title: 'Agent' },
+    { title: 'Whose' },
     { title: 'State' },
     { title: 'Made' },
     { title: 'Label', flexible: true },
   ]
   const rows = tokens.map(token => {
-    const { id, agent, createdAt, label } = token
-    return { cells: [id, agent, stateText(token, now), `${inWords(Math.max(0, now - createdAt))} ago`, label ?? ''] }
+    const { id, createdAt, label } = token
+    return {
+      cells: [
+        id,
+        holderText(token),
+        stateText(token, now),
+        `${inWords(Math.max(0, now - createdAt))} ago`,
+        label ?? '',
+      ],
+    }
   })
   return renderTable({ columns, rows }, out)
+}
+
+function holderText({ agent, person }: TokenFacts): string {
+  return person === undefined ? (agent ?? '') : `${person} (person)`
+}
+
+function whose({ agent, person }: TokenFacts): string {
+  return person === undefined ? `"${agent}"` : `the person "${person}"`
 }
 
 function stateText({ state, expiresAt, agentMissing }: TokenFacts, now: number): string {
@@ -128,7 +155,7 @@ async function revokeToken(session: Session, id: string): Promise<number> {
   if (session.json) await session.printJson(facts)
   else
     await session.out.write(
-      `${session.out.paint.green('✓')} ${escapeLine(`Token ${facts.id} of "${facts.agent}" is taken back.`)}\n`,
+      `${session.out.paint.green('✓')} ${escapeLine(`Token ${facts.id} of ${whose(facts)} is taken back.`)}\n`,
     )
   return EXIT.done
 }

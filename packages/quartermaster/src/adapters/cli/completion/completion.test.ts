@@ -56,6 +56,7 @@ describe('completion', () => {
     { words: ['upstreams', 'review', ''], values: ['notes'] },
     { words: ['add', 'x', '--agent', 'r'], values: ['researcher'] },
     { words: ['operations', 'c'], values: ['cancel'] },
+    { words: ['operations', 'v'], values: ['verify'] },
     { words: ['approvals', 'a'], values: ['allow', 'answer'] },
     { words: ['approvals', '--agent', 'r'], values: ['researcher'] },
     { words: ['grants', 'revoke', '--agent', 'r'], values: ['researcher'] },

@@ -151,14 +151,19 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     const over = new AbortController()
     const question = clientQuestion(tool.name, asks, request.input)
     const asking = { request, subject: tool.name, compiler: deps.compiler, deadline }
+    // Where nobody in front of the client decides, its call waits for the others as calls do that have no such client.
+    const waitForOthers = () => approvals.hurry(operationId, deps.settings.consentWaitSeconds * 1000)
     askWhileWanted(question, asking, { signal: over.signal })
       .then(async given => {
         const answer = clientAnswer(given)
         const by = { name: `the client of ${request.seat.caller.name}`, via: 'client' as const }
-        if (answer) await deps.desk.answer(operationId, answer, by)
+        if (!answer) return waitForOthers()
+        await deps.desk.answer(operationId, answer, by)
       })
       .catch(error => {
-        if (!over.signal.aborted) deps.log.debug('a client gave no answer about consent', { error: messageOf(error) })
+        if (over.signal.aborted) return
+        waitForOthers()
+        deps.log.debug('a client gave no answer about consent', { error: messageOf(error) })
       })
     return () => over.abort(new AppError('CANCELLED', 'Somebody else has answered.'))
   }

@@ -1,11 +1,14 @@
-import type { ConsentAsk, OperationRow, OperationState, Settings } from '../../../contracts/index.ts'
-import type { Clock, Emitter } from '../../kernel/index.ts'
+import type { ApprovalRow, ConsentAsk, OperationRow, OperationState, Settings } from '../../../contracts/index.ts'
+import type { Clock, Emitter, Ids } from '../../kernel/index.ts'
+import { insert, update } from '../../store/index.ts'
 import type { Deadline } from '../path/deadline.ts'
+import { auditRow } from '../record/audit-row.ts'
 import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
 import type { Standing } from '../record/standing.ts'
 import type { StorageAccess } from '../record/storage.ts'
-import { leased } from '../record/transitions.ts'
-import type { ConsentDecision } from './consent-decision.ts'
+import { askedAgain, leased } from '../record/transitions.ts'
+import { auditOfRow } from '../record/waited-audit.ts'
+import { byWhom, type Consent, type ConsentDecision } from './consent-decision.ts'
 import { consentWrites } from './consent-writes.ts'
 
 /** A call that nobody has allowed yet. */
@@ -21,8 +24,15 @@ export interface UnallowedCall {
 export interface Approvals {
   /** Puts a call on record as one that waits, and asks. `known` when the caller's key is on record already. */
   open(call: UnallowedCall): Promise<'begun' | 'known'>
+  /**
+   * Asks again about one that is queued and that nothing allows any more, as long as it may wait at all; what was said before
+   * goes to the audit. Somebody else may have taken a step with it meanwhile: then nothing is asked.
+   */
+  askAgain(row: OperationRow, asks: readonly ConsentAsk[]): Promise<void>
   /** The state it is in when it no longer waits, or nothing when the caller's patience is over. Rejects with the deadline. */
   next(call: UnallowedCall): Promise<OperationState | undefined>
+  /** Has the caller of one that waits do so for this long from now on, where it would wait longer. */
+  hurry(id: string, budgetMs: number): void
   /** Takes what was allowed, for a caller who still waits; nothing when somebody else was faster. */
   take(id: string, allowed: Extract<ConsentDecision, { kind: 'allowed' }>): Promise<Standing | undefined>
   /** The caller does not take it. */
@@ -34,6 +44,7 @@ export interface Approvals {
 export interface ApprovalsDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
+  readonly ids: Ids
   readonly emitter: Emitter
   readonly operations: Pick<OperationLog, 'park'>
   readonly owner: string
@@ -42,8 +53,9 @@ export interface ApprovalsDeps {
 
 const HOUR_MS = 3_600_000
 
-export function createApprovals({ storage, clock, emitter, operations, owner, settings }: ApprovalsDeps): Approvals {
-  const held = new Map<string, (state: OperationState) => void>()
+export function createApprovals(deps: ApprovalsDeps): Approvals {
+  const { storage, clock, ids, emitter, operations, owner, settings } = deps
+  const held = new Map<string, (state: OperationState | undefined) => void>()
   emitter.on('operation.changed', ({ id, from, to }) => {
     if (from === 'waitingForApproval') held.get(id)?.(to)
   })
@@ -64,7 +76,45 @@ export function createApprovals({ storage, clock, emitter, operations, owner, se
     }
   }
 
+  /** The request about one operation, opened anew or for the first time: a yes that lasted may have come before any. */
+  function reopened(
+    row: OperationRow,
+    before: ApprovalRow | undefined,
+    again: Pick<ApprovalRow, 'asks' | 'expiresAt'>,
+  ) {
+    const createdAt = Math.round(clock.now())
+    const open = { ...again, state: 'open' as const, createdAt }
+    const { id, workspace, callerKind, callerName, tool, definitionHash, digest } = row
+    if (!before)
+      return insert('approvals', { id, workspace, callerKind, callerName, tool, definitionHash, digest, ...open })
+    const where = { id, state: before.state }
+    return update('approvals', { where, set: { ...open, ...UNANSWERED }, guard: 'approval.answered' })
+  }
+
   return {
+    async askAgain(row, asks) {
+      const { store } = await storage.open()
+      const { id, tool, callerName: agent } = row
+      const now = Math.round(clock.now())
+      const expiresAt = Math.min(row.expiresAt ?? Number.POSITIVE_INFINITY, now + settings.approvalHours * HOUR_MS)
+      const before = await store.get('approvals', id)
+      const line = auditOfRow(row, {
+        at: now,
+        outcome: 'notRun',
+        code: 'CONSENT_REQUIRED',
+        consent: before && consentOf(before),
+      })
+      const { writes, change } = askedAgain(row, { expiresAt }, now)
+      const { committed } = await store.commit([
+        ...writes,
+        reopened(row, before, { asks: [...asks], expiresAt }),
+        insert('audit', auditRow(ids.next('audit'), line)),
+      ])
+      if (!committed) return
+      emitter.emit('operation.changed', change)
+      emitter.emit('approval.opened', { id, tool, agent })
+      emitter.emit('call.settled', line)
+    },
     async open({ record, asks }) {
       const { id, caller, tool, definitionHash, digest } = record
       const now = Math.round(clock.now())
@@ -95,6 +145,11 @@ export function createApprovals({ storage, clock, emitter, operations, owner, se
         throw error
       }
     },
+    hurry(id, budgetMs) {
+      // The one that is held now: whoever is held later under the same id has patience of its own.
+      const resolve = held.get(id)
+      if (resolve) clock.after(budgetMs, () => resolve(undefined))
+    },
     async take(id, { grants }) {
       const { store } = await storage.open()
       try {
@@ -114,4 +169,12 @@ export function createApprovals({ storage, clock, emitter, operations, owner, se
     leave: id => void held.delete(id),
     isHeld: id => held.has(id),
   }
+}
+
+const UNANSWERED = { answeredAt: null, answeredBy: null, via: null, lasting: null } as const
+
+/** Who answered it. */
+function consentOf({ asks, answeredBy, via }: ApprovalRow): Consent | undefined {
+  if (answeredBy === null || via === null) return undefined
+  return { operations: asks.map(({ operation }) => operation), by: byWhom({ via, name: answeredBy }) }
 }

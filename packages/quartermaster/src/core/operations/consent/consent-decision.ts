@@ -1,4 +1,4 @@
-import type { AuditEntry, ConsentAsk, GrantRow } from '../../../contracts/index.ts'
+import type { AnsweredVia, AuditEntry, ConsentAsk, GrantRow } from '../../../contracts/index.ts'
 
 /** What is known when a call asks whether it may be done. */
 export interface ConsentQuestion {
@@ -39,6 +39,29 @@ export function decideConsent(question: ConsentQuestion): ConsentDecision {
   return { kind: 'allowed', consent: consentOf(question, grants), grants }
 }
 
+/**
+ * Whether one of these grants is a yes to what is asked that a person has taken back since then. That is a no; a yes that has
+ * only run out is not.
+ */
+export function isTakenBack(
+  { operationId, asks, grants }: Pick<ConsentQuestion, 'operationId' | 'asks' | 'grants'>,
+  since: number,
+): boolean {
+  return grants.some(
+    grant =>
+      grant.decision === 'allow' &&
+      grant.revokedAt !== null &&
+      grant.revokedAt >= since &&
+      (grant.lasting !== 'once' || grant.askedFor === operationId) &&
+      asks.some(ask => covers(grant, ask)),
+  )
+}
+
+/** Who decided, as the audit says it. */
+export function byWhom({ via, name }: { readonly via: AnsweredVia; readonly name: string }): string {
+  return via === 'owner' ? 'owner' : `${via} ${name}`
+}
+
 function allowedBy(
   ask: ConsentAsk,
   live: readonly GrantRow[],
@@ -70,6 +93,6 @@ function covers({ operation, scope, lasting, decision }: GrantRow, ask: ConsentA
 function consentOf({ asks, standing, allowedNow }: ConsentQuestion, grants: readonly GrantRow[]): Consent {
   const operations = asks.map(({ operation }) => operation)
   const [first] = grants
-  if (first) return { operations, by: first.via === 'owner' ? 'owner' : `${first.via} ${first.grantedBy}` }
+  if (first) return { operations, by: byWhom({ via: first.via, name: first.grantedBy }) }
   return { operations, by: operations.every(name => standing.has(name)) || allowedNow.size === 0 ? 'file' : 'owner' }
 }

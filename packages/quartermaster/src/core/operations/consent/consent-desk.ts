@@ -16,6 +16,7 @@ import { openArguments } from '../record/operation-row.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { ended, queued, type Step } from '../record/transitions.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
+import { byWhom, type Consent } from './consent-decision.ts'
 
 /** A person's answer to what one operation asks for. */
 export interface ConsentAnswer {
@@ -36,6 +37,8 @@ export interface GrantFilter {
   readonly id?: string | undefined
   readonly agent?: string | undefined
   readonly operation?: string | undefined
+  /** Who gave them. */
+  readonly by?: string | undefined
 }
 
 /** Where persons answer what agents' calls ask for, and take back what they allowed. */
@@ -105,7 +108,12 @@ export function createConsentDesk({ storage, clock, ids, emitter, settings }: Co
     }))
   }
 
-  function stepFor(row: OperationRow, { decision }: ConsentAnswer, now: number): Step & { line?: Write } {
+  function stepFor(
+    row: OperationRow,
+    { decision }: ConsentAnswer,
+    consent: Consent,
+    now: number,
+  ): Step & { line?: Write } {
     if (decision === 'allow') {
       const { error, attempts, expiresAt } = row
       return queued(row, { dueAt: now, error, attempts, expiresAt }, now)
@@ -121,7 +129,7 @@ export function createConsentDesk({ storage, clock, ids, emitter, settings }: Co
       error: error.toJSON(),
       isTold: false,
     } as const
-    const line = auditOfRow(row, { at: now, outcome: 'notRun', code: error.code })
+    const line = auditOfRow(row, { at: now, outcome: 'notRun', code: error.code, consent })
     return { ...ended(row, end, { now, keepMs }), line: insert('audit', auditRow(ids.next('audit'), line)) }
   }
 
@@ -129,7 +137,8 @@ export function createConsentDesk({ storage, clock, ids, emitter, settings }: Co
     const now = Math.round(clock.now())
     const row = await store.get('operations', request.id)
     if (!row || row.state !== 'waitingForApproval') throw overAlready(request)
-    const { writes, change, line } = stepFor(row, answer, now)
+    const consent = { operations: request.asks.map(({ operation }) => operation), by: byWhom(by) }
+    const { writes, change, line } = stepFor(row, answer, consent, now)
     const state = answer.decision === 'allow' ? ('allowed' as const) : ('denied' as const)
     const set = { state, answeredAt: now, answeredBy: by.name, via: by.via, lasting: answer.lasting }
     const { committed } = await store.commit([
@@ -143,7 +152,7 @@ export function createConsentDesk({ storage, clock, ids, emitter, settings }: Co
     emitter.emit('operation.changed', change)
   }
 
-  function whereOf({ id, agent, operation }: GrantFilter): Where<'grants'> {
+  function whereOf({ id, agent, operation, by }: GrantFilter): Where<'grants'> {
     return {
       organisation: ORGANISATION,
       revokedAt: null,
@@ -151,6 +160,7 @@ export function createConsentDesk({ storage, clock, ids, emitter, settings }: Co
       ...(id === undefined ? {} : { id }),
       ...(agent === undefined ? {} : { workspace: agent }),
       ...(operation === undefined ? {} : { operation }),
+      ...(by === undefined ? {} : { grantedBy: by }),
     }
   }
 

@@ -2,9 +2,10 @@ import { AppError, type ConsentAsk, type GrantRow } from '../../../contracts/ind
 import type { Seat } from '../../agents/index.ts'
 import type { Catalogue, Tool } from '../../catalogue/index.ts'
 import type { Clock } from '../../kernel/index.ts'
+import type { Where } from '../../store/index.ts'
 import type { ConsentedOnce } from '../path/call-request.ts'
 import type { StorageAccess } from '../record/storage.ts'
-import { type ConsentDecision, decideConsent } from './consent-decision.ts'
+import { type ConsentDecision, decideConsent, isTakenBack } from './consent-decision.ts'
 import { scopeOf } from './resource-scope.ts'
 
 /** A call that may need a person's consent. */
@@ -21,6 +22,8 @@ export interface GatedCall {
 /** Decides whether persons allowed a call, by all that they have said so far. */
 export interface ConsentGate {
   decide(call: GatedCall): Promise<ConsentDecision>
+  /** Whether a person has taken back, since then, what allowed any of what it asks for. */
+  isTakenBack(call: GatedCall, asks: readonly ConsentAsk[], since: number): Promise<boolean>
 }
 
 export interface ConsentGateDeps {
@@ -33,18 +36,11 @@ export interface ConsentGateDeps {
 const MOST_GRANTS = 1_000
 
 export function createConsentGate({ storage, catalogue, clock }: ConsentGateDeps): ConsentGate {
-  async function grantsFor({ seat: { caller }, tool }: GatedCall, now: number): Promise<readonly GrantRow[]> {
+  async function find({ seat: { caller }, tool }: GatedCall, more: Where<'grants'>): Promise<readonly GrantRow[]> {
     const { store } = await storage.open()
-    const where = {
-      organisation: 'default',
-      workspace: caller.workspace,
-      callerKind: caller.kind,
-      callerName: caller.name,
-      operation: { in: tool.consent },
-      expiresAt: { above: now },
-      revokedAt: null,
-    }
-    return store.find('grants', { where, limit: MOST_GRANTS })
+    const { workspace, kind: callerKind, name: callerName } = caller
+    const whose = { organisation: 'default', workspace, callerKind, callerName, operation: { in: tool.consent } }
+    return store.find('grants', { where: { ...whose, ...more }, limit: MOST_GRANTS })
   }
 
   return {
@@ -59,9 +55,14 @@ export function createConsentGate({ storage, catalogue, clock }: ConsentGateDeps
         standing: new Set(seat.agent()?.consent?.allow),
         // An answer to other arguments is no answer: allowing one deletion must not allow any.
         allowedNow: new Set(consented?.digest === digest ? consented.operations : []),
-        grants: await grantsFor(call, now),
+        grants: await find(call, { expiresAt: { above: now }, revokedAt: null }),
         now,
       })
+    },
+    async isTakenBack(call, asks, since) {
+      // From the moment before on: what was taken back in it may be what this call was begun with.
+      const grants = await find(call, { revokedAt: { above: since - 1 } })
+      return isTakenBack({ operationId: call.operationId, asks, grants }, since)
     },
   }
 }

@@ -385,9 +385,15 @@ describe('the client of an agent', () => {
     expect(await failureOf(one.call('a', { ask: says({ action: 'decline' }) }))).toMatchObject({
       code: 'CONSENT_DENIED',
     })
-    const { id, request } = await asked(one, 'b', { ask: says({ action: 'cancel' }) })
+    const { id, request, answer } = await asked(one, 'b', { ask: says({ action: 'cancel' }) })
     expect(request).toMatchObject({ state: 'open', id })
     expect(one.runs).toEqual([])
+    // It waits as if there were no client to ask, and not the ten minutes that a person in front of one is given.
+    await one.hub.clock.advance(20_000)
+    expect((await answer).waiting).toMatchObject({ for: 'approval', operationId: id })
+    await one.answer(id, ONCE, OWNER)
+    await settle(one.hub)
+    expect(one.runs).toHaveLength(1)
   })
 
   it('is not asked about what is of high weight, nor where the owner did not say so', async () => {

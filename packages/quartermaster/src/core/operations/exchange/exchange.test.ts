@@ -13,6 +13,8 @@ function start<T>(begin: (context: ExchangeContext) => Promise<T>, early: Record
   return createExchange({ id: 'ask_1', clock: createFakeClock(), begin, early })
 }
 
+const NOTHING = { round: 1, said: new Map(), answersTo: () => ({}) }
+
 describe('an exchange', () => {
   it('ends in one turn when nothing is asked', async () => {
     const exchange = start(async () => 'done')
@@ -117,18 +119,18 @@ describe('exchanges that wait', () => {
 
   it('are found by their owner, and by nobody else', async () => {
     const { exchanges, exchange } = await parked()
-    expect(() => exchanges.resume(exchange.id, 'bob')).toThrow(AppError)
-    expect(exchanges.resume(exchange.id, 'ann').exchange).toBe(exchange)
+    expect(() => exchanges.resume(exchange.id, 'bob', NOTHING)).toThrow(AppError)
+    expect(exchanges.resume(exchange.id, 'ann', NOTHING)).toBe(exchange)
   })
 
   it('are found again by an owner who lost the answer, for a minute', async () => {
     const { clock, exchanges, exchange } = await parked()
-    exchanges.resume(exchange.id, 'ann')
+    exchanges.resume(exchange.id, 'ann', NOTHING)
     exchange.answer({ answer: YES })
     expect(await exchange.turn(still)).toEqual({ answer: YES })
-    expect(await exchanges.resume(exchange.id, 'ann').exchange.turn(still)).toEqual({ answer: YES })
+    expect(await exchanges.resume(exchange.id, 'ann', NOTHING).turn(still)).toEqual({ answer: YES })
     await clock.advance(60_000)
-    expect(() => exchanges.resume(exchange.id, 'ann')).toThrow(AppError)
+    expect(() => exchanges.resume(exchange.id, 'ann', NOTHING)).toThrow(AppError)
   })
 
   it('are given up when nobody answers', async () => {
@@ -137,7 +139,7 @@ describe('exchanges that wait', () => {
     await clock.advance(ANSWER_SECONDS * 1000)
     expect(await end).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
     await clock.advance(60_000)
-    expect(() => exchanges.resume(exchange.id, 'ann')).toThrow(AppError)
+    expect(() => exchanges.resume(exchange.id, 'ann', NOTHING)).toThrow(AppError)
   })
 
   it('end when everything stops', async () => {

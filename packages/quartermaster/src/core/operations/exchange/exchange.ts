@@ -27,6 +27,8 @@ export interface Exchange<T> {
   readonly done: Promise<T>
   /** What is being asked now, by key. */
   questions(): ReadonlyMap<string, Question>
+  /** Grows whenever something is asked, answered or taken back: while it is the same, so is what is being asked. */
+  version(): number
   /** Resolves when the question under this key is not asked any more, for whatever reason. */
   closed(key: string): Promise<void>
   /** Hands over answers. Those to other keys are ignored, and what nobody answered stays open. */
@@ -62,6 +64,7 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
   const waiting = new Set<() => void>()
   let isGathering = false
   let takenBack = 0
+  let version = 0
   let heardBy: Audience = {}
 
   function ask(question: Question, signal?: CancelSignal): Promise<Answer> {
@@ -76,10 +79,14 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
     const key = freeKey(takenBack === 0 ? wanted : `${wanted}-after-${takenBack}`, open)
     const asked = openQuestion(question, signal, () => {
       const isOpen = open.delete(key)
-      if (isOpen) takenBack++
+      if (isOpen) {
+        takenBack++
+        version++
+      }
       return isOpen
     })
     open.set(key, asked)
+    version++
     void gather()
     return asked.answered
   }
@@ -110,11 +117,12 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
     id,
     done,
     questions,
+    version: () => version,
     closed: key => Promise.race([done, open.get(key)?.answered]).then(NOTHING, NOTHING),
     answer(answers) {
       for (const [key, answer] of Object.entries(answers)) {
         const asked = open.get(key)
-        open.delete(key)
+        if (open.delete(key)) version++
         asked?.reply(answer)
       }
     },

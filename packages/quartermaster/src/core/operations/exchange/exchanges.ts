@@ -1,4 +1,4 @@
-import { AppError, toAppError } from '../../../contracts/index.ts'
+import { type Answer, AppError, type Question, toAppError } from '../../../contracts/index.ts'
 import { type Cancel, type Clock, createInFlight, type Ids } from '../../kernel/index.ts'
 import { createExchange, type Exchange, type ExchangeOptions } from './exchange.ts'
 
@@ -25,19 +25,37 @@ export interface Exchanges {
    * else can go on with it. Answers the number of the round, which the client brings back with its answers.
    */
   park(exchange: Exchange<unknown>, by: { owner: string; holder: string }): number
-  /** The exchange its owner was asked in: waiting, running again, or just ended. Throws `CURSOR_GONE` when there is none. */
-  resume<T>(id: string, owner: string): { exchange: Exchange<T>; round: number }
+  /**
+   * The exchange its owner was asked in: waiting, running again, or just ended, with what the client brought handed over. A
+   * client that lost an answer may bring the same once more. Throws `CURSOR_GONE` when there is no such exchange or it has
+   * gone on since that round, `REQUEST_REFUSED` when the client had said something else before.
+   */
+  resume<T>(id: string, owner: string, brought: Brought): Exchange<T>
   /** Resolves when what a client was asked under this key is not asked any more: it is answered, taken back, or the work over. */
   closed(id: string, key: string): Promise<void>
   stop(): void
+}
+
+/** What a client comes back with. */
+export interface Brought {
+  /** The round in which it was asked. */
+  readonly round: number
+  /** What it says, by key: a text that is the same for the same answer. */
+  readonly said: ReadonlyMap<string, string>
+  /** The answers among it to what is being asked. */
+  answersTo(questions: ReadonlyMap<string, Question>): Readonly<Record<string, Answer>>
 }
 
 /** An exchange whose client was asked something, until a while after its end. */
 interface Known {
   readonly exchange: Exchange<unknown>
   readonly owner: string
-  /** How often its client was asked. */
+  /** How often its client was asked, and what stood open the last time. */
   round: number
+  asked: number
+  /** The last round that the client has come back from, and what of it was taken. */
+  seen: number
+  taken: ReadonlyMap<string, string>
   hasEnded: boolean
   /** Gives back its place among what the credential may leave open. */
   leave(): void
@@ -57,7 +75,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
   /** Remembers it from its first question on. */
   function remember(exchange: Exchange<unknown>, { owner, holder }: { owner: string; holder: string }): Known {
     const leave = placeFor(exchange, holder)
-    const one: Known = { exchange, owner, round: 0, hasEnded: false, leave, cancelTimer: () => {} }
+    const one: Known = { exchange, owner, ...UNASKED, hasEnded: false, leave, cancelTimer: () => {} }
     known.set(exchange.id, one)
     // Its end is kept for a moment: a client whose connection broke asks for it again.
     const end = () => {
@@ -95,21 +113,25 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
     end: held.end,
     park(exchange, by) {
       const one = known.get(exchange.id) ?? remember(exchange, by)
-      one.round++
+      // Whoever is asked the same once more, because an answer got lost, is asked in the same round.
+      if (one.asked !== exchange.version()) one.round++
+      one.asked = exchange.version()
       if (one.hasEnded) return one.round
       arm(one, ANSWER_SECONDS, () =>
         exchange.cancel(new AppError('DEADLINE_EXCEEDED', `Nobody answered within ${ANSWER_SECONDS} s.`)),
       )
       return one.round
     },
-    resume<T>(id: string, owner: string) {
+    resume<T>(id: string, owner: string, brought: Brought) {
       const one = known.get(id)
       if (one?.owner !== owner)
         throw new AppError('CURSOR_GONE', 'The question is no longer open, and what became of it is not known here.')
+      refuseReplay(one, brought)
       // Of one that has ended the timer is what makes it forgotten.
       if (!one.hasEnded) one.cancelTimer()
+      handOver(one, brought)
       // The owner says what was asked for, and so what comes back.
-      return { exchange: one.exchange as Exchange<T>, round: one.round }
+      return one.exchange as Exchange<T>
     },
     async closed(id, key) {
       await known.get(id)?.exchange.closed(key)
@@ -122,6 +144,30 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
       known.clear()
     },
   }
+}
+
+const UNASKED = { round: 0, asked: 0, seen: 0, taken: new Map<string, string>() } as const
+
+/** The same once more is a client's that lost an answer. Anything else about a question that was answered comes too late. */
+function refuseReplay({ seen, taken }: Known, { round, said }: Brought): void {
+  if (round < seen)
+    throw new AppError(
+      'CURSOR_GONE',
+      'The call has gone on since. Go on with the state that came with the last answer.',
+    )
+  if (round > seen) return
+  const other = [...taken].find(([key, text]) => said.has(key) && said.get(key) !== text)
+  if (other)
+    throw new AppError('REQUEST_REFUSED', `"${other[0]}" was answered otherwise before, and the first answer counts.`)
+}
+
+/** Answers to what was asked before must not pass for answers to what is asked now. */
+function handOver(one: Known, { round, said, answersTo }: Brought): void {
+  if (round > one.seen) Object.assign(one, { seen: round, taken: new Map() })
+  if (round !== one.round) return
+  const answers = answersTo(one.exchange.questions())
+  one.taken = new Map([...one.taken, ...[...said].filter(([key]) => Object.hasOwn(answers, key))])
+  one.exchange.answer(answers)
 }
 
 function createHeldExchanges() {

@@ -6,6 +6,7 @@ import { askWhileWanted, canAnswer } from './ask-stage.ts'
 import type { CallRequest, LogLevel } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
 import type { Journey } from './journey.ts'
+import type { KeptResults } from './kept-results.ts'
 
 export interface ContextParts {
   readonly tool: Tool
@@ -15,6 +16,7 @@ export interface ContextParts {
   readonly compiler: SchemaCompiler
   /** What is on record of the caller. */
   readonly records: Pick<Operations, 'show' | 'waiting'>
+  readonly results: Pick<KeptResults, 'page'>
   /** What is still to be done, on a second attempt. */
   readonly missingEffects: readonly EffectSpec[]
   /** Calls another tool from inside this one. */
@@ -23,7 +25,7 @@ export interface ContextParts {
 
 /** What a handler is told beside its input. */
 export function createCallContext({ request, operationId }: Journey, parts: ContextParts): CallContext {
-  const { tool, config, deadline, log, compiler, records, missingEffects, nested } = parts
+  const { tool, config, deadline, log, compiler, records, results, missingEffects, nested } = parts
   const { seat, trace } = request
   return {
     caller: seat.caller,
@@ -44,6 +46,7 @@ export function createCallContext({ request, operationId }: Journey, parts: Cont
     call: nested,
     operation: id => records.show(seat.caller, id),
     waitingOperations: () => records.waiting(seat.caller),
+    resultPage: (id, offset) => results.page(seat.caller, id, offset),
     missingEffects,
     get log() {
       const facts = { tool: tool.name, operationId }

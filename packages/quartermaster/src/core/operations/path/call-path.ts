@@ -4,7 +4,7 @@ import type { Health } from '../../health/index.ts'
 import { type Clock, canonicalJson, type Digest, type Ids, type Tracer } from '../../kernel/index.ts'
 import type { OperationLog } from '../record/operation-log.ts'
 import { recordOf } from '../record/operation-record.ts'
-import type { CallRequest, Calls } from './call-request.ts'
+import type { CallRequest, Calls, ResumeRequest } from './call-request.ts'
 import { createCallSpans } from './call-spans.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
 import { createEntrance, type EntranceDeps } from './entrance.ts'
@@ -117,23 +117,17 @@ export function createCalls(deps: CallPathDeps): Calls {
       isRecorded: false,
       hasRun: false,
       effects: NOTHING,
+      whole: undefined,
       repeatOf: undefined,
     }
   }
 
   /** An operation that waited goes the whole way: what was allowed then may not be allowed now. */
-  async function resume(row: OperationRow, { seat, input }: Pick<CallRequest, 'seat' | 'input'>): Promise<void> {
+  async function resume(row: OperationRow, { seat, input, effects }: ResumeRequest): Promise<void> {
     const { id, tool, parentId } = row
     const around = { depth: 0, outer: undefined, parentId: parentId ?? undefined }
     const request = { seat, tool, input }
-    const { effects: left } = row
-    const journey: Journey = {
-      ...begin(request, around),
-      operationId: id,
-      resumed: row,
-      isRecorded: true,
-      effects: left,
-    }
+    const journey: Journey = { ...begin(request, around), operationId: id, resumed: row, isRecorded: true, effects }
     operations.adopt(recordOf(row, input), row)
     await travel(journey).catch(() => {
       // It is on record, and whoever asked for it is told of its end.

@@ -10,6 +10,7 @@ import type {
 } from '../../../contracts/index.ts'
 import type { Grant, Seat } from '../../agents/index.ts'
 import type { CancelSignal, Log } from '../../kernel/index.ts'
+import type { OpenedEffects } from '../record/kept-effects.ts'
 
 export type LogLevel = keyof Log
 
@@ -51,17 +52,20 @@ export interface ConsentedOnce {
   readonly digest: string
 }
 
+/** What an operation that waited is run with. */
+export interface ResumeRequest extends Pick<CallRequest, 'seat' | 'input'> {
+  /** What earlier runs were to leave behind; empty when there was none. */
+  readonly effects: OpenedEffects
+}
+
 /** The call path: one for every runtime. */
 export interface Calls {
   /** Throws `AppError` when it could not be run; a tool that said no is an answer. */
   call(request: CallRequest): Promise<CallAnswer>
   /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */
   target(request: Pick<CallRequest, 'seat' | 'tool' | 'input'>): Grant
-  /**
-   * Runs an operation that waited, along the same path, and writes down what became of it. It was leased for this process.
-   * The arguments are those it was called with.
-   */
-  resume(operation: OperationRow, request: Pick<CallRequest, 'seat' | 'input'>): Promise<void>
+  /** Runs an operation that waited, along the same path, and writes down what became of it. It was leased for this process. */
+  resume(operation: OperationRow, request: ResumeRequest): Promise<void>
   /** Ends what one operation is doing, if it is under way here. */
   cancel(operationId: string, reason: AppError): boolean
   /** Ends what is under way with `STOPPING` and takes nothing more. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { AppError, questionText } from '../../../contracts/index.ts'
+import { AppError, questionText, type ResultPage } from '../../../contracts/index.ts'
 import {
   createHub,
   DOWN,
@@ -139,7 +139,7 @@ describe('results', () => {
     const caller = hub.agents.seat('worker').caller
     let read = (result.content[0] as { text: string }).text
     for (let offset = kept?.nextOffset; offset !== undefined; ) {
-      const page = hub.results.page(caller, kept?.resultId ?? '', offset)
+      const page = await hub.results.page(caller, kept?.resultId ?? '', offset)
       read += page.text
       offset = page.nextOffset
     }
@@ -150,9 +150,9 @@ describe('results', () => {
     const hub = await hubWith([simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(9_000) })])
     const { kept } = await hub.callAs('worker', 'long')
     const id = kept?.resultId ?? ''
-    expect(() => hub.results.page(hub.agents.seat('stranger').caller, id, 0)).toThrow('No result')
+    await expect(hub.results.page(hub.agents.seat('stranger').caller, id, 0)).rejects.toThrow('No result')
     await hub.clock.advance(16 * 60_000)
-    expect(() => hub.results.page(hub.agents.seat('worker').caller, id, 0)).toThrow('No result')
+    await expect(hub.results.page(hub.agents.seat('worker').caller, id, 0)).rejects.toThrow('No result')
   })
 
   it('keeps no more than the bound, the newest first', async () => {
@@ -165,13 +165,8 @@ describe('results', () => {
       await hub.callAs('worker', 'long'),
     ]
     const { caller } = hub.agents.seat('worker')
-    const isKept = answers.map(({ kept }) => {
-      try {
-        return hub.results.page(caller, kept?.resultId ?? '', 0).text.length > 0
-      } catch {
-        return false
-      }
-    })
+    const reading = answers.map(({ kept }) => hub.results.page(caller, kept?.resultId ?? '', 0))
+    const isKept = (await Promise.allSettled(reading)).map(({ status }) => status === 'fulfilled')
     expect(isKept).toEqual([false, true, true])
   })
 })
@@ -270,11 +265,7 @@ describe('limits', () => {
     const { caller } = hub.agents.seat('worker')
     let whole = ''
     for (let offset: number | undefined = 0; offset !== undefined; ) {
-      const page: { text: string; nextOffset?: number | undefined } = hub.results.page(
-        caller,
-        answer.operationId,
-        offset,
-      )
+      const page: ResultPage = await hub.results.page(caller, answer.operationId, offset)
       whole += page.text
       offset = page.nextOffset
     }

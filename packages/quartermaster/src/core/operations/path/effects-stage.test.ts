@@ -54,9 +54,10 @@ describe('a call that leaves something behind', () => {
     expect(await one.row()).toMatchObject({
       state: 'succeeded',
       effects: [
-        { name: 'note', baseline: { seen: 'absent' } },
-        { name: 'line', baseline: { seen: 'absent' } },
+        { name: 'note', kind: 'thing', before: 'absent' },
+        { name: 'line', kind: 'thing', before: 'absent' },
       ],
+      sealedEffects: null,
     })
   })
 
@@ -154,21 +155,5 @@ describe('a call that leaves something behind', () => {
     await one.hub.clock.advance(3_600_000)
     expect(one.runs).toHaveLength(6)
     expect(await one.row()).toMatchObject({ state: 'exhausted', outcome: 'unknown' })
-  })
-
-  it('is on record as done when a person has it looked at and all of it is there', async () => {
-    const one = await desk({
-      retry: 'manual',
-      handler: () => {
-        throw cutOff()
-      },
-    })
-    await failureOf(one.call())
-    const { id = '' } = (await one.row()) ?? {}
-    expect(await one.hub.operationDesk.verify(id)).toMatchObject({ verdict: 'absent' })
-    expect(await one.row()).toMatchObject({ state: 'unknown' })
-    one.world.add('note a').add('line a')
-    expect(await one.hub.operationDesk.verify(id)).toMatchObject({ verdict: 'verified' })
-    expect(await one.row()).toMatchObject({ state: 'succeeded', outcome: 'succeeded', arguments: null })
   })
 })

@@ -76,8 +76,13 @@ function uncertain({ name }: Tool, { verdict, effects }: EffectVerdict): AppErro
   return new AppError('OUTCOME_UNKNOWN', message, { details: { tool: name, verdict, effects } })
 }
 
+interface Done {
+  readonly name: string
+  readonly effects: readonly { readonly name: string }[]
+}
+
 /** What a caller gets whose call was done by an earlier run, of which nothing but its effects is known. */
-export function doneBefore({ name, effects }: Tool, operationId: string): CallAnswer {
+export function doneBefore({ name, effects }: Done, operationId: string): CallAnswer {
   const names = effects.map(effect => `"${effect.name}"`).join(', ')
   const text = `"${name}" is done. An earlier run of it was cut off; that all it leaves behind is there was verified: ${names}.`
   return { operationId, result: { content: [{ type: 'text', text }] } }

@@ -14,7 +14,7 @@ export interface FailedCallDeps extends SettleDeps {
 export async function afterFailedCall(journey: Journey, failure: AppError, deps: FailedCallDeps): Promise<CallAnswer> {
   // What waited for a person was ended, and put on record, by whoever ended it.
   if (journey.isParked && !journey.isRecorded) throw failure
-  if (wasStopped(journey, failure)) return await putBack(journey, failure, deps)
+  if (wasStopped(journey, failure) || isUnallowed(journey, failure)) return await putBack(journey, failure, deps)
   const { tool } = journey
   const next = nextStep(journey, failure, deps)
   if (next.kind === 'end' || !tool || !journey.isRecorded) {
@@ -29,7 +29,12 @@ function wasStopped({ hasRun, isRecorded, isParked, resumed }: Journey, { code }
   return code === 'STOPPING' && !hasRun && isRecorded && (isParked || resumed !== undefined)
 }
 
-/** The next process begins with it. */
+/** What allowed it has run out since it was taken from the queue, which has a person asked again. */
+function isUnallowed({ hasRun, resumed }: Journey, { code }: AppError): boolean {
+  return code === 'CONSENT_REQUIRED' && !hasRun && resumed !== undefined
+}
+
+/** Whoever takes it next begins with it. */
 function putBack(journey: Journey, failure: AppError, deps: FailedCallDeps): Promise<CallAnswer> {
   return tryLater(journey, { failure, dueAt: Math.round(deps.clock.now()) }, deps)
 }

@@ -1,8 +1,10 @@
 import type { AuditEntry, OperationRow } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Consent } from '../consent/consent-decision.ts'
+import type { OpenedEffects } from '../record/kept-effects.ts'
 import type { CallRequest } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
+import type { WholeResult } from './result-pages.ts'
 
 /** One call on its way along the path. What it has met so far is what the audit tells, however it ends. */
 export interface Journey {
@@ -27,7 +29,9 @@ export interface Journey {
   isRecorded: boolean
   hasRun: boolean
   /** What it leaves behind outside, as it was before its first run; empty where its tool names nothing. */
-  effects: readonly Readonly<Record<string, unknown>>[]
+  effects: OpenedEffects
+  /** Its whole result, where only the beginning of it is handed over. */
+  whole: WholeResult | undefined
   /** The first call under the same key, when this is a repeat of it. */
   repeatOf: string | undefined
 }

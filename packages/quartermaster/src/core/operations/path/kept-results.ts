@@ -7,37 +7,42 @@ import {
   type ToolResult,
 } from '../../../contracts/index.ts'
 import type { Clock } from '../../kernel/index.ts'
+import type { StorageAccess } from '../record/storage.ts'
+import { storedPage } from '../record/stored-results.ts'
+import { pageAt, restOfPage, type WholeResult, wholeOf } from './result-pages.ts'
 
-/** Cuts results that are too large to hand over, and keeps the whole for paging, bounded in size and time. */
+/**
+ * Cuts results that are too large to hand over, and keeps the whole for paging: in memory, bounded in size and time. Of
+ * operations it is on record too, written with their end.
+ */
 export interface KeptResults {
-  /** The result as it may be handed over. */
+  /** The result as it may be handed over; where that is not all of it, also the whole. */
   limit(
     result: ToolResult,
     options: { maxBytes: number; caller: Caller; operationId: string },
-  ): { result: ToolResult; kept?: KeptResult }
+  ): { result: ToolResult; kept?: KeptResult; whole?: WholeResult }
   /** A page of a kept result. Only whoever made the call can read it. Throws `RESULT_NOT_FOUND`. */
-  page(caller: Caller, resultId: string, offset: number): ResultPage
+  page(caller: Caller, resultId: string, offset: number): Promise<ResultPage>
 }
 
 interface Kept {
   readonly owner: string
-  readonly bytes: Uint8Array
-  readonly totalBytes: number
-  readonly pageBytes: number
+  readonly whole: WholeResult
   readonly until: number
 }
 
 export interface KeptResultsDeps {
   readonly clock: Clock
+  readonly storage: StorageAccess
   readonly settings: Pick<Settings, 'keptResultBytes' | 'keptResultsBytes' | 'keptResultMinutes'>
 }
 
-export function createKeptResults({ clock, settings }: KeptResultsDeps): KeptResults {
+export function createKeptResults({ clock, storage, settings }: KeptResultsDeps): KeptResults {
   const kept = new Map<string, Kept>()
   let keptBytes = 0
 
   function drop(id: string): void {
-    keptBytes -= kept.get(id)?.bytes.length ?? 0
+    keptBytes -= kept.get(id)?.whole.bytes.length ?? 0
     kept.delete(id)
   }
 
@@ -49,55 +54,49 @@ export function createKeptResults({ clock, settings }: KeptResultsDeps): KeptRes
     }
   }
 
-  function keep(id: string, text: string, owner: string, pageBytes: number): Kept {
-    const whole = encoder.encode(text)
-    const end = cutAt(whole, Math.min(settings.keptResultBytes, settings.keptResultsBytes))
-    const entry = {
-      owner,
-      bytes: whole.slice(0, end),
-      totalBytes: whole.length,
-      pageBytes,
-      until: clock.now() + settings.keptResultMinutes * 60_000,
-    }
-    makeRoom(end)
-    kept.set(id, entry)
-    keptBytes += end
-    clock.after(entry.until - clock.now(), () => makeRoom(0))
-    return entry
+  function keep(id: string, whole: WholeResult, owner: string): void {
+    const until = clock.now() + settings.keptResultMinutes * 60_000
+    makeRoom(whole.bytes.length)
+    kept.set(id, { owner, whole, until })
+    keptBytes += whole.bytes.length
+    clock.after(until - clock.now(), () => makeRoom(0))
+  }
+
+  /** Of an operation whose result was written down, by this process or one before it. */
+  async function onRecord(caller: Caller, resultId: string, offset: number): Promise<ResultPage> {
+    const { store } = await storage.open()
+    const page = await storedPage(store, caller, { resultId, offset })
+    if (page) return restOfPage(page, offset)
+    const long = `${settings.keptResultMinutes} minutes, that of an operation for as long as it is on record`
+    throw new AppError('RESULT_NOT_FOUND', `No result "${resultId}" is kept. That of a call can be read for ${long}.`)
   }
 
   return {
     limit(result, { maxBytes, caller, operationId }) {
       const text = tooLong(result, maxBytes)
       if (text === undefined) return { result }
-      const entry = keep(operationId, text, ownerOf(caller), maxBytes)
-      const first = pageOf(entry, 0)
+      const most = Math.min(settings.keptResultBytes, settings.keptResultsBytes)
+      const whole = wholeOf(text, { most, pageBytes: maxBytes })
+      keep(operationId, whole, ownerOf(caller))
+      const first = pageAt(whole, 0)
       const info: KeptResult = {
         resultId: operationId,
-        totalBytes: entry.totalBytes,
-        keptBytes: entry.bytes.length,
-        nextOffset: first.nextOffset ?? entry.bytes.length,
+        totalBytes: whole.totalBytes,
+        keptBytes: whole.bytes.length,
+        nextOffset: first.nextOffset ?? whole.bytes.length,
       }
-      return { result: cutResult(result, first.text, info), kept: info }
+      return { result: cutResult(result, first.text, info), kept: info, whole }
     },
-    page(caller, resultId, offset) {
+    async page(caller, resultId, offset) {
       makeRoom(0)
       const entry = kept.get(resultId)
-      if (!entry || entry.owner !== ownerOf(caller)) {
-        throw new AppError(
-          'RESULT_NOT_FOUND',
-          `No result "${resultId}" is kept. Results can be read for ${settings.keptResultMinutes} minutes; call the tool again.`,
-        )
-      }
-      if (offset > entry.bytes.length)
-        throw new AppError('INPUT_INVALID', `The result ends at ${entry.bytes.length}; offset ${offset} is behind it.`)
-      return pageOf(entry, offset)
+      if (entry?.owner === ownerOf(caller)) return pageAt(entry.whole, offset)
+      return await onRecord(caller, resultId, offset)
     },
   }
 }
 
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
 
 /** The text of a result that exceeds the limit. Most are short, and need not be written as JSON to know. */
 function tooLong(result: ToolResult, maxBytes: number): string | undefined {
@@ -155,35 +154,6 @@ function cutResult(result: ToolResult, text: string, { resultId, totalBytes, nex
       { type: 'text', text: note },
     ],
   }
-}
-
-function pageOf(entry: Kept, offset: number): ResultPage {
-  const start = alignedStart(entry.bytes, offset)
-  const end = cutAt(entry.bytes, start + entry.pageBytes)
-  const page: ResultPage = {
-    text: decoder.decode(entry.bytes.subarray(start, end)),
-    offset: start,
-    totalBytes: entry.totalBytes,
-  }
-  return end < entry.bytes.length ? { ...page, nextOffset: end } : page
-}
-
-/** The last place at or before `limit` that does not split a character. */
-function cutAt(bytes: Uint8Array, limit: number): number {
-  if (limit >= bytes.length) return bytes.length
-  let end = limit
-  while (end > 0 && isContinuation(bytes[end])) end--
-  return end
-}
-
-function alignedStart(bytes: Uint8Array, offset: number): number {
-  let start = offset
-  while (start < bytes.length && isContinuation(bytes[start])) start++
-  return start
-}
-
-function isContinuation(byte: number | undefined): boolean {
-  return byte !== undefined && (byte & 0xc0) === 0x80
 }
 
 function ownerOf({ kind, name }: Caller): string {

@@ -39,7 +39,7 @@ export async function runRecorded(
   deps: RecordedRunDeps,
 ): Promise<CallAnswer> {
   const { journey, tool, config, input, deadline } = ready
-  const { log, compiler, records } = deps
+  const { log, compiler, records, results } = deps
   const { operationId } = journey
   const looking = refuseOutdated(ready, deps)
   if (looking) await looking
@@ -48,11 +48,12 @@ export async function runRecorded(
   const missingEffects = effectful ? await deps.effects.before(effectful) : NOTHING
   if (missingEffects === 'done') return doneBefore(tool, operationId)
   journey.hasRun = true
-  const parts = { tool, config, deadline, log, compiler, records, missingEffects, nested }
+  const parts = { tool, config, deadline, log, compiler, records, results, missingEffects, nested }
   const context = createCallContext(journey, parts)
   const result = await ran(runTool({ tool, input, context, deadline }, deps), effectful, deps.effects)
   const { caller } = journey.request.seat
-  const limited = deps.results.limit(result, { maxBytes: tool.maxResultBytes, caller, operationId })
+  const { whole, ...limited } = results.limit(result, { maxBytes: tool.maxResultBytes, caller, operationId })
+  journey.whole = whole
   return { operationId, ...limited }
 }
 

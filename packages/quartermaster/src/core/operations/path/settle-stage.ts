@@ -9,6 +9,7 @@ import {
 import type { Clock, Emitter, Log } from '../../kernel/index.ts'
 import type { EndState, OperationEnd, OperationLog } from '../record/operation-log.ts'
 import { auditOf, type Journey } from './journey.ts'
+import { pagesOf } from './result-pages.ts'
 
 export interface SettleDeps {
   readonly operations: Pick<OperationLog, 'end' | 'delay'>
@@ -80,10 +81,11 @@ function auditEnd(journey: Journey, ending: Ending, at: number) {
   return { at, outcome: code === 'OUTCOME_UNKNOWN' ? ('unknown' as const) : ('failed' as const), code }
 }
 
-function endOf({ hasRun }: Journey, ending: Ending): Omit<OperationEnd, 'id' | 'audit'> {
+function endOf({ hasRun, isRecorded, whole }: Journey, ending: Ending): Omit<OperationEnd, 'id' | 'audit'> {
   if ('answer' in ending) {
     const outcome = outcomeOf(ending.answer)
-    return { state: outcome, outcome, result: recordedResult(ending.answer), error: undefined }
+    const pages = isRecorded && whole ? pagesOf(whole) : undefined
+    return { state: outcome, outcome, result: recordedResult(ending.answer), pages, error: undefined }
   }
   const { failure } = ending
   const state = ending.state ?? STATES[failure.code as keyof typeof STATES] ?? 'failed'

@@ -1,5 +1,6 @@
 import {
   AppError,
+  type ConsentAsk,
   isAppError,
   messageOf,
   type OperationRow,
@@ -25,6 +26,9 @@ export interface Queue {
   stop(): Promise<void>
 }
 
+/** On what an operation may be run. */
+export type RunTerms = { readonly writes: readonly Write[] } | { readonly asks: readonly ConsentAsk[] }
+
 export interface QueueDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
@@ -41,8 +45,13 @@ export interface QueueDeps {
   isRunning(id: string): boolean
   /** Whether somebody here waits to run it. */
   isHeld(id: string): boolean
-  /** What has to be true when it is leased: the consent that it runs on. Throws when it may not be run. */
-  terms(operation: OperationRow): Promise<readonly Write[]>
+  /**
+   * What has to be true when it is leased: the consent that it runs on, or what a person has to be asked for again first.
+   * Throws when it may not be run.
+   */
+  terms(operation: OperationRow): Promise<RunTerms>
+  /** Has a person asked, and leaves it waiting for that. */
+  askAgain(operation: OperationRow, asks: readonly ConsentAsk[]): Promise<void>
   /** Ends one that may not be run. */
   refuse(operation: OperationRow, reason: AppError): Promise<void>
   /** Runs one that is leased for this process. Never rejects. */
@@ -53,6 +62,10 @@ export interface QueueDeps {
 const BATCH = 64
 /** However far off the next one is: a clock that was set and a change that nobody told of are noticed within a minute. */
 const LONGEST_REST_MS = 60_000
+/** Looking through all that waits takes longer the more that is. What calls for it over and over gets it once a second. */
+const ROUND_PAUSE_MS = 1_000
+/** Of those that wait for something other than time, as many are read at once. */
+const PAGE = 500
 const DAY_MS = 24 * 3_600_000
 
 export function createQueue(deps: QueueDeps): Queue {
@@ -60,6 +73,8 @@ export function createQueue(deps: QueueDeps): Queue {
   let isStarted = false
   let isStopped = false
   let isWanted = false
+  /** When to look at more than what is due: at all that waits, and at what others left. */
+  let roundAt = 0
   let runs = 0
   let cancelTimer: Cancel = () => {}
   let looking: Promise<void> | undefined
@@ -74,6 +89,12 @@ export function createQueue(deps: QueueDeps): Queue {
     })
   }
 
+  /** With a round through everything, then at the latest. */
+  function lookAround(by: number): void {
+    roundAt = Math.min(roundAt, by)
+    look()
+  }
+
   const isCalledFor = () => isWanted && !isStopped
 
   /** One look at a time; whoever wakes it during one gets another. */
@@ -83,9 +104,7 @@ export function createQueue(deps: QueueDeps): Queue {
       cancelTimer()
       try {
         const { store } = await storage.open()
-        await giveUpOld(store)
-        await takeFromTheDead(store)
-        await reviveReady(store)
+        if (clock.now() >= roundAt) await goRound(store)
         rest(await takeDue(store))
       } catch (error) {
         log.warn('looking for operations that are due failed and is tried again', { error: messageOf(error) })
@@ -95,16 +114,28 @@ export function createQueue(deps: QueueDeps): Queue {
   }
 
   function rest(ms: number): void {
-    cancelTimer = clock.after(Math.min(Math.max(ms, 0), LONGEST_REST_MS), look)
+    cancelTimer = clock.after(Math.max(Math.min(ms, LONGEST_REST_MS, roundAt - clock.now()), 0), look)
   }
 
-  /** Nothing waits for ever, and nothing goes without a word. */
-  async function giveUpOld(store: Store): Promise<void> {
+  /** Everything but what is due, of which there may be much, and little to do about most of it. */
+  async function goRound(store: Store): Promise<void> {
+    // Set first: whoever calls for another one meanwhile gets it.
+    roundAt = clock.now() + LONGEST_REST_MS
+    const counts = [...(await giveUpOld(store)), await takeFromTheDead(store)]
+    await reviveReady(store)
+    if (counts.some(count => count === BATCH)) roundAt = clock.now()
+  }
+
+  /** Nothing waits for ever, and nothing goes without a word. Answers how many there were of each kind. */
+  async function giveUpOld(store: Store): Promise<number[]> {
     const now = Math.round(clock.now())
+    const counts: number[] = []
     for (const state of ['queued', 'waitingForApproval'] as const) {
-      const where = { state, expiresAt: { atMost: now } }
-      for (const row of await store.find('operations', { where, limit: BATCH })) await giveUp(store, row, now)
+      const old = await store.find('operations', { where: { state, expiresAt: { atMost: now } }, limit: BATCH })
+      await each(old, row => giveUp(store, row, now))
+      counts.push(old.length)
     }
+    return counts
   }
 
   async function giveUp(store: Store, row: OperationRow, now: number): Promise<void> {
@@ -125,33 +156,41 @@ export function createQueue(deps: QueueDeps): Queue {
     emitter.emit('call.settled', line)
   }
 
-  /** A lease that ran out is one of a process that is gone, or as good as gone: its word does not count any more. */
-  async function takeFromTheDead(store: Store): Promise<void> {
+  /**
+   * A lease that ran out is one of a process that is gone, or as good as gone: its word does not count any more. Answers how
+   * many there were.
+   */
+  async function takeFromTheDead(store: Store): Promise<number> {
     const where = { state: 'leased' as const, leaseUntil: { atMost: Math.round(clock.now()) } }
-    for (const row of await store.find('operations', { where, limit: BATCH })) {
-      // This process may have slept; it knows what it runs.
-      if (deps.isRunning(row.id)) continue
+    const found = await store.find('operations', { where, limit: BATCH })
+    // This process may have slept; it knows what it runs.
+    const lost = found.filter(({ id }) => !deps.isRunning(id))
+    await each(lost, async row => {
       const { writes, change } = lostStep(row, deps)
       const { committed } = await store.commit(writes)
       if (committed) emitter.emit('operation.changed', change)
-    }
+    })
+    return lost.length
   }
 
-  /** What waited for something that is there now is due. */
+  /** What waited for something that is there now is due. All are looked at: many that wait for one thing hide no other. */
   async function reviveReady(store: Store): Promise<void> {
     const dueAt = Math.round(clock.now())
     // By the index of expiry: everything that waits has one.
     const where = { state: 'queued' as const, expiresAt: { not: null }, dueAt: null }
-    const waiting = await store.find('operations', {
-      where,
-      limit: 1_000,
-      columns: ['id', 'fence', 'tool', 'callerName'],
-    })
-    const ready = waiting.filter(deps.isReady)
-    const writes = ready.map(({ id, fence }) =>
-      update('operations', { where: { id, state: 'queued', fence }, set: { dueAt }, rows: 'any' }),
-    )
-    if (writes.length > 0) await store.commit(writes)
+    const query = { where, order: { by: ['expiresAt', 'id'] as const }, limit: PAGE, columns: WAITING_COLUMNS }
+    let after: [number, string] | undefined
+    for (;;) {
+      const waiting = await store.find('operations', after ? { ...query, after } : query)
+      const ready = waiting.filter(deps.isReady)
+      const writes = ready.map(({ id, fence }) =>
+        update('operations', { where: { id, state: 'queued', fence }, set: { dueAt }, rows: 'any' }),
+      )
+      if (writes.length > 0) await store.commit(writes)
+      const last = waiting.at(-1)
+      if (!last || waiting.length < PAGE || isStopped) return
+      after = [last.expiresAt ?? 0, last.id]
+    }
   }
 
   /** Takes what is due; answers how long nothing else is. */
@@ -160,18 +199,20 @@ export function createQueue(deps: QueueDeps): Queue {
     const free = Math.min(settings.runsAtOnce - runs, BATCH)
     // Whoever ends makes room, and looks.
     if (free <= 0) return LONGEST_REST_MS
-    const order = { by: ['dueAt', 'id'] as const }
+    // By time alone, as the index has it: whatever came back together is due together, and is not to be sorted anew each time.
+    const order = { by: ['dueAt'] as const }
     const due = await store.find('operations', {
       where: { state: 'queued', dueAt: { atMost: now } },
       order,
       limit: free,
     })
-    const open = due.filter(({ id }) => !deps.isHeld(id))
-    for (const row of open) {
-      // What would be taken now could not be run any more, and is somebody else's to run.
-      if (isStopped) break
-      await take(store, row)
-    }
+    // What would be taken now could not be run any more, and is somebody else's to run.
+    if (isStopped) return LONGEST_REST_MS
+    const old = due.filter(row => isOld(row, now))
+    if (old.length > 0) roundAt = now
+    const open = due.filter(row => !isOld(row, now) && !deps.isHeld(row.id))
+    // At the same time, so that they share a sync.
+    await each(open, row => take(store, row))
     if (open.length > 0 && due.length === free) return 0
     const where = { state: 'queued' as const, dueAt: { above: now } }
     const [next] = await store.find('operations', { where, order, columns: ['dueAt'], limit: 1 })
@@ -184,9 +225,10 @@ export function createQueue(deps: QueueDeps): Queue {
     const lease = { owner: deps.owner, until: now + settings.leaseSeconds * 1000 }
     const { writes, change, after } = leased(row, lease, now)
     const terms = await deps.terms(row).catch(toAppError)
-    const { committed } = await store.commit(isAppError(terms) ? writes : [...writes, ...terms])
-    // Somebody else has it, or a grant has just gone: the next look tells.
-    if (!committed) return
+    if ('asks' in terms) return await deps.askAgain(row, terms.asks)
+    const { committed } = await store.commit(isAppError(terms) ? writes : [...writes, ...terms.writes])
+    // Somebody else has it, or a grant has just gone: another look tells.
+    if (!committed) return void (isWanted = true)
     if (isAppError(terms)) return await deps.refuse({ ...row, ...after }, terms)
     emitter.emit('operation.changed', change)
     runs++
@@ -198,16 +240,31 @@ export function createQueue(deps: QueueDeps): Queue {
 
   return {
     start() {
+      const by = clock.now() + (isStarted ? ROUND_PAUSE_MS : 0)
       isStarted = true
-      look()
+      lookAround(by)
     },
-    wake: look,
+    wake: () => lookAround(clock.now()),
     async stop() {
       isStopped = true
       cancelTimer()
       await looking
     },
   }
+}
+
+const WAITING_COLUMNS = ['id', 'fence', 'tool', 'callerName', 'expiresAt'] as const
+
+/** It is given up instead of run. */
+function isOld({ expiresAt }: OperationRow, now: number): boolean {
+  return expiresAt !== null && expiresAt <= now
+}
+
+/** All at once, and waited for to the last, also where one fails. */
+async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const outcomes = await Promise.allSettled(items.map(work))
+  const failed = outcomes.find(outcome => outcome.status === 'rejected')
+  if (failed) throw failed.reason
 }
 
 function tooOld({ tool, state, error }: OperationRow): AppError {

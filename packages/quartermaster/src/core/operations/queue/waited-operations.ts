@@ -3,19 +3,19 @@ import type { Agents } from '../../agents/index.ts'
 import type { Catalogue } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import type { Emitter } from '../../kernel/index.ts'
-import type { Write } from '../../store/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
 import { type ConsentGate, consentDenied } from '../consent/consent-gate.ts'
 import { consentWrites } from '../consent/consent-writes.ts'
 import type { Calls } from '../path/call-request.ts'
+import { openEffects } from '../record/kept-effects.ts'
 import type { OperationLog } from '../record/operation-log.ts'
 import { recordOf } from '../record/operation-record.ts'
 import { openArguments } from '../record/operation-row.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
-import { createQueue, type Queue, type QueueDeps } from './queue.ts'
+import { createQueue, type Queue, type QueueDeps, type RunTerms } from './queue.ts'
 
 export interface WaitedOperationsDeps
-  extends Omit<QueueDeps, 'isReady' | 'isRunning' | 'isHeld' | 'terms' | 'refuse' | 'run'> {
+  extends Omit<QueueDeps, 'isReady' | 'isRunning' | 'isHeld' | 'terms' | 'askAgain' | 'refuse' | 'run'> {
   readonly emitter: Emitter
   readonly agents: Pick<Agents, 'seat'>
   readonly catalogue: Pick<Catalogue, 'current'>
@@ -23,7 +23,7 @@ export interface WaitedOperationsDeps
   readonly calls: Pick<Calls, 'resume'>
   readonly operations: Pick<OperationLog, 'adopt' | 'end' | 'running'>
   readonly gate: ConsentGate
-  readonly approvals: Pick<Approvals, 'isHeld'>
+  readonly approvals: Pick<Approvals, 'isHeld' | 'askAgain'>
 }
 
 /** Runs what waited along the call path, as whoever asked for it. It begins by itself when there is something. */
@@ -38,23 +38,29 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
 
   const isRunning = (id: string) => operations.running().some(({ record }) => record.id === id)
 
-  /** A no that came meanwhile, or a yes that was taken back, ends it before it runs. */
-  async function terms(row: OperationRow): Promise<readonly Write[]> {
+  /** A no that came meanwhile, or a yes that was taken back, ends it before it runs. A yes that ran out is asked for again. */
+  async function terms(row: OperationRow): Promise<RunTerms> {
     const tool = catalogue.current().tools.get(row.tool)
-    if (!tool || tool.consent.length === 0) return []
-    const { sealer } = await storage.open()
+    // Of a tool that has changed only a run finds out, and tells, that it cannot be: nobody need be asked about it.
+    if (!tool || tool.consent.length === 0 || tool.hash !== row.definitionHash) return { writes: [] }
+    const { store, sealer } = await storage.open()
     const { id: operationId, digest } = row
     const call = { operationId, digest, tool, seat: agents.seat(row.callerName), input: openArguments(row, sealer) }
-    const decision = await gate.decide({ ...call, consented: undefined })
+    const gated = { ...call, consented: undefined }
+    const decision = await gate.decide(gated)
     if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
-    if (decision.kind === 'missing') throw takenBack(row)
-    return consentWrites(decision.grants, operationId, Math.round(clock.now()))
+    if (decision.kind === 'allowed')
+      return { writes: consentWrites(decision.grants, operationId, Math.round(clock.now())) }
+    const { answeredAt } = (await store.get('approvals', operationId)) ?? {}
+    if (await gate.isTakenBack(gated, decision.asks, answeredAt ?? row.createdAt)) throw takenBack(row)
+    return { asks: decision.asks }
   }
 
   async function run(row: OperationRow): Promise<void> {
     try {
       const { sealer } = await storage.open()
-      await calls.resume(row, { seat: agents.seat(row.callerName), input: openArguments(row, sealer) })
+      const [input, effects] = [openArguments(row, sealer), openEffects(row, sealer)]
+      await calls.resume(row, { seat: agents.seat(row.callerName), input, effects })
     } catch (error) {
       await refuse(row, toAppError(error))
     }
@@ -70,7 +76,16 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     await operations.end({ id: row.id, state, outcome: undefined, result: undefined, error, audit })
   }
 
-  const queue = createQueue({ ...deps, isReady, isRunning, isHeld: approvals.isHeld, terms, refuse, run })
+  const queue = createQueue({
+    ...deps,
+    isReady,
+    isRunning,
+    isHeld: approvals.isHeld,
+    askAgain: approvals.askAgain,
+    terms,
+    refuse,
+    run,
+  })
   emitter.on('operation.changed', ({ to }) => {
     if (to === 'queued') queue.start()
   })
@@ -80,6 +95,6 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
 }
 
 function takenBack({ tool }: OperationRow): AppError {
-  const message = `What allowed "${tool}" was taken back, or has run out, before it could be done. Call it again to ask anew.`
+  const message = `What allowed "${tool}" was taken back before it could be done. Call it again to ask anew.`
   return new AppError('CONSENT_DENIED', message, { details: { tool } })
 }

@@ -4,6 +4,7 @@ import { deferred } from '../../../testing/deferred.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, type HubOptions, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import type { AnyTool } from '../../catalogue/index.ts'
+import type { Write } from '../../store/index.ts'
 
 const closed = () => new AppError('DEPENDENCY_UNAVAILABLE', 'The post office is closed.')
 
@@ -73,6 +74,10 @@ describe('an operation that was given up', () => {
     const one = await exhausted()
     await one.desk.retry(one.id)
     await one.hub.clock.advance(0)
+    // Nobody gets to run it before it is cancelled.
+    const isLease = (write: Write) =>
+      write.kind === 'update' && 'leaseOwner' in write.set && write.set.leaseOwner !== null
+    one.storage.fault = writes => (writes.some(isLease) ? { error: new AppError('STORE_BUSY', 'Not now.') } : undefined)
     await one.desk.retry(one.id)
     const waiting = await one.row(one.id)
     expect(waiting).toMatchObject({ state: 'queued', endedAt: null, keepUntil: null, announcedAt: null, tellAt: null })

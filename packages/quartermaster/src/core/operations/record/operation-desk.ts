@@ -1,14 +1,22 @@
-import { AppError, type EffectVerdict, type OperationRow, type Settings } from '../../../contracts/index.ts'
+import {
+  AppError,
+  type OperationRow,
+  type OperationState,
+  type OperationVerification,
+  type Settings,
+} from '../../../contracts/index.ts'
 import type { Catalogue } from '../../catalogue/index.ts'
-import type { Clock, Emitter, Ids } from '../../kernel/index.ts'
+import type { CancelSignal, Clock, Emitter, Ids } from '../../kernel/index.ts'
 import { insert, type Store, update } from '../../store/index.ts'
 import { kindsFor } from '../effects/custom-kind.ts'
 import { type EffectKinds, verifyEffects } from '../effects/verify-effects.ts'
 import type { Calls } from '../path/call-request.ts'
+import { doneBefore } from '../path/effects-stage.ts'
 import { auditRow } from './audit-row.ts'
+import { openEffects } from './kept-effects.ts'
 import type { Standing } from './standing.ts'
 import type { StorageAccess } from './storage.ts'
-import { canRepeat, ended, isInDoubt, queued, type Step } from './transitions.ts'
+import { canRepeat, ended, FORGOTTEN, isInDoubt, queued, type Step } from './transitions.ts'
 import { auditOfRow } from './waited-audit.ts'
 
 /** What a person can have done about an operation. Whoever it belongs to was asked before. */
@@ -19,12 +27,15 @@ export interface OperationDesk {
   cancel(id: string): Promise<void>
   /**
    * Looks at what it was to leave behind. One of which nobody knew whether it was done is on record as done when all of it is
-   * there. Throws `REQUEST_REFUSED` where there is nothing to look at.
+   * there. Nothing else changes. Throws `REQUEST_REFUSED` where there is nothing to look at.
    */
-  verify(id: string): Promise<EffectVerdict>
+  verify(id: string, options?: { readonly signal?: CancelSignal | undefined }): Promise<Verification>
   /** Gives up what could be tried again, for good: what it was to do is forgotten. */
   drop(id: string): Promise<void>
 }
+
+/** What a look found, and how the operation was on record before, where that has changed. */
+export type Verification = Omit<OperationVerification, 'operation'>
 
 export interface OperationDeskDeps {
   readonly storage: StorageAccess
@@ -78,17 +89,20 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
     return ended(row, end, { now, keepMs })
   }
 
-  function foundDone(row: OperationRow): Step {
+  /** It is over in another way than was on record. Whoever was told of that end is told of this one. */
+  async function foundDone(store: Store, row: OperationRow, { effects }: Verification): Promise<void> {
     const now = Math.round(clock.now())
     const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
-    const end = {
-      state: 'succeeded',
-      outcome: 'succeeded',
-      result: undefined,
-      error: undefined,
-      isTold: false,
-    } as const
-    return ended(row, end, { now, keepMs })
+    const { result } = doneBefore({ name: row.tool, effects }, row.id)
+    const end = { state: 'succeeded', outcome: 'succeeded', result, error: undefined, isTold: false } as const
+    const line = auditOfRow(row, { at: now, outcome: 'succeeded', code: undefined })
+    await take(store, row, ended(row, end, { now, keepMs }), [insert('audit', auditRow(ids.next('audit'), line))])
+  }
+
+  /** What one's own capability brought can only be looked for while its tool is there; everything else always. */
+  function kindsOf({ tool: name }: OperationRow): EffectKinds {
+    const tool = catalogue.current().tools.get(name)
+    return tool ? kindsFor(effectKinds, tool) : effectKinds
   }
 
   return {
@@ -108,21 +122,22 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
       const line = auditOfRow(row, { at: now, outcome: 'notRun', code: 'CANCELLED' })
       await take(store, row, cancelled(row, now), [insert('audit', auditRow(ids.next('audit'), line))])
     },
-    async verify(id) {
-      const { store } = await storage.open()
+    async verify(id, { signal } = {}) {
+      const { store, sealer } = await storage.open()
       const row = await find(store, id)
-      const tool = catalogue.current().tools.get(row.tool)
-      if (row.effects.length === 0 || !tool) throw nothingToSee(row)
-      const verdict = await verifyEffects(row.effects, kindsFor(effectKinds, tool), { clock })
-      if (verdict.verdict === 'verified' && isInDoubt(row.state)) await take(store, row, foundDone(row), [])
-      return verdict
+      const kept = row.state === 'leased' ? [] : openEffects(row, sealer)
+      if (kept.length === 0) throw nothingToSee(row)
+      const found = await verifyEffects(kept, kindsOf(row), { clock, signal })
+      if (found.verdict !== 'verified' || !isInDoubt(row.state)) return found
+      await foundDone(store, row, found)
+      return { ...found, changedFrom: row.state }
     },
     async drop(id) {
       const { store } = await storage.open()
       const row = await find(store, id)
       if (!canRepeat(row)) throw notAgain(row)
       const where = { id, state: row.state, fence: row.fence }
-      await store.commit([update('operations', { where, set: { arguments: null }, rows: 'any' })])
+      await store.commit([update('operations', { where, set: FORGOTTEN, rows: 'any' })])
     },
   }
 
@@ -137,10 +152,21 @@ function notAgain({ id, tool, state }: OperationRow): AppError {
   return new AppError('REQUEST_REFUSED', message, { details: { operationId: id, state } })
 }
 
-function nothingToSee({ id, tool }: OperationRow): AppError {
-  const message = `"${tool}" does not say what it leaves behind, or had not run, so there is nothing to look at for "${id}".`
-  return new AppError('REQUEST_REFUSED', message, { details: { operationId: id } })
+function nothingToSee(row: OperationRow): AppError {
+  const { id, state } = row
+  const message = `There is nothing to look at for "${id}": ${whyNothing(row)}`
+  return new AppError('REQUEST_REFUSED', message, { details: { operationId: id, state } })
 }
+
+function whyNothing({ tool, state, attempts, effects, endedAt }: OperationRow): string {
+  if (state === 'leased') return 'it runs right now. Look when it has ended.'
+  if (endedAt === null && attempts === 0) return `it has not run, and waits for ${TURN[state] ?? 'its turn'}.`
+  if (effects.length === 0) return `"${tool}" does not say what it leaves behind, or had not begun.`
+  if (state === 'succeeded') return 'all it was to leave behind was there when it ended, and what that was is not kept.'
+  return `it is ${state}, and what it was to leave behind is not kept any more.`
+}
+
+const TURN: { readonly [S in OperationState]?: string } = { waitingForApproval: 'a person to allow it' }
 
 function overAlready({ id, state }: OperationRow): AppError {
   const message = `The operation "${id}" is over (${state}), so there is nothing to cancel.`

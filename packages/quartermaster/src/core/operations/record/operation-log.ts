@@ -6,6 +6,7 @@ import type {
   NewRow,
   OperationOutcome,
   OperationState,
+  ResultPage,
   RetryPolicy,
   ToolResult,
 } from '../../../contracts/index.ts'
@@ -45,6 +46,8 @@ export interface OperationEnd {
   /** Absent when the tool never ran. */
   readonly outcome: OperationOutcome | undefined
   readonly result: ToolResult | undefined
+  /** All of the result, where only the beginning of it was handed over. */
+  readonly pages?: readonly ResultPage[] | undefined
   readonly error: ErrorBody | undefined
   readonly audit: AuditEntry
 }

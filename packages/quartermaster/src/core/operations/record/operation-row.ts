@@ -7,6 +7,7 @@ import {
 } from '../../../contracts/index.ts'
 import { canonicalJson } from '../../kernel/index.ts'
 import type { SealedPlace, Sealer } from '../../store/index.ts'
+import { effectFactsOf } from './kept-effects.ts'
 import { maskArguments } from './mask.ts'
 import type { OperationRecord } from './operation-log.ts'
 import { canRepeat, type LeaseTerms } from './transitions.ts'
@@ -112,6 +113,7 @@ export function factsOf(
     ...present('idempotencyKey', row.idempotencyKey),
     ...present('announcedAt', row.announcedAt),
     ...present('arguments', row.arguments === null ? null : masked(row.id, row.arguments, sealer)),
+    ...present('effects', effectFactsOf(row, sealer)),
     ...present('result', row.result),
     ...present('error', row.error),
     ...present('progress', progress ?? row.progress),

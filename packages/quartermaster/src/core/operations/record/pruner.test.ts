@@ -6,6 +6,7 @@ import { faultyStorage } from '../../../testing/faulty-storage.ts'
 import { auditLine, operation } from '../../../testing/store-contract/stage.ts'
 import { insert } from '../../store/index.ts'
 import { createPruner } from '../index.ts'
+import { resultWrites } from './stored-results.ts'
 
 const DAY_MS = 86_400_000
 
@@ -32,6 +33,20 @@ describe('forgetting', () => {
     expect(await pruner.prune()).toBe(1_201)
     expect(await store.find('operations', { columns: ['id'] })).toEqual([{ id: 'kept' }, { id: 'runs' }])
     expect(await store.find('audit', { columns: ['id'] })).toEqual([{ id: 'new' }])
+  })
+
+  it('takes the results of what it takes, and no others', async () => {
+    const { store, pruner, now } = desk()
+    const ended = (id: string, keepUntil: number) => [
+      insert('operations', operation(id, { state: 'succeeded', endedAt: 5, keepUntil })),
+      ...resultWrites({ id, caller: { kind: 'agent', name: 'ada', workspace: 'ada' } }, [
+        { text: 'a', offset: 0, nextOffset: 1, totalBytes: 2 },
+        { text: 'b', offset: 1, totalBytes: 2 },
+      ]),
+    ]
+    await store.commit([...ended('old', now - 1), ...ended('new', now)])
+    expect(await pruner.prune()).toBe(1)
+    expect(await store.find('results', { columns: ['id'] })).toEqual([{ id: 'new.0' }, { id: 'new.1' }])
   })
 
   it('happens at the start and every hour, also after it failed', async () => {

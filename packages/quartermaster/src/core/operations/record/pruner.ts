@@ -1,6 +1,6 @@
 import { messageOf, type Settings } from '../../../contracts/index.ts'
 import type { Cancel, Clock, Log } from '../../kernel/index.ts'
-import { remove, type Store } from '../../store/index.ts'
+import { remove, type Store, type Write } from '../../store/index.ts'
 
 /** Forgets what has been kept long enough. */
 export interface Pruner {
@@ -44,7 +44,7 @@ export function createPruner({ store, clock, log, settings }: PrunerDeps): Prune
   async function endedOperations(): Promise<number> {
     const where = { keepUntil: { below: Math.round(clock.now()) }, endedAt: { not: null } }
     const ids = (await store.find('operations', { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
-    if (ids.length > 0) await store.commit([remove('operations', { where: { id: { in: ids } }, rows: 'any' })])
+    if (ids.length > 0) await store.commit(withoutOperations(ids))
     return ids.length
   }
 
@@ -72,4 +72,12 @@ export function createPruner({ store, clock, log, settings }: PrunerDeps): Prune
     },
     prune,
   }
+}
+
+/** Their results go with them, in the same commit: nothing would ever find those alone. */
+function withoutOperations(ids: readonly string[]): Write[] {
+  return [
+    remove('operations', { where: { id: { in: ids } }, rows: 'any' }),
+    remove('results', { where: { operationId: { in: ids } }, rows: 'any' }),
+  ]
 }

@@ -5,10 +5,12 @@ import { GRANT_GUARD } from '../consent/consent-writes.ts'
 import { createAuditBatch } from './audit-batch.ts'
 import { auditRow } from './audit-row.ts'
 import { createDurableWriter, type DurableWriter } from './durable-writer.ts'
+import { sealEffects } from './kept-effects.ts'
 import { type Begun, isRecorded, type OperationEnd, type OperationLog, type OperationRecord } from './operation-log.ts'
 import { FIRST_FENCE, rowOf, waitingRowOf } from './operation-row.ts'
 import type { Standing } from './standing.ts'
 import type { StorageAccess } from './storage.ts'
+import { resultWrites } from './stored-results.ts'
 import { ended, opened, queued, type Step } from './transitions.ts'
 
 export interface StoredOperationsDeps {
@@ -93,14 +95,18 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
     throw new AppError('OUTCOME_UNKNOWN', `${message} Look before you call it again.`, { details: { tool } })
   }
 
-  function endOf({ record: { ttlMs, idempotencyKey }, standing, isAwaited }: Running, end: OperationEnd): Step {
+  function endOf({ record, standing, isAwaited }: Running, end: OperationEnd): Step {
+    const { ttlMs, idempotencyKey } = record
     const now = Math.round(clock.now())
     const keepMs = ttlMs ?? settings.operationDays * DAY_MS
     // Whoever got the answer has it; it is kept for those who come for it later.
     const isFetched = ttlMs !== undefined || idempotencyKey !== undefined || !isAwaited
     const { state, outcome, error } = end
     const result = isFetched ? end.result : undefined
-    return ended(standing, { state, outcome, error, result, isTold: isAwaited && ttlMs === undefined }, { now, keepMs })
+    const isTold = isAwaited && ttlMs === undefined
+    const step = ended(standing, { state, outcome, error, result, isTold }, { now, keepMs })
+    // Whoever got the answer has only the beginning of a result that was cut.
+    return { ...step, writes: [...step.writes, ...resultWrites(record, end.pages ?? [])] }
   }
 
   function leaseEnd(): number {
@@ -153,17 +159,17 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
     async keepEffects(id, effects) {
       const call = running.get(id)
       if (!call || call.row === 'none') return
-      const { store } = await storage.open()
+      const { store, sealer } = await storage.open()
       const where = { id, state: 'leased' as const, fence: call.standing.fence }
-      const set = { effects: effects.map(effect => ({ ...effect })) }
+      const set = sealEffects(id, effects, sealer)
       const { committed } = await store.commit([update('operations', { where, set, guard: 'operation.leased' })])
       if (!committed) throw new AppError('STORE_BUSY', `Somebody else has taken over "${id}".`)
     },
     async delay({ id, dueAt, error, hasRun, audit: line }) {
       const call = running.get(id)
       if (!call) return
-      // Waiting for what is missing is no attempt, and neither is one that this process did not come to.
-      const isNone = error.code === 'TOOL_DISABLED' || (error.code === 'STOPPING' && !hasRun)
+      // Waiting for what is missing is no attempt, and neither is one that this process did not come to, or was not allowed.
+      const isNone = error.code === 'TOOL_DISABLED' || (!hasRun && NOT_BEGUN.has(error.code))
       const attempts = call.standing.attempts - (isNone ? 1 : 0)
       const outcome = hasRun
         ? error.code === 'OUTCOME_UNKNOWN'
@@ -212,6 +218,9 @@ function notWhereThereIsNone(write: Write): Write {
 function isUnseen(error: unknown): boolean {
   return isAppError(error) && error.code === 'OUTCOME_UNKNOWN'
 }
+
+/** Why a run that was about to begin did not. */
+const NOT_BEGUN: ReadonlySet<string> = new Set(['STOPPING', 'CONSENT_REQUIRED'])
 
 /** Codes that say themselves what to do; anything else would read as if the tool had failed. */
 const TELLING = new Set(['STORE_BUSY', 'STORE_LOCKED', 'CONFIG_INVALID', 'STOPPING'])

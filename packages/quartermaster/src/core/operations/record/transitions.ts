@@ -60,6 +60,14 @@ export function queued(
   return step(from, 'queued', { ...later, outcome: soFar(from, later.outcome), ...NOBODY, ...NOT_OVER }, now)
 }
 
+/** A person is asked about it anew: what allowed it before does not count any more. */
+export function askedAgain(from: Standing, { expiresAt }: { readonly expiresAt: number }, now: number): Taken {
+  return step(from, 'waitingForApproval', { ...NOBODY, dueAt: null, expiresAt }, now)
+}
+
+/** What goes when nobody wants it done any more: the arguments, and what its effects are known by. */
+export const FORGOTTEN = { arguments: null, sealedEffects: null } as const
+
 /** It is over. The arguments go, unless somebody may want it done again; what nobody allowed is asked for anew. */
 export function ended(from: Standing, end: Ended, { now, keepMs }: { now: number; keepMs: number }): Taken {
   const set = {
@@ -73,7 +81,7 @@ export function ended(from: Standing, end: Ended, { now, keepMs }: { now: number
     keepUntil: now + keepMs,
     announcedAt: end.isTold ? now : null,
     tellAt: end.isTold ? null : now,
-    ...(REPEATABLE.includes(end.state) && end.error?.code !== 'CONSENT_REQUIRED' ? {} : { arguments: null }),
+    ...(REPEATABLE.includes(end.state) && end.error?.code !== 'CONSENT_REQUIRED' ? {} : FORGOTTEN),
   }
   const taken = step(from, end.state, set, now)
   const change = { ...taken.change, isTold: end.isTold }

@@ -3,7 +3,12 @@ import type { AuditEntry, OperationRow } from '../../../contracts/index.ts'
 /** What the audit says about an operation that came to its end, or was put off, while nobody was calling. */
 export function auditOfRow(
   row: OperationRow,
-  { at, outcome, code }: Pick<AuditEntry, 'at' | 'outcome'> & { code: string | undefined },
+  {
+    at,
+    outcome,
+    code,
+    consent,
+  }: Pick<AuditEntry, 'at' | 'outcome'> & { code: string | undefined; consent?: AuditEntry['consent'] | undefined },
 ): AuditEntry {
   const entry: AuditEntry = {
     at,
@@ -17,5 +22,6 @@ export function auditOfRow(
     durationMs: at - (row.startedAt ?? row.createdAt),
   }
   if (code !== undefined) entry.code = code
+  if (consent !== undefined) entry.consent = consent
   return entry
 }

@@ -1,0 +1,54 @@
+import type { Context } from 'hono'
+import { AppError, CONTROL, type ControlOperation, isForPersons, type PersonControl } from '../../contracts/index.ts'
+import { bearerIn, notAdmin } from './admin.ts'
+import type { HttpEnv } from './env.ts'
+
+/** How persons come in with tokens of their own. */
+export interface Persons {
+  /** Whom a token stands for, as long as it is good. */
+  holderOf(token: string): { readonly agent?: string | undefined; readonly person?: string | undefined } | undefined
+  /** What persons may do, done as this one. */
+  controlOf(name: string): PersonControl
+}
+
+/** Who knocks at the control API. */
+export type Visitor = { readonly kind: 'owner' } | { readonly kind: 'person'; readonly name: string }
+
+export interface Doors {
+  isAdmin(token: string): boolean
+  readonly persons?: Persons | undefined
+}
+
+/**
+ * Whose token a request shows, by what counts at this moment. Throws `TOKEN_INVALID` for everybody but the owner and persons:
+ * an agent must never get to answer what it asks for itself.
+ */
+export function visitorOf(c: Context<HttpEnv>, { isAdmin, persons }: Doors): Visitor {
+  const token = bearerIn(c)
+  if (token === undefined) throw notAdmin(token)
+  if (isAdmin(token)) return { kind: 'owner' }
+  const holder = persons?.holderOf(token)
+  if (holder?.person !== undefined) return { kind: 'person', name: holder.person }
+  throw holder === undefined ? unknownToken(persons) : agentsToken()
+}
+
+/** Throws `REQUEST_REFUSED` where a person asks for what is the owner's. */
+export function refuseOwnersOnly(visitor: Visitor, operation: ControlOperation | undefined): void {
+  if (visitor.kind === 'owner' || (operation !== undefined && isForPersons(operation))) return
+  const open = (Object.keys(CONTROL) as ControlOperation[]).filter(isForPersons).join(', ')
+  const what = operation === undefined ? 'This' : `"${operation}"`
+  const message = `${what} is for the owner of the data folder. With the token of a person there are: ${open}. Ask the owner.`
+  throw new AppError('REQUEST_REFUSED', message)
+}
+
+function unknownToken(persons: Persons | undefined): AppError {
+  if (!persons) return notAdmin('another')
+  const message = 'This is neither the admin token of the data folder nor the token of a person that counts now.'
+  return new AppError('TOKEN_INVALID', `${message} The owner makes one: quartermaster tokens create --person NAME`)
+}
+
+function agentsToken(): AppError {
+  const message =
+    'This is the token of an agent, and agents answer nothing here. Send the admin token of the data folder'
+  return new AppError('TOKEN_INVALID', `${message}, or one of a person: quartermaster tokens create --person NAME`)
+}
