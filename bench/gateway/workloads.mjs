@@ -32,6 +32,7 @@ export const INITIALIZED = { method: 'notifications/initialized' }
  * @property {string} name
  * @property {(n: number) => object} inputOf
  * @property {(result: Result, n: number) => boolean} isRight
+ * @property {(n: number) => object} [metaOf] what is in `_meta` beside the rest
  */
 
 /** @type {CalledTool} */
@@ -83,14 +84,14 @@ export function bareToolCalls(tool, { isModern }) {
 /**
  * @param {Post} post
  * @param {CalledTool} tool
- * @param {object} _meta
+ * @param {object} meta
  * @returns {Workload}
  */
-function callsBy(post, { name, inputOf, isRight }, _meta) {
+function callsBy(post, { name, inputOf, isRight, metaOf }, meta) {
   let n = 0
   return () => {
     const id = ++n
-    const params = { name, arguments: inputOf(id), _meta }
+    const params = { name, arguments: inputOf(id), _meta: metaOf ? { ...meta, ...metaOf(id) } : meta }
     return {
       text: post({ id, method: 'tools/call', params }),
       isRight(answer) {

@@ -1,7 +1,7 @@
 // @ts-check
 import { median } from './statistics.mjs'
 
-/** @typedef {'ms' | 'µs' | 'MB' | 'times' | 'of a build' | 'calls/s' | 'lists/s' | 'commits/s' | 'reads/s' | 'commits' | 'probes' | '%' | 'tools' | 'questions' | 'calls' | 'starts'} Unit */
+/** @typedef {'ms' | 'µs' | 'MB' | 'times' | 'of a build' | 'calls/s' | 'lists/s' | 'commits/s' | 'reads/s' | 'commits' | 'runs/s' | 'runs' | 'operations' | 'probes' | '%' | 'tools' | 'questions' | 'calls' | 'starts'} Unit */
 
 /**
  * One measured number, and the most it should be.
@@ -11,6 +11,7 @@ import { median } from './statistics.mjs'
  * @property {Unit} unit
  * @property {number} [goal]
  * @property {{ least: number, most: number }} [rounds] where it is the median of several
+ * @property {true} [isPromise] whether a figure over its goal is a promise broken, and not only slow
  */
 
 /**
@@ -28,6 +29,28 @@ import { median } from './statistics.mjs'
  */
 export function figure(what, measured, unit, goal) {
   return goal === undefined ? { what, measured, unit } : { what, measured, unit, goal }
+}
+
+/**
+ * How often something happened that must never happen.
+ * @param {string} what
+ * @param {number} measured
+ * @param {Unit} unit
+ * @returns {Figure}
+ */
+export function never(what, measured, unit) {
+  return { what, measured, unit, goal: 0, isPromise: true }
+}
+
+/**
+ * The promises that did not hold, in words.
+ * @param {readonly (Figure | Gap)[]} rows
+ * @returns {string[]}
+ */
+export function brokenIn(rows) {
+  return rows.flatMap(row =>
+    'isPromise' in row && verdictOf(row) === 'over' ? [`${row.what}: ${row.measured} ${row.unit}`] : [],
+  )
 }
 
 /**

@@ -1,11 +1,15 @@
 // @ts-check
 import { measureInChild } from './child.mjs'
-import { verdictOf } from './figure.mjs'
+import { brokenIn, verdictOf } from './figure.mjs'
 import { describeMachine } from './machine.mjs'
 import { renderTable } from './table.mjs'
 
+/** @typedef {import('./figure.mjs').Figure} Figure */
+/** @typedef {import('./figure.mjs').Gap} Gap */
+
 /**
- * Measures parts one after the other, each in a process of its own, and prints what came of them.
+ * Measures parts one after the other, each in a process of its own, and prints what came of them. The exit code is 1 when a
+ * promise did not hold.
  *
  * @param {object} benchmark
  * @param {readonly { part: string, options: object }[]} benchmark.parts each a file beside the benchmark's own
@@ -17,6 +21,7 @@ export async function runParts({ parts, beside, flags }) {
   const wanted = flags.only?.split(',') ?? parts.map(({ part }) => part)
   const unknown = wanted.filter(name => !parts.some(({ part }) => part === name))
   if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.`)
+  /** @type {((Figure | Gap) & { part: string })[]} */
   const figures = []
   for (const { part, options } of parts.filter(({ part }) => wanted.includes(part))) {
     console.error(`Measuring ${part}.`)
@@ -24,6 +29,9 @@ export async function runParts({ parts, beside, flags }) {
     const profiling = flags.profile === undefined ? {} : { profileDir: flags.profile }
     for (const figure of await measureInChild({ file, options, ...profiling })) figures.push({ part, ...figure })
   }
+  const broken = brokenIn(figures)
+  for (const what of broken) console.error(`FAILED: ${what}`)
+  if (broken.length > 0) process.exitCode = 1
   if (flags.json) {
     const judged = figures.map(figure => ({ ...figure, verdict: verdictOf(figure) }))
     console.log(JSON.stringify({ machine, figures: judged }, null, 2))

@@ -9,7 +9,8 @@ import { usageOf } from './process-usage.mjs'
 import { summarise } from './profile-summary.mjs'
 
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */
-/** @typedef {Awaited<ReturnType<typeof startServer>>} ServerProcess */
+/** @typedef {Awaited<ReturnType<typeof startServer>>} StartedServer */
+/** What stands in for one need not be killed. @typedef {Omit<StartedServer, 'kill'> & Partial<Pick<StartedServer, 'kill'>>} ServerProcess */
 
 const PRELOAD = new URL('./profiler-preload.mjs', import.meta.url).href
 const TOP_FUNCTIONS = 25
@@ -48,11 +49,16 @@ export async function startServer({ args, cwd, env = {}, profile, knownUrl, isRe
     await exited
     clearTimeout(timer)
   }
+  /** Without a word, as a power failure ends it. */
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await exited
+  }
   try {
     const url = await Promise.race([untimelyEnd(child), comesUp(child, { knownUrl, isReady })])
     const usage = () => usageOf(child.pid ?? 0)
     const started = { ms: performance.now() - startedAt, cpuMs: usage().cpuUs / 1000 }
-    return { url, started, usage, stop, ...(profile && { profiler: createProfiler(child, profile) }) }
+    return { url, started, usage, stop, kill, ...(profile && { profiler: createProfiler(child, profile) }) }
   } catch (error) {
     // One that could not be started has nothing to be stopped, and never exits.
     if (child.pid !== undefined) await stop()
