@@ -1,13 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { SDKMessage } from '@anthropic-ai/claude-agent-sdk'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { program, SDK_SERVER } from '../../packages/quartermaster/test/support/upstream-desk.ts'
 import { type RunningProduct, startProduct, startWithUpstreams } from '../support/running-product.ts'
 import { onceOffered, type Script, type ScriptedModel, stepByStep } from '../support/script.ts'
 import { startScriptedMessages } from '../support/scripted-messages.ts'
-import { claudeWorkplace, runClaude, transcriptOf } from './claude-code.ts'
+import { claudeWorkplace, linesOf, runClaude, transcriptOf } from './claude-code.ts'
 import { startFresh } from './fresh-product.ts'
 import type { Workplace } from './workplace.ts'
 
@@ -122,11 +121,4 @@ async function setUp(script: Script): Promise<{ workplace: Workplace; model: Scr
     await workplace.clear()
   })
   return { workplace, model }
-}
-
-function linesOf(output: string): SDKMessage[] {
-  return output
-    .split('\n')
-    .filter(line => line.startsWith('{'))
-    .map(line => JSON.parse(line))
 }

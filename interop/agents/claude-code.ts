@@ -62,6 +62,14 @@ export async function runClaude({ workplace, server, onElicitation }: RunOptions
   return transcriptOf(messages)
 }
 
+/** The messages of a run that were printed as lines. */
+export function linesOf(output: string): SDKMessage[] {
+  return output
+    .split('\n')
+    .filter(line => line.startsWith('{'))
+    .map(line => JSON.parse(line))
+}
+
 /** What the messages of a run say, wherever they come from. */
 export async function transcriptOf(messages: AsyncIterable<SDKMessage> | Iterable<SDKMessage>): Promise<Transcript> {
   const servers: Record<string, string> = {}

@@ -4,7 +4,7 @@ import { program, SDK_SERVER } from '../../packages/quartermaster/test/support/u
 import { type RunningProduct, startProduct, startWithUpstreams } from '../support/running-product.ts'
 import { onceOffered, type Script, type ScriptedModel, stepByStep } from '../support/script.ts'
 import { startScriptedResponses } from '../support/scripted-responses.ts'
-import { codexWorkplace, runCodex } from './codex.ts'
+import { codexWorkplace, connectCodex, runCodex } from './codex.ts'
 import type { Workplace } from './workplace.ts'
 
 const DESK = fileURLToPath(new URL('../desk', import.meta.url))
@@ -22,7 +22,7 @@ describe('Codex', () => {
     const { workplace, model } = await setUp(
       stepByStep({ tool: 'mcp__desk.add', input: { a: 20, b: 22 } }, { tool: 'mcp__desk.refuse', input: {} }),
     )
-    await connect(workplace, product.mcpUrl)
+    await connectCodex(workplace, product.mcpUrl)
     expect(await runCodex(workplace.with({ DESK_TOKEN: token }))).toEqual([
       { server: 'desk', tool: 'add', status: 'completed', result: expect.stringContaining('42') },
       { server: 'desk', tool: 'refuse', status: 'failed', result: expect.stringContaining('The desk is closed.') },
@@ -47,7 +47,7 @@ describe('Codex', () => {
     const { id, token } = await product.issue('clerk')
     await product.run('tokens', 'revoke', id)
     const { workplace, model } = await setUp(stepByStep())
-    await connect(workplace, product.mcpUrl)
+    await connectCodex(workplace, product.mcpUrl)
     await runCodex(workplace.with({ DESK_TOKEN: token }))
     expect(model.turns[0]?.tools.filter(name => name.startsWith('mcp__desk'))).toEqual([])
   })
@@ -60,7 +60,7 @@ describe('Codex, with a server that someone else wrote behind the gateway', () =
     await product.reaches('office')
     const { token } = await product.issue('default')
     const { workplace } = await setUp(stepByStep({ tool: 'mcp__desk.office_add', input: { a: 20, b: 22 } }))
-    await connect(workplace, product.mcpUrl)
+    await connectCodex(workplace, product.mcpUrl)
     expect(await runCodex(workplace.with({ DESK_TOKEN: token }))).toEqual([
       { server: 'desk', tool: 'office_add', status: 'completed', result: expect.stringContaining('42') },
     ])
@@ -75,10 +75,4 @@ async function setUp(script: Script): Promise<{ workplace: Workplace; model: Scr
     await workplace.clear()
   })
   return { workplace, model }
-}
-
-/** The token is no part of Codex's configuration, only the name of the variable that holds it. */
-async function connect(workplace: Workplace, mcpUrl: string): Promise<void> {
-  const added = await workplace.type(`codex mcp add desk --url ${mcpUrl} --bearer-token-env-var DESK_TOKEN`)
-  expect(added).toMatchObject({ code: 0 })
 }

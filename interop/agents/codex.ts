@@ -34,6 +34,12 @@ enabled = false
 `
 }
 
+/** Connects Codex with a server called `desk`. The token is no part of its configuration, only the name of its variable. */
+export async function connectCodex(workplace: Workplace, mcpUrl: string): Promise<void> {
+  const added = await workplace.type(`codex mcp add desk --url ${mcpUrl} --bearer-token-env-var DESK_TOKEN`)
+  if (added.code !== 0) throw new Error(`Codex could not be connected: ${added.output}`)
+}
+
 /** One call of a tool as Codex reports it. */
 export interface ToolCall {
   readonly server: string
@@ -42,9 +48,9 @@ export interface ToolCall {
   readonly result: string
 }
 
-/** Lets the agent work at one task, and tells the tool calls it reports. */
-export async function runCodex(workplace: Workplace): Promise<ToolCall[]> {
-  const { output } = await workplace.type('codex exec --skip-git-repo-check --json "Go on."')
+/** Lets the agent work at one task, with more flags where it needs them, and tells the tool calls it reports. */
+export async function runCodex(workplace: Workplace, flags = ''): Promise<ToolCall[]> {
+  const { output } = await workplace.type(`codex exec --skip-git-repo-check --json ${flags} "Go on."`)
   const lines = output.split('\n').filter(line => line.startsWith('{'))
   return lines
     .map(line => JSON.parse(line))
