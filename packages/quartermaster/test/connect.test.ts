@@ -12,6 +12,10 @@ const names = (tools: readonly { name: string }[] | null | undefined) => tools?.
 const ALL = ['now', 'work', 'steps', 'ask', 'wait', 'pay']
 const WITHOUT_NOW = ALL.slice(1)
 
+/** How many calls `up` has under way. */
+const running = async (cwd: string) =>
+  (await quartermaster(['status', '--json'], { cwd })).json<{ running: number }>().running
+
 describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_000 }, mode => {
   it('carries lists, calls, progress, questions and changes', async () => {
     const dir = await deskProject()
@@ -42,9 +46,7 @@ describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_0
     expect((await client.callTool({ name: 'work' })).content).toEqual([{ type: 'text', text: 'worked' }])
     abort.abort()
     expect(await cancelled).toBe('cancelled')
-    const running = async () =>
-      (await quartermaster(['status', '--json'], { cwd: dir })).json<{ running: number }>().running
-    await expect.poll(running, { timeout: 20_000 }).toBe(1)
+    await expect.poll(() => running(dir), { timeout: 20_000 }).toBe(1)
     await writeFile(join(dir, 'go.txt'), '')
     expect((await waits).content).toEqual([{ type: 'text', text: 'gone' }])
   })
@@ -125,6 +127,24 @@ describe('connect', { timeout: 60_000 }, () => {
       .map(line => JSON.parse(line) as { id: unknown })
     expect(messages.map(({ id }) => id).toSorted()).toEqual([1, null])
     expect([code, stderr]).toEqual([0, ''])
+  })
+
+  it('answers a call that was under way when standard input ended, and ends then', async () => {
+    const dir = await deskProject()
+    await startUp(dir)
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'wait', arguments: {}, _meta } }
+    const ended = quartermaster(['connect'], { cwd: dir, input: `${JSON.stringify(call)}\n` })
+    await expect.poll(() => running(dir), { timeout: 20_000 }).toBe(1)
+    // Each of these takes a moment, in which the bridge goes on waiting.
+    expect([await running(dir), await running(dir), await running(dir)]).toEqual([1, 1, 1])
+    await writeFile(join(dir, 'go.txt'), '')
+    const { code, stdout } = await ended
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { content: [{ type: 'text', text: 'gone' }] } })
+    expect(code).toBe(0)
   })
 
   it('ends with 4 when its agent does not exist, having answered why', async () => {

@@ -9,9 +9,10 @@ import { type Fence, fencesOf, type Page, ROOT } from './pages.ts'
 //   in=FOLDER    begins in a copy of that folder
 //   eventually   is repeated until it is so, for what comes by itself
 //   terminal=2   keeps running beside the blocks that follow
-// A `ts` block with write=FILE is written there, as the reader would.
+// A block with write=FILE is written there, as the reader would.
+// The id of an operation is another one in every run: what a page calls it stands for the one that was printed there.
 
-/** What one command printed, and what the page says it prints; both without times, ports and folders. */
+/** What one command printed, and what the page says it prints; both without times, ports and folders, with the page's ids. */
 export interface Step {
   readonly command: string
   readonly printed: string
@@ -48,12 +49,14 @@ async function write(file: string, text: string): Promise<void> {
 async function runBlock(fence: Fence, shell: Shell): Promise<Step[]> {
   const steps: Step[] = []
   for (const [command = '', ...shown] of commandsIn(fence.text)) {
+    const { ids } = shell
     const expected = shell.bare(shown.join('\n'))
-    const isDone = (printed: string) => shell.bare(printed) === expected
+    const isDone = (printed: string) => ids.onPage(shell.bare(printed), expected) === expected
     const printed = await (fence.marks.terminal !== undefined
       ? shell.start(command, text => shell.bare(text).startsWith(expected))
-      : shell.run(command, 'eventually' in fence.marks ? isDone : () => true))
-    const bare = shell.bare(printed)
+      : shell.run(ids.inShell(command), 'eventually' in fence.marks ? isDone : () => true))
+    const bare = ids.onPage(shell.bare(printed), expected)
+    ids.learn(shell.bare(printed), expected)
     steps.push({
       command,
       printed: fence.marks.terminal === undefined ? bare : bare.slice(0, expected.length),
@@ -69,8 +72,51 @@ function commandsIn(text: string): string[][] {
   return parts.map(part => part.trimEnd().split('\n'))
 }
 
+/** What a page calls operations, and what they are called in this run. */
+interface Ids {
+  /** What was printed, with the ids that the page has for the operations. */
+  onPage(printed: string, shown: string): string
+  /** A command of the page, with the ids of this run. */
+  inShell(command: string): string
+  /** Takes note of the operations that were printed for the first time. */
+  learn(printed: string, shown: string): void
+}
+
+const ID = /\bop_[\w-]{24}/g
+
+function createIds(): Ids {
+  const known = new Map<string, string>()
+
+  /** New ones stand for each other in the order in which they come. */
+  function withNew(printed: string, shown: string): Map<string, string> {
+    const fresh = idsIn(printed).filter(id => !known.has(id))
+    const named = idsIn(shown).filter(id => ![...known.values()].includes(id))
+    const pairs = fresh.flatMap((id, index) => (named[index] === undefined ? [] : [[id, named[index]] as const]))
+    return new Map([...known, ...pairs])
+  }
+
+  return {
+    onPage(printed, shown) {
+      const names = withNew(printed, shown)
+      return printed.replaceAll(ID, id => names.get(id) ?? id)
+    },
+    inShell(command) {
+      const ids = new Map([...known].map(([id, name]) => [name, id]))
+      return command.replaceAll(ID, name => ids.get(name) ?? name)
+    },
+    learn(printed, shown) {
+      for (const [id, name] of withNew(printed, shown)) known.set(id, name)
+    },
+  }
+}
+
+function idsIn(text: string): string[] {
+  return [...new Set(text.match(ID) ?? [])]
+}
+
 interface Shell {
   readonly dir: string
+  readonly ids: Ids
   /** Runs a command until it prints what is wanted; answers what it printed last. */
   run(command: string, isDone: (printed: string) => boolean): Promise<string>
   /** Starts a command that goes on, and waits until it printed what is wanted. */
@@ -110,6 +156,7 @@ async function openShell(): Promise<Shell> {
 
   return {
     dir,
+    ids: createIds(),
     bare: text => withoutChance(text, dir),
     async run(command, isDone) {
       for (const end = Date.now() + PATIENCE_MS; ; await wait(100)) {
@@ -133,12 +180,17 @@ async function openShell(): Promise<Shell> {
 }
 
 function withoutChance(text: string, dir: string): string {
-  return text
-    .replaceAll(dir, '…')
-    .replace(/less than a second|\b\d+ (seconds?|minutes?)\b/g, 'a while')
-    .replace(/\b\d+ ms\b/g, 'some ms')
-    .replace(/(127\.0\.0\.1):\d+/g, '$1:PORT')
-    .replace(/^\d\d:\d\d:\d\d /gm, 'TIME ')
-    .replace(/[ \t]+$/gm, '')
-    .trimEnd()
+  return (
+    text
+      .replaceAll(dir, '…')
+      .replace(/less than a second|\b\d+ (seconds?|minutes?|hours?)\b/g, 'a while')
+      .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'DATE')
+      .replace(/\b\d+ ms\b/g, 'some ms')
+      .replace(/(127\.0\.0\.1):\d+/g, '$1:PORT')
+      .replace(/^\d\d:\d\d:\d\d /gm, 'TIME ')
+      .replace(/[ \t]+$/gm, '')
+      // Columns are as wide as what was just replaced.
+      .replace(/ {2,}/g, '  ')
+      .trimEnd()
+  )
 }

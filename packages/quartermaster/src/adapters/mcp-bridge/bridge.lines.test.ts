@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
+import { createFakeClock, whileAdvancing } from '../../testing/fake-clock.ts'
 import { bridge, endpoint, legacy, modern, type Visit } from './testing/bridge-desk.ts'
 
 describe('what a bridge does with its lines', () => {
@@ -46,6 +47,22 @@ describe('what a bridge does with its lines', () => {
     expect(await desk.next()).toMatchObject({ id: 1 })
     expect(await desk.done).toEqual({})
     expect(desk.givenBack).toEqual(['token-1'])
+  })
+
+  it('waits half a minute for an answer after the client stopped talking, and no longer', async () => {
+    const clock = createFakeClock()
+    const came = [deferred<Visit>(), deferred<Visit>()]
+    const { url } = await endpoint(visit => came[Number(visit.body.id)]?.resolve(visit))
+    const desk = bridge({ urls: [url], clock })
+    desk.send(modern(0, 'tools/list'))
+    desk.send(modern(1, 'tools/call', { name: 'rest' }))
+    const [slow, never] = await Promise.all(came.map(({ promise }) => promise))
+    desk.end()
+    for (let second = 0; second < 30; second++) await clock.advance(1_000)
+    slow?.answer({ tools: [] })
+    expect(await desk.next()).toMatchObject({ id: 0 })
+    expect(await whileAdvancing(clock, desk.done)).toEqual({})
+    await never?.closed
   })
 
   it('ends when nobody reads any more', async () => {

@@ -36,8 +36,12 @@ export interface BridgeOptions {
 
 /** Larger messages are no tool calls; the server takes half of it. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024
-/** Requests under way when the client stops talking get this long for their answers; clients kill what lingers for 2 s. */
-const FINISH_MS = 1_000
+/**
+ * Requests under way when the client stops talking get this long for their answers: the 30 s that a tool has unless it
+ * says otherwise, and what the way takes on a busy machine. Somebody who pipes requests in wants them all answered. A
+ * client that does not want to wait sends SIGTERM, as the SDKs do after 2 s, and that counts at once.
+ */
+const FINISH_MS = 35_000
 /** What is told to the server at the end is a courtesy, and not worth waiting for. */
 const GOODBYE_MS = 1_000
 
@@ -59,10 +63,10 @@ export async function runBridge(options: BridgeOptions): Promise<{ failure?: App
   link.gateway().catch(() => {})
   const passing = createPassing(lanes, parts)
   await Promise.race([passing.read(options.input), aborted(closing)])
-  await Promise.race([passing.finished(), aborted(closing), after(clock, FINISH_MS)])
+  await within(FINISH_MS, clock, Promise.race([passing.finished(), aborted(closing)]))
   const failure = link.failure()
   ending.abort()
-  await Promise.race([sayGoodbye(lanes.legacy, parts), after(clock, GOODBYE_MS)])
+  await within(GOODBYE_MS, clock, sayGoodbye(lanes.legacy, parts))
   exchange.close()
   return failure ? { failure } : {}
 }
@@ -131,8 +135,12 @@ function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-function after(clock: Clock, ms: number): Promise<void> {
-  return new Promise(resolve => {
-    clock.after(ms, resolve)
+/** Waits for something, but no longer than this. */
+async function within(ms: number, clock: Clock, work: Promise<void>): Promise<void> {
+  let stop = () => {}
+  const over = new Promise<void>(resolve => {
+    stop = clock.after(ms, resolve)
   })
+  await Promise.race([work, over])
+  stop()
 }
