@@ -44,7 +44,7 @@ export async function recordsIn(dir) {
       untold: count(`SELECT count(*) AS n FROM operations WHERE tool IN ${TOOLS} AND announced_at IS NULL`),
       cutOffPosts: count(`SELECT count(*) AS n FROM audit WHERE tool = 'post' AND outcome = 'unknown'`),
       cutOffFilings: count(`SELECT count(*) AS n FROM audit WHERE tool = 'file' AND outcome = 'unknown'`),
-      foundDone: count(`SELECT count(*) AS n FROM audit WHERE tool = 'file' AND ${FOUND_DONE}`),
+      foundDone: count(`SELECT count(*) AS n FROM operations WHERE tool = 'file' AND ${FOUND_DONE}`),
     }
   } finally {
     database.close()
@@ -52,5 +52,5 @@ export async function recordsIn(dir) {
 }
 
 const TOOLS = "('post', 'file')"
-/** It was not run this time, and is done. */
-const FOUND_DONE = "decision = 'refused' AND outcome = 'succeeded'"
+/** Its answer is not the tool's own. */
+const FOUND_DONE = "result LIKE '%An earlier run of it was cut off%'"

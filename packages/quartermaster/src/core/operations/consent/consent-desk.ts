@@ -62,7 +62,7 @@ export interface ConsentDeskDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly emitter: Emitter
-  readonly settings: Pick<Settings, 'grantHours' | 'operationDays'>
+  readonly settings: Pick<Settings, 'grantHours' | 'operationDays' | 'retryMaxAgeMinutes'>
 }
 
 const ORGANISATION = 'default'
@@ -115,7 +115,8 @@ export function createConsentDesk({ storage, clock, ids, emitter, settings }: Co
     now: number,
   ): Step & { line?: Write } {
     if (decision === 'allow') {
-      const { error, attempts, expiresAt } = row
+      const { error, attempts } = row
+      const expiresAt = now + settings.retryMaxAgeMinutes * 60_000
       return queued(row, { dueAt: now, error, attempts, expiresAt }, now)
     }
     const error = new AppError('CONSENT_DENIED', `A person did not allow "${row.tool}".`, {

@@ -52,6 +52,20 @@ async function desk({ failing = 1, settings = {} }: { failing?: number; settings
   return { hub, skip, store, told, settle, call, open, answer, argumentsOf, row, allowed }
 }
 
+describe('an answer that comes late', () => {
+  it('leaves the call as much time to be done as any other has', async () => {
+    const { hub, settle, call, open, answer, row } = await desk({ settings: { approvalHours: 200 } })
+    const { operationId: id } = await Promise.all([call(), hub.clock.advance(60_000)]).then(([first]) => first)
+    await hub.clock.advance(100 * 3_600_000)
+    expect(await open()).toHaveLength(1)
+    await answer(id, brief(60), OWNER)
+    await settle()
+    expect(await row(id)).toMatchObject({ state: 'queued', attempts: 1 })
+    await hub.clock.advance(60_000)
+    expect(await row(id)).toMatchObject({ state: 'succeeded', attempts: 2 })
+  })
+})
+
 describe('an answer that has run out before the next try', () => {
   it('is asked for again, and the call goes on with the new one', async () => {
     const { hub, store, told, settle, open, answer, row, allowed } = await desk()

@@ -4,6 +4,7 @@ import { AppError, DEFAULT_SETTINGS } from '../../../contracts/index.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import { type AnyTool, type CallContext, defineEffect } from '../../catalogue/index.ts'
+import { update } from '../../store/index.ts'
 import { settleLeftBehind } from '../index.ts'
 
 /** A world of named things, and a tool that is to make a note and a line in it. */
@@ -133,20 +134,41 @@ describe('a call that leaves something behind', () => {
     expect(await one.row()).toMatchObject({ state: 'succeeded' })
   })
 
-  it('is looked at by the process that comes after one that died in it', async () => {
-    const storage = faultyStorage()
-    const world = new Set<string>()
+  /** One that died in the run of the tool, and the one that comes after it. */
+  async function died(storage: FaultyStorage, world: Set<string>, { attempts = 1 } = {}) {
     const first = await desk({ handler: () => (world.add('note a'), new Promise(() => {})) as never }, storage, world)
     void first.call().catch(() => {})
     for (let i = 0; i < 20; i++) await first.hub.clock.breathe()
     expect(first.runs).toHaveLength(1)
+    const id = (await first.row())?.id ?? ''
+    await storage.store.commit([update('operations', { where: { id }, set: { attempts } })])
     const { clock } = first.hub
     const left = { store: storage.store, clock, ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
     await settleLeftBehind(left)
-    const second = await desk({ handler: () => (world.add('line a'), 'made') }, storage, world)
+    return desk({ handler: () => (world.add('line a'), 'made') }, storage, world)
+  }
+
+  it('is looked at by the process that comes after one that died in it', async () => {
+    const second = await died(faultyStorage(), new Set())
     await second.hub.clock.advance(1_000)
     expect(second.runs).toEqual([['line']])
     expect(await second.row()).toMatchObject({ state: 'succeeded', attempts: 2 })
+  })
+
+  it('is known to be done where all of it is there, also when that was its last run', async () => {
+    const world = new Set<string>()
+    const second = await died(faultyStorage(), world, { attempts: 6 })
+    world.add('line a')
+    await second.hub.clock.advance(1_000)
+    expect(second.runs).toEqual([])
+    expect(await second.row()).toMatchObject({ state: 'succeeded', outcome: 'succeeded' })
+  })
+
+  it('is not run once more than it may be, whatever is missing', async () => {
+    const second = await died(faultyStorage(), new Set(), { attempts: 6 })
+    await second.hub.clock.advance(1_000)
+    expect(second.runs).toEqual([])
+    expect(await second.row()).toMatchObject({ state: 'exhausted', outcome: 'unknown' })
   })
 
   it('is given up when it never comes to be there', async () => {

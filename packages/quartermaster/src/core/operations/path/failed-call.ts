@@ -1,6 +1,7 @@
 import type { AppError, CallAnswer } from '../../../contracts/index.ts'
 import type { Random } from '../../kernel/index.ts'
 import { afterFailure, type RetryTerms } from '../queue/retry-policy.ts'
+import { giveUpAt } from '../record/standing.ts'
 import type { Journey } from './journey.ts'
 import { putOff, type SettleDeps, settle } from './settle-stage.ts'
 import { waitingAnswer } from './waiting-answer.ts'
@@ -51,10 +52,13 @@ async function tryLater(
 
 function nextStep(journey: Journey, failure: AppError, deps: FailedCallDeps): ReturnType<typeof afterFailure> {
   const { tool, resumed, hasRun, startedAt } = journey
-  const { attempts = 1, createdAt = startedAt } = resumed ?? {}
+  const { attempts } = resumed ?? FIRST
+  const by = giveUpAt(resumed ?? { ...FIRST, createdAt: startedAt }, deps.settings)
   // The tool around a nested call has its own idea of what to do, and is still there to hear that this one failed.
   const policy = journey.depth > 0 || !tool ? 'manual' : tool.retry
   const mutates = tool?.mutates ?? false
   const now = deps.clock.now()
-  return afterFailure({ policy, mutates, failure, hasRun, attempts, createdAt, now }, deps)
+  return afterFailure({ policy, mutates, failure, hasRun, attempts, giveUpAt: by, now }, deps)
 }
+
+const FIRST = { attempts: 1, expiresAt: null, startedAt: null } as const

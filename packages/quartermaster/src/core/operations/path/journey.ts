@@ -48,7 +48,8 @@ export function auditOf(
     caller: request.seat.caller,
     tool: request.tool,
     digest,
-    decision: hasRun || repeatOf !== undefined ? 'allowed' : 'refused',
+    // One that an earlier run had done was allowed as well, and is not run.
+    decision: hasRun || repeatOf !== undefined || end.outcome === 'succeeded' ? 'allowed' : 'refused',
     outcome: repeatOf === undefined ? end.outcome : 'notRun',
     mutates: tool?.mutates ?? false,
     durationMs: end.at - startedAt,

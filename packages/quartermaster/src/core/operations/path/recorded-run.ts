@@ -1,4 +1,11 @@
-import { type CallAnswer, ERRORS, isAppError, type ToolResult } from '../../../contracts/index.ts'
+import {
+  AppError,
+  type CallAnswer,
+  ERRORS,
+  isAppError,
+  type Settings,
+  type ToolResult,
+} from '../../../contracts/index.ts'
 import type { SchemaCompiler, Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import type { Log } from '../../kernel/index.ts'
@@ -30,6 +37,7 @@ export interface RecordedRunDeps {
   readonly records: Pick<Operations, 'show' | 'waiting'>
   readonly compiler: SchemaCompiler
   readonly log: Log
+  readonly settings: Pick<Settings, 'retryAttempts'>
 }
 
 /** Runs a call that is on record where it has to be. What was allowed before is looked at once more, because waiting took time. */
@@ -47,6 +55,7 @@ export async function runRecorded(
   const effectful = tool.effects.length > 0 ? ready : undefined
   const missingEffects = effectful ? await deps.effects.before(effectful) : NOTHING
   if (missingEffects === 'done') return doneBefore(tool, operationId)
+  refuseOneTooMany(journey, deps.settings)
   journey.hasRun = true
   const parts = { tool, config, deadline, log, compiler, records, results, missingEffects, nested }
   const context = createCallContext(journey, parts)
@@ -76,6 +85,13 @@ async function refuseRevoked({ journey, tool, deadline }: ReadyCall, gate: Conse
   const decision = await deadline.race(gate.decide({ operationId, seat, tool, digest, input, consented }))
   if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
   if (decision.kind === 'missing') throw consentRequired(tool, decision.asks, digest)
+}
+
+/** An operation whose last run was lost comes back once more, to be looked at and no more than that. */
+function refuseOneTooMany({ resumed, request }: Journey, { retryAttempts }: Pick<Settings, 'retryAttempts'>): void {
+  if (!resumed || resumed.attempts <= retryAttempts) return
+  if (resumed.error) throw AppError.fromJSON(resumed.error)
+  throw new AppError('OUTCOME_UNKNOWN', `"${request.tool}" was run ${retryAttempts} times, and may have done its work.`)
 }
 
 /** Holds what a tool says it did against what is there. One that was cut off may have done all of it. */

@@ -40,6 +40,16 @@ describe('what a process was running when it was killed', () => {
     ])
   })
 
+  it('is looked at once more when its last run was lost and it says what it leaves behind', async () => {
+    const effects = [{ name: 'file', kind: 'fileWritten', before: 'absent' } as const]
+    const last = { ...leased, retry: 'verifyFirst', attempts: 6, startedAt: createFakeClock().now() } as const
+    const rows = [operation('looked', { ...last, effects }), operation('blind', last)]
+    const { store, settle } = await restarted(rows)
+    await settle()
+    expect(await store.get('operations', 'looked')).toMatchObject({ state: 'queued', outcome: 'unknown', attempts: 6 })
+    expect(await store.get('operations', 'blind')).toMatchObject({ state: 'exhausted', outcome: 'unknown' })
+  })
+
   it('has failed and can be called again when it changes nothing', async () => {
     const row = operation('op_1', { ...leased, mutates: false, createdAt: 1_000, ttlMs: 60_000 })
     const { store, clock, settle } = await restarted([row])

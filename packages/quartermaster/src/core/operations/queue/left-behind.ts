@@ -2,6 +2,7 @@ import { AppError, type OperationRow, type Settings } from '../../../contracts/i
 import type { Clock, Ids, Random } from '../../kernel/index.ts'
 import { insert, type Store } from '../../store/index.ts'
 import { auditRow } from '../record/audit-row.ts'
+import { giveUpAt } from '../record/standing.ts'
 import { ended, queued, type Step } from '../record/transitions.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
 import { type AfterFailure, afterFailure, type RetryTerms } from './retry-policy.ts'
@@ -40,10 +41,11 @@ function writesFor(row: OperationRow, deps: LeftBehindDeps) {
 
 /** What becomes of an operation whose run nobody hears of any more, with its line of the audit. */
 export function lostStep(row: OperationRow, deps: Omit<LeftBehindDeps, 'store'>): Step {
-  const { retry: policy, mutates, attempts, createdAt } = row
+  const { retry: policy, mutates, attempts } = row
   const failure = goneWhile(row)
   const now = Math.round(deps.clock.now())
-  const next = afterFailure({ policy, mutates, failure, hasRun: true, attempts, createdAt, now }, deps)
+  const by = giveUpAt(row, deps.settings)
+  const next = afterFailure({ policy, mutates, failure, hasRun: true, attempts, giveUpAt: by, now }, deps)
   const { writes, change } = stepAfter(row, { failure, next, now }, deps)
   const line = auditOfRow(row, { at: now, outcome: mutates ? 'unknown' : 'failed', code: failure.code })
   return { writes: [...writes, insert('audit', auditRow(deps.ids.next('audit'), line))], change }
@@ -61,8 +63,8 @@ function stepAfter(
   { settings }: Pick<LeftBehindDeps, 'settings'>,
 ): Step {
   const error = failure.toJSON()
-  if (next.kind === 'again') {
-    const expiresAt = row.createdAt + settings.retryMaxAgeMinutes * 60_000
+  if (next.kind === 'again' || isWorthALook(row, next)) {
+    const expiresAt = giveUpAt(row, settings)
     // It has waited for this process to come.
     return queued(
       row,
@@ -73,6 +75,11 @@ function stepAfter(
   const outcome = row.mutates ? 'unknown' : 'failed'
   const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
   return ended(row, { state: next.state, outcome, result: undefined, error, isTold: false }, { now, keepMs })
+}
+
+/** Its last run may have done all of it, and whoever takes it next can see. It is not run again: see `refuseOneTooMany`. */
+function isWorthALook({ retry, effects }: OperationRow, next: AfterFailure): boolean {
+  return next.kind === 'end' && next.state === 'exhausted' && retry === 'verifyFirst' && effects.length > 0
 }
 
 /** Whether a run that was cut off did its work nobody can say. Of a tool that changes nothing it does not matter. */

@@ -11,7 +11,8 @@ export interface FailedRun {
   readonly hasRun: boolean
   /** Runs begun so far, this one included. */
   readonly attempts: number
-  readonly createdAt: number
+  /** When nobody expects it any more. */
+  readonly giveUpAt: number
   readonly now: number
 }
 
@@ -35,10 +36,10 @@ export interface RetryTerms {
  * ever: an operation always comes to an end that somebody is told of.
  */
 export function afterFailure(run: FailedRun, terms: RetryTerms): AfterFailure {
-  const { policy, failure, attempts, createdAt, now } = run
-  const { retryAttempts, retryMaxAgeMinutes } = terms.settings
+  const { policy, failure, attempts, giveUpAt, now } = run
+  const { retryAttempts } = terms.settings
   if (policy === 'manual' || !run.mutates || !mayPass(failure)) return { kind: 'end', state: endOf(failure) }
-  if (now - createdAt >= retryMaxAgeMinutes * 60_000) return { kind: 'end', state: 'expired' }
+  if (now >= giveUpAt) return { kind: 'end', state: 'expired' }
   // Waiting for what is missing is no attempt; whoever brings it back brings the operation back.
   if (failure.code === 'TOOL_DISABLED') return { kind: 'again', dueAt: undefined }
   if (attempts >= retryAttempts) return { kind: 'end', state: 'exhausted' }

@@ -85,6 +85,17 @@ describe('an operation that was given up', () => {
     expect(await one.row(one.id)).toMatchObject({ state: 'cancelled' })
   })
 
+  it('gets all its attempts anew, however long ago it was called', async () => {
+    const one = await desk({}, { settings: { retryAttempts: 2 } })
+    const id = await one.send()
+    await one.hub.clock.advance(600_000)
+    expect(await one.row(id)).toMatchObject({ state: 'exhausted', attempts: 2 })
+    await one.hub.clock.advance(3 * 86_400_000)
+    await one.desk.retry(id)
+    await one.hub.clock.advance(1_000)
+    expect(await one.row(id)).toMatchObject({ state: 'queued', attempts: 1 })
+  })
+
   it('is forgotten but for its record when a person drops it', async () => {
     const one = await exhausted()
     await one.desk.drop(one.id)

@@ -1,4 +1,4 @@
-import type { OperationRow } from '../../../contracts/index.ts'
+import type { OperationRow, Settings } from '../../../contracts/index.ts'
 
 /** As much of an operation as it takes to go on from where it stands. */
 export type Standing = Pick<
@@ -13,5 +13,17 @@ export type Standing = Pick<
   | 'attempts'
   | 'createdAt'
   | 'startedAt'
+  | 'expiresAt'
   | 'outcome'
 >
+
+/**
+ * When an operation is given up, whatever it waits for. Its age counts from its first run, or from a person's word to do it:
+ * what it waited for them before is not held against it.
+ */
+export function giveUpAt(
+  { expiresAt, startedAt, createdAt }: Pick<OperationRow, 'expiresAt' | 'startedAt' | 'createdAt'>,
+  { retryMaxAgeMinutes }: Pick<Settings, 'retryMaxAgeMinutes'>,
+): number {
+  return expiresAt ?? (startedAt ?? createdAt) + retryMaxAgeMinutes * 60_000
+}

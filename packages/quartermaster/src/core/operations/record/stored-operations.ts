@@ -8,7 +8,7 @@ import { createDurableWriter, type DurableWriter } from './durable-writer.ts'
 import { sealEffects } from './kept-effects.ts'
 import { type Begun, isRecorded, type OperationEnd, type OperationLog, type OperationRecord } from './operation-log.ts'
 import { FIRST_FENCE, rowOf, waitingRowOf } from './operation-row.ts'
-import type { Standing } from './standing.ts'
+import { giveUpAt, type Standing } from './standing.ts'
 import type { StorageAccess } from './storage.ts'
 import { resultWrites } from './stored-results.ts'
 import { ended, opened, queued, type Step } from './transitions.ts'
@@ -113,11 +113,6 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
     return Math.round(clock.now() + settings.leaseSeconds * 1000)
   }
 
-  /** Whatever it waits for, it is given up then. */
-  function expiryOf({ standing }: Running): number {
-    return standing.createdAt + settings.retryMaxAgeMinutes * 60_000
-  }
-
   function forget({ record: { id }, waiting }: Running): void {
     running.delete(id)
     for (const tell of waiting) tell()
@@ -181,7 +176,7 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
         dueAt: dueAt === undefined ? null : Math.round(dueAt),
         error,
         attempts,
-        expiresAt: expiryOf(call),
+        expiresAt: giveUpAt(call.standing, settings),
       }
       await conclude(call, queued(call.standing, later, Math.round(clock.now())), line)
     },
@@ -206,7 +201,16 @@ function firstStanding({ id, tool, caller, startedAt }: OperationRecord): Standi
   const { workspace, kind: callerKind, name: callerName } = caller
   const at = Math.round(startedAt)
   const whose = { id, tool, workspace, callerKind, callerName }
-  return { ...whose, state: 'leased', fence: FIRST_FENCE, attempts: 1, createdAt: at, startedAt: at, outcome: null }
+  return {
+    ...whose,
+    state: 'leased',
+    fence: FIRST_FENCE,
+    attempts: 1,
+    createdAt: at,
+    startedAt: at,
+    expiresAt: null,
+    outcome: null,
+  }
 }
 
 /** A row that nobody saw being written may not be there, and its end must still reach the audit. */
