@@ -10,7 +10,7 @@ import {
 } from '../adapters/cli/index.ts'
 import { initProject } from '../adapters/project-files/index.ts'
 import { createJsonLog, createLevelledLog, createSystemClock } from '../adapters/system/index.ts'
-import { DEFAULT_SETTINGS, SETTINGS, type Settings, stackOf } from '../contracts/index.ts'
+import { DEFAULT_SETTINGS, type OperationChange, SETTINGS, type Settings, stackOf } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { openControl } from './open-control.ts'
 import { VERSION } from './version.ts'
@@ -103,13 +103,19 @@ async function up(options: UpOptions, cwd: string, strays: { log: Log }): Promis
       level = settings.logLevel
     },
     onEvent(name, event) {
-      // Calls are many, and stand in the audit; whoever debugs sees them here as well.
-      if (json) log[name === 'call.settled' ? 'debug' : 'info'](name, { ...event })
+      if (json) log[isOrdinary(name, event) ? 'debug' : 'info'](name, { ...event })
       else onEvent({ name, event } as UpEvent)
     },
   })
   const { facts, notes } = await upNotes(serving, { from: cwd, config: options.config, data: options.data })
   return { url: serving.url, facts, notes, status: await serving.status(), closed: serving.closed }
+}
+
+/** Calls are many, and stand in the audit: that one begins, or ends with its caller's answer. Whoever debugs sees them. */
+function isOrdinary(name: string, event: object): boolean {
+  if (name !== 'operation.changed') return name === 'call.settled'
+  const { to, isTold } = event as OperationChange
+  return to === 'leased' || isTold
 }
 
 /**

@@ -44,7 +44,6 @@ describe('the migrations', () => {
     ['what is due', `state = 'queued' and due_at <= 5`, 'operations_by_due'],
     ['leases that ran out', `state = 'leased' and lease_until <= 5`, 'operations_by_lease'],
     ['what nobody answered in time', `state = 'queued' and expires_at <= 5`, 'operations_by_expiry'],
-    ['what ended long ago', 'ended_at <= 5', 'operations_by_end'],
     ['what a process left behind', `state = 'leased' and lease_until is not null`, 'operations_by_lease'],
     ['what may be forgotten', 'keep_until < 5 and ended_at is not null', 'operations_by_keep'],
     ['everybody’s newest', `organisation = 'o' order by created_at desc, id desc`, 'operations_by_time'],

@@ -36,6 +36,7 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'what may be tried again, and what is to be told', build: waiting },
   { name: 'approvals, grants', build: consent },
   { name: 'sealed effects, whole results', build: sealedEffects },
+  { name: 'no index that nobody reads', build: withoutIndexByEnd },
 ]
 
 const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
@@ -300,6 +301,11 @@ function sealedEffects(builder: Builder): readonly string[] {
     table(builder, 'results', { ...PLACE, ...CALLER, operation_id: 'text', offset: 'integer', page: 'text' }),
     index(builder, 'results_by_operation', { on: 'results', columns: ['operation_id', 'offset'] }),
   ]
+}
+
+/** What is forgotten is found by `keep_until`; every end paid for this one. */
+function withoutIndexByEnd({ schema }: Builder): readonly string[] {
+  return [schema.dropIndex('operations_by_end').compile().sql]
 }
 
 /** A table whose primary key is `id`. Columns are not null unless their type ends in `?`. */
