@@ -36,13 +36,15 @@ export async function contest(runners, { inFlight, warmUp, rounds, calls, within
   const field = createField(runners)
   const warming = withinMs === undefined ? {} : { withinMs: WARM_UP_TIMES * withinMs }
   for (const runner of runners) await field.round(runner, { calls: warmUp, inFlight: 16, ...warming })
-  for (const { contender } of runners) await contender.server.profiler?.start()
+  // Several may be of one server, which has one profile.
+  const servers = new Set(runners.map(({ contender }) => contender.server))
+  for (const { profiler } of servers) await profiler?.start()
   const figures = []
   for (const level of inFlight) {
     const measured = await inTurns(field, { rounds, calls, inFlight: level, ...bounded })
     figures.push(...figuresOf(measured, { inFlight: level, unit }))
   }
-  for (const { contender } of runners) await contender.server.profiler?.stop()
+  for (const { profiler } of servers) await profiler?.stop()
   return [...figures, ...field.gaps]
 }
 
