@@ -1,5 +1,5 @@
 import {
-  AppError,
+  type AppError,
   type ConsentAsk,
   isAppError,
   messageOf,
@@ -7,14 +7,12 @@ import {
   type Settings,
   toAppError,
 } from '../../../contracts/index.ts'
-import type { Cancel, Clock, Emitter, Ids, Log, Random } from '../../kernel/index.ts'
-import { insert, type Store, update, type Write } from '../../store/index.ts'
-import { auditRow } from '../record/audit-row.ts'
+import type { Cancel, Log } from '../../kernel/index.ts'
+import type { Store, Write } from '../../store/index.ts'
 import type { StorageAccess } from '../record/storage.ts'
-import { ended, leased } from '../record/transitions.ts'
-import { auditOfRow } from '../record/waited-audit.ts'
-import { lostStep } from './left-behind.ts'
-import type { RetryTerms } from './retry-policy.ts'
+import { leased } from '../record/transitions.ts'
+import { each } from './each.ts'
+import { createRound, type RoundDeps } from './round.ts'
 
 /** Runs operations that waited, when their time has come, and gives up those that have waited too long. */
 export interface Queue {
@@ -29,20 +27,12 @@ export interface Queue {
 /** On what an operation may be run. */
 export type RunTerms = { readonly writes: readonly Write[] } | { readonly asks: readonly ConsentAsk[] }
 
-export interface QueueDeps {
+export interface QueueDeps extends RoundDeps {
   readonly storage: StorageAccess
-  readonly clock: Clock
-  readonly ids: Ids
   readonly log: Log
-  readonly emitter: Emitter
   /** Who this process is among those that run operations. */
   readonly owner: string
-  readonly random: Random
-  readonly settings: Pick<Settings, 'leaseSeconds' | 'runsAtOnce' | 'operationDays'> & RetryTerms['settings']
-  /** Whether what an operation waits for is there: all that its tool needs. */
-  isReady(operation: Pick<OperationRow, 'tool' | 'callerName'>): boolean
-  /** Whether it runs here. */
-  isRunning(id: string): boolean
+  readonly settings: Pick<Settings, 'leaseSeconds' | 'runsAtOnce'> & RoundDeps['settings']
   /** Whether somebody here waits to run it. */
   isHeld(id: string): boolean
   /**
@@ -64,12 +54,10 @@ const BATCH = 64
 const LONGEST_REST_MS = 60_000
 /** Looking through all that waits takes longer the more that is. What calls for it over and over gets it once a second. */
 const ROUND_PAUSE_MS = 1_000
-/** Of those that wait for something other than time, as many are read at once. */
-const PAGE = 500
-const DAY_MS = 24 * 3_600_000
 
 export function createQueue(deps: QueueDeps): Queue {
   const { storage, clock, log, emitter, settings } = deps
+  const round = createRound(deps)
   let isStarted = false
   let isStopped = false
   let isWanted = false
@@ -121,76 +109,7 @@ export function createQueue(deps: QueueDeps): Queue {
   async function goRound(store: Store): Promise<void> {
     // Set first: whoever calls for another one meanwhile gets it.
     roundAt = clock.now() + LONGEST_REST_MS
-    const counts = [...(await giveUpOld(store)), await takeFromTheDead(store)]
-    await reviveReady(store)
-    if (counts.some(count => count === BATCH)) roundAt = clock.now()
-  }
-
-  /** Nothing waits for ever, and nothing goes without a word. Answers how many there were of each kind. */
-  async function giveUpOld(store: Store): Promise<number[]> {
-    const now = Math.round(clock.now())
-    const counts: number[] = []
-    for (const state of ['queued', 'waitingForApproval'] as const) {
-      const old = await store.find('operations', { where: { state, expiresAt: { atMost: now } }, limit: BATCH })
-      await each(old, row => giveUp(store, row, now))
-      counts.push(old.length)
-    }
-    return counts
-  }
-
-  async function giveUp(store: Store, row: OperationRow, now: number): Promise<void> {
-    const error = tooOld(row).toJSON()
-    const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
-    const end = {
-      state: 'expired',
-      outcome: row.outcome ?? undefined,
-      result: undefined,
-      error,
-      isTold: false,
-    } as const
-    const { writes, change } = ended(row, end, { now, keepMs })
-    const line = auditOfRow(row, { at: now, outcome: 'notRun', code: error.code })
-    const outcome = await store.commit([...writes, insert('audit', auditRow(deps.ids.next('audit'), line))])
-    if (!outcome.committed) return
-    emitter.emit('operation.changed', change)
-    emitter.emit('call.settled', line)
-  }
-
-  /**
-   * A lease that ran out is one of a process that is gone, or as good as gone: its word does not count any more. Answers how
-   * many there were.
-   */
-  async function takeFromTheDead(store: Store): Promise<number> {
-    const where = { state: 'leased' as const, leaseUntil: { atMost: Math.round(clock.now()) } }
-    const found = await store.find('operations', { where, limit: BATCH })
-    // This process may have slept; it knows what it runs.
-    const lost = found.filter(({ id }) => !deps.isRunning(id))
-    await each(lost, async row => {
-      const { writes, change } = lostStep(row, deps)
-      const { committed } = await store.commit(writes)
-      if (committed) emitter.emit('operation.changed', change)
-    })
-    return lost.length
-  }
-
-  /** What waited for something that is there now is due. All are looked at: many that wait for one thing hide no other. */
-  async function reviveReady(store: Store): Promise<void> {
-    const dueAt = Math.round(clock.now())
-    // By the index of expiry: everything that waits has one.
-    const where = { state: 'queued' as const, expiresAt: { not: null }, dueAt: null }
-    const query = { where, order: { by: ['expiresAt', 'id'] as const }, limit: PAGE, columns: WAITING_COLUMNS }
-    let after: [number, string] | undefined
-    for (;;) {
-      const waiting = await store.find('operations', after ? { ...query, after } : query)
-      const ready = waiting.filter(deps.isReady)
-      const writes = ready.map(({ id, fence }) =>
-        update('operations', { where: { id, state: 'queued', fence }, set: { dueAt }, rows: 'any' }),
-      )
-      if (writes.length > 0) await store.commit(writes)
-      const last = waiting.at(-1)
-      if (!last || waiting.length < PAGE || isStopped) return
-      after = [last.expiresAt ?? 0, last.id]
-    }
+    if (await round.go(store, () => isStopped)) roundAt = clock.now()
   }
 
   /** Takes what is due; answers how long nothing else is. */
@@ -253,24 +172,7 @@ export function createQueue(deps: QueueDeps): Queue {
   }
 }
 
-const WAITING_COLUMNS = ['id', 'fence', 'tool', 'callerName', 'expiresAt'] as const
-
 /** It is given up instead of run. */
 function isOld({ expiresAt }: OperationRow, now: number): boolean {
   return expiresAt !== null && expiresAt <= now
-}
-
-/** All at once, and waited for to the last, also where one fails. */
-async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const outcomes = await Promise.allSettled(items.map(work))
-  const failed = outcomes.find(outcome => outcome.status === 'rejected')
-  if (failed) throw failed.reason
-}
-
-function tooOld({ tool, state, error }: OperationRow): AppError {
-  const details = { tool }
-  if (state === 'waitingForApproval')
-    return new AppError('CONSENT_REQUIRED', `Nobody answered in time whether "${tool}" may be run.`, { details })
-  const last = error ? ` The last time: ${error.message}` : ''
-  return new AppError('DEADLINE_EXCEEDED', `"${tool}" could not be done in time and was given up.${last}`, { details })
 }

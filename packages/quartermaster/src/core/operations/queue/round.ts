@@ -1,0 +1,122 @@
+import { AppError, type OperationRow, type Settings } from '../../../contracts/index.ts'
+import type { Clock, Emitter, Ids, Random } from '../../kernel/index.ts'
+import { insert, type Store, update } from '../../store/index.ts'
+import { auditRow } from '../record/audit-row.ts'
+import { ended } from '../record/transitions.ts'
+import { auditOfRow } from '../record/waited-audit.ts'
+import { each } from './each.ts'
+import { lostStep } from './left-behind.ts'
+import type { RetryTerms } from './retry-policy.ts'
+
+/** Looks after what waits and is not due: what has become too old, what others left, and what can go on again. */
+export interface Round {
+  /** Answers whether there is more of it than one round takes. */
+  go(store: Store, isStopped: () => boolean): Promise<boolean>
+}
+
+export interface RoundDeps {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly random: Random
+  readonly emitter: Emitter
+  readonly settings: Pick<Settings, 'operationDays'> & RetryTerms['settings']
+  /** Whether what an operation waits for is there: all that its tool needs. */
+  isReady(operation: Pick<OperationRow, 'tool' | 'callerName'>): boolean
+  /** Whether it runs here. */
+  isRunning(id: string): boolean
+}
+
+/** One round ends as many as this of each kind. */
+const BATCH = 64
+/** Of those that wait for something other than time, as many are read at once. */
+const PAGE = 500
+const DAY_MS = 24 * 3_600_000
+
+export function createRound(deps: RoundDeps): Round {
+  const { clock, emitter, settings } = deps
+
+  /** Nothing waits for ever, and nothing goes without a word. Answers how many there were of each kind. */
+  async function giveUpOld(store: Store): Promise<number[]> {
+    const now = Math.round(clock.now())
+    const counts: number[] = []
+    for (const state of ['queued', 'waitingForApproval'] as const) {
+      const old = await store.find('operations', { where: { state, expiresAt: { atMost: now } }, limit: BATCH })
+      await each(old, row => giveUp(store, row, now))
+      counts.push(old.length)
+    }
+    return counts
+  }
+
+  async function giveUp(store: Store, row: OperationRow, now: number): Promise<void> {
+    const error = tooOld(row).toJSON()
+    const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
+    const end = {
+      state: 'expired',
+      outcome: row.outcome ?? undefined,
+      result: undefined,
+      error,
+      isTold: false,
+    } as const
+    const { writes, change } = ended(row, end, { now, keepMs })
+    const line = auditOfRow(row, { at: now, outcome: 'notRun', code: error.code })
+    const outcome = await store.commit([...writes, insert('audit', auditRow(deps.ids.next('audit'), line))])
+    if (!outcome.committed) return
+    emitter.emit('operation.changed', change)
+    emitter.emit('call.settled', line)
+  }
+
+  /**
+   * A lease that ran out is one of a process that is gone, or as good as gone: its word does not count any more. Answers how
+   * many there were.
+   */
+  async function takeFromTheDead(store: Store): Promise<number> {
+    const where = { state: 'leased' as const, leaseUntil: { atMost: Math.round(clock.now()) } }
+    const found = await store.find('operations', { where, limit: BATCH })
+    // This process may have slept; it knows what it runs.
+    const lost = found.filter(({ id }) => !deps.isRunning(id))
+    await each(lost, async row => {
+      const { writes, change } = lostStep(row, deps)
+      const { committed } = await store.commit(writes)
+      if (committed) emitter.emit('operation.changed', change)
+    })
+    return lost.length
+  }
+
+  /** What waited for something that is there now is due. All are looked at: many that wait for one thing hide no other. */
+  async function reviveReady(store: Store, isStopped: () => boolean): Promise<void> {
+    const dueAt = Math.round(clock.now())
+    // By the index of expiry: everything that waits has one.
+    const where = { state: 'queued' as const, expiresAt: { not: null }, dueAt: null }
+    const query = { where, order: { by: ['expiresAt', 'id'] as const }, limit: PAGE, columns: WAITING_COLUMNS }
+    let after: [number, string] | undefined
+    for (;;) {
+      const waiting = await store.find('operations', after ? { ...query, after } : query)
+      const ready = waiting.filter(deps.isReady)
+      const writes = ready.map(({ id, fence }) =>
+        update('operations', { where: { id, state: 'queued', fence }, set: { dueAt }, rows: 'any' }),
+      )
+      if (writes.length > 0) await store.commit(writes)
+      const last = waiting.at(-1)
+      if (!last || waiting.length < PAGE || isStopped()) return
+      after = [last.expiresAt ?? 0, last.id]
+    }
+  }
+
+  return {
+    async go(store, isStopped) {
+      const counts = [...(await giveUpOld(store)), await takeFromTheDead(store)]
+      await reviveReady(store, isStopped)
+      return counts.some(count => count === BATCH)
+    },
+  }
+}
+
+const WAITING_COLUMNS = ['id', 'fence', 'tool', 'callerName', 'expiresAt'] as const
+
+function tooOld({ tool, state, error }: OperationRow): AppError {
+  const details = { tool }
+  if (state === 'waitingForApproval')
+    return new AppError('CONSENT_REQUIRED', `Nobody answered in time whether "${tool}" may be run.`, { details })
+  const last = error ? ` The last time: ${error.message}` : ''
+  return new AppError('DEADLINE_EXCEEDED', `"${tool}" could not be done in time and was given up.${last}`, { details })
+}
