@@ -1,21 +1,26 @@
-const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 
-/** The longest a person can mean; beyond it a timer of the platform would overflow and fire at once. */
-const LONGEST_MS = 24 * UNITS.h
+/** The longest that somebody waits. */
+const DAY = { longest: '24h', longestMs: UNITS.d } as const
+/** The longest that something counts. */
+export const YEAR = { longest: '366d', longestMs: 366 * UNITS.d } as const
 
 /** `30s` as milliseconds, or what is wrong with it. */
-export function parseDuration(text: string): { ms: number } | { problem: string } {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim())
-  if (!match) return { problem: 'Write a number and a unit, such as 500ms, 30s, 2m or 1h.' }
+export function parseDuration(
+  text: string,
+  { longest, longestMs }: typeof DAY | typeof YEAR = DAY,
+): { ms: number } | { problem: string } {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text.trim())
+  if (!match) return { problem: 'Write a number and a unit, such as 500ms, 30s, 2m, 1h or 1d.' }
   const [, amount, unit] = match
-  if (unit === undefined) return { problem: `It has no unit. Write ${amount}s for seconds, or ms, m, h.` }
+  if (unit === undefined) return { problem: `It has no unit. Write ${amount}s for seconds, or ms, m, h, d.` }
   const ms = Math.round(Number(amount) * UNITS[unit as keyof typeof UNITS])
   if (ms < 1) return { problem: 'It must be longer than nothing.' }
-  return ms > LONGEST_MS ? { problem: 'It must be at most 24h.' } : { ms }
+  return ms > longestMs ? { problem: `It must be at most ${longest}.` } : { ms }
 }
 
 const STEPS = [
-  { name: 'day', ms: 24 * UNITS.h },
+  { name: 'day', ms: UNITS.d },
   { name: 'hour', ms: UNITS.h },
   { name: 'minute', ms: UNITS.m },
   { name: 'second', ms: UNITS.s },

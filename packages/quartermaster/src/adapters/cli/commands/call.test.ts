@@ -61,7 +61,7 @@ describe('call: arguments', () => {
     { argv: ['__proto__.x=1'], says: 'no name an argument can have' },
     { argv: ['a..b=1'], says: 'has an empty part' },
     { argv: ['--timeout', '30'], says: 'It has no unit. Write 30s' },
-    { argv: ['--timeout', 'soon'], says: 'such as 500ms, 30s, 2m or 1h' },
+    { argv: ['--timeout', 'soon'], says: 'such as 500ms, 30s, 2m, 1h or 1d' },
     { argv: ['--timeout', '0s'], says: 'longer than nothing' },
     { argv: ['--timeout', '25h'], says: 'at most 24h' },
   ])('refuses $argv before anything runs', async ({ argv, says }) => {

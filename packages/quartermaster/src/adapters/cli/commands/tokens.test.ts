@@ -102,6 +102,7 @@ describe('tokens', () => {
 
   it('refuse a time that is none, and a mistyped subcommand', async () => {
     expect((await run(['create', 'worker', '--for', 'long'])).code).toBe(2)
+    expect((await run(['create', 'worker', '--for', '367d'])).stderr).toContain('at most 366d')
     const { code, stderr } = await run(['creat', 'worker'])
     expect(code).toBe(2)
     expect(stderr).toContain('Did you mean "create"?')

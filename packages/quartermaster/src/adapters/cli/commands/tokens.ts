@@ -3,7 +3,7 @@ import type { IssuedToken, TokenFacts } from '../../../contracts/index.ts'
 import { didYouMean } from '../../../core/kernel/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
-import { inWords, parseDuration } from '../duration.ts'
+import { inWords, parseDuration, YEAR } from '../duration.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
@@ -31,7 +31,7 @@ const registerCreate: Register = (tokens, act) => {
     .addArgument(new CompletingArgument('[AGENT]', 'the agent', 'agent'))
     .option('--person <NAME>', 'for this person instead: it answers approvals, and calls no tools')
     .option('--label <TEXT>', 'what you call it')
-    .addOption(new Option('--for <TIME>', 'how long it is good, such as 8h; for ever without').argParser(toMs))
+    .addOption(new Option('--for <TIME>', 'how long it is good, such as 8h or 90d; for ever without').argParser(toMs))
     .action((agent: string | undefined, { person, label, for: ttlMs }: CreateOptions) =>
       act(session => {
         if ((agent === undefined) === (person === undefined))
@@ -77,7 +77,7 @@ const registerRotate: Register = (tokens, act) => {
 const HOUR_MS = 3_600_000
 
 function toMs(text: string): number {
-  const parsed = parseDuration(text)
+  const parsed = parseDuration(text, YEAR)
   if ('problem' in parsed) throw new InvalidArgumentError(parsed.problem)
   return parsed.ms
 }
