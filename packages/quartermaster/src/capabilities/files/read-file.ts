@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { z } from 'zod'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
+import { DEFAULT_LINES, LINES_ASKED, LINES_LEFT, MAX_CHARACTERS } from '../shared/line-window.ts'
 import { answering, Refusal } from '../shared/refusal.ts'
 import type { Found, Walls } from '../shared/sandbox.ts'
 import { sizeText } from '../shared/size-text.ts'
@@ -8,21 +9,11 @@ import { type Content, HEAD_BYTES, judgeContent, mimeTypeOf, NotText, readUpTo }
 import { FILES_WORDS, type FilesConfig } from './config.ts'
 import { type Lines, readLines } from './lines.ts'
 
-const DEFAULT_LINES = 2_000
-// About 25,000 tokens, more than clients let a model see of one answer.
-const MAX_CHARACTERS = 100_000
 const MAX_BINARY_BYTES = 1024 * 1024
 
 const Input = z.strictObject({
   path: z.string().min(1).max(4096).describe('The file to read, as list_files shows it.'),
-  offset: z.number().int().min(1).optional().describe('The first line to read, counted from 1.'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(100_000)
-    .optional()
-    .describe(`The most lines to read; ${DEFAULT_LINES} when left out.`),
+  ...LINES_ASKED,
 })
 
 const Output = z.object({
@@ -35,9 +26,7 @@ const Output = z.object({
   firstLine: z.number().int().optional(),
   lastLine: z.number().int().optional(),
   totalLines: z.number().int().optional().describe('Known when the end was reached.'),
-  more: z.boolean().describe('Whether there is more behind what was read.'),
-  nextOffset: z.number().int().optional().describe('The offset that goes on from here.'),
-  cut: z.boolean().optional().describe('Whether the last line was too long and is cut.'),
+  ...LINES_LEFT,
 })
 
 /** The tool that shows what is in a file. */

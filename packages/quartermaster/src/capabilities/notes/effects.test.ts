@@ -35,3 +35,18 @@ it('proves a task by its note and its line, and makes only what is missing of th
   await desk.create(input, { operationId: 'op_9', missingEffects: [TASK_EFFECTS[0]] })
   expect(await verdict()).toMatchObject({ verdict: 'verified' })
 })
+
+it('tells a new line from one of a task that was done', async () => {
+  const desk = await notesDesk({ files: { 'vault/Tasks.md': '- [x] [[Tasks/Water]] ✅ 2026-10-01\n' } })
+  const kinds = createEffectKinds({ projectDir: desk.project.dir, connections: { get: () => undefined } })
+  const config = toNotesConfig(NotesSettings.parse({ vault: './vault' }), desk.project.dir)
+  const options = { clock: createFakeClock() }
+  const input = { title: 'Water' }
+  const effects = concreteEffects(TASK_EFFECTS, { input, config, operationId: 'op_9' }, kinds)
+  const kept = await takeBaseline(effects, kinds, options)
+  expect(await verifyEffects(kept, kinds, options)).toMatchObject({ verdict: 'absent' })
+  await desk.create(input, { operationId: 'op_9', missingEffects: [TASK_EFFECTS[0]] })
+  expect(await verifyEffects(kept, kinds, options)).toMatchObject({ verdict: 'partial' })
+  await desk.create(input, { operationId: 'op_9', missingEffects: [TASK_EFFECTS[1]] })
+  expect(await verifyEffects(kept, kinds, options)).toMatchObject({ verdict: 'verified' })
+})

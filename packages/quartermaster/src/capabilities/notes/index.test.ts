@@ -34,6 +34,12 @@ describe('the notes capability', () => {
     expect(consentOperations).toMatchObject([{ name: 'notes.write', weight: 'moderate' }])
   })
 
+  it('asks for consent to the vault that an agent has, and not to any other', () => {
+    const scope = notesCapability().consentOperations[0]?.scope
+    const call = { tool: 'note_append', input: {}, config: { vault: '/vaults/mine' } }
+    expect(typeof scope === 'function' && scope(call)).toBe('/vaults/mine')
+  })
+
   it.each([
     [{ vault: 'notes' }, true],
     [{ vault: 'notes', taskList: 'Lists/Mine', taskFolder: '.' }, true],
@@ -99,7 +105,23 @@ describe('in a gateway', () => {
       result: { structuredContent: { note: 'Tasks/Buy {milk}.md', through: 'disk' } },
     })
     expect(await project.read('vault/Tasks.md')).toBe('# Mine\n- [ ] [[Tasks/Buy {milk}]] 📅 2026-12-01\n')
-    expect(await hub.operationDesk.verify(answer.operationId)).toMatchObject({ verdict: 'verified' })
+    await expect(hub.operationDesk.verify(answer.operationId)).rejects.toThrow('all it was to leave behind was there')
+  })
+
+  it('a task that is done or listed already ends with a new line, or with nothing made', async () => {
+    const project = await tempProject({
+      'vault/Tasks.md': '- [x] [[Tasks/Water]] ✅ 2026-10-01\n- [ ] [[tasks/call bob]]\n',
+    })
+    const hub = await hubWith(project)
+    const again = await hub.callAs('writer', 'task_create', { title: 'Water' })
+    expect(again).toMatchObject({ result: { structuredContent: { note: 'Tasks/Water.md' } } })
+    const listed = await hub.callAs('writer', 'task_create', { title: 'Call Bob' })
+    expect(listed).toMatchObject({
+      result: { isError: true, content: [{ text: expect.stringContaining('in line 2') }] },
+    })
+    expect(await project.read('vault/Tasks.md')).toBe(
+      '- [x] [[Tasks/Water]] ✅ 2026-10-01\n- [ ] [[tasks/call bob]]\n- [ ] [[Tasks/Water]]\n',
+    )
   })
 
   it('Obsidian is a dependency once an agent has it configured, and not before', async () => {

@@ -1,6 +1,6 @@
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
 import { createWalls } from '../shared/sandbox.ts'
-import { NOTES_WORDS, NotesSettings, toNotesConfig } from './config.ts'
+import { NOTES_WORDS, type NotesConfig, NotesSettings, toNotesConfig } from './config.ts'
 import { createNoteAppend } from './note-append.ts'
 import { createNoteRead } from './note-read.ts'
 import { createNoteSearch } from './note-search.ts'
@@ -44,6 +44,8 @@ export default defineModule({
           name: 'notes.write',
           reason: 'Adds to notes of the vault this agent was given, or changes its list of tasks.',
           weight: 'moderate',
+          // What was allowed in one vault says nothing about another.
+          scope: ({ config }) => (config as NotesConfig).vault,
         },
       ],
       resolve({ agent }, settings) {

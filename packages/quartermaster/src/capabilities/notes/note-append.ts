@@ -3,6 +3,7 @@ import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import { Refusal } from '../shared/refusal.ts'
 import { answerWith, WAY } from './answer.ts'
 import type { NotesConfig } from './config.ts'
+import { NoteReference, NoteText } from './fields.ts'
 import { findNote, seekNote } from './find-note.ts'
 import { headingsOf } from './markdown.ts'
 import { isSafeNote } from './note-name.ts'
@@ -11,13 +12,8 @@ import { endingOf, insertLines, joinLines, type Line, linesToAdd, splitLines } f
 import type { Vault, Vaults } from './vault.ts'
 
 const Input = z.strictObject({
-  note: z.string().min(1).max(1024).describe('The note: its path in the vault, its name alone, or a link to it.'),
-  text: z
-    .string()
-    .min(1)
-    .max(200_000)
-    .regex(/^[^\p{Cs}]*$/u, 'has half a surrogate pair, which is no text')
-    .describe('What to add, as Markdown.'),
+  note: NoteReference,
+  text: NoteText.min(1).describe('What to add, as Markdown.'),
   heading: z.string().min(1).max(500).optional().describe('Add it to the section below this heading.'),
   create: z.boolean().default(false).describe('Make the note when there is none.'),
 })
@@ -74,7 +70,8 @@ async function pathOf(vault: Vault, { note, create }: Input, signal: AbortSignal
   const found = create ? await seekNote(vault, note, signal) : await findNote(vault, note, signal)
   if ('text' in found) return found.path
   const path = found.path.normalize('NFC')
-  if (!isSafeNote(path)) throw new Refusal(`"${note}" has characters that a new note cannot have in its name.`)
+  if (!isSafeNote(path))
+    throw new Refusal(`"${note}" has characters that a new note cannot have in its name, or that cannot be seen.`)
   return path
 }
 

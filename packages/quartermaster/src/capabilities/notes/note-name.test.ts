@@ -34,7 +34,16 @@ describe('the path of a note', () => {
 })
 
 describe('names of new notes', () => {
-  it.each(['Buy milk', 'Übung 🌱', '日本語', 'v1.2 of it', "it's (nearly) done!"])('%s can be a title', title => {
+  it.each([
+    'Buy milk',
+    'Übung 🌱',
+    '日本語',
+    'v1.2 of it',
+    '❤️ 👩‍🍳 🏳️‍🌈',
+    'می‌خواهم',
+    '買い物　明日',
+    "it's (nearly) done!",
+  ])('%s can be a title', title => {
     expect(isSafeTitle(title) && TITLE.test(title)).toBe(true)
   })
 
@@ -54,11 +63,18 @@ describe('names of new notes', () => {
     'a\u2028b',
     '"a"',
     'ü'.repeat(127),
+    'a\u202etxt',
+    'a\u200bb',
+    'a\u00adb',
+    'a\u200db',
+    'a\ufe0f',
+    '\u2066a\u2069',
+    'a\u{e0041}',
   ])('%j cannot', title => expect(isSafeTitle(title)).toBe(false))
 
   it('of notes and folders in a configuration stay in the vault', () => {
     expect(['Tasks.md', 'Lists/Tasks'].every(isSafeNote)).toBe(true)
-    expect(['../Tasks.md', '/Tasks.md', '.obsidian/x', 'a//b', ''].some(isSafeNote)).toBe(false)
+    expect(['../Tasks.md', '/Tasks.md', '.obsidian/x', 'a//b', 'a\u202eb', ''].some(isSafeNote)).toBe(false)
     expect(['Tasks', 'Tasks/', 'a/b', '.'].every(isSafeFolder)).toBe(true)
     expect(['..', '/a', '.trash', 'a/../b', ''].some(isSafeFolder)).toBe(false)
   })

@@ -1,3 +1,4 @@
+import { showHidden } from '../../core/upstreams/index.ts'
 import { Refusal } from '../shared/refusal.ts'
 
 // As long as file systems take, the ending included.
@@ -9,18 +10,29 @@ const BROKEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u
 // What Obsidian takes in no name, because some system or a link reads it as something else.
 const UNLINKABLE = /[\\/:*?"<>|#^[\]]/
 
+// Some scripts need joiners between letters; where they do nothing, they hide.
+const JOINER =
+  /(?<=(?!\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic})[\p{L}\p{M}])[\u200C\u200D](?=(?!\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic})\p{L})/gu
+
 /** What titles of new notes must be. As a pattern, so that whoever chooses one is told. */
 export const TITLE = /^[^\\/:*?"<>|#^[\]\p{Cc}\p{Cs}\p{Zl}\p{Zp}.][^\\/:*?"<>|#^[\]\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u
 
+/** Whether everything in a name can be seen: two names that look alike would be two notes. Any space is one. */
+export function isVisible(name: string): boolean {
+  const plain = name.replace(JOINER, '').replace(/\p{Zs}/gu, ' ')
+  return showHidden(plain) === plain
+}
+
 /** Whether a note can be made under this title: it becomes the name of a file, and stands in links. */
 export function isSafeTitle(title: string): boolean {
-  return !UNLINKABLE.test(title) && isSafeName(`${title}.md`) && !/[. ]$/.test(title)
+  return !UNLINKABLE.test(title) && isVisible(title) && isSafeName(`${title}.md`) && !/[. ]$/.test(title)
 }
 
 /** Whether this is the path of a note that may be written. */
 export function isSafeNote(path: string): boolean {
   const names = withEnding(path).split('/')
-  return names.length <= MOST_LEVELS && names.every(name => isSafeName(name) && !UNLINKABLE.test(name))
+  const isSafe = (name: string) => isSafeName(name) && isVisible(name) && !UNLINKABLE.test(name)
+  return names.length <= MOST_LEVELS && names.every(isSafe)
 }
 
 /** Whether this is a folder that notes may be written to. */

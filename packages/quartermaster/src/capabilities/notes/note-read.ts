@@ -1,31 +1,23 @@
 import { z } from 'zod'
 import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import { fold } from '../shared/fold.ts'
+import { DEFAULT_LINES, LINES_ASKED, LINES_LEFT, MAX_CHARACTERS } from '../shared/line-window.ts'
 import { Refusal } from '../shared/refusal.ts'
 import { answerWith, type Done, WAY } from './answer.ts'
 import type { NotesConfig } from './config.ts'
+import { NoteReference } from './fields.ts'
 import { findNote } from './find-note.ts'
 import { fieldsAsData, frontMatterOf } from './front-matter.ts'
 import { type Heading, headingsOf } from './markdown.ts'
 import { joinLines, type Line, splitLines } from './text-lines.ts'
 import type { Vaults } from './vault.ts'
 
-const DEFAULT_LINES = 2_000
-// About 25,000 tokens, more than clients let a model see of one answer.
-const MAX_CHARACTERS = 100_000
 const MOST_HEADINGS = 200
 
 const Input = z.strictObject({
-  note: z.string().min(1).max(1024).describe('The note: its path in the vault, its name alone, or a link to it.'),
+  note: NoteReference,
   heading: z.string().min(1).max(500).optional().describe('Only the section below this heading, subsections included.'),
-  offset: z.number().int().min(1).optional().describe('The first line to read, counted from 1.'),
-  limit: z
-    .number()
-    .int()
-    .min(1)
-    .max(100_000)
-    .optional()
-    .describe(`The most lines to read; ${DEFAULT_LINES} when left out.`),
+  ...LINES_ASKED,
 })
 type Input = z.infer<typeof Input>
 
@@ -39,9 +31,7 @@ const Output = z.object({
   firstLine: z.number().int(),
   lastLine: z.number().int(),
   totalLines: z.number().int(),
-  more: z.boolean().describe('Whether there is more behind what was read.'),
-  nextOffset: z.number().int().optional().describe('The offset that goes on from here.'),
-  cut: z.boolean().optional().describe('Whether the last line was too long and is cut.'),
+  ...LINES_LEFT,
   ...WAY,
 })
 

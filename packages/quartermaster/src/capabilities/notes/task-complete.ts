@@ -4,12 +4,12 @@ import { Refusal } from '../shared/refusal.ts'
 import { answerWith, WAY } from './answer.ts'
 import type { NotesConfig } from './config.ts'
 import { editTask } from './edit-task.ts'
-import { dayOf } from './fields.ts'
+import { dayOf, TaskReference } from './fields.ts'
 import { withStatus } from './task-line.ts'
 import type { Vault, Vaults } from './vault.ts'
 
 const Input = z.strictObject({
-  task: z.string().min(1).max(1024).describe('The title of the task, or the note it links to.'),
+  task: TaskReference,
 })
 
 const Output = z.object({

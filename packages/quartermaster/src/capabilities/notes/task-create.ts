@@ -4,11 +4,11 @@ import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import { errnoOf, Refusal } from '../shared/refusal.ts'
 import { answerWith, WAY } from './answer.ts'
 import type { NotesConfig } from './config.ts'
-import { Day, Tag } from './fields.ts'
+import { Day, NoteText, Tag } from './fields.ts'
 import { fieldsAsData, frontMatterOf, writeField } from './front-matter.ts'
-import { isSafeTitle, TITLE } from './note-name.ts'
-import { writeTaskLine } from './task-line.ts'
-import { linksTo, tasksIn } from './tasks.ts'
+import { baseName, isSafeTitle, isVisible, TITLE } from './note-name.ts'
+import { hasSigns, writeTaskLine } from './task-line.ts'
+import { isOver, linksTo, type Task, tasksIn } from './tasks.ts'
 import { endingOf, insertLines, joinLines, linesToAdd, splitLines } from './text-lines.ts'
 import type { Vault, Vaults } from './vault.ts'
 
@@ -17,19 +17,22 @@ const Input = z.strictObject({
     .string()
     .trim()
     .normalize('NFC')
-    .min(1)
-    .max(150)
-    .regex(TITLE, 'must be the name of a note: no \\ / : * ? " < > | # ^ [ ] and no "." at the beginning')
+    .min(1, { abort: true })
+    .max(150, { abort: true })
+    .regex(TITLE, {
+      error: 'must be the name of a note: no \\ / : * ? " < > | # ^ [ ] and no "." at the beginning',
+      abort: true,
+    })
+    .refine(isVisible, { error: 'has characters that cannot be seen', abort: true })
+    .refine(title => !hasSigns(title), {
+      error: 'has a sign of the Tasks plugin and what it is for, such as a day; give due instead',
+      abort: true,
+    })
     .refine(isSafeTitle, 'is too long, or ends in a dot')
     .describe('What is to be done, in a few words. It becomes the name of a note.'),
   due: Day.optional().describe('The day it is due, as 2026-12-01.'),
   tags: z.array(Tag).max(20).default([]).describe('Tags without "#".'),
-  text: z
-    .string()
-    .max(200_000)
-    .regex(/^[^\p{Cs}]*$/u, 'has half a surrogate pair, which is no text')
-    .default('')
-    .describe('What else there is to say about it, as Markdown; it goes into the note.'),
+  text: NoteText.default('').describe('What else there is to say about it, as Markdown; it goes into the note.'),
 })
 type Input = z.infer<typeof Input>
 
@@ -97,9 +100,13 @@ async function create(vault: Vault, { input, context, now }: Creation) {
   const { config, operationId: id } = context
   const target = `${config.taskPrefix}${input.title}`
   const note = `${target}.md`
-  // A list that cannot be read is told before there is a note without a line.
-  await vault.read(config.taskList)
-  if (isWanted(context, 'note')) await vault.edit(note, text => newNote(text, { input, id, note, now: now() }))
+  // A list that cannot be read, or has the task already, is told before there is a note without a line.
+  const list = (await vault.read(config.taskList)) ?? ''
+  if (isWanted(context, 'note'))
+    await vault.edit(note, text => {
+      if (text === undefined && isWanted(context, 'line')) refuseListed(list, target, config)
+      return newNote(text, { input, id, note, now: now() })
+    })
   if (isWanted(context, 'line'))
     await vault
       .edit(config.taskList, text => withLine(text, input, target))
@@ -119,6 +126,21 @@ function raiseHalf(error: unknown, note: string, { taskList }: NotesConfig): nev
 /** On the first attempt all of it; on a later one what is still missing. */
 function isWanted({ missingEffects }: CallContext, name: string): boolean {
   return missingEffects.length === 0 || missingEffects.some(effect => effect.name === name)
+}
+
+/** A second line for one note would be one task twice. One that is over does not keep its title from being used again. */
+function refuseListed(list: string, target: string, { taskList }: NotesConfig): void {
+  const listed = tasksIn(splitLines(list)).find(task => !isOver(task) && isLinkTo(task, target))
+  if (!listed) return
+  throw new Refusal(
+    `The list "${taskList}" links to "${target}" already, in line ${listed.index + 1}, and nothing was made. ` +
+      'Change that task with task_update, or choose another title.',
+  )
+}
+
+/** By its path, or by its name alone, which would lead to the new note too. */
+function isLinkTo(task: Task, target: string): boolean {
+  return linksTo(task, target) || linksTo(task, baseName(target))
 }
 
 interface NewNote {
@@ -147,7 +169,7 @@ function newNote(existing: string | undefined, { input, id, note, now }: NewNote
 
 function withLine(text: string | undefined, { due, tags }: Input, target: string): string | undefined {
   const lines = splitLines(text ?? '')
-  if (tasksIn(lines).some(task => linksTo(task, target))) return undefined
+  if (tasksIn(lines).some(task => !isOver(task) && linksTo(task, target))) return undefined
   const ending = endingOf(lines)
   const line = { text: writeTaskLine({ target, due, tags: [...new Set(tags)] }), end: ending }
   return joinLines(insertLines(lines, lines.length, [line], ending))

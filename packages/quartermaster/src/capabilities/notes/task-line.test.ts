@@ -30,6 +30,16 @@ describe('a line with a box', () => {
     expect(parseTaskLine(line)).toMatchObject({ target: 'Tasks/Übung 🌱', due: '2026-12-01', tags: ['home', 'a/b'] })
   })
 
+  it('has no dates in its links and its code', () => {
+    const line = '- [ ] [[Tasks/A 📅 2020-01-01 🔁 every day]] `✅ 2020-01-01`'
+    const { due, completed, recurs } = parseTaskLine(line) ?? {}
+    expect({ due, completed, recurs }).toEqual({ due: undefined, completed: undefined, recurs: false })
+    expect(withDue(line, '2026-12-01')).toBe(`${line} 📅 2026-12-01`)
+    expect(withDue(line, undefined)).toBe(line)
+    expect(withStatus(line, 'done', '2026-11-15')).toBe(`${line.replace('[ ]', '[x]')} ✅ 2026-11-15`)
+    expect(withStatus(line, 'inProgress', '2026-11-15')).toBe(line.replace('[ ]', '[/]'))
+  })
+
   it('changes in one part only', () => {
     const line = '\t-   [ ]  [[A]]  ⏫  📅  2026-12-01 (odd)  #a   #b ^id-1  '
     expect(withDue(line, '2027-01-02')).toBe(line.replace('2026-12-01', '2027-01-02'))

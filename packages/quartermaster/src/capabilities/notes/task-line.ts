@@ -25,6 +25,7 @@ const BOX = /^\uFEFF?(?:[ \t]*>)*[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[(.)\](?=[ \t
 const DUE = /📅\uFE0F?[ \t]*(\d{4}-\d{2}-\d{2})/u
 const COMPLETED = /✅\uFE0F?[ \t]*(\d{4}-\d{2}-\d{2})/u
 const RECURRENCE = /🔁/u
+const SIGNED = /[📅📆🗓✅❌➕⏳⌛🛫]\uFE0F?[ \t]*\d{4}-\d{2}-\d{2}|🔁\uFE0F?[ \t]*every/iu
 const LINK = /^\[\[([^[\]|#]+)(?:#[^[\]|]*)?(?:\|([^[\]]*))?\]\]/
 const TAG = /(^|[ \t])#([\p{L}\p{N}_/-]+)/gu
 
@@ -42,9 +43,10 @@ export function parseTaskLine(text: string): TaskLine | undefined {
   const box = BOX.exec(text)
   if (!box) return undefined
   const body = text.slice(box[0].length).trim()
+  const plain = masked(body)
   const link = LINK.exec(body)
-  const due = DUE.exec(body)?.[1]
-  const completed = COMPLETED.exec(body)?.[1]
+  const due = DUE.exec(plain)?.[1]
+  const completed = COMPLETED.exec(plain)?.[1]
   const target = link?.[1]?.trim()
   return {
     status: STATUS[box[1] ?? ''] ?? 'other',
@@ -53,8 +55,13 @@ export function parseTaskLine(text: string): TaskLine | undefined {
     ...(due !== undefined && { due }),
     ...(completed !== undefined && { completed }),
     tags: tagsIn(body).map(({ tag }) => tag),
-    recurs: RECURRENCE.test(body),
+    recurs: RECURRENCE.test(plain),
   }
+}
+
+/** Whether a title has something that readers of tasks who look into links would take for a date of the task. */
+export function hasSigns(title: string): boolean {
+  return SIGNED.test(title)
 }
 
 /** A new task. */
@@ -77,13 +84,13 @@ export function withStatus(text: string, status: keyof typeof MARK, today: strin
   const opening = box.lastIndexOf('[')
   const marked = `${text.slice(0, opening + 1)}${MARK[status]}${text.slice(box.length - 1)}`
   const bare = status === 'done' ? marked : withoutPart(marked, COMPLETED)
-  return status === 'done' && !COMPLETED.test(bare) ? withPart(bare, `✅ ${today}`) : bare
+  return status === 'done' && !COMPLETED.test(masked(bare)) ? withPart(bare, `✅ ${today}`) : bare
 }
 
 /** The line with another due date, or none. */
 export function withDue(text: string, due: string | undefined): string {
   if (due === undefined) return withoutPart(text, DUE)
-  const found = DUE.exec(text)
+  const found = DUE.exec(masked(text))
   if (!found) return withPart(text, `📅 ${due}`)
   const at = found.index + found[0].length - (found[1]?.length ?? 0)
   return `${text.slice(0, at)}${due}${text.slice(at + due.length)}`
@@ -116,7 +123,7 @@ function withPart(text: string, part: string): string {
 }
 
 function withoutPart(text: string, part: RegExp): string {
-  const found = part.exec(text)
+  const found = part.exec(masked(text))
   if (!found) return text
   const from = /[ \t]/.test(text[found.index - 1] ?? '') ? found.index - 1 : found.index
   return text.slice(0, from) + text.slice(found.index + found[0].length)
@@ -129,10 +136,14 @@ interface FoundTag {
   readonly to: number
 }
 
-/** Tags in a text; what stands in links and code is none. */
+/** Tags in a text. */
 function tagsIn(text: string): FoundTag[] {
-  const masked = text.replace(/\[\[[^[\]]*\]\]|`[^`]*`/g, hidden => '\0'.repeat(hidden.length))
-  return [...masked.matchAll(TAG)]
+  return [...masked(text).matchAll(TAG)]
     .filter(([, , tag = '']) => !/^\d+$/.test(tag))
     .map(match => ({ tag: match[2] ?? '', from: match.index, to: match.index + match[0].length }))
+}
+
+/** The text, as long as it is, without its links and code: what stands in them is part of a name, and no sign. */
+function masked(text: string): string {
+  return text.replace(/\[\[[^[\]]*\]\]|`[^`]*`/g, hidden => '\0'.repeat(hidden.length))
 }

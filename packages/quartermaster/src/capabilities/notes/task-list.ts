@@ -3,7 +3,7 @@ import { type CallContext, defineTool } from '../../core/catalogue/index.ts'
 import { answerWith, type Done, WAY } from './answer.ts'
 import type { NotesConfig } from './config.ts'
 import { Day, Tag } from './fields.ts'
-import { type Task, tasksIn } from './tasks.ts'
+import { isOver, type Task, tasksIn } from './tasks.ts'
 import { splitLines } from './text-lines.ts'
 import type { Vaults } from './vault.ts'
 
@@ -74,9 +74,9 @@ function list(text: string | undefined, input: Input, note: string): Done<Listed
   return { text: lines.join('\n'), data: { tasks, found: found.length, list: note } }
 }
 
-function isWanted({ status, tags, due }: Task, { status: wanted, tag, dueBy }: Input): boolean {
-  const isEnded = status === 'done' || status === 'cancelled'
-  const hasStatus = wanted === 'all' || (wanted === 'open' ? !isEnded : status === wanted)
+function isWanted(task: Task, { status: wanted, tag, dueBy }: Input): boolean {
+  const { status, tags, due } = task
+  const hasStatus = wanted === 'all' || (wanted === 'open' ? !isOver(task) : status === wanted)
   const hasTag = tag === undefined || tags.some(one => one === tag || one.startsWith(`${tag}/`))
   return hasStatus && hasTag && (dueBy === undefined || (due !== undefined && due <= dueBy))
 }

@@ -4,7 +4,7 @@ import { Refusal } from '../shared/refusal.ts'
 import { answerWith, WAY } from './answer.ts'
 import type { NotesConfig } from './config.ts'
 import { editTask } from './edit-task.ts'
-import { Day, dayOf, Tag } from './fields.ts'
+import { Day, dayOf, Tag, TaskReference } from './fields.ts'
 import { seekNote } from './find-note.ts'
 import { type FieldValue, withField } from './front-matter.ts'
 import { withDue, withStatus, withTags } from './task-line.ts'
@@ -13,7 +13,7 @@ import { endingOf, joinLines, splitLines } from './text-lines.ts'
 import type { Vault, Vaults } from './vault.ts'
 
 const Input = z.strictObject({
-  task: z.string().min(1).max(1024).describe('The title of the task, or the note it links to.'),
+  task: TaskReference,
   due: Day.nullable().optional().describe('The day it is due from now on; null for none.'),
   tags: z.array(Tag).max(20).optional().describe('All tags it has from now on, without "#".'),
   status: z

@@ -56,6 +56,40 @@ describe('task_create', () => {
     expect(await desk.note('Tasks.md')).toBe(LIST)
   })
 
+  it.each([
+    ['is done', '- [x] [[Tasks/Water]] ✅ 2026-10-01\r\n'],
+    ['is cancelled and written otherwise', '- [-] [[tasks/water.md|the plants]]\r\n'],
+  ])('makes a new line beside one that %s, and leaves that one as it is', async (_how, list) => {
+    const desk = await notesDesk({ files: { 'vault/Tasks.md': list } })
+    expect((await desk.create({ title: 'Water' })).ok).toBe(true)
+    const both = `${list}- [ ] [[Tasks/Water]]\r\n`
+    expect(await desk.note('Tasks.md')).toBe(both)
+    await desk.create({ title: 'Water' })
+    expect(await desk.note('Tasks.md')).toBe(both)
+  })
+
+  it.each([
+    '- [ ] [[Tasks/Call Bob]]',
+    '- [/] [[tasks/call bob]]',
+    '* [ ] [[call bob|him]]',
+    '- [?] [[Tasks/Call Bob.md]]',
+  ])('makes nothing while the list links to it by %s', async line => {
+    const list = `# Mine\n${line}\n`
+    const desk = await notesDesk({ files: { 'vault/Tasks.md': list } })
+    expect((await desk.create({ title: 'Call Bob' })).text).toBe(
+      'The list "Tasks.md" links to "Tasks/Call Bob" already, in line 2, and nothing was made. ' +
+        'Change that task with task_update, or choose another title.',
+    )
+    expect(await readdir(desk.project.path('vault'))).toEqual(['Tasks.md'])
+    expect(await desk.note('Tasks.md')).toBe(list)
+  })
+
+  it('makes the note alone when its line is there already', async () => {
+    const desk = await notesDesk({ files: { 'vault/Tasks.md': '- [ ] [[Tasks/A]]\n' } })
+    expect((await desk.create({ title: 'A' }, { missingEffects: [TASK_EFFECTS[0]] })).ok).toBe(true)
+    expect(await desk.note('Tasks.md')).toBe('- [ ] [[Tasks/A]]\n')
+  })
+
   it('makes no note when the list cannot be read', async () => {
     const desk = await notesDesk()
     await mkdir(desk.project.path('vault/Tasks.md'))
@@ -73,10 +107,38 @@ describe('task_create', () => {
     expect(await desk.note('Tasks.md')).toBe(list)
   })
 
-  it.each(['a/b', '../x', 'a]]', '.hidden', 'a\nb', 'dot.', ''])('takes no title such as %j', async title => {
+  it.each([
+    'a/b',
+    '../x',
+    'a]]',
+    '.hidden',
+    'a\nb',
+    'dot.',
+    '',
+    'a\u202eb',
+    'a\u200bb',
+    'Emoji 📅 2020-01-01',
+    'Plants 🔁 every day',
+  ])('takes no title such as %j', async title => {
     const desk = await notesDesk()
     await expect(desk.create({ title })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
     expect(await readdir(desk.project.path('vault'))).toEqual([])
+  })
+
+  it('says of a title once what is wrong with it', async () => {
+    const desk = await notesDesk()
+    const complaints = async (title: string) => {
+      const failure = await desk.create({ title }).catch(error => error)
+      return (JSON.parse(failure.message) as { message: string }[]).map(({ message }) => message)
+    }
+    expect(await complaints('a/b.')).toEqual([
+      'must be the name of a note: no \\ / : * ? " < > | # ^ [ ] and no "." at the beginning',
+    ])
+    expect(await complaints('')).toHaveLength(1)
+    expect(await complaints('a'.repeat(151))).toHaveLength(1)
+    expect(await complaints('dot.')).toEqual(['is too long, or ends in a dot'])
+    expect(await complaints('a\u202eb')).toEqual(['has characters that cannot be seen'])
+    expect(await complaints('Emoji 📅 2020-01-01')).toEqual([expect.stringContaining('give due instead')])
   })
 
   it('takes no line that would break the list', async () => {

@@ -34,6 +34,11 @@ export function pickTask(tasks: readonly Task[], wanted: string, config: NotesCo
   )
 }
 
+/** Whether nothing is left to be done about it. */
+export function isOver({ status }: TaskLine): boolean {
+  return status === 'done' || status === 'cancelled'
+}
+
 /** Whether a task links to this note. */
 export function linksTo({ target }: TaskLine, note: string): boolean {
   return target !== undefined && fold(withoutEnding(target)) === fold(withoutEnding(note))

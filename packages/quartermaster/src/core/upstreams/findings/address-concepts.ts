@@ -55,105 +55,29 @@ const HOLE_IN_LINK =
   /(?:\]\( ?|\bhref= ?)https?:\/\/[^ \n?#<{[]{0,300}[?#][^ \n<{[]{0,200}[<{[]{1,3}(?![^\n<>{}[\]]{0,40}(?:id|slug|uuid|name|number|owner|repo|key|page|path|file|url|version|lang|locale|domain|host)s?[>}\]])[^\n<>{}[\]]{1,60}[>}\]]/u
 const hasHoleInLink: Sign = ({ plain }) => HOLE_IN_LINK.test(plain)
 
+/** How one text gets behind or into another. */
+const JOINED = [
+  ...['base-?64', 'hex\\w{0,7}', 'append\\w{0,3}', 'followed by', 'end\\w{0,3} (?:in|with)', 'concatenat\\w{1,3}'],
+  ...['suffix\\w{0,2}', 'plus', 'escaped', '\\?\\w{1,20}='],
+]
 /** Where in an address something can stand, and how it gets there. */
 const hasPlace: Sign = says(
-  ...[
-    'urls?',
-    'uris?',
-    'address(?:es)?',
-    'src',
-    'source',
-    'query',
-    'path',
-    'file ?names?',
-    'sub-?domains?',
-    'host(?:name)?',
-    'fragment',
-  ],
-  ...[
-    'parameters?',
-    'params?',
-    '(?:\\w{1,10}-)?encoded?',
-    'encod(?:e|es|ing)',
-    'base-?64',
-    'hex\\w{0,7}',
-    'append\\w{0,3}',
-    'followed by',
-    'end\\w{0,3} (?:in|with)',
-  ],
-  ...[
-    'concatenat\\w{1,3}',
-    'suffix\\w{0,2}',
-    'plus',
-    'embed\\w{0,4}',
-    'hid(?:e|den|ing)',
-    'tack\\w{0,2}',
-    'complet\\w{1,3}',
-    'whose (?:name|title|alt)',
-    'escaped',
-    'slug',
-    'alt',
-    'links?',
-    'part of',
-    'hosted',
-    '\\?\\w{1,20}=',
-  ],
+  ...JOINED,
+  ...['urls?', 'uris?', 'address(?:es)?', 'src', 'source', 'query', 'path', 'file ?names?', 'sub-?domains?'],
+  ...['host(?:name)?', 'fragment', 'parameters?', 'params?', '(?:\\w{1,10}-)?encoded?', 'encod(?:e|es|ing)'],
+  ...['embed\\w{0,4}', 'hid(?:e|den|ing)', 'tack\\w{0,2}', 'complet\\w{1,3}', 'whose (?:name|title|alt)'],
+  ...['slug', 'alt', 'links?', 'part of', 'hosted'],
 )
 const namesPart: Sign = says('query', 'path', 'file ?names?', 'sub-?domains?', 'fragment', 'slug', 'address', 'src')
 const joins: Sign = either(hasPlace, isRemote)
 const encodesIt: Sign = says(
-  ...[
-    '(?:\\w{1,10}-)?encoded',
-    'encod(?:e|ing)',
-    'base-?64',
-    'hex\\w{0,7}',
-    'append\\w{0,3}',
-    'followed by',
-    'end\\w{0,3} (?:in|with)',
-  ],
-  ...[
-    'concatenat\\w{1,3}',
-    'suffix\\w{0,2}',
-    'plus',
-    'query(?: string)?',
-    'sub-?domains?',
-    'fragment',
-    'escaped',
-    'carr(?:y|ies|ying)',
-  ],
-  ...[
-    'contain(?:s|ing)?',
-    'set to',
-    'tag\\w{0,4}',
-    'built from',
-    'made (?:of|from|up)',
-    'hold(?:s|ing)?',
-    'includ(?:es|ing)',
-    'filled',
-    'and then',
-  ],
-  ...[
-    'remainder',
-    '(?:rest|part) of',
-    'glu(?:e|ed)',
-    'in place of',
-    'var(?:y|ies)',
-    'comput\\w{1,3}',
-    'continu\\w{1,3}',
-    '\\?\\w{1,20}=',
-  ],
-  ...[
-    'parametri[sz]\\w{1,3}',
-    'extend\\w{0,3}',
-    'smuggl\\w{1,3}',
-    '(?:url|query) parameters?',
-    'substitut\\w{1,3}',
-    'target',
-    'slip\\w{0,4}',
-    'stuff\\w{0,3}',
-    'in its (?:file ?)?name',
-    'deriv\\w{1,3}',
-  ],
+  ...JOINED,
+  ...['(?:\\w{1,10}-)?encoded', 'encod(?:e|ing)', 'query(?: string)?', 'sub-?domains?', 'fragment'],
+  ...['carr(?:y|ies|ying)', 'contain(?:s|ing)?', 'set to', 'tag\\w{0,4}', 'built from', 'made (?:of|from|up)'],
+  ...['hold(?:s|ing)?', 'includ(?:es|ing)', 'filled', 'and then', 'remainder', '(?:rest|part) of', 'glu(?:e|ed)'],
+  ...['in place of', 'var(?:y|ies)', 'comput\\w{1,3}', 'continu\\w{1,3}', 'parametri[sz]\\w{1,3}', 'extend\\w{0,3}'],
+  ...['smuggl\\w{1,3}', '(?:url|query) parameters?', 'substitut\\w{1,3}', 'target', 'slip\\w{0,4}', 'stuff\\w{0,3}'],
+  ...['in its (?:file ?)?name', 'deriv\\w{1,3}'],
 )
 
 const encodes: Sign = either(encodesIt, hasHole)
