@@ -12,6 +12,8 @@ export const PersonQuestion = z.object({
   key,
   message: z.string().min(1),
   schema: z.record(z.string(), z.unknown()).optional(),
+  /** Only an answer of whoever was shown the question counts, and none that a client brought along before. */
+  shownFirst: z.boolean().optional(),
 })
 export type PersonQuestion = z.infer<typeof PersonQuestion>
 

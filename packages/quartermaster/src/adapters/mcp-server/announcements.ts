@@ -38,15 +38,17 @@ export interface AnnouncementsDeps {
   readonly watches: Watches
   readonly endNews: EndNews
   follow: Agents['follow']
+  /** Whether its client has a stream open; always when absent. */
+  canHear?: (() => boolean) | undefined
 }
 
 /** Tells the client of a session when its lists changed, and what it subscribed to. */
 export function withAnnouncements(server: Server, shelf: Shelf, deps: AnnouncementsDeps): Server {
-  const { follow, watches, endNews } = deps
+  const { follow, watches, endNews, canHear } = deps
   // A client that has just gone away needs no news.
   const send = (work: Promise<void>) => void work.catch(() => {})
   const onUpdated = (uri: string) => send(server.sendResourceUpdated({ uri }))
-  const subscriptions = createSubscriptions(shelf, { watches, endNews, onUpdated })
+  const subscriptions = createSubscriptions(shelf, { watches, endNews, canHear, onUpdated })
   let stop = () => {}
   server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
     subscriptions.add(uri)
@@ -67,9 +69,11 @@ export function withAnnouncements(server: Server, shelf: Shelf, deps: Announceme
       tell()
       for (const uri of subscriptions.changed()) onUpdated(uri)
     })
-    const ignore = endNews.follow(shelf.seat.caller.name, operation =>
-      send(server.sendLoggingMessage({ level: 'info', logger: 'quartermaster', data: endText(operation) })),
-    )
+    const ignore = endNews.follow(shelf.seat.caller.name, operation => {
+      const isHeard = canHear?.() ?? true
+      if (isHeard) send(server.sendLoggingMessage({ level: 'info', logger: 'quartermaster', data: endText(operation) }))
+      return isHeard
+    })
     stop = () => {
       unfollow()
       ignore()

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { deferred } from '../../testing/deferred.ts'
 import { whileAdvancing } from '../../testing/fake-clock.ts'
 import { createHub, type Hub, simpleCapability, simpleTool } from '../../testing/hub.ts'
-import { ask, connect, ERAS, frontOf } from './testing/front.ts'
+import { ask, connect, ERAS, frontOf, type TestFront } from './testing/front.ts'
 
 const HOUR_MS = 3_600_000
 const OWNER = { name: 'the owner', via: 'owner' } as const
@@ -70,6 +70,61 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     expect([await statusOf(client, id), runs]).toMatchObject([{ state: 'expired' }, []])
   })
 
+  it.each([
+    ['takes its call back', (_front: TestFront, stop: AbortController) => stop.abort()],
+    ['loses its token', (front: TestFront) => front.revoke('strict')],
+  ])('that %s has nothing done that somebody allows later', async (_what, leave) => {
+    const { hub, front, runs } = await open()
+    const client = await connect(front, 'strict', era)
+    const stop = new AbortController()
+    client.callTool({ name: 'pay', arguments: {} }, { signal: stop.signal }).catch(() => {})
+    const id = await waiting(hub)
+    await leave(front, stop)
+    await vi.waitUntil(async () => (await hub.consentDesk.open()).length === 0)
+    expect((await hub.operations.find(id)).state).toBe('cancelled')
+    await expect(hub.consentDesk.answer(id, ONCE, OWNER)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+    await hub.clock.advance(60_000)
+    expect(runs).toEqual([])
+  })
+
+  it('that says yes after a person has said no hears the no', async () => {
+    const { hub, front, runs } = await open()
+    const client = await connect(front, 'trusted', era, { capabilities: ELICITATION })
+    const [asked, late] = [deferred<void>(), deferred<{ action: 'accept'; content: { allow: boolean } }>()]
+    client.setRequestHandler('elicitation/create', () => {
+      asked.resolve()
+      return late.promise
+    })
+    const answered = call(client)
+    await asked.promise
+    await hub.consentDesk.answer(await waiting(hub), NO, OWNER)
+    late.resolve({ action: 'accept', content: { allow: true } })
+    expect(await answered).toMatchObject({ _meta: { 'quartermaster/error': { code: 'CONSENT_DENIED' } } })
+    expect(runs).toEqual([])
+  })
+
+  it('that takes its call back while it is asked itself has nothing done', async () => {
+    const { hub, front, runs } = await open()
+    const client = await connect(front, 'trusted', era, { capabilities: ELICITATION })
+    const [asked, late] = [deferred<void>(), deferred<{ action: 'accept'; content: { allow: boolean } }>()]
+    client.setRequestHandler('elicitation/create', () => {
+      asked.resolve()
+      return late.promise
+    })
+    const stop = new AbortController()
+    const answered = client.callTool({ name: 'pay', arguments: {} }, { signal: stop.signal }).catch(() => {})
+    await asked.promise
+    const id = await waiting(hub)
+    stop.abort()
+    late.resolve({ action: 'accept', content: { allow: true } })
+    await answered
+    // From 2026-07-28 on nobody hears that a client has given up a call between two requests: it is as if its person thought.
+    if (era === 'legacy') await vi.waitUntil(async () => (await hub.consentDesk.open()).length === 0)
+    await hub.clock.advance(60_000)
+    expect((await hub.operations.find(id)).state).toBe(era === 'legacy' ? 'cancelled' : 'waitingForApproval')
+    expect(runs).toEqual([])
+  })
+
   it('is asked itself where that counts, and goes on waiting for a person when it does not decide', async () => {
     const { hub, front, runs } = await open()
     const client = await connect(front, 'trusted', era, { capabilities: ELICITATION })
@@ -83,6 +138,39 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     await hub.consentDesk.answer(await waiting(hub), NO, OWNER)
     expect(await answered).toMatchObject({ _meta: { 'quartermaster/error': { code: 'CONSENT_DENIED' } } })
     expect(runs).toEqual([])
+  })
+})
+
+describe('a client that says yes', () => {
+  const yes = { consent: { action: 'accept', content: { allow: true } } }
+  const said = (params: object) => ({
+    method: 'tools/call',
+    name: 'pay',
+    params: { name: 'pay', arguments: { to: 'mallory' }, ...params },
+    capabilities: ELICITATION,
+  })
+
+  it('before it was asked is asked all the same: nobody has seen what it is about', async () => {
+    const { front, runs } = await open()
+    const { result } = await ask(front, 'trusted', said({ inputResponses: yes }))
+    expect(result).toMatchObject({ resultType: 'input_required', inputRequests: { consent: expect.anything() } })
+    expect(runs).toEqual([])
+    const { requestState } = result as { requestState: string }
+    const { result: paid } = await ask(front, 'trusted', said({ inputResponses: yes, requestState }))
+    expect(paid).toMatchObject({ content: [{ type: 'text', text: 'paid' }] })
+  })
+
+  it.each([
+    ['denied', NO, { _meta: { 'quartermaster/error': { code: 'CONSENT_DENIED' } } }, 0],
+    ['allowed', ONCE, { content: [{ type: 'text', text: 'paid' }] }, 1],
+  ] as const)('long after somebody else has %s it gets the end of that', async (_what, answer, expected, times) => {
+    const { hub, front, runs } = await open()
+    const { result } = await ask(front, 'trusted', said({}))
+    await hub.consentDesk.answer(await waiting(hub), answer, OWNER)
+    await hub.clock.advance(5 * 60_000)
+    const { requestState } = result as { requestState: string }
+    expect((await ask(front, 'trusted', said({ inputResponses: yes, requestState }))).result).toMatchObject(expected)
+    expect(runs).toHaveLength(times)
   })
 })
 

@@ -3,20 +3,34 @@ import type { Cancel } from '../../core/kernel/index.ts'
 
 /** What clients that are there hear of operations that ended without them. */
 export interface EndNews {
-  tell(operation: OperationSummary): void
+  /** Answers whether anybody heard it. */
+  tell(operation: OperationSummary): boolean
   /** Calls back for every operation of an agent that ends. */
-  follow(agent: string, listener: (operation: OperationSummary) => void): Cancel
+  follow(agent: string, listener: EndListener): Cancel
+  /** Somebody who follows can hear now, and could not before. */
+  arrived(): void
+  /** The agents that have anybody who follows. */
+  listening(): readonly string[]
 }
 
-export function createEndNews(): EndNews {
-  const followers = new Map<string, Set<(operation: OperationSummary) => void>>()
+/** Answers whether it was heard: it may be about another operation, and a client may have no stream open. */
+export type EndListener = (operation: OperationSummary) => boolean
+
+/** @param onArrival told when there may be somebody to hear of what was told to nobody */
+export function createEndNews(onArrival: () => void): EndNews {
+  const followers = new Map<string, Set<EndListener>>()
   return {
     tell(operation) {
-      for (const listener of [...(followers.get(operation.agent) ?? [])]) listener(operation)
+      // All of them hear it, whoever was first.
+      const heard = [...(followers.get(operation.agent) ?? [])].map(listener => listener(operation))
+      return heard.includes(true)
     },
+    arrived: onArrival,
+    listening: () => [...followers.keys()],
     follow(agent, listener) {
       const own = followers.get(agent) ?? new Set()
       followers.set(agent, own.add(listener))
+      onArrival()
       return () => {
         own.delete(listener)
         if (own.size === 0 && followers.get(agent) === own) followers.delete(agent)
@@ -24,6 +38,9 @@ export function createEndNews(): EndNews {
     },
   }
 }
+
+/** The operations of an agent: whoever watches it hears of each that ends. */
+export const OPERATIONS_URI = 'quartermaster://operations'
 
 /** The page of an operation. */
 export function operationUri(id: string): string {

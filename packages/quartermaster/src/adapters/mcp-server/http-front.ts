@@ -65,7 +65,8 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     ids,
     limits,
     shelfOf: ({ seat }) => ({ name: seat.caller.name, seat }),
-    build: shelf => withAnnouncements(buildServer(shelf, { ...deps, begun }), shelf, deps),
+    build: (shelf, canHear) => withAnnouncements(buildServer(shelf, { ...deps, begun }), shelf, { ...deps, canHear }),
+    onListening: deps.endNews.arrived,
     calls: directCalls ? createLegacyCalls({ ...deps, begun }) : undefined,
   })
   /** Whose the tokens are that were used: an agent that is taken away takes along what they have open. */

@@ -9,6 +9,8 @@ import { authInfoOf } from './who.ts'
 export interface LegacySession extends CallSession {
   readonly transport: WebStandardStreamableHTTPServerTransport
   readonly server: Server
+  /** The streams on which its client hears what it did not ask for: one, or none. */
+  readonly listening: { streams: number }
   usedAt: number
   /** Its client said which logs it wants; the server that was told so knows which. */
   choseLogs: boolean
@@ -18,7 +20,7 @@ export interface LegacySession extends CallSession {
   open: number
 }
 
-type NewSession = Pick<LegacySession, 'id' | 'who' | 'shelf' | 'server' | 'transport' | 'usedAt'>
+type NewSession = Pick<LegacySession, 'id' | 'who' | 'shelf' | 'server' | 'transport' | 'listening' | 'usedAt'>
 
 /** One that was opened just now. */
 export function newSession(made: NewSession): LegacySession {

@@ -8,7 +8,7 @@ import type { HeldAnswer } from './answer-stream.ts'
 import type { DirectCall } from './direct-calls.ts'
 import type { FrontLimits } from './front-limits.ts'
 import type { LegacyCalls } from './legacy-calls.ts'
-import { enterSession, newSession, type PassedRequest, passOn } from './legacy-session.ts'
+import { enterSession, type LegacySession, newSession, type PassedRequest, passOn } from './legacy-session.ts'
 import { createOpenSessions } from './open-sessions.ts'
 import type { Shelf } from './shelf.ts'
 import { authInfoOf, type Who } from './who.ts'
@@ -29,7 +29,9 @@ export interface LegacySessionsDeps {
   readonly ids: Ids
   readonly limits: Pick<FrontLimits, 'maxSessions'>
   shelfOf(who: Who): Shelf
-  build(shelf: Shelf): Server
+  build(shelf: Shelf, canHear: () => boolean): Server
+  /** Told when a client has opened the stream on which it hears what it did not ask for. */
+  onListening(): void
   /** Our own way for ordinary calls, if it is to be taken. */
   readonly calls?: LegacyCalls | undefined
 }
@@ -48,10 +50,12 @@ export function createLegacySessions({ clock, ids, limits, calls, ...deps }: Leg
 
   async function initialise(request: Request, who: Who, body: unknown): Promise<Response> {
     const shelf = deps.shelfOf(who)
-    const server = deps.build(shelf)
+    const listening = { streams: 0 }
+    const server = deps.build(shelf, () => listening.streams > 0)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => ids.next('session'),
-      onsessioninitialized: id => sessions.add(newSession({ id, who, shelf, server, transport, usedAt: clock.now() })),
+      onsessioninitialized: id =>
+        sessions.add(newSession({ id, who, shelf, server, transport, listening, usedAt: clock.now() })),
       onsessionclosed: sessions.drop,
     })
     await server.connect(transport)
@@ -63,10 +67,21 @@ export function createLegacySessions({ clock, ids, limits, calls, ...deps }: Leg
     if (!session) return refused(404, 'There is no such session. Initialise again.')
     const release = enterSession(session, clock, body)
     try {
-      return { served: await passOn(session, { request, body, calls }), release }
+      const served = await passOn(session, { request, body, calls })
+      return { served, release: request.method === 'GET' && served.ok ? listens(session, release) : release }
     } catch (error) {
       release()
       throw error
+    }
+  }
+
+  /** The stream is there: what is said from here on reaches its client. */
+  function listens({ listening }: LegacySession, release: () => void): () => void {
+    listening.streams++
+    deps.onListening()
+    return () => {
+      listening.streams--
+      release()
     }
   }
 

@@ -6,6 +6,7 @@ import {
   type Calls,
   createExchanges,
   type KeptResults,
+  type OperationDesk,
   type Operations,
   type Readings,
 } from '../../core/operations/index.ts'
@@ -21,21 +22,26 @@ export interface McpServersDeps {
   readonly calls: Calls
   readonly results: KeptResults
   readonly readings: Readings
-  readonly operations: Pick<Operations, 'show'>
+  readonly operations: Pick<Operations, 'show' | 'list'>
+  readonly operationDesk: Pick<OperationDesk, 'cancel'>
   readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes' | 'directCalls' | 'announceIntervalMs'>
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
   readonly version: string
   follow: Agents['follow']
+  /** Has ends told that nobody was there to hear of. */
+  lookForEnds(): void
 }
 
 /** Everything that speaks MCP in front. */
 export interface McpServers {
   /** The server of one capability, inside this process. */
   inProcess(options: { key: string; seat: Seat }): McpServerConfig
-  /** Tells the clients of its agent that an operation has ended, those that are there. */
-  tellEnd(operation: OperationSummary): void
+  /** Tells the clients of its agent that an operation has ended, those that are there; answers whether any heard it. */
+  tellEnd(operation: OperationSummary): boolean
+  /** The agents that have clients to tell it to. */
+  endListeners(): readonly string[]
   /** Ends what waits for answers: nobody will give them any more. */
   stop(): void
   /** The endpoint for clients elsewhere. */
@@ -47,10 +53,11 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   const tasks = createTasks({ ...deps, exchanges })
   const toolCalls = createToolCalls({ calls: deps.calls, exchanges, tasks })
   const watches = createWatches(deps)
-  const endNews = createEndNews()
+  const endNews = createEndNews(deps.lookForEnds)
   const parts = { ...deps, exchanges, tasks, toolCalls, watches, endNews, states: createStates(randomBytes(32)) }
   return {
     tellEnd: endNews.tell,
+    endListeners: endNews.listening,
     stop: () => exchanges.stop(),
     inProcess: options => inProcessServer(options, parts),
     overHttp: options => createHttpFront({ ...parts, ...options }),

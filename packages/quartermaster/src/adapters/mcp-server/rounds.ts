@@ -72,6 +72,7 @@ export async function endRound<T>(
   const number = exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
   // Before 2026-07-28 the request stays open while its client is asked, and cancelling it cancels the work.
   if (!request.isModern) cancelWith(request.signal, exchange)
+  exchange.show(turn.questions)
   const requestState = await request.sign({ exchangeId: exchange.id, round: number })
   return { required: inputRequired({ inputRequests: toInputRequests(turn.questions, request), requestState }) }
 }

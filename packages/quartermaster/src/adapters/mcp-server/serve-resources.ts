@@ -9,7 +9,7 @@ import { isAppError } from '../../contracts/index.ts'
 import type { Grant, ResourceGrant } from '../../core/agents/index.ts'
 import { toolPage } from '../../core/knowledge/index.ts'
 import type { KeptResults, Readings, ReadResult } from '../../core/operations/index.ts'
-import { parseOperationUri } from './end-news.ts'
+import { OPERATIONS_URI, parseOperationUri } from './end-news.ts'
 import { orProtocolError, readingError, toProtocolError } from './errors.ts'
 import { requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
@@ -95,12 +95,19 @@ async function readOwn(uri: string, shelf: Shelf, results: KeptResults): Promise
   return { contents: [{ uri, mimeType: 'text/plain', text: page.text, ...next }] }
 }
 
-/** An operation of the agent's own. Anybody else's is not there. */
+/** As many as an agent can take in at once. */
+const MOST_OPERATIONS = 50
+
+/** An operation of the agent's own, or the newest of them. Anybody else's is not there. */
 async function readOperation(
   uri: string,
   { seat: { caller } }: Shelf,
   operations: AskingParts['operations'],
 ): Promise<ReadResourceResult | undefined> {
+  if (uri === OPERATIONS_URI) {
+    const page = await operations.list({ agent: caller.workspace, limit: MOST_OPERATIONS })
+    return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(page.operations) }] }
+  }
   const id = parseOperationUri(uri)
   const facts = id === undefined ? undefined : await operations.show(caller, id)
   return facts && { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(facts) }] }

@@ -18,7 +18,7 @@ export interface ServerParts {
   readonly states: StateSigner
   readonly watches: Watches
   readonly endNews: EndNews
-  readonly operations: Pick<Operations, 'show'>
+  readonly operations: Pick<Operations, 'show' | 'list'>
   /** Calls that go on in a server of the SDK, where there are such. */
   readonly begun?: Pick<BegunCalls, 'take'>
 }

@@ -1,5 +1,5 @@
 import type { Cancel } from '../../core/kernel/index.ts'
-import { type EndNews, parseOperationUri } from './end-news.ts'
+import { type EndNews, OPERATIONS_URI, parseOperationUri } from './end-news.ts'
 import { parseToolUri } from './render.ts'
 import { find, findResource, type Shelf } from './shelf.ts'
 import type { Watches, Watching } from './watches.ts'
@@ -22,18 +22,27 @@ interface Subscription {
   readonly stop: Cancel
 }
 
+export interface SubscriptionsDeps extends Pick<Watching, 'onUpdated'> {
+  readonly watches: Watches
+  readonly endNews: EndNews
+  /** Whether its client has a stream open; always when absent. */
+  canHear?: (() => boolean) | undefined
+}
+
 export function createSubscriptions(
   shelf: Shelf,
-  { watches, endNews, onUpdated }: { watches: Watches; endNews: EndNews } & Pick<Watching, 'onUpdated'>,
+  { watches, endNews, canHear, onUpdated }: SubscriptionsDeps,
 ): Subscriptions {
   const watched = new Map<string, Subscription>()
 
   /** An operation changes for whoever waits when it ends. */
   function followEnd(uri: string): Cancel {
     const wanted = parseOperationUri(uri)
-    if (wanted === undefined) return () => {}
+    if (wanted === undefined && uri !== OPERATIONS_URI) return () => {}
     return endNews.follow(shelf.seat.caller.name, ({ id }) => {
-      if (id === wanted) onUpdated(uri)
+      const isHeard = (wanted === undefined || id === wanted) && (canHear?.() ?? true)
+      if (isHeard) onUpdated(uri)
+      return isHeard
     })
   }
 

@@ -1,5 +1,6 @@
 import { type ClientCapabilities, type InputRequest, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { OperationFacts } from '../../contracts/index.ts'
+import { waitingText } from '../../core/operations/index.ts'
 import type { McpRequest } from './mcp-request.ts'
 import { toMcpOutcome } from './render.ts'
 
@@ -47,10 +48,16 @@ export function taskEnvelope(task: { taskId: string; createdAt: number; updatedA
   }
 }
 
-/** A task whose call has ended, as the store tells it. */
-export function toEndedTask(facts: OperationFacts): WireTask {
+/** A task that no client's call stands for any more, as the store tells it: over, waiting, or run again. */
+export function toStoredTask(facts: OperationFacts): WireTask {
   const { id, createdAt, updatedAt, ttlMs = 0 } = facts
-  return { ...taskEnvelope({ taskId: id, createdAt, updatedAt, ttlMs }), ...outcomeOf(facts) }
+  return { ...taskEnvelope({ taskId: id, createdAt, updatedAt, ttlMs }), ...standingOf(facts) }
+}
+
+function standingOf(facts: OperationFacts): Pick<WireTask, 'status'> & Partial<WireTask> {
+  // Whatever became of it so far: a client stops looking at what has failed, and would never hear of its end.
+  if (facts.endedAt === undefined) return { status: 'working', statusMessage: facts.progress ?? waitingText(facts) }
+  return outcomeOf(facts)
 }
 
 function outcomeOf({ state, result, error, id }: OperationFacts): Pick<WireTask, 'status'> & Partial<WireTask> {
@@ -59,7 +66,6 @@ function outcomeOf({ state, result, error, id }: OperationFacts): Pick<WireTask,
   // A tool that may change something and was cut short may have done its work; whoever cancelled should know.
   const isCancelled = state === 'cancelled' || error?.details?.because === 'CANCELLED'
   if (isCancelled) return { status: 'cancelled', statusMessage: message }
-  if (!error && (state === 'leased' || state === 'queued')) return { status: 'working' }
   return {
     status: 'failed',
     statusMessage: message,

@@ -13,12 +13,15 @@ import {
   type CallRequest,
   type Exchange,
   type Exchanges,
+  type OperationDesk,
   type Operations,
   progressText,
   type Turn,
+  waitingText,
 } from '../../core/operations/index.ts'
+import { toProtocolError } from './errors.ts'
 import { toAnswers, toInputRequests } from './questions.ts'
-import { taskEnvelope, toEndedTask, type WireTask } from './task-wire.ts'
+import { taskEnvelope, toStoredTask, type WireTask } from './task-wire.ts'
 
 /** A call that will be a task unless it is quick. */
 export interface TaskSeed {
@@ -46,19 +49,22 @@ export interface Tasks {
   get(caller: Caller, taskId: string): Promise<WireTask>
   /** Hands over answers to what the task asked. */
   update(caller: Caller, taskId: string, inputResponses: Readonly<Record<string, unknown>>): Promise<void>
-  /** Ends it, if it has not ended yet. */
+  /** Ends it, if it has not ended yet, whatever it waits for. */
   cancel(caller: Caller, taskId: string): Promise<void>
 }
 
 export interface TasksDeps {
   readonly clock: Clock
   readonly operations: Pick<Operations, 'show'>
+  readonly operationDesk: Pick<OperationDesk, 'cancel'>
   readonly exchanges: Pick<Exchanges, 'release'>
   readonly settings: Pick<Settings, 'taskAfterMs' | 'taskTtlMinutes'>
 }
 
 /** As many as one agent may have under way; each holds a running handler, for a day if it asks and nobody answers. */
 export const MOST_TASKS = 100
+/** Something may happen to an operation at the very moment; more often than this is more than that. */
+const MOST_LOOKS = 3
 /** What a timer can count. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
@@ -70,7 +76,7 @@ interface LiveTask {
   message: string | undefined
 }
 
-export function createTasks({ clock, operations, exchanges, settings }: TasksDeps): Tasks {
+export function createTasks({ clock, operations, operationDesk, exchanges, settings }: TasksDeps): Tasks {
   const live = new Map<string, LiveTask>()
   const places = createInFlight({ most: MOST_TASKS, what: 'tasks under way' })
   const seeds = new WeakMap<Exchange<CallAnswer>, TaskSeed>()
@@ -129,13 +135,31 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
     return task && isSame(task.seed.caller, caller) ? task : undefined
   }
 
-  async function ended(caller: Caller, taskId: string): Promise<OperationFacts> {
+  async function stored(caller: Caller, taskId: string): Promise<OperationFacts> {
     const facts = await operations.show(caller, taskId)
     if (facts?.ttlMs !== undefined) return facts
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
       `There is no task "${taskId}", or no longer. Call the tool again.`,
     )
+  }
+
+  /** For a client that looks: with what it is asked, or else with what the call waits for, where its tool has said nothing yet. */
+  async function liveTask(taskId: string, task: LiveTask): Promise<WireTask> {
+    const wire = wireOf(taskId, task)
+    task.exchange.show(task.exchange.questions())
+    if (wire.status !== 'working' || wire.statusMessage !== undefined) return wire
+    const facts = await operations.show(task.seed.caller, taskId)
+    return facts?.state === 'waitingForApproval' ? { ...wire, statusMessage: waitingText(facts) } : wire
+  }
+
+  /** What waits, and what was run again for nobody, has no call here that could be cancelled. */
+  async function giveUp(caller: Caller, taskId: string): Promise<void> {
+    for (let looks = 1; (await stored(caller, taskId)).endedAt === undefined; looks++) {
+      const failure = await operationDesk.cancel(taskId).then(() => undefined, toProtocolError)
+      if (!failure) return
+      if (looks === MOST_LOOKS) throw failure
+    }
   }
 
   return {
@@ -177,11 +201,11 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
     },
     async get(caller, taskId) {
       const task = findLive(caller, taskId)
-      return task ? wireOf(taskId, task) : toEndedTask(await ended(caller, taskId))
+      return task ? await liveTask(taskId, task) : toStoredTask(await stored(caller, taskId))
     },
     async update(caller, taskId, inputResponses) {
       const task = findLive(caller, taskId)
-      if (!task) return void (await ended(caller, taskId))
+      if (!task) return void (await stored(caller, taskId))
       const answers = toAnswers(task.exchange.questions(), inputResponses)
       if (Object.keys(answers).length === 0) return
       task.exchange.answer(answers)
@@ -190,10 +214,10 @@ export function createTasks({ clock, operations, exchanges, settings }: TasksDep
     },
     async cancel(caller, taskId) {
       const task = findLive(caller, taskId)
-      if (!task) return void (await ended(caller, taskId))
-      task.exchange.cancel(new AppError('CANCELLED', 'The task was cancelled.'))
+      task?.exchange.cancel(new AppError('CANCELLED', 'The task was cancelled.'))
       // Whoever asks next should see it cancelled. The call path lets go of a handler at once, so this is short.
-      await task.exchange.done.catch(() => {})
+      await task?.exchange.done.catch(() => {})
+      await giveUp(caller, taskId)
     },
   }
 }

@@ -40,6 +40,8 @@ async function listenTo(client: Client, uri: string): Promise<() => string[]> {
   return () => heard
 }
 
+const sendMailCall = { method: 'tools/call', name: 'send_mail', params: { name: 'send_mail', arguments: {} } }
+
 const keyed = (key: unknown) => ({ 'quartermaster/idempotencyKey': key })
 
 describe.each(ERAS)('a client of the era %s', era => {
@@ -73,7 +75,9 @@ describe.each(ERAS)('a client of the era %s', era => {
     const handle = { status: 'waiting', for: 'retry', operationId: answer._meta?.['quartermaster/operationId'] }
     expect(answer).toMatchObject({ structuredContent: handle, _meta: { 'quartermaster/waiting': handle } })
     // Some clients show the model the structure alone, some the text.
-    const told = expect.stringContaining('Do not call it again; ask for the status of the operation.')
+    const told = expect.stringContaining(
+      `Do not call it again; ask for the status of the operation: get_status with { "operationId": "${handle.operationId}" }.`,
+    )
     expect(answer).toMatchObject({ structuredContent: { message: told }, content: [{ type: 'text', text: told }] })
     expect(answer.isError).toBeUndefined()
     expect(await client.callTool(call)).toMatchObject({ structuredContent: handle })
@@ -98,6 +102,35 @@ describe.each(ERAS)('a client of the era %s', era => {
     await expect.poll(heard).toEqual([uri])
     expect(await read(client)).toMatchObject({ state: 'succeeded', result: { content: [{ text: 'sent 2' }] } })
     await expect(read(other)).rejects.toThrow()
+  })
+
+  it('hears of ends that it missed when it comes back', async () => {
+    const { hub, front } = await open(1)
+    const { result } = await ask(front, 'worker', sendMailCall)
+    const { _meta } = result as { _meta: Record<string, string> }
+    const id = _meta['quartermaster/operationId'] ?? ''
+    await hub.clock.advance(10_000)
+    const ended = await hub.operations.find(id)
+    expect([ended.state, ended.announcedAt]).toEqual(['succeeded', undefined])
+    const client = await connect(front, 'worker', era)
+    const heard = await listenTo(client, 'quartermaster://operations')
+    await expect.poll(() => hub.operations.find(id)).toMatchObject({ announcedAt: expect.any(Number) })
+    // One of the older era may be told by a log message alone, as soon as its stream is there.
+    const few = era === 'legacy' ? 0 : 1
+    await expect.poll(() => heard().length).toBeGreaterThanOrEqual(few)
+    const { contents } = await client.readResource({ uri: 'quartermaster://operations' })
+    expect(JSON.parse((contents[0] as { text: string }).text)).toMatchObject([{ id, state: 'succeeded' }])
+  })
+
+  it('hears of every end of its agent when it watches the operations', async () => {
+    const { hub, front } = await open(1)
+    const client = await connect(front, 'worker', era)
+    const heard = await listenTo(client, 'quartermaster://operations')
+    const other = await listenTo(await connect(front, 'other', era), 'quartermaster://operations')
+    await client.callTool({ name: 'send_mail', arguments: {} })
+    await hub.clock.advance(10_000)
+    await expect.poll(heard).toEqual(['quartermaster://operations'])
+    expect(other()).toEqual([])
   })
 
   it('gets the handle as an error where the tool promises a structure', async () => {

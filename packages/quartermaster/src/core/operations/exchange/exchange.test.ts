@@ -4,7 +4,7 @@ import { type Answer, AppError, type Question } from '../../../contracts/index.t
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { CancelSignal } from '../../kernel/index.ts'
 import { createExchange, type ExchangeContext } from './exchange.ts'
-import { ANSWER_SECONDS, createExchanges } from './exchanges.ts'
+import { ANSWER_SECONDS, createExchanges, MOST_WAITING } from './exchanges.ts'
 
 const YES: Answer = { action: 'accept', content: { sure: true } }
 const still = new AbortController().signal
@@ -45,6 +45,28 @@ describe('an exchange', () => {
     expect(await exchange.turn(still)).toMatchObject({ questions: expect.any(Map) })
     exchange.answer({ sure: { action: 'cancel' } })
     expect(await exchange.turn(still)).toEqual({ answer: ['accept', 'cancel'] })
+  })
+
+  it('takes no answer to what has to be shown first until it was shown', async () => {
+    const asked: Question = { key: 'sure', message: 'Delete it?', shownFirst: true }
+    const exchange = start(async ({ ask }) => (await ask(asked)).action, { sure: YES })
+    expect(await exchange.turn(still)).toMatchObject({ questions: expect.any(Map) })
+    exchange.answer({ sure: YES })
+    expect([...exchange.questions().keys()]).toEqual(['sure'])
+    exchange.show(exchange.questions())
+    exchange.answer({ sure: { action: 'decline' } })
+    expect(await exchange.turn(still)).toEqual({ answer: 'decline' })
+  })
+
+  it('takes having shown one question for having shown no other of the same name', async () => {
+    const asked = (message: string): Question => ({ key: 'sure', message, shownFirst: true })
+    const exchange = start(async ({ ask }) => [await ask(asked('Delete it?')), await ask(asked('Delete all?'))])
+    await exchange.turn(still)
+    exchange.show(exchange.questions())
+    exchange.answer({ sure: YES })
+    await exchange.turn(still)
+    exchange.answer({ sure: YES })
+    expect([...exchange.questions().values()]).toMatchObject([{ message: 'Delete all?' }])
   })
 
   it('files equal questions under names of their own', async () => {
@@ -131,6 +153,38 @@ describe('exchanges that wait', () => {
     expect(await exchanges.resume(exchange.id, 'ann', NOTHING).turn(still)).toEqual({ answer: YES })
     await clock.advance(60_000)
     expect(() => exchanges.resume(exchange.id, 'ann', NOTHING)).toThrow(AppError)
+  })
+
+  it('keep an end that came without the answer for an owner whose person still thinks', async () => {
+    const { clock, exchanges, exchange } = await parked()
+    await clock.advance(60_000)
+    exchange.answer({ answer: YES })
+    await exchange.done
+    await clock.advance((ANSWER_SECONDS - 61) * 1000)
+    expect(await exchanges.resume(exchange.id, 'ann', NOTHING).turn(still)).toEqual({ answer: YES })
+    await clock.advance(59_000)
+    expect(await exchanges.resume(exchange.id, 'ann', NOTHING).turn(still)).toEqual({ answer: YES })
+    await clock.advance(1_000)
+    expect(() => exchanges.resume(exchange.id, 'ann', NOTHING)).toThrow(AppError)
+  })
+
+  it('keep no more such ends of one credential than it may leave open', async () => {
+    const exchanges = createExchanges({ clock: createFakeClock(), ids: createIds() })
+    const left = async () => {
+      const over = new AbortController()
+      const exchange = exchanges.start({
+        begin: ({ ask }) => ask({ message: 'Sure?' }, over.signal).catch(() => 'over'),
+      })
+      await exchange.turn(still)
+      exchanges.park(exchange, { owner: 'ann', holder: 'token' })
+      over.abort(new Error('never mind'))
+      await exchange.done
+      return exchange
+    }
+    const all = await Promise.all(Array.from({ length: MOST_WAITING }, left))
+    await expect(left()).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+    exchanges.resume(all[0]?.id ?? '', 'ann', NOTHING)
+    await left()
   })
 
   it('are given up when nobody answers', async () => {

@@ -31,6 +31,8 @@ export interface Exchange<T> {
   version(): number
   /** Resolves when the question under this key is not asked any more, for whatever reason. */
   closed(key: string): Promise<void>
+  /** Somebody is shown these now, and can answer what has to be shown first. */
+  show(questions: ReadonlyMap<string, Question>): void
   /** Hands over answers. Those to other keys are ignored, and what nobody answered stays open. */
   answer(answers: Readonly<Record<string, Answer>>): void
   /** The end or the next questions, whichever comes first. The work is cancelled when the signal aborts meanwhile. */
@@ -60,6 +62,7 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
   const cancellation = createCancellation()
   const open = new Map<string, OpenQuestion>()
   const unused = new Map(Object.entries(early))
+  const shown = new WeakSet<Question>()
   /** Those who take a turn now. */
   const waiting = new Set<() => void>()
   let isGathering = false
@@ -70,7 +73,7 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
   function ask(question: Question, signal?: CancelSignal): Promise<Answer> {
     const wanted = question.key ?? DEFAULT_KEY
     const known = unused.get(wanted)
-    if (known) {
+    if (known && !isShownFirst(question)) {
       unused.delete(wanted)
       return Promise.resolve(known)
     }
@@ -119,11 +122,16 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
     questions,
     version: () => version,
     closed: key => Promise.race([done, open.get(key)?.answered]).then(NOTHING, NOTHING),
+    show(questions) {
+      for (const question of questions.values()) shown.add(question)
+    },
     answer(answers) {
       for (const [key, answer] of Object.entries(answers)) {
         const asked = open.get(key)
-        if (open.delete(key)) version++
-        asked?.reply(answer)
+        if (!asked || (isShownFirst(asked.question) && !shown.has(asked.question))) continue
+        open.delete(key)
+        version++
+        asked.reply(answer)
       }
     },
     turn(signal, audience = {}) {
@@ -156,6 +164,11 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
 }
 
 const NOTHING = () => {}
+
+/** Whether an answer counts only of somebody who saw what it is about. */
+function isShownFirst(question: Question): boolean {
+  return 'shownFirst' in question && question.shownFirst === true
+}
 
 /** A question until its answer comes, or until it is taken back, if it still can be. */
 function openQuestion(question: Question, signal: CancelSignal | undefined, takeBack: () => boolean): OpenQuestion {

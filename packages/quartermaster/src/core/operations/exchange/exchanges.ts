@@ -4,7 +4,7 @@ import { createExchange, type Exchange, type ExchangeOptions } from './exchange.
 
 /** How long a person may take to answer. */
 export const ANSWER_SECONDS = 600
-/** How long the end of an answered question can be asked for again. */
+/** How long the end can be asked for again. */
 const REPEAT_SECONDS = 60
 /** How many of one credential may wait at once; each holds a running handler. */
 export const MOST_WAITING = 100
@@ -50,9 +50,10 @@ export interface Brought {
 interface Known {
   readonly exchange: Exchange<unknown>
   readonly owner: string
-  /** How often its client was asked, and what stood open the last time. */
+  /** How often its client was asked, what stood open the last time, and when that was. */
   round: number
   asked: number
+  askedAt: number
   /** The last round that the client has come back from, and what of it was taken. */
   seen: number
   taken: ReadonlyMap<string, string>
@@ -77,14 +78,26 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
     const leave = placeFor(exchange, holder)
     const one: Known = { exchange, owner, ...UNASKED, hasEnded: false, leave, cancelTimer: () => {} }
     known.set(exchange.id, one)
-    // Its end is kept for a moment: a client whose connection broke asks for it again.
     const end = () => {
       one.hasEnded = true
-      leave()
-      arm(one, REPEAT_SECONDS, () => known.delete(exchange.id))
+      keepEnd(one)
     }
     exchange.done.then(end, end)
     return one
+  }
+
+  /**
+   * Its end is kept for a moment: a client whose connection broke asks for it again. One that has not come back yet, because
+   * its person still thinks about what others have decided, may do so for as long as if nothing had been.
+   */
+  function keepEnd(one: Known): void {
+    const isAwaited = one.seen < one.round
+    const leftSeconds = isAwaited ? ANSWER_SECONDS - (clock.now() - one.askedAt) / 1000 : 0
+    if (!isAwaited) one.leave()
+    arm(one, Math.max(REPEAT_SECONDS, leftSeconds), () => {
+      one.leave()
+      known.delete(one.exchange.id)
+    })
   }
 
   function placeFor(exchange: Exchange<unknown>, holder: string): () => void {
@@ -116,6 +129,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
       // Whoever is asked the same once more, because an answer got lost, is asked in the same round.
       if (one.asked !== exchange.version()) one.round++
       one.asked = exchange.version()
+      one.askedAt = clock.now()
       if (one.hasEnded) return one.round
       arm(one, ANSWER_SECONDS, () =>
         exchange.cancel(new AppError('DEADLINE_EXCEEDED', `Nobody answered within ${ANSWER_SECONDS} s.`)),
@@ -127,9 +141,11 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
       if (one?.owner !== owner)
         throw new AppError('CURSOR_GONE', 'The question is no longer open, and what became of it is not known here.')
       refuseReplay(one, brought)
+      const isBack = brought.round > one.seen
       // Of one that has ended the timer is what makes it forgotten.
       if (!one.hasEnded) one.cancelTimer()
       handOver(one, brought)
+      if (one.hasEnded && isBack) keepEnd(one)
       // The owner says what was asked for, and so what comes back.
       return one.exchange as Exchange<T>
     },
@@ -146,7 +162,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
   }
 }
 
-const UNASKED = { round: 0, asked: 0, seen: 0, taken: new Map<string, string>() } as const
+const UNASKED = { round: 0, asked: 0, askedAt: 0, seen: 0, taken: new Map<string, string>() } as const
 
 /** The same once more is a client's that lost an answer. Anything else about a question that was answered comes too late. */
 function refuseReplay({ seen, taken }: Known, { round, said }: Brought): void {
