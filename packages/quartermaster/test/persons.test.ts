@@ -47,7 +47,7 @@ it('lets persons answer what agents ask, and do nothing else; agents answer noth
   expect([...refusals]).toEqual([
     expect.stringMatching(/^REQUEST_REFUSED: It is for the owner of the data folder\. .* Ask the owner\.$/),
   ])
-  expect(open).toEqual(['approvals', 'approval', 'answerApproval', 'grants', 'revokeGrants'])
+  expect(open).toEqual(['approvals', 'approval', 'answerApproval', 'grants', 'revokeGrants', 'events'])
   const front = await post(at, '/mcp', eve, { jsonrpc: '2.0', id: 1, method: 'tools/list' })
   expect(front).toMatchObject({ status: 401 })
   expect(JSON.stringify(front.body)).toContain('token of a person opens nothing here')
@@ -69,7 +69,7 @@ it('records whose word it was, and stops hearing a token that was taken back', {
   const id = await waiting(at, 'a.txt')
   const shown = (await asEve('approvals', 'show', id, '--json')).json<ApprovalFacts>()
   expect(shown.arguments).toEqual({ path: 'a.txt', content: 'one' })
-  expect(await asEve('approvals', 'allow', id, '--always')).toMatchObject({ code: 0 })
+  expect(await asEve('approvals', 'allow', id, '--always', '--yes')).toMatchObject({ code: 0 })
   expect((await at.run('approvals', 'show', id)).stdout).toContain('allowed by eve (person)')
   const audited = async () => JSON.stringify(await at.control('audit'))
   await expect.poll(audited, { timeout: 20_000 }).toContain('"by":"person eve"')
@@ -81,10 +81,15 @@ it('records whose word it was, and stops hearing a token that was taken back', {
   const third = await waiting(at, 'c.txt')
   await at.control('revokeToken', { id: tokenId })
   // Also where the owner's own credential lies at hand.
-  const late = await quartermaster(['approvals', 'allow', third], { cwd: at.dir, env: { QUARTERMASTER_TOKEN: token } })
+  const late = await quartermaster(['approvals', 'allow', third, '--yes'], {
+    cwd: at.dir,
+    env: { QUARTERMASTER_TOKEN: token },
+  })
   expect(late).toMatchObject({ code: 9, stdout: '', stderr: expect.stringContaining('nor the token of a person') })
   expect(await at.control('approval', { id: third })).toMatchObject({ state: 'open' })
 
-  expect(await at.control<GrantFacts[]>('grants', { by: 'eve' })).toMatchObject([{ scope: 'a.txt', via: 'person' }])
+  expect(await at.control<GrantFacts[]>('grants', { by: 'eve' })).toMatchObject([
+    { scope: expect.stringMatching(/[\\/]a\.txt$/), via: 'person' },
+  ])
   expect(await at.control('revokeGrants', { by: 'eve' })).toEqual({ count: 1 })
 })

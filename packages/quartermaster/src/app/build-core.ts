@@ -39,6 +39,7 @@ import {
   createEndsTeller,
   createIdempotency,
   createKeptResults,
+  createLastLook,
   createLeaseKeeper,
   createOperationDesk,
   createOperations,
@@ -77,6 +78,8 @@ export interface CorePorts {
   readonly mount?: Mount | undefined
   /** Tells whoever asked for it that an operation has ended, where nobody waited for its answer. */
   readonly tellEnd?: TellEnd | undefined
+  /** The agents that have anybody to tell ends to; all of them when absent. */
+  readonly endListeners?: (() => readonly string[]) | undefined
   /** How long the first load of a source may hold up the others. */
   readonly patienceMs: number
   dependencyOptions(name: string): DependencyOptions
@@ -87,7 +90,10 @@ export interface CorePorts {
     readings: Readings
     results: KeptResults
     operations: Operations
+    operationDesk: OperationDesk
     follow: Agents['follow']
+    /** Has ends told that nobody was there to hear of: somebody has come. */
+    lookForEnds(): void
   }): ServerFactory
 }
 
@@ -152,18 +158,18 @@ export function buildCore(ports: CorePorts): Core {
   const owner = ports.ids.next('process')
   const operationLog = createStoredOperations({ ...ports, emitter, owner })
   const leases = createLeaseKeeper({ ...ports, owner, operations: operationLog })
-  const operations = createOperations({ storage: ports.storage, log: operationLog })
-  const idempotency = createIdempotency({ storage: ports.storage, log: operationLog })
+  const operations = createOperations({ storage: ports.storage, clock, log: operationLog })
+  const idempotency = createIdempotency({ storage: ports.storage, clock, log: operationLog })
   const gate = createConsentGate({ ...ports, catalogue })
-  const consentDesk = createConsentDesk({ ...ports, emitter })
+  const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
+  const lastLook = createLastLook({ ...ports, catalogue, effectKinds })
+  const consentDesk = createConsentDesk({ ...ports, emitter, lastLook, catalogue })
   const approvals = createApprovals({ ...ports, emitter, owner, operations: operationLog })
   // The two know each other: the desk stops what runs, and a call that is given up while it waits is ended there.
-  const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
   const operationDesk: OperationDesk = createOperationDesk({
     ...ports,
     emitter,
-    catalogue,
-    effectKinds,
+    lastLook,
     calls: { cancel: (id, reason) => calls.cancel(id, reason) },
   })
   const admission = createAdmission({
@@ -177,7 +183,7 @@ export function buildCore(ports: CorePorts): Core {
   })
   const effects = createEffectsStage({
     ...ports,
-    effectKinds: ports.effectKinds ?? new Map(),
+    effectKinds,
     operations: operationLog,
   })
   const calls: Calls = createCalls({
@@ -190,6 +196,7 @@ export function buildCore(ports: CorePorts): Core {
     operations: operationLog,
     idempotency,
     records: operations,
+    lastLook,
     emitter,
   })
   const waited = createWaitedOperations({
@@ -203,11 +210,26 @@ export function buildCore(ports: CorePorts): Core {
     operations: operationLog,
     gate,
     approvals,
+    lastLook,
   })
-  const teller = createEndsTeller({ ...ports, emitter, tell: ports.tellEnd ?? (() => {}) })
+  const teller = createEndsTeller({
+    ...ports,
+    emitter,
+    tell: ports.tellEnd ?? (() => undefined),
+    listening: ports.endListeners,
+    isAwaited: approvals.isHeld,
+  })
   leases.start()
   const readings = createReadings({ ...ports, health, operations: operationLog, emitter })
-  const createServer = ports.serverFactory({ calls, readings, results, operations, follow: agents.follow })
+  const createServer = ports.serverFactory({
+    calls,
+    readings,
+    results,
+    operations,
+    operationDesk,
+    follow: agents.follow,
+    lookForEnds: teller.look,
+  })
   const registry = createCapabilityRegistry({
     catalogue,
     health,
@@ -235,12 +257,13 @@ export function buildCore(ports: CorePorts): Core {
     },
     async stop() {
       await waited.stop()
-      leases.stop()
       calls.stop()
       readings.stop()
       announcer.stop()
       health.stop()
       await Promise.all([catalogue.stop(), operationLog.stop()])
+      // What still ran until now was still this process's.
+      leases.stop()
       await teller.stop()
     },
   }

@@ -4,6 +4,7 @@ import { createHub, failureOf, simpleCapability, simpleTool } from '../testing/h
 import { createConsentControl, createPersonControl, OWNER } from './consent-control.ts'
 import { createFollower } from './follow-operation.ts'
 
+const events = async () => ({})
 const SECRET = { to: 'eve', text: 'hunter2\u202e ' }
 
 /** An agent whose call waits for somebody to allow it, and what the owner can do about it. */
@@ -22,7 +23,13 @@ async function waiting({ isBrief = false } = {}) {
     settings: { consentWaitSeconds: 0 },
   })
   const follower = isBrief ? createFollower(hub) : undefined
-  const control = createConsentControl({ desk: hub.consentDesk, operations: hub.operations, by: OWNER, follower })
+  const control = createConsentControl({
+    desk: hub.consentDesk,
+    operations: hub.operations,
+    by: OWNER,
+    events,
+    follower,
+  })
   const call = hub.callAs('ada', 'send', SECRET)
   await hub.clock.advance(0)
   const { operationId: id } = await call
@@ -76,14 +83,20 @@ it('stays for the run that the answer leads to, where the process would be gone'
 
 it('lets a person answer in their own name, and tells them nothing of what the tool answered', async () => {
   const { hub, control, id, sent } = await waiting()
-  const eve = createPersonControl('eve', { desk: hub.consentDesk, operations: hub.operations })
+  const eve = createPersonControl('eve', { desk: hub.consentDesk, operations: hub.operations, events })
   const facts = await eve.answerApproval({ id, decision: 'allow', lasting: 'always' })
   expect(facts).not.toHaveProperty('result')
   await hub.clock.advance(0)
   expect(sent).toEqual([SECRET])
   expect(await control.approval({ id })).toMatchObject({ state: 'allowed', answeredBy: 'eve', via: 'person' })
   expect(await eve.grants({ by: 'eve' })).toMatchObject([{ grantedBy: 'eve', via: 'person' }])
-  expect((await hub.operations.audit({})).lines).toMatchObject([{ consent: { by: 'person eve' } }])
+  const lines = (await hub.operations.audit({})).lines.map(({ code, consent }) => [code, consent?.by])
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      [null, 'person eve'],
+      ['CONSENT_ALLOWED', 'person eve'],
+    ]),
+  )
   expect([await eve.revokeGrants({ by: 'owner' }), await eve.revokeGrants({ by: 'eve' })]).toEqual([
     { count: 0 },
     { count: 1 },

@@ -14,6 +14,7 @@ export interface ConsentControlDeps {
   readonly operations: Pick<Operations, 'find'>
   /** Who answers and takes back. */
   readonly by: Answerer
+  readonly events: PersonControl['events']
   /** Set where this process is gone after the answer: then it stays for the run that the answer leads to. */
   readonly follower?: Follower | undefined
 }
@@ -22,7 +23,7 @@ export interface ConsentControlDeps {
 export const OWNER: Answerer = { name: 'owner', via: 'owner' }
 
 /** What a person is asked, answers and takes back. */
-export function createConsentControl({ desk, operations, by, follower }: ConsentControlDeps): PersonControl {
+export function createConsentControl({ desk, operations, by, events, follower }: ConsentControlDeps): PersonControl {
   return {
     approvals: async ({ agent }) => (await desk.open(agent)).map(toSummary),
     async approval({ id }) {
@@ -35,14 +36,15 @@ export function createConsentControl({ desk, operations, by, follower }: Consent
       return operations.find(id)
     },
     grants: async filter => (await desk.grants(filter)).map(toGrant),
-    revokeGrants: async filter => ({ count: await desk.revoke(filter, by.name) }),
+    revokeGrants: async filter => ({ count: await desk.revoke(filter, by) }),
+    events,
   }
 }
 
 /** The same for somebody with a token of their own. What a tool answered is its agent's and the owner's, and left out. */
 export function createPersonControl(
   name: string,
-  deps: Pick<ConsentControlDeps, 'desk' | 'operations'>,
+  deps: Pick<ConsentControlDeps, 'desk' | 'operations' | 'events'>,
 ): PersonControl {
   const control = createConsentControl({ ...deps, by: { name, via: 'person' } })
   return {

@@ -16,6 +16,7 @@ import {
 import type { Tokens } from '../core/organisation/index.ts'
 import { createConsentControl, OWNER } from './consent-control.ts'
 import { diagnose } from './doctor.ts'
+import { createEventFeed, type EventFeed } from './event-feed.ts'
 import { createFollower } from './follow-operation.ts'
 import { grantCapability } from './grant.ts'
 import { createLogins } from './logins.ts'
@@ -34,12 +35,15 @@ export interface ControlParts {
   tokens(): Promise<Tokens>
   /** What only an `up` can answer; refused when absent. */
   readonly up?: UpControl
+  /** What happens, for whoever follows it; one of its own when absent. */
+  readonly feed?: EventFeed
 }
 
 /** The control interface over a runtime in this process. */
 export function createControl(runtime: Runtime, parts: ControlParts): Control {
   const { core } = runtime
   const { catalogue, health, agents, registry, calls, results } = core
+  const feed = parts.feed ?? createEventFeed({ emitter: core.emitter, clock: createSystemClock() })
   return {
     status: async () => statusOf(runtime, parts),
     async tools({ agent, ...filter }) {
@@ -88,6 +92,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       desk: core.consentDesk,
       operations: core.operations,
       by: OWNER,
+      events: feed.all,
       follower: parts.from === 'process' ? createFollower(core) : undefined,
     }),
     audit: filter => core.operations.audit(filter),

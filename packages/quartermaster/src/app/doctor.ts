@@ -2,6 +2,7 @@ import { secretsProblems } from '../adapters/project-files/index.ts'
 import type { DependencyStatus, Finding, Problem } from '../contracts/index.ts'
 import { checkExamples } from '../core/catalogue/index.ts'
 import { neededDependencies } from '../core/health/index.ts'
+import { consentFindings } from './consent-findings.ts'
 import type { Runtime } from './runtime.ts'
 import { upstreamFindings } from './upstream-findings.ts'
 
@@ -22,6 +23,7 @@ export async function diagnose(runtime: Runtime): Promise<Finding[]> {
     await storeFinding(project.dataDir),
     ...dependencies.map(status => dependencyFinding(status, { isNeeded: needed.has(status.name) })),
     ...(await upstreamFindings(runtime)),
+    ...consentFindings(core.catalogue.current()),
     ok(
       `${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`,
     ),

@@ -1,5 +1,6 @@
 import { type AgentConfig, AppError, type CapabilityConfig, type ControlInput } from '../contracts/index.ts'
 import { refuseIssues } from '../core/agents/index.ts'
+import { type ConsentOperationDefinition, isOnceOnly } from '../core/catalogue/index.ts'
 import { didYouMean } from '../core/kernel/index.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -8,7 +9,9 @@ export async function grantCapability({ core, project }: Runtime, request: Contr
   const change = (before: AgentConfig): AgentConfig => {
     const after = request.revoke ? revoked(before, request) : granted(before, request)
     if (!request.revoke) refuseIssues(core.agents.issuesWith(request.agent, only(after, request.capability)))
-    refuseUnknownConsent(request.consent ?? [], [...core.catalogue.current().consentOperations.keys()])
+    const { consentOperations } = core.catalogue.current()
+    refuseUnknownConsent(request.consent ?? [], [...consentOperations.keys()])
+    if (!request.revoke) refuseOnceOnly(request.consent ?? [], consentOperations)
     return after
   }
   return project.agentFiles.edit(request.agent, change, { create: request.create ?? false })
@@ -43,4 +46,11 @@ function refuseUnknownConsent(names: readonly string[], known: readonly string[]
   if (unknown === undefined) return
   const hint = didYouMean(unknown, known) || ` There are: ${known.join(', ') || 'none'}.`
   throw new AppError('CONFIG_INVALID', `No capability declares the consent operation "${unknown}".${hint}`)
+}
+
+function refuseOnceOnly(names: readonly string[], known: ReadonlyMap<string, ConsentOperationDefinition>): void {
+  const asked = names.find(name => isOnceOnly(known.get(name)))
+  if (asked === undefined) return
+  const message = `"${asked}" can be allowed for one call at a time only. Leave it out; answer with \`quartermaster approvals\`.`
+  throw new AppError('CONFIG_INVALID', message)
 }

@@ -17,6 +17,7 @@ import type { Log, Tracer } from '../core/kernel/index.ts'
 import type { Tokens } from '../core/organisation/index.ts'
 import { createPersonControl } from './consent-control.ts'
 import { createControl } from './control.ts'
+import { createEventFeed, type EventFeed } from './event-feed.ts'
 import { createIdleWatch, type IdleWatch } from './idle-watch.ts'
 import { metricsOf } from './metrics.ts'
 import type { OpenedStore } from './open-store.ts'
@@ -57,9 +58,10 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   const { tokens } = store
   const leave = background ? stepAside(parts) : undefined
   const up = createUpControl({ tokens, agents: runtime.core.agents, ready: readiness.reached, leave })
-  const control = createControl(runtime, { from: 'up', isReady: readiness.is, tokens: async () => tokens, up })
+  const feed = createEventFeed({ emitter: runtime.core.emitter, clock: createSystemClock() })
+  const control = createControl(runtime, { from: 'up', isReady: readiness.is, tokens: async () => tokens, up, feed })
   const mcp = openMcp(parts)
-  const listener = await listen({ ...(await openApp(parts, { control, mcp })), host, port, log })
+  const listener = await listen({ ...(await openApp(parts, { control, mcp, feed })), host, port, log })
   life.onClose(() => listener.close())
   // Streams that are meant to stay open would hold up the listener's end for its whole grace time.
   life.onClose(async () => {
@@ -72,6 +74,7 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   // First of all: requests end by themselves once their calls have, so nobody has to be cut off.
   life.onClose(async () => {
     readiness.end()
+    feed.stop()
     runtime.mcp.stop()
     runtime.core.calls.stop()
     runtime.core.readings.stop()
@@ -101,7 +104,10 @@ interface OpenedApp {
   readonly shortWay: ShortWay
 }
 
-async function openApp(parts: FrontParts, { control, mcp }: { control: Control; mcp: HttpFront }): Promise<OpenedApp> {
+async function openApp(
+  parts: FrontParts,
+  { control, mcp, feed }: { control: Control; mcp: HttpFront; feed: EventFeed },
+): Promise<OpenedApp> {
   const { options, life, project, folder, runtime, store, readiness, tracer } = parts
   const token = await folder.adminToken()
   const metrics = metricsOf(runtime, { mcp, store })
@@ -113,7 +119,7 @@ async function openApp(parts: FrontParts, { control, mcp }: { control: Control; 
   const app: HttpAppOptions = {
     control,
     isAdmin: folder.verifier(token),
-    persons: personsOf(store.tokens, runtime),
+    persons: personsOf(store.tokens, runtime, feed),
     prove: folder.prover(token),
     isReady: readiness.is,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
@@ -157,10 +163,11 @@ function authenticator(tokens: Tokens, { core: { agents } }: Runtime): (token: s
 }
 
 /** Persons with tokens of their own, and what they may do with them. */
-function personsOf(tokens: Tokens, { core }: Runtime): Persons {
+function personsOf(tokens: Tokens, { core }: Runtime, feed: EventFeed): Persons {
   return {
     holderOf: token => tokens.verify(token),
-    controlOf: name => createPersonControl(name, { desk: core.consentDesk, operations: core.operations }),
+    controlOf: name =>
+      createPersonControl(name, { desk: core.consentDesk, operations: core.operations, events: feed.ofConsent }),
   }
 }
 

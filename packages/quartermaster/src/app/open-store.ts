@@ -11,7 +11,7 @@ import {
 import { createIds, createSystemClock, sha256, systemRandom } from '../adapters/system/index.ts'
 import { isAppError, type Settings } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
-import { createPruner, type Storage, settleLeftBehind } from '../core/operations/index.ts'
+import { createPruner, type LeftBehind, type Storage, settleLeftBehind } from '../core/operations/index.ts'
 import { createTokens, type Tokens } from '../core/organisation/index.ts'
 
 export interface OpenStoreOptions {
@@ -55,8 +55,7 @@ async function open({ folder, settings, log }: OpenStoreOptions): Promise<Opened
   try {
     const tokens = createTokens({ store, clock, ids, digest: sha256 })
     await tokens.load()
-    const settled = await settleLeftBehind({ store, clock, ids, random: systemRandom, settings })
-    if (settled > 0) log.warn('calls were running when the last process ended', { settled })
+    tellLeftBehind(await settleLeftBehind({ store, clock, ids, random: systemRandom, settings }), log)
     const pruner = createPruner({ store, clock, log, settings })
     pruner.start()
     const close = async () => {
@@ -68,4 +67,13 @@ async function open({ folder, settings, log }: OpenStoreOptions): Promise<Opened
     await store.close()
     throw error
   }
+}
+
+/** Whoever reads it has something to do about those that nobody can tell the end of. */
+function tellLeftBehind({ again, inDoubt, over }: LeftBehind, log: Log): void {
+  const when = 'calls were running when the last process ended'
+  if (inDoubt > 0)
+    log.warn(`${when}, and may have done their work: see quartermaster operations list --dead`, { inDoubt })
+  if (again > 0) log.warn(`${when}, and are tried again`, { again })
+  if (over > 0) log.warn(`${when}; they change nothing and can be called again`, { over })
 }

@@ -106,7 +106,8 @@ export async function createRuntime(
       agentDir: join(project.projectDir, 'agents'),
       workspaceDir: resolve(project.projectDir, workspaceDir ?? '.'),
     }),
-    tellEnd: operation => mcp?.tellEnd(operation),
+    tellEnd: operation => mcp?.tellEnd(operation) ?? false,
+    endListeners: () => mcp?.endListeners() ?? [],
     serverFactory: parts => {
       mcp = createMcpServers({ ...parts, clock, ids, log, settings: project.settings, version: VERSION })
       return mcp.inProcess

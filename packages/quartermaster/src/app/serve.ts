@@ -133,6 +133,7 @@ function announce({ core: { emitter } }: Runtime, { onEvent }: ServeOptions): vo
     'agents.reloaded',
     'call.settled',
     'operation.changed',
+    'operation.dropped',
     'approval.opened',
     'approval.answered',
     'grants.revoked',

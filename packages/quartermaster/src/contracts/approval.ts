@@ -13,6 +13,9 @@ export const ApprovalSummary = z.object({
 })
 export type ApprovalSummary = z.infer<typeof ApprovalSummary>
 
+/** The longest list that anybody gets of what waits. Of more, as many of each agent as of any other are listed. */
+export const MOST_APPROVALS = 1_000
+
 /** Everything that a person needs to decide, and what was decided. */
 export const ApprovalFacts = ApprovalSummary.extend({
   state: ApprovalRow.shape.state,

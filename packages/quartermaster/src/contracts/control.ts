@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AgentConfig, AgentSummary, ViewKind } from './agent.ts'
 import { ApprovalFacts, ApprovalSummary, GrantFacts } from './approval.ts'
 import { CapabilityDescriptor, ResolutionEntry } from './capability.ts'
+import type { ControlEvent } from './control-event.ts'
 import { DependencyStatus, MissingDependency, RecheckAnswer } from './dependency.ts'
 import { PersonName } from './names.ts'
 import { AuditPage, IdempotencyKey, OperationFacts, OperationPage, OperationVerification } from './operation.ts'
@@ -293,6 +294,8 @@ export const CONTROL = {
       }),
     output: z.object({ count: z.number().int() }),
   },
+  /** Tells what happens, as it happens, until whoever asked goes away or the `up` ends. Only line by line. */
+  events: { persons: true, input: nothing, output: z.object({}) },
   audit: {
     input: z.strictObject({
       agent: z.string().optional(),
@@ -386,6 +389,8 @@ export type ControlOutput<K extends ControlOperation> = z.infer<(typeof CONTROL)
 export interface ControlOptions {
   signal?: AbortSignal
   onProgress?: (progress: Progress) => void
+  /** Told of each event by the operation that follows them. */
+  onEvent?: (event: ControlEvent) => void
   /** Whose trace a call belongs to. */
   trace?: TraceContext
   /**

@@ -10,6 +10,8 @@ export const Sighting = z.object({
   count: z.number().optional(),
   /** Why it is absent or unclear, as a sentence. */
   reason: z.string().optional(),
+  /** Of an unclear one: whether no later look would see more, as long as the thing itself is not another. */
+  isLasting: z.boolean().optional(),
 })
 export type Sighting = z.infer<typeof Sighting>
 

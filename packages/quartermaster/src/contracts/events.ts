@@ -20,6 +20,8 @@ export interface Events {
   'call.settled': AuditEntry
   /** An operation was opened, or went from one state to the next; told when that is on record. */
   'operation.changed': OperationChange
+  /** A person gave up for good what could have been tried again: what it was to do is forgotten. */
+  'operation.dropped': { id: string; tool: string; caller: Caller; at: number }
   /** A person is asked for consent. */
   'approval.opened': { id: string; tool: string; agent: string }
   'approval.answered': {
@@ -65,7 +67,7 @@ export interface AuditEntry {
   /** The error code, when it ended in one. */
   code?: string
   /** Consent operations that were needed, and who allowed them. */
-  consent?: { operations: readonly string[]; by: string }
+  consent?: { operations: readonly string[]; by: string; lasting?: 'once' | 'time' | 'always' | undefined }
   mutates: boolean
   durationMs: number
 }

@@ -127,6 +127,9 @@ export const ResultRow = z.object({
   offset: z.number().int().nonnegative(),
   /** As JSON: a result may have characters that a column of text does not take. */
   page: ResultPage,
+  createdAt: Time.default(0),
+  /** With the first page: how many bytes all of them have; null once they were dropped for room. Null with the others. */
+  wholeBytes: maybe(z.number().int().nonnegative()),
 })
 export type ResultRow = z.infer<typeof ResultRow>
 
@@ -142,7 +145,14 @@ export const AuditRow = z.object({
   decision: z.enum(['allowed', 'refused']),
   outcome: z.enum(['succeeded', 'failed', 'unknown', 'notRun']),
   code: maybe(z.string()),
-  consent: maybe(z.object({ operations: z.array(z.string()), by: z.string() })),
+  consent: maybe(
+    z.object({
+      operations: z.array(z.string()),
+      by: z.string(),
+      /** Of an answer, or of one that was taken back: how far it reaches. */
+      lasting: z.enum(['once', 'time', 'always']).optional(),
+    }),
+  ),
   mutates: z.boolean(),
   durationMs: z.number().nonnegative(),
 })

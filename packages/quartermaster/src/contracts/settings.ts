@@ -91,6 +91,12 @@ export const SETTINGS = {
     default: 64 * 1_024 * 1_024,
     reason: 'The most that is kept of all cut results together in memory; the oldest go first.',
   },
+  storedResultsBytes: {
+    schema: count(1_024, 1_024 * 1_024 * 1_024 * 1_024),
+    default: 256 * 1_024 * 1_024,
+    reason:
+      'The most that the store keeps of all cut results together, looked at every minute; the oldest go first, and their operations stay. A tool that answers much should not fill the disk.',
+  },
   keptResultMinutes: {
     schema: count(1, 1_440),
     default: 15,
@@ -162,6 +168,12 @@ export const SETTINGS = {
     schema: count(1, 720),
     default: 24,
     reason: 'How long a call waits for a person altogether; then it is given up and told.',
+  },
+  approvalsPerAgent: {
+    schema: count(1, 1_000),
+    default: 100,
+    reason:
+      'How many calls of one agent may wait for persons at the same time: more than that nobody looks through, and what others ask would be lost among them.',
   },
   grantHours: {
     schema: count(1, 8_760),

@@ -1,7 +1,7 @@
 import { createSealer } from '../adapters/sealing/index.ts'
 import { AppError, type NewRow, ROWS, type Row, type Table } from '../contracts/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
-import type { CommitOutcome, Query, Store, Write } from '../core/store/index.ts'
+import { type CommitOutcome, type Query, type Store, unkeepable, type Write } from '../core/store/index.ts'
 
 type AnyRow = Record<string, unknown> & { id: string }
 type Tables = Record<Table, Map<string, AnyRow>>
@@ -82,7 +82,8 @@ function checked(table: Table, given: unknown): AnyRow {
   const place = parsed.success
     ? Object.entries(parsed.data).find(([, value]) => typeof value === 'string' && UNKEEPABLE.test(value))?.[0]
     : parsed.error.issues[0]?.path.join('.')
-  if (place !== undefined || !parsed.success) throw new AppError('INTERNAL', `"${table}.${place}" cannot be kept.`)
+  if (place !== undefined || !parsed.success)
+    throw unkeepable(`${table}.${place}`, `"${table}.${place}" cannot be kept.`)
   return JSON.parse(JSON.stringify(parsed.data))
 }
 

@@ -1,6 +1,6 @@
 import type { ApprovalFacts, ApprovalSummary, ConsentAsk, GrantFacts, Weight } from '../../contracts/index.ts'
 import { consentText, scopeText, WEIGHT_STYLES } from './consent-text.ts'
-import { inWords } from './duration.ts'
+import { aheadInWords, inWords } from './duration.ts'
 import { escapeLine } from './escape.ts'
 import type { Printer } from './printer.ts'
 import type { Session } from './session.ts'
@@ -33,6 +33,11 @@ export function approvalsText(approvals: readonly ApprovalSummary[], { out, host
     }
   })
   return renderTable({ columns, rows }, out)
+}
+
+/** One that waits, on a line of its own. */
+export function approvalLine({ id, agent, tool, asks }: ApprovalSummary): string {
+  return `${tool} of ${agent} (${heaviest(asks)}): ${asks.map(askInShort).join(', ')} (${id})`
 }
 
 /** Everything about one, for whoever decides. */
@@ -106,5 +111,5 @@ function agoText(time: number, now: number): string {
 }
 
 function aheadText(time: number, now: number): string {
-  return time <= now ? 'now' : `in ${inWords(time - now)}`
+  return time <= now ? 'now' : `in ${aheadInWords(time - now)}`
 }

@@ -29,7 +29,15 @@ const STEPS = [
 /** A span as people say it: `3 minutes`. */
 export function inWords(ms: number): string {
   const step = STEPS.find(step => ms >= step.ms)
-  if (!step) return 'less than a second'
-  const amount = Math.floor(ms / step.ms)
-  return `${amount} ${step.name}${amount === 1 ? '' : 's'}`
+  return step ? spanText(Math.floor(ms / step.ms), step.name) : 'less than a second'
+}
+
+/** A span that lies ahead, rounded: in the second in which a day was given it is `24 hours`, not 23. */
+export function aheadInWords(ms: number): string {
+  const step = STEPS.find(step => ms >= step.ms)
+  return step ? spanText(Math.round(ms / step.ms), step.name) : 'less than a second'
+}
+
+function spanText(amount: number, name: string): string {
+  return `${amount} ${name}${amount === 1 ? '' : 's'}`
 }

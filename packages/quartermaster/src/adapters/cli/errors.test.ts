@@ -60,3 +60,10 @@ describe('exit codes', () => {
     expect(seen.stderr).toContain(`(${code})\n`)
   })
 })
+
+it('a call that may be done is told with the operation to look at', async () => {
+  const unknown = new AppError('OUTCOME_UNKNOWN', 'The line broke.', { details: { operationId: 'op_9fGk' } })
+  const { host, seen } = createFakeCliHost({ control: { status: () => Promise.reject(unknown) } })
+  await runCli(['status'], host)
+  expect(seen.stderr).toContain('before you run it again: quartermaster operations show op_9fGk\n')
+})

@@ -1,19 +1,13 @@
-import { toJsonEscape, withoutHidden } from '../../core/kernel/index.ts'
+import {
+  escapeCharacter,
+  escapeLine,
+  toJsonEscape,
+  toVisibleJson,
+  UNSAFE,
+  withoutHidden,
+} from '../../core/kernel/index.ts'
 
-/**
- * What can move a cursor, recolour a screen or reverse the reading order: control characters, bidirectional marks, line
- * separators, tag characters and halves of surrogate pairs. Joiners stay, because scripts and emoji need them.
- */
-const UNSAFE =
-  /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\p{Surrogate}\u{e0000}-\u{e007f}]/gu
-
-/** What looks like nothing or like a plain space without being one. */
-const INVISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u00b7]/u
-
-/** A text of one line that a terminal cannot take for commands. Line breaks become spaces. */
-export function escapeLine(text: string): string {
-  return text.replace(/\s*[\r\n]+\s*/g, ' ').replace(UNSAFE, escapeCharacter)
-}
+export { escapeLine, toVisibleJson }
 
 /** A text that a terminal cannot take for commands; line breaks and tabs stay. */
 export function escapeBlock(text: string): string {
@@ -46,29 +40,4 @@ export function toVisibleJsonText(value: unknown, options: { pretty: boolean }):
 export function toJsonText(value: unknown, options: { pretty: boolean }): string {
   const text = JSON.stringify(value, null, options.pretty ? 2 : 0) ?? 'null'
   return text.replace(UNSAFE, character => (character === '\n' ? character : toJsonEscape(character)))
-}
-
-/**
- * A value as JSON for someone who must see exactly what is there: a space inside a text is a `·`, everything invisible is
- * an escape, and a line break is shown as `\n` with the text going on behind a bar on the next line.
- */
-export function toVisibleJson(value: unknown, indent: string): string {
-  const text = JSON.stringify(value, null, 2) ?? 'null'
-  const visible = text.replace(/"(?:[^"\\]|\\.)*"/g, literal => literal.replace(/\\u[0-9a-f]{4}|\\.|./gsu, toVisible))
-  return visible
-    .split('\n')
-    .map(line => indent + line)
-    .join('\n')
-}
-
-function toVisible(piece: string): string {
-  if (piece === '\\n') return '\\n\n  │ '
-  if (piece.length > 1 && piece.startsWith('\\')) return piece
-  if (piece === ' ') return '·'
-  return INVISIBLE.test(piece) ? toJsonEscape(piece) : piece
-}
-
-function escapeCharacter(character: string): string {
-  const code = character.codePointAt(0) ?? 0
-  return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`
 }

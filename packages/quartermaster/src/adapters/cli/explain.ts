@@ -1,5 +1,5 @@
 import type { DependencyState, MissingDependency, Problem } from '../../contracts/index.ts'
-import { inWords } from './duration.ts'
+import { aheadInWords, inWords } from './duration.ts'
 import type { OpenedControl } from './host.ts'
 import { paragraph } from './layout.ts'
 import type { Frame } from './table.ts'
@@ -54,7 +54,11 @@ export function missingBlock(missing: MissingDependency, look: Look, frame: Fram
 function nextRecheckLine(missing: MissingDependency, { now, from }: Look, frame: Frame): string {
   const { nextRecheckAt: at } = missing
   if (from !== 'up' || at === undefined || isSwitchedOff(missing)) return ''
-  return paragraph(`Next recheck: ${at <= now ? 'now' : `in ${inWords(Math.max(1_000, at - now))}`}.`, frame, '    ')
+  return paragraph(
+    `Next recheck: ${at <= now ? 'now' : `in ${aheadInWords(Math.max(1_000, at - now))}`}.`,
+    frame,
+    '    ',
+  )
 }
 
 /** What its author says about mending helps nobody while it is switched off. */

@@ -18,7 +18,7 @@ const NEXT_STEPS: { readonly [K in ErrorCode]?: (hints: Hints, error: AppError) 
   DEPENDENCY_UNAVAILABLE: ({ tool = 'NAME' }) =>
     `See what is down: ${command('status')}, then: ${command('recheck', `tool:${tool}`)}`,
   DEPENDENCY_UNKNOWN: () => `See all dependencies: ${command('status')}`,
-  OUTCOME_UNKNOWN: () => 'It may have happened. Look at what it changes before you run it again.',
+  OUTCOME_UNKNOWN: lookFirst,
   AGENT_NOT_FOUND: ({ agent = 'NAME', capability = 'CAPABILITY' }) =>
     `See all agents: ${command('agents')}, or make it: ${command('grant', agent, capability, '--create')}`,
   AGENT_INVALID: mendAgent,
@@ -30,6 +30,12 @@ const NEXT_STEPS: { readonly [K in ErrorCode]?: (hints: Hints, error: AppError) 
   EDIT_CONFLICT: hints => lookAgain(hints) ?? 'Run the command again.',
   STORE_LOCKED: () => 'Another process owns the data folder. Stop it, or name another folder with --data.',
   INTERNAL: () => `Look for a cause: ${command('doctor')}`,
+}
+
+function lookFirst(_: Hints, { details }: AppError): string {
+  const first = 'It may have happened. Look at what it changes before you run it again'
+  const id = details?.operationId
+  return typeof id === 'string' ? `${first}: ${command('operations', 'show', id)}` : `${first}.`
 }
 
 function seeNames(hints: Hints): string {

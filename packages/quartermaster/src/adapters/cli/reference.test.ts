@@ -47,6 +47,7 @@ describe('docs/reference/cli.md', () => {
       'quartermaster operations drop',
       'quartermaster operations verify',
       'quartermaster approvals',
+      'quartermaster approvals list',
       'quartermaster approvals show',
       'quartermaster approvals allow',
       'quartermaster approvals deny',

@@ -58,6 +58,8 @@ function describe(happened: UpEvent): readonly string[] {
       return [callLine(happened.event)]
     case 'operation.changed':
       return operationLines(happened.event)
+    case 'operation.dropped':
+      return [`${happened.event.tool} of ${happened.event.caller.name}: given up for good (${happened.event.id})`]
     case 'approval.opened':
       return [
         `${happened.event.agent} asks for consent to ${happened.event.tool}: quartermaster approvals show ${happened.event.id}`,

@@ -1,6 +1,6 @@
 import type { UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
 import { loginStep, withoutLoginStep } from '../../core/kernel/index.ts'
-import { inWords } from './duration.ts'
+import { aheadInWords, inWords } from './duration.ts'
 import { count, fields } from './layout.ts'
 import type { Printer } from './printer.ts'
 import { type Row, renderTable } from './table.ts'
@@ -83,7 +83,7 @@ export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: 
       ['Connections', String(status.connections)],
       ['Processes', status.pids.join(', ')],
       ['Restarts', String(status.restarts)],
-      ['Next start', nextStartAt === undefined ? undefined : `in ${inWords(Math.max(0, nextStartAt - now))}`],
+      ['Next start', nextStartAt === undefined ? undefined : `in ${aheadInWords(Math.max(0, nextStartAt - now))}`],
       [
         'Latency',
         latency &&

@@ -1,5 +1,5 @@
 import type { CallAnswer, WaitingHandle } from '../../contracts/index.ts'
-import { inWords } from './duration.ts'
+import { aheadInWords } from './duration.ts'
 import { EXIT } from './errors.ts'
 import { escapeLine } from './escape.ts'
 import type { Session } from './session.ts'
@@ -22,7 +22,7 @@ export async function tellWaiting(session: Session, { answer, waiting, tool }: W
 export function nextAttemptText({ from, host }: Session, nextAttemptAt: number | undefined): string {
   if (from === 'process') return 'once an `up` runs'
   if (nextAttemptAt === undefined) return 'when what it needs is there'
-  return nextAttemptAt <= host.clock.now() ? 'now' : `in ${inWords(nextAttemptAt - host.clock.now())}`
+  return nextAttemptAt <= host.clock.now() ? 'now' : `in ${aheadInWords(nextAttemptAt - host.clock.now())}`
 }
 
 function waitingText(session: Session, tool: string, { operationId, for: what, nextAttemptAt }: WaitingHandle): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { inWords, parseDuration } from './duration.ts'
+import { aheadInWords, inWords, parseDuration } from './duration.ts'
 import { cut, displayWidth, wrap } from './width.ts'
 
 describe('display width', () => {
@@ -51,5 +51,15 @@ describe('durations', () => {
     [172_800_000, '2 days'],
   ])('says %i ms as %s', (ms, words) => {
     expect(inWords(ms)).toBe(words)
+  })
+
+  it.each([
+    [20, 'less than a second'],
+    [1_400, '1 second'],
+    [59_999, '60 seconds'],
+    [86_399_000, '24 hours'],
+    [172_800_000, '2 days'],
+  ])('says %i ms that lie ahead as %s', (ms, words) => {
+    expect(aheadInWords(ms)).toBe(words)
   })
 })

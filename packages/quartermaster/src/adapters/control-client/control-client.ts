@@ -4,6 +4,7 @@ import {
   AppError,
   CONTROL,
   type Control,
+  ControlEvent,
   type ControlOperation,
   type ControlOptions,
   ErrorBody,
@@ -80,6 +81,8 @@ interface AnswerContext {
 // Progress that cannot be read is no reason to take the whole answer for lost.
 const Line = z.object({
   progress: Progress.optional().catch(undefined),
+  // One that a newer server tells and nobody here knows is passed over.
+  event: ControlEvent.optional().catch(undefined),
   asked: z.object({ id: z.string(), question: UrlQuestion }).optional().catch(undefined),
   takenBack: z.object({ id: z.string() }).optional().catch(undefined),
   result: z.unknown().optional(),
@@ -93,6 +96,7 @@ async function readAnswer(operation: ControlOperation, response: Response, conte
     if (line.asked) void openPage(line.asked, context.options, pages)
     if (line.takenBack) pages.get(line.takenBack.id)?.abort()
     if (line.progress) context.options.onProgress?.(line.progress)
+    if (line.event) context.options.onEvent?.(line.event)
     if (line.error) throw AppError.fromJSON(line.error)
     if (line.result !== undefined) return parseOutput(operation, line.result, context.failures)
   }

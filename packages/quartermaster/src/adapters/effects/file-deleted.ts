@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { createTemplatedKind, type EffectKind } from '../../core/operations/index.ts'
 import { FILE_TEMPLATES, fileObjection, filePlace } from './fields.ts'
-import type { Walls } from './walls.ts'
+import { sightingOf, type Walls } from './walls.ts'
 
 const Fields = z.strictObject(filePlace)
 type Fields = z.infer<typeof Fields>
@@ -16,7 +16,7 @@ export function fileDeleted(walls: Walls): EffectKind {
     checkFilled: fields => fileObjection(walls, fields),
     async look(place) {
       const located = await walls.locate(place)
-      if (located.at === 'unclear') return { seen: 'unclear', reason: located.reason }
+      if (located.at === 'unclear') return sightingOf(located)
       return { seen: located.at }
     },
   })

@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises'
 import type { Sighting } from '../../contracts/index.ts'
 import { codeOf, isMissing } from './errno.ts'
-import type { FilePlace, Walls } from './walls.ts'
+import { type FilePlace, sightingOf, type Walls } from './walls.ts'
 
 /** More of a file is not searched. */
 export const MOST_BYTES = 16 * 1024 * 1024
@@ -25,12 +25,12 @@ export function createFileReader(walls: Walls): ReadFile {
   return async (place, signal, look) => {
     const located = await walls.locate(place)
     if (located.at === 'absent') return NO_FILE
-    if (located.at === 'unclear') return { seen: 'unclear', reason: located.reason }
+    if (located.at === 'unclear') return sightingOf(located)
     let handle: FileHandle | undefined
     try {
       handle = await open(located.real, FLAGS)
       const stats = await handle.stat({ bigint: true })
-      if (!stats.isFile()) return { seen: 'unclear', reason: 'What is there is no file.' }
+      if (!stats.isFile()) return { seen: 'unclear', reason: 'What is there is no file.', isLasting: true }
       if (!(await isStill(located, stats))) return { seen: 'unclear', reason: 'It was moved while it was looked at.' }
       return await look(openFile(handle, stats.size, signal))
     } catch (error) {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { appendFile, mkdir, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
@@ -222,7 +223,31 @@ describe('the folder that effects on files look into', () => {
       expect(await desk.look({ kind: 'fileWritten', path, contains: 's' })).toEqual({
         seen: 'unclear',
         reason: 'It cannot be looked for: its path leads out of the folder that it must be in.',
+        isLasting: true,
       })
+  })
+
+  it('has nothing changed of which nobody could ever see whether it was', async () => {
+    const outside = await tempProject({ 'a.md': 'text' })
+    const desk = await deskWith({ 'real.md': 'text', '.quartermaster/token': 'secret' })
+    await symlink(outside.path('a.md'), desk.path('out'))
+    await symlink(desk.path('circle'), desk.path('circle'))
+    await mkdir(desk.path('folder'))
+    execFileSync('mkfifo', [desk.path('pipe')])
+    const changed = (path: string) => desk.verifyAround({ kind: 'fileWritten', path }, () => desk.write('new.md', 'x'))
+    const HOPELESS = { code: 'INPUT_INVALID', message: expect.stringContaining('could never be looked for') }
+    for (const path of [
+      'out',
+      'out/below',
+      'circle',
+      'folder',
+      'pipe',
+      `${'x'.repeat(300)}.md`,
+      '.quartermaster/token',
+    ])
+      await expect(changed(path)).rejects.toMatchObject(HOPELESS)
+    expect(await desk.look({ kind: 'fileWritten', path: 'new.md' })).toMatchObject({ seen: 'absent' })
+    expect(await changed('new.md')).toMatchObject({ state: 'verified' })
   })
 
   it('has things that are no files', async () => {

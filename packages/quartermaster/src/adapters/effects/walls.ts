@@ -1,5 +1,6 @@
 import { lstat, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
+import type { Sighting } from '../../contracts/index.ts'
 import { codeOf, isMissing } from './errno.ts'
 
 /** A file as an effect names it. */
@@ -13,7 +14,14 @@ export interface FilePlace {
 export type Located =
   | { readonly at: 'there'; readonly real: string; readonly asked: string }
   | { readonly at: 'absent' }
-  | { readonly at: 'unclear'; readonly reason: string }
+  | Unclear
+
+/** It cannot be looked at: for now, or as long as what is there is not another. */
+export interface Unclear {
+  readonly at: 'unclear'
+  readonly reason: string
+  readonly isLasting?: boolean
+}
 
 /** Finds files inside the folders that effects may look into, and nothing outside of them. */
 export interface Walls {
@@ -46,7 +54,7 @@ export function createWalls({ projectDir, dataDir }: WallsOptions): Walls {
 
   async function locate(place: FilePlace): Promise<Located> {
     const objection = objectionTo(place)
-    if (objection !== undefined) return unclear(`It cannot be looked for: ${objection}`)
+    if (objection !== undefined) return never(`It cannot be looked for: ${objection}`)
     const root = rootOf(place)
     try {
       const realRoot = await realpath(root).catch(unlessMissing)
@@ -54,11 +62,12 @@ export function createWalls({ projectDir, dataDir }: WallsOptions): Walls {
       if (realRoot === undefined) return unclear(`The folder "${root}" is not there.`)
       const asked = resolve(root, place.path)
       const { real, isThere } = await nearest(asked)
-      if (!isInside(realRoot, real) || (await isOurs(real))) return unclear(`It cannot be looked for: ${OUTSIDE}`)
+      if (!isInside(realRoot, real) || (await isOurs(real))) return never(`It cannot be looked for: ${OUTSIDE}`)
       return isThere ? { at: 'there', real, asked } : { at: 'absent' }
     } catch (error) {
       if (error instanceof DanglingLink) return unclear('On its path is a link that leads nowhere.')
-      return unclear(`It cannot be looked at (${codeOf(error) ?? 'the file system failed'}).`)
+      const code = codeOf(error) ?? 'the file system failed'
+      return (NEVER.has(code) ? never : unclear)(`It cannot be looked at (${code}).`)
     }
   }
 
@@ -67,8 +76,20 @@ export function createWalls({ projectDir, dataDir }: WallsOptions): Walls {
 
 const OUTSIDE = 'its path leads out of the folder that it must be in.'
 
-export function unclear(reason: string): { at: 'unclear'; reason: string } {
+/** A name that no file can have, and links that lead round in circles. */
+const NEVER: ReadonlySet<string> = new Set(['ENAMETOOLONG', 'ELOOP'])
+
+function unclear(reason: string): Unclear {
   return { at: 'unclear', reason }
+}
+
+function never(reason: string): Unclear {
+  return { at: 'unclear', reason, isLasting: true }
+}
+
+/** What a look saw of a place that cannot be looked at. */
+export function sightingOf({ reason, isLasting }: Unclear): Sighting {
+  return isLasting ? { seen: 'unclear', reason, isLasting } : { seen: 'unclear', reason }
 }
 
 class DanglingLink extends Error {}

@@ -80,9 +80,29 @@ async function answer(c: Context<HttpEnv>, { limits, report, ...parts }: Answeri
   const run = (options: ControlOptions) => operations[operation](input, trace ? { ...options, trace } : options)
   const signal = c.req.raw.signal
   const questions = c.req.header(OPENS_PAGES) === 'yes' ? parts.questions : undefined
-  if (acceptsLines(c.req.header('accept')))
-    return ndjsonAnswer({ run, signal, heartbeatMs: limits.heartbeatMs, report, questions })
+  if (acceptsLines(c.req.header('accept'))) {
+    // Thrown where the token does not count any more.
+    const refuseGone = () => void visitorOf(c, parts)
+    return ndjsonAnswer({
+      run,
+      signal,
+      heartbeatMs: limits.heartbeatMs,
+      report,
+      questions,
+      refuseGone,
+      ...queueOf(operation),
+    })
+  }
+  if (operation === 'events')
+    throw new AppError('INPUT_INVALID', 'Events come line by line. Send "Accept: application/x-ndjson".')
   return jsonAnswer(run({ signal }), report)
+}
+
+/** Many things may happen in one moment, and whoever reads along is not to be cut off for that. */
+const EVENTS_BYTES = 1024 * 1024
+
+function queueOf(operation: ControlOperation): { queuedBytes?: number } {
+  return operation === 'events' ? { queuedBytes: EVENTS_BYTES } : {}
 }
 
 /** Of a person only what is theirs exists, so that nothing can be done as the owner by mistake. */

@@ -1,4 +1,4 @@
-import type { ControlOptions, Progress } from '../../contracts/index.ts'
+import { AppError, type ControlEvent, type ControlOptions, type Progress } from '../../contracts/index.ts'
 import type { ErrorReporter } from './errors.ts'
 import type { AskedClient, OpenQuestions } from './open-questions.ts'
 
@@ -10,11 +10,15 @@ export interface NdjsonAnswerOptions {
   report: ErrorReporter
   /** Where pages that have to be opened wait, for a client that can have one opened. */
   questions: OpenQuestions | undefined
+  /** Throws when the client's token does not count any more; looked at before each event, and with each heartbeat of events. */
+  refuseGone: () => void
+  /** How much may wait for a client that does not read. */
+  queuedBytes?: number
 }
 
 /**
- * Runs and answers line by line: `{"heartbeat":true}` at once and in silence, `{"progress":…}`, `{"asked":…}` and
- * `{"takenBack":…}` as it comes, then exactly one `{"result":…}` or `{"error":…}`.
+ * Runs and answers line by line: `{"heartbeat":true}` at once and in silence, `{"progress":…}`, `{"event":…}`,
+ * `{"asked":…}` and `{"takenBack":…}` as it comes, then exactly one `{"result":…}` or `{"error":…}`.
  */
 export function ndjsonAnswer(options: NdjsonAnswerOptions): Response {
   const gone = new AbortController()
@@ -27,7 +31,7 @@ export function ndjsonAnswer(options: NdjsonAnswerOptions): Response {
       },
       cancel: reason => gone.abort(reason),
     },
-    new ByteLengthQueuingStrategy({ highWaterMark: QUEUED_BYTES }),
+    new ByteLengthQueuingStrategy({ highWaterMark: options.queuedBytes ?? QUEUED_BYTES }),
   )
   return new Response(stream, { headers: { 'Content-Type': 'application/x-ndjson' } })
 }
@@ -39,11 +43,17 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 
 async function deliver(
   controller: Controller,
-  { run, signal, heartbeatMs, report, questions }: NdjsonAnswerOptions,
+  { run, signal: gone, heartbeatMs, report, questions, refuseGone }: NdjsonAnswerOptions,
 ): Promise<void> {
-  const lines = createLineWriter(controller, signal)
+  const lines = createLineWriter(controller, gone)
+  const over = new AbortController()
+  const signal = AbortSignal.any([gone, over.signal])
+  const feed = createFeed({ lines, refuseGone, report, onEnd: () => over.abort() })
   lines.offer({ heartbeat: true })
-  const heartbeat = setInterval(() => lines.offer({ heartbeat: true }), heartbeatMs)
+  const heartbeat = setInterval(() => {
+    lines.offer({ heartbeat: true })
+    feed.look()
+  }, heartbeatMs)
   signal.addEventListener('abort', () => clearInterval(heartbeat), { once: true })
   try {
     const client: AskedClient = {
@@ -54,6 +64,7 @@ async function deliver(
     const result = await run({
       signal,
       onProgress: (progress: Progress) => lines.offer({ progress }),
+      onEvent: feed.tell,
       ...(questions ? { openPage: (question, wanted) => questions.ask(question, client, wanted) } : {}),
     })
     lines.end({ result: result ?? null })
@@ -64,9 +75,48 @@ async function deliver(
   }
 }
 
+interface FeedDeps {
+  readonly lines: LineWriter
+  refuseGone(): void
+  readonly report: ErrorReporter
+  onEnd(): void
+}
+
+/** Events must not be left out: a client that does not keep up is cut off and told so, and one whose token is gone as well. */
+function createFeed({ lines, refuseGone, report, onEnd }: FeedDeps) {
+  let isUsed = false
+
+  function end(error: unknown): void {
+    lines.end({ error: report(error).toJSON() })
+    onEnd()
+  }
+
+  function look(): boolean {
+    // An ordinary answer is given to whoever asked for it while their token was good.
+    if (!isUsed) return true
+    try {
+      refuseGone()
+      return true
+    } catch (error) {
+      end(error)
+      return false
+    }
+  }
+
+  return {
+    look,
+    tell(event: ControlEvent): void {
+      isUsed = true
+      if (look() && !lines.offer({ event })) end(new AppError('LIMIT_EXCEEDED', BEHIND))
+    },
+  }
+}
+
+const BEHIND = 'The events were not read as fast as they came. Look at what is there now, then follow them again.'
+
 interface LineWriter {
-  /** Writes a line that may be left out when the client is behind. */
-  offer(line: object): void
+  /** Writes a line that may be left out when the client is behind; answers whether it was written. */
+  offer(line: object): boolean
   /** Writes a line that must not be left out. */
   write(line: object): void
   /** Writes the last line. */
@@ -79,8 +129,9 @@ function createLineWriter(controller: Controller, signal: AbortSignal): LineWrit
   return {
     offer(line) {
       // A tool may report progress after it has answered, and the client may be gone: both are nobody's mistake.
-      if (!open || signal.aborted || (controller.desiredSize ?? 0) <= 0) return
+      if (!open || signal.aborted || (controller.desiredSize ?? 0) <= 0) return false
       controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
+      return true
     },
     write(line) {
       if (open && !signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AppError, ROWS, type Table } from '../../contracts/index.ts'
+import { unkeepable } from '../../core/store/index.ts'
 import type { SqlValue } from './statement.ts'
 
 export type ColumnKind = 'text' | 'integer' | 'real' | 'boolean' | 'json'
@@ -89,7 +90,7 @@ const ENCODERS: Readonly<Record<ColumnKind, (value: unknown) => SqlValue | undef
 
 function unfit({ table, name, kind, isNullable }: Column): AppError {
   const expected = `${EXPECTED[kind]}${isNullable ? ' or null' : ''}`
-  return new AppError('INTERNAL', `"${table}.${name}" takes ${expected}; it was given something else.`)
+  return unkeepable(`${table}.${name}`, `"${table}.${name}" takes ${expected}; it was given something else.`)
 }
 
 const EXPECTED: Readonly<Record<ColumnKind, string>> = {

@@ -78,6 +78,25 @@ describe('the migrations', () => {
     expect(JSON.stringify(plan)).not.toContain('TEMP B-TREE')
   })
 
+  it.each([
+    [
+      'that last, by what they are for',
+      `organisation = ? and workspace = ? and caller_kind = ? and caller_name = ? and operation = ? and scope = ? and lasting in (?, ?) and expires_at > ? and revoked_at is null order by decision desc, id desc limit 1`,
+      'grants_by_lasting (organisation=? AND workspace=? AND caller_name=? AND operation=? AND lasting=? AND expires_at>?)',
+    ],
+    [
+      'of one call',
+      `caller_kind = ? and caller_name = ? and asked_for = ? and lasting = ? and expires_at > ? and revoked_at is null`,
+      'grants_by_request',
+    ],
+    ['that may be forgotten', 'expires_at < ?', 'grants_by_expiry'],
+  ])('find grants by an index: those %s', (_what, where, index) => {
+    const database = migrated()
+    const plan = database.prepare(`explain query plan select id from grants where ${where}`).all()
+    database.close()
+    expect(JSON.stringify(plan)).toContain(index)
+  })
+
   it('find a page of a result by an index', () => {
     const database = migrated()
     const where = 'operation_id = ? and "offset" <= ? and organisation = ? order by "offset" desc'
@@ -85,6 +104,42 @@ describe('the migrations', () => {
     database.close()
     expect(JSON.stringify(plan)).toContain('results_by_operation')
     expect(JSON.stringify(plan)).not.toContain('TEMP B-TREE')
+  })
+
+  it('find the newest results by an index that has their sizes', () => {
+    const database = migrated()
+    const where = 'whole_bytes is not null order by created_at desc, id desc'
+    const plan = database.prepare(`explain query plan select id, whole_bytes from results where ${where}`).all()
+    database.close()
+    expect(JSON.stringify(plan)).toContain('COVERING INDEX results_by_time')
+    expect(JSON.stringify(plan)).not.toContain('TEMP B-TREE')
+  })
+
+  it('count what the results of an older store take', () => {
+    const database = new DatabaseSync(':memory:')
+    const steps = migrationsFor('sqlite')
+    const at = steps.findIndex(({ name }) => name === 'how much room results take')
+    const run = (some: typeof steps) => some.forEach(one => one.statements.forEach(sql => void database.exec(sql)))
+    run(steps.slice(0, at))
+    database.exec(
+      `insert into operations (id, organisation, workspace, caller_kind, caller_name, tool, definition_hash, mutates,
+        digest, state, attempts, fence, effects, created_at, updated_at, ended_at)
+        values ('a', 'o', 'w', 'agent', 'w', 't', 'h', 1, 'd', 'succeeded', 1, 1, '[]', 100, 100, 200)`,
+    )
+    for (const [id, offset, page] of [
+      ['a.0', 0, '{"text":"x"}'],
+      ['a.1', 1, '{"text":"yy"}'],
+    ])
+      database
+        .prepare(`insert into results values (?, 'o', 'w', 'agent', 'w', 'a', ?, ?)`)
+        .run(id ?? '', offset ?? 0, page ?? '')
+    run(steps.slice(at))
+    const rows = database.prepare('select id, created_at, whole_bytes from results order by id').all()
+    database.close()
+    expect(rows.map((row: object) => Object.values(row))).toEqual([
+      ['a.0', 200, 25],
+      ['a.1', 200, null],
+    ])
   })
 
   it('keep of the effects in the open of an older store those that somebody may still look for', () => {

@@ -37,6 +37,8 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'approvals, grants', build: consent },
   { name: 'sealed effects, whole results', build: sealedEffects },
   { name: 'no index that nobody reads', build: withoutIndexByEnd },
+  { name: 'how much room results take', build: resultRoom },
+  { name: 'grants that last apart from those for one call', build: grantsByLasting },
 ]
 
 const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
@@ -306,6 +308,38 @@ function sealedEffects(builder: Builder): readonly string[] {
 /** What is forgotten is found by `keep_until`; every end paid for this one. */
 function withoutIndexByEnd({ schema }: Builder): readonly string[] {
   return [schema.dropIndex('operations_by_end').compile().sql]
+}
+
+/** What was kept before counts from the end of its operation. Its size is that of its JSON, which is a little more. */
+function resultRoom(builder: Builder): readonly string[] {
+  const { schema, dialect } = builder
+  const createdAt = schema
+    .alterTable('results')
+    .addColumn('created_at', TYPES[dialect].integer, definition => definition.notNull().defaultTo(0))
+  const wholeBytes = schema.alterTable('results').addColumn('whole_bytes', TYPES[dialect].integer)
+  const ofOperation = 'from "operations" where "operations"."id" = "results"."operation_id"'
+  const ofResult = 'from "results" as "every" where "every"."operation_id" = "results"."operation_id"'
+  return [
+    createdAt.compile().sql,
+    wholeBytes.compile().sql,
+    `update "results" set "created_at" = coalesce((select "ended_at" ${ofOperation}), 0)`,
+    `update "results" set "whole_bytes" = (select sum(length("every"."page")) ${ofResult}) where "offset" = 0`,
+    index(builder, 'results_by_time', {
+      on: 'results',
+      columns: ['created_at', 'id', 'whole_bytes'],
+      notNull: 'whole_bytes',
+    }),
+  ]
+}
+
+/** Answers for single calls become many, and none of them says anything about another call. */
+function grantsByLasting(builder: Builder): readonly string[] {
+  const columns = ['organisation', 'workspace', 'caller_name', 'operation', 'lasting', 'expires_at']
+  return [
+    builder.schema.dropIndex('grants_by_caller').compile().sql,
+    index(builder, 'grants_by_lasting', { on: 'grants', columns }),
+    index(builder, 'grants_by_request', { on: 'grants', columns: ['asked_for'], notNull: 'asked_for' }),
+  ]
 }
 
 /** A table whose primary key is `id`. Columns are not null unless their type ends in `?`. */

@@ -19,8 +19,11 @@ export async function migrate({ executor, migrations, log, place }: MigrateOptio
   const version = await currentVersion(executor)
   const newest = migrations.at(-1)?.version ?? 0
   if (version > newest) throw tooNew(place, version, newest)
-  for (const migration of migrations.filter(step => step.version > version)) {
-    log.info('Changing the shape of the store', { version: migration.version, name: migration.name })
+  const missing = migrations.filter(step => step.version > version)
+  // A store that is only just made has no shape that anybody knew.
+  if (version > 0 && missing.length > 0) log.info('Changing the shape of the store', { from: version, to: newest })
+  for (const migration of missing) {
+    log.debug('A step to the shape of the store', { version: migration.version, name: migration.name })
     await executor.commit([...migration.statements.map(sql => unguarded(sql)), note(migration)])
   }
 }

@@ -3,6 +3,7 @@ import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { insert } from '../../core/store/index.ts'
+import { collectedLog } from '../../testing/collected-log.ts'
 import { auditLine, freshFolder, type StoreSubject } from '../../testing/store-contract/stage.ts'
 import { ensureBuilt, startStoreProcess } from '../../testing/store-contract/store-process.ts'
 import { openDataFolder } from '../data-folder/index.ts'
@@ -38,6 +39,19 @@ describe('the file of the store', () => {
     for (const name of ['store.db', 'store.db-wal', 'store.db-shm']) {
       expect((await stat(join(dir, name))).mode & 0o777).toBe(0o600)
     }
+  })
+
+  it('says in one line that its shape changes, and nothing when it is new or as it should be', async () => {
+    const dir = await freshFolder()
+    const { log, lines } = collectedLog()
+    const told = () => lines.splice(0).filter(line => !line.startsWith('debug'))
+    const shapes = migrationsFor('sqlite')
+    await (await openSqliteStore({ dir, log, migrations: shapes.slice(0, 3) })).close()
+    expect(told()).toEqual([])
+    await (await openSqliteStore({ dir, log })).close()
+    expect(told()).toEqual([expect.stringContaining('Changing the shape of the store')])
+    await (await openSqliteStore({ dir, log })).close()
+    expect(told()).toEqual([])
   })
 
   it('is one file without companions when the store was closed', async () => {

@@ -4,7 +4,7 @@ import { FILES_WORDS, FilesSettings, toFilesConfig } from './config.ts'
 import { createListFiles } from './list-files.ts'
 import { createReadFile } from './read-file.ts'
 import { createSearchFiles } from './search-files.ts'
-import { createWriteFile } from './write-file.ts'
+import { createWriteFile, writtenFile } from './write-file.ts'
 
 /**
  * Files in the folders an agent was given, and nothing outside of them. Hard links are the owner's business: they are
@@ -25,7 +25,7 @@ export default defineModule({
           name: 'files.write',
           reason: 'Creates or replaces a file in one of the folders this agent was given.',
           weight: 'moderate',
-          scope: '{path}',
+          scope: writtenFile(walls),
         },
       ],
       resolve: (_context, settings) => ({ config: toFilesConfig(settings, paths.projectDir) }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
+import { type CallContext, defineTool, type ScopedCall, toolResult } from '../../core/catalogue/index.ts'
 import { writeAtomically } from '../shared/atomic-write.ts'
 import { answering, errnoOf, Refusal } from '../shared/refusal.ts'
 import type { Walls } from '../shared/sandbox.ts'
@@ -54,6 +54,15 @@ export function createWriteFile(walls: Walls) {
     handler: (input, context: CallContext<FilesConfig>) =>
       answering(input.path, () => write({ input, context, walls }), FILES_WORDS),
   })
+}
+
+/**
+ * The file that a call would write, by its real path: another spelling of it is the same file, and the same name in another
+ * folder is another.
+ */
+export function writtenFile(walls: Walls) {
+  return ({ input, config }: ScopedCall): Promise<string> =>
+    walls.enter(config as FilesConfig, sandbox => sandbox.locate((input as z.input<typeof Input>).path))
 }
 
 interface WriteOptions {

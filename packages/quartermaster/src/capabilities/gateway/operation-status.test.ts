@@ -52,6 +52,15 @@ describe('get_status', () => {
     expect(shown('eve')).toEqual(['read_report'])
   })
 
+  it('is asked as the handle says, with the name that the id has there', async () => {
+    const { hub } = await postOffice()
+    const { operationId, result } = await hub.callAs('ada', 'send_mail')
+    const given = `{ "operationId": "${operationId}" }`
+    expect(result.content).toMatchObject([{ text: expect.stringContaining(`get_status with ${given}.`) }])
+    const status = await structured<Status>(hub, 'ada', 'get_status', JSON.parse(given))
+    expect(status.operations).toMatchObject([{ id: operationId, state: 'queued' }])
+  })
+
   it('tells how a call stands that waits, and what it came to', async () => {
     const { hub } = await postOffice()
     const { operationId: operation } = await hub.callAs('ada', 'send_mail')

@@ -1,5 +1,5 @@
 import { mkdir, realpath } from 'node:fs/promises'
-import { basename, dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { type ControlFiles, controlled } from './control-files.ts'
 import type { Inside } from './inside.ts'
 import { kindOfStat, Moved, type Pinned, type Walker } from './pinned.ts'
@@ -42,6 +42,12 @@ export function createPlacer(deps: PlacerDeps): Placer {
     const folder = await makeFolders(deps, { start, newFolders, requested })
     return { folder, name, existing: await look(deps, { folder, way, requested }), display: candidate.display }
   }
+}
+
+/** The real path that would be written to, whether anything is there or not. Nothing is made. */
+export async function locate(deps: PlacerDeps, requested: string): Promise<string> {
+  const { folder, newFolders, name } = await bestWay(deps, requested)
+  return join(await realpath(folder), ...newFolders, name)
 }
 
 function isFolder(requested: string): Refusal {

@@ -9,7 +9,7 @@ import { createKeeper } from './keeper.ts'
 import { missing } from './missing.ts'
 import { createPathWalker } from './path-walker.ts'
 import { type Kind, kindOfStat, Moved, type Pinned, type Walker } from './pinned.ts'
-import { createPlacer, type Placer } from './place.ts'
+import { createPlacer, locate, type Placer } from './place.ts'
 import { errnoOf, isMissing, Refusal } from './refusal.ts'
 import { type Addressing, type Candidate, createAddressing } from './requested-path.ts'
 import { createRoots, type Roots } from './roots.ts'
@@ -39,6 +39,8 @@ export interface Sandbox {
   open(pinned: Pinned): Promise<FileHandle>
   /** Finds the place to write to. */
   readonly place: Placer
+  /** The real path of that place: one and the same for one file, however it is asked for. Makes nothing. */
+  locate(requested: string): Promise<string>
   readonly walker: Walker
 }
 
@@ -79,6 +81,7 @@ export function createWalls({ paths, walk, words }: WallsOptions): Walls {
           ...reading,
           walker,
           open: pinned => walker.open(pinned, constants.O_RDONLY),
+          locate: requested => locate(parts, requested),
           place: createPlacer({ ...parts, unlock: words.unlock, ...(!config.editProject && { controlFiles }) }),
         })
       } finally {

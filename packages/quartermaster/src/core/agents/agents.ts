@@ -6,6 +6,7 @@ import {
   type Problem,
   type ResolverContext,
 } from '../../contracts/index.ts'
+import { isOnceOnly } from '../catalogue/index.ts'
 import { type Cancel, didYouMean, type Emitter } from '../kernel/index.ts'
 import type { AgentEntry, AgentStore } from './agent-entry.ts'
 import type { Announcer, ViewChange } from './announcer.ts'
@@ -91,7 +92,9 @@ export function createAgents(deps: AgentsDeps): Agents {
     const known = catalogue.current().consentOperations
     const unknown = (config.consent?.allow ?? []).filter(operation => !known.has(operation))
     const unheard = unknown.map(operation => unknownConsent(name, file, operation, known.keys()))
-    return [...problems, ...issues, ...unheard, ...shadowed]
+    const asked = (config.consent?.allow ?? []).filter(operation => isOnceOnly(known.get(operation)))
+    const useless = asked.map(operation => uselessConsent(name, file, operation))
+    return [...problems, ...issues, ...unheard, ...useless, ...shadowed]
   }
 
   return {
@@ -131,6 +134,18 @@ function unknownConsent(name: string, file: string, operation: string, known: It
     subject: `agent:${name}`,
     field: 'consent.allow',
     message: `No capability declares the consent operation "${operation}".${didYouMean(operation, known)}`,
+  }
+}
+
+function uselessConsent(name: string, file: string, operation: string): Problem {
+  return {
+    severity: 'warning',
+    code: 'AGENT_INVALID',
+    where: file,
+    subject: `agent:${name}`,
+    field: 'consent.allow',
+    message: `"${name}" is asked about each time it needs "${operation}", which nobody can allow for good.`,
+    mend: `Take "${operation}" out of "allow".`,
   }
 }
 

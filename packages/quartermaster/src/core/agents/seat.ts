@@ -1,5 +1,5 @@
 import type { AgentConfig, Caller, ResolutionEntry, RunCallbacks, Settings } from '../../contracts/index.ts'
-import type { Catalogue, Generation } from '../catalogue/index.ts'
+import { allowableForGood, type Catalogue, type Generation } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import { companions, isGateway, standIns } from './gateway-view.ts'
@@ -108,7 +108,7 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
       const { resolution, gateway, companions: beside } = resolved()
       const version = health.version()
       if (rendered?.resolution !== resolution || rendered.health !== version) {
-        const allowed = options.agent()?.consent?.allow ?? []
+        const allowed = allowableForGood(options.agent()?.consent?.allow ?? [], catalogue.current().consentOperations)
         rendered = {
           resolution,
           health: version,

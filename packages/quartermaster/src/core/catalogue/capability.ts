@@ -1,11 +1,11 @@
 import type {
-  ConsentOperation,
   JsonSchema,
   McpServerConfig,
   ResolvedConfig,
   ResolverContext,
   ToolDescriptor,
 } from '../../contracts/index.ts'
+import type { ConsentOperationDefinition } from './consent-operation.ts'
 import type { DependencyDefinition } from './dependency.ts'
 import type { EffectDefinition } from './effect.ts'
 import type { AnyPrompt } from './prompt.ts'
@@ -59,7 +59,7 @@ export interface CapabilityDefinition<C extends SchemaLike = SchemaLike> {
   /** Dependencies that come along with it. */
   dependencies?: readonly DependencyDefinition[]
   /** What persons may have to allow before its tools run. */
-  consentOperations?: readonly ConsentOperation[]
+  consentOperations?: readonly ConsentOperationDefinition[]
   /** Kinds of effects of its own, for its tools alone. */
   effectKinds?: readonly EffectDefinition[]
   /** Tools that are not offered now. An agent that lists one is told why, and gets it as soon as it is among the tools. */
@@ -80,7 +80,7 @@ export interface Capability extends CapabilityResolver {
   readonly resources: readonly AnyResource[]
   readonly requires: readonly string[]
   readonly dependencies: readonly DependencyDefinition[]
-  readonly consentOperations: readonly ConsentOperation[]
+  readonly consentOperations: readonly ConsentOperationDefinition[]
   readonly effectKinds: readonly EffectDefinition[]
   readonly withheld: readonly WithheldTool[]
   readonly unseen: string | undefined

@@ -248,6 +248,25 @@ describe('definitions', () => {
     expect(hub.catalogue.current().tools.size).toBe(1)
   })
 
+  it('take code as a scope, and nothing else that is no template', async () => {
+    const tool = simpleTool('save', { consent: ['main.save'] })
+    const hubWith = (scope: unknown) =>
+      createHub({
+        units: {
+          'a.ts': {
+            capabilities: [
+              simpleCapability('main', [tool], {
+                consentOperations: [{ name: 'main.save', reason: 'It saves.', weight: 'low', scope: scope as string }],
+              }),
+            ],
+          },
+        },
+      })
+    expect((await hubWith(() => 'all')).catalogue.problems()).toEqual([])
+    for (const scope of ['path', 7, { path: 'a' }])
+      expect((await hubWith(scope)).catalogue.problems().map(({ subject }) => subject)).toContain('consent:main.save')
+  })
+
   it('keep the earlier of two consent operations that differ in what an answer is for', async () => {
     const unit = (key: string, more: object) => {
       const operation = { name: 'main.save', reason: 'It saves.', weight: 'low' as const, ...more }

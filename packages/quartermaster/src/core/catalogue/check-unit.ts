@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { ConsentOperation, Problem } from '../../contracts/index.ts'
-import { ConsentOperation as ConsentOperationSchema, InjectionMode } from '../../contracts/index.ts'
+import type { Problem } from '../../contracts/index.ts'
+import { ConsentOperation, InjectionMode } from '../../contracts/index.ts'
 import type { Capability } from './capability.ts'
 import { checkDependency } from './check-dependency.ts'
 import { checkEffectKinds } from './check-effects.ts'
@@ -9,6 +9,7 @@ import type { Bundle, CheckDeps, UnitPlace } from './check-place.ts'
 import { checkPrompt } from './check-prompt.ts'
 import { checkResource } from './check-resource.ts'
 import { checkTool } from './check-tool.ts'
+import type { ConsentOperationDefinition } from './consent-operation.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Origin } from './generation.ts'
 import type { Injection } from './injection.ts'
 import { describeTool, leftOutOf } from './left-out.ts'
@@ -22,7 +23,7 @@ export interface CheckedUnit extends Origin {
   readonly capabilities: readonly CatalogueCapability[]
   readonly injections: readonly CatalogueInjection[]
   readonly dependencies: readonly Dependency[]
-  readonly consentOperations: readonly ConsentOperation[]
+  readonly consentOperations: readonly ConsentOperationDefinition[]
   readonly problems: readonly Problem[]
 }
 
@@ -42,7 +43,7 @@ export function* checkUnit(
   const capabilities: CatalogueCapability[] = []
   const injections: CatalogueInjection[] = []
   const written = [...unit.definitions.dependencies]
-  const consentOperations: ConsentOperation[] = []
+  const consentOperations: ConsentOperationDefinition[] = []
   for (const definition of unit.definitions.capabilities) {
     const capability = yield* checkCapability(definition, at)
     if (!capability) continue
@@ -164,9 +165,11 @@ function* checkEach<D, T>(
   return sound
 }
 
-function checkConsentOperations(capability: Capability, problems: ProblemList): ConsentOperation[] {
+function checkConsentOperations(capability: Capability, problems: ProblemList): ConsentOperationDefinition[] {
   return capability.consentOperations.filter(operation => {
-    const parsed = ConsentOperationSchema.safeParse(operation)
+    const { scope, ...facts } = operation
+    // What code says is known with a call only, and looked at there.
+    const parsed = ConsentOperation.safeParse(typeof scope === 'function' ? facts : operation)
     if (!parsed.success)
       problems.addIssues(`consent:${String(operation.name)}`, 'consentOperations', parsed.error.issues)
     return parsed.success

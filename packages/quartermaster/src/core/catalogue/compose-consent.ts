@@ -1,14 +1,15 @@
-import type { ConsentOperation, Problem } from '../../contracts/index.ts'
+import type { Problem } from '../../contracts/index.ts'
 import type { CheckedUnit } from './check-unit.ts'
 import { misfit } from './compose-problems.ts'
+import type { ConsentOperationDefinition } from './consent-operation.ts'
 import type { Tool } from './generation.ts'
 
 /** What persons may have to allow, by name; the earlier of two stays. */
 export function takeConsentOperations(
   units: readonly CheckedUnit[],
   problems: Problem[],
-): Map<string, ConsentOperation> {
-  const taken = new Map<string, ConsentOperation>()
+): Map<string, ConsentOperationDefinition> {
+  const taken = new Map<string, ConsentOperationDefinition>()
   for (const unit of units) {
     for (const operation of unit.consentOperations) {
       const first = taken.get(operation.name)
@@ -22,14 +23,14 @@ export function takeConsentOperations(
   return taken
 }
 
-const FACTS = ['weight', 'reason', 'scope', 'grantable'] as const satisfies (keyof ConsentOperation)[]
+const FACTS = ['weight', 'reason', 'scope', 'grantable'] as const satisfies (keyof ConsentOperationDefinition)[]
 
 /** Scopes that no tool has the arguments for: of every call the resource stays unknown, so that no answer can last. */
 export function emptyScopes(units: readonly CheckedUnit[], tools: ReadonlyMap<string, Tool>): Problem[] {
   return units.flatMap(unit =>
-    unit.consentOperations.flatMap(({ name, scope = '' }) => {
+    unit.consentOperations.flatMap(({ name, scope }) => {
       const users = [...tools.values()].filter(({ consent }) => consent.includes(name))
-      return argumentsIn(scope)
+      return argumentsIn(typeof scope === 'string' ? scope : '')
         .filter(argument => users.length > 0 && users.every(tool => !mayTake(tool, argument)))
         .map(argument => emptyScope(unit, name, argument))
     }),

@@ -1,9 +1,10 @@
-import type { ConsentOperation, Problem } from '../../contracts/index.ts'
+import type { Problem } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
 import type { CheckedUnit } from './check-unit.ts'
 import { emptyScopes, takeConsentOperations } from './compose-consent.ts'
 import { misfit, missingRequires, nameTaken } from './compose-problems.ts'
 import { type KnownReadings, takeReadings } from './compose-readings.ts'
+import type { ConsentOperationDefinition } from './consent-operation.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Generation, Origin, Tool } from './generation.ts'
 import { cannotBeOffered, describeTool, leftOut, WRONG_DEFINITION } from './left-out.ts'
 import { SOURCE_KINDS, type SourceKind } from './source.ts'
@@ -90,7 +91,7 @@ function takeBundles(units: readonly CheckedUnit[], known: Known) {
 
 interface Known extends KnownReadings {
   readonly tools: Map<string, Tool>
-  readonly consentOperations: ReadonlyMap<string, ConsentOperation>
+  readonly consentOperations: ReadonlyMap<string, ConsentOperationDefinition>
 }
 
 function takeNames<T extends Origin & ({ name: string } | { key: string })>(

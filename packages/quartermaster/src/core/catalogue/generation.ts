@@ -1,12 +1,6 @@
-import type {
-  ConsentOperation,
-  JsonSchema,
-  PromptFacts,
-  ResourceFacts,
-  ToolDescriptor,
-  ToolFacts,
-} from '../../contracts/index.ts'
+import type { JsonSchema, PromptFacts, ResourceFacts, ToolDescriptor, ToolFacts } from '../../contracts/index.ts'
 import type { CapabilityResolver, WithheldTool } from './capability.ts'
+import type { ConsentOperationDefinition } from './consent-operation.ts'
 import type { DependencyDefinition, ProbeFunction } from './dependency.ts'
 import type { EffectDefinition } from './effect.ts'
 import type { Injection } from './injection.ts'
@@ -123,7 +117,7 @@ export interface Generation {
   readonly dependencies: ReadonlyMap<string, Dependency>
   readonly capabilities: ReadonlyMap<string, CatalogueCapability>
   readonly injections: readonly CatalogueInjection[]
-  readonly consentOperations: ReadonlyMap<string, ConsentOperation>
+  readonly consentOperations: ReadonlyMap<string, ConsentOperationDefinition>
 }
 
 export const EMPTY_GENERATION: Generation = Object.freeze({

@@ -9,6 +9,13 @@ export type {
 export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
 export { checkExamples } from './check-examples.ts'
 export {
+  allowableForGood,
+  type ConsentOperationDefinition,
+  isOnceOnly,
+  type ScopedCall,
+  type ScopeFunction,
+} from './consent-operation.ts'
+export {
   defineCapability,
   defineDependency,
   defineEffect,

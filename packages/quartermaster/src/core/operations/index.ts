@@ -28,9 +28,10 @@ export type { CallRequest, Calls, ConsentedOnce, LogLevel } from './path/call-re
 export { createEffectsStage, type EffectsStage } from './path/effects-stage.ts'
 export { createKeptResults, type KeptResults } from './path/kept-results.ts'
 export { progressText } from './path/progress-text.ts'
+export { waitingText } from './path/waiting-answer.ts'
 export { createEndsTeller, type EndsTeller, type TellEnd } from './queue/ends-teller.ts'
 export { createLeaseKeeper, type LeaseKeeper } from './queue/lease-keeper.ts'
-export { type LeftBehindDeps, settleLeftBehind } from './queue/left-behind.ts'
+export { type LeftBehind, type LeftBehindDeps, settleLeftBehind } from './queue/left-behind.ts'
 export { createWaitedOperations } from './queue/waited-operations.ts'
 export type { ReadResult } from './readings/reading-output.ts'
 export type {
@@ -42,6 +43,7 @@ export type {
 } from './readings/reading-request.ts'
 export { createReadings, type ReadingsDeps } from './readings/readings.ts'
 export { createIdempotency, type Idempotency, type IdempotencyDeps } from './record/idempotency.ts'
+export { createLastLook, type LastLook } from './record/last-look.ts'
 export { createOperationDesk, type OperationDesk } from './record/operation-desk.ts'
 export type { OperationEnd, OperationLog, OperationRecord, RunningOperation } from './record/operation-log.ts'
 export {

@@ -1,4 +1,5 @@
 export type { CommitOutcome, FailedGuard, Query, SealedPlace, Sealer, Store } from './store.ts'
+export { isUnkeepable, unkeepable } from './unkeepable.ts'
 export {
   type Check,
   type Condition,

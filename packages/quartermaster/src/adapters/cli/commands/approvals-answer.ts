@@ -6,11 +6,13 @@ import { askYes, canAsk } from '../consent.ts'
 import { defined } from '../defined.ts'
 import { parseDuration } from '../duration.ts'
 import { EXIT, UsageError } from '../errors.ts'
+import { escapeLine } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { urlOption } from '../url-option.ts'
 
 interface AnswerOptions {
+  once?: boolean
   for?: number
   always?: boolean
   yes?: boolean
@@ -21,11 +23,12 @@ export const registerAnswers: Register = (approvals, act) => {
   const allow = withLasting(
     approvals
       .command('allow')
-      .description('Allow a call that waits, once, and it is run. On a terminal it is shown first, and you are asked.')
+      .alias('approve')
+      .description('Allow a call that waits, once, and it is run. It is shown first, and you are asked.')
       .argument('<ID>', 'the operation that waits, by its id'),
     'allow',
   )
-    .option('--yes', 'do not ask (done by itself where there is no terminal)')
+    .option('--yes', 'do not show it and do not ask; needed where there is no terminal')
     .action((id: string, options: AnswerOptions) => act(session => answerOne(session, id, 'allow', options)))
   addExamples(allow, [
     ['quartermaster approvals allow op_9fGk', 'this call and no other'],
@@ -46,6 +49,7 @@ export const registerAnswers: Register = (approvals, act) => {
 
 function withLasting(command: Command, verb: string): Command {
   return command
+    .option('--once', `${verb} this call and no other (as without any of these)`)
     .addOption(
       new Option(
         '--for <DURATION>',
@@ -69,9 +73,10 @@ async function answerOne(
   options: AnswerOptions,
 ): Promise<number> {
   const answer = toAnswer(decision, options)
+  const isAsked = decision === 'allow' && options.yes !== true
+  if (isAsked && !canAsk(session)) throw new UsageError(unasked(id))
   session.hints = { operation: id, isApproval: true }
   return await session.connectAsPerson(async control => {
-    const isAsked = decision === 'allow' && options.yes !== true && canAsk(session)
     if (isAsked && !(await isWanted(session, control, id, answer))) {
       await session.notices.write('Nothing was allowed. It still waits.\n')
       return EXIT.no
@@ -83,8 +88,14 @@ async function answerOne(
   })
 }
 
-function toAnswer(decision: GivenAnswer['decision'], { for: ms, always }: AnswerOptions): GivenAnswer {
-  if (ms !== undefined && always) throw new UsageError('--for and --always contradict each other.')
+/** Nobody allows by mistake what they have not seen. */
+function unasked(id: string): string {
+  return `nobody can be asked without a terminal. Look at it with "quartermaster approvals show ${escapeLine(id)}", then say --yes.`
+}
+
+function toAnswer(decision: GivenAnswer['decision'], { once, for: ms, always }: AnswerOptions): GivenAnswer {
+  const [one, other] = [once && '--once', ms !== undefined && '--for', always && '--always'].filter(Boolean)
+  if (one && other) throw new UsageError(`${one} and ${other} contradict each other.`)
   if (ms !== undefined) return { decision, lasting: 'time', minutes: ms / 60_000 }
   return { decision, lasting: always ? 'always' : 'once' }
 }

@@ -107,6 +107,11 @@ describe('approvals', () => {
     expect(stderr).toContain('quartermaster approvals answer')
   })
 
+  it('lists the same by that name', async () => {
+    const { code, stdout, asked } = await run(['list', '--agent', 'ada'])
+    expect({ code, asked, stdout }).toEqual({ code: 0, asked: [{ agent: 'ada' }], stdout: (await run([])).stdout })
+  })
+
   it('says when nothing waits, and lists for programs', async () => {
     expect(await run([], { open: [] })).toMatchObject({ code: 0, stdout: '', stderr: 'Nothing waits for you.\n' })
     const { stdout } = await run(['--json'])
@@ -181,9 +186,10 @@ describe('approvals allow', () => {
       answer: { lasting: 'time', minutes: 10 },
       line: 'is allowed, and what is like it for 10 minutes. It is run now.',
     },
+    { argv: ['--once'], answer: { lasting: 'once' }, line: 'is allowed, this once. It is run now.' },
     { argv: ['--always'], answer: { lasting: 'always' }, line: 'is allowed, and what is like it from now on.' },
   ])('answers with $argv', async ({ argv, answer, line }) => {
-    const { code, answers, stdout, questions } = await run(['allow', 'op_1', ...argv])
+    const { code, answers, stdout, questions } = await run(['allow', 'op_1', ...argv, '--yes'])
     expect({ code, questions }).toEqual({ code: 0, questions: [] })
     expect(answers).toEqual([{ id: 'op_1', decision: 'allow', ...answer }])
     expect(stdout).toContain(`✓ "write_file" of ada ${line}`)
@@ -202,6 +208,18 @@ describe('approvals allow', () => {
     expect(stderr).toContain('Nothing was allowed. It still waits.')
   })
 
+  it('allows nothing that nobody has seen: without a terminal it wants --yes', async () => {
+    const { code, answers, stderr } = await run(['allow', 'op_1'])
+    expect({ code, answers }).toEqual({ code: 2, answers: [] })
+    expect(stderr).toContain('quartermaster approvals show op_1')
+    expect(stderr).toContain('--yes')
+  })
+
+  it('can be written approve', async () => {
+    const { answers } = await run(['approve', 'op_1', '--once', '--yes'])
+    expect(answers).toEqual([{ id: 'op_1', decision: 'allow', lasting: 'once' }])
+  })
+
   it('does not ask with --yes', async () => {
     const { answers, questions } = await run(['allow', 'op_1', '--yes'], { terminal: TERMINAL })
     expect([answers.length, questions.length]).toEqual([1, 0])
@@ -213,25 +231,26 @@ describe('approvals allow', () => {
     [{ state: 'failed' }, 'It was run, and is failed.'],
   ] as const)('says how it went where no up runs: %o', async (more, line) => {
     const answerApproval: Control['answerApproval'] = async ({ id }) => factsOf(id, more)
-    const { code, stdout } = await run(['allow', 'op_1'], { from: 'process', control: { answerApproval } })
+    const { code, stdout } = await run(['allow', 'op_1', '--yes'], { from: 'process', control: { answerApproval } })
     expect(code).toBe(0)
     expect(stdout).toContain(line)
   })
 
   it('tells a program the operation', async () => {
-    const { stdout } = await run(['allow', 'op_1', '--json'])
+    const { stdout } = await run(['allow', 'op_1', '--yes', '--json'])
     expect(JSON.parse(stdout)).toMatchObject({ id: 'op_1', state: 'queued' })
   })
 
   it('fails when somebody else was first', async () => {
     const answerApproval = () => Promise.reject(new AppError('REQUEST_REFUSED', 'It was denied by owner.'))
-    const { code, stderr } = await run(['allow', 'op_1'], { control: { answerApproval } })
+    const { code, stderr } = await run(['allow', 'op_1', '--yes'], { control: { answerApproval } })
     expect(code).toBe(8)
     expect(stderr).toContain('It was denied by owner.')
   })
 
   it.each([
-    { argv: ['--for', '10m', '--always'], why: 'contradict' },
+    { argv: ['--for', '10m', '--always'], why: '--for and --always contradict' },
+    { argv: ['--once', '--always'], why: '--once and --always contradict' },
     { argv: ['--for', 'long'], why: 'Write a number and a unit' },
   ])('cannot make sense of $argv', async ({ argv, why }) => {
     const { code, answers, stderr } = await run(['allow', 'op_1', ...argv])
@@ -246,9 +265,64 @@ describe('approvals deny', () => {
     expect({ code, questions }).toEqual({ code: 0, questions: [] })
     expect(answers).toEqual([{ id: 'op_1', decision: 'deny', lasting: 'once' }])
     expect(stdout).toBe('✗ "write_file" of ada is denied, this once. (op_1)\n')
+    expect((await run(['deny', 'op_1', '--once'])).answers).toEqual(answers)
     expect((await run(['deny', 'op_1', '--for', '90s'])).answers).toEqual([
       { id: 'op_1', decision: 'deny', lasting: 'time', minutes: 1.5 },
     ])
+  })
+})
+
+describe('approvals --watch', () => {
+  const at = { at: 1, id: 'op_1', tool: 'write_file', agent: 'ada' }
+
+  async function watched(argv: string[], more: RunOptions = {}) {
+    const asks = waiting('op_1').asks
+    const open = [waiting('op_1')]
+    const events: Control['events'] = async (_, { onEvent } = {}) => {
+      onEvent?.({ name: 'events.started', at: 0 })
+      onEvent?.({ ...at, name: 'approval.opened', id: 'op_2' })
+      onEvent?.({ ...at, name: 'approval.answered', state: 'denied', by: { name: 'eve\u202e', via: 'person' } })
+      onEvent?.({ ...at, name: 'approval.closed', id: 'op_2', agent: 'bob' })
+      onEvent?.({ ...at, name: 'operation.changed', to: 'queued' })
+      return {}
+    }
+    return { asks, ...(await run(argv, { open, control: { events }, ...more })) }
+  }
+
+  it('shows what waits and what is asked, each once, and what is answered, as it comes', async () => {
+    const { code, stdout, stderr } = await watched(['--watch'])
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: [
+        'asks  write_file of ada (high): files.write for "a\\u202eb.txt", files.delete (op_1)',
+        'denied  write_file of ada, by eve\\u{202e} (op_1)',
+        'over  write_file of bob; nobody answered (op_2)',
+        '',
+      ].join('\n'),
+      stderr: 'The "up" has ended.\n',
+    })
+  })
+
+  it('tells a program line by line, without any arguments, and of one agent where that is said', async () => {
+    const { stdout, asks } = await watched(['list', '--watch', '--agent', 'ada', '--json'])
+    const lines = stdout.trim().split('\n')
+    expect(lines.map(line => JSON.parse(line))).toMatchObject([
+      { name: 'approval.opened', id: 'op_1', asks },
+      { name: 'approval.answered', id: 'op_1', state: 'denied' },
+    ])
+    expect(stdout).not.toContain('hunter2')
+  })
+
+  it('needs an up, and fails when what waits cannot be had', async () => {
+    expect(await watched(['--watch'], { from: 'process' })).toMatchObject({ code: 2 })
+    const events: Control['events'] = (_, { onEvent } = {}) => {
+      onEvent?.({ name: 'events.started', at: 0 })
+      return new Promise(() => {})
+    }
+    const approvals = () => Promise.reject(new AppError('STORE_UNAVAILABLE', 'The disk is gone.'))
+    const { code, stderr } = await watched(['--watch'], { control: { events, approvals } })
+    expect(code).not.toBe(0)
+    expect(stderr).toContain('The disk is gone.')
   })
 })
 

@@ -39,11 +39,23 @@ describe('logs', () => {
     expect(await run([])).toMatchObject({
       code: 0,
       stdout:
-        'TIME                      AGENT  TOOL  OUTCOME  TOOK  OPERATION  ERROR\n' +
+        'TIME                      AGENT  TOOL  OUTCOME  TOOK  OPERATION  NOTE\n' +
         '2023-11-14T22:13:20.000Z  ada    look  not run  1 ms  op_1       TOOL_NOT_FOUND\n',
     })
     expect(JSON.parse((await run(['--json'])).stdout)).toEqual({ lines: [LINE] })
     expect(await run(['--agent', 'nobody'])).toMatchObject({ code: 0, stdout: '', stderr: 'Nothing was called.\n' })
+  })
+
+  it('say whose word a line is about', async () => {
+    const consent = { operations: ['files.write'], by: 'person eve' }
+    const lines = [
+      { ...LINE, code: 'GRANT_REVOKED', consent },
+      { ...LINE, code: null, consent },
+    ]
+    const { host, seen } = createFakeCliHost({ control: { audit: async () => ({ lines }) } })
+    expect(await runCli(['logs'], host)).toBe(0)
+    expect(seen.stdout).toContain('GRANT_REVOKED: files.write by person eve\n')
+    expect(seen.stdout).toContain('op_1       files.write by person eve\n')
   })
 
   it.each([

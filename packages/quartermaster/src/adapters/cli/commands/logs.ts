@@ -105,7 +105,7 @@ function linesText(lines: readonly AuditLine[], { out }: Session): string {
     { title: 'Outcome' },
     { title: 'Took' },
     { title: 'Operation' },
-    { title: 'Error', flexible: true },
+    { title: 'Note', flexible: true },
   ]
   const rows = lines.map(line => ({
     cells: [
@@ -115,10 +115,17 @@ function linesText(lines: readonly AuditLine[], { out }: Session): string {
       { text: OUTCOMES[line.outcome].text, style: out.paint[OUTCOMES[line.outcome].style] },
       `${Math.round(line.durationMs)} ms`,
       line.operationId,
-      line.code ?? '',
+      noteText(line),
     ],
   }))
   return renderTable({ columns, rows }, out)
+}
+
+/** A line about consent says whose word it is. */
+function noteText({ code, consent }: AuditLine): string {
+  const whose = consent ? `${[...consent.operations, 'by'].join(' ')} ${consent.by}` : ''
+  if (code === null) return whose
+  return whose === '' ? code : `${code}: ${whose}`
 }
 
 const OUTCOMES = {

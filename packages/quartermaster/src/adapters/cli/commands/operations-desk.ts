@@ -106,5 +106,6 @@ const UNDONE: Readonly<Record<Exclude<OperationState, 'succeeded' | 'queued'>, s
 
 const CANCELLED: { readonly [S in OperationState]?: string } = {
   cancelled: 'is cancelled: it is not run any more.',
-  unknown: 'was stopped while it ran, so it may have done its work. Look before you call it again.',
+  unknown:
+    'is not run any more, but was stopped while it ran and may have done its work. Look before you call it again.',
 }

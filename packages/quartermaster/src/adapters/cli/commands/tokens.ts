@@ -3,7 +3,7 @@ import type { IssuedToken, TokenFacts } from '../../../contracts/index.ts'
 import { didYouMean } from '../../../core/kernel/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
-import { inWords, parseDuration, YEAR } from '../duration.ts'
+import { aheadInWords, inWords, parseDuration, YEAR } from '../duration.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
@@ -144,7 +144,7 @@ function whose({ agent, person }: TokenFacts): string {
 
 function stateText({ state, expiresAt, agentMissing }: TokenFacts, now: number): string {
   if (state !== 'active') return state
-  const until = expiresAt === null ? state : `active for ${inWords(expiresAt - now)}`
+  const until = expiresAt === null ? state : `active for ${aheadInWords(expiresAt - now)}`
   return agentMissing ? `${until}, no such agent` : until
 }
 

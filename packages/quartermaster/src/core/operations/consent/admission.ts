@@ -2,9 +2,9 @@ import {
   AppError,
   type CallAnswer,
   type ConsentAsk,
-  isAppError,
   messageOf,
   type Settings,
+  toAppError,
 } from '../../../contracts/index.ts'
 import type { SchemaCompiler, Tool } from '../../catalogue/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
@@ -16,8 +16,10 @@ import { waitingAnswer } from '../path/waiting-answer.ts'
 import type { Idempotency } from '../record/idempotency.ts'
 import type { OperationDesk } from '../record/operation-desk.ts'
 import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
+import type { Standing } from '../record/standing.ts'
 import type { Approvals, UnallowedCall } from './approvals.ts'
 import { clientAnswer, clientQuestion, mayAskClient } from './client-question.ts'
+import type { Consent } from './consent-decision.ts'
 import type { ConsentDesk } from './consent-desk.ts'
 import { type ConsentGate, consentDenied, consentRequired } from './consent-gate.ts'
 import { consentWrites } from './consent-writes.ts'
@@ -49,6 +51,12 @@ export interface AdmissionDeps {
   readonly settings: Pick<Settings, 'consentWaitSeconds'>
 }
 
+/** What a caller who waited runs its call with. */
+interface Allowed {
+  readonly standing: Standing
+  readonly consent: Consent
+}
+
 /** A grant that is used or taken back at the very moment makes room for another look; more often than this is somebody's game. */
 const MOST_LOOKS = 5
 
@@ -56,9 +64,9 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   const { gate, approvals, operations, clock } = deps
 
   const decide = ({ journey, tool, deadline }: Applicant) => {
-    const { operationId, digest, request } = journey
+    const { operationId, config, digest, request } = journey
     const { seat, input, consented } = request
-    return deadline.race(gate.decide({ operationId, seat, tool, digest, input, consented }))
+    return deadline.race(gate.decide({ operationId, seat, tool, config, digest, input, consented }))
   }
 
   async function admit(applicant: Applicant): Promise<CallAnswer | 'known' | undefined> {
@@ -102,46 +110,78 @@ export function createAdmission(deps: AdmissionDeps): Admission {
       return await interrupted(applicant, error)
     } finally {
       withdraw()
+      approvals.leave(journey.operationId)
     }
   }
 
   async function afterAnswer(applicant: Applicant, state: string | undefined): Promise<CallAnswer | undefined> {
-    const { journey } = applicant
+    const { journey, tool, record, deadline } = applicant
     const { operationId: id } = journey
     if (state === undefined) return await outOfPatience(applicant)
-    if (state !== 'queued') return await deps.idempotency.answerOf(id)
-    const decision = await decide(applicant)
-    const standing = decision.kind === 'allowed' ? await approvals.take(id, decision) : approvals.leave(id)
-    // Somebody else was faster, or has taken it back again: whoever runs it then will find out, and say.
-    if (!standing || decision.kind !== 'allowed') return await deps.idempotency.answerOf(id)
-    operations.adopt(applicant.record, standing, { isAwaited: true })
-    journey.consent = decision.consent
+    const taken = state === 'queued' ? await takeAllowed(applicant) : undefined
+    if (taken === 'later') return waitingAnswer({ id, tool: tool.name, state: 'queued', dueAt: null })
+    // It is over; or somebody else was faster, or has taken it back again: whoever runs it then will find out, and say.
+    if (!taken) return await deadline.race(deps.idempotency.answerOf(id))
+    operations.adopt(record, taken.standing, { isAwaited: true })
+    journey.consent = taken.consent
     journey.isRecorded = true
     return undefined
+  }
+
+  /** Nothing where it is not this caller's to run; later where nobody can tell now, and whoever looks next can. */
+  async function takeAllowed(applicant: Applicant): Promise<Allowed | 'later' | undefined> {
+    const { journey, deadline } = applicant
+    const { operationId: id, depth } = journey
+    try {
+      const decision = await decide(applicant)
+      const standing = decision.kind === 'allowed' ? await approvals.take(id, decision) : undefined
+      return standing && decision.kind === 'allowed' ? { standing, consent: decision.consent } : undefined
+    } catch (error) {
+      if (error === deadline.reason()) throw error
+      deps.log.warn('a call that was allowed could not be begun', { operation: id, error: messageOf(error) })
+      if (depth === 0) return 'later'
+      // The tool around it could not come back for it.
+      await giveUp(id)
+      throw error
+    } finally {
+      approvals.leave(id)
+    }
   }
 
   /** The tool around a nested call cannot come back for it, so nobody would want what it did later. */
   async function outOfPatience({ journey, tool }: Applicant): Promise<CallAnswer> {
     const { operationId: id, depth } = journey
     if (depth === 0) return waitingAnswer({ id, tool: tool.name, state: 'waitingForApproval', dueAt: null })
-    await deps.operationDesk.cancel(id)
+    await giveUp(id)
     throw new AppError('CONSENT_REQUIRED', `Nobody has allowed "${tool.name}" in time.`, {
       details: { tool: tool.name },
     })
   }
 
-  /** Whoever gave the call up does not want it done. Whoever only ran out of time may still be answered by a handle. */
+  /**
+   * Whoever only ran out of time may still be answered by a handle. All others have given the call up, or may not make it any
+   * more, and nobody must be able to allow it after that.
+   */
   async function interrupted({ journey, tool, deadline }: Applicant, error: unknown): Promise<CallAnswer> {
     const { operationId: id } = journey
     const reason = deadline.reason()
     if (!reason || reason !== error) throw error
-    if (reason.code !== 'CANCELLED')
+    if (journey.depth === 0 && OUT_OF_TIME.has(reason.code))
       return waitingAnswer({ id, tool: tool.name, state: 'waitingForApproval', dueAt: null })
-    await deps.operationDesk.cancel(id).catch(failure => {
-      // It was answered at that moment; then it is run, or not, as that says.
-      if (!isAppError(failure)) throw failure
-    })
+    await giveUp(id)
     throw error
+  }
+
+  /** Somebody may answer it at that moment; what was allowed and has not been run is not wanted either. */
+  async function giveUp(id: string): Promise<void> {
+    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+      const failure = await deps.operationDesk.cancel(id).then(() => undefined, toAppError)
+      if (!failure || failure.code === 'REQUEST_REFUSED') return
+      if (failure.code !== 'STORE_BUSY') {
+        deps.log.warn('a call that was given up is still waiting', { operation: id, error: failure.message })
+        return
+      }
+    }
   }
 
   /** A client is asked beside everybody else; whoever answers first counts, and the others need not any more. */
@@ -170,6 +210,9 @@ export function createAdmission(deps: AdmissionDeps): Admission {
 
   return { admit }
 }
+
+/** What ends the caller's waiting and not the call. */
+const OUT_OF_TIME: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'STOPPING'])
 
 /** Only where the owner wrote that this agent's clients may be asked. */
 function mayAsk({ request }: Journey, asks: readonly ConsentAsk[]): boolean {

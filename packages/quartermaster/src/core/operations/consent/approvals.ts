@@ -1,5 +1,5 @@
 import type { ApprovalRow, ConsentAsk, OperationRow, OperationState, Settings } from '../../../contracts/index.ts'
-import type { Clock, Emitter, Ids } from '../../kernel/index.ts'
+import type { Cancel, Clock, Emitter, Ids } from '../../kernel/index.ts'
 import { insert, update } from '../../store/index.ts'
 import type { Deadline } from '../path/deadline.ts'
 import { auditRow } from '../record/audit-row.ts'
@@ -10,6 +10,7 @@ import { askedAgain, leased } from '../record/transitions.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
 import { byWhom, type Consent, type ConsentDecision } from './consent-decision.ts'
 import { consentWrites } from './consent-writes.ts'
+import { createWaitingRoom } from './waiting-room.ts'
 
 /** A call that nobody has allowed yet. */
 export interface UnallowedCall {
@@ -22,7 +23,7 @@ export interface UnallowedCall {
 
 /** Has persons asked about calls, and waits with those for as long as their callers do. */
 export interface Approvals {
-  /** Puts a call on record as one that waits, and asks. `known` when the caller's key is on record already. */
+  /** Puts a call on record as one that waits, and asks. `known` when the caller's key is on record already. Throws `LIMIT_EXCEEDED`. */
   open(call: UnallowedCall): Promise<'begun' | 'known'>
   /**
    * Asks again about one that is queued and that nothing allows any more, as long as it may wait at all; what was said before
@@ -35,9 +36,9 @@ export interface Approvals {
   hurry(id: string, budgetMs: number): void
   /** Takes what was allowed, for a caller who still waits; nothing when somebody else was faster. */
   take(id: string, allowed: Extract<ConsentDecision, { kind: 'allowed' }>): Promise<Standing | undefined>
-  /** The caller does not take it. */
+  /** The caller does not wait for it any more, and takes nothing. */
   leave(id: string): void
-  /** Whether a caller waits for it here: then it is left to that. */
+  /** Whether a caller waits for it here: then it is left to that, to run and to hear of. */
   isHeld(id: string): boolean
 }
 
@@ -48,23 +49,33 @@ export interface ApprovalsDeps {
   readonly emitter: Emitter
   readonly operations: Pick<OperationLog, 'park'>
   readonly owner: string
-  readonly settings: Pick<Settings, 'approvalHours' | 'leaseSeconds'>
+  readonly settings: Pick<Settings, 'approvalHours' | 'approvalsPerAgent' | 'leaseSeconds'>
+}
+
+/** A caller who waits. */
+interface Waiting {
+  /** It waits no more: it is in this state, or patience is over. */
+  over(state: OperationState | undefined): void
+  /** It waits for this long from now on at most. */
+  limit(ms: number): void
 }
 
 const HOUR_MS = 3_600_000
 
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { storage, clock, ids, emitter, operations, owner, settings } = deps
-  const held = new Map<string, (state: OperationState | undefined) => void>()
+  const room = createWaitingRoom(deps)
+  const held = new Map<string, Waiting>()
   emitter.on('operation.changed', ({ id, from, to }) => {
-    if (from === 'waitingForApproval') held.get(id)?.(to)
+    if (from === 'waitingForApproval') held.get(id)?.over(to)
   })
 
   async function waitFor(id: string, budgetMs: number, deadline: Deadline): Promise<OperationState | undefined> {
-    let cancelTimer = () => {}
-    const next = new Promise<OperationState | undefined>(resolve => {
-      held.set(id, resolve)
-      cancelTimer = clock.after(budgetMs, () => resolve(undefined))
+    const timers = new Set<Cancel>()
+    const next = new Promise<OperationState | undefined>(over => {
+      const limit = (ms: number) => void timers.add(clock.after(ms, () => over(undefined)))
+      held.set(id, { over, limit })
+      limit(budgetMs)
     })
     try {
       // Somebody may have answered before anybody listened.
@@ -72,7 +83,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       const { state } = (await store.get('operations', id)) ?? {}
       return state === 'waitingForApproval' ? await deadline.race(next) : state
     } finally {
-      cancelTimer()
+      for (const cancel of timers) cancel()
     }
   }
 
@@ -121,24 +132,16 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       const expiresAt = now + settings.approvalHours * HOUR_MS
       const { workspace, kind: callerKind, name: callerName } = caller
       const whose = { id, workspace, callerKind, callerName }
-      const begun = await operations.park(record, {
-        ...whose,
-        tool,
-        definitionHash,
-        digest,
-        asks: [...asks],
-        state: 'open',
-        createdAt: now,
-        expiresAt,
-      })
+      const request = { ...whose, tool, definitionHash, digest, asks: [...asks], createdAt: now, expiresAt }
+      const begun = await room.enter(caller, () => operations.park(record, { ...request, state: 'open' }))
       if (begun === 'begun') emitter.emit('approval.opened', { id, tool, agent: callerName })
       return begun
     },
     async next({ record: { id }, deadline, budgetMs }) {
       try {
         const state = await waitFor(id, budgetMs, deadline)
-        // What is allowed stays held until it is taken; all else is nobody's here any more.
-        if (state !== 'queued') held.delete(id)
+        // What was answered stays held until its caller has heard it, or has taken it.
+        if (state === undefined) held.delete(id)
         return state
       } catch (error) {
         held.delete(id)
@@ -146,9 +149,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       }
     },
     hurry(id, budgetMs) {
-      // The one that is held now: whoever is held later under the same id has patience of its own.
-      const resolve = held.get(id)
-      if (resolve) clock.after(budgetMs, () => resolve(undefined))
+      held.get(id)?.limit(budgetMs)
     },
     async take(id, { grants }) {
       const { store } = await storage.open()

@@ -1,5 +1,5 @@
 import type { ConsentAsk, PersonQuestion } from '../../../contracts/index.ts'
-import { withoutHidden } from '../../kernel/index.ts'
+import { escapeLine, toVisibleJson, withoutHidden } from '../../kernel/index.ts'
 import type { ConsentAnswer } from './consent-desk.ts'
 
 /** Whether a client may be asked at all: its answer is only its word. */
@@ -7,12 +7,23 @@ export function mayAskClient(asks: readonly ConsentAsk[]): boolean {
   return asks.every(({ weight }) => weight !== 'high')
 }
 
-/** What a person in front of a client is asked: everything at once, with the arguments as they are and nothing hidden in them. */
+/**
+ * What a person in front of a client is asked: everything at once, and shown as exactly as at a terminal. What others wrote
+ * stands on one line each, so that none of it can be taken for a part of the question.
+ */
 export function clientQuestion(tool: string, asks: readonly ConsentAsk[], input: unknown): PersonQuestion {
-  const reasons = asks.map(({ operation, weight, reason }) => `${operation} (${weight}): ${reason}`)
-  const shown = withoutHidden(JSON.stringify(input ?? {}, null, 2))
-  const message = [`Allow "${tool}" this once?`, ...reasons, `Arguments: ${shown}`].join('\n')
-  return { key: 'consent', message, schema: SCHEMA }
+  const message = [
+    `Allow "${escapeLine(tool)}" this once?`,
+    ...asks.map(askText),
+    'Arguments, exactly (· is a space, escapes are characters that cannot be seen):',
+    toVisibleJson(input ?? {}, '  '),
+  ].join('\n')
+  return { key: 'consent', message, schema: SCHEMA, shownFirst: true }
+}
+
+function askText({ operation, weight, reason, scope }: ConsentAsk): string {
+  const about = scope === null ? '' : ` for ${withoutHidden(JSON.stringify(scope))}`
+  return `${escapeLine(operation)} (${weight})${about}: ${escapeLine(reason)}`
 }
 
 const SCHEMA = {

@@ -57,8 +57,14 @@ export function isTakenBack(
   )
 }
 
+/** Who answers, or takes back. */
+export interface Answerer {
+  readonly name: string
+  readonly via: AnsweredVia
+}
+
 /** Who decided, as the audit says it. */
-export function byWhom({ via, name }: { readonly via: AnsweredVia; readonly name: string }): string {
+export function byWhom({ via, name }: Answerer): string {
   return via === 'owner' ? 'owner' : `${via} ${name}`
 }
 
@@ -85,9 +91,10 @@ function isLive(grant: GrantRow, { operationId, tool, digest, now }: ConsentQues
 
 function covers({ operation, scope, lasting, decision }: GrantRow, ask: ConsentAsk): boolean {
   if (operation !== ask.operation) return false
-  if (lasting === 'once') return true
+  // What a call is about can change while it waits, with the agent's folders for example; that one was not allowed.
+  if (scope !== ask.scope) return false
   // What may be allowed once only is not allowed by anything that lasts, whoever wrote it down. A no may last.
-  return (decision === 'deny' || ask.grantable === 'any') && scope === ask.scope
+  return lasting === 'once' || decision === 'deny' || ask.grantable === 'any'
 }
 
 function consentOf({ asks, standing, allowedNow }: ConsentQuestion, grants: readonly GrantRow[]): Consent {

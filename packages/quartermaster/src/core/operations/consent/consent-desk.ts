@@ -1,22 +1,30 @@
 import {
-  type AnsweredVia,
   AppError,
   type ApprovalRow,
   type ConsentAsk,
   type GrantRow,
+  isAppError,
   type Lasting,
+  messageOf,
   type NewRow,
   type OperationRow,
   type Settings,
 } from '../../../contracts/index.ts'
-import type { Clock, Emitter, Ids } from '../../kernel/index.ts'
-import { insert, type Store, update, type Where, type Write } from '../../store/index.ts'
+import type { Catalogue } from '../../catalogue/index.ts'
+import type { Clock, Emitter, Ids, Log } from '../../kernel/index.ts'
+import { insert, type Store, update, type Where } from '../../store/index.ts'
 import { auditRow } from '../record/audit-row.ts'
+import type { LastLook } from '../record/last-look.ts'
 import { openArguments } from '../record/operation-row.ts'
 import type { StorageAccess } from '../record/storage.ts'
-import { ended, queued, type Step } from '../record/transitions.ts'
-import { auditOfRow } from '../record/waited-audit.ts'
-import { byWhom, type Consent } from './consent-decision.ts'
+import { type Ended, ended, queued, type Step } from '../record/transitions.ts'
+import { auditOfAnswer } from './consent-audit.ts'
+import type { Answerer } from './consent-decision.ts'
+import { decidedRequests } from './decided-requests.ts'
+import { liveGrants } from './live-grants.ts'
+import { listed, openRequests } from './open-requests.ts'
+import { voidAnswer, worthOf } from './request-worth.ts'
+import { revokeGrants } from './revocation.ts'
 
 /** A person's answer to what one operation asks for. */
 export interface ConsentAnswer {
@@ -26,11 +34,7 @@ export interface ConsentAnswer {
   readonly minutes?: number | undefined
 }
 
-/** Who answers. */
-export interface Answerer {
-  readonly name: string
-  readonly via: AnsweredVia
-}
+export type { Answerer }
 
 /** Which grants are to be taken back. */
 export interface GrantFilter {
@@ -43,7 +47,7 @@ export interface GrantFilter {
 
 /** Where persons answer what agents' calls ask for, and take back what they allowed. */
 export interface ConsentDesk {
-  /** What waits for an answer, oldest first. */
+  /** What waits for an answer, oldest first; of more than a thousand as many of each agent as of any other. */
   open(agent?: string): Promise<readonly ApprovalRow[]>
   /** One request, answered or not. Throws `NAME_UNKNOWN`. */
   request(operationId: string): Promise<ApprovalRow>
@@ -51,10 +55,10 @@ export interface ConsentDesk {
   argumentsOf(operationId: string): Promise<unknown>
   /** The first answer counts. Throws `REQUEST_REFUSED` when it has been answered, is over, or cannot be answered so. */
   answer(operationId: string, answer: ConsentAnswer, by: Answerer): Promise<void>
-  /** What counts now. */
+  /** What counts now, oldest first; a thousand at most. */
   grants(filter?: GrantFilter): Promise<readonly GrantRow[]>
   /** Takes grants back, from now on and for what waits; answers how many. */
-  revoke(filter: GrantFilter, by: string): Promise<number>
+  revoke(filter: GrantFilter, by: Answerer): Promise<number>
 }
 
 export interface ConsentDeskDeps {
@@ -62,15 +66,20 @@ export interface ConsentDeskDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly emitter: Emitter
+  readonly lastLook: Pick<LastLook, 'resultOf'>
+  readonly catalogue: Pick<Catalogue, 'current'>
+  readonly log: Log
   readonly settings: Pick<Settings, 'grantHours' | 'operationDays' | 'retryMaxAgeMinutes'>
 }
 
 const ORGANISATION = 'default'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-const MOST = 1_000
+/** Longer lists are nobody's to read. */
+const MOST_GRANTS = 1_000
 
-export function createConsentDesk({ storage, clock, ids, emitter, settings }: ConsentDeskDeps): ConsentDesk {
+export function createConsentDesk(deps: ConsentDeskDeps): ConsentDesk {
+  const { storage, clock, ids, emitter, lastLook, catalogue, log, settings } = deps
   const longestMs = settings.grantHours * HOUR_MS
 
   async function find(store: Store, id: string): Promise<ApprovalRow> {
@@ -108,45 +117,76 @@ export function createConsentDesk({ storage, clock, ids, emitter, settings }: Co
     }))
   }
 
-  function stepFor(
-    row: OperationRow,
-    { decision }: ConsentAnswer,
-    consent: Consent,
-    now: number,
-  ): Step & { line?: Write } {
-    if (decision === 'allow') {
-      const { error, attempts } = row
-      const expiresAt = now + settings.retryMaxAgeMinutes * 60_000
-      return queued(row, { dueAt: now, error, attempts, expiresAt }, now)
-    }
+  function due(row: OperationRow, now: number): Step {
+    const { error, attempts } = row
+    const expiresAt = now + settings.retryMaxAgeMinutes * 60_000
+    return queued(row, { dueAt: now, error, attempts, expiresAt }, now)
+  }
+
+  async function stepFor(row: OperationRow, { decision }: ConsentAnswer, now: number): Promise<Step> {
+    if (decision === 'allow') return due(row, now)
     const error = new AppError('CONSENT_DENIED', `A person did not allow "${row.tool}".`, {
       details: { tool: row.tool },
     })
     const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
-    const end = {
-      state: 'denied',
-      outcome: undefined,
-      result: undefined,
-      error: error.toJSON(),
-      isTold: false,
-    } as const
-    const line = auditOfRow(row, { at: now, outcome: 'notRun', code: error.code, consent })
-    return { ...ended(row, end, { now, keepMs }), line: insert('audit', auditRow(ids.next('audit'), line)) }
+    // A no undoes nothing: what an earlier run had done is done.
+    const result = await lastLook.resultOf(row)
+    const end: Omit<Ended, 'result' | 'isTold'> = result
+      ? { state: 'succeeded', outcome: 'succeeded', error: undefined }
+      : { state: 'denied', outcome: undefined, error: error.toJSON() }
+    return ended(row, { ...end, result, isTold: false }, { now, keepMs })
   }
 
-  async function answered(store: Store, request: ApprovalRow, answer: ConsentAnswer, by: Answerer): Promise<void> {
-    const now = Math.round(clock.now())
+  async function waiting(store: Store, request: ApprovalRow): Promise<OperationRow> {
     const row = await store.get('operations', request.id)
-    if (!row || row.state !== 'waitingForApproval') throw overAlready(request)
-    const consent = { operations: request.asks.map(({ operation }) => operation), by: byWhom(by) }
-    const { writes, change, line } = stepFor(row, answer, consent, now)
+    if (row?.state === 'waitingForApproval') return row
+    throw overAlready(request)
+  }
+
+  /** What waits for something else than would be run now gets no answer. A run finds that out as well, and ends it. */
+  async function refuseVoid(store: Store, request: ApprovalRow, { lasting }: ConsentAnswer): Promise<void> {
+    const worth = worthOf(request, catalogue.current())
+    if (worth === 'unseen' && lasting !== 'once')
+      throw unfit(request.id, `"${request.tool}" is not there now. Until it is, answer for this call only.`)
+    if (worth === 'sound' || worth === 'unseen') return
+    const now = Math.round(clock.now())
+    const { writes, change } = due(await waiting(store, request), now)
+    const close = { where: { id: request.id, state: 'open' as const }, set: { state: 'closed' as const } }
+    const { committed } = await store.commit([update('approvals', { ...close, guard: 'approval.open' }), ...writes])
+    if (!committed) throw overAlready(await find(store, request.id))
+    emitter.emit('operation.changed', change)
+    throw voidAnswer(request, worth)
+  }
+
+  /** The answer counts by now. What else it decides can be answered one by one where this fails. */
+  async function decideOthers(store: Store, request: ApprovalRow, answer: ConsentAnswer, by: Answerer): Promise<void> {
+    const { decision } = answer
+    const options = { decision, generation: catalogue.current(), now: Math.round(clock.now()) }
+    try {
+      for await (const other of decidedRequests(store, request, options))
+        await answered(store, other, answer, { by, grants: [] }).catch(unlessOver)
+    } catch (error) {
+      log.warn('what else an answer decides was left waiting', { error: messageOf(error) })
+    }
+  }
+
+  async function answered(
+    store: Store,
+    request: ApprovalRow,
+    answer: ConsentAnswer,
+    { by, grants }: { readonly by: Answerer; readonly grants: readonly NewRow<'grants'>[] },
+  ): Promise<void> {
+    const now = Math.round(clock.now())
+    const row = await waiting(store, request)
+    const { writes, change } = await stepFor(row, answer, now)
+    const line = auditOfAnswer(row, request, { ...answer, by }, now)
     const state = answer.decision === 'allow' ? ('allowed' as const) : ('denied' as const)
     const set = { state, answeredAt: now, answeredBy: by.name, via: by.via, lasting: answer.lasting }
     const { committed } = await store.commit([
       update('approvals', { where: { id: request.id, state: 'open' }, set, guard: 'approval.open' }),
-      ...grantsFor(request, answer, by, now).map(grant => insert('grants', grant)),
+      ...grants.map(grant => insert('grants', grant)),
       ...writes,
-      ...(line ? [line] : []),
+      insert('audit', auditRow(ids.next('audit'), line)),
     ])
     if (!committed) throw overAlready(await find(store, request.id))
     emitter.emit('approval.answered', { id: request.id, tool: request.tool, agent: request.callerName, state, by })
@@ -168,9 +208,9 @@ export function createConsentDesk({ storage, clock, ids, emitter, settings }: Co
   return {
     async open(agent) {
       const { store } = await storage.open()
-      const whose = agent === undefined ? {} : { workspace: agent }
-      const where = { organisation: ORGANISATION, state: 'open' as const, ...whose }
-      return store.find('approvals', { where, order: { by: ['createdAt', 'id'] }, limit: MOST })
+      const open: ApprovalRow[] = []
+      for await (const page of openRequests(store, agent === undefined ? {} : { workspace: agent })) open.push(...page)
+      return listed(open)
     },
     async request(operationId) {
       return find((await storage.open()).store, operationId)
@@ -185,22 +225,32 @@ export function createConsentDesk({ storage, clock, ids, emitter, settings }: Co
       const request = await find(store, operationId)
       if (request.state !== 'open') throw overAlready(request)
       refuseUnfit(request, answer, by)
-      await answered(store, request, answer, by)
+      await refuseVoid(store, request, answer)
+      const grants = grantsFor(request, answer, by, Math.round(clock.now()))
+      await answered(store, request, answer, { by, grants })
+      if (answer.lasting !== 'once') await decideOthers(store, request, answer, by)
     },
     async grants(filter = {}) {
       const { store } = await storage.open()
-      const rows = await store.find('grants', { where: whereOf(filter), limit: MOST })
-      return rows.filter(({ usedBy }) => usedBy === null)
+      const found: GrantRow[] = []
+      for await (const page of liveGrants(store, whereOf(filter))) {
+        found.push(...page)
+        if (found.length >= MOST_GRANTS) break
+      }
+      return found.slice(0, MOST_GRANTS)
     },
     async revoke(filter, by) {
       const { store } = await storage.open()
-      const set = { revokedAt: Math.round(clock.now()), revokedBy: by }
-      const outcome = await store.commit([update('grants', { where: whereOf(filter), set, rows: 'any' })])
-      const count = outcome.committed ? (outcome.rows[0] ?? 0) : 0
-      if (count > 0) emitter.emit('grants.revoked', { ...filter, by, count })
+      const count = await revokeGrants(store, { where: whereOf(filter), by, now: Math.round(clock.now()), ids })
+      if (count > 0) emitter.emit('grants.revoked', { ...filter, by: by.name, count })
       return count
     },
   }
+}
+
+/** Somebody else was faster. */
+function unlessOver(error: unknown): void {
+  if (!isAppError(error) || error.code !== 'REQUEST_REFUSED') throw error
 }
 
 /** An answer that lasts must not be given to what may be allowed once only, nor any but one for now on a client's word. */

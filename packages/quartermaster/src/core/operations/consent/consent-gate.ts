@@ -1,11 +1,11 @@
 import { AppError, type ConsentAsk, type GrantRow } from '../../../contracts/index.ts'
 import type { Seat } from '../../agents/index.ts'
-import type { Catalogue, Tool } from '../../catalogue/index.ts'
+import { allowableForGood, type Catalogue, type ConsentOperationDefinition, type Tool } from '../../catalogue/index.ts'
 import type { Clock } from '../../kernel/index.ts'
-import type { Where } from '../../store/index.ts'
 import type { ConsentedOnce } from '../path/call-request.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { type ConsentDecision, decideConsent, isTakenBack } from './consent-decision.ts'
+import { findGrants } from './find-grants.ts'
 import { scopeOf } from './resource-scope.ts'
 
 /** A call that may need a person's consent. */
@@ -13,6 +13,8 @@ export interface GatedCall {
   readonly operationId: string
   readonly seat: Pick<Seat, 'caller' | 'agent'>
   readonly tool: Tool
+  /** What the tool's handler gets as its configuration. */
+  readonly config: unknown
   readonly digest: string
   readonly input: unknown
   /** What the owner allowed at the terminal, for exactly these arguments. */
@@ -32,50 +34,55 @@ export interface ConsentGateDeps {
   readonly clock: Clock
 }
 
-/** Nobody has this many that count; more would be asked for one by one. */
-const MOST_GRANTS = 1_000
-
 export function createConsentGate({ storage, catalogue, clock }: ConsentGateDeps): ConsentGate {
-  async function find({ seat: { caller }, tool }: GatedCall, more: Where<'grants'>): Promise<readonly GrantRow[]> {
-    const { store } = await storage.open()
-    const { workspace, kind: callerKind, name: callerName } = caller
-    const whose = { organisation: 'default', workspace, callerKind, callerName, operation: { in: tool.consent } }
-    return store.find('grants', { where: { ...whose, ...more }, limit: MOST_GRANTS })
+  /** What a call needs consent for, each with the resource that it is about. */
+  function asksOf({ tool, input, config }: GatedCall): Promise<ConsentAsk[]> {
+    const call = { tool: tool.name, input, config }
+    const asks = tool.consent.map(async name => {
+      const operation = definitionOf(tool, name)
+      const { reason, weight } = operation
+      return { operation: name, reason, weight, ...(await scopeOf(operation, call, clock)) }
+    })
+    return Promise.all(asks)
+  }
+
+  function definitionOf(tool: Tool, name: string): ConsentOperationDefinition {
+    const operation = catalogue.current().consentOperations.get(name)
+    // Definitions are checked when they load; one that vanished meanwhile is no reason to ask less.
+    if (!operation) throw new AppError('DEFINITION_INVALID', `"${tool.name}" needs "${name}", which nobody defines.`)
+    return operation
   }
 
   return {
     async decide(call) {
-      const { operationId, seat, tool, digest, input, consented } = call
+      const { operationId, seat, tool, digest, consented } = call
+      const { store } = await storage.open()
+      const asks = await asksOf(call)
       const now = Math.round(clock.now())
       return decideConsent({
         operationId,
         tool: tool.name,
         digest,
-        asks: asksOf(tool, input, catalogue),
-        standing: new Set(seat.agent()?.consent?.allow),
+        asks,
+        standing: new Set(allowableForGood(seat.agent()?.consent?.allow ?? [], catalogue.current().consentOperations)),
         // An answer to other arguments is no answer: allowing one deletion must not allow any.
         allowedNow: new Set(consented?.digest === digest ? consented.operations : []),
-        grants: await find(call, { expiresAt: { above: now }, revokedAt: null }),
+        grants: await findGrants(
+          store,
+          { caller: seat.caller, asks, operationId },
+          { expiresAt: { above: now }, revokedAt: null },
+        ),
         now,
       })
     },
-    async isTakenBack(call, asks, since) {
+    async isTakenBack({ operationId, seat }, asks, since) {
+      const { store } = await storage.open()
       // From the moment before on: what was taken back in it may be what this call was begun with.
-      const grants = await find(call, { revokedAt: { above: since - 1 } })
-      return isTakenBack({ operationId: call.operationId, asks, grants }, since)
+      const where = { decision: 'allow' as const, revokedAt: { above: since - 1 } }
+      const grants = await findGrants(store, { caller: seat.caller, asks, operationId }, where)
+      return isTakenBack({ operationId, asks, grants }, since)
     },
   }
-}
-
-/** What a call needs consent for, each with the resource that it is about. */
-function asksOf(tool: Tool, input: unknown, catalogue: ConsentGateDeps['catalogue']): ConsentAsk[] {
-  const known = catalogue.current().consentOperations
-  return tool.consent.map(name => {
-    const operation = known.get(name)
-    // Definitions are checked when they load; one that vanished meanwhile is no reason to ask less.
-    if (!operation) throw new AppError('DEFINITION_INVALID', `"${tool.name}" needs "${name}", which nobody defines.`)
-    return { operation: name, reason: operation.reason, weight: operation.weight, ...scopeOf(operation, input) }
-  })
 }
 
 /** The error for a caller that cannot wait, with all that is missing. */
@@ -91,4 +98,10 @@ export function consentRequired(tool: Tool, asks: readonly ConsentAsk[], digest:
 export function consentDenied({ name }: Tool, { operation, grantedBy }: GrantRow): AppError {
   const message = `"${name}" is not allowed: ${grantedBy} has said no to "${operation}".`
   return new AppError('CONSENT_DENIED', message, { details: { tool: name, operation } })
+}
+
+/** The error for a call that was allowed when it began. */
+export function consentTakenBack({ name }: Pick<Tool, 'name'>): AppError {
+  const message = `What allowed "${name}" was taken back before it could be done. Call it again to ask anew.`
+  return new AppError('CONSENT_DENIED', message, { details: { tool: name } })
 }

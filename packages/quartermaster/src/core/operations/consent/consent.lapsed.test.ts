@@ -124,7 +124,7 @@ describe('an answer that has run out before the next try', () => {
     const id = await allowed(0.5)
     await hub.clock.advance(60_000)
     await answer(id, brief(10), OWNER)
-    expect(await hub.consentDesk.revoke({ agent: 'ada' }, 'the owner')).toBe(1)
+    expect(await hub.consentDesk.revoke({ agent: 'ada' }, OWNER)).toBe(1)
     await settle()
     expect(await row(id)).toMatchObject({ state: 'denied', error: { code: 'CONSENT_DENIED' } })
     expect(await open()).toEqual([])

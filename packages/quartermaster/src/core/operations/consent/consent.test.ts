@@ -209,10 +209,33 @@ describe('a call that a person has to allow', () => {
     const other = simpleTool('delete_file', { mutates: true, consent: ['files.delete'], short: 'Deletes everything.' })
     one.hub.write('main', { capabilities: [simpleCapability('main', [other], { consentOperations: [...OPERATIONS] })] })
     await one.hub.catalogue.reload()
-    await one.answer(id, ONCE, OWNER)
+    const refusal = await failureOf(one.answer(id, { decision: 'allow', lasting: 'always' }, OWNER))
+    expect(refusal).toMatchObject({ code: 'REQUEST_REFUSED', message: expect.stringContaining('is void') })
     await one.hub.clock.advance(0)
     expect(one.runs).toEqual([])
     expect(await one.row(id)).toMatchObject({ state: 'failed', error: { code: 'DEFINITION_INVALID' } })
+    expect(await one.open()).toEqual([])
+    expect(await one.store.find('grants', {})).toEqual([])
+  })
+
+  it('is void when its tool is gone by then, and waits while that may only be away', async () => {
+    const one = await desk()
+    const { answer, id } = await asked(one)
+    await one.hub.clock.advance(20_000)
+    await answer
+    const without = (more: object) => ({ capabilities: [simpleCapability('main', [], more)] })
+    one.hub.write('main', without({ unseen: 'Its server has not answered yet.' }))
+    await one.hub.catalogue.reload()
+    const lasting = { decision: 'allow', lasting: 'always' } as const
+    const away = expect.stringContaining('is not there now')
+    expect(await failureOf(one.answer(id, lasting, OWNER))).toMatchObject({ code: 'REQUEST_REFUSED', message: away })
+    expect(await one.open()).toHaveLength(1)
+    one.hub.write('main', without({}))
+    await one.hub.catalogue.reload()
+    expect(await failureOf(one.answer(id, lasting, OWNER))).toMatchObject({ code: 'REQUEST_REFUSED' })
+    await one.hub.clock.advance(0)
+    expect(await one.row(id)).toMatchObject({ state: 'failed', error: { code: 'TOOL_NOT_FOUND' } })
+    expect(await one.store.find('grants', {})).toEqual([])
   })
 
   it('is refused at once, with all it lacks, where its caller cannot wait', async () => {
@@ -318,7 +341,7 @@ describe('an answer', () => {
       await first.answer
       const [grant] = await one.hub.consentDesk.grants({ agent: 'ada' })
       const which = Object.keys(filter).length > 0 ? filter : { id: grant?.id }
-      expect(await one.hub.consentDesk.revoke(which, 'the owner')).toBe(1)
+      expect(await one.hub.consentDesk.revoke(which, OWNER)).toBe(1)
       expect((await asked(one)).request).toMatchObject({ state: 'open' })
       expect(one.runs).toHaveLength(1)
     }
@@ -338,7 +361,7 @@ describe('an answer', () => {
     const first = await asked(one)
     await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
     expect((await first.answer).waiting).toMatchObject({ for: 'retry' })
-    await one.hub.consentDesk.revoke({ agent: 'ada' }, 'the owner')
+    await one.hub.consentDesk.revoke({ agent: 'ada' }, OWNER)
     await one.hub.clock.advance(60_000)
     expect(await one.row(first.id)).toMatchObject({ state: 'denied', attempts: 2, error: { code: 'CONSENT_DENIED' } })
   })

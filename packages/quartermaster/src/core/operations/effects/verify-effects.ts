@@ -32,13 +32,16 @@ export function concreteEffects(
   })
 }
 
-/** Looks before the run, and gives what the record keeps. What cannot be looked at is kept as unclear. */
-export function takeBaseline(
+/**
+ * Looks before the run, and gives what the record keeps. What cannot be looked at now is kept as unclear. Throws
+ * `INPUT_INVALID` where nobody ever could: whatever the run did, it would stay unknown.
+ */
+export async function takeBaseline(
   effects: readonly ConcreteEffect[],
   kinds: EffectKinds,
   options: LookOptions,
 ): Promise<KeptEffect[]> {
-  return Promise.all(
+  const kept = await Promise.all(
     effects.map(async ({ name, kind, fields }) => ({
       name,
       kind,
@@ -46,6 +49,10 @@ export function takeBaseline(
       baseline: await lookOnce({ name, kind, fields }, kinds, options),
     })),
   )
+  const hopeless = kept.find(({ baseline }) => baseline.seen === 'unclear' && baseline.isLasting)
+  if (!hopeless) return kept
+  const { name, baseline } = hopeless
+  throw new AppError('INPUT_INVALID', `The effect "${name}" could never be looked for. ${baseline.reason ?? ''}`.trim())
 }
 
 /** Looks now, at everything at once, and judges by what was seen before the run. Never throws. */
@@ -116,8 +123,9 @@ const TOO_LATE: Sighting = { seen: 'unclear', reason: `Looking took longer than 
 
 /** What a kind answers may come from code that nobody checked. */
 async function ask(kind: EffectKind, effect: ConcreteEffect, signal: AbortSignal): Promise<Sighting> {
-  const { seen, mark, count, reason } = await kind.look(effect, { signal })
-  const told = Sighting.safeParse({ seen, mark, count, reason: typeof reason === 'string' ? brief(reason) : reason })
+  const { seen, mark, count, reason, isLasting } = await kind.look(effect, { signal })
+  const inShort = typeof reason === 'string' ? brief(reason) : reason
+  const told = Sighting.safeParse({ seen, mark, count, reason: inShort, isLasting })
   return told.success ? told.data : { seen: 'unclear', reason: `"${kind.kind}" did not say whether it is there.` }
 }
 

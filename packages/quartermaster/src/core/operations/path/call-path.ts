@@ -1,9 +1,11 @@
 import { AppError, type CallAnswer, type OperationRow, type Settings } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
-import { type Clock, canonicalJson, type Digest, type Ids, type Tracer } from '../../kernel/index.ts'
+import type { Clock, Digest, Ids, Tracer } from '../../kernel/index.ts'
+import { mayBeDone } from '../record/in-doubt.ts'
 import type { OperationLog } from '../record/operation-log.ts'
 import { recordOf } from '../record/operation-record.ts'
+import { digestOf } from './arguments-digest.ts'
 import type { CallRequest, Calls, ResumeRequest } from './call-request.ts'
 import { createCallSpans } from './call-spans.ts'
 import { createDeadline, type Deadline } from './deadline.ts'
@@ -44,6 +46,7 @@ export function createCalls(deps: CallPathDeps): Calls {
     } catch (error) {
       return await afterFailedCall(journey, toSendableError(error), deps)
     }
+    if (journey.resumed && answer.result.isError) answer = await orDoneEarlier(journey.resumed, answer)
     // It has not ended, and whoever ends it will say so.
     if (answer.waiting && journey.repeatOf === undefined) return answer
     const writing = settle(journey, { answer }, deps)
@@ -52,12 +55,19 @@ export function createCalls(deps: CallPathDeps): Calls {
     return answer
   }
 
+  /** A no to one that an earlier run had done: the second time it cannot be done, because it is. */
+  async function orDoneEarlier(resumed: OperationRow, answer: CallAnswer): Promise<CallAnswer> {
+    const result = await deps.lastLook.resultOf(resumed)
+    return result ? { operationId: resumed.id, result } : answer
+  }
+
   async function walk(journey: Journey): Promise<CallAnswer> {
     if (isStopping) throw stopping()
     journey.request = followForward(journey.request)
     const { request } = journey
     const { tool, config } = permit(request.seat, request.tool)
     journey.tool = tool
+    journey.config = config
     const deadline = deadlineFor(journey, tool)
     underWay.set(journey.operationId, deadline)
     try {
@@ -110,6 +120,7 @@ export function createCalls(deps: CallPathDeps): Calls {
       startedAt: clock.now(),
       ...around,
       tool: undefined,
+      config: undefined,
       digest: '',
       consent: undefined,
       resumed: undefined,
@@ -163,24 +174,16 @@ async function inTime<T>(tool: Tool, work: Promise<T>, clock: Clock): Promise<T>
   }
 }
 
-function digestOf(tool: Tool, input: unknown, digest: Digest): string {
-  try {
-    return digest(canonicalJson(input ?? {}))
-  } catch (error) {
-    throw new AppError('INPUT_INVALID', `The arguments of "${tool.name}" cannot be written as JSON.`, {
-      cause: error,
-    })
-  }
-}
-
 function stopping(): AppError {
   return new AppError('STOPPING', 'Quartermaster is stopping.')
 }
 
 /** What was asked for, and perhaps allowed, was another tool under the same name. */
-function refuseChanged({ tool: name, definitionHash }: OperationRow, tool: Tool): void {
+function refuseChanged(row: OperationRow, tool: Tool): void {
+  const { tool: name, definitionHash } = row
   if (definitionHash === tool.hash) return
-  const message = `"${name}" is not what it was when it was called: its definition has changed. Call it again.`
+  const next = mayBeDone(row) ? '' : ' Call it again.'
+  const message = `"${name}" is not what it was when it was called: its definition has changed.${next}`
   throw new AppError('DEFINITION_INVALID', message, { details: { tool: name } })
 }
 

@@ -1,6 +1,9 @@
 import type { AppError, CallAnswer } from '../../../contracts/index.ts'
 import type { Random } from '../../kernel/index.ts'
 import { afterFailure, type RetryTerms } from '../queue/retry-policy.ts'
+import { isNo, namingOperation } from '../record/in-doubt.ts'
+import type { LastLook } from '../record/last-look.ts'
+import type { EndState } from '../record/operation-log.ts'
 import { giveUpAt } from '../record/standing.ts'
 import type { Journey } from './journey.ts'
 import { putOff, type SettleDeps, settle } from './settle-stage.ts'
@@ -8,21 +11,40 @@ import { waitingAnswer } from './waiting-answer.ts'
 
 export interface FailedCallDeps extends SettleDeps {
   readonly random: Random
+  readonly lastLook: Pick<LastLook, 'resultOf'>
   readonly settings: RetryTerms['settings']
 }
 
 /** Ends a call that could not be run and throws why, unless it is tried again by itself: then its caller gets a handle on it. */
-export async function afterFailedCall(journey: Journey, failure: AppError, deps: FailedCallDeps): Promise<CallAnswer> {
+export async function afterFailedCall(journey: Journey, thrown: AppError, deps: FailedCallDeps): Promise<CallAnswer> {
+  const failure = named(journey, thrown)
   // What waited for a person was ended, and put on record, by whoever ended it.
   if (journey.isParked && !journey.isRecorded) throw failure
   if (wasStopped(journey, failure) || isUnallowed(journey, failure)) return await putBack(journey, failure, deps)
   const { tool } = journey
   const next = nextStep(journey, failure, deps)
   if (next.kind === 'end' || !tool || !journey.isRecorded) {
+    const done = next.kind === 'end' ? await doneEarlier(journey, next.state, deps) : undefined
+    if (done) return done
     await settle(journey, { failure, ...(next.kind === 'end' ? { state: next.state } : {}) }, deps)
     throw failure
   }
   return await tryLater(journey, { failure, dueAt: next.dueAt }, deps)
+}
+
+/** Whoever does not know whether it was done has to know what to look at. */
+function named({ isRecorded, operationId: id, effects }: Journey, failure: AppError): AppError {
+  return isRecorded ? namingOperation(failure, { id, hasEffects: effects.length > 0 }) : failure
+}
+
+/** Ends one that is to end as not done, and that an earlier run had done all the same. */
+async function doneEarlier(journey: Journey, state: EndState, deps: FailedCallDeps): Promise<CallAnswer | undefined> {
+  const { resumed, operationId } = journey
+  const result = resumed && isNo(state) ? await deps.lastLook.resultOf(resumed) : undefined
+  if (!result) return undefined
+  const answer = { operationId, result }
+  await settle(journey, { answer }, deps)
+  return answer
 }
 
 /** What was allowed, or is to be tried again, and had not begun when the process stopped. */

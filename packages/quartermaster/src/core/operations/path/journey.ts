@@ -19,6 +19,8 @@ export interface Journey {
   /** The call around it. */
   readonly parentId: string | undefined
   tool: Tool | undefined
+  /** What the tool's handler gets as its configuration. */
+  config: unknown
   digest: string
   consent: Consent | undefined
   /** The operation it goes on with, leased for this run, when it is not a new call. */

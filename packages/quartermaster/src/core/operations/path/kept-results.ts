@@ -66,6 +66,7 @@ export function createKeptResults({ clock, storage, settings }: KeptResultsDeps)
   async function onRecord(caller: Caller, resultId: string, offset: number): Promise<ResultPage> {
     const { store } = await storage.open()
     const page = await storedPage(store, caller, { resultId, offset })
+    if (page === 'dropped') throw droppedForRoom(resultId)
     if (page) return restOfPage(page, offset)
     const long = `${settings.keptResultMinutes} minutes, that of an operation for as long as it is on record`
     throw new AppError('RESULT_NOT_FOUND', `No result "${resultId}" is kept. That of a call can be read for ${long}.`)
@@ -94,6 +95,11 @@ export function createKeptResults({ clock, storage, settings }: KeptResultsDeps)
       return await onRecord(caller, resultId, offset)
     },
   }
+}
+
+function droppedForRoom(resultId: string): AppError {
+  const message = `The result "${resultId}" was dropped to make room for newer ones. Its operation is still on record, so look at what it did before you call it again.`
+  return new AppError('RESULT_NOT_FOUND', `${message} The owner can keep more with the setting \`storedResultsBytes\`.`)
 }
 
 const encoder = new TextEncoder()

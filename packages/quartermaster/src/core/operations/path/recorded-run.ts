@@ -9,7 +9,7 @@ import {
 import type { SchemaCompiler, Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import type { Log } from '../../kernel/index.ts'
-import { type ConsentGate, consentDenied, consentRequired } from '../consent/consent-gate.ts'
+import { type ConsentGate, consentDenied, consentRequired, consentTakenBack } from '../consent/consent-gate.ts'
 import type { Operations } from '../record/operations.ts'
 import { type ContextParts, createCallContext } from './call-context.ts'
 import type { Deadline } from './deadline.ts'
@@ -79,12 +79,16 @@ function refuseOutdated(ready: ReadyCall, { health, gate }: RecordedRunDeps): Pr
 }
 
 /** Whoever allowed it may have thought better of it since. */
-async function refuseRevoked({ journey, tool, deadline }: ReadyCall, gate: ConsentGate): Promise<void> {
-  const { operationId, digest, request } = journey
+async function refuseRevoked({ journey, tool, config, deadline }: ReadyCall, gate: ConsentGate): Promise<void> {
+  const { operationId, digest, request, resumed, startedAt } = journey
   const { seat, input, consented } = request
-  const decision = await deadline.race(gate.decide({ operationId, seat, tool, digest, input, consented }))
+  const call = { operationId, seat, tool, config, digest, input, consented }
+  const decision = await deadline.race(gate.decide(call))
   if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
-  if (decision.kind === 'missing') throw consentRequired(tool, decision.asks, digest)
+  if (decision.kind === 'allowed') return
+  // What waited goes back to the queue, which looks at the same.
+  const isTakenBack = !resumed && (await deadline.race(gate.isTakenBack(call, decision.asks, Math.round(startedAt))))
+  throw isTakenBack ? consentTakenBack(tool) : consentRequired(tool, decision.asks, digest)
 }
 
 /** An operation whose last run was lost comes back once more, to be looked at and no more than that. */

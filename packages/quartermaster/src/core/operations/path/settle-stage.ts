@@ -7,6 +7,7 @@ import {
   type ToolResult,
 } from '../../../contracts/index.ts'
 import type { Clock, Emitter, Log } from '../../kernel/index.ts'
+import { namingOperation, outcomeAfter } from '../record/in-doubt.ts'
 import type { EndState, OperationEnd, OperationLog } from '../record/operation-log.ts'
 import { auditOf, type Journey } from './journey.ts'
 import { pagesOf } from './result-pages.ts'
@@ -68,10 +69,13 @@ async function written(journey: Journey, audit: AuditEntry, writing: Promise<voi
   emitter.emit('call.settled', audit)
 }
 
-function unwritten({ operationId, request: { tool } }: Journey, { outcome }: AuditEntry, cause: unknown): AppError {
+function unwritten(journey: Journey, { outcome }: AuditEntry, cause: unknown): AppError {
+  const { operationId: id, effects, request } = journey
+  const { tool } = request
   const ended = outcome === 'unknown' ? 'ran' : `ran and ${outcome}`
   const message = `"${tool}" ${ended}, but that could not be written down. Look before you call it again.`
-  return new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool, operationId } })
+  const failure = new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool } })
+  return namingOperation(failure, { id, hasEffects: effects.length > 0 })
 }
 
 function auditEnd(journey: Journey, ending: Ending, at: number) {
@@ -89,8 +93,7 @@ function endOf({ hasRun, isRecorded, whole }: Journey, ending: Ending): Omit<Ope
   }
   const { failure } = ending
   const state = ending.state ?? STATES[failure.code as keyof typeof STATES] ?? 'failed'
-  const outcome = hasRun ? (failure.code === 'OUTCOME_UNKNOWN' ? 'unknown' : 'failed') : undefined
-  return { state, outcome, result: undefined, error: failure.toJSON() }
+  return { state, outcome: outcomeAfter(failure, hasRun), result: undefined, error: failure.toJSON() }
 }
 
 /** Whoever reads the record of a cut result has nothing else to find the rest by. */

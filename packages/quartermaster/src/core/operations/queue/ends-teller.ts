@@ -1,17 +1,23 @@
-import { messageOf, type OperationSummary } from '../../../contracts/index.ts'
+import { messageOf, type OperationRow, type OperationSummary } from '../../../contracts/index.ts'
 import type { Cancel, Clock, Emitter, Log } from '../../kernel/index.ts'
-import { type Store, update } from '../../store/index.ts'
+import type { Store } from '../../store/index.ts'
 import { SUMMARY_COLUMNS, summaryOf } from '../record/operation-row.ts'
 import type { StorageAccess } from '../record/storage.ts'
+import { toldWrite } from '../record/told.ts'
 import { isEnd } from '../record/transitions.ts'
 
-/** Tells whoever asked for it that an operation has ended, where nobody waited for its answer. Resolves when that is told. */
-export type TellEnd = (operation: OperationSummary) => Promise<void> | void
+/**
+ * Tells whoever asked for it that an operation has ended, where nobody waited for its answer. Answers `false` where nobody was
+ * there to hear it: then it is told to whoever comes.
+ */
+export type TellEnd = (operation: OperationSummary) => Promise<boolean | void> | boolean | void
 
 /** Sees to it that every end is told, once, also those that happened while nobody was there to tell. */
 export interface EndsTeller {
   /** Tells what earlier processes left untold, and from then on everything. */
   start(): void
+  /** Somebody has come who may want to hear of ends. */
+  look(): void
   stop(): Promise<void>
 }
 
@@ -21,17 +27,27 @@ export interface EndsTellerDeps {
   readonly log: Log
   readonly emitter: Emitter
   readonly tell: TellEnd
+  /** The agents that have anybody to tell it to; all of them when absent. */
+  readonly listening?: (() => readonly string[]) | undefined
+  /** Whether somebody here waits for its answer. */
+  readonly isAwaited?: ((id: string) => boolean) | undefined
 }
 
 const BATCH = 100
+/** Whoever takes longer to hear of an end is told again later. */
+const TELLING_MS = 10_000
 const COLUMNS = [...SUMMARY_COLUMNS, 'tellAt'] as const
 /** What could not be told, or nobody heard of, is looked for again then. */
 const PAUSE_MS = 60_000
+/** Whoever waits for an answer has it by then, or never gets it. */
+const AWAITED_PAUSE_MS = 1_000
 
-export function createEndsTeller({ storage, clock, log, emitter, tell }: EndsTellerDeps): EndsTeller {
+export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
+  const { storage, clock, log, emitter, tell, listening, isAwaited } = deps
   let isStarted = false
   let isStopped = false
   let isWanted = false
+  let isSomeAwaited = false
   let telling: Promise<void> | undefined
   let cancelTimer: Cancel = () => {}
 
@@ -48,7 +64,7 @@ export function createEndsTeller({ storage, clock, log, emitter, tell }: EndsTel
   /** Another process may have ended something and died, or never have heard that it did. */
   function rest(): void {
     cancelTimer()
-    if (!isStopped) cancelTimer = clock.after(PAUSE_MS, look)
+    if (!isStopped) cancelTimer = clock.after(isSomeAwaited ? AWAITED_PAUSE_MS : PAUSE_MS, look)
   }
 
   const isCalledFor = () => isWanted && !isStopped
@@ -56,6 +72,7 @@ export function createEndsTeller({ storage, clock, log, emitter, tell }: EndsTel
   async function tellWhileWanted(): Promise<void> {
     while (isCalledFor()) {
       isWanted = false
+      isSomeAwaited = false
       try {
         const { store } = await storage.open()
         await tellAll(store)
@@ -67,12 +84,16 @@ export function createEndsTeller({ storage, clock, log, emitter, tell }: EndsTel
 
   async function tellAll(store: Store): Promise<void> {
     const order = { by: ['tellAt', 'id'] as const }
+    const agents = listening?.()
+    // What nobody would hear is not even looked for: it may be much, and may stay for long.
+    if (agents?.length === 0) return
+    const where = { tellAt: { not: null }, ...(agents ? { callerName: { in: agents } } : {}) }
     let after: [number, string] | undefined
     for (;;) {
-      const query = { where: { tellAt: { not: null } }, order, limit: BATCH, columns: COLUMNS }
+      const query = { where, order, limit: BATCH, columns: COLUMNS }
       const rows = await store.find('operations', after ? { ...query, after } : query)
       // In their order, and marked together: what is told does not wait for the mark of the one before.
-      await Promise.all(rows.map(row => tellOne(store, summaryOf(row))))
+      await Promise.all(rows.map(row => tellOne(store, row)))
       const last = rows.at(-1)
       if (!last || rows.length < BATCH || isStopped) return
       after = [last.tellAt ?? 0, last.id]
@@ -80,15 +101,29 @@ export function createEndsTeller({ storage, clock, log, emitter, tell }: EndsTel
   }
 
   /** The mark is set after it was told: told twice is better than never. One that cannot be told holds up no other. */
-  async function tellOne(store: Store, operation: OperationSummary): Promise<void> {
+  async function tellOne(store: Store, row: Pick<OperationRow, (typeof COLUMNS)[number]>): Promise<void> {
+    // Whoever waits for it here hears it with the answer, and marks it. Who stops waiting before that is told next time.
+    if (isAwaited?.(row.id)) return void (isSomeAwaited = true)
     try {
-      await tell(operation)
+      if ((await inTime(row)) === false) return
     } catch (error) {
       return putOff(error)
     }
-    const where = { id: operation.id, tellAt: { not: null } }
-    const set = { announcedAt: Math.round(clock.now()), tellAt: null }
-    await store.commit([update('operations', { where, set, rows: 'any' })])
+    await store.commit([toldWrite(row, clock.now())])
+  }
+
+  /** One who never says that it was heard holds up no other, and nobody who stops. */
+  async function inTime(row: Pick<OperationRow, (typeof COLUMNS)[number]>): Promise<boolean | void> {
+    let cancel: Cancel = () => {}
+    const enough = new Promise<never>((_, reject) => {
+      const late = () => reject(new Error(`Nobody has heard of the end of "${row.id}" in time.`))
+      cancel = clock.after(TELLING_MS, late)
+    })
+    try {
+      return await Promise.race([tell(summaryOf(row)), enough])
+    } finally {
+      cancel()
+    }
   }
 
   function putOff(error: unknown): void {
@@ -103,6 +138,7 @@ export function createEndsTeller({ storage, clock, log, emitter, tell }: EndsTel
       isStarted = true
       look()
     },
+    look,
     async stop() {
       isStopped = true
       cancelTimer()

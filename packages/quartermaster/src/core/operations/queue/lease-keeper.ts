@@ -15,15 +15,17 @@ export interface LeaseKeeperDeps {
   readonly clock: Clock
   readonly log: Log
   readonly owner: string
-  readonly operations: Pick<OperationLog, 'running'>
+  readonly operations: Pick<OperationLog, 'recorded'>
   readonly settings: Pick<Settings, 'leaseSeconds'>
 }
 
 export function createLeaseKeeper({ storage, clock, log, owner, operations, settings }: LeaseKeeperDeps): LeaseKeeper {
   const leaseMs = settings.leaseSeconds * 1000
   let cancelTimer: Cancel | undefined
+  let isStopped = false
 
   function rest(): void {
+    if (isStopped) return
     // Two may fail before anybody thinks that this process is gone.
     cancelTimer = clock.after(leaseMs / 3, () => void renew().finally(rest))
   }
@@ -31,7 +33,7 @@ export function createLeaseKeeper({ storage, clock, log, owner, operations, sett
   async function renew(): Promise<void> {
     const storing = storage.current()
     // By what really runs: a lease that was written and whose run never began, because nobody saw the commit, has to run out.
-    const ids = operations.running().map(({ record }) => record.id)
+    const ids = operations.recorded()
     if (!storing || ids.length === 0) return
     const set = { leaseUntil: Math.round(clock.now() + leaseMs) }
     try {
@@ -48,7 +50,10 @@ export function createLeaseKeeper({ storage, clock, log, owner, operations, sett
     start() {
       if (!cancelTimer) rest()
     },
-    stop: () => cancelTimer?.(),
+    stop() {
+      isStopped = true
+      cancelTimer?.()
+    },
   }
 }
 

@@ -24,7 +24,7 @@ describe('what a process was running when it was killed', () => {
   it('has an unknown outcome when it may have changed something, and an audit line that says so', async () => {
     const row = operation('op_1', { ...leased, arguments: 's1.x.y' })
     const { store, clock, settle } = await restarted([row])
-    expect(await settle()).toBe(1)
+    expect(await settle()).toEqual({ again: 0, inDoubt: 1, over: 0 })
     expect(await store.get('operations', 'op_1')).toMatchObject({
       state: 'unknown',
       outcome: 'unknown',
@@ -65,8 +65,8 @@ describe('what a process was running when it was killed', () => {
   it('is settled once, however much it is, and nothing else is touched', async () => {
     const rows = Array.from({ length: 450 }, (_, i) => operation(`op_${i}`, leased))
     const { store, settle } = await restarted([...rows, operation('waiting'), operation('done', { state: 'failed' })])
-    expect(await settle()).toBe(450)
-    expect(await settle()).toBe(0)
+    expect(await settle()).toEqual({ again: 0, inDoubt: 450, over: 0 })
+    expect(await settle()).toEqual({ again: 0, inDoubt: 0, over: 0 })
     expect(await store.count('operations', { state: 'unknown' })).toBe(450)
     expect(await store.count('operations', { state: 'queued' })).toBe(1)
     expect(await store.count('audit')).toBe(450)

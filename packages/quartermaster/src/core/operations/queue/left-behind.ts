@@ -1,10 +1,12 @@
-import { AppError, type OperationRow, type Settings } from '../../../contracts/index.ts'
+import { AppError, type OperationRow, type OperationState, type Settings } from '../../../contracts/index.ts'
 import type { Clock, Ids, Random } from '../../kernel/index.ts'
 import { insert, type Store } from '../../store/index.ts'
 import { auditRow } from '../record/audit-row.ts'
+import { namingOperation } from '../record/in-doubt.ts'
 import { giveUpAt } from '../record/standing.ts'
-import { ended, queued, type Step } from '../record/transitions.ts'
+import { ended, isInDoubt, queued, type Step } from '../record/transitions.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
+import { endOrphans } from './orphans.ts'
 import { type AfterFailure, afterFailure, type RetryTerms } from './retry-policy.ts'
 
 export interface LeftBehindDeps {
@@ -15,28 +17,41 @@ export interface LeftBehindDeps {
   readonly settings: RetryTerms['settings'] & Pick<Settings, 'operationDays'>
 }
 
+/** How many operations went each way. */
+export interface LeftBehind {
+  /** They are tried again, or looked at. */
+  readonly again: number
+  /** Nobody knows whether they were done; a person decides. */
+  readonly inDoubt: number
+  /** They changed nothing and can be called again. */
+  readonly over: number
+}
+
 const PAGE = 200
 const DAY_MS = 24 * 3_600_000
 
 /**
  * Decides about what a process was running when it went away without a word: it is tried again where its tool lets that be
  * done, and else it is over. To be called by whoever has just become the owner of the store, before it runs anything itself:
- * then every lease is one of somebody who is gone. Answers how many there were.
+ * then every lease is one of somebody who is gone. Answers what became of them.
  */
-export async function settleLeftBehind(deps: LeftBehindDeps): Promise<number> {
-  let settled = 0
+export async function settleLeftBehind(deps: LeftBehindDeps): Promise<LeftBehind> {
+  await endOrphans(deps)
+  const counts = { again: 0, inDoubt: 0, over: 0 }
   for (;;) {
     // By the index of leases, which holds what is going on and nothing of what has ended.
     const where = { state: 'leased' as const, leaseUntil: { not: null } }
     const rows = await deps.store.find('operations', { where, limit: PAGE })
-    await deps.store.commit(rows.flatMap(row => writesFor(row, deps)))
-    settled += rows.length
-    if (rows.length < PAGE) return settled
+    const steps = rows.map(row => lostStep(row, deps))
+    await deps.store.commit(steps.flatMap(({ writes }) => writes))
+    for (const { change } of steps) counts[fateOf(change.to)]++
+    if (rows.length < PAGE) return counts
   }
 }
 
-function writesFor(row: OperationRow, deps: LeftBehindDeps) {
-  return lostStep(row, deps).writes
+function fateOf(state: OperationState): keyof LeftBehind {
+  if (state === 'queued') return 'again'
+  return isInDoubt(state) ? 'inDoubt' : 'over'
 }
 
 /** What becomes of an operation whose run nobody hears of any more, with its line of the audit. */
@@ -83,9 +98,10 @@ function isWorthALook({ retry, effects }: OperationRow, next: AfterFailure): boo
 }
 
 /** Whether a run that was cut off did its work nobody can say. Of a tool that changes nothing it does not matter. */
-function goneWhile({ tool, mutates }: OperationRow): AppError {
+function goneWhile({ id, tool, mutates, effects }: OperationRow): AppError {
   const gone = `Quartermaster ended while "${tool}" ran`
   if (!mutates) return new AppError('STOPPING', `${gone}. It changes nothing; call it again.`)
   const message = `${gone}, so it may have done its work. Look before you call it again.`
-  return new AppError('OUTCOME_UNKNOWN', message, { details: { tool } })
+  const failure = new AppError('OUTCOME_UNKNOWN', message, { details: { tool } })
+  return namingOperation(failure, { id, hasEffects: effects.length > 0 })
 }

@@ -1,6 +1,7 @@
 import {
   type AppError,
   type ConsentAsk,
+  ERRORS,
   isAppError,
   messageOf,
   type OperationRow,
@@ -42,7 +43,7 @@ export interface QueueDeps extends RoundDeps {
   terms(operation: OperationRow): Promise<RunTerms>
   /** Has a person asked, and leaves it waiting for that. */
   askAgain(operation: OperationRow, asks: readonly ConsentAsk[]): Promise<void>
-  /** Ends one that may not be run. */
+  /** Ends one that may not be run, and is leased for this process. Never rejects. */
   refuse(operation: OperationRow, reason: AppError): Promise<void>
   /** Runs one that is leased for this process. Never rejects. */
   run(operation: OperationRow): Promise<void>
@@ -52,6 +53,10 @@ export interface QueueDeps extends RoundDeps {
 const BATCH = 64
 /** However far off the next one is: a clock that was set and a change that nobody told of are noticed within a minute. */
 const LONGEST_REST_MS = 60_000
+/** What kept it from looking may have passed by then. */
+const FAILED_REST_MS = 10_000
+/** What somebody here has in hand and lets go of is the queue's again; nobody says so. */
+const PASSED_OVER_REST_MS = 1_000
 /** Looking through all that waits takes longer the more that is. What calls for it over and over gets it once a second. */
 const ROUND_PAUSE_MS = 1_000
 
@@ -96,7 +101,7 @@ export function createQueue(deps: QueueDeps): Queue {
         rest(await takeDue(store))
       } catch (error) {
         log.warn('looking for operations that are due failed and is tried again', { error: messageOf(error) })
-        rest(LONGEST_REST_MS)
+        rest(FAILED_REST_MS)
       }
     }
   }
@@ -118,24 +123,31 @@ export function createQueue(deps: QueueDeps): Queue {
     const free = Math.min(settings.runsAtOnce - runs, BATCH)
     // Whoever ends makes room, and looks.
     if (free <= 0) return LONGEST_REST_MS
-    // By time alone, as the index has it: whatever came back together is due together, and is not to be sorted anew each time.
-    const order = { by: ['dueAt'] as const }
-    const due = await store.find('operations', {
-      where: { state: 'queued', dueAt: { atMost: now } },
-      order,
-      limit: free,
-    })
+    const { due, passedOver } = await findDue(store, now, free)
     // What would be taken now could not be run any more, and is somebody else's to run.
     if (isStopped) return LONGEST_REST_MS
     const old = due.filter(row => isOld(row, now))
     if (old.length > 0) roundAt = now
-    const open = due.filter(row => !isOld(row, now) && !deps.isHeld(row.id))
+    const open = due.filter(row => !isOld(row, now))
     // At the same time, so that they share a sync.
     await each(open, row => take(store, row))
     if (open.length > 0 && due.length === free) return 0
     const where = { state: 'queued' as const, dueAt: { above: now } }
-    const [next] = await store.find('operations', { where, order, columns: ['dueAt'], limit: 1 })
-    return next?.dueAt ? next.dueAt - now : LONGEST_REST_MS
+    const [next] = await store.find('operations', { where, order: BY_TIME, columns: ['dueAt'], limit: 1 })
+    return Math.min(next?.dueAt ? next.dueAt - now : LONGEST_REST_MS, passedOver > 0 ? PASSED_OVER_REST_MS : Infinity)
+  }
+
+  /** As many as are free to run, however many stand before them that are not this queue's to take. */
+  async function findDue(store: Store, now: number, free: number) {
+    const where = { state: 'queued' as const, dueAt: { atMost: now } }
+    for (let limit = free; ; ) {
+      const found = await store.find('operations', { where, order: BY_TIME, limit })
+      // What somebody here waits for is theirs. What still runs here, because its lease was lost, must not run twice.
+      const due = found.filter(({ id }) => !deps.isHeld(id) && !deps.isRunning(id)).slice(0, free)
+      const passedOver = found.length - due.length
+      if (due.length === free || found.length < limit || limit === MOST) return { due, passedOver }
+      limit = Math.min(free + passedOver, MOST)
+    }
   }
 
   /** Of all who see it, one gets it. */
@@ -143,17 +155,22 @@ export function createQueue(deps: QueueDeps): Queue {
     const now = Math.round(clock.now())
     const lease = { owner: deps.owner, until: now + settings.leaseSeconds * 1000 }
     const { writes, change, after } = leased(row, lease, now)
-    const terms = await deps.terms(row).catch(toAppError)
+    const terms = await deps.terms(row).catch(refusalOf)
     if ('asks' in terms) return await deps.askAgain(row, terms.asks)
     const { committed } = await store.commit(isAppError(terms) ? writes : [...writes, ...terms.writes])
     // Somebody else has it, or a grant has just gone: another look tells.
     if (!committed) return void (isWanted = true)
-    if (isAppError(terms)) return await deps.refuse({ ...row, ...after }, terms)
-    emitter.emit('operation.changed', change)
+    const taken = { ...row, ...after }
+    if (!isAppError(terms)) emitter.emit('operation.changed', change)
     runs++
-    void deps.run({ ...row, ...after }).finally(() => {
+    const work = isAppError(terms) ? deps.refuse(taken, terms) : deps.run(taken)
+    const over = () => {
       runs--
       look()
+    }
+    work.then(over, error => {
+      log.error('an operation was left by its run and is looked at anew', { id: row.id, error: messageOf(error) })
+      over()
     })
   }
 
@@ -170,6 +187,18 @@ export function createQueue(deps: QueueDeps): Queue {
       await looking
     },
   }
+}
+
+/** By time alone, as the index has it: whatever came back together is due together, and is not to be sorted anew each time. */
+const BY_TIME = { by: ['dueAt'] as const }
+/** What a store gives at once. */
+const MOST = 1_000
+
+/** Why it may not be run. That nobody can tell right now is no reason to end it, and is thrown on. */
+function refusalOf(error: unknown): AppError {
+  const failure = toAppError(error)
+  if (ERRORS[failure.code].retry === 'later') throw failure
+  return failure
 }
 
 /** It is given up instead of run. */

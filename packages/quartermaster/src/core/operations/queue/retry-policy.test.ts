@@ -41,6 +41,17 @@ describe('an operation whose run failed', () => {
     expect(afterFailure(waiting, terms())).toEqual({ kind: 'again', dueAt: undefined })
   })
 
+  it('uses up attempts when it was run and met a disabled tool inside', () => {
+    const met = (attempts: number) => failed({ code: 'TOOL_DISABLED', attempts, hasRun: true })
+    expect(afterFailure(met(1), terms())).toEqual({ kind: 'again', dueAt: NOW + 10_000 })
+    expect(afterFailure(met(99), terms())).toEqual({ kind: 'end', state: 'exhausted' })
+  })
+
+  it('is denied when somebody has said no before it was run', () => {
+    const denied = failed({ code: 'CONSENT_DENIED', hasRun: false })
+    expect(afterFailure(denied, terms())).toEqual({ kind: 'end', state: 'denied' })
+  })
+
   it('is tried exactly as often as the setting says', () => {
     const kinds = [1, 2, 3, 4, 5, 6].map(attempts => afterFailure(failed({ attempts }), terms()).kind)
     expect(kinds).toEqual(['again', 'again', 'again', 'again', 'again', 'end'])
@@ -68,5 +79,17 @@ describe('an operation whose run failed', () => {
   it('waits at least as long as whoever refused it asked for', () => {
     const asked = failed({ details: { retryAfterMs: 90_000 } })
     expect(afterFailure(asked, terms())).toEqual({ kind: 'again', dueAt: NOW + 90_000 })
+  })
+
+  it.each([
+    [Number.NaN, 10_000],
+    [-1, 10_000],
+    ['90000', 10_000],
+    [1_500.5, 10_000],
+    [20_000.4, 20_000],
+    [Number.POSITIVE_INFINITY, 10_000],
+    [1e300, 24 * 3_600_000],
+  ])('takes no pause but a time, and none longer than it may wait at all: %s', (retryAfterMs, pause) => {
+    expect(afterFailure(failed({ details: { retryAfterMs } }), terms())).toEqual({ kind: 'again', dueAt: NOW + pause })
   })
 })

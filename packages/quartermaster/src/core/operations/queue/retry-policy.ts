@@ -38,10 +38,11 @@ export interface RetryTerms {
 export function afterFailure(run: FailedRun, terms: RetryTerms): AfterFailure {
   const { policy, failure, attempts, giveUpAt, now } = run
   const { retryAttempts } = terms.settings
-  if (policy === 'manual' || !run.mutates || !mayPass(failure)) return { kind: 'end', state: endOf(failure) }
+  if (policy === 'manual' || !run.mutates || !mayPass(failure)) return { kind: 'end', state: endOf(run) }
   if (now >= giveUpAt) return { kind: 'end', state: 'expired' }
-  // Waiting for what is missing is no attempt; whoever brings it back brings the operation back.
-  if (failure.code === 'TOOL_DISABLED') return { kind: 'again', dueAt: undefined }
+  // Waiting for what is missing is no attempt; whoever brings it back brings the operation back. A tool that was run and met a
+  // disabled one inside it has made an attempt: nothing that it needs itself is missing.
+  if (failure.code === 'TOOL_DISABLED' && !run.hasRun) return { kind: 'again', dueAt: undefined }
   if (attempts >= retryAttempts) return { kind: 'end', state: 'exhausted' }
   return { kind: 'again', dueAt: Math.round(now + pauseAfter(run, terms)) }
 }
@@ -54,8 +55,10 @@ function mayPass({ code, details }: AppError): boolean {
   return retry === 'later' || retry === 'verifyFirst'
 }
 
-function endOf({ code }: AppError): EndState {
+function endOf({ failure: { code }, hasRun }: FailedRun): EndState {
   if (code === 'CANCELLED') return 'cancelled'
+  // What a tool was denied inside its run is its own failure.
+  if (code === 'CONSENT_DENIED' && !hasRun) return 'denied'
   return code === 'OUTCOME_UNKNOWN' ? 'unknown' : 'failed'
 }
 
@@ -64,6 +67,11 @@ function pauseAfter({ attempts, failure }: FailedRun, { settings, random }: Retr
   const { retryFirstSeconds, retryLongestSeconds } = settings
   const seconds = Math.min(retryFirstSeconds * 2 ** (attempts - 1), retryLongestSeconds)
   const jittered = seconds * 1000 * (0.8 + 0.4 * random())
-  const asked = failure.details?.retryAfterMs
-  return Math.max(jittered, typeof asked === 'number' ? asked : 0)
+  return Math.max(jittered, Math.min(askedPause(failure), settings.retryMaxAgeMinutes * 60_000))
+}
+
+/** Computed by a handler or an upstream from whatever a server said: only what is a time counts. */
+function askedPause({ details }: AppError): number {
+  const asked = details?.retryAfterMs
+  return typeof asked === 'number' && Number.isFinite(asked) ? Math.max(asked, 0) : 0
 }

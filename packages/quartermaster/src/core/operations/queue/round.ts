@@ -1,8 +1,9 @@
-import { AppError, type OperationRow, type Settings } from '../../../contracts/index.ts'
+import { AppError, type OperationRow, type Settings, type ToolResult } from '../../../contracts/index.ts'
 import type { Clock, Emitter, Ids, Random } from '../../kernel/index.ts'
 import { insert, type Store, update } from '../../store/index.ts'
 import { auditRow } from '../record/audit-row.ts'
-import { ended } from '../record/transitions.ts'
+import type { LastLook } from '../record/last-look.ts'
+import { type Ended, ended } from '../record/transitions.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
 import { each } from './each.ts'
 import { lostStep } from './left-behind.ts'
@@ -20,6 +21,7 @@ export interface RoundDeps {
   readonly random: Random
   readonly emitter: Emitter
   readonly settings: Pick<Settings, 'operationDays'> & RetryTerms['settings']
+  readonly lastLook: Pick<LastLook, 'resultOf'>
   /** Whether what an operation waits for is there: all that its tool needs. */
   isReady(operation: Pick<OperationRow, 'tool' | 'callerName'>): boolean
   /** Whether it runs here. */
@@ -48,17 +50,14 @@ export function createRound(deps: RoundDeps): Round {
   }
 
   async function giveUp(store: Store, row: OperationRow, now: number): Promise<void> {
-    const error = tooOld(row).toJSON()
     const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
-    const end = {
-      state: 'expired',
-      outcome: row.outcome ?? undefined,
-      result: undefined,
-      error,
-      isTold: false,
-    } as const
+    const error = tooOld(row).toJSON()
+    const result = await deps.lastLook.resultOf(row)
+    const end = result ? doneAfterAll(result) : { ...EXPIRED, error }
     const { writes, change } = ended(row, end, { now, keepMs })
-    const line = auditOfRow(row, { at: now, outcome: 'notRun', code: error.code })
+    const line = result
+      ? auditOfRow(row, { at: now, outcome: 'succeeded', code: undefined })
+      : auditOfRow(row, { at: now, outcome: 'notRun', code: error.code })
     const outcome = await store.commit([...writes, insert('audit', auditRow(deps.ids.next('audit'), line))])
     if (!outcome.committed) return
     emitter.emit('operation.changed', change)
@@ -109,6 +108,13 @@ export function createRound(deps: RoundDeps): Round {
       return counts.some(count => count === BATCH)
     },
   }
+}
+
+const EXPIRED = { state: 'expired', outcome: undefined, result: undefined, isTold: false } as const
+
+/** An earlier run had done it. */
+function doneAfterAll(result: ToolResult): Ended {
+  return { state: 'succeeded', outcome: 'succeeded', result, error: undefined, isTold: false }
 }
 
 const WAITING_COLUMNS = ['id', 'fence', 'tool', 'callerName', 'expiresAt'] as const

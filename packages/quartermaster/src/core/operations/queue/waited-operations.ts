@@ -1,14 +1,17 @@
-import { AppError, type OperationRow, toAppError } from '../../../contracts/index.ts'
+import { AppError, messageOf, type OperationRow, toAppError } from '../../../contracts/index.ts'
 import type { Agents } from '../../agents/index.ts'
 import type { Catalogue } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import type { Emitter } from '../../kernel/index.ts'
+import type { Sealer } from '../../store/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
 import { type ConsentGate, consentDenied } from '../consent/consent-gate.ts'
 import { consentWrites } from '../consent/consent-writes.ts'
-import type { Calls } from '../path/call-request.ts'
+import type { Calls, ResumeRequest } from '../path/call-request.ts'
+import { mayBeDone } from '../record/in-doubt.ts'
 import { openEffects } from '../record/kept-effects.ts'
-import type { OperationLog } from '../record/operation-log.ts'
+import type { LastLook } from '../record/last-look.ts'
+import type { OperationEnd, OperationLog } from '../record/operation-log.ts'
 import { recordOf } from '../record/operation-record.ts'
 import { openArguments } from '../record/operation-row.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
@@ -21,22 +24,21 @@ export interface WaitedOperationsDeps
   readonly catalogue: Pick<Catalogue, 'current'>
   readonly health: Pick<Health, 'availability'>
   readonly calls: Pick<Calls, 'resume'>
-  readonly operations: Pick<OperationLog, 'adopt' | 'end' | 'running'>
+  readonly operations: Pick<OperationLog, 'adopt' | 'end' | 'isRunning'>
   readonly gate: ConsentGate
+  readonly lastLook: LastLook
   readonly approvals: Pick<Approvals, 'isHeld' | 'askAgain'>
 }
 
 /** Runs what waited along the call path, as whoever asked for it. It begins by itself when there is something. */
 export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
-  const { storage, clock, emitter, agents, catalogue, health, calls, operations, gate, approvals } = deps
+  const { storage, clock, log, emitter, agents, catalogue, health, calls, operations, gate, approvals, lastLook } = deps
 
   /** A tool that is gone is ready: only a run finds out, and tells, that it cannot be. */
   function isReady({ tool: name }: Pick<OperationRow, 'tool'>): boolean {
     const tool = catalogue.current().tools.get(name)
     return !tool || health.availability(tool).active
   }
-
-  const isRunning = (id: string) => operations.running().some(({ record }) => record.id === id)
 
   /** A no that came meanwhile, or a yes that was taken back, ends it before it runs. A yes that ran out is asked for again. */
   async function terms(row: OperationRow): Promise<RunTerms> {
@@ -45,41 +47,68 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     if (!tool || tool.consent.length === 0 || tool.hash !== row.definitionHash) return { writes: [] }
     const { store, sealer } = await storage.open()
     const { id: operationId, digest } = row
-    const call = { operationId, digest, tool, seat: agents.seat(row.callerName), input: openArguments(row, sealer) }
-    const gated = { ...call, consented: undefined }
+    const seat = agents.seat(row.callerName)
+    const granted = seat.grant(tool.name)
+    // The same holds for whoever does not have it any more.
+    if (!granted) return { writes: [] }
+    const { config } = granted
+    const opened = openedArguments(row, sealer)
+    // And for what nobody can read: that does not pass, as a store's troubles do.
+    if (!opened) return { writes: [] }
+    const gated = { operationId, digest, tool, config, seat, input: opened.input, consented: undefined }
     const decision = await gate.decide(gated)
     if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
     if (decision.kind === 'allowed')
       return { writes: consentWrites(decision.grants, operationId, Math.round(clock.now())) }
     const { answeredAt } = (await store.get('approvals', operationId)) ?? {}
-    if (await gate.isTakenBack(gated, decision.asks, answeredAt ?? row.createdAt)) throw takenBack(row)
+    const since = isBegunAnew(row) ? row.updatedAt + 1 : (answeredAt ?? row.createdAt)
+    if (await gate.isTakenBack(gated, decision.asks, since)) throw takenBack(row)
     return { asks: decision.asks }
   }
 
   async function run(row: OperationRow): Promise<void> {
+    const { sealer } = await storage.open()
+    let request: ResumeRequest
     try {
-      const { sealer } = await storage.open()
-      const [input, effects] = [openArguments(row, sealer), openEffects(row, sealer)]
-      await calls.resume(row, { seat: agents.seat(row.callerName), input, effects })
+      request = {
+        seat: agents.seat(row.callerName),
+        input: openArguments(row, sealer),
+        effects: openEffects(row, sealer),
+      }
     } catch (error) {
-      await refuse(row, toAppError(error))
+      return await refuse(row, toAppError(error))
+    }
+    await calls.resume(row, request)
+  }
+
+  /** Nobody is there to run it for, it is not allowed any more, or nobody can read what it was to do. */
+  async function refuse(row: OperationRow, failure: AppError): Promise<void> {
+    operations.adopt(recordOf(row, {}), row)
+    const end = await endOf(row, failure)
+    try {
+      await operations.end({ id: row.id, ...end })
+    } catch (error) {
+      // It is leased until that runs out, and is then looked at anew.
+      log.warn('an operation that may not be run could not be ended', { id: row.id, error: messageOf(error) })
     }
   }
 
-  /** Nobody is there to run it for, or nobody can read what it was to do. */
-  async function refuse(row: OperationRow, failure: AppError): Promise<void> {
+  async function endOf(row: OperationRow, failure: AppError): Promise<Omit<OperationEnd, 'id'>> {
+    const result = await lastLook.resultOf(row)
     const at = Math.round(clock.now())
-    operations.adopt(recordOf(row, {}), row)
+    if (result) {
+      const audit = auditOfRow(row, { at, outcome: 'succeeded', code: undefined })
+      return { state: 'succeeded', outcome: 'succeeded', result, error: undefined, audit }
+    }
     const audit = auditOfRow(row, { at, outcome: 'notRun', code: failure.code })
-    const error = failure.toJSON()
     const state = failure.code === 'CONSENT_DENIED' ? 'denied' : 'failed'
-    await operations.end({ id: row.id, state, outcome: undefined, result: undefined, error, audit })
+    return { state, outcome: undefined, result: undefined, error: failure.toJSON(), audit }
   }
 
   const queue = createQueue({
     ...deps,
     isReady,
-    isRunning,
+    isRunning: operations.isRunning,
     isHeld: approvals.isHeld,
     askAgain: approvals.askAgain,
     terms,
@@ -94,7 +123,25 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
   return queue
 }
 
-function takenBack({ tool }: OperationRow): AppError {
-  const message = `What allowed "${tool}" was taken back before it could be done. Call it again to ask anew.`
-  return new AppError('CONSENT_DENIED', message, { details: { tool } })
+function openedArguments(row: OperationRow, sealer: Sealer): { readonly input: unknown } | undefined {
+  try {
+    return { input: openArguments(row, sealer) }
+  } catch {
+    // Whoever runs it opens them again, and tells.
+    return undefined
+  }
+}
+
+/**
+ * Whether a person has had it begun anew since it was allowed, or no run of it ever came to begin. What was taken back before
+ * that was known to whoever did so, and they are asked; only what is taken back after it is a no to it.
+ */
+function isBegunAnew({ attempts, startedAt }: OperationRow): boolean {
+  return attempts === 0 && startedAt !== null
+}
+
+function takenBack(row: OperationRow): AppError {
+  const { tool } = row
+  const when = mayBeDone(row) ? '.' : ' before it could be done. Call it again to ask anew.'
+  return new AppError('CONSENT_DENIED', `What allowed "${tool}" was taken back${when}`, { details: { tool } })
 }

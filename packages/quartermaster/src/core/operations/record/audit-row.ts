@@ -15,10 +15,14 @@ export function auditRow(id: string, entry: AuditEntry): NewRow<'audit'> {
     decision,
     outcome,
     code: entry.code ?? null,
-    consent: consent ? { operations: [...consent.operations], by: consent.by } : null,
+    consent: consent ? consentOf(consent) : null,
     mutates,
     durationMs: Math.max(0, durationMs),
   }
+}
+
+function consentOf({ operations, by, lasting }: NonNullable<AuditEntry['consent']>): AuditRow['consent'] {
+  return { operations: [...operations], by, ...(lasting === undefined ? {} : { lasting }) }
 }
 
 /** A line of the audit as it is shown. */

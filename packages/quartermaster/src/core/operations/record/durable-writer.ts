@@ -1,17 +1,23 @@
 import { AppError, isAppError, messageOf } from '../../../contracts/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
-import type { Write } from '../../store/index.ts'
+import { isUnkeepable, type Write } from '../../store/index.ts'
 import type { StorageAccess } from './storage.ts'
 
 /** Writes what has happened and must not be lost: what does not succeed is tried again until it does. */
 export interface DurableWriter {
   /**
-   * Resolves when it is written, with whether it was: somebody else may have been faster. Rejects with `STORE_UNAVAILABLE` when that takes too long to wait for; it is tried on
-   * all the same, unless it is nothing that a store could write. The writes must be guarded such that a second time does nothing.
+   * Resolves when it is written, with whether it was: somebody else may have been faster. Rejects with `STORE_UNAVAILABLE` when
+   * that takes too long to wait for; it is tried on all the same. What no store could write is not tried again: then it rejects
+   * at once with the store's objection as the cause. The writes must be guarded such that a second time does nothing.
    */
-  write(writes: readonly Write[], what: string): Promise<boolean>
+  write(writes: readonly Write[], what: string, options?: WriteOptions): Promise<boolean>
   /** Tries what is left one last time. */
   stop(): Promise<void>
+}
+
+export interface WriteOptions {
+  /** Told when it takes too long to wait for, with what comes of it in the end. */
+  readonly onLate?: (writing: Promise<boolean>) => void
 }
 
 export interface DurableWriterDeps {
@@ -66,10 +72,13 @@ export function createDurableWriter({ storage, clock, log }: DurableWriterDeps):
     })
   }
 
-  async function inTime<T>(work: Promise<T>, what: string): Promise<T> {
+  async function inTime<T>(work: Promise<T>, what: string, onLate: () => void): Promise<T> {
     let cancel = () => {}
     const enough = new Promise<never>((_, reject) => {
-      cancel = clock.after(PATIENCE_MS, () => reject(unwritten(what, undefined)))
+      cancel = clock.after(PATIENCE_MS, () => {
+        onLate()
+        reject(unwritten(what, undefined))
+      })
     })
     try {
       return await Promise.race([work, enough])
@@ -79,7 +88,7 @@ export function createDurableWriter({ storage, clock, log }: DurableWriterDeps):
   }
 
   return {
-    write(writes, what) {
+    write(writes, what, { onLate } = {}) {
       const work = tryUntilDone(writes, what)
       owed.add(work)
       const settled = () => void owed.delete(work)
@@ -88,19 +97,20 @@ export function createDurableWriter({ storage, clock, log }: DurableWriterDeps):
         settled()
         log.error('something that happened could not be written', { what, error: messageOf(error) })
       })
-      return inTime(work, what)
+      return inTime(work, what, () => onLate?.(work))
     },
     async stop() {
       isStopping = true
       for (const wake of wakers) wake()
-      await Promise.allSettled(owed)
+      // What is late may owe a word about that.
+      while (owed.size > 0) await Promise.allSettled(owed)
     },
   }
 }
 
-/** The store's troubles pass, unless it is closed. An error that is none of ours is in what is to be written, and stays. */
+/** The store's troubles pass, unless it is closed. What it objects to in what is to be written stays. */
 function canPass(error: unknown): boolean {
-  return isAppError(error) && error.code !== 'STOPPING'
+  return isAppError(error) && error.code !== 'STOPPING' && !isUnkeepable(error)
 }
 
 function unwritten(what: string, cause: unknown): AppError {

@@ -7,9 +7,11 @@ import {
   KeptResult,
   type OperationRow,
 } from '../../../contracts/index.ts'
+import type { Clock } from '../../kernel/index.ts'
 import { waitingAnswer } from '../path/waiting-answer.ts'
 import type { OperationLog } from './operation-log.ts'
 import type { StorageAccess } from './storage.ts'
+import { markSeen } from './told.ts'
 
 /** A call that its caller gave a name, so that it can be repeated without being done twice. */
 export interface KeyedCall {
@@ -37,9 +39,10 @@ export interface Idempotency {
 export interface IdempotencyDeps {
   readonly storage: StorageAccess
   readonly log: Pick<OperationLog, 'ended'>
+  readonly clock: Pick<Clock, 'now'>
 }
 
-export function createIdempotency({ storage, log }: IdempotencyDeps): Idempotency {
+export function createIdempotency({ storage, log, clock }: IdempotencyDeps): Idempotency {
   async function find({ caller, tool, key }: KeyedCall): Promise<OperationRow | undefined> {
     const { store } = await storage.open()
     const { workspace, kind: callerKind, name: callerName } = caller
@@ -53,6 +56,8 @@ export function createIdempotency({ storage, log }: IdempotencyDeps): Idempotenc
       await log.ended(operationId)
       const { store } = await storage.open()
       const row = await store.get('operations', operationId)
+      // Whoever waited hears it now; the end of a task is told to whoever asks for that.
+      if (row && row.endedAt !== null && row.ttlMs === null) await markSeen(store, row, clock)
       if (row) return answerOf(row)
       throw new AppError('OUTCOME_UNKNOWN', `What became of "${operationId}" is not on record any more.`)
     },
@@ -64,6 +69,7 @@ export function createIdempotency({ storage, log }: IdempotencyDeps): Idempotenc
       // One that runs in this process is waited for: whoever repeats a call wants its answer, not a second handle on it.
       if (known.endedAt === null) await log.ended(known.id)
       const row = known.endedAt === null ? await find(call) : known
+      if (row) await markSeen((await storage.open()).store, row, clock)
       // Forgotten meanwhile, as records are in the end: then this is the first.
       return row && { operationId: row.id, answer: () => answerOf(row) }
     },

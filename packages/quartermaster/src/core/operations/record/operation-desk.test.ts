@@ -98,8 +98,15 @@ describe('an operation that was given up', () => {
 
   it('is forgotten but for its record when a person drops it', async () => {
     const one = await exhausted()
+    const dropped: unknown[] = []
+    one.hub.emitter.on('operation.dropped', event => dropped.push(event))
     await one.desk.drop(one.id)
     expect(await one.row(one.id)).toMatchObject({ state: 'exhausted', arguments: null })
+    expect(dropped).toEqual([expect.objectContaining({ id: one.id, tool: 'send_mail' })])
+    const where = { code: 'OPERATION_DROPPED' }
+    expect(await one.storage.store.find('audit', { where })).toMatchObject([
+      { operationId: one.id, tool: 'send_mail', callerName: 'ada', outcome: 'notRun', consent: { by: 'owner' } },
+    ])
     expect(await failureOf(one.desk.retry(one.id))).toMatchObject({ code: 'REQUEST_REFUSED' })
   })
 })
@@ -170,6 +177,38 @@ describe('the end of an operation that nobody waited for', () => {
     second.hub.work()
     await second.hub.clock.advance(10_000)
     expect(told).toEqual([id])
+  })
+
+  it('stays to be told where nobody was there to hear it, and is told to whoever comes', async () => {
+    const told: string[] = []
+    const there = { is: false }
+    const tellEnd = ({ id }: OperationSummary) => there.is && Boolean(told.push(id))
+    const one = await desk({}, { tellEnd })
+    one.hub.work()
+    const id = await one.send()
+    one.state.isClosed = false
+    await one.hub.clock.advance(10_000)
+    expect(await one.row(id)).toMatchObject({ state: 'succeeded', announcedAt: null, tellAt: expect.any(Number) })
+    there.is = true
+    await one.hub.clock.advance(60_000)
+    await one.hub.clock.advance(60_000)
+    expect(told).toEqual([id])
+    expect(await one.row(id)).toMatchObject({ announcedAt: expect.any(Number), tellAt: null })
+  })
+
+  it('counts as told once its caller has looked at it, or has repeated the call', async () => {
+    for (const look of ['show', 'repeat']) {
+      const one = await desk({}, { tellEnd: () => false })
+      one.hub.work()
+      const again = () => one.hub.callAs('ada', 'send_mail', { to: 'eve' }, { idempotencyKey: 'k' })
+      const { operationId: id } = await again()
+      one.state.isClosed = false
+      await one.hub.clock.advance(10_000)
+      expect(await one.row(id)).toMatchObject({ state: 'succeeded', announcedAt: null })
+      if (look === 'show') await one.hub.operations.show({ kind: 'agent', name: 'ada', workspace: 'ada' }, id)
+      else await again()
+      expect(await one.row(id)).toMatchObject({ announcedAt: expect.any(Number), tellAt: null })
+    }
   })
 
   it('is not told where the caller has the answer', async () => {

@@ -4,16 +4,15 @@ import {
   type OperationState,
   type OperationVerification,
   type Settings,
+  type ToolResult,
 } from '../../../contracts/index.ts'
-import type { Catalogue } from '../../catalogue/index.ts'
 import type { CancelSignal, Clock, Emitter, Ids } from '../../kernel/index.ts'
 import { insert, type Store, update } from '../../store/index.ts'
-import { kindsFor } from '../effects/custom-kind.ts'
-import { type EffectKinds, verifyEffects } from '../effects/verify-effects.ts'
 import type { Calls } from '../path/call-request.ts'
 import { doneBefore } from '../path/effects-stage.ts'
 import { auditRow } from './audit-row.ts'
-import { openEffects } from './kept-effects.ts'
+import { mayBeDone } from './in-doubt.ts'
+import type { LastLook } from './last-look.ts'
 import type { Standing } from './standing.ts'
 import type { StorageAccess } from './storage.ts'
 import { canRepeat, ended, FORGOTTEN, isInDoubt, queued, type Step } from './transitions.ts'
@@ -23,7 +22,7 @@ import { auditOfRow } from './waited-audit.ts'
 export interface OperationDesk {
   /** Has one tried that waits for its time, or tried again that did not do what was asked for. */
   retry(id: string): Promise<void>
-  /** Ends one that waits, or tells the one that runs to stop. */
+  /** Ends one that waits, as done where an earlier run turns out to have done all of it; or tells the one that runs to stop. */
   cancel(id: string): Promise<void>
   /**
    * Looks at what it was to leave behind. One of which nobody knew whether it was done is on record as done when all of it is
@@ -43,15 +42,14 @@ export interface OperationDeskDeps {
   readonly ids: Ids
   readonly emitter: Emitter
   readonly calls: Pick<Calls, 'cancel'>
-  readonly catalogue: Pick<Catalogue, 'current'>
-  readonly effectKinds: EffectKinds
+  readonly lastLook: LastLook
   readonly settings: Pick<Settings, 'operationDays' | 'retryMaxAgeMinutes'>
 }
 
 const DAY_MS = 24 * 3_600_000
 
 export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
-  const { storage, clock, ids, emitter, calls, catalogue, effectKinds, settings } = deps
+  const { storage, clock, ids, emitter, calls, lastLook, settings } = deps
 
   async function find(store: Store, id: string): Promise<OperationRow> {
     const row = await store.get('operations', id)
@@ -67,7 +65,7 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
     line: readonly ReturnType<typeof insert>[],
   ) {
     const { committed } = await store.commit([...writes, ...line])
-    if (!committed) throw new AppError('STORE_BUSY', `The operation "${row.id}" has just changed. Look at it again.`)
+    if (!committed) throw justChanged(row.id)
     emitter.emit('operation.changed', change)
   }
 
@@ -77,7 +75,8 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
   }
 
   function cancelled(row: OperationRow, now: number): Step {
-    const error = new AppError('CANCELLED', `"${row.tool}" was cancelled before it ran.`).toJSON()
+    const when = mayBeDone(row) ? '' : ' before it ran'
+    const error = new AppError('CANCELLED', `"${row.tool}" was cancelled${when}.`).toJSON()
     const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
     const end = {
       state: 'cancelled',
@@ -90,19 +89,26 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
   }
 
   /** It is over in another way than was on record. Whoever was told of that end is told of this one. */
-  async function foundDone(store: Store, row: OperationRow, { effects }: Verification): Promise<void> {
+  async function foundDone(store: Store, row: OperationRow, result: ToolResult): Promise<void> {
     const now = Math.round(clock.now())
     const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
-    const { result } = doneBefore({ name: row.tool, effects }, row.id)
     const end = { state: 'succeeded', outcome: 'succeeded', result, error: undefined, isTold: false } as const
     const line = auditOfRow(row, { at: now, outcome: 'succeeded', code: undefined })
     await take(store, row, ended(row, end, { now, keepMs }), [insert('audit', auditRow(ids.next('audit'), line))])
   }
 
-  /** What one's own capability brought can only be looked for while its tool is there; everything else always. */
-  function kindsOf({ tool: name }: OperationRow): EffectKinds {
-    const tool = catalogue.current().tools.get(name)
-    return tool ? kindsFor(effectKinds, tool) : effectKinds
+  async function forget(store: Store, row: OperationRow): Promise<void> {
+    const { id, tool, state, fence } = row
+    const at = Math.round(clock.now())
+    const line = auditOfRow(row, { at, outcome: 'notRun', code: DROPPED, consent: { operations: [], by: 'owner' } })
+    const guard = `operation.${state}`
+    const { committed } = await store.commit([
+      update('operations', { where: { id, state, fence, arguments: { not: null } }, set: FORGOTTEN, guard }),
+      insert('audit', auditRow(ids.next('audit'), { ...line, durationMs: 0 })),
+    ])
+    if (!committed) throw justChanged(id)
+    const caller = { kind: row.callerKind, name: row.callerName, workspace: row.workspace }
+    emitter.emit('operation.dropped', { id, tool, caller, at })
   }
 
   return {
@@ -118,26 +124,26 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
       const row = await find(store, id)
       if (row.endedAt !== null) throw overAlready(row)
       if (row.state === 'leased') return cancelRun(row)
+      const result = await lastLook.resultOf(row)
+      if (result) return await foundDone(store, row, result)
       const now = Math.round(clock.now())
       const line = auditOfRow(row, { at: now, outcome: 'notRun', code: 'CANCELLED' })
       await take(store, row, cancelled(row, now), [insert('audit', auditRow(ids.next('audit'), line))])
     },
     async verify(id, { signal } = {}) {
-      const { store, sealer } = await storage.open()
+      const { store } = await storage.open()
       const row = await find(store, id)
-      const kept = row.state === 'leased' ? [] : openEffects(row, sealer)
-      if (kept.length === 0) throw nothingToSee(row)
-      const found = await verifyEffects(kept, kindsOf(row), { clock, signal })
+      const found = row.state === 'leased' ? undefined : await lastLook.at(row, { signal })
+      if (!found) throw nothingToSee(row)
       if (found.verdict !== 'verified' || !isInDoubt(row.state)) return found
-      await foundDone(store, row, found)
+      await foundDone(store, row, doneBefore({ name: row.tool, effects: found.effects }, id).result)
       return { ...found, changedFrom: row.state }
     },
     async drop(id) {
       const { store } = await storage.open()
       const row = await find(store, id)
       if (!canRepeat(row)) throw notAgain(row)
-      const where = { id, state: row.state, fence: row.fence }
-      await store.commit([update('operations', { where, set: FORGOTTEN, rows: 'any' })])
+      await forget(store, row)
     },
   }
 
@@ -147,8 +153,18 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
   }
 }
 
+/** What the audit calls it when the owner gives one up for good. */
+const DROPPED = 'OPERATION_DROPPED'
+
+function justChanged(id: string): AppError {
+  return new AppError('STORE_BUSY', `The operation "${id}" has just changed. Look at it again.`)
+}
+
 function notAgain({ id, tool, state }: OperationRow): AppError {
-  const message = `The operation "${id}" is ${state}, so there is nothing to try again. Call "${tool}" anew if you want it done.`
+  const message =
+    state === 'waitingForApproval'
+      ? `The operation "${id}" waits for a person to allow "${tool}", and runs when somebody does. See \`quartermaster approvals show ${id}\`.`
+      : `The operation "${id}" is ${state}, so there is nothing to try again. Call "${tool}" anew if you want it done.`
   return new AppError('REQUEST_REFUSED', message, { details: { operationId: id, state } })
 }
 

@@ -94,8 +94,12 @@ export interface OperationLog {
   end(end: OperationEnd): Promise<void> | undefined
   /** Resolves when a recorded call is on record as one that is tried again. */
   delay(delay: OperationDelay): Promise<void>
-  /** What is running now. */
+  /** What is running now, with a record or without. */
   running(): readonly RunningOperation[]
+  /** The ids of those that run here, or whose end is still to be written, and that have or may have a record. */
+  recorded(): readonly string[]
+  /** Whether it is one of those. What runs, or is known to have ended, is not begun a second time. */
+  isRunning(id: string): boolean
   /** Resolves when an operation that runs here has ended and that is on record; at once when it does not run here. */
   ended(id: string): Promise<void>
   /** Waits for what is running to end, and writes what is left to write. */

@@ -12,7 +12,7 @@ async function operationsWith(rows: readonly NewRow<'operations'>[], lines: read
   const storage = memoryStorage()
   const writes = [...rows.map(row => insert('operations', row)), ...lines.map(line => insert('audit', line))]
   await storage.store.commit(writes)
-  return { storage, operations: createOperations({ storage, log: { running: () => [] } }) }
+  return { storage, operations: createOperations({ storage, log: { running: () => [] }, clock: { now: () => 7 } }) }
 }
 
 const of = (agent: string) => ({ workspace: agent, callerName: agent })

@@ -4,15 +4,18 @@ import {
   type Caller,
   type OperationFacts,
   type OperationPage,
+  type OperationRow,
   type OperationState,
   type OperationSummary,
 } from '../../../contracts/index.ts'
-import type { Where } from '../../store/index.ts'
+import type { Clock } from '../../kernel/index.ts'
+import type { Store, Where } from '../../store/index.ts'
 import { lineOf } from './audit-row.ts'
 import type { OperationLog, RunningOperation } from './operation-log.ts'
 import { factsOf, SUMMARY_COLUMNS, summaryOf } from './operation-row.ts'
 import { cursorAt, placeOf } from './page-cursor.ts'
-import type { StorageAccess } from './storage.ts'
+import type { Storage, StorageAccess } from './storage.ts'
+import { markSeen } from './told.ts'
 import { REPEATABLE } from './transitions.ts'
 
 /** Which page of a list. */
@@ -39,7 +42,7 @@ export interface AuditFilter extends PageRequest {
 
 /** Reads what is on record. */
 export interface Operations {
-  /** An operation of the caller's own workspace. Anybody else's is not there. */
+  /** An operation of the caller's own workspace, whose end it then knows. Anybody else's is not there. */
   show(caller: Caller, id: string): Promise<OperationFacts | undefined>
   /** Those of the caller's workspace that wait, newest first; a hundred at most. */
   waiting(caller: Caller): Promise<readonly OperationSummary[]>
@@ -56,22 +59,29 @@ export interface Operations {
 export interface OperationsDeps {
   readonly storage: StorageAccess
   readonly log: Pick<OperationLog, 'running'>
+  readonly clock: Pick<Clock, 'now'>
 }
 
 const USUAL_LIMIT = 50
 const MOST_WAITING = 100
 
-export function createOperations({ storage, log }: OperationsDeps): Operations {
-  async function read(where: Where<'operations'>): Promise<OperationFacts | undefined> {
-    const { store, sealer } = await storage.open()
-    const [row] = await store.find('operations', { where, limit: 1 })
-    if (!row) return undefined
+export function createOperations({ storage, log, clock }: OperationsDeps): Operations {
+  async function rowOf(store: Store, where: Where<'operations'>): Promise<OperationRow | undefined> {
+    return (await store.find('operations', { where, limit: 1 }))[0]
+  }
+
+  function shown(row: OperationRow, sealer: Storage['sealer']): OperationFacts {
     const progress = log.running().find(({ record }) => record.id === row.id)?.progress
     return factsOf(row, { sealer, progress })
   }
 
   return {
-    show: ({ workspace }, id) => read({ organisation: ORGANISATION, workspace, id }),
+    async show({ workspace }, id) {
+      const { store, sealer } = await storage.open()
+      const row = await rowOf(store, { organisation: ORGANISATION, workspace, id })
+      if (row) await markSeen(store, row, clock)
+      return row && shown(row, sealer)
+    },
     async waiting({ workspace }) {
       const { store } = await storage.open()
       const state = { in: ['waitingForApproval', 'queued'] as const }
@@ -83,8 +93,9 @@ export function createOperations({ storage, log }: OperationsDeps): Operations {
       )
     },
     async find(id) {
-      const facts = await read({ organisation: ORGANISATION, id })
-      if (facts) return facts
+      const { store, sealer } = await storage.open()
+      const row = await rowOf(store, { organisation: ORGANISATION, id })
+      if (row) return shown(row, sealer)
       const next =
         'Calls that change nothing leave none, and old ones are forgotten; see `quartermaster operations list`.'
       throw new AppError('NAME_UNKNOWN', `There is no operation "${id}". ${next}`)

@@ -4,16 +4,21 @@ import { AppError } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { faultyStorage } from '../../../testing/faulty-storage.ts'
 import { auditLine, operation } from '../../../testing/store-contract/stage.ts'
-import { insert } from '../../store/index.ts'
+import { insert, update } from '../../store/index.ts'
 import { createPruner } from '../index.ts'
-import { resultWrites } from './stored-results.ts'
+import { resultWrites, storedPage } from './stored-results.ts'
 
 const DAY_MS = 86_400_000
 
 function desk() {
   const storage = faultyStorage()
   const clock = createFakeClock()
-  const pruner = createPruner({ store: storage.store, clock, log: silentLog, settings: { auditDays: 90 } })
+  const pruner = createPruner({
+    store: storage.store,
+    clock,
+    log: silentLog,
+    settings: { storedResultsBytes: 10, auditDays: 90 },
+  })
   return { storage, store: storage.store, clock, pruner, now: clock.now() }
 }
 
@@ -39,14 +44,148 @@ describe('forgetting', () => {
     const { store, pruner, now } = desk()
     const ended = (id: string, keepUntil: number) => [
       insert('operations', operation(id, { state: 'succeeded', endedAt: 5, keepUntil })),
-      ...resultWrites({ id, caller: { kind: 'agent', name: 'ada', workspace: 'ada' } }, [
-        { text: 'a', offset: 0, nextOffset: 1, totalBytes: 2 },
-        { text: 'b', offset: 1, totalBytes: 2 },
-      ]),
+      ...resultWrites(
+        { id, caller: { kind: 'agent', name: 'ada', workspace: 'ada' } },
+        [
+          { text: 'a', offset: 0, nextOffset: 1, totalBytes: 2 },
+          { text: 'b', offset: 1, totalBytes: 2 },
+        ],
+        5,
+      ),
     ]
     await store.commit([...ended('old', now - 1), ...ended('new', now)])
     expect(await pruner.prune()).toBe(1)
     expect(await store.find('results', { columns: ['id'] })).toEqual([{ id: 'new.0' }, { id: 'new.1' }])
+  })
+
+  it('leaves what nobody has been told of for another month, except tasks', async () => {
+    const { store, pruner, clock, now } = desk()
+    const old = { state: 'exhausted', endedAt: 5, keepUntil: now - 1 } as const
+    await store.commit([
+      insert('operations', operation('untold', { ...old, tellAt: 5 })),
+      insert('operations', operation('told', { ...old, announcedAt: 5 })),
+      insert('operations', operation('task', { ...old, tellAt: 5, ttlMs: 5 })),
+    ])
+    expect(await pruner.prune()).toBe(2)
+    expect(await store.find('operations', { columns: ['id'] })).toEqual([{ id: 'untold' }])
+    await clock.advance(30 * DAY_MS)
+    expect(await pruner.prune()).toBe(1)
+  })
+
+  it('leaves what somebody has tried again at that moment, with its result, and takes all else', async () => {
+    const { storage, store, pruner, now } = desk()
+    const ended = (id: string) => [
+      insert('operations', operation(id, { state: 'exhausted', endedAt: 5, keepUntil: now - 1 })),
+      ...resultWrites(
+        { id, caller: { kind: 'agent', name: 'ada', workspace: 'ada' } },
+        [{ text: 'a', offset: 0, totalBytes: 1 }],
+        5,
+      ),
+    ]
+    await store.commit([...ended('a'), ...ended('b'), ...ended('c')])
+    let isNext = true
+    storage.fault = async () => {
+      const again = { state: 'queued', endedAt: null, keepUntil: null } as const
+      if (!isNext) return undefined
+      isNext = false
+      await store.commit([update('operations', { where: { id: 'b' }, set: again })])
+      return undefined
+    }
+    expect(await pruner.prune()).toBe(2)
+    expect(await store.find('operations', { columns: ['id', 'state'] })).toEqual([{ id: 'b', state: 'queued' }])
+    expect(await store.find('results', { columns: ['id'] })).toEqual([{ id: 'b.0' }])
+  })
+
+  it('drops the oldest results when all together have more bytes than are let, within a minute', async () => {
+    const { store, clock, pruner, now } = desk()
+    const caller = { kind: 'agent', name: 'ada', workspace: 'ada' } as const
+    // Four bytes each: two of them fit.
+    const ended = (id: string, at: number) => [
+      insert('operations', operation(id, { state: 'succeeded', endedAt: at, keepUntil: now * 2 })),
+      ...resultWrites(
+        { id, caller },
+        [
+          { text: 'ä', offset: 0, nextOffset: 2, totalBytes: 4 },
+          { text: 'ü', offset: 2, totalBytes: 4 },
+        ],
+        at,
+      ),
+    ]
+    const page = async (resultId: string) => {
+      const found = await storedPage(store, caller, { resultId, offset: 3 })
+      return typeof found === 'string' ? found : found?.text
+    }
+    await store.commit([...ended('c', 3), ...ended('a', 1), ...ended('b', 2)])
+    pruner.start()
+    await clock.advance(1)
+    expect(await Promise.all(['a', 'b', 'c'].map(page))).toEqual(['dropped', 'ü', 'ü'])
+    await store.commit(ended('d', 4))
+    await clock.advance(60_000)
+    expect(await Promise.all(['a', 'b', 'c', 'd', 'none'].map(page))).toEqual([
+      'dropped',
+      'dropped',
+      'ü',
+      'ü',
+      undefined,
+    ])
+    expect(await store.count('operations')).toBe(4)
+    expect(await store.count('results')).toBe(6)
+    await pruner.stop()
+  })
+
+  it('drops many results a few at a time, the oldest first, and ends with those it is at', async () => {
+    const { storage, store, clock, pruner, now } = desk()
+    const caller = { kind: 'agent', name: 'ada', workspace: 'ada' } as const
+    for (let i = 0; i < 600; i++)
+      await store.commit(resultWrites({ id: `op_${i}`, caller }, [{ text: 'a', offset: 0, totalBytes: 1 }], now + i))
+    let commits = 0
+    const stopped = new Promise<Promise<void>>(resolve => {
+      storage.fault = () => {
+        if (++commits === 3) resolve(pruner.stop())
+        return undefined
+      }
+    })
+    pruner.start()
+    await clock.advance(1)
+    await stopped
+    const kept = await store.find('results', {
+      where: { wholeBytes: { not: null } },
+      order: { by: ['createdAt', 'id'] },
+      columns: ['id'],
+      limit: 1,
+    })
+    expect(kept).toEqual([{ id: 'op_30.0' }])
+  })
+
+  it('takes what persons were asked about what it takes, and grants that have not counted for as long as the audit', async () => {
+    const { store, pruner, now } = desk()
+    const old = now - 90 * DAY_MS - 1
+    const caller = { workspace: 'ada', callerKind: 'agent', callerName: 'ada' } as const
+    const ended = (id: string, keepUntil: number) => [
+      insert('operations', operation(id, { state: 'denied', endedAt: 5, keepUntil })),
+      insert('approvals', {
+        ...{ id, ...caller, tool: 'send', definitionHash: 'h', digest: 'a'.repeat(64), asks: [] },
+        ...{ state: 'denied', createdAt: 1, expiresAt: 2 },
+      }),
+    ]
+    const grant = (id: string, more: { expiresAt: number; revokedAt?: number }) =>
+      insert('grants', {
+        ...{ id, ...caller, operation: 'mail.send', decision: 'allow', lasting: 'always', grantedBy: 'owner' },
+        ...{ via: 'owner', createdAt: 1, ...more },
+      })
+    await store.commit([
+      ...ended('op_old', now - 1),
+      ...ended('op_new', now),
+      grant('grant_expired', { expiresAt: old }),
+      grant('grant_revoked', { expiresAt: now + 1, revokedAt: old }),
+      grant('grant_just_expired', { expiresAt: old + 1 }),
+      grant('grant_just_revoked', { expiresAt: now + 1, revokedAt: old + 1 }),
+      grant('grant_live', { expiresAt: now + 1 }),
+    ])
+    expect(await pruner.prune()).toBe(3)
+    expect(await store.find('approvals', { columns: ['id'] })).toEqual([{ id: 'op_new' }])
+    const kept = ['grant_just_expired', 'grant_just_revoked', 'grant_live']
+    expect((await store.find('grants', { columns: ['id'] })).map(({ id }) => id).toSorted()).toEqual(kept)
   })
 
   it('happens at the start and every hour, also after it failed', async () => {

@@ -1,10 +1,11 @@
 import { messageOf, type Settings } from '../../../contracts/index.ts'
 import type { Cancel, Clock, Log } from '../../kernel/index.ts'
-import { remove, type Store, type Write } from '../../store/index.ts'
+import { remove, type Store, type Where, type Write } from '../../store/index.ts'
+import { createResultRoom } from './result-room.ts'
 
 /** Forgets what has been kept long enough. */
 export interface Pruner {
-  /** Begins now, and again every hour. */
+  /** Begins now, and again every hour; what results take is looked at every minute. */
   start(): void
   /** Resolves when the batch it is at is done. */
   stop(): Promise<void>
@@ -16,10 +17,11 @@ export interface PrunerDeps {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
-  readonly settings: Pick<Settings, 'auditDays'>
+  readonly settings: Pick<Settings, 'storedResultsBytes' | 'auditDays'>
 }
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 /** Small enough that a call's commit behind it does not feel it. */
 const BATCH = 500
@@ -27,10 +29,16 @@ const BATCH = 500
 export function createPruner({ store, clock, log, settings }: PrunerDeps): Pruner {
   let isStopped = false
   let cancelTimer: Cancel = () => {}
+  let cancelRoom: Cancel = () => {}
   let pruning: Promise<unknown> | undefined
+  let makingRoom: Promise<unknown> | undefined
+  const room = createResultRoom({ store, clock, settings })
 
   async function prune(): Promise<number> {
-    return (await inBatches(endedOperations)) + (await inBatches(oldAudit))
+    let total = 0
+    for (const where of keptLongEnough(Math.round(clock.now()))) total += await inBatches(() => endedOperations(where))
+    for (const since of ['expiresAt', 'revokedAt'] as const) total += await inBatches(() => oldGrants(since))
+    return total + (await inBatches(oldAudit))
   }
 
   async function inBatches(removeBatch: () => Promise<number>): Promise<number> {
@@ -41,15 +49,35 @@ export function createPruner({ store, clock, log, settings }: PrunerDeps): Prune
     }
   }
 
-  async function endedOperations(): Promise<number> {
-    const where = { keepUntil: { below: Math.round(clock.now()) }, endedAt: { not: null } }
+  async function endedOperations(where: Where<'operations'>): Promise<number> {
     const ids = (await store.find('operations', { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
-    if (ids.length > 0) await store.commit(withoutOperations(ids))
+    if (ids.length === 0) return 0
+    const { committed } = await store.commit(withoutOperations(ids, where))
+    // Somebody has one of them tried again at this moment. The others go one by one.
+    return committed ? ids.length : await oneByOne(ids, where)
+  }
+
+  async function oneByOne(ids: readonly string[], where: Where<'operations'>): Promise<number> {
+    let count = 0
+    for (const id of ids) if ((await store.commit(withoutOperations([id], where))).committed) count++
+    return count
+  }
+
+  const beforeTheAudit = () => ({ below: Math.round(clock.now() - settings.auditDays * DAY_MS) })
+
+  /**
+   * Grants that do not count any more tell who allowed what, so they are kept as long as the audit. What was used up runs out
+   * with the request that it answered.
+   */
+  async function oldGrants(since: 'expiresAt' | 'revokedAt'): Promise<number> {
+    const where = { [since]: beforeTheAudit() }
+    const ids = (await store.find('grants', { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
+    if (ids.length > 0) await store.commit([remove('grants', { where: { id: { in: ids } }, rows: 'any' })])
     return ids.length
   }
 
   async function oldAudit(): Promise<number> {
-    const where = { at: { below: Math.round(clock.now() - settings.auditDays * DAY_MS) } }
+    const where = { at: beforeTheAudit() }
     const ids = (await store.find('audit', { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
     if (ids.length > 0) await store.commit([remove('audit', { where: { id: { in: ids } }, rows: 'any' })])
     return ids.length
@@ -63,21 +91,47 @@ export function createPruner({ store, clock, log, settings }: PrunerDeps): Prune
       })
   }
 
+  function makeRoom(): void {
+    makingRoom = room(() => isStopped)
+      .catch(error => log.warn('making room for results failed and is tried again', { error: messageOf(error) }))
+      .finally(() => {
+        if (!isStopped) cancelRoom = clock.after(MINUTE_MS, makeRoom)
+      })
+  }
+
   return {
-    start: begin,
+    start() {
+      begin()
+      makeRoom()
+    },
     async stop() {
       isStopped = true
       cancelTimer()
-      await pruning
+      cancelRoom()
+      await Promise.all([pruning, makingRoom])
     },
     prune,
   }
 }
 
-/** Their results go with them, in the same commit: nothing would ever find those alone. */
-function withoutOperations(ids: readonly string[]): Write[] {
+/** What nobody came to hear of is kept for this much longer, and not for ever. */
+const UNTOLD_MS = 30 * DAY_MS
+
+/** Which of what has ended goes: what was told; tasks, whose callers said how long they ask for them; and what is older still. */
+function keptLongEnough(now: number): readonly Where<'operations'>[] {
+  const over = { keepUntil: { below: now }, endedAt: { not: null } }
   return [
-    remove('operations', { where: { id: { in: ids } }, rows: 'any' }),
+    { ...over, tellAt: null },
+    { ...over, ttlMs: { not: null } },
+    { ...over, keepUntil: { below: now - UNTOLD_MS } },
+  ]
+}
+
+/** Their results and requests go with them, in the same commit: nothing would ever find those alone. All of them go, or none. */
+function withoutOperations(ids: readonly string[], where: Where<'operations'>): Write[] {
+  return [
+    remove('operations', { where: { ...where, id: { in: ids } }, rows: ids.length, guard: 'operation.over' }),
     remove('results', { where: { operationId: { in: ids } }, rows: 'any' }),
+    remove('approvals', { where: { id: { in: ids } }, rows: 'any' }),
   ]
 }

@@ -4,7 +4,7 @@ import { deferred } from '../../../testing/deferred.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, type Hub, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import type { AnyTool } from '../../catalogue/index.ts'
-import type { Write } from '../../store/index.ts'
+import { unkeepable, type Write } from '../../store/index.ts'
 
 async function hubWith(tools: readonly AnyTool[], storage: FaultyStorage = faultyStorage()) {
   const hub = await createHub({
@@ -324,17 +324,40 @@ describe('an end that cannot be written', () => {
     expect((await call).result).toEqual({ content: [{ type: 'text', text: 'look' }] })
   })
 
-  it('is given up at once when no store could write it', async () => {
-    const { hub, storage } = await hubWith([sendMail()])
+  it.each([
+    ['it cannot be put into words', () => new TypeError('Do not know how to serialize a BigInt')],
+    ['a column refuses it', () => unkeepable('operations.result', '"operations.result" takes what JSON can say.')],
+  ])('is written without what no store could write, once: %s', async (_, objection) => {
+    const { hub, storage, store } = await hubWith([sendMail()])
     let tries = 0
     storage.fault = writes => {
       if (!ends(writes)) return undefined
-      tries++
-      throw new TypeError('Do not know how to serialize a BigInt')
+      if (++tries === 1) throw objection()
+      return undefined
     }
-    expect(await failureOf(hub.callAs('ada', 'send_mail'))).toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+    await hub.callAs('ada', 'send_mail', {}, { idempotencyKey: 'k' })
     await hub.clock.advance(60_000)
-    expect(tries).toBe(1)
+    expect(tries).toBe(2)
+    expect(await store.find('operations', {})).toMatchObject([{ state: 'succeeded', result: null, leaseOwner: null }])
+    expect(await store.count('audit')).toBe(1)
+  })
+
+  it('does not leave it running where the next try could not be written', async () => {
+    const closed = () => Promise.reject(new AppError('DEPENDENCY_UNAVAILABLE', 'Closed.'))
+    const { hub, storage, store } = await hubWith([sendMail({ idempotent: true, retry: 'replay', handler: closed })])
+    storage.fault = writes =>
+      ends(writes) && JSON.stringify(writes).includes('"queued"')
+        ? { error: unkeepable('operations.dueAt', 'No time.') }
+        : undefined
+    await hub.callAs('ada', 'send_mail')
+    expect(await store.find('operations', {})).toMatchObject([
+      {
+        state: 'exhausted',
+        outcome: 'failed',
+        arguments: expect.any(String),
+        error: { code: 'DEPENDENCY_UNAVAILABLE' },
+      },
+    ])
   })
 
   it('of a commit that nobody saw is written once', async () => {

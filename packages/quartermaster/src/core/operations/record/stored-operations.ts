@@ -1,12 +1,29 @@
-import { AppError, isAppError, messageOf, type NewRow, type Settings, toAppError } from '../../../contracts/index.ts'
+import {
+  AppError,
+  isAppError,
+  type KeptEffect,
+  messageOf,
+  type NewRow,
+  type OperationChange,
+  type Settings,
+  toAppError,
+} from '../../../contracts/index.ts'
 import type { Clock, Emitter, Ids, Log } from '../../kernel/index.ts'
-import { insert, type Store, update, type Write } from '../../store/index.ts'
+import { insert, isUnkeepable, type Store, update, type Write } from '../../store/index.ts'
 import { GRANT_GUARD } from '../consent/consent-writes.ts'
 import { createAuditBatch } from './audit-batch.ts'
 import { auditRow } from './audit-row.ts'
 import { createDurableWriter, type DurableWriter } from './durable-writer.ts'
+import { outcomeAfter } from './in-doubt.ts'
 import { sealEffects } from './kept-effects.ts'
-import { type Begun, isRecorded, type OperationEnd, type OperationLog, type OperationRecord } from './operation-log.ts'
+import {
+  type Begun,
+  isRecorded,
+  type OperationEnd,
+  type OperationLog,
+  type OperationRecord,
+  type RunningOperation,
+} from './operation-log.ts'
 import { FIRST_FENCE, rowOf, waitingRowOf } from './operation-row.ts'
 import { giveUpAt, type Standing } from './standing.ts'
 import type { StorageAccess } from './storage.ts'
@@ -42,6 +59,10 @@ const DAY_MS = 24 * 3_600_000
 export function createStoredOperations(deps: StoredOperationsDeps): OperationLog {
   const { storage, clock, ids, emitter, owner, settings } = deps
   const running = new Map<string, Running>()
+  /** Calls without a record, of which nobody else ever hears: they have no lease and nothing to wait for. */
+  const unrecorded = new Map<string, RunningOperation>()
+  /** What has ended here and is still to be written. */
+  const owed = new Set<string>()
   const audit = createAuditBatch(deps)
   const writer: DurableWriter = createDurableWriter(deps)
   let onIdle = () => {}
@@ -50,21 +71,29 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
     try {
       const { store, sealer } = await storage.open()
       const row = rowOf(call.record, { owner, until: leaseEnd(), sealer })
-      const begun = await open(store, row, consent)
+      const begun = await open(store, row, consent, () => (call.row = 'perhaps'))
       if (begun === 'begun') call.row = 'there'
+      else forget(call)
       return begun
     } catch (error) {
-      if (isUnseen(error)) call.row = 'perhaps'
       throw notRecorded(call.record, error)
     }
   }
 
-  async function open(store: Store, row: NewRow<'operations'>, more: readonly Write[]): Promise<Begun> {
+  async function open(
+    store: Store,
+    row: NewRow<'operations'>,
+    more: readonly Write[],
+    onUnseen: () => void,
+  ): Promise<Begun> {
     const { writes, change } = opened(row)
     const all = [...writes, ...more]
-    const outcome = await store
-      .commit(all)
-      .catch(error => (isUnseen(error) ? store.commit(all) : Promise.reject(error)))
+    const outcome = await store.commit(all).catch(error => {
+      if (!isUnseen(error)) throw error
+      // However the second try ends, the first may be there.
+      onUnseen()
+      return store.commit(all)
+    })
     if (!outcome.committed && !(await store.get('operations', row.id)))
       return outcome.failed.guard === GRANT_GUARD ? 'unallowed' : 'known'
     // A second try finds the row of the first, if that was written after all.
@@ -73,17 +102,61 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
   }
 
   /** The last that this run has to say. It counts only while the run is this process's. */
-  async function conclude(call: Running, { writes, change }: Step, line: OperationEnd['audit']): Promise<void> {
-    const { record: given, row } = call
-    const own = row === 'there' ? writes : writes.map(notWhereThereIsNone)
-    const all = [...own, insert('audit', auditRow(ids.next('audit'), line))]
+  async function conclude(call: Running, step: Step, { audit: line, ...end }: Least): Promise<void> {
     try {
-      const isWritten = await writer.write(all, `the end of "${given.id}"`)
-      if (isWritten) emitter.emit('operation.changed', change)
-      else await refuseLost(call, change.to)
+      await say(call, step, line).catch(error => {
+        if (!isAppError(error) || error.cause === undefined || !isUnkeepable(error.cause)) throw error
+        // Something in it no store takes. What is left of it is on record, or it would stand there as if it were running.
+        return say(call, endOf(call, { ...end, id: call.record.id, result: undefined, audit: line }), line)
+      })
     } finally {
       forget(call)
     }
+  }
+
+  async function say(call: Running, { writes, change }: Step, line: OperationEnd['audit']): Promise<void> {
+    const own = call.row === 'there' ? writes : writes.map(notWhereThereIsNone)
+    const all = [...own, insert('audit', auditRow(ids.next('audit'), line))]
+    const isWritten = await writer.write(all, `the end of "${call.record.id}"`, {
+      onLate: writing => void sayLate(call.standing, change, writing),
+    })
+    if (isWritten) emitter.emit('operation.changed', change)
+    else await refuseLost(call, change.to)
+  }
+
+  /** It is not lost while this process still knows how it ended: its lease is kept, and nobody runs it again meanwhile. */
+  async function sayLate(standing: Standing, change: OperationChange, writing: Promise<boolean>): Promise<void> {
+    owed.add(standing.id)
+    try {
+      const isWritten = await writing
+      if (change.isTold) await sayUntold(standing, change)
+      else if (isWritten) emitter.emit('operation.changed', change)
+    } catch {
+      // The writer has logged it, and tries on where it can.
+    } finally {
+      owed.delete(standing.id)
+    }
+  }
+
+  /** Whoever waited for the answer has heard that nobody knows. Now somebody does, and that is told. */
+  async function sayUntold({ id, fence }: Standing, change: OperationChange): Promise<void> {
+    const where = { id, fence, state: change.to, tellAt: null }
+    const set = { announcedAt: null, tellAt: Math.round(clock.now()) }
+    const writes = [update('operations', { where, set, guard: 'operation.told' })]
+    if (await writer.write(writes, `that the end of "${id}" is to be told`))
+      emitter.emit('operation.changed', { ...change, isTold: false })
+  }
+
+  /** Whoever asked for it was told that it was not run: then nobody is to be asked about it, and nobody to run it. */
+  function takeBack(given: OperationRecord, failure: AppError): void {
+    const now = Math.round(clock.now())
+    const parked = { ...firstStanding(given), state: 'waitingForApproval', fence: 0, startedAt: null } as const
+    const error = failure.toJSON()
+    const end = { state: 'cancelled', outcome: undefined, result: undefined, error, isTold: true } as const
+    const { writes } = ended(parked, end, { now, keepMs: given.ttlMs ?? settings.operationDays * DAY_MS })
+    writer.write(writes, `that "${given.id}" was not run`).catch(() => {
+      // The writer has logged it, and tries on where it can.
+    })
   }
 
   /** A write whose first try nobody saw is there all the same. Else the lease has passed on, and somebody else's word counts. */
@@ -106,7 +179,14 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
     const isTold = isAwaited && ttlMs === undefined
     const step = ended(standing, { state, outcome, error, result, isTold }, { now, keepMs })
     // Whoever got the answer has only the beginning of a result that was cut.
-    return { ...step, writes: [...step.writes, ...resultWrites(record, end.pages ?? [])] }
+    return { ...step, writes: [...step.writes, ...resultWrites(record, end.pages ?? [], now)] }
+  }
+
+  async function keep({ record: { id }, standing }: Running, effects: readonly KeptEffect[]): Promise<boolean> {
+    const { store, sealer } = await storage.open()
+    const where = { id, state: 'leased' as const, fence: standing.fence }
+    const set = sealEffects(id, effects, sealer)
+    return (await store.commit([update('operations', { where, set, guard: 'operation.leased' })])).committed
   }
 
   function leaseEnd(): number {
@@ -116,26 +196,37 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
   function forget({ record: { id }, waiting }: Running): void {
     running.delete(id)
     for (const tell of waiting) tell()
-    if (running.size === 0) onIdle()
+    if (isIdle()) onIdle()
   }
 
+  const isIdle = () => running.size + unrecorded.size === 0
+
+  /** A run is known here by its id: a second one beside it could end under the first one's word. */
   function enter(call: Running): Running {
-    running.set(call.record.id, call)
+    const { id } = call.record
+    if (running.has(id)) throw new AppError('INTERNAL', `The operation "${id}" runs here already.`)
+    running.set(id, call)
     return call
   }
 
   return {
     begin(given, consent = []) {
-      const call = enter({ ...fresh(given, firstStanding(given)), row: 'none', isAwaited: true })
-      return isRecorded(given) ? record(call, consent) : undefined
+      if (isRecorded(given))
+        return record(enter({ ...fresh(given, firstStanding(given)), row: 'none', isAwaited: true }), consent)
+      unrecorded.set(given.id, { record: given, progress: undefined })
+      return undefined
     },
     async park(given, approval) {
+      let isPerhapsThere = false
       try {
         const { store, sealer } = await storage.open()
         const row = waitingRowOf(given, { expiresAt: approval.expiresAt, sealer })
-        return (await open(store, row, [insert('approvals', approval)])) === 'begun' ? 'begun' : 'known'
+        const begun = await open(store, row, [insert('approvals', approval)], () => (isPerhapsThere = true))
+        return begun === 'begun' ? 'begun' : 'known'
       } catch (error) {
-        throw notRecorded(given, error)
+        const failure = notRecorded(given, error)
+        if (isPerhapsThere) takeBack(given, failure)
+        throw failure
       }
     },
     adopt: (given, standing, { isAwaited } = { isAwaited: false }) =>
@@ -146,31 +237,27 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
     },
     end(end) {
       const call = running.get(end.id)
-      if (call && call.row !== 'none') return conclude(call, endOf(call, end), end.audit)
+      if (call && call.row !== 'none') return conclude(call, endOf(call, end), leastOf(end))
       if (call) forget(call)
+      if (unrecorded.delete(end.id) && isIdle()) onIdle()
       audit.add(end.audit)
       return undefined
     },
     async keepEffects(id, effects) {
       const call = running.get(id)
       if (!call || call.row === 'none') return
-      const { store, sealer } = await storage.open()
-      const where = { id, state: 'leased' as const, fence: call.standing.fence }
-      const set = sealEffects(id, effects, sealer)
-      const { committed } = await store.commit([update('operations', { where, set, guard: 'operation.leased' })])
+      const committed = await keep(call, effects).catch(error => {
+        throw notRecorded(call.record, error)
+      })
       if (!committed) throw new AppError('STORE_BUSY', `Somebody else has taken over "${id}".`)
     },
     async delay({ id, dueAt, error, hasRun, audit: line }) {
       const call = running.get(id)
       if (!call) return
       // Waiting for what is missing is no attempt, and neither is one that this process did not come to, or was not allowed.
-      const isNone = error.code === 'TOOL_DISABLED' || (!hasRun && NOT_BEGUN.has(error.code))
+      const isNone = !hasRun && NOT_BEGUN.has(error.code)
       const attempts = call.standing.attempts - (isNone ? 1 : 0)
-      const outcome = hasRun
-        ? error.code === 'OUTCOME_UNKNOWN'
-          ? ('unknown' as const)
-          : ('failed' as const)
-        : undefined
+      const outcome = outcomeAfter(error, hasRun)
       const later = {
         outcome,
         dueAt: dueAt === undefined ? null : Math.round(dueAt),
@@ -178,18 +265,32 @@ export function createStoredOperations(deps: StoredOperationsDeps): OperationLog
         attempts,
         expiresAt: giveUpAt(call.standing, settings),
       }
-      await conclude(call, queued(call.standing, later, Math.round(clock.now())), line)
+      const step = queued(call.standing, later, Math.round(clock.now()))
+      // Whoever waited gets a handle, and hears of the end when that comes.
+      await conclude({ ...call, isAwaited: false }, step, leastOf({ state: 'exhausted', outcome, error, audit: line }))
     },
-    running: () => [...running.values()],
+    running: () => [...running.values(), ...unrecorded.values()],
+    recorded: () => [...running.keys(), ...owed],
+    isRunning: id => running.has(id) || owed.has(id),
     ended(id) {
       const call = running.get(id)
       return call ? new Promise(resolve => call.waiting.add(resolve)) : Promise.resolve()
     },
     async stop() {
-      if (running.size > 0) await new Promise<void>(resolve => (onIdle = resolve))
+      if (!isIdle()) await new Promise<void>(resolve => (onIdle = resolve))
       await Promise.all([audit.stop(), writer.stop()])
     },
   }
+}
+
+/** What can always be written of an end. */
+type Least = Pick<OperationEnd, 'state' | 'outcome' | 'error' | 'audit'>
+
+function leastOf({ state, outcome, error, audit }: Least): Least {
+  if (!error) return { state, outcome, error, audit }
+  const { code, kind, retry } = error
+  const message = `It ended with ${code}; what else there is to say about it could not be written down.`
+  return { state, outcome, error: { code, kind, retry, message }, audit }
 }
 
 function fresh(record: OperationRecord, standing: Standing) {
@@ -210,6 +311,7 @@ function firstStanding({ id, tool, caller, startedAt }: OperationRecord): Standi
     startedAt: at,
     expiresAt: null,
     outcome: null,
+    effects: [],
   }
 }
 
@@ -224,7 +326,7 @@ function isUnseen(error: unknown): boolean {
 }
 
 /** Why a run that was about to begin did not. */
-const NOT_BEGUN: ReadonlySet<string> = new Set(['STOPPING', 'CONSENT_REQUIRED'])
+const NOT_BEGUN: ReadonlySet<string> = new Set(['STOPPING', 'CONSENT_REQUIRED', 'TOOL_DISABLED'])
 
 /** Codes that say themselves what to do; anything else would read as if the tool had failed. */
 const TELLING = new Set(['STORE_BUSY', 'STORE_LOCKED', 'CONFIG_INVALID', 'STOPPING'])

@@ -3,10 +3,11 @@ import { createSealer } from '../../../adapters/sealing/index.ts'
 import { openSqliteStore, type SqliteStore } from '../../../adapters/storage-sqlite/index.ts'
 import { silentLog } from '../../../adapters/system/index.ts'
 import { AppError, type CallAnswer, type ResultPage } from '../../../contracts/index.ts'
-import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import { tempProject } from '../../../testing/temp-project.ts'
 import type { AnyTool } from '../../catalogue/index.ts'
+import { droppedResults } from './stored-results.ts'
 
 /** NUL, characters of two to four bytes and a mark of the byte order: what a store or a cut could break. */
 const LONG = `\uFEFF\0${'aä€🂡\uFEFF'.repeat(400)}`
@@ -96,8 +97,8 @@ describe('the result of an operation that is too large to hand over at once', ()
     const done = new Promise(resolve =>
       first.hub.emitter.on('operation.changed', ({ to }) => to === 'succeeded' && resolve(to)),
     )
-    await first.hub.clock.advance(60_000)
-    await done
+    // The store takes real time, so that the queue may not have set its timer yet.
+    await whileAdvancing(first.hub.clock, done)
     await first.stop()
     const second = await start(dir, { idempotent: true, retry: 'replay', handler })
     const repeated: CallAnswer = await second.call({ idempotencyKey: 'k' })
@@ -120,6 +121,23 @@ describe('the result of an operation that is too large to hand over at once', ()
     await first.stop()
     const second = await start(dir)
     expect((await second.readAll(operationId)).length).toBe(16_384)
+  })
+
+  it('is told to its caller as dropped when there was no room for it, and to nobody else', async () => {
+    const dir = await folder()
+    const first = await start(dir)
+    const { operationId } = await first.call()
+    await first.store.commit(droppedResults([operationId]))
+    await first.stop()
+    const second = await start(dir)
+    for (const offset of [0, 1_024])
+      expect(await failureOf(second.page(operationId, offset))).toMatchObject({
+        code: 'RESULT_NOT_FOUND',
+        message: expect.stringContaining('was dropped to make room for newer ones'),
+      })
+    expect(await failureOf(second.page(operationId, 0, 'bob'))).toMatchObject({
+      message: expect.stringContaining(`No result "${operationId}" is kept`),
+    })
   })
 
   it('of a call without a record is in memory alone', async () => {

@@ -6,6 +6,7 @@ import type {
   OperationState,
 } from '../../../contracts/index.ts'
 import { insert, update, type Write } from '../../store/index.ts'
+import { doubtfulEnd } from './in-doubt.ts'
 import type { EndState, OperationEnd } from './operation-log.ts'
 import type { Standing } from './standing.ts'
 
@@ -68,11 +69,16 @@ export function askedAgain(from: Standing, { expiresAt }: { readonly expiresAt: 
 /** What goes when nobody wants it done any more: the arguments, and what its effects are known by. */
 export const FORGOTTEN = { arguments: null, sealedEffects: null } as const
 
-/** It is over. The arguments go, unless somebody may want it done again; what nobody allowed is asked for anew. */
-export function ended(from: Standing, end: Ended, { now, keepMs }: { now: number; keepMs: number }): Taken {
+/**
+ * It is over. The arguments go, unless somebody may want it done again; what nobody allowed is asked for anew. Whoever ends one
+ * of which a run may have done the work cannot end it as one that was not done.
+ */
+export function ended(from: Standing, given: Ended, { now, keepMs }: { now: number; keepMs: number }): Taken {
+  const outcome = given.state === 'succeeded' ? 'succeeded' : soFar(from, given.outcome)
+  const end = outcome === 'unknown' ? doubtfulEnd(from, given) : given
   const set = {
     ...NOBODY,
-    outcome: end.state === 'succeeded' ? 'succeeded' : soFar(from, end.outcome),
+    outcome,
     result: end.result ?? null,
     error: end.error ?? null,
     dueAt: null,

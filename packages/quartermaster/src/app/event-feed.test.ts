@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest'
+import type { ControlEvent, Events } from '../contracts/index.ts'
+import { createEmitter } from '../core/kernel/index.ts'
+import { createEventFeed } from './event-feed.ts'
+
+function feed() {
+  const emitter = createEmitter({ onError: () => {} })
+  const events = createEventFeed({ emitter, clock: { now: () => 7 } })
+  const follow = (who: 'all' | 'ofConsent') => {
+    const heard: ControlEvent[] = []
+    const gone = new AbortController()
+    const ended = events[who]({}, { signal: gone.signal, onEvent: event => heard.push(event) })
+    return { heard, gone, ended }
+  }
+  return { emitter, events, follow }
+}
+
+const caller = { kind: 'agent', name: 'ada', workspace: 'ada' } as const
+const asked = { id: 'op_1', tool: 'send', agent: 'ada' }
+const changed = (from: Events['operation.changed']['from'], to: Events['operation.changed']['to']) =>
+  ({ id: 'op_1', tool: 'send', caller, from, to, at: 5, isTold: false }) as const
+
+it('tells the owner of all, and persons of what is asked, answered and taken back', async () => {
+  const { emitter, events, follow } = feed()
+  const [owner, eve] = [follow('all'), follow('ofConsent')]
+  emitter.emit('approval.opened', asked)
+  emitter.emit('operation.changed', changed('waitingForApproval', 'queued'))
+  emitter.emit('approval.answered', { ...asked, state: 'allowed', by: { name: 'eve', via: 'person' } })
+  emitter.emit('operation.changed', changed('waitingForApproval', 'expired'))
+  emitter.emit('operation.dropped', { id: 'op_1', tool: 'send', caller, at: 6 })
+  emitter.emit('grants.revoked', { agent: 'ada', by: 'owner', count: 2 })
+  const names = (heard: readonly ControlEvent[]) => heard.map(({ name }) => name)
+  expect(names(eve.heard)).toEqual([
+    'events.started',
+    'approval.opened',
+    'approval.answered',
+    'approval.closed',
+    'grants.revoked',
+  ])
+  expect(names(owner.heard)).toEqual([
+    'events.started',
+    'approval.opened',
+    'operation.changed',
+    'approval.answered',
+    'approval.closed',
+    'operation.changed',
+    'operation.dropped',
+    'grants.revoked',
+  ])
+  events.stop()
+  expect(await Promise.all([owner.ended, eve.ended])).toEqual([{}, {}])
+})
+
+it('tells nothing more to who has gone', async () => {
+  const { emitter, follow } = feed()
+  const { heard, gone, ended } = follow('all')
+  gone.abort()
+  await ended
+  emitter.emit('approval.opened', asked)
+  expect(heard).toHaveLength(1)
+})

@@ -1,0 +1,79 @@
+import type { Control, ControlEvent, OperationChange } from '../contracts/index.ts'
+import type { Clock, Emitter } from '../core/kernel/index.ts'
+
+/** Lets others follow what happens in this process. */
+export interface EventFeed {
+  /** Everything: for the owner. */
+  readonly all: Control['events']
+  /** What is asked, answered and taken back: for persons. */
+  readonly ofConsent: Control['events']
+  /** Ends all who follow. */
+  stop(): void
+}
+
+export interface EventFeedDeps {
+  readonly emitter: Pick<Emitter, 'on'>
+  readonly clock: Pick<Clock, 'now'>
+}
+
+type Tell = (event: ControlEvent) => void
+
+export function createEventFeed({ emitter, clock }: EventFeedDeps): EventFeed {
+  const stopping = new AbortController()
+  const at = () => Math.round(clock.now())
+
+  const consentEvents = (tell: Tell) => [
+    emitter.on('approval.opened', ({ id, tool, agent }) =>
+      tell({ name: 'approval.opened', at: at(), id, tool, agent }),
+    ),
+    emitter.on('approval.answered', ({ id, tool, agent, state, by: { name, via } }) =>
+      tell({ name: 'approval.answered', at: at(), id, tool, agent, state, by: { name, via } }),
+    ),
+    emitter.on('operation.changed', change => {
+      if (isClosing(change)) tell({ name: 'approval.closed', ...factsOf(change) })
+    }),
+    emitter.on('grants.revoked', ({ id, agent, operation, by, count }) =>
+      tell({ name: 'grants.revoked', at: at(), id, agent, operation, by, count }),
+    ),
+  ]
+
+  const operationEvents = (tell: Tell) => [
+    emitter.on('operation.changed', change =>
+      tell({ name: 'operation.changed', ...factsOf(change), from: change.from, to: change.to }),
+    ),
+    emitter.on('operation.dropped', dropped => tell({ name: 'operation.dropped', ...factsOf(dropped) })),
+  ]
+
+  const follow =
+    (...kinds: ((tell: Tell) => (() => void)[])[]): Control['events'] =>
+    async (_, { signal, onEvent = () => {} } = {}) => {
+      const offs = kinds.flatMap(kind => kind(onEvent))
+      onEvent({ name: 'events.started', at: at() })
+      await aborted([stopping.signal, ...(signal ? [signal] : [])])
+      for (const off of offs) off()
+      return {}
+    }
+
+  return {
+    all: follow(consentEvents, operationEvents),
+    ofConsent: follow(consentEvents),
+    stop: () => stopping.abort(),
+  }
+}
+
+/** Whether a person need not answer any more, and nobody has. */
+function isClosing({ from, to }: OperationChange): boolean {
+  return from === 'waitingForApproval' && to !== 'queued' && to !== 'denied' && to !== 'leased'
+}
+
+function factsOf({ id, tool, caller, at }: Pick<OperationChange, 'id' | 'tool' | 'caller' | 'at'>) {
+  return { at, id, tool, agent: caller.name }
+}
+
+function aborted(signals: readonly AbortSignal[]): Promise<void> {
+  const either = AbortSignal.any([...signals])
+  return new Promise(resolve => {
+    if (either.aborted) resolve()
+    else either.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { AnsweredVia, OperationState } from './rows.ts'
+
+/** What an event is about: one operation. Never its arguments, its result or a secret. */
+const operation = { at: z.number(), id: z.string(), tool: z.string(), agent: z.string() }
+
+/** What is told to whoever follows the events of an `up`. */
+export const ControlEvent = z.discriminatedUnion('name', [
+  /** From here on everything is told. */
+  z.object({ name: z.literal('events.started'), at: z.number() }),
+  z.object({ name: z.literal('approval.opened'), ...operation }),
+  z.object({
+    name: z.literal('approval.answered'),
+    ...operation,
+    state: z.enum(['allowed', 'denied']),
+    by: z.object({ name: z.string(), via: AnsweredVia }),
+  }),
+  /** It is over, and nobody has answered. */
+  z.object({ name: z.literal('approval.closed'), ...operation }),
+  /** `from` is absent when it was opened. */
+  z.object({ name: z.literal('operation.changed'), ...operation, from: OperationState.optional(), to: OperationState }),
+  z.object({ name: z.literal('operation.dropped'), ...operation }),
+  z.object({
+    name: z.literal('grants.revoked'),
+    at: z.number(),
+    /** Which were meant. */
+    id: z.string().optional(),
+    agent: z.string().optional(),
+    operation: z.string().optional(),
+    by: z.string(),
+    count: z.number().int(),
+  }),
+])
+export type ControlEvent = z.infer<typeof ControlEvent>

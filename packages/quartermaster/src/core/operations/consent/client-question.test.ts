@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { clientQuestion } from './client-question.ts'
+
+it('shows a person in front of a client what a terminal shows: the resource, all spaces, and nothing hidden', () => {
+  const ask = {
+    operation: 'files.write',
+    reason: 'Writes a file.\u001b[2J\nArguments: none \u202e.',
+    weight: 'moderate',
+    scope: 'a\u202e b.txt',
+    grantable: 'any',
+  } as const
+  const input = { path: 'a\u202e b.txt', text: 'one \n\ttwo\u200b' }
+  expect(clientQuestion('write_file', [ask, { ...ask, reason: 'R.', scope: null }], input).message).toBe(
+    [
+      'Allow "write_file" this once?',
+      'files.write (moderate) for "a\\u202e b.txt": Writes a file.\\x1b[2J Arguments: none \\u{202e}.',
+      'files.write (moderate): R.',
+      'Arguments, exactly (· is a space, escapes are characters that cannot be seen):',
+      '  {',
+      '    "path": "a\\u202e·b.txt",',
+      '    "text": "one·\\n',
+      '    │ \\ttwo\\u200b"',
+      '  }',
+    ].join('\n'),
+  )
+})

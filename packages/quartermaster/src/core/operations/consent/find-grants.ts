@@ -1,0 +1,41 @@
+import type { Caller, ConsentAsk, GrantRow } from '../../../contracts/index.ts'
+import type { Store, Where } from '../../store/index.ts'
+
+/** Whose grants, and for what. */
+export interface GrantsWanted {
+  readonly caller: Caller
+  readonly asks: readonly Pick<ConsentAsk, 'operation' | 'scope'>[]
+  /** What was given for one call is looked for by the call it was given for. */
+  readonly operationId: string
+}
+
+/** A call asks for a handful of things, and is asked about again a few times. */
+const MOST_OF_ONE_CALL = 1_000
+
+/**
+ * Those grants that can decide about a call: of those that last, for each thing it asks for a no where there is one, else a yes;
+ * and those that were given for this call. However many others there are, none hides one of these.
+ */
+export async function findGrants(
+  store: Store,
+  { caller, asks, operationId }: GrantsWanted,
+  more: Where<'grants'>,
+): Promise<readonly GrantRow[]> {
+  const { workspace, kind: callerKind, name: callerName } = caller
+  const whose = { organisation: 'default', workspace, callerKind, callerName, ...more }
+  const lasting = asks.map(({ operation, scope }) =>
+    store.find('grants', {
+      where: { ...whose, operation, scope, lasting: { in: ['always', 'time'] } },
+      // "deny" comes after "allow".
+      order: { by: ['decision', 'id'], direction: 'descending' },
+      limit: 1,
+    }),
+  )
+  const own = store.find('grants', {
+    // Not by workspace, or an index would be taken that finds those of all other calls as well.
+    where: { callerKind, callerName, askedFor: operationId, lasting: 'once', ...more },
+    order: { by: ['createdAt', 'id'], direction: 'descending' },
+    limit: MOST_OF_ONE_CALL,
+  })
+  return (await Promise.all([...lasting, own])).flat()
+}

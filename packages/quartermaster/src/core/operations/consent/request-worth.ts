@@ -1,0 +1,27 @@
+import { AppError, type ApprovalRow } from '../../../contracts/index.ts'
+import type { Generation } from '../../catalogue/index.ts'
+
+/**
+ * Whether what a person is asked about is still what would be run. `unseen` where its tool is away and may come back as it was:
+ * with a server that has not answered yet, for example.
+ */
+export type RequestWorth = 'sound' | 'changed' | 'gone' | 'unseen'
+
+type Asked = Pick<ApprovalRow, 'tool' | 'definitionHash'>
+
+export function worthOf({ tool: name, definitionHash }: Asked, generation: Generation): RequestWorth {
+  const tool = generation.tools.get(name)
+  if (tool) return tool.hash === definitionHash ? 'sound' : 'changed'
+  const mayReturn = [...generation.capabilities.values()].some(
+    ({ unseen, leftOut }) => unseen !== undefined || leftOut.some(({ name: own, calledAs = own }) => calledAs === name),
+  )
+  return generation.isPartial || mayReturn ? 'unseen' : 'gone'
+}
+
+/** What whoever answers is told where an answer would be one to something else. */
+export function voidAnswer({ id, tool }: Pick<ApprovalRow, 'id' | 'tool'>, worth: 'changed' | 'gone'): AppError {
+  const why =
+    worth === 'gone' ? `There is no tool "${tool}" any more.` : `"${tool}" has changed since it was asked for.`
+  const message = `"${id}" is void: ${why} Nothing was allowed or denied, and it ends. A new call asks anew.`
+  return new AppError('REQUEST_REFUSED', message, { details: { operationId: id } })
+}
