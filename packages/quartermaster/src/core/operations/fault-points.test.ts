@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createIds } from '../../adapters/system/index.ts'
-import { DEFAULT_SETTINGS } from '../../contracts/index.ts'
+import { AppError, DEFAULT_SETTINGS } from '../../contracts/index.ts'
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
@@ -20,7 +20,18 @@ const POINTS = {
   'before the end is stored': { at: isEnd, when: 'before' },
   'after the end is stored': { at: isEnd, when: 'after' },
 } as const
-type Point = (typeof POINTS)[keyof typeof POINTS]
+
+/** The same for a call whose work can be looked at and that fails at first. */
+const LATER_POINTS = {
+  'before what it is to leave behind is kept': { at: keepsEffects, when: 'before' },
+  'after what it is to leave behind is kept': { at: keepsEffects, when: 'after' },
+  'before it is put off': { at: isDelay, when: 'before' },
+  'after it is put off': { at: isDelay, when: 'after' },
+  'before it is taken from the queue': { at: isTaking, when: 'before' },
+  'after it is taken from the queue': { at: isTaking, when: 'after' },
+} as const
+
+type Point = (typeof POINTS)[keyof typeof POINTS] | (typeof LATER_POINTS)[keyof typeof LATER_POINTS]
 
 function isRecord(writes: readonly Write[]): boolean {
   return writes.some(write => write.kind === 'insert' && write.table === 'operations')
@@ -34,22 +45,43 @@ function isEnd(writes: readonly Write[]): boolean {
   )
 }
 
+function keepsEffects(writes: readonly Write[]): boolean {
+  return changes(writes, set => 'sealedEffects' in set && !('state' in set))
+}
+function isDelay(writes: readonly Write[]): boolean {
+  return changes(writes, set => 'state' in set && set.state === 'queued')
+}
+function isTaking(writes: readonly Write[]): boolean {
+  return changes(writes, set => 'state' in set && set.state === 'leased')
+}
+function changes(writes: readonly Write[], isMeant: (set: object) => boolean): boolean {
+  return writes.some(write => write.kind === 'update' && write.table === 'operations' && isMeant(write.set))
+}
+
 interface World {
   readonly shared: ReturnType<typeof memoryStorage>
   readonly clock: FakeClock
   /** What was done outside, by operation. */
   readonly done: string[]
+  /** The operations whose ends were told. */
+  readonly told: string[]
+  /** How many runs fail before they have done anything. */
+  failures: number
 }
 
-const createWorld = (): World => ({ shared: memoryStorage(), clock: createFakeClock(), done: [] })
+function createWorld(failures = 0): World {
+  return { shared: memoryStorage(), clock: createFakeClock(), done: [], told: [], failures }
+}
 
 /** A process, which dies at a point when one is given. */
-async function start({ shared, clock, done }: World, tool: Partial<AnyTool>, point?: Point) {
+async function start(world: World, tool: Partial<AnyTool>, point?: Point) {
+  const { shared, clock, done, told } = world
   const life = createLife()
   const ids = createIds()
   await settleLeftBehind({ store: shared.store, clock, ids, random: () => 0.5, settings: DEFAULT_SETTINGS })
   const seen = defineEffect({ kind: 'seen', fields: ['id'], look: async ({ id }) => done.includes(String(id)) })
   const handler = async (_: unknown, { operationId }: CallContext) => {
+    if (world.failures-- > 0) throw new AppError('DEPENDENCY_UNAVAILABLE', 'It is closed.')
     await dieAt(point, 'effect', 'before', life)
     done.push(operationId)
     await dieAt(point, 'effect', 'after', life)
@@ -66,9 +98,10 @@ async function start({ shared, clock, done }: World, tool: Partial<AnyTool>, poi
     storage: storageOf(shared, life, dyingWay(point, life)),
     clock: clockOf(clock, life),
     ids,
+    tellEnd: ({ id }) => void told.push(id),
   })
   hub.work()
-  return hub
+  return { ...hub, life }
 }
 
 async function dieAt(point: Point | undefined, at: Point['at'], when: 'before' | 'after', life: Life): Promise<void> {
@@ -172,6 +205,52 @@ describe.each(recorded)('a process that is killed %s', (_, point) => {
     const { row, times } = await liveThrough(point, { retry: 'verifyFirst', idempotent: true, effects })
     expect(stateOf(row)).toBe('succeeded')
     expect(times).toBe(1)
+  })
+})
+
+const RETRIED = [
+  ['may be repeated', { retry: 'replay', idempotent: true }],
+  [
+    'can be looked at',
+    { retry: 'verifyFirst', idempotent: true, effects: [{ name: 'it', kind: 'seen', id: '{operationId}' }] },
+  ],
+] as const
+const laterPoints = Object.entries(LATER_POINTS)
+const later = RETRIED.flatMap(([what, tool]) =>
+  laterPoints.flatMap(([name, point]) =>
+    point.at === keepsEffects && tool.retry === 'replay' ? [] : [[name, what, point, tool] as const],
+  ),
+)
+
+it.each(later)('a process that is killed %s leaves what %s to be done once by the next', async (_, __, point, tool) => {
+  const world = createWorld(1)
+  const { life, callAs } = await start(world, tool, point)
+  void callAs('ada', 'change').catch(() => {})
+  await settle(world)
+  await world.clock.advance(60_000)
+  expect(life.isOver()).toBe(true)
+  await start(world, tool)
+  await world.clock.advance(600_000)
+  const [row] = await world.shared.store.find('operations', {})
+  expect([stateOf(row), world.done]).toEqual(['succeeded', [row?.id]])
+  expect(world.told).toEqual([row?.id])
+})
+
+describe('a process that is killed after the answer is sent', () => {
+  it.each([
+    ['has nobody told again who has got it', 0, 0],
+    ['has the next do what it put off, and tell of it once', 1, 1],
+  ] as const)('%s', async (_, failures, told) => {
+    const world = createWorld(failures)
+    const tool = { retry: 'replay', idempotent: true } as const
+    const first = await start(world, tool)
+    const { operationId, waiting } = await first.callAs('ada', 'change')
+    first.life.end()
+    await start(world, tool)
+    await world.clock.advance(600_000)
+    expect(waiting !== undefined).toBe(failures > 0)
+    expect(await world.shared.store.get('operations', operationId)).toMatchObject({ state: 'succeeded', tellAt: null })
+    expect([world.done.length, world.told.length]).toEqual([1, told])
   })
 })
 

@@ -1,188 +1,232 @@
-import { AppError, type CallAnswer, DEFAULT_SETTINGS, isAppError, type OperationRow } from '../../contracts/index.ts'
-import { type AnyTool, defineTool } from '../../core/catalogue/index.ts'
-import { settleLeftBehind } from '../../core/operations/index.ts'
-import type { Write } from '../../core/store/index.ts'
+import { silentLog } from '../../adapters/system/index.ts'
+import {
+  AppError,
+  type AuditRow,
+  type CallAnswer,
+  DEFAULT_SETTINGS,
+  isAppError,
+  type OperationRow,
+  type Table,
+} from '../../contracts/index.ts'
+import { createPruner, type StorageAccess, settleLeftBehind } from '../../core/operations/index.ts'
+import type { Store, Write } from '../../core/store/index.ts'
 import { createFakeClock } from '../fake-clock.ts'
-import { createHub, type Hub, simpleCapability } from '../hub.ts'
+import { createHub, type Hub } from '../hub.ts'
 import { memoryStorage } from '../memory-store.ts'
-import type { Happening, Outcome } from './history.ts'
-import { clockOf, createLife, type Life, storageOf } from './node.ts'
-import { createCountedIds, createSeeded, type Seeded } from './seeded.ts'
+import type { Happened, Happening, Outcome } from './history.ts'
+import { clockOf, createLife, type Life, storageOf, type Way } from './node.ts'
+import { createPersons } from './persons.ts'
+import { createCountedIds, createSeeded } from './seeded.ts'
+import { ITEMS, TOOLS, unitOf, type World } from './world.ts'
+import { happeningsOf, operationsIn } from './written.ts'
 
-/** A mistake that the checker has to find. */
-export type Bend = (writes: readonly Write[]) => readonly Write[]
+/** A mistake that the checker has to find: in what is written, or in what is read. */
+export interface Mistake {
+  bend?(writes: readonly Write[]): readonly Write[]
+  bendFind?(find: Store['find']): Store['find']
+}
 
 export interface SimulationOptions {
   readonly seed: number
   readonly actions?: number
-  readonly bend?: Bend
+  readonly mistake?: Mistake
 }
 
 interface Node {
   readonly name: string
   readonly life: Life
   readonly hub: Hub
+  readonly storage: StorageAccess
 }
 
-const ITEMS = ['a', 'b', 'c']
 const SETTINGS = {
   retryFirstSeconds: 5,
   consentWaitSeconds: 10,
-  approvalHours: 1,
-  retryMaxAgeMinutes: 60,
+  approvalHours: 0.25,
+  retryMaxAgeMinutes: 15,
   leaseSeconds: 30,
 }
-const OWNER = { name: 'owner', via: 'owner' } as const
 
 /**
- * Two processes on one store, with everything drawn from a seed: calls, faults of the store and of tools, deaths, answers of
- * persons. At the end everything is left to come to rest. The same seed gives the same history.
+ * Two processes on one store, with everything drawn from a seed: calls, faults of the store and of tools, deaths and stops,
+ * what persons say and want. At the end everything is left to come to rest. The same seed gives the same history.
  */
-export async function simulate({ seed, actions = 40, bend = writes => writes }: SimulationOptions): Promise<Outcome> {
+export async function simulate({ seed, actions = 40, mistake = {} }: SimulationOptions): Promise<Outcome> {
   const random = createSeeded(seed)
   const clock = createFakeClock()
   const shared = memoryStorage()
   const history: Happening[] = []
   const nodes = new Map<string, Node>()
+  const stopping = new Set<string>()
   let generation = 0
   let calls = 0
-  let isQuiet = false
-  const note = (one: Happening) => void history.push(one)
+  const note = (one: Happened) => void history.push({ at: clock.now(), ...one })
+  const world: World = { random, done: new Set(), isOpen: true, isQuiet: false, runs: 0, note }
+  const persons = createPersons({ random, store: shared.store, note })
 
-  const way = {
-    fault: () => (isQuiet || !random.chance(0.06) ? 'none' : random.pick(['lost', 'unseen'] as const)),
-    error: (kind: 'lost' | 'unseen') =>
+  const wayOf = (node: string): Way => ({
+    fault(writes) {
+      if (world.isQuiet || !random.chance(0.06)) return 'none'
+      note({ kind: 'fault', operations: operationsIn(writes) })
+      return random.pick(['lost', 'unseen'] as const)
+    },
+    error: kind =>
       kind === 'lost'
         ? new AppError('INTERNAL', 'The disk is full. Nothing was written.')
         : new AppError('OUTCOME_UNKNOWN', 'The commit may have happened or not.'),
-    bend,
-    onWritten: (writes: readonly Write[]) => {
-      for (const write of writes) {
-        noteGrant(write)
-        noteEnd(write)
-        noteAskedAgain(write)
-      }
+    bend: mistake.bend ?? (writes => writes),
+    onWritten: (writes, rows) => happeningsOf(writes, rows, node).forEach(note),
+    onRead(table, where) {
+      if (!world.isQuiet && table !== undefined && random.chance(0.01))
+        throw new AppError('STORE_BUSY', 'It cannot be read now.')
+      noteLook(node, table, where)
     },
+    ...(mistake.bendFind ? { bendFind: mistake.bendFind } : {}),
+  })
+
+  function noteLook(node: string, table: Table | undefined, where: object): void {
+    if (table === 'grants' && 'askedFor' in where) note({ kind: 'looked', node, operation: String(where.askedFor) })
   }
 
-  function noteEnd(write: Write): void {
-    if (write.kind !== 'update' || write.table !== 'operations' || typeof write.set.endedAt !== 'number') return
-    note({ kind: 'ended', operation: String(write.where.id), state: String(write.set.state) })
-  }
-
-  function noteAskedAgain(write: Write): void {
-    if (write.kind !== 'update' || write.table !== 'operations' || write.set.state !== 'waitingForApproval') return
-    note({ kind: 'askedAgain', operation: String(write.where.id) })
-  }
-
-  function noteGrant(write: Write): void {
-    if (write.table !== 'grants') return
-    if (write.kind === 'update' && write.set.revokedAt !== undefined) note({ kind: 'revoked' })
-    if (write.kind !== 'insert' || write.row.decision !== 'allow') return
-    const { lasting, askedFor, scope } = write.row
-    note({ kind: 'allowed', operation: lasting === 'once' ? String(askedFor) : `item ${scope}`, lasting })
-  }
-
-  async function start(name: string): Promise<void> {
+  async function start(place: string): Promise<void> {
     const life = createLife()
-    const ids = createCountedIds(`${name}${generation++}x`)
-    const own = clockOf(clock, life)
-    const storage = storageOf(shared, life, way)
+    const name = `${place}${generation++}`
+    const ids = createCountedIds(`${name}x`)
+    const storage = storageOf(shared, life, wayOf(name))
     // A process that finds others' leases behind it waits until they have run out; only a sole owner may take them at once.
-    if (nodes.size === 0) {
-      const settle = {
-        store: shared.store,
-        clock,
-        ids,
-        random: random.next,
-        settings: { ...DEFAULT_SETTINGS, ...SETTINGS },
-      }
-      await settleLeftBehind(settle)
-    }
+    if (nodes.size === 0 && stopping.size === 0) await settleAll(ids, name)
     const hub = await createHub({
-      units: { main: { capabilities: [capability(random, { life, note, isQuiet: () => isQuiet })] } },
+      units: { main: unitOf({ node: name, life, world }) },
       agents: { ada: { capabilities: { main: {} } } },
       storage,
-      clock: own,
+      clock: clockOf(clock, life),
       ids,
       random: random.next,
       settings: SETTINGS,
-      tellEnd: ({ id, state }) => note({ kind: 'told', operation: id, state }),
+      dependencyOptions: { post: { watchIntervalSeconds: 600 } },
+      tellEnd: ({ id, state }) => tell(name, id, state),
     })
-    nodes.set(name, { name, life, hub })
+    nodes.set(place, { name, life, hub, storage })
     hub.work()
   }
 
-  function kill({ name, life }: Node): void {
+  async function settleAll(ids: ReturnType<typeof createCountedIds>, name: string): Promise<void> {
+    const settings = { ...DEFAULT_SETTINGS, ...SETTINGS }
+    const { store } = shared
+    const noted: Store = {
+      ...store,
+      async commit(writes) {
+        const outcome = await store.commit(writes)
+        // Whoever is alone knows that nobody holds anything.
+        if (outcome.committed) {
+          note({ kind: 'renewed', operations: operationsIn(writes), until: 0 })
+          happeningsOf(writes, outcome.rows, name).forEach(note)
+        }
+        return outcome
+      },
+    }
+    await settleLeftBehind({ store: noted, clock, ids, random: random.next, settings })
+  }
+
+  /** Whoever is to be told may be out of reach. */
+  function tell(node: string, operation: string, state: string): boolean {
+    if (!world.isQuiet && random.chance(0.05)) throw new Error('The line broke.')
+    if (!world.isQuiet && random.chance(0.05)) return false
+    note({ kind: 'told', node, operation, state })
+    return true
+  }
+
+  function kill(place: string, { name, life }: Node): void {
     life.end()
-    nodes.delete(name)
+    nodes.delete(place)
     note({ kind: 'died', node: name })
   }
 
-  function call({ hub, life }: Node): void {
+  /** It comes to its end in its own time; another one may begin meanwhile. */
+  function stop(place: string, { name, hub, life }: Node): void {
+    nodes.delete(place)
+    stopping.add(name)
+    life.wake()
+    void hub.stop().then(() => {
+      stopping.delete(name)
+      note({ kind: 'stopped', node: name })
+    })
+  }
+
+  function call({ name, hub, life }: Node): void {
     const number = ++calls
-    const tool = random.pick(['add', 'set', 'guarded_add', 'guarded_set'])
+    const tool = random.pick(TOOLS)
     const item = random.pick(ITEMS)
-    const key = random.chance(0.4) ? `${tool}-${item}-${random.below(3)}` : undefined
-    note({ kind: 'called', call: number, tool, item, key })
+    const isTask = random.chance(0.15)
+    const key = !isTask && random.chance(0.4) ? `${tool}-${item}-${random.below(3)}` : undefined
+    note({ kind: 'called', call: number, node: name, tool, item, key, isTask })
     const told = (operation: string, said: string) => {
       if (!life.isOver()) note({ kind: 'answered', call: number, operation, said })
     }
     let own = ''
     const onRecorded = (id: string) => {
       own = id
+      note({ kind: 'recorded', call: number, operation: id })
     }
-    hub.callAs('ada', tool, { item }, { idempotencyKey: key, onRecorded }).then(
+    const asTask = isTask ? { ttlMs: random.pick([5_000, 3_600_000]) } : undefined
+    hub.callAs('ada', tool, { item }, { idempotencyKey: key, onRecorded, asTask }).then(
       (answer: CallAnswer) => told(answer.operationId, answer.waiting ? 'waiting' : 'done'),
       (error: unknown) => told(own, isAppError(error) ? error.code : String(error)),
     )
   }
 
-  async function answer({ hub }: Node): Promise<void> {
-    const open = await shared.store.find('approvals', { where: { state: 'open' } })
-    if (open.length === 0) return
-    const { id } = random.pick(open)
-    const decision = random.chance(0.75) ? ('allow' as const) : ('deny' as const)
-    const lasting = decision === 'allow' ? random.pick(['once', 'time'] as const) : 'once'
-    // Some run out before the next try of what they allow.
-    const minutes = random.pick([0.05, 5])
-    await hub.consentDesk.answer(id, { decision, lasting, minutes }, OWNER).catch(() => {})
+  async function prune({ storage }: Node): Promise<void> {
+    const { store } = await storage.open()
+    const pruner = createPruner({ store, clock, log: silentLog, settings: DEFAULT_SETTINGS })
+    await pruner.prune().catch(() => {})
   }
 
-  async function revoke({ hub }: Node): Promise<void> {
-    await hub.consentDesk.revoke({ agent: 'ada' }, 'owner').catch(() => {})
+  const sleep = ({ name, life }: Node) => {
+    life.sleep()
+    note({ kind: 'slept', node: name })
   }
 
-  async function cancel({ hub }: Node): Promise<void> {
-    const waiting = await shared.store.find('operations', {
-      where: { state: { in: ['queued', 'waitingForApproval'] } },
-    })
-    if (waiting.length === 0) return
-    await hub.operationDesk.cancel(random.pick(waiting).id).catch(() => {})
-  }
+  /** What happens how often, of a hundred. */
+  const EVENTS: readonly (readonly [number, (node: Node, place: string) => unknown])[] = [
+    [38, call],
+    [18, ({ hub }) => persons.answer(hub)],
+    [4, ({ hub }) => persons.revoke(hub)],
+    [4, ({ hub }) => persons.cancel(hub)],
+    [3, ({ hub }) => persons.retry(hub)],
+    [2, ({ hub }) => persons.verify(hub)],
+    [1, ({ hub }) => persons.drop(hub)],
+    [2, prune],
+    [2, () => (world.isOpen = !world.isOpen)],
+    [4, (node, place) => nodes.size > 1 && kill(place, node)],
+    [1, (node, place) => nodes.size > 1 && stop(place, node)],
+    [3, sleep],
+    [2, ({ life }) => life.wake()],
+  ]
 
   async function act(): Promise<void> {
-    const node = random.pick([...nodes.values()])
-    const dice = random.next()
-    if (dice < 0.4) call(node)
-    else if (dice < 0.6) void answer(node)
-    else if (dice < 0.64) void revoke(node)
-    else if (dice < 0.69) void cancel(node)
-    else if (dice < 0.72 && nodes.size > 1) kill(node)
-    else if (dice < 0.75) node.life.sleep()
-    else if (dice < 0.77) node.life.wake()
-    else if (dice < 0.8 && nodes.size < 2) await start(nodes.has('one') ? 'two' : 'one')
+    const [place, node] = random.pick([...nodes])
+    let dice = random.next() * 100
+    const event = EVENTS.find(([share]) => (dice -= share) < 0)
+    if (event) void event[1](node, place)
+    else if (dice < 3 && nodes.size < 2) await start(nodes.has('one') ? 'two' : 'one')
     else await clock.advance(random.pick([0, 10, 1_000, 12_000, 40_000]))
     // A few steps only: much is still under way when the next thing happens.
     for (let i = random.below(4); i > 0; i--) await clock.breathe()
   }
 
-  /** No more faults and no more calls: whatever is under way comes to its end. */
+  /** No more faults and no more calls: whatever is under way comes to its end, and then so do the processes. */
   async function rest(): Promise<void> {
-    isQuiet = true
+    world.isQuiet = true
+    world.isOpen = true
     for (const { life } of nodes.values()) life.wake()
-    if (nodes.size === 0) await start('last')
-    for (let hours = 0; hours < 4; hours++) await clock.advance(3_600_000)
+    // Twice as long as anything waits: what is told last is told again when nobody heard it.
+    await clock.advance(2 * SETTINGS.retryMaxAgeMinutes * 60_000)
+  }
+
+  async function stopAll(): Promise<readonly string[]> {
+    for (const [place, node] of nodes) stop(place, node)
+    await clock.advance(1_000)
+    return [...stopping]
   }
 
   await start('one')
@@ -190,49 +234,6 @@ export async function simulate({ seed, actions = 40, bend = writes => writes }: 
   for (let i = 0; i < actions; i++) await act()
   await rest()
   const rows = (await shared.store.find('operations', { limit: 1_000 })) as readonly OperationRow[]
-  for (const { life } of nodes.values()) life.end()
-  return { history, rows }
-}
-
-interface Outside {
-  readonly life: Life
-  note(one: Happening): void
-  isQuiet(): boolean
-}
-
-/** Tools that add (twice is two) and set (twice is one), free and with consent, and that fail in all the ways there are. */
-function capability(random: Seeded, outside: Outside) {
-  const tools = [
-    tool('add', { retry: 'manual' }, random, outside),
-    tool('set', { idempotent: true, retry: 'replay' }, random, outside),
-    tool('guarded_add', { retry: 'manual', consent: ['world.change'] }, random, outside),
-    tool('guarded_set', { idempotent: true, retry: 'replay', consent: ['world.change'] }, random, outside),
-  ]
-  const consentOperations = [
-    { name: 'world.change', reason: 'It changes the world.', weight: 'moderate', scope: '{item}' } as const,
-  ]
-  return simpleCapability('main', tools, { consentOperations })
-}
-
-function tool(name: string, facts: Partial<AnyTool>, random: Seeded, { life, note, isQuiet }: Outside): AnyTool {
-  const closed = () => new AppError('DEPENDENCY_UNAVAILABLE', 'It is closed.')
-  return defineTool({
-    name,
-    short: 'Changes the world.',
-    input: { type: 'object', properties: { item: { type: 'string' } }, required: ['item'] },
-    mutates: true,
-    ...facts,
-    async handler({ item }: { item: string }, { operationId: operation }: { operationId: string }) {
-      note({ kind: 'ran', operation, tool: name, item })
-      const fails = isQuiet() ? 1 : random.next()
-      if (fails < 0.15) throw closed()
-      for (let i = isQuiet() ? 0 : random.below(3); i > 0; i--) await new Promise(resolve => setImmediate(resolve))
-      await life.awake()
-      note({ kind: 'effect', operation, tool: name, item })
-      for (let i = isQuiet() ? 0 : random.below(3); i > 0; i--) await new Promise(resolve => setImmediate(resolve))
-      await life.awake()
-      if (fails < 0.25) throw new AppError('OUTCOME_UNKNOWN', 'The line broke.')
-      return 'done'
-    },
-  } as never) as AnyTool
+  const audit = (await shared.store.find('audit', { limit: 1_000 })) as readonly AuditRow[]
+  return { history, rows, audit, unstopped: await stopAll() }
 }
