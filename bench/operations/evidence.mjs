@@ -41,7 +41,9 @@ export async function recordsIn(dir) {
     return {
       operations: count(`SELECT count(*) AS n FROM operations WHERE tool IN ${TOOLS}`),
       succeeded: count(`SELECT count(*) AS n FROM operations WHERE tool IN ${TOOLS} AND state = 'succeeded'`),
-      untold: count(`SELECT count(*) AS n FROM operations WHERE tool IN ${TOOLS} AND announced_at IS NULL`),
+      unsaid: count(
+        `SELECT count(*) AS n FROM operations WHERE tool IN ${TOOLS} AND announced_at IS NULL AND tell_at IS NULL`,
+      ),
       cutOffPosts: count(`SELECT count(*) AS n FROM audit WHERE tool = 'post' AND outcome = 'unknown'`),
       cutOffFilings: count(`SELECT count(*) AS n FROM audit WHERE tool = 'file' AND outcome = 'unknown'`),
       foundDone: count(`SELECT count(*) AS n FROM operations WHERE tool = 'file' AND ${FOUND_DONE}`),

@@ -129,7 +129,7 @@ async function figuresOf({ dir, half, kills, ms, downMs }) {
   const filed = tally(half, await lettersIn(join(dir, 'filed')))
   const tries = (await readFile(join(dir, 'tries'), 'utf8')).split('\n').filter(line => line !== '')
   const records = await recordsIn(dir)
-  const { operations, succeeded, untold, cutOffPosts, cutOffFilings, foundDone } = records
+  const { operations, succeeded, unsaid, cutOffPosts, cutOffFilings, foundDone } = records
   const what = `${half * 2} with ${kills} kills`
   /** @param {string} tool */
   const again = tool => tries.filter(line => line.startsWith(tool)).length - half
@@ -146,6 +146,6 @@ async function figuresOf({ dir, half, kills, ms, downMs }) {
     never(`${what}, effects that are there twice`, posted.doubled + filed.doubled, 'operations'),
     never(`${what}, not on record`, half * 2 - operations, 'operations'),
     never(`${what}, not ended as done`, operations - succeeded, 'operations'),
-    never(`${what}, whose end nobody was told`, untold, 'operations'),
+    never(`${what}, whose end is neither told nor kept to be told`, unsaid, 'operations'),
   ]
 }

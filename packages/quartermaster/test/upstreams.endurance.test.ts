@@ -45,6 +45,15 @@ async function allUp(desk: UpstreamDesk, before: readonly number[] = []): Promis
   return pids
 }
 
+/** Resolves when the tools of all of them can be called, which is a moment after they are up for the first time. */
+async function allOffered(desk: UpstreamDesk): Promise<void> {
+  const client = createLeanClient(desk.up.url, await desk.tokenFor('default'))
+  const answers = () => Promise.all(names.map(name => client.call(`${name}_echo`, { text: 'there?' })))
+  const isOffered = async () => (await answers()).every(answer => answer.includes('there?"'))
+  await expect.poll(isOffered, { timeout: 30_000, interval: 200 }).toBe(true)
+  client.close()
+}
+
 async function killAll(desk: UpstreamDesk): Promise<void> {
   const pids = await allUp(desk)
   for (const pid of pids) process.kill(pid, 'SIGKILL')
@@ -81,6 +90,7 @@ describe.runIf(process.platform === 'linux')('10,000 calls and 100 restarts of u
     const desk = await openDesk({ mcpServers: Object.fromEntries(names.map(name => [name, server])), env: scale.env })
     const pid = Number(desk.up.child.pid)
     await allUp(desk)
+    await allOffered(desk)
     // What is made once is made by now.
     await callMany(desk, 1_000)
     await killAll(desk)

@@ -24,8 +24,8 @@ it('tells the owner of all, and persons of what is asked, answered and taken bac
   const { emitter, events, follow } = feed()
   const [owner, eve] = [follow('all'), follow('ofConsent')]
   emitter.emit('approval.opened', asked)
-  emitter.emit('operation.changed', changed('waitingForApproval', 'queued'))
   emitter.emit('approval.answered', { ...asked, state: 'allowed', by: { name: 'eve', via: 'person' } })
+  emitter.emit('operation.changed', changed('waitingForApproval', 'queued'))
   emitter.emit('operation.changed', changed('waitingForApproval', 'expired'))
   emitter.emit('operation.dropped', { id: 'op_1', tool: 'send', caller, at: 6 })
   emitter.emit('grants.revoked', { agent: 'ada', by: 'owner', count: 2 })
@@ -40,8 +40,8 @@ it('tells the owner of all, and persons of what is asked, answered and taken bac
   expect(names(owner.heard)).toEqual([
     'events.started',
     'approval.opened',
-    'operation.changed',
     'approval.answered',
+    'operation.changed',
     'approval.closed',
     'operation.changed',
     'operation.dropped',
@@ -49,6 +49,21 @@ it('tells the owner of all, and persons of what is asked, answered and taken bac
   ])
   events.stop()
   expect(await Promise.all([owner.ended, eve.ended])).toEqual([{}, {}])
+})
+
+it.each(['unknown', 'succeeded', 'denied'] as const)('tells a no once, also where it ends as %s', to => {
+  const { emitter, follow } = feed()
+  const { heard } = follow('ofConsent')
+  emitter.emit('approval.answered', { ...asked, state: 'denied', by: { name: 'eve', via: 'person' } })
+  emitter.emit('operation.changed', changed('waitingForApproval', to))
+  expect(heard.map(({ name }) => name)).toEqual(['events.started', 'approval.answered'])
+})
+
+it('tells that a request is over whose answer was void', () => {
+  const { emitter, follow } = feed()
+  const { heard } = follow('ofConsent')
+  emitter.emit('operation.changed', changed('waitingForApproval', 'queued'))
+  expect(heard.map(({ name }) => name)).toEqual(['events.started', 'approval.closed'])
 })
 
 it('tells nothing more to who has gone', async () => {

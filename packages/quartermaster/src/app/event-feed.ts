@@ -22,20 +22,26 @@ export function createEventFeed({ emitter, clock }: EventFeedDeps): EventFeed {
   const stopping = new AbortController()
   const at = () => Math.round(clock.now())
 
-  const consentEvents = (tell: Tell) => [
-    emitter.on('approval.opened', ({ id, tool, agent }) =>
-      tell({ name: 'approval.opened', at: at(), id, tool, agent }),
-    ),
-    emitter.on('approval.answered', ({ id, tool, agent, state, by: { name, via } }) =>
-      tell({ name: 'approval.answered', at: at(), id, tool, agent, state, by: { name, via } }),
-    ),
-    emitter.on('operation.changed', change => {
-      if (isClosing(change)) tell({ name: 'approval.closed', ...factsOf(change) })
-    }),
-    emitter.on('grants.revoked', ({ id, agent, operation, by, count }) =>
-      tell({ name: 'grants.revoked', at: at(), id, agent, operation, by, count }),
-    ),
-  ]
+  function consentEvents(tell: Tell) {
+    const answered = new Set<string>()
+    /** Whether a person need not answer any more, and nobody has: an answer is told right before what it leads to. */
+    const isClosing = ({ id, from }: OperationChange) => from === 'waitingForApproval' && !answered.delete(id)
+    return [
+      emitter.on('approval.opened', ({ id, tool, agent }) =>
+        tell({ name: 'approval.opened', at: at(), id, tool, agent }),
+      ),
+      emitter.on('approval.answered', ({ id, tool, agent, state, by: { name, via } }) => {
+        answered.add(id)
+        tell({ name: 'approval.answered', at: at(), id, tool, agent, state, by: { name, via } })
+      }),
+      emitter.on('operation.changed', change => {
+        if (isClosing(change)) tell({ name: 'approval.closed', ...factsOf(change) })
+      }),
+      emitter.on('grants.revoked', ({ id, agent, operation, grantedBy, by, count }) =>
+        tell({ name: 'grants.revoked', at: at(), id, agent, operation, grantedBy, by, count }),
+      ),
+    ]
+  }
 
   const operationEvents = (tell: Tell) => [
     emitter.on('operation.changed', change =>
@@ -59,11 +65,6 @@ export function createEventFeed({ emitter, clock }: EventFeedDeps): EventFeed {
     ofConsent: follow(consentEvents),
     stop: () => stopping.abort(),
   }
-}
-
-/** Whether a person need not answer any more, and nobody has. */
-function isClosing({ from, to }: OperationChange): boolean {
-  return from === 'waitingForApproval' && to !== 'queued' && to !== 'denied' && to !== 'leased'
 }
 
 function factsOf({ id, tool, caller, at }: Pick<OperationChange, 'id' | 'tool' | 'caller' | 'at'>) {

@@ -27,6 +27,7 @@ export const ControlEvent = z.discriminatedUnion('name', [
     id: z.string().optional(),
     agent: z.string().optional(),
     operation: z.string().optional(),
+    grantedBy: z.string().optional(),
     by: z.string(),
     count: z.number().int(),
   }),

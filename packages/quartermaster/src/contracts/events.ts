@@ -31,11 +31,12 @@ export interface Events {
     state: 'allowed' | 'denied'
     by: { readonly name: string; readonly via: 'owner' | 'person' | 'client' }
   }
-  /** Grants were taken back: one, or those of an agent or for an operation. */
+  /** Grants were taken back: one, or those of an agent, for an operation, or by whom they were given. */
   'grants.revoked': {
     id?: string | undefined
     agent?: string | undefined
     operation?: string | undefined
+    grantedBy?: string | undefined
     by: string
     count: number
   }

@@ -11,13 +11,19 @@ export function answeredText(facts: OperationFacts, answer: GivenAnswer, { out, 
   const isAllowed = answer.decision === 'allow'
   const mark = isAllowed ? out.paint.green('✓') : out.paint.red('✗')
   const word = isAllowed ? 'allowed' : 'denied'
-  const next = isAllowed ? ` ${runText(facts, from)}` : ''
+  const next = isAllowed ? ` ${runText(facts, from)}` : doneText(facts)
   return `${mark} ${escapeLine(`"${tool}" of ${agent} is ${word}, ${lastingText(answer)}.${next} (${id})`)}\n`
 }
 
 function lastingText({ lasting, minutes = 0 }: GivenAnswer): string {
   if (lasting === 'time') return `and what is like it for ${inWords(minutes * 60_000)}`
-  return lasting === 'always' ? 'and what is like it from now on' : 'this once'
+  return lasting === 'always' ? 'and what is like it for as long as an answer counts' : 'this once'
+}
+
+/** A no undoes nothing. */
+function doneText({ id, state }: OperationFacts): string {
+  if (state === 'succeeded') return ' An earlier run had done it already.'
+  return state === 'unknown' ? ` An earlier run may have done it: quartermaster operations verify ${id}.` : ''
 }
 
 /** Where no `up` runs, the command itself has run it. */

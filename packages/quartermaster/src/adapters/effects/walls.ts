@@ -59,7 +59,7 @@ export function createWalls({ projectDir, dataDir }: WallsOptions): Walls {
     try {
       const realRoot = await realpath(root).catch(unlessMissing)
       // A disk that is away would otherwise prove that a file was deleted.
-      if (realRoot === undefined) return unclear(`The folder "${root}" is not there.`)
+      if (realRoot === undefined) return unclear('The folder it must be in is not there.')
       const asked = resolve(root, place.path)
       const { real, isThere } = await nearest(asked)
       if (!isInside(realRoot, real) || (await isOurs(real))) return never(`It cannot be looked for: ${OUTSIDE}`)

@@ -53,6 +53,11 @@ describe('the migrations', () => {
       'operations_by_workspace',
     ],
     [
+      'what of an agent’s waits',
+      `organisation = 'o' and workspace = 'w' and state in ('a', 'b') and expires_at is not null order by created_at desc, id desc`,
+      'operations_by_waiting (organisation=? AND workspace=?)',
+    ],
+    [
       'a repeated call',
       `organisation = 'o' and workspace = 'w' and caller_kind = 'agent' and caller_name = 'n' and tool = 't' and idempotency_key = 'k'`,
       'operations_by_idempotency_key',
@@ -90,11 +95,33 @@ describe('the migrations', () => {
       'grants_by_request',
     ],
     ['that may be forgotten', 'expires_at < ?', 'grants_by_expiry'],
+    ['that were taken back long ago', 'revoked_at < ?', 'grants_by_revocation'],
   ])('find grants by an index: those %s', (_what, where, index) => {
     const database = migrated()
     const plan = database.prepare(`explain query plan select id from grants where ${where}`).all()
     database.close()
     expect(JSON.stringify(plan)).toContain(index)
+  })
+
+  it.each([
+    ['the newest of all', 'organisation = ? order by at desc, id desc', 'audit_by_time (organisation=?)'],
+    [
+      'all since then',
+      'organisation = ? and at >= ? order by at desc, id desc',
+      'audit_by_time (organisation=? AND at>?)',
+    ],
+    [
+      'an agent’s newest',
+      'organisation = ? and workspace = ? order by at desc, id desc',
+      'audit_by_workspace (organisation=? AND workspace=?)',
+    ],
+    ['what may be forgotten', 'organisation = ? and at < ?', 'audit_by_time (organisation=? AND at<?)'],
+  ])('find lines of the audit by an index: %s', (_what, where, index) => {
+    const database = migrated()
+    const plan = database.prepare(`explain query plan select id from audit where ${where}`).all()
+    database.close()
+    expect(JSON.stringify(plan)).toContain(index)
+    expect(JSON.stringify(plan)).not.toContain('TEMP B-TREE')
   })
 
   it('find a page of a result by an index', () => {

@@ -39,6 +39,7 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'no index that nobody reads', build: withoutIndexByEnd },
   { name: 'how much room results take', build: resultRoom },
   { name: 'grants that last apart from those for one call', build: grantsByLasting },
+  { name: 'what waits, what was taken back, and the audit of all', build: whatIsListed },
 ]
 
 const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
@@ -339,6 +340,20 @@ function grantsByLasting(builder: Builder): readonly string[] {
     builder.schema.dropIndex('grants_by_caller').compile().sql,
     index(builder, 'grants_by_lasting', { on: 'grants', columns }),
     index(builder, 'grants_by_request', { on: 'grants', columns: ['asked_for'], notNull: 'asked_for' }),
+  ]
+}
+
+/** Only what waits has an expiry, and little is taken back: these two stay small. The audit has as many indexes as before. */
+function whatIsListed(builder: Builder): readonly string[] {
+  return [
+    index(builder, 'operations_by_waiting', {
+      on: 'operations',
+      columns: ['organisation', 'workspace', 'created_at', 'id'],
+      notNull: 'expires_at',
+    }),
+    index(builder, 'grants_by_revocation', { on: 'grants', columns: ['revoked_at'], notNull: 'revoked_at' }),
+    builder.schema.dropIndex('audit_by_time').compile().sql,
+    index(builder, 'audit_by_time', { on: 'audit', columns: ['organisation', 'at', 'id'] }),
   ]
 }
 

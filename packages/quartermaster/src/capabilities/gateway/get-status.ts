@@ -12,14 +12,16 @@ const REASON_CHARACTERS = 500
 /** The result of another tool stands in here as text and as structure, and is not to be cut a second time. */
 const MOST_BYTES = 2 * 1_024 * 1_024
 
-const OperationId = z.string().min(1).max(128)
-
 const Input = z.strictObject({
   name: ToolName.optional().describe('Only this tool; all of yours when left out.'),
-  operationId: OperationId.optional().describe(
-    'Only this operation, by the id that a call which waits was answered with; its result when it has ended.',
-  ),
-  operation: OperationId.optional().describe('The same as operationId.'),
+  operationId: z
+    .string()
+    .min(1)
+    .max(128)
+    .optional()
+    .describe(
+      'Only this operation, by the id that a call which waits was answered with; its result when it has ended.',
+    ),
   offset: z
     .number()
     .int()
@@ -80,7 +82,7 @@ export function createGetStatus() {
 }
 
 async function lookedUp(input: Input, context: CallContext<GatewayConfig>): Promise<Output> {
-  const { name, operation, operationId: id = operation, offset } = input
+  const { name, operationId: id, offset } = input
   const { config } = context
   if (id !== undefined) {
     const tools = name === undefined ? NO_TOOLS : statusOfOne(name, config)

@@ -64,17 +64,17 @@ describe('get_status', () => {
   it('tells how a call stands that waits, and what it came to', async () => {
     const { hub } = await postOffice()
     const { operationId: operation } = await hub.callAs('ada', 'send_mail')
-    const waiting = await structured<Status>(hub, 'ada', 'get_status', { operation })
+    const waiting = await structured<Status>(hub, 'ada', 'get_status', { operationId: operation })
     expect(waiting.operations).toMatchObject([
       { id: operation, state: 'queued', nextAttemptAt: hub.clock.now() + 10_000 },
     ])
     expect(await textOf(hub, 'ada', 'get_status')).toContain(`${operation} (send_mail): waits to be tried again`)
     await hub.clock.advance(10_000)
-    const done = await structured<Status>(hub, 'ada', 'get_status', { operation })
+    const done = await structured<Status>(hub, 'ada', 'get_status', { operationId: operation })
     expect(done.operations).toMatchObject([
       { state: 'succeeded', result: { content: [{ type: 'text', text: 'sent' }] } },
     ])
-    expect(await textOf(hub, 'ada', 'get_status', { operation })).toMatch(/done\.\nsent$/)
+    expect(await textOf(hub, 'ada', 'get_status', { operationId: operation })).toMatch(/done\.\nsent$/)
     expect(await structured<Status>(hub, 'ada', 'get_status')).not.toHaveProperty('operations')
   })
 
@@ -90,12 +90,13 @@ describe('get_status', () => {
       agents: { ada: { capabilities: { main: {} }, view: 'gateway' } },
     })
     const { operationId: operation } = await hub.callAs('ada', 'write', {}, { idempotencyKey: 'k' })
-    const first = (await structured<Status>(hub, 'ada', 'get_status', { operation })).operations?.[0]
+    const first = (await structured<Status>(hub, 'ada', 'get_status', { operationId: operation })).operations?.[0]
     expect(first).toMatchObject({ nextOffset: 262_144, result: { content: [{ text: 'ä'.repeat(131_072) }, {}] } })
     const offset = first?.nextOffset
-    expect(await textOf(hub, 'ada', 'get_status', { operation })).toMatch(/"offset": 262144\.\]$/)
+    expect(await textOf(hub, 'ada', 'get_status', { operationId: operation })).toMatch(/"offset": 262144\.\]$/)
     await hub.clock.advance(3_600_000)
-    const last = (await structured<Status>(hub, 'ada', 'get_status', { operation, offset })).operations?.[0]
+    const last = (await structured<Status>(hub, 'ada', 'get_status', { operationId: operation, offset }))
+      .operations?.[0]
     expect(last).toMatchObject({ result: { content: [{ text: 'ä'.repeat(68_928) }] } })
     expect(last).not.toHaveProperty('nextOffset')
   })
@@ -103,7 +104,9 @@ describe('get_status', () => {
   it('knows nothing of anybody else’s operations', async () => {
     const { hub } = await postOffice()
     const { operationId: operation } = await hub.callAs('ada', 'send_mail')
-    expect(await failureOf(hub.callAs('bob', 'get_status', { operation }))).toMatchObject({ code: 'NAME_UNKNOWN' })
+    expect(await failureOf(hub.callAs('bob', 'get_status', { operationId: operation }))).toMatchObject({
+      code: 'NAME_UNKNOWN',
+    })
     expect(await structured<Status>(hub, 'bob', 'get_status')).not.toHaveProperty('operations')
   })
 })

@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createEffectKinds } from '../../adapters/effects/index.ts'
 import { type Capability, collectDefinitions, type DescribedSchema } from '../../core/catalogue/index.ts'
 import { builtinUnit } from '../../testing/builtin-unit.ts'
@@ -34,10 +37,19 @@ describe('the notes capability', () => {
     expect(consentOperations).toMatchObject([{ name: 'notes.write', weight: 'moderate' }])
   })
 
-  it('asks for consent to the vault that an agent has, and not to any other', () => {
+  it('asks for consent to the vault that an agent has, and to no other that a link leads to later', async () => {
+    const dir = await realpath(await mkdtemp(join(tmpdir(), 'vaults-')))
+    onTestFinished(() => rm(dir, { recursive: true }))
     const scope = notesCapability().consentOperations[0]?.scope
-    const call = { tool: 'note_append', input: {}, config: { vault: '/vaults/mine' } }
-    expect(typeof scope === 'function' && scope(call)).toBe('/vaults/mine')
+    const vault = join(dir, 'mine')
+    const named = async () =>
+      typeof scope === 'function' && scope({ tool: 'note_append', input: {}, config: { vault } })
+    for (const one of ['one', 'two']) {
+      await mkdir(join(dir, one))
+      await rm(vault, { force: true })
+      await symlink(join(dir, one), vault)
+      expect(await named()).toBe(join(dir, one))
+    }
   })
 
   it.each([

@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises'
 import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
 import { createWalls } from '../shared/sandbox.ts'
 import { NOTES_WORDS, type NotesConfig, NotesSettings, toNotesConfig } from './config.ts'
@@ -44,8 +45,8 @@ export default defineModule({
           name: 'notes.write',
           reason: 'Adds to notes of the vault this agent was given, or changes its list of tasks.',
           weight: 'moderate',
-          // What was allowed in one vault says nothing about another.
-          scope: ({ config }) => (config as NotesConfig).vault,
+          // What was allowed in one vault says nothing about another, also where a link led to the one and leads to the other now.
+          scope: ({ config }) => realpath((config as NotesConfig).vault),
         },
       ],
       resolve({ agent }, settings) {

@@ -4,7 +4,7 @@ import { answeredText, type GivenAnswer } from '../answered-text.ts'
 import { approvalText } from '../approval-text.ts'
 import { askYes, canAsk } from '../consent.ts'
 import { defined } from '../defined.ts'
-import { parseDuration } from '../duration.ts'
+import { parseDuration, YEAR } from '../duration.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
@@ -61,7 +61,7 @@ function withLasting(command: Command, verb: string): Command {
 }
 
 function toMs(text: string): number {
-  const parsed = parseDuration(text)
+  const parsed = parseDuration(text, YEAR)
   if ('problem' in parsed) throw new InvalidArgumentError(parsed.problem)
   return parsed.ms
 }

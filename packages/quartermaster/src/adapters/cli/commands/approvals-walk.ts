@@ -4,7 +4,7 @@ import { approvalText } from '../approval-text.ts'
 import { CompletingOption } from '../completion/kinds.ts'
 import { ask, canAsk } from '../consent.ts'
 import { defined } from '../defined.ts'
-import { parseDuration } from '../duration.ts'
+import { parseDuration, YEAR } from '../duration.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { count } from '../layout.ts'
@@ -104,7 +104,7 @@ function readChoice(text: string): Choice | undefined {
   const word = text.trim().toLowerCase()
   if (Object.hasOwn(WORDS, word)) return WORDS[word]
   const [, no, time = ''] = /^(?:(no?)\s+)?(\S+)$/.exec(word) ?? []
-  const parsed = parseDuration(time)
+  const parsed = parseDuration(time, YEAR)
   if ('problem' in parsed) return undefined
   return { decision: no ? 'deny' : 'allow', lasting: 'time', minutes: parsed.ms / 60_000 }
 }

@@ -48,6 +48,8 @@ function createWatch(session: Session, control: PersonControl, agent: string | u
     // Everything that waits by now: nothing is missed between looking and listening.
     if (event.name === 'events.started' || event.name === 'approval.opened')
       return open(await control.approvals(defined({ agent })))
+    // The same operation may ask again.
+    if (event.name === 'approval.answered' || event.name === 'approval.closed') shown.delete(event.id)
     const line = lineOf(event)
     if (line !== undefined) await write(session, event, line)
   }

@@ -187,7 +187,11 @@ describe('approvals allow', () => {
       line: 'is allowed, and what is like it for 10 minutes. It is run now.',
     },
     { argv: ['--once'], answer: { lasting: 'once' }, line: 'is allowed, this once. It is run now.' },
-    { argv: ['--always'], answer: { lasting: 'always' }, line: 'is allowed, and what is like it from now on.' },
+    {
+      argv: ['--always'],
+      answer: { lasting: 'always' },
+      line: 'is allowed, and what is like it for as long as an answer counts.',
+    },
   ])('answers with $argv', async ({ argv, answer, line }) => {
     const { code, answers, stdout, questions } = await run(['allow', 'op_1', ...argv, '--yes'])
     expect({ code, questions }).toEqual({ code: 0, questions: [] })
@@ -234,6 +238,15 @@ describe('approvals allow', () => {
     const { code, stdout } = await run(['allow', 'op_1', '--yes'], { from: 'process', control: { answerApproval } })
     expect(code).toBe(0)
     expect(stdout).toContain(line)
+  })
+
+  it.each([
+    ['succeeded', 'An earlier run had done it already.'],
+    ['unknown', 'An earlier run may have done it: quartermaster operations verify op_1.'],
+  ] as const)('does not leave it at a no where what was asked for is %s', async (state, line) => {
+    const answerApproval: Control['answerApproval'] = async ({ id }) => factsOf(id, { state })
+    const { stdout } = await run(['deny', 'op_1'], { control: { answerApproval } })
+    expect(stdout).toContain(`is denied, this once. ${line}`)
   })
 
   it('tells a program the operation', async () => {
@@ -301,6 +314,17 @@ describe('approvals --watch', () => {
       ].join('\n'),
       stderr: 'The "up" has ended.\n',
     })
+  })
+
+  it('shows what is asked again after it was answered', async () => {
+    const events: Control['events'] = async (_, { onEvent } = {}) => {
+      onEvent?.({ name: 'events.started', at: 0 })
+      onEvent?.({ ...at, name: 'approval.answered', state: 'allowed', by: { name: 'eve', via: 'person' } })
+      onEvent?.({ ...at, name: 'approval.opened' })
+      return {}
+    }
+    const { stdout } = await watched(['--watch'], { control: { events } })
+    expect(stdout.split('\n').map(line => line.slice(0, 7).trim())).toEqual(['asks  w', 'allowed', 'asks  w', ''])
   })
 
   it('tells a program line by line, without any arguments, and of one agent where that is said', async () => {

@@ -14,6 +14,7 @@ import type { Deadline } from '../path/deadline.ts'
 import type { Journey } from '../path/journey.ts'
 import { waitingAnswer } from '../path/waiting-answer.ts'
 import type { Idempotency } from '../record/idempotency.ts'
+import { namingOperation } from '../record/in-doubt.ts'
 import type { OperationDesk } from '../record/operation-desk.ts'
 import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
 import type { Standing } from '../record/standing.ts'
@@ -59,6 +60,9 @@ interface Allowed {
 
 /** A grant that is used or taken back at the very moment makes room for another look; more often than this is somebody's game. */
 const MOST_LOOKS = 5
+/** A store that is busy, and a run that is about to begin, are waited for between tries to give a call up; six seconds in all. */
+const FIRST_PAUSE_MS = 50
+const MOST_PAUSES = 7
 
 export function createAdmission(deps: AdmissionDeps): Admission {
   const { gate, approvals, operations, clock } = deps
@@ -104,28 +108,38 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     journey.isParked = true
     journey.request.onRecorded?.(journey.operationId)
     const withdraw = asksClient ? askClient(applicant, asks) : () => {}
+    let answer: (() => CallAnswer) | undefined
     try {
-      return await afterAnswer(applicant, await approvals.next(call))
+      answer = await afterAnswer(applicant, await approvals.next(call))
     } catch (error) {
       return await interrupted(applicant, error)
     } finally {
       withdraw()
       approvals.leave(journey.operationId)
     }
+    // Its own end, which may be an error, and is told as it is.
+    return answer?.()
   }
 
-  async function afterAnswer(applicant: Applicant, state: string | undefined): Promise<CallAnswer | undefined> {
-    const { journey, tool, record, deadline } = applicant
+  async function afterAnswer(applicant: Applicant, state: string | undefined): Promise<(() => CallAnswer) | undefined> {
+    const { journey, tool, record } = applicant
     const { operationId: id } = journey
-    if (state === undefined) return await outOfPatience(applicant)
+    if (state === undefined) return outOfPatience(applicant)
     const taken = state === 'queued' ? await takeAllowed(applicant) : undefined
-    if (taken === 'later') return waitingAnswer({ id, tool: tool.name, state: 'queued', dueAt: null })
-    // It is over; or somebody else was faster, or has taken it back again: whoever runs it then will find out, and say.
-    if (!taken) return await deadline.race(deps.idempotency.answerOf(id))
+    if (taken === 'later') return () => waitingAnswer({ id, tool: tool.name, state: 'queued', dueAt: null })
+    if (!taken) return await byOthers(applicant)
     operations.adopt(record, taken.standing, { isAwaited: true })
     journey.consent = taken.consent
     journey.isRecorded = true
     return undefined
+  }
+
+  /** It is over; or somebody else was faster, or has taken it back again: whoever runs it then will find out, and say. */
+  async function byOthers({ journey, tool, deadline }: Applicant): Promise<() => CallAnswer> {
+    const known = await deadline.race(deps.idempotency.answerOf(journey.operationId))
+    // A handle is no answer to the tool around it.
+    if (journey.depth > 0 && !known.hasEnded) throw unallowed(tool)
+    return known.answer
   }
 
   /** Nothing where it is not this caller's to run; later where nobody can tell now, and whoever looks next can. */
@@ -135,52 +149,56 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     try {
       const decision = await decide(applicant)
       const standing = decision.kind === 'allowed' ? await approvals.take(id, decision) : undefined
-      return standing && decision.kind === 'allowed' ? { standing, consent: decision.consent } : undefined
+      if (standing && decision.kind === 'allowed') return { standing, consent: decision.consent }
+      // What is not taken is the queue's, unless nobody could come back for it: then it is given up.
+      if (depth === 0) approvals.leave(id)
+      return undefined
     } catch (error) {
       if (error === deadline.reason()) throw error
       deps.log.warn('a call that was allowed could not be begun', { operation: id, error: messageOf(error) })
       if (depth === 0) return 'later'
-      // The tool around it could not come back for it.
-      await giveUp(id)
       throw error
-    } finally {
-      approvals.leave(id)
     }
   }
 
   /** The tool around a nested call cannot come back for it, so nobody would want what it did later. */
-  async function outOfPatience({ journey, tool }: Applicant): Promise<CallAnswer> {
-    const { operationId: id, depth } = journey
-    if (depth === 0) return waitingAnswer({ id, tool: tool.name, state: 'waitingForApproval', dueAt: null })
-    await giveUp(id)
-    throw new AppError('CONSENT_REQUIRED', `Nobody has allowed "${tool.name}" in time.`, {
-      details: { tool: tool.name },
-    })
+  function outOfPatience({ journey, tool }: Applicant): () => CallAnswer {
+    if (journey.depth > 0) throw unallowed(tool)
+    return () => stillOpen(journey, tool)
   }
 
   /**
-   * Whoever only ran out of time may still be answered by a handle. All others have given the call up, or may not make it any
-   * more, and nobody must be able to allow it after that.
+   * Whoever only ran out of time, or cannot be told now how it stands, may still be answered by a handle: it is on record, and
+   * somebody may allow it. All others have given the call up, or may not make it any more, and nobody must be able to allow it
+   * after that.
    */
   async function interrupted({ journey, tool, deadline }: Applicant, error: unknown): Promise<CallAnswer> {
-    const { operationId: id } = journey
+    const { operationId: id, depth } = journey
     const reason = deadline.reason()
-    if (!reason || reason !== error) throw error
-    if (journey.depth === 0 && OUT_OF_TIME.has(reason.code))
-      return waitingAnswer({ id, tool: tool.name, state: 'waitingForApproval', dueAt: null })
-    await giveUp(id)
-    throw error
+    const isOver = reason !== undefined && !OUT_OF_TIME.has(reason.code)
+    if (depth === 0 && !isOver) {
+      if (error !== reason)
+        deps.log.warn('nobody can tell how a call stands', { operation: id, error: messageOf(error) })
+      return stillOpen(journey, tool)
+    }
+    // Else it would be this call that is found under way and stopped, not the run that the queue begins at that moment.
+    deadline.cancel(toAppError(error))
+    throw (await giveUp(id)) ? error : notGivenUp(tool, id, error)
   }
 
-  /** Somebody may answer it at that moment; what was allowed and has not been run is not wanted either. */
-  async function giveUp(id: string): Promise<void> {
-    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+  /**
+   * Answers whether it is over. Somebody may answer it at that moment; what was allowed and has not been run is not wanted
+   * either. Where somebody has just taken it, it can be stopped as soon as it runs.
+   */
+  async function giveUp(id: string): Promise<boolean> {
+    for (let looks = 0, pause = FIRST_PAUSE_MS; ; looks++, pause *= 2) {
       const failure = await deps.operationDesk.cancel(id).then(() => undefined, toAppError)
-      if (!failure || failure.code === 'REQUEST_REFUSED') return
-      if (failure.code !== 'STORE_BUSY') {
-        deps.log.warn('a call that was given up is still waiting', { operation: id, error: failure.message })
-        return
+      if (!failure || OVER.has(failure.code)) return true
+      if (looks === MOST_PAUSES || failure.code === 'STOPPING') {
+        deps.log.error('a call that was given up may still be run', { operation: id, error: failure.message })
+        return false
       }
+      await new Promise<void>(resolve => clock.after(pause, resolve))
     }
   }
 
@@ -210,6 +228,23 @@ export function createAdmission(deps: AdmissionDeps): Admission {
 
   return { admit }
 }
+
+function stillOpen({ operationId: id }: Journey, { name: tool }: Tool): CallAnswer {
+  return waitingAnswer({ id, tool, state: 'waitingForApproval', dueAt: null })
+}
+
+function unallowed({ name: tool }: Tool): AppError {
+  return new AppError('CONSENT_REQUIRED', `Nobody has allowed "${tool}" in time.`, { details: { tool } })
+}
+
+function notGivenUp({ name: tool }: Tool, id: string, cause: unknown): AppError {
+  const message = `"${tool}" was given up, and may be run all the same. Look before you call it again.`
+  const failure = new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool } })
+  return namingOperation(failure, { id, hasEffects: false })
+}
+
+/** It has ended, or is not there: either way nobody can run it. */
+const OVER: ReadonlySet<string> = new Set(['REQUEST_REFUSED', 'NAME_UNKNOWN'])
 
 /** What ends the caller's waiting and not the call. */
 const OUT_OF_TIME: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'STOPPING'])

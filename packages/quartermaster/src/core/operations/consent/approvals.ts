@@ -7,6 +7,7 @@ import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
 import type { Standing } from '../record/standing.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { askedAgain, leased } from '../record/transitions.ts'
+import { commitLease } from '../record/unseen-commit.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
 import { byWhom, type Consent, type ConsentDecision } from './consent-decision.ts'
 import { consentWrites } from './consent-writes.ts'
@@ -30,7 +31,10 @@ export interface Approvals {
    * goes to the audit. Somebody else may have taken a step with it meanwhile: then nothing is asked.
    */
   askAgain(row: OperationRow, asks: readonly ConsentAsk[]): Promise<void>
-  /** The state it is in when it no longer waits, or nothing when the caller's patience is over. Rejects with the deadline. */
+  /**
+   * The state it is in when it no longer waits, or nothing when the caller's patience is over. Rejects with the deadline. It is
+   * held from then on, however this ends, until its caller leaves it: what is being given up must not be run meanwhile.
+   */
   next(call: UnallowedCall): Promise<OperationState | undefined>
   /** Has the caller of one that waits do so for this long from now on, where it would wait longer. */
   hurry(id: string, budgetMs: number): void
@@ -137,35 +141,20 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       if (begun === 'begun') emitter.emit('approval.opened', { id, tool, agent: callerName })
       return begun
     },
-    async next({ record: { id }, deadline, budgetMs }) {
-      try {
-        const state = await waitFor(id, budgetMs, deadline)
-        // What was answered stays held until its caller has heard it, or has taken it.
-        if (state === undefined) held.delete(id)
-        return state
-      } catch (error) {
-        held.delete(id)
-        throw error
-      }
-    },
+    next: ({ record: { id }, deadline, budgetMs }) => waitFor(id, budgetMs, deadline),
     hurry(id, budgetMs) {
       held.get(id)?.limit(budgetMs)
     },
     async take(id, { grants }) {
       const { store } = await storage.open()
-      try {
-        const row = await store.get('operations', id)
-        if (row?.state !== 'queued') return undefined
-        const now = Math.round(clock.now())
-        const terms = { owner, until: now + settings.leaseSeconds * 1000 }
-        const { writes, change, after } = leased(row, terms, now)
-        const { committed } = await store.commit([...writes, ...consentWrites(grants, id, now)])
-        if (!committed) return undefined
-        emitter.emit('operation.changed', change)
-        return { ...row, ...after } satisfies OperationRow
-      } finally {
-        held.delete(id)
-      }
+      const row = await store.get('operations', id)
+      if (row?.state !== 'queued') return undefined
+      const now = Math.round(clock.now())
+      const terms = { owner, until: now + settings.leaseSeconds * 1000 }
+      const lease = leased(row, terms, now)
+      if (!(await commitLease(store, lease, { id, more: consentWrites(grants, id, now) }))) return undefined
+      emitter.emit('operation.changed', lease.change)
+      return { ...row, ...lease.after } satisfies OperationRow
     },
     leave: id => void held.delete(id),
     isHeld: id => held.has(id),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { clientQuestion } from './client-question.ts'
 
-it('shows a person in front of a client what a terminal shows: the resource, all spaces, and nothing hidden', () => {
+it('shows a person in front of a client what a terminal shows but where it leads: all spaces, and nothing hidden', () => {
   const ask = {
     operation: 'files.write',
     reason: 'Writes a file.\u001b[2J\nArguments: none \u202e.',
@@ -13,7 +13,7 @@ it('shows a person in front of a client what a terminal shows: the resource, all
   expect(clientQuestion('write_file', [ask, { ...ask, reason: 'R.', scope: null }], input).message).toBe(
     [
       'Allow "write_file" this once?',
-      'files.write (moderate) for "a\\u202e b.txt": Writes a file.\\x1b[2J Arguments: none \\u{202e}.',
+      'files.write (moderate): Writes a file.\\x1b[2J Arguments: none \\u{202e}.',
       'files.write (moderate): R.',
       'Arguments, exactly (· is a space, escapes are characters that cannot be seen):',
       '  {',

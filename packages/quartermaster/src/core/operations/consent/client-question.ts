@@ -1,5 +1,5 @@
 import type { ConsentAsk, PersonQuestion } from '../../../contracts/index.ts'
-import { escapeLine, toVisibleJson, withoutHidden } from '../../kernel/index.ts'
+import { escapeLine, toVisibleJson } from '../../kernel/index.ts'
 import type { ConsentAnswer } from './consent-desk.ts'
 
 /** Whether a client may be asked at all: its answer is only its word. */
@@ -9,7 +9,8 @@ export function mayAskClient(asks: readonly ConsentAsk[]): boolean {
 
 /**
  * What a person in front of a client is asked: everything at once, and shown as exactly as at a terminal. What others wrote
- * stands on one line each, so that none of it can be taken for a part of the question.
+ * stands on one line each, so that none of it can be taken for a part of the question. The resource is left out: the answer
+ * counts for these arguments alone, and a client need not know where on this machine they lead.
  */
 export function clientQuestion(tool: string, asks: readonly ConsentAsk[], input: unknown): PersonQuestion {
   const message = [
@@ -21,9 +22,8 @@ export function clientQuestion(tool: string, asks: readonly ConsentAsk[], input:
   return { key: 'consent', message, schema: SCHEMA, shownFirst: true }
 }
 
-function askText({ operation, weight, reason, scope }: ConsentAsk): string {
-  const about = scope === null ? '' : ` for ${withoutHidden(JSON.stringify(scope))}`
-  return `${escapeLine(operation)} (${weight})${about}: ${escapeLine(reason)}`
+function askText({ operation, weight, reason }: ConsentAsk): string {
+  return `${escapeLine(operation)} (${weight}): ${escapeLine(reason)}`
 }
 
 const SCHEMA = {

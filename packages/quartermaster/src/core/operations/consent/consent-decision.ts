@@ -73,7 +73,8 @@ function allowedBy(
   live: readonly GrantRow[],
   { standing, allowedNow }: ConsentQuestion,
 ): 'file' | 'owner' | GrantRow | undefined {
-  if (standing.has(ask.operation)) return 'file'
+  // Where nobody can tell what it is about, it may be what somebody forbade: it is asked about each time.
+  if (standing.has(ask.operation) && ask.grantable === 'any') return 'file'
   if (allowedNow.has(ask.operation)) return 'owner'
   const fitting = live.filter(grant => grant.decision === 'allow' && covers(grant, ask))
   // One that lasts is not used up, so it goes first.

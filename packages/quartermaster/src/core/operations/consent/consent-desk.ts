@@ -90,8 +90,13 @@ export function createConsentDesk(deps: ConsentDeskDeps): ConsentDesk {
 
   function expiryOf({ lasting, minutes }: ConsentAnswer, { expiresAt }: ApprovalRow, now: number): number {
     if (lasting === 'once') return expiresAt
-    const wanted = lasting === 'time' && minutes !== undefined ? Math.round(minutes * 60_000) : longestMs
-    return now + Math.min(wanted, longestMs)
+    return now + (lasting === 'time' && minutes !== undefined ? Math.round(minutes * 60_000) : longestMs)
+  }
+
+  /** Cut short without a word, it would be taken for what was said. */
+  function refuseTooLong({ id }: ApprovalRow, { lasting, minutes = 0 }: ConsentAnswer): void {
+    if (lasting !== 'time' || minutes * 60_000 <= longestMs) return
+    throw unfit(id, `An answer counts for ${settings.grantHours} hours at most (the setting "grantHours").`)
   }
 
   /** What the answer leaves behind: for each thing asked a grant of its own. A no to one call leaves none. */
@@ -225,6 +230,7 @@ export function createConsentDesk(deps: ConsentDeskDeps): ConsentDesk {
       const request = await find(store, operationId)
       if (request.state !== 'open') throw overAlready(request)
       refuseUnfit(request, answer, by)
+      refuseTooLong(request, answer)
       await refuseVoid(store, request, answer)
       const grants = grantsFor(request, answer, by, Math.round(clock.now()))
       await answered(store, request, answer, { by, grants })
@@ -242,7 +248,8 @@ export function createConsentDesk(deps: ConsentDeskDeps): ConsentDesk {
     async revoke(filter, by) {
       const { store } = await storage.open()
       const count = await revokeGrants(store, { where: whereOf(filter), by, now: Math.round(clock.now()), ids })
-      if (count > 0) emitter.emit('grants.revoked', { ...filter, by: by.name, count })
+      const { by: grantedBy, ...asked } = filter
+      if (count > 0) emitter.emit('grants.revoked', { ...asked, grantedBy, by: by.name, count })
       return count
     },
   }

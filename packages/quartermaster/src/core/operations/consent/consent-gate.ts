@@ -1,8 +1,9 @@
-import { AppError, type ConsentAsk, type GrantRow } from '../../../contracts/index.ts'
+import { AppError, type ConsentAsk, type GrantRow, type OperationRow } from '../../../contracts/index.ts'
 import type { Seat } from '../../agents/index.ts'
 import { allowableForGood, type Catalogue, type ConsentOperationDefinition, type Tool } from '../../catalogue/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { ConsentedOnce } from '../path/call-request.ts'
+import { mayBeDone } from '../record/in-doubt.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { type ConsentDecision, decideConsent, isTakenBack } from './consent-decision.ts'
 import { findGrants } from './find-grants.ts'
@@ -100,8 +101,8 @@ export function consentDenied({ name }: Tool, { operation, grantedBy }: GrantRow
   return new AppError('CONSENT_DENIED', message, { details: { tool: name, operation } })
 }
 
-/** The error for a call that was allowed when it began. */
-export function consentTakenBack({ name }: Pick<Tool, 'name'>): AppError {
-  const message = `What allowed "${name}" was taken back before it could be done. Call it again to ask anew.`
-  return new AppError('CONSENT_DENIED', message, { details: { tool: name } })
+/** The error for a call that was allowed when it began. An earlier run of it may have done it: then only a look tells. */
+export function consentTakenBack(tool: string, earlier?: Pick<OperationRow, 'outcome'>): AppError {
+  const when = earlier && mayBeDone(earlier) ? '.' : ' before it could be done. Call it again to ask anew.'
+  return new AppError('CONSENT_DENIED', `What allowed "${tool}" was taken back${when}`, { details: { tool } })
 }

@@ -83,7 +83,8 @@ export function createCalls(deps: CallPathDeps): Calls {
       const nested = (name: string, given: unknown) => callNested(journey, deadline, name, given)
       return await runRecorded({ journey, tool, config, input, deadline }, nested, deps)
     } finally {
-      underWay.delete(journey.operationId)
+      // One that waited for a person may be run by the queue meanwhile, under the same id.
+      if (underWay.get(journey.operationId) === deadline) underWay.delete(journey.operationId)
       deadline.release()
     }
   }
@@ -150,8 +151,10 @@ export function createCalls(deps: CallPathDeps): Calls {
     resume,
     cancel(operationId, reason) {
       const deadline = underWay.get(operationId)
-      deadline?.cancel(reason)
-      return deadline !== undefined
+      // One that is over does not end it: the run that somebody else begins under this id is not there yet.
+      if (!deadline || deadline.reason()) return false
+      deadline.cancel(reason)
+      return true
     },
     target: ({ seat, tool, input }) => permit(seat, followForward({ seat, tool, input }).tool),
     stop() {

@@ -66,7 +66,7 @@ export interface Calls {
   target(request: Pick<CallRequest, 'seat' | 'tool' | 'input'>): Grant
   /** Runs an operation that waited, along the same path, and writes down what became of it. It was leased for this process. */
   resume(operation: OperationRow, request: ResumeRequest): Promise<void>
-  /** Ends what one operation is doing, if it is under way here. */
+  /** Ends what one operation is doing; answers whether it was under way here, and not ending already. */
   cancel(operationId: string, reason: AppError): boolean
   /** Ends what is under way with `STOPPING` and takes nothing more. */
   stop(): void

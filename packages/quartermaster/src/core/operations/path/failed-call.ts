@@ -1,4 +1,5 @@
-import type { AppError, CallAnswer } from '../../../contracts/index.ts'
+import type { AppError, CallAnswer, RetryPolicy } from '../../../contracts/index.ts'
+import type { Tool } from '../../catalogue/index.ts'
 import type { Random } from '../../kernel/index.ts'
 import { afterFailure, type RetryTerms } from '../queue/retry-policy.ts'
 import { isNo, namingOperation } from '../record/in-doubt.ts'
@@ -48,8 +49,9 @@ async function doneEarlier(journey: Journey, state: EndState, deps: FailedCallDe
 }
 
 /** What was allowed, or is to be tried again, and had not begun when the process stopped. */
-function wasStopped({ hasRun, isRecorded, isParked, resumed }: Journey, { code }: AppError): boolean {
-  return code === 'STOPPING' && !hasRun && isRecorded && (isParked || resumed !== undefined)
+function wasStopped({ hasRun, isRecorded, isParked, resumed, depth }: Journey, { code }: AppError): boolean {
+  // The tool around a nested call stops as well, and could not come back for it.
+  return code === 'STOPPING' && !hasRun && isRecorded && depth === 0 && (isParked || resumed !== undefined)
 }
 
 /** What allowed it has run out since it was taken from the queue, which has a person asked again. */
@@ -76,11 +78,15 @@ function nextStep(journey: Journey, failure: AppError, deps: FailedCallDeps): Re
   const { tool, resumed, hasRun, startedAt } = journey
   const { attempts } = resumed ?? FIRST
   const by = giveUpAt(resumed ?? { ...FIRST, createdAt: startedAt }, deps.settings)
-  // The tool around a nested call has its own idea of what to do, and is still there to hear that this one failed.
-  const policy = journey.depth > 0 || !tool ? 'manual' : tool.retry
+  const policy = tool ? (resumed?.retry ?? policyOf(tool, journey)) : 'manual'
   const mutates = tool?.mutates ?? false
   const now = deps.clock.now()
   return afterFailure({ policy, mutates, failure, hasRun, attempts, giveUpAt: by, now }, deps)
+}
+
+/** The tool around a nested call has its own idea of what to do, and is still there to hear that this one failed. */
+function policyOf({ retry }: Pick<Tool, 'retry'>, { depth }: Journey): RetryPolicy {
+  return depth > 0 ? 'manual' : retry
 }
 
 const FIRST = { attempts: 1, expiresAt: null, startedAt: null } as const

@@ -86,9 +86,10 @@ async function refuseRevoked({ journey, tool, config, deadline }: ReadyCall, gat
   const decision = await deadline.race(gate.decide(call))
   if (decision.kind === 'denied') throw consentDenied(tool, decision.grant)
   if (decision.kind === 'allowed') return
-  // What waited goes back to the queue, which looks at the same.
-  const isTakenBack = !resumed && (await deadline.race(gate.isTakenBack(call, decision.asks, Math.round(startedAt))))
-  throw isTakenBack ? consentTakenBack(tool) : consentRequired(tool, decision.asks, digest)
+  // What waited was allowed when it was leased. Where that has only run out it goes back to the queue, which has it asked for.
+  const since = resumed?.updatedAt ?? Math.round(startedAt)
+  const isTakenBack = await deadline.race(gate.isTakenBack(call, decision.asks, since))
+  throw isTakenBack ? consentTakenBack(tool.name, resumed) : consentRequired(tool, decision.asks, digest)
 }
 
 /** An operation whose last run was lost comes back once more, to be looked at and no more than that. */

@@ -5,6 +5,7 @@ import {
   KEPT_META,
   messageOf,
   type ToolResult,
+  toAppError,
 } from '../../../contracts/index.ts'
 import type { Clock, Emitter, Log } from '../../kernel/index.ts'
 import { namingOperation, outcomeAfter } from '../record/in-doubt.ts'
@@ -37,15 +38,24 @@ export function settle(journey: Journey, ending: Ending, deps: SettleDeps): Prom
   return undefined
 }
 
-/** Writes down that a call is to be tried again, and tells the audit how this time went. */
+/**
+ * Writes down that a call is to be tried again, and tells the audit how this time went. Where that takes too long it is written
+ * later, or whoever takes over what was left finds it: the call goes on all the same, and its caller must not call again.
+ */
 export async function putOff(
   journey: Journey,
   { failure, dueAt }: { failure: AppError; dueAt: number | undefined },
-  { operations, clock, emitter }: SettleDeps,
+  { operations, clock, emitter, log }: SettleDeps,
 ): Promise<void> {
   const audit = auditOf(journey, auditEnd(journey, { failure }, clock.now()))
-  const { operationId: id, hasRun } = journey
-  await operations.delay({ id, dueAt, error: failure.toJSON(), hasRun, audit })
+  const { operationId: id, hasRun, effects } = journey
+  try {
+    await operations.delay({ id, dueAt, error: failure.toJSON(), hasRun, audit })
+  } catch (error) {
+    log.error('that a call is tried again is not on record', { operationId: id, error: messageOf(error) })
+    const { code } = toAppError(error)
+    if (code === 'OUTCOME_UNKNOWN') throw namingOperation(toAppError(error), { id, hasEffects: effects.length > 0 })
+  }
   emitter.emit('call.settled', audit)
 }
 

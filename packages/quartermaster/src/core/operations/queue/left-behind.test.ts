@@ -43,10 +43,21 @@ describe('what a process was running when it was killed', () => {
   it('is looked at once more when its last run was lost and it says what it leaves behind', async () => {
     const effects = [{ name: 'file', kind: 'fileWritten', before: 'absent' } as const]
     const last = { ...leased, retry: 'verifyFirst', attempts: 6, startedAt: createFakeClock().now() } as const
-    const rows = [operation('looked', { ...last, effects }), operation('blind', last)]
+    const rows = [
+      operation('looked', { ...last, effects, sealedEffects: 's1.x.y' }),
+      // As an older store has them.
+      operation('older', { ...last, sealedEffects: '[{"name":"file"}]' }),
+      operation('blind', last),
+    ]
     const { store, settle } = await restarted(rows)
     await settle()
-    expect(await store.get('operations', 'looked')).toMatchObject({ state: 'queued', outcome: 'unknown', attempts: 6 })
+    for (const id of ['looked', 'older'])
+      expect(await store.get('operations', id)).toMatchObject({
+        state: 'queued',
+        outcome: 'unknown',
+        attempts: 6,
+        error: { message: expect.stringContaining(`quartermaster operations verify ${id}`) },
+      })
     expect(await store.get('operations', 'blind')).toMatchObject({ state: 'exhausted', outcome: 'unknown' })
   })
 

@@ -92,16 +92,20 @@ function stepAfter(
   return ended(row, { state: next.state, outcome, result: undefined, error, isTold: false }, { now, keepMs })
 }
 
-/** Its last run may have done all of it, and whoever takes it next can see. It is not run again: see `refuseOneTooMany`. */
-function isWorthALook({ retry, effects }: OperationRow, next: AfterFailure): boolean {
-  return next.kind === 'end' && next.state === 'exhausted' && retry === 'verifyFirst' && effects.length > 0
+/**
+ * Its last run may have done all of it, and whoever takes it next can see. It is not run again: see `refuseOneTooMany`, and
+ * what is too old is looked at as it is given up.
+ */
+function isWorthALook({ retry, sealedEffects }: OperationRow, next: AfterFailure): boolean {
+  if (next.kind !== 'end' || retry !== 'verifyFirst' || sealedEffects === null) return false
+  return next.state === 'exhausted' || next.state === 'expired'
 }
 
 /** Whether a run that was cut off did its work nobody can say. Of a tool that changes nothing it does not matter. */
-function goneWhile({ id, tool, mutates, effects }: OperationRow): AppError {
+function goneWhile({ id, tool, mutates, sealedEffects }: OperationRow): AppError {
   const gone = `Quartermaster ended while "${tool}" ran`
   if (!mutates) return new AppError('STOPPING', `${gone}. It changes nothing; call it again.`)
   const message = `${gone}, so it may have done its work. Look before you call it again.`
   const failure = new AppError('OUTCOME_UNKNOWN', message, { details: { tool } })
-  return namingOperation(failure, { id, hasEffects: effects.length > 0 })
+  return namingOperation(failure, { id, hasEffects: sealedEffects !== null })
 }

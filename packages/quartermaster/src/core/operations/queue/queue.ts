@@ -12,6 +12,7 @@ import type { Cancel, Log } from '../../kernel/index.ts'
 import type { Store, Write } from '../../store/index.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { leased } from '../record/transitions.ts'
+import { commitLease } from '../record/unseen-commit.ts'
 import { each } from './each.ts'
 import { createRound, type RoundDeps } from './round.ts'
 
@@ -153,15 +154,14 @@ export function createQueue(deps: QueueDeps): Queue {
   /** Of all who see it, one gets it. */
   async function take(store: Store, row: OperationRow): Promise<void> {
     const now = Math.round(clock.now())
-    const lease = { owner: deps.owner, until: now + settings.leaseSeconds * 1000 }
-    const { writes, change, after } = leased(row, lease, now)
+    const lease = leased(row, { owner: deps.owner, until: now + settings.leaseSeconds * 1000 }, now)
     const terms = await deps.terms(row).catch(refusalOf)
     if ('asks' in terms) return await deps.askAgain(row, terms.asks)
-    const { committed } = await store.commit(isAppError(terms) ? writes : [...writes, ...terms.writes])
+    const more = isAppError(terms) ? [] : terms.writes
     // Somebody else has it, or a grant has just gone: another look tells.
-    if (!committed) return void (isWanted = true)
-    const taken = { ...row, ...after }
-    if (!isAppError(terms)) emitter.emit('operation.changed', change)
+    if (!(await commitLease(store, lease, { id: row.id, more }))) return void (isWanted = true)
+    const taken = { ...row, ...lease.after }
+    if (!isAppError(terms)) emitter.emit('operation.changed', lease.change)
     runs++
     const work = isAppError(terms) ? deps.refuse(taken, terms) : deps.run(taken)
     const over = () => {

@@ -1,19 +1,19 @@
-import { AppError, messageOf, type OperationRow, toAppError } from '../../../contracts/index.ts'
+import { type AppError, messageOf, type OperationRow, type Settings, toAppError } from '../../../contracts/index.ts'
 import type { Agents } from '../../agents/index.ts'
 import type { Catalogue } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import type { Emitter } from '../../kernel/index.ts'
 import type { Sealer } from '../../store/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
-import { type ConsentGate, consentDenied } from '../consent/consent-gate.ts'
+import { type ConsentGate, consentDenied, consentTakenBack } from '../consent/consent-gate.ts'
 import { consentWrites } from '../consent/consent-writes.ts'
 import type { Calls, ResumeRequest } from '../path/call-request.ts'
-import { mayBeDone } from '../record/in-doubt.ts'
 import { openEffects } from '../record/kept-effects.ts'
 import type { LastLook } from '../record/last-look.ts'
 import type { OperationEnd, OperationLog } from '../record/operation-log.ts'
 import { recordOf } from '../record/operation-record.ts'
 import { openArguments } from '../record/operation-row.ts'
+import { giveUpAt } from '../record/standing.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
 import { createQueue, type Queue, type QueueDeps, type RunTerms } from './queue.ts'
 
@@ -61,8 +61,8 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     if (decision.kind === 'allowed')
       return { writes: consentWrites(decision.grants, operationId, Math.round(clock.now())) }
     const { answeredAt } = (await store.get('approvals', operationId)) ?? {}
-    const since = isBegunAnew(row) ? row.updatedAt + 1 : (answeredAt ?? row.createdAt)
-    if (await gate.isTakenBack(gated, decision.asks, since)) throw takenBack(row)
+    const since = heldAgainstSince(row, answeredAt ?? row.createdAt, deps.settings)
+    if (await gate.isTakenBack(gated, decision.asks, since)) throw consentTakenBack(row.tool, row)
     return { asks: decision.asks }
   }
 
@@ -133,15 +133,17 @@ function openedArguments(row: OperationRow, sealer: Sealer): { readonly input: u
 }
 
 /**
- * Whether a person has had it begun anew since it was allowed, or no run of it ever came to begin. What was taken back before
- * that was known to whoever did so, and they are asked; only what is taken back after it is a no to it.
+ * From when on what is taken back is a no to it: since it was allowed, or since a person had it begun anew. What was taken back
+ * before that was known to whoever did so, and they are asked. When that was its age tells, which counts from there and, other
+ * than its last change, stays the same however often it is put back.
  */
-function isBegunAnew({ attempts, startedAt }: OperationRow): boolean {
-  return attempts === 0 && startedAt !== null
-}
-
-function takenBack(row: OperationRow): AppError {
-  const { tool } = row
-  const when = mayBeDone(row) ? '.' : ' before it could be done. Call it again to ask anew.'
-  return new AppError('CONSENT_DENIED', `What allowed "${tool}" was taken back${when}`, { details: { tool } })
+function heldAgainstSince(
+  row: OperationRow,
+  allowedAt: number,
+  settings: Pick<Settings, 'retryMaxAgeMinutes'>,
+): number {
+  const countsFrom = giveUpAt(row, settings) - settings.retryMaxAgeMinutes * 60_000
+  // Where that setting has changed meanwhile it may come out later than anything that has happened.
+  const begunAt = Math.min(countsFrom, row.updatedAt)
+  return begunAt > Math.max(allowedAt, row.startedAt ?? allowedAt) ? begunAt + 1 : allowedAt
 }

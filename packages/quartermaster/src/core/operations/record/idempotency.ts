@@ -21,9 +21,10 @@ export interface KeyedCall {
   readonly digest: string
 }
 
-/** What was called first under a key. */
-export interface FirstCall {
+/** What is on record of a call: the first under a key, or one that somebody else runs. */
+export interface KnownCall {
   readonly operationId: string
+  readonly hasEnded: boolean
   /** Its answer, or a handle while it waits or runs somewhere else. Throws what the first call threw. */
   answer(): CallAnswer
 }
@@ -31,9 +32,9 @@ export interface FirstCall {
 /** Finds what was called before under the same key. */
 export interface Idempotency {
   /** The first call under this key, if there was one. Throws `IDEMPOTENCY_CONFLICT` when it had other arguments. */
-  first(call: KeyedCall): Promise<FirstCall | undefined>
-  /** The answer of an operation that somebody else runs, when it has ended; a handle while it has not. */
-  answerOf(operationId: string): Promise<CallAnswer>
+  first(call: KeyedCall): Promise<KnownCall | undefined>
+  /** An operation that somebody else runs, when it has ended; as it stands where that is elsewhere. Rejects when nobody can tell. */
+  answerOf(operationId: string): Promise<KnownCall>
 }
 
 export interface IdempotencyDeps {
@@ -58,8 +59,7 @@ export function createIdempotency({ storage, log, clock }: IdempotencyDeps): Ide
       const row = await store.get('operations', operationId)
       // Whoever waited hears it now; the end of a task is told to whoever asks for that.
       if (row && row.endedAt !== null && row.ttlMs === null) await markSeen(store, row, clock)
-      if (row) return answerOf(row)
-      throw new AppError('OUTCOME_UNKNOWN', `What became of "${operationId}" is not on record any more.`)
+      return row ? knownCall(row) : forgottenCall(operationId)
     },
     async first(call) {
       refuseUnkeepable(call)
@@ -71,7 +71,7 @@ export function createIdempotency({ storage, log, clock }: IdempotencyDeps): Ide
       const row = known.endedAt === null ? await find(call) : known
       if (row) await markSeen((await storage.open()).store, row, clock)
       // Forgotten meanwhile, as records are in the end: then this is the first.
-      return row && { operationId: row.id, answer: () => answerOf(row) }
+      return row && knownCall(row)
     },
   }
 }
@@ -79,6 +79,20 @@ export function createIdempotency({ storage, log, clock }: IdempotencyDeps): Ide
 function refuseUnkeepable({ key }: KeyedCall): void {
   const { error } = IdempotencyKey.safeParse(key)
   if (error) throw new AppError('INPUT_INVALID', `${error.issues[0]?.message}.`)
+}
+
+function forgottenCall(operationId: string): KnownCall {
+  return {
+    operationId,
+    hasEnded: true,
+    answer() {
+      throw new AppError('OUTCOME_UNKNOWN', `What became of "${operationId}" is not on record any more.`)
+    },
+  }
+}
+
+function knownCall(row: OperationRow): KnownCall {
+  return { operationId: row.id, hasEnded: row.endedAt !== null, answer: () => answerOf(row) }
 }
 
 function answerOf(row: OperationRow): CallAnswer {

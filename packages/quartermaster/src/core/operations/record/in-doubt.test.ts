@@ -178,6 +178,39 @@ describe('a call whose run was cut off, and that is run again', () => {
   })
 })
 
+describe('a call whose run was cut off, and that is given up after its last', () => {
+  it('tells that it may be done, also where the last is known to have failed', async () => {
+    let runs = 0
+    const handler = () => {
+      throw new AppError(++runs === 1 ? 'OUTCOME_UNKNOWN' : 'DEPENDENCY_UNAVAILABLE', 'Closed.')
+    }
+    const one = await cutOff({ effects: [], retry: 'replay', handler })
+    await one.hub.clock.advance(3_500_000)
+    const { state, outcome, error } = (await one.row()) ?? {}
+    expect({ state, outcome }).toEqual({ state: 'exhausted', outcome: 'unknown' })
+    const details = { because: 'DEPENDENCY_UNAVAILABLE', operationId: one.id }
+    expect(error).toMatchObject({ code: 'OUTCOME_UNKNOWN', retry: 'verifyFirst', details })
+    expect(error?.message).toMatch(/Closed\. .*may have done its work/)
+  })
+})
+
+describe('a call whose process was lost, and that has become too old while none was there', () => {
+  it.each([
+    ['is done where it was done', true, 'succeeded'],
+    ['is given up where nobody can see it', false, 'expired'],
+  ])('%s', async (_, isThere, state) => {
+    const one = await cutOff()
+    if (isThere) one.world.add('note a')
+    const { store, id, hub } = one
+    const long = { startedAt: hub.clock.now() - 3_600_001, expiresAt: null }
+    const set = { ...long, state: 'leased' as const, leaseOwner: 'gone', leaseUntil: hub.clock.now(), dueAt: null }
+    await store.commit([update('operations', { where: { id }, set })])
+    await one.next()
+    expect(await one.row()).toMatchObject({ state, outcome: isThere ? 'succeeded' : 'unknown' })
+    expect(one.runs()).toBe(1)
+  })
+})
+
 describe('a call whose outcome nobody knows', () => {
   it('tells its caller which operation to look at, and how', async () => {
     for (const [facts, word] of [

@@ -19,7 +19,7 @@ export function outcomeAfter({ code }: Pick<ErrorBody, 'code'>, hasRun: boolean)
 
 /** Whether an end says of itself that the work was not done, or was given up. */
 export function isNo(state: EndState): boolean {
-  return state === 'expired' || isDefinite(state)
+  return state === 'expired' || state === 'exhausted' || isDefinite(state)
 }
 
 type Said = Pick<OperationEnd, 'state' | 'error'>
@@ -36,12 +36,12 @@ function isDefinite(state: EndState): boolean {
 }
 
 /** Both: what stopped it now, and that it may be done. */
-function doubtful({ id, tool, effects }: Standing, why: ErrorBody | undefined): AppError {
+function doubtful({ id, tool, sealedEffects }: Standing, why: ErrorBody | undefined): AppError {
   if (why?.code === 'OUTCOME_UNKNOWN') return AppError.fromJSON(why)
   const now = why?.message ?? `"${tool}" was tried again and said no.`
   const message = `${now} An earlier run of "${tool}" was cut off and may have done its work: look before you call it again.`
   const details = { tool, operationId: id, ...(why ? { because: why.code } : {}) }
-  return new AppError('OUTCOME_UNKNOWN', `${message} ${whereToLook(id, effects.length > 0)}`, { details })
+  return new AppError('OUTCOME_UNKNOWN', `${message} ${whereToLook(id, sealedEffects !== null)}`, { details })
 }
 
 /** The error of a call whose outcome nobody knows, with the operation to look for. */

@@ -111,6 +111,34 @@ describe('an operation that was given up', () => {
   })
 })
 
+describe('an operation inside another', () => {
+  it('is a person’s to try again, also once they have had it tried again', async () => {
+    const { storage, desk, hub, runs } = await nested()
+    await hub.callAs('ada', 'outer')
+    const [inner] = await storage.store.find('operations', { where: { tool: 'inner' } })
+    expect(inner).toMatchObject({ state: 'unknown', retry: 'manual' })
+    await desk.retry(inner?.id ?? '')
+    await hub.clock.advance(600_000)
+    expect(await storage.store.get('operations', inner?.id ?? '')).toMatchObject({ state: 'unknown', attempts: 1 })
+    expect(runs).toHaveLength(2)
+  })
+
+  async function nested() {
+    const storage = faultyStorage()
+    const runs: unknown[] = []
+    const handler: AnyTool['handler'] = input => {
+      if (runs.push(input) === 1) throw new AppError('OUTCOME_UNKNOWN', 'The line broke.')
+      throw closed()
+    }
+    const inner = simpleTool('inner', { mutates: true, idempotent: true, retry: 'replay', handler })
+    const outer = simpleTool('outer', { handler: (_, context) => context.call('inner', {}).catch(() => 'later') })
+    const units = { main: { capabilities: [simpleCapability('main', [inner, outer])] } }
+    const hub = await createHub({ units, agents: { ada: { capabilities: { main: {} } } }, storage })
+    hub.work()
+    return { storage, runs, hub, desk: hub.operationDesk }
+  }
+})
+
 describe('an operation that runs', () => {
   it('is told to stop, and may have done its work', async () => {
     const entered = deferred()

@@ -85,7 +85,7 @@ export function createOperations({ storage, log, clock }: OperationsDeps): Opera
     async waiting({ workspace }) {
       const { store } = await storage.open()
       const state = { in: ['waitingForApproval', 'queued'] as const }
-      // By the index of expiry: everything that waits has one.
+      // By the index of what waits: everything that does has an expiry.
       const where = { organisation: ORGANISATION, workspace, state, expiresAt: { not: null } }
       const order = { by: ['createdAt', 'id'] as const, direction: 'descending' as const }
       return (await store.find('operations', { where, order, columns: SUMMARY_COLUMNS, limit: MOST_WAITING })).map(

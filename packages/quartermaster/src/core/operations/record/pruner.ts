@@ -25,6 +25,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 /** Small enough that a call's commit behind it does not feel it. */
 const BATCH = 500
+const ORGANISATION = 'default'
 
 export function createPruner({ store, clock, log, settings }: PrunerDeps): Pruner {
   let isStopped = false
@@ -77,7 +78,8 @@ export function createPruner({ store, clock, log, settings }: PrunerDeps): Prune
   }
 
   async function oldAudit(): Promise<number> {
-    const where = { at: beforeTheAudit() }
+    // With the organisation, as the index has it that the newest are read by.
+    const where = { organisation: ORGANISATION, at: beforeTheAudit() }
     const ids = (await store.find('audit', { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
     if (ids.length > 0) await store.commit([remove('audit', { where: { id: { in: ids } }, rows: 'any' })])
     return ids.length

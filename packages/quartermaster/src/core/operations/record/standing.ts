@@ -15,7 +15,7 @@ export type Standing = Pick<
   | 'startedAt'
   | 'expiresAt'
   | 'outcome'
-  | 'effects'
+  | 'sealedEffects'
 >
 
 /**

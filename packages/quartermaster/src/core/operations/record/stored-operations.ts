@@ -29,6 +29,7 @@ import { giveUpAt, type Standing } from './standing.ts'
 import type { StorageAccess } from './storage.ts'
 import { resultWrites } from './stored-results.ts'
 import { ended, opened, queued, type Step } from './transitions.ts'
+import { isUnseen } from './unseen-commit.ts'
 
 export interface StoredOperationsDeps {
   readonly storage: StorageAccess
@@ -311,18 +312,13 @@ function firstStanding({ id, tool, caller, startedAt }: OperationRecord): Standi
     startedAt: at,
     expiresAt: null,
     outcome: null,
-    effects: [],
+    sealedEffects: null,
   }
 }
 
 /** A row that nobody saw being written may not be there, and its end must still reach the audit. */
 function notWhereThereIsNone(write: Write): Write {
   return write.kind === 'update' ? { ...write, rows: 'any' } : write
-}
-
-/** A commit may have happened, and nobody saw it. */
-function isUnseen(error: unknown): boolean {
-  return isAppError(error) && error.code === 'OUTCOME_UNKNOWN'
 }
 
 /** Why a run that was about to begin did not. */
