@@ -44,6 +44,7 @@ describe('the notes capability', () => {
     const vault = join(dir, 'mine')
     const named = async () =>
       typeof scope === 'function' && scope({ tool: 'note_append', input: {}, config: { vault } })
+    expect(await named()).toBe(vault)
     for (const one of ['one', 'two']) {
       await mkdir(join(dir, one))
       await rm(vault, { force: true })

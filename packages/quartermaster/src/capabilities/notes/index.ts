@@ -46,7 +46,7 @@ export default defineModule({
           reason: 'Adds to notes of the vault this agent was given, or changes its list of tasks.',
           weight: 'moderate',
           // What was allowed in one vault says nothing about another, also where a link led to the one and leads to the other now.
-          scope: ({ config }) => realpath((config as NotesConfig).vault),
+          scope: ({ config }) => realOf((config as NotesConfig).vault),
         },
       ],
       resolve({ agent }, settings) {
@@ -57,3 +57,8 @@ export default defineModule({
     })
   },
 })
+
+/** One that is not there now keeps its name: nothing can be written to it, and it is looked at again before the run. */
+function realOf(vault: string): Promise<string> {
+  return realpath(vault).catch(() => vault)
+}

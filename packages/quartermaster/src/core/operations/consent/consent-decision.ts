@@ -73,12 +73,16 @@ function allowedBy(
   live: readonly GrantRow[],
   { standing, allowedNow }: ConsentQuestion,
 ): 'file' | 'owner' | GrantRow | undefined {
-  // Where nobody can tell what it is about, it may be what somebody forbade: it is asked about each time.
-  if (standing.has(ask.operation) && ask.grantable === 'any') return 'file'
+  if (standing.has(ask.operation) && !mayBeForbidden(ask, live)) return 'file'
   if (allowedNow.has(ask.operation)) return 'owner'
   const fitting = live.filter(grant => grant.decision === 'allow' && covers(grant, ask))
   // One that lasts is not used up, so it goes first.
   return fitting.find(({ lasting }) => lasting !== 'once') ?? fitting[0]
+}
+
+/** Where nobody can tell what a call is about, it may be what somebody forbade. */
+function mayBeForbidden({ operation, grantable }: ConsentAsk, live: readonly GrantRow[]): boolean {
+  return grantable === 'once' && live.some(grant => grant.decision === 'deny' && grant.operation === operation)
 }
 
 /** Whether it counts now, for this call. */

@@ -107,6 +107,7 @@ describe('an answer that lasts', () => {
       settings: {},
     })
     const { store, hub } = one
+    expect((await one.call(['eve'])).waiting).toBeUndefined()
     const now = hub.clock.now()
     const no = { decision: 'deny', lasting: 'always', tool: null, digest: null, expiresAt: now + 1_000_000 } as const
     await store.commit([insert('grants', grantRow('no', now, no))])

@@ -4,7 +4,7 @@ import type { Store, Where } from '../../store/index.ts'
 /** Whose grants, and for what. */
 export interface GrantsWanted {
   readonly caller: Caller
-  readonly asks: readonly Pick<ConsentAsk, 'operation' | 'scope'>[]
+  readonly asks: readonly Pick<ConsentAsk, 'operation' | 'scope' | 'grantable'>[]
   /** What was given for one call is looked for by the call it was given for. */
   readonly operationId: string
 }
@@ -23,9 +23,15 @@ export async function findGrants(
 ): Promise<readonly GrantRow[]> {
   const { workspace, kind: callerKind, name: callerName } = caller
   const whose = { organisation: 'default', workspace, callerKind, callerName, ...more }
-  const lasting = asks.map(({ operation, scope }) =>
+  const lasting = asks.map(({ operation, scope, grantable }) =>
     store.find('grants', {
-      where: { ...whose, operation, scope, lasting: { in: ['always', 'time'] } },
+      // Of what can be allowed for itself only, or of which nobody can tell what it is about, any no counts and no yes.
+      where: {
+        ...whose,
+        operation,
+        ...(grantable === 'once' ? { decision: 'deny' as const } : { scope }),
+        lasting: { in: ['always', 'time'] },
+      },
       // "deny" comes after "allow".
       order: { by: ['decision', 'id'], direction: 'descending' },
       limit: 1,
