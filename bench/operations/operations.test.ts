@@ -41,7 +41,7 @@ describe('the operations benchmark', () => {
       'effects that are there twice',
       'not on record',
       'not ended as done',
-      'whose end nobody was told',
+      'whose end is neither told nor kept to be told',
     ])
       expect([end, measured(end)]).toEqual([end, 0])
   })
