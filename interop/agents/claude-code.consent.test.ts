@@ -37,7 +37,7 @@ describe('Claude Code, calling what a person has to allow', () => {
     ['accept', { allow: false }, DENIED, 0],
     ['decline', undefined, DENIED, 0],
   ] as const)('asks its user, who sees all of the call: %s %j', async (action, content, expected, times) => {
-    const to = `${action} ${content?.allow}`
+    const to = `${action}-${content?.allow}`
     const { workplace } = await setUp(stepByStep(paying(to)))
     const questions: string[] = []
     const { results } = await runClaude({
@@ -60,7 +60,7 @@ describe('Claude Code, calling what a person has to allow', () => {
   ] as const)(
     'asks a hook of its user’s settings where nobody sits in front of it: %s',
     async (action, expected, times) => {
-      const to = `hook ${action}`
+      const to = `hook-${action}`
       const { workplace } = await setUp(stepByStep(paying(to)))
       await writeHook(workplace, { action, content: { allow: true } })
       const { results } = await runAlone(workplace, await serverFor(product, 'teller'))

@@ -27,7 +27,7 @@ export function payAndFollow({ tools, to, onWaiting }: Following): Script {
       operation = /op_[\w-]+/.exec(last)?.[0] ?? 'none'
       await onWaiting(operation)
     }
-    return { tool: tools.status, input: { operation } }
+    return { tool: tools.status, input: { operationId: operation } }
   }
 }
 
@@ -38,7 +38,7 @@ function isWaiting(output: string): boolean {
 
 /** A person answers on the command line. */
 export async function decide(product: RunningProduct, operation: string, decision: Decision): Promise<void> {
-  await product.run('approvals', decision, operation)
+  await product.run('approvals', decision, operation, ...(decision === 'allow' ? ['--yes'] : []))
 }
 
 /** A person answers the one call that waits for this payee, as soon as there is one. */
