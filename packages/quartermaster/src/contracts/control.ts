@@ -1,143 +1,27 @@
 import { z } from 'zod'
-import { AgentConfig, AgentSummary, ViewKind } from './agent.ts'
+import { AgentConfig, AgentSummary } from './agent.ts'
 import { ApprovalFacts, ApprovalSummary, GrantFacts } from './approval.ts'
-import { CapabilityDescriptor, ResolutionEntry } from './capability.ts'
+import { CapabilityDescriptor } from './capability.ts'
 import type { ControlEvent } from './control-event.ts'
-import { DependencyStatus, MissingDependency, RecheckAnswer } from './dependency.ts'
+import {
+  AddedUpstream,
+  AgentCheck,
+  Finding,
+  ReloadReport,
+  RemovedUpstream,
+  StatusReport,
+  ToolDetail,
+  ToolSummary,
+} from './control-report.ts'
+import { RecheckAnswer } from './dependency.ts'
 import { PersonName } from './names.ts'
 import { AuditPage, IdempotencyKey, OperationFacts, OperationPage, OperationVerification } from './operation.ts'
-import { Problem } from './problem.ts'
 import type { Answer, UrlQuestion } from './question.ts'
 import { CallAnswer, Progress, ResultPage } from './result.ts'
 import { Lasting, OperationState } from './rows.ts'
 import { IssuedToken, LentToken, TokenFacts } from './token.ts'
-import { AsTask, RetryPolicy, ToolExample } from './tool.ts'
 import type { TraceContext } from './trace.ts'
 import { LoginFacts, PinKind, ReviewItem, UpstreamLogLine, UpstreamStatus } from './upstream.ts'
-
-/** A tool as lists show it. */
-export const ToolSummary = z.object({
-  name: z.string(),
-  title: z.string(),
-  short: z.string(),
-  section: z.string(),
-  capability: z.string(),
-  source: z.string(),
-  state: z.enum(['active', 'disabled']),
-  /** Set while it is listed but a dependency is recovering: a call would wait. */
-  recovering: z.boolean(),
-  missing: z.array(MissingDependency),
-})
-export type ToolSummary = z.infer<typeof ToolSummary>
-
-/** Everything there is to know about a tool. */
-export const ToolDetail = ToolSummary.extend({
-  /** What allowlists call it, where that is another name. */
-  ownName: z.string().optional(),
-  whenToUse: z.string(),
-  requires: z.array(z.string()),
-  input: z.record(z.string(), z.unknown()),
-  output: z.record(z.string(), z.unknown()).optional(),
-  examples: z.array(ToolExample),
-  mutates: z.boolean(),
-  idempotent: z.boolean(),
-  retry: RetryPolicy,
-  consent: z.array(z.string()),
-  timeoutMs: z.number(),
-  maxResultBytes: z.number(),
-  asTask: AsTask,
-  hash: z.string(),
-})
-export type ToolDetail = z.infer<typeof ToolDetail>
-
-/** What a reload changed: `tool:weather`, `dependency:mail`, `capability:files`. */
-export const ReloadReport = z.object({
-  generation: z.number().int(),
-  added: z.array(z.string()),
-  changed: z.array(z.string()),
-  removed: z.array(z.string()),
-  rejected: z.array(Problem),
-  durationMs: z.number(),
-})
-export type ReloadReport = z.infer<typeof ReloadReport>
-
-export const StatusReport = z.object({
-  version: z.string(),
-  ready: z.boolean(),
-  /** `up` when a server owns the data folder, `process` when the command looked by itself. */
-  from: z.enum(['up', 'process']),
-  startedAt: z.number(),
-  generation: z.number().int(),
-  tools: z.object({ active: z.number().int(), disabled: z.number().int() }),
-  agents: z.number().int(),
-  /** Calls that run right now. */
-  running: z.number().int(),
-  dependencies: z.array(DependencyStatus),
-  problems: z.array(Problem),
-})
-export type StatusReport = z.infer<typeof StatusReport>
-
-/** What an agent would get, and why not the rest. */
-export const AgentCheck = z.object({
-  name: z.string(),
-  file: z.string().optional(),
-  ok: z.boolean(),
-  /** How it sees its tools. Absent when an older server answers. */
-  view: ViewKind.optional(),
-  report: z.array(ResolutionEntry),
-  problems: z.array(Problem),
-})
-export type AgentCheck = z.infer<typeof AgentCheck>
-
-/** One thing `doctor` looked at. */
-export const Finding = z.object({
-  level: z.enum(['ok', 'warning', 'error']),
-  what: z.string(),
-  where: z.string().optional(),
-  mend: z.string().optional(),
-})
-export type Finding = z.infer<typeof Finding>
-
-/** A secret that stays in the secrets file, and the files that name it. */
-const KeptSecret = z.object({ name: z.string(), usedBy: z.array(z.string()) })
-
-/** What became of an upstream that was to be added. */
-export const AddedUpstream = z.object({
-  name: z.string(),
-  /** Where it stands. */
-  file: z.string(),
-  /** `unchanged`: it stood there already, word for word. */
-  outcome: z.enum(['added', 'replaced', 'unchanged']),
-  /** How it is after its first moments; absent when its entry cannot be used yet. */
-  status: UpstreamStatus.optional(),
-  /** The agents that were given it. */
-  granted: z.array(z.string()),
-  /** The names under which its secrets are kept. */
-  secrets: z.array(z.string()),
-  /** The name that each secret which nobody gave yet has now, by the name that was asked for. */
-  missing: z.record(z.string(), z.string()).optional(),
-  /** The secrets of the one it replaced that nothing names any more, and that are gone from the secrets file. */
-  removedSecrets: z.array(z.string()).optional(),
-  /** The other secrets of the one it replaced, and the files that name them. */
-  keptSecrets: z.array(KeptSecret).optional(),
-  /** What keeps it from being used, such as a secret that is not there yet, and what to know before it is. */
-  problems: z.array(Problem),
-})
-export type AddedUpstream = z.infer<typeof AddedUpstream>
-
-/** What became of an upstream that was to be removed. */
-export const RemovedUpstream = z.object({
-  file: z.string(),
-  /** The agents that had it and nothing else said about it. */
-  revokedFrom: z.array(z.string()),
-  /** The agents whose files say more about it, and still do. They have no tools until that is taken out. */
-  stillNamedBy: z.array(z.string()),
-  /** The secrets that nothing else names, and that are gone from the secrets file. */
-  removedSecrets: z.array(z.string()),
-  /** The secrets it referred to that stay, and the files that name them; none where they were to be kept. */
-  keptSecrets: z.array(KeptSecret),
-})
-export type RemovedUpstream = z.infer<typeof RemovedUpstream>
 
 const nothing = z.strictObject({})
 

@@ -46,6 +46,17 @@ async function statusOf(client: Client, id: string): Promise<unknown> {
 
 afterEach(() => void vi.useRealTimers())
 
+/** A client whose person is asked and answers when the test says so. */
+async function slowClient(front: TestFront, era: (typeof ERAS)[number]) {
+  const client = await connect(front, 'trusted', era, { capabilities: ELICITATION })
+  const [asked, late] = [deferred<void>(), deferred<{ action: 'accept'; content: { allow: boolean } }>()]
+  client.setRequestHandler('elicitation/create', () => {
+    asked.resolve()
+    return late.promise
+  })
+  return { client, asked, late }
+}
+
 describe.each(ERAS)('a client of the era %s whose call a person has to allow', era => {
   it.each([
     ['allowed', ONCE, { content: [{ type: 'text', text: 'paid' }] }, 1],
@@ -89,12 +100,7 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
 
   it('that says yes after a person has said no hears the no', async () => {
     const { hub, front, runs } = await open()
-    const client = await connect(front, 'trusted', era, { capabilities: ELICITATION })
-    const [asked, late] = [deferred<void>(), deferred<{ action: 'accept'; content: { allow: boolean } }>()]
-    client.setRequestHandler('elicitation/create', () => {
-      asked.resolve()
-      return late.promise
-    })
+    const { client, asked, late } = await slowClient(front, era)
     const answered = call(client)
     await asked.promise
     await hub.consentDesk.answer(await waiting(hub), NO, OWNER)
@@ -105,12 +111,7 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
 
   it('that takes its call back while it is asked itself has nothing done', async () => {
     const { hub, front, runs } = await open()
-    const client = await connect(front, 'trusted', era, { capabilities: ELICITATION })
-    const [asked, late] = [deferred<void>(), deferred<{ action: 'accept'; content: { allow: boolean } }>()]
-    client.setRequestHandler('elicitation/create', () => {
-      asked.resolve()
-      return late.promise
-    })
+    const { client, asked, late } = await slowClient(front, era)
     const stop = new AbortController()
     const answered = client.callTool({ name: 'pay', arguments: {} }, { signal: stop.signal }).catch(() => {})
     await asked.promise
