@@ -19,9 +19,9 @@ const RUNS = [
   { revision: '2026-07-28', how: 'without direct calls', settings: { directCalls: false }, remarks: REMARKS },
 ] as const
 
-const findings = findingsOf(RUNS, async ({ revision, settings }) => {
+const findings = findingsOf(RUNS, async ({ settings, ...asking }) => {
   const product = await startProduct(PROJECT, settings)
-  return judge(product, revision).finally(product.stop)
+  return judge(product, asking).finally(product.stop)
 })
 
 describe.each(RUNS)('the conformance suite for MCP $revision, the server $how', run => {

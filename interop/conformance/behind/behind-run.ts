@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { startWithUpstreams } from '../../support/running-product.ts'
-import { judge, type Revision } from '../judged-runs.ts'
+import { type Asking, judge } from '../judged-runs.ts'
 import type { Findings } from '../suite.ts'
 
 const SERVER = fileURLToPath(new URL('./server.mjs', import.meta.url))
@@ -11,9 +11,8 @@ const LONG_MS = 120_000
 
 export type Transport = 'stdio' | 'http'
 
-export interface BehindRun {
-  /** What is asked of us in front. */
-  readonly revision: Revision
+/** What is asked of us in front, and what is behind. */
+export interface BehindRun extends Asking {
   /** What the server with the fixtures speaks behind us. */
   readonly era: 'legacy' | 'modern'
   readonly transport: Transport
@@ -33,14 +32,14 @@ const TOOLS = {
 const SETTINGS = { announceIntervalMs: 250 }
 
 /** Runs the suite against a product that has the fixtures from an upstream. */
-export async function runBehind({ revision, era, transport }: BehindRun): Promise<Findings> {
+export async function runBehind({ era, transport, ...asking }: BehindRun): Promise<Findings> {
   const server = await startServer(era, transport)
   try {
     const fixtures = { ...server.entry, prefix: false, newTools: 'offer', tools: TOOLS }
     const product = await startWithUpstreams({ fixtures }, 'conformance', SETTINGS)
     try {
       await product.reaches('fixtures')
-      return await judge(product, revision)
+      return await judge(product, asking)
     } finally {
       await product.stop()
     }

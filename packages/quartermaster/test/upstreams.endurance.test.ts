@@ -31,7 +31,9 @@ const statuses = (desk: UpstreamDesk) => desk.control<UpstreamStatus[]>('upstrea
 /** Resolves when all of them are up, as processes that were not there before. */
 async function allUp(desk: UpstreamDesk, before: readonly number[] = []): Promise<number[]> {
   let pids: number[] = []
-  const isUp = ({ state, pids: own }: UpstreamStatus) => state === 'up' && own.every(pid => !before.includes(pid))
+  // One that has just died is still up for a moment, without a process.
+  const isNew = (own: readonly number[]) => own.length > 0 && own.every(pid => !before.includes(pid))
+  const isUp = ({ state, pids: own }: UpstreamStatus) => state === 'up' && isNew(own)
   await expect
     .poll(
       async () => {
