@@ -20,6 +20,9 @@ export default defineConfig({
     // On a machine that is busy with something else; nothing here is about time.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // Where a machine stalls for seconds, a test of other programs can lose a race that nobody runs. It gets one more try there,
+    // and the report says that it needed one, which is a fault to be found.
+    retry: process.env.CI ? 1 : 0,
     projects: [
       {
         extends: true,
@@ -35,6 +38,8 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, ALONE],
           // Nothing here keeps anything in a module, so files share the modules that a worker has loaded: half of the time.
           isolate: false,
+          // Only says where to ask; the server is started for the first test that does.
+          globalSetup: ['packages/quartermaster/src/testing/postgres/shared-server.ts'],
         },
       },
       {

@@ -92,8 +92,11 @@ describe('a call that changes something', () => {
     const killed = new Promise(resolve => up.child.once('exit', resolve))
     up.child.kill('SIGKILL')
     await Promise.all([killed, answer])
-    const { control, operations } = await upIn(dir)
+    const { up: next, control, operations } = await upIn(dir)
     const [left] = await operations()
+    // Told like every change, to whoever reads along.
+    const told = `"message":"operation.changed","id":"${left?.id}"`
+    await expect.poll(() => next.stderr(), { timeout: 10_000 }).toContain(told)
     expect(left).toMatchObject({ tool: 'slow', state: 'unknown', outcome: 'unknown', code: 'OUTCOME_UNKNOWN' })
     const shown = await control.operation({ id: left?.id ?? '' })
     expect(shown.canRetry).toBe(true)

@@ -44,6 +44,7 @@ import {
   createOperationDesk,
   createOperations,
   createReadings,
+  createReceipts,
   createStoredOperations,
   createWaitedOperations,
   customKind,
@@ -156,20 +157,24 @@ export function buildCore(ports: CorePorts): Core {
   })
   const results = createKeptResults(ports)
   const owner = ports.ids.next('process')
-  const operationLog = createStoredOperations({ ...ports, emitter, owner })
+  const receipts = createReceipts({ ...ports, onUnheard: () => teller.look() })
+  const operationLog = createStoredOperations({ ...ports, emitter, owner, receipts })
   const leases = createLeaseKeeper({ ...ports, owner, operations: operationLog })
-  const operations = createOperations({ storage: ports.storage, clock, log: operationLog })
-  const idempotency = createIdempotency({ storage: ports.storage, clock, log: operationLog })
+  const operations = createOperations({ storage: ports.storage, receipts, log: operationLog })
+  const idempotency = createIdempotency({ storage: ports.storage, receipts, log: operationLog })
   const gate = createConsentGate({ ...ports, catalogue })
   const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
   const lastLook = createLastLook({ ...ports, catalogue, effectKinds })
-  const consentDesk = createConsentDesk({ ...ports, emitter, lastLook, catalogue })
+  const isAwaited = (id: string) => approvals.isHeld(id)
+  const consentDesk = createConsentDesk({ ...ports, emitter, lastLook, catalogue, isAwaited })
   const approvals = createApprovals({ ...ports, emitter, owner, operations: operationLog })
   // The two know each other: the desk stops what runs, and a call that is given up while it waits is ended there.
   const operationDesk: OperationDesk = createOperationDesk({
     ...ports,
     emitter,
+    isAwaited,
     lastLook,
+    operations: operationLog,
     calls: { cancel: (id, reason) => calls.cancel(id, reason) },
   })
   const admission = createAdmission({
@@ -217,7 +222,7 @@ export function buildCore(ports: CorePorts): Core {
     emitter,
     tell: ports.tellEnd ?? (() => undefined),
     listening: ports.endListeners,
-    isAwaited: approvals.isHeld,
+    isAwaited: end => approvals.isHeld(end.id) || receipts.has(end),
   })
   leases.start()
   const readings = createReadings({ ...ports, health, operations: operationLog, emitter })
@@ -262,6 +267,7 @@ export function buildCore(ports: CorePorts): Core {
       announcer.stop()
       health.stop()
       await Promise.all([catalogue.stop(), operationLog.stop()])
+      await receipts.stop()
       // What still ran until now was still this process's.
       leases.stop()
       await teller.stop()

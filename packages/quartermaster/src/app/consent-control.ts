@@ -1,12 +1,5 @@
-import type {
-  ApprovalFacts,
-  ApprovalRow,
-  ApprovalSummary,
-  GrantFacts,
-  GrantRow,
-  PersonControl,
-} from '../contracts/index.ts'
-import type { Answerer, ConsentDesk, Operations } from '../core/operations/index.ts'
+import type { ApprovalFacts, ApprovalRow, ApprovalSummary, GrantFacts, PersonControl } from '../contracts/index.ts'
+import type { Answerer, ConsentDesk, LiveGrant, Operations } from '../core/operations/index.ts'
 import type { Follower } from './follow-operation.ts'
 
 export interface ConsentControlDeps {
@@ -65,11 +58,11 @@ function toFacts(row: ApprovalRow, given: unknown): ApprovalFacts {
   return { ...toSummary(row), state, digest, ...present({ arguments: given, answeredAt, answeredBy, via, lasting }) }
 }
 
-function toGrant(row: GrantRow): GrantFacts {
+function toGrant(row: LiveGrant): GrantFacts {
   const { id, callerName: agent, operation, decision, lasting, grantedBy, via, createdAt, expiresAt } = row
   const { scope, tool, digest, askedFor } = row
   const facts = { id, agent, operation, decision, lasting, grantedBy, via, createdAt, expiresAt }
-  return { ...facts, ...present({ scope, tool, digest, askedFor }) }
+  return { ...facts, ...present({ scope, tool, digest, askedFor }), ...(row.isUnnamed ? { isUnnamed: true } : {}) }
 }
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], null | undefined> }

@@ -22,6 +22,7 @@ import { grantCapability } from './grant.ts'
 import { createLogins } from './logins.ts'
 import { createOperationControl } from './operation-control.ts'
 import type { Runtime } from './runtime.ts'
+import { storePlace } from './store-choice.ts'
 import { listTools, toolDetail } from './tool-report.ts'
 import { type UpControl, WITHOUT_UP } from './up-control.ts'
 import { createUpstreamControl } from './upstream-control.ts'
@@ -33,6 +34,8 @@ export interface ControlParts {
   isReady(): boolean
   /** Opened when first needed: most commands have no use for the store. */
   tokens(): Promise<Tokens>
+  /** Whether the store answers; of one that is not open nobody asks. */
+  storeAnswers?(): Promise<boolean>
   /** What only an `up` can answer; refused when absent. */
   readonly up?: UpControl
   /** What happens, for whoever follows it; one of its own when absent. */
@@ -132,7 +135,9 @@ function toolsOf({ core }: Runtime, agent: string) {
   return [...view.tools, ...view.unavailable.map(({ grant }) => grant)].map(({ tool }) => tool)
 }
 
-function statusOf(runtime: Runtime, { from, isReady }: ControlParts): StatusReport {
+async function statusOf(runtime: Runtime, { from, isReady, storeAnswers }: ControlParts): Promise<StatusReport> {
+  const { storeChoice, dataDir } = runtime.project
+  const place = await storePlace(storeChoice, dataDir)
   const { catalogue, health, agents } = runtime.core
   const generation = catalogue.current()
   const isActive = (tool: Parameters<typeof health.availability>[0]) => health.availability(tool).active
@@ -148,6 +153,7 @@ function statusOf(runtime: Runtime, { from, isReady }: ControlParts): StatusRepo
     running: runtime.core.operations.running().length,
     dependencies: health.dependencies(),
     problems: runtime.problems(),
+    store: storeAnswers ? { ...place, answers: await storeAnswers() } : place,
   }
 }
 

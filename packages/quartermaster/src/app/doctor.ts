@@ -20,7 +20,7 @@ export async function diagnose(runtime: Runtime): Promise<Finding[]> {
   return [
     ok(`Configuration: ${project.configFile ?? 'none; everything has its default'}.`),
     ...problems.map(problemFinding),
-    await storeFinding(project.dataDir),
+    await storeFinding(project.dataDir, project.storeChoice),
     ...dependencies.map(status => dependencyFinding(status, { isNeeded: needed.has(status.name) })),
     ...(await upstreamFindings(runtime)),
     ...consentFindings(core.catalogue.current()),

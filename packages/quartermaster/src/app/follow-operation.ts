@@ -5,7 +5,7 @@ import type { Operations } from '../core/operations/index.ts'
 /** Waits for what becomes of an operation after a step that somebody takes with it. */
 export interface Follower {
   /** Resolves when the run that the step leads to is over, or when it has ended without one. */
-  takeAndFollow(id: string, take: () => Promise<void>, options?: ControlOptions): Promise<void>
+  takeAndFollow(id: string, take: () => Promise<unknown>, options?: ControlOptions): Promise<void>
 }
 
 export interface FollowerDeps {

@@ -1,13 +1,17 @@
 import { openDataFolder } from '../adapters/data-folder/index.ts'
-import type { Settings } from '../contracts/index.ts'
+import type { OperationChange, Settings } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import type { OpenedStore } from './open-store.ts'
+import type { StoreChoice } from './store-choice.ts'
 
 export interface LazyStoreOptions {
   readonly dataDir: string
+  readonly choice: StoreChoice
   readonly settings: Settings
   readonly log: Log
+  /** Told what became of each operation that the last owner left behind. */
+  readonly onChange?: ((change: OperationChange) => void) | undefined
 }
 
 /** The store for a process that does not own the data folder: it becomes its owner when it first needs it. */
@@ -41,14 +45,14 @@ export function lazyStore(options: LazyStoreOptions): LazyStore {
   }
 }
 
-async function openLocked({ dataDir, settings, log }: LazyStoreOptions): Promise<OpenedStore> {
+async function openLocked({ dataDir, ...options }: LazyStoreOptions): Promise<OpenedStore> {
   const folder = openDataFolder(dataDir)
   await folder.ensure()
   const lock = await folder.lock()
   try {
     // Loaded here, because most commands have no use for a database.
     const { openStore } = await import('./open-store.ts')
-    const store = await openStore({ folder, settings, log })
+    const store = await openStore({ folder, ...options })
     return { ...store, close: () => store.close().finally(() => lock.release()) }
   } catch (error) {
     await lock.release()

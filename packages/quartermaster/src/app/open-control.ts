@@ -37,7 +37,8 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
   ])
   try {
     const project = await openProject({ ...options, watch: false })
-    const storage = lazyStore({ dataDir: project.dataDir, settings: project.settings, log: options.log })
+    const { dataDir, settings, storeChoice: choice } = project
+    const storage = lazyStore({ dataDir, choice, settings, log: options.log })
     const runtime = await createRuntime(project, { log: options.log, storage, isBrief: true, ownsProcess: true })
     await runtime.load()
     await runtime.look()

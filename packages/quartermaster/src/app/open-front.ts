@@ -59,7 +59,9 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   const leave = background ? stepAside(parts) : undefined
   const up = createUpControl({ tokens, agents: runtime.core.agents, ready: readiness.reached, leave })
   const feed = createEventFeed({ emitter: runtime.core.emitter, clock: createSystemClock() })
-  const control = createControl(runtime, { from: 'up', isReady: readiness.is, tokens: async () => tokens, up, feed })
+  const { answers: storeAnswers } = store
+  const lent = { tokens: async () => tokens, storeAnswers }
+  const control = createControl(runtime, { from: 'up', isReady: readiness.is, ...lent, up, feed })
   const mcp = openMcp(parts)
   const listener = await listen({ ...(await openApp(parts, { control, mcp, feed })), host, port, log })
   life.onClose(() => listener.close())
@@ -122,6 +124,7 @@ async function openApp(
     persons: personsOf(store.tokens, runtime, feed),
     prove: folder.prover(token),
     isReady: readiness.is,
+    storeAnswers: store.answers,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
     allowedHosts: () => [options.host, ...project.allowedHosts()],
     mounts: [mcpMount(mcp, () => idle?.touch())],

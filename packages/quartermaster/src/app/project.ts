@@ -25,6 +25,7 @@ import type { Log } from '../core/kernel/index.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 import { CAPABILITIES_DIR, PACKAGE_ENTRIES } from './package-entries.ts'
 import { standInFor } from './stand-in.ts'
+import { readStoreChoice, type StoreChoice } from './store-choice.ts'
 import { VERSION } from './version.ts'
 
 export interface ProjectOptions extends ProjectPlace {
@@ -38,6 +39,8 @@ export interface Project {
   readonly projectDir: string
   readonly configFile: string | undefined
   readonly dataDir: string
+  /** Which store the environment names; as it was at start. */
+  readonly storeChoice: StoreChoice
   readonly settings: Settings
   readonly secrets: Secrets
   readonly sources: readonly Source[]
@@ -105,6 +108,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   return {
     projectDir,
     dataDir,
+    storeChoice: readStoreChoice(env),
     get configFile() {
       return configFile
     },

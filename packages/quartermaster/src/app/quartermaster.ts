@@ -24,6 +24,7 @@ import type { CapabilityRegistry } from '../core/agents/index.ts'
 import type { Capability } from '../core/catalogue/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { createControl } from './control.ts'
+import { createEarlyChanges } from './early-changes.ts'
 import { lazyStore } from './lazy-store.ts'
 import { openProject, type Project } from './project.ts'
 import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
@@ -73,11 +74,14 @@ export interface Quartermaster {
 export async function createQuartermaster(options: QuartermasterOptions = {}): Promise<Quartermaster> {
   const { dir = process.cwd(), env = process.env, log = silentLog, watch = false, capabilities = [] } = options
   const project = await openProject({ from: dir, config: options.config, data: options.data, env, watch, log })
-  const storage = lazyStore({ dataDir: project.dataDir, settings: project.settings, log })
+  const early = createEarlyChanges()
+  const { dataDir, settings, storeChoice: choice } = project
+  const storage = lazyStore({ dataDir, choice, settings, log, onChange: early.note })
   const runtime = await startRuntime(project, { log, storage, capabilities })
   const { core } = runtime
   const { catalogue, health, registry, agents } = core
   if (watch) runtime.watch()
+  early.tellTo(core.emitter, { goesOn: watch })
   const tokens = async () => (await storage.open()).tokens
   const control = createControl(runtime, { from: 'process', isReady: () => true, tokens })
   const tools: Quartermaster['tools'] = filter => listTools(catalogue.current().tools.values(), health, filter)

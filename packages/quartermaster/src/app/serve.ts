@@ -5,6 +5,7 @@ import { type Control, type Events, messageOf, type Settings, type StatusReport 
 import type { Log } from '../core/kernel/index.ts'
 import type { Storage, StorageAccess } from '../core/operations/index.ts'
 import { loadUpstreamCode } from './build-upstreams.ts'
+import { createEarlyChanges } from './early-changes.ts'
 import { type FirstAgent, makeFirstAgent } from './first-agent.ts'
 import type { ProjectPlace } from './locate-project.ts'
 import { type Life, openFront } from './open-front.ts'
@@ -67,7 +68,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, 'closed'>> {
   const { env, log, background = false } = options
   const { project, folder } = await takeProject(options, life)
-  const opening = openStore({ folder, settings: project.settings, log })
+  const early = createEarlyChanges()
+  const { settings, storeChoice: choice } = project
+  const opening = openStore({ folder, choice, settings, log, onChange: early.note })
   // It may fail before anybody waits for it, and whoever does takes the error.
   opening.catch(() => {})
   life.onClose(async () => (await opening.catch(() => undefined))?.close())
@@ -94,6 +97,8 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   await runtime.load()
   await within(PATIENCE_MS, runtime.look(), log)
   runtime.watch()
+  // Only now: what is to be tried again must not be taken before its tool is there.
+  early.tellTo(runtime.core.emitter, { goesOn: true })
   readiness.become()
   void loadUpstreamCode(log)
   return { url, control, first, status: () => control.status({}) }

@@ -1,9 +1,13 @@
 import { openDataFolder } from '../adapters/data-folder/index.ts'
+import type { DatabaseCondition } from '../adapters/storage-postgres/index.ts'
 import { inspectStore, type StoreCondition, storeFile } from '../adapters/storage-sqlite/index.ts'
-import type { Finding } from '../contracts/index.ts'
+import { silentLog } from '../adapters/system/index.ts'
+import { type Finding, messageOf } from '../contracts/index.ts'
+import type { StoreChoice } from './store-choice.ts'
 
-/** What is to be said of the store in a data folder. It is looked at, not opened: an `up` may own it. */
-export async function storeFinding(dataDir: string): Promise<Finding> {
+/** What is to be said of the store. It is looked at, not opened: an `up` may own it. */
+export async function storeFinding(dataDir: string, { databaseUrl }: StoreChoice): Promise<Finding> {
+  if (databaseUrl !== undefined) return serverFinding(databaseUrl)
   const { dir, hasHistory } = openDataFolder(dataDir)
   const condition = await inspectStore(dir)
   if (condition.state === 'absent')
@@ -46,4 +50,33 @@ function lost(dir: string): Finding {
       'Put store.db back from a backup before the next start. Otherwise that makes a new store, and all tokens, operations ' +
       'and the audit are gone.',
   }
+}
+
+async function serverFinding(url: string): Promise<Finding> {
+  // Loaded here, because most have their store in a file.
+  const { inspectPostgres } = await import('../adapters/storage-postgres/index.ts')
+  try {
+    return databaseFinding(await inspectPostgres({ url, log: silentLog }))
+  } catch (error) {
+    // What keeps it from being the store, with what to do about it.
+    return { level: 'error', what: messageOf(error) }
+  }
+}
+
+function databaseFinding({ place, version, isSynced, shape, newest }: DatabaseCondition): Finding {
+  if (shape > newest)
+    return {
+      level: 'error',
+      what: `The store ${place} was written by a newer version (shape ${shape}; this one knows ${newest}).`,
+      mend: 'Install that version or a later one, or name another database in DATABASE_URL.',
+    }
+  const server = `PostgreSQL ${version}`
+  if (!isSynced)
+    return {
+      level: 'warning',
+      what: `The store ${place} (${server}) answers, but fsync is off there: a power cut can lose what was answered.`,
+      mend: 'Set fsync to on in its postgresql.conf, and restart it.',
+    }
+  const state = shape === 0 ? 'answers, and is not made yet' : 'answers'
+  return { level: 'ok', what: `The store ${place} (${server}) ${state}.` }
 }

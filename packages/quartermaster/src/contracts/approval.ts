@@ -35,8 +35,10 @@ export const GrantFacts = z.object({
   id: z.string(),
   agent: z.string(),
   operation: z.string(),
-  /** Only this resource; absent where the operation names none. */
+  /** Only this resource; absent where the operation names none, or the call did not tell. */
   scope: z.string().optional(),
+  /** Set where the operation is about a resource that the call did not tell: it counts for calls like that, not for all. */
+  isUnnamed: z.literal(true).optional(),
   decision: GrantRow.shape.decision,
   lasting: Lasting,
   /** Of one for a single call: which tool, with arguments of which digest. */

@@ -67,6 +67,16 @@ export const StatusReport = z.object({
   running: z.number().int(),
   dependencies: z.array(DependencyStatus),
   problems: z.array(Problem),
+  /** Where everything durable is. Absent when an older server answers. */
+  store: z
+    .object({
+      kind: z.enum(['sqlite', 'postgresql']),
+      /** The file, or the address without its password. */
+      place: z.string(),
+      /** Whether it answers now; absent where the command looked by itself and had no need to open it. */
+      answers: z.boolean().optional(),
+    })
+    .optional(),
 })
 export type StatusReport = z.infer<typeof StatusReport>
 

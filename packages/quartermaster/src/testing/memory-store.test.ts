@@ -8,6 +8,7 @@ const subject: StoreSubject = {
   open: async () => ({ ...createMemoryStore(), close: async () => {} }),
   shapes: [],
   built: { module: '', name: '' },
+  syncsItself: true,
   isHalfWay: async () => false,
 }
 

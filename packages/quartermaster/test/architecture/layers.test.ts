@@ -228,6 +228,18 @@ describe('import cycles', () => {
     ])
   })
 
+  it('are found between the folders of a context', () => {
+    const planted = {
+      'core/health/look/a.ts': "import '../record/b.ts'",
+      'core/health/record/b.ts': 'export const b = 1',
+      'core/health/record/c.ts': "import '../look/d.ts'",
+      'core/health/look/d.ts': 'export const d = 1',
+    }
+    expect(violationsWith(planted)).toEqual([
+      'core/health/look imports core/health/record imports core/health/look: folders of a context import each other in a circle',
+    ])
+  })
+
   it('are found between contexts although no file is part of one', () => {
     expect(violationsWith({ 'core/health/x.ts': "import type { view } from '../agents/index.ts'" })).toEqual([
       'core/agents imports core/health imports core/agents: contexts import each other in a circle',

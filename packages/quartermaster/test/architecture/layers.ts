@@ -18,7 +18,8 @@ export function findViolations(sources: Sources): string[] {
     ...missingFaces(paths),
     ...[...imports].flatMap(([path, found]) => violationsIn(path, found, sources)),
     ...cyclesIn(fileGraph(imports), 'files import each other in a circle'),
-    ...cyclesIn(contextGraph(imports), 'contexts import each other in a circle'),
+    ...cyclesIn(graphOf(imports, contextOf), 'contexts import each other in a circle'),
+    ...cyclesIn(graphOf(imports, folderOf), 'folders of a context import each other in a circle'),
   ]
 }
 
@@ -57,15 +58,16 @@ function fileGraph(imports: ReadonlyMap<string, Imports>): Graph {
   return new Map([...imports].map(([path, found]) => [path, new Set(targets(path, found))]))
 }
 
-function contextGraph(imports: ReadonlyMap<string, Imports>): Graph {
+/** What imports what, of what the files belong to; those that belong to nothing are left out. */
+function graphOf(imports: ReadonlyMap<string, Imports>, ownerOf: (path: string) => string | undefined): Graph {
   const graph = new Map<string, Set<string>>()
   for (const [path, targets] of fileGraph(imports)) {
-    const from = contextOf(path)
+    const from = ownerOf(path)
     if (!from) continue
     const known = graph.get(from) ?? new Set()
     graph.set(from, known)
     for (const target of targets) {
-      const to = contextOf(target)
+      const to = ownerOf(target)
       if (to && to !== from) known.add(to)
     }
   }
@@ -75,4 +77,10 @@ function contextGraph(imports: ReadonlyMap<string, Imports>): Graph {
 function contextOf(path: string): string | undefined {
   const place = placeOf(path)
   return place?.layer === 'core' ? place.unit : undefined
+}
+
+/** The folder inside a context. What stands beside its folders is the context's face. */
+function folderOf(path: string): string | undefined {
+  const [layer, context, folder, file] = path.split('/')
+  return layer === 'core' && file !== undefined ? `${layer}/${context}/${folder}` : undefined
 }

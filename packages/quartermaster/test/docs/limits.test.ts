@@ -9,7 +9,7 @@ import { MOST_HELD, TAIL_MS } from '../../src/adapters/mcp-upstream/http/http-bo
 import { LONGEST_RETRY_MS } from '../../src/adapters/mcp-upstream/http/http-failure.ts'
 import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/http/http-sender.ts'
 import { MOST_UNDER_WAY, MOST_VISITS } from '../../src/adapters/mcp-upstream/offer/upstream-calls.ts'
-import { MOST_ATTEMPTS } from '../../src/adapters/mcp-upstream/session/begun-work.ts'
+import { LONGEST_PAUSE_MS, MOST_ATTEMPTS } from '../../src/adapters/mcp-upstream/session/begun-work.ts'
 import { FETCH_LIMITS } from '../../src/adapters/mcp-upstream/session/fetch-listing.ts'
 import { MESSAGE_LIMITS } from '../../src/adapters/mcp-upstream/session/message-limits.ts'
 import { MOST_ROUNDS } from '../../src/adapters/mcp-upstream/session/modern-session.ts'
@@ -120,7 +120,8 @@ describe('docs/security.md', () => {
       ['visits to addresses that a call asks for', count(MOST_VISITS)],
       ['attempts to send one call', count(MOST_TRIES)],
       ['attempts to go on with a call that a busy server has begun', count(MOST_ATTEMPTS)],
-      ['pause that a busy server may ask for', seconds(LONGEST_RETRY_MS)],
+      ['pause in such a call that the server may ask for', seconds(LONGEST_PAUSE_MS)],
+      ['pause that a busy server may ask for', hours(LONGEST_RETRY_MS)],
       ["redirects of one request, within the server's origin", count(MOST_REDIRECTS)],
       ['answers by HTTP of a connection that nobody needs, until their end', count(MOST_HELD)],
       ['time for the end of such an answer, or of a refusal', seconds(TAIL_MS)],
@@ -143,6 +144,10 @@ describe('docs/security.md', () => {
 
 function seconds(ms: number): string {
   return `${ms / 1_000} s`
+}
+
+function hours(ms: number): string {
+  return `${ms / 3_600_000} h`
 }
 
 function bytes(size: number): string {

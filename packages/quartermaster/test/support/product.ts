@@ -64,6 +64,8 @@ export interface RunningUp {
   /** The object on its first line. */
   readonly facts: Record<string, unknown>
   readonly child: ChildProcess
+  /** What it has written to standard error so far. */
+  stderr(): string
   /** Ends it politely and answers its exit code. */
   stop(): Promise<number | null>
 }
@@ -103,6 +105,7 @@ export async function launchUp(cwd: string, { args = [], env = {}, onStarted }: 
     url: String(facts.url),
     facts,
     child,
+    stderr: () => stderr,
     stop() {
       child.kill('SIGTERM')
       return exited

@@ -92,8 +92,9 @@ function askInShort({ operation, scope }: ConsentAsk): string {
 
 const LASTS = { once: 'one call', time: 'a time', always: 'always' } as const
 
-function resourceText({ lasting, tool = '', scope }: GrantFacts): string {
-  const resource = scope === undefined ? 'everything' : scopeText(scope)
+function resourceText({ lasting, tool = '', scope, isUnnamed }: GrantFacts): string {
+  const everything = isUnnamed ? 'what names no resource' : 'everything'
+  const resource = scope === undefined ? everything : scopeText(scope)
   return lasting === 'once' ? `${tool}, ${resource}` : resource
 }
 

@@ -5,7 +5,7 @@ import {
   type WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import { AppError } from '../../contracts/index.ts'
-import { type Cancellation, createCancellation } from '../../core/kernel/index.ts'
+import { type Cancellation, type CancelSignal, createCancellation } from '../../core/kernel/index.ts'
 import {
   type AnswerHeaders,
   type AnswerStream,
@@ -57,7 +57,7 @@ export interface LegacyCallsDeps extends Pick<ServerParts, 'toolCalls' | 'states
 }
 
 export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps): LegacyCalls {
-  function requestOf({ headers, session, message: { params }, answer, cancellation }: RunningCall): McpRequest {
+  function requestOf({ headers, gone, session, message: { params }, answer, cancellation }: RunningCall): McpRequest {
     const meta = (params._meta ?? {}) as Record<string, unknown>
     return {
       isModern: false,
@@ -65,6 +65,7 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
       sessionId: session.id,
       // A client that goes away cancels nothing: before 2026-07-28 it says so, or ends its session.
       signal: cancellation.signal,
+      gone,
       meta,
       client: session.server.getClientCapabilities() ?? {},
       trace: traceOf(meta, headers),
@@ -104,14 +105,14 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
   }
 
   return {
-    serve({ headers, body }, session) {
+    serve({ headers, body, gone }, session) {
       if (!isOrdinaryCall(body) || !isOrdinaryPost(headers) || session.running.has(body.id)) return undefined
       const answer = createAnswerStream({ headers: session.headers, streamAfterMs: STREAM_AFTER_MS })
       const cancellation = createCancellation()
       // Whoever cancelled a call is not told how it ended (MCP 2025-11-25, cancellation).
       cancellation.signal.addEventListener('abort', answer.drop)
       session.running.set(body.id, cancellation)
-      void run({ headers, session, message: body, answer, cancellation })
+      void run({ headers, gone, session, message: body, answer, cancellation })
       return answer.served
     },
     hear({ method, params }, { running }) {
@@ -129,6 +130,7 @@ export function endCalls({ running }: CallSession): void {
 
 interface RunningCall {
   readonly headers: HeaderReader
+  readonly gone: CancelSignal
   readonly session: CallSession
   readonly message: CallMessage
   readonly answer: AnswerStream

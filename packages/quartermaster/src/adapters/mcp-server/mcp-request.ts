@@ -20,6 +20,8 @@ export interface McpRequest {
   /** Clients from before 2026-07-28 that share a token are told apart by it. */
   readonly sessionId?: string | undefined
   readonly signal: CancelSignal
+  /** Given when its client went away before it got all of the answer, where that does not cancel the request. */
+  readonly gone?: CancelSignal | undefined
   readonly meta: Readonly<Record<string, unknown>>
   readonly client: ClientCapabilities
   /** Whose trace it belongs to. */
@@ -58,6 +60,7 @@ export function requestOf(server: Server, context: ServerContext, states: StateS
     holder: context.http?.authInfo?.clientId,
     sessionId: context.sessionId,
     signal: mcpReq.signal,
+    gone: context.http?.req?.signal,
     meta: mcpReq._meta ?? {},
     client: (declared ?? {}) as ClientCapabilities,
     trace: traceOf(mcpReq._meta ?? {}, context.http?.req?.headers),

@@ -52,6 +52,7 @@ export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, reque
         signal: context.signal,
         onProgress: context.onProgress,
         onLog: context.onLog,
+        isHeard: context.isHeard,
         async ask(question, signal) {
           refuseUnanswerable(question, request.client)
           return context.ask(question, signal)
@@ -99,6 +100,7 @@ export function audienceOf(request: McpRequest): Audience {
   const onProgress = (progress: Progress) => request.notify('notifications/progress', { progressToken, ...progress })
   return {
     onProgress: progressToken === undefined ? undefined : onProgress,
+    isGone: () => (request.gone ?? request.signal).aborted,
     onLog: (level, message, fields) => request.log(level, fields === undefined ? message : { message, ...fields }),
   }
 }

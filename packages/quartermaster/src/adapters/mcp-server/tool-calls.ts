@@ -79,7 +79,7 @@ function workOf(calls: Calls, { shelf, grant, input, seed, trace, idempotencyKey
   return {
     owner: () => ownerOf(seat.caller.name, `tool:${tool}`, canonicalJson(input)),
     // Every property by its name: what is spread is slow to make and slow to read, and this is read all along the way.
-    begin: ({ ask, canAnswer, client = shelf.client, signal, onProgress, onLog }) =>
+    begin: ({ ask, canAnswer, client = shelf.client, signal, isHeard, onProgress, onLog }) =>
       calls.call({
         seat,
         tool,
@@ -88,6 +88,7 @@ function workOf(calls: Calls, { shelf, grant, input, seed, trace, idempotencyKey
         client,
         idempotencyKey,
         signal,
+        isHeard,
         onProgress,
         onLog,
         ask: isHosted ? undefined : ask,

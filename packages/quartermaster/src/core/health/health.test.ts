@@ -1,26 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { createHub, DOWN, type FakeService, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
+import { createHub, DOWN, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
+import { serviceHub } from '../../testing/service-hub.ts'
 import type { ProbeContext } from '../catalogue/index.ts'
-
-/** A hub with one tool per service, all granted to one agent, with the first round of probes done. */
-async function hubWith(services: readonly FakeService[], more: Parameters<typeof createHub>[0] = {}) {
-  const tools = services.map(({ dependency }) => simpleTool(`use_${dependency.name}`, { requires: [dependency.name] }))
-  const hub = await createHub({
-    units: {
-      'main.ts': { capabilities: [simpleCapability('main', tools)], dependencies: services.map(one => one.dependency) },
-    },
-    agents: { worker: { capabilities: { main: {} } } },
-    ...more,
-  })
-  const probing = hub.health.probeNew()
-  await hub.clock.advance(2_000)
-  await probing
-  return hub
-}
 
 describe('the first look', () => {
   it('lists tools whose dependencies answer and keeps the others with their reasons', async () => {
-    const hub = await hubWith([fakeService('weather', UP), fakeService('mail', DOWN)])
+    const hub = await serviceHub([fakeService('weather', UP), fakeService('mail', DOWN)])
     expect(hub.toolNamesFor('worker')).toEqual(['use_weather'])
     const [missing] = hub.health.missing(hub.catalogue.tool('use_mail'))
     expect(missing).toMatchObject({ dependency: 'mail', state: 'down', reason: 'connection refused' })
@@ -78,7 +63,7 @@ describe('the first look', () => {
   it('does not probe a child whose parent is down, and says so', async () => {
     const parent = fakeService('network', DOWN)
     const child = fakeService('mail', UP, { dependsOn: ['network'] })
-    const hub = await hubWith([parent, child])
+    const hub = await serviceHub([parent, child])
     expect(child.probes).toBe(0)
     expect(hub.health.dependency('mail')).toMatchObject({
       state: 'down',
@@ -88,7 +73,7 @@ describe('the first look', () => {
 
   it('never probes what the owner switched off, not even when forced', async () => {
     const mail = fakeService('mail', UP)
-    const hub = await hubWith([mail], { dependencyOptions: { mail: { enabled: false } } })
+    const hub = await serviceHub([mail], { dependencyOptions: { mail: { enabled: false } } })
     const answer = await hub.health.recheck('use_mail', { force: true })
     expect(mail.probes).toBe(0)
     expect(answer).toMatchObject({ active: false, probed: [], missing: [{ dependency: 'mail', state: 'optedOut' }] })
@@ -99,7 +84,7 @@ describe('the first look', () => {
 describe('silence', () => {
   it('leaves the last verdict standing twice and counts as down the third time', async () => {
     const mail = fakeService('mail', UP)
-    const hub = await hubWith([mail])
+    const hub = await serviceHub([mail])
     hub.health.watch()
     mail.verdict = 'throws'
     await hub.clock.advance(31_000)
@@ -113,7 +98,7 @@ describe('silence', () => {
   })
 
   it('counts as missing when there never was a verdict', async () => {
-    const hub = await hubWith([fakeService('mail', 'throws')])
+    const hub = await serviceHub([fakeService('mail', 'throws')])
     expect(hub.health.dependency('mail').state).toBe('unknown')
     expect(hub.toolNamesFor('worker')).toEqual([])
   })
@@ -207,14 +192,14 @@ describe('recheck', () => {
   it('looks at the parent a child hangs on, then at the child', async () => {
     const parent = fakeService('network', DOWN)
     const child = fakeService('mail', UP, { dependsOn: ['network'] })
-    const hub = await hubWith([parent, child])
+    const hub = await serviceHub([parent, child])
     parent.verdict = UP
     expect(await hub.health.recheck('use_mail')).toMatchObject({ active: true, probed: ['network', 'mail'] })
   })
 
   it('probes once for fifty callers at the same time', async () => {
     const mail = fakeService('mail', DOWN)
-    const hub = await hubWith([mail])
+    const hub = await serviceHub([mail])
     mail.verdict = UP
     const answers = await Promise.all(Array.from({ length: 50 }, () => hub.health.recheck('use_mail')))
     expect(mail.probes).toBe(2)
@@ -223,7 +208,7 @@ describe('recheck', () => {
 
   it('never makes unrelated ones wait for each other', async () => {
     const [slow, mail] = [fakeService('slow', DOWN), fakeService('mail', DOWN)]
-    const hub = await hubWith([slow, mail])
+    const hub = await serviceHub([slow, mail])
     slow.verdict = 'hangs'
     mail.verdict = UP
     const stuck = hub.health.recheck('use_slow')
@@ -234,7 +219,7 @@ describe('recheck', () => {
 
   it('looks at once the first time, then not before the cool-down is over', async () => {
     const mail = fakeService('mail', DOWN)
-    const hub = await hubWith([mail])
+    const hub = await serviceHub([mail])
     const first = await hub.health.recheck('mail')
     expect(first.probed).toEqual(['mail'])
     expect(first.nextRecheckAt).toBe(hub.clock.now() + 30_000)
@@ -246,7 +231,7 @@ describe('recheck', () => {
 
   it('may look at once when it had been back in between', async () => {
     const mail = fakeService('mail', DOWN)
-    const hub = await hubWith([mail], { settings: { recoveringSeconds: 0 } })
+    const hub = await serviceHub([mail], { settings: { recoveringSeconds: 0 } })
     await hub.health.recheck('mail')
     mail.verdict = UP
     await hub.health.recheck('mail', { force: true })
@@ -259,7 +244,7 @@ describe('recheck', () => {
 
   it('may look again after a second when the probe threw', async () => {
     const mail = fakeService('mail', 'throws')
-    const hub = await hubWith([mail])
+    const hub = await serviceHub([mail])
     expect((await hub.health.recheck('mail')).nextRecheckAt).toBe(hub.clock.now() + 1_000)
   })
 
@@ -270,7 +255,7 @@ describe('recheck', () => {
       return DOWN
     }
     const mail = fakeService('mail', DOWN, { probe: { describe: { kind: 'fake' }, run } })
-    const hub = await hubWith([mail])
+    const hub = await serviceHub([mail])
     await hub.health.recheck('mail')
     hub.health.watch()
     await hub.clock.advance(3_000)
@@ -279,7 +264,7 @@ describe('recheck', () => {
 
   it('skips the cool-down when forced', async () => {
     const mail = fakeService('mail', DOWN)
-    const hub = await hubWith([mail])
+    const hub = await serviceHub([mail])
     await hub.health.recheck('mail')
     mail.verdict = UP
     expect(await hub.health.recheck('mail', { force: true })).toMatchObject({ active: true })
@@ -287,7 +272,7 @@ describe('recheck', () => {
 
   it('probes nothing when nothing is missing', async () => {
     const mail = fakeService('mail', UP)
-    const hub = await hubWith([mail])
+    const hub = await serviceHub([mail])
     expect(await hub.health.recheck('mail', { force: true })).toEqual({ active: true, missing: [], probed: [] })
     expect(mail.probes).toBe(1)
   })
@@ -310,131 +295,5 @@ describe('recheck', () => {
       code: 'NAME_UNKNOWN',
       message: expect.stringContaining('Did you mean "mail"?'),
     })
-  })
-})
-
-describe('the watcher', () => {
-  it('gives what is recovering its time although its probe throws', async () => {
-    const mail = fakeService('mail', UP)
-    const hub = await hubWith([mail])
-    mail.verdict = 'throws'
-    hub.health.reportFailure('mail', 'connection reset')
-    await hub.clock.advance(5_000)
-    expect(hub.health.dependency('mail').state).toBe('recovering')
-    await hub.clock.advance(6_000)
-    expect(hub.health.dependency('mail').state).toBe('down')
-  })
-
-  it('looks soon again at what has just gone down', async () => {
-    const mail = fakeService('mail', UP)
-    const hub = await hubWith([mail])
-    hub.health.watch()
-    mail.verdict = DOWN
-    hub.health.reportFailure('mail', 'connection reset')
-    await hub.clock.advance(10_000)
-    expect(hub.health.dependency('mail').state).toBe('down')
-    mail.verdict = UP
-    await hub.clock.advance(2_000)
-    expect(hub.health.dependency('mail').state).toBe('up')
-  })
-
-  it('moves a dependency that fails to recovering, keeps its tools listed, and brings it back', async () => {
-    const mail = fakeService('mail', UP)
-    const hub = await hubWith([mail])
-    hub.health.watch()
-    mail.verdict = DOWN
-    await hub.clock.advance(15_000)
-    expect(hub.health.dependency('mail').state).toBe('recovering')
-    expect(hub.toolNamesFor('worker')).toEqual(['use_mail'])
-    mail.verdict = UP
-    await hub.clock.advance(1_000)
-    expect(hub.health.dependency('mail').state).toBe('up')
-  })
-
-  it('takes it down when it does not come back in time', async () => {
-    const mail = fakeService('mail', UP)
-    const hub = await hubWith([mail])
-    hub.health.watch()
-    mail.verdict = DOWN
-    await hub.clock.advance(15_000 + 11_000)
-    expect(hub.health.dependency('mail').state).toBe('down')
-    expect(hub.toolNamesFor('worker')).toEqual([])
-  })
-
-  it('finds by itself what was mended', async () => {
-    const mail = fakeService('mail', DOWN)
-    const hub = await hubWith([mail])
-    hub.health.watch()
-    await hub.clock.advance(3_000)
-    mail.verdict = UP
-    await hub.clock.advance(15_000)
-    expect(hub.toolNamesFor('worker')).toEqual(['use_mail'])
-  })
-
-  it('looks at the children when their parent is back', async () => {
-    const parent = fakeService('network', DOWN)
-    const child = fakeService('mail', UP, { dependsOn: ['network'] })
-    const hub = await hubWith([parent, child])
-    hub.health.watch()
-    parent.verdict = UP
-    await hub.clock.advance(2_000)
-    expect(hub.toolNamesFor('worker')).toEqual(['use_network', 'use_mail'])
-  })
-
-  it('disables the tools of a child as soon as its parent is down', async () => {
-    const parent = fakeService('network', UP)
-    const child = fakeService('mail', UP, { dependsOn: ['network'] })
-    const hub = await hubWith([parent, child])
-    hub.health.watch()
-    parent.verdict = DOWN
-    await hub.clock.advance(30_000)
-    expect(hub.toolNamesFor('worker')).toEqual([])
-    expect(hub.health.dependency('mail').reason).toBe('It needs "network": connection refused')
-  })
-
-  it('wants several good probes in a row from one that flapped', async () => {
-    const mail = fakeService('mail', UP)
-    const hub = await hubWith([mail], {
-      settings: { watchIntervalSeconds: 1, recoveringSeconds: 0, flapWindowSeconds: 60 },
-    })
-    hub.health.watch()
-    for (let fall = 0; fall < 2; fall++) {
-      mail.verdict = DOWN
-      await hub.clock.advance(3_000)
-      mail.verdict = UP
-      if (fall === 0) await hub.clock.advance(3_000)
-    }
-    expect(hub.health.dependency('mail').state).toBe('down')
-    await hub.health.recheck('mail', { force: true })
-    expect(hub.health.dependency('mail')).toMatchObject({
-      state: 'down',
-      reason: expect.stringContaining('1 of 3 good probes'),
-    })
-    await hub.clock.advance(2_000)
-    expect(hub.health.dependency('mail').state).toBe('up')
-  })
-
-  it('lets one that flapped come back at once while its tools are still listed', async () => {
-    const mail = fakeService('mail', UP)
-    const hub = await hubWith([mail], { settings: { watchIntervalSeconds: 1, flapWindowSeconds: 60 } })
-    hub.health.watch()
-    for (let fall = 0; fall < 4; fall++) {
-      mail.verdict = DOWN
-      await hub.clock.advance(1_500)
-      expect(hub.health.dependency('mail').state).toBe('recovering')
-      mail.verdict = UP
-      await hub.health.recheck('mail', { force: true })
-      await hub.clock.advance(1_000)
-      expect(hub.health.dependency('mail').state).toBe('up')
-    }
-  })
-
-  it('stops looking when it is stopped', async () => {
-    const mail = fakeService('mail', UP)
-    const hub = await hubWith([mail])
-    hub.health.watch()
-    await hub.stop()
-    await hub.clock.advance(60_000)
-    expect(mail.probes).toBe(1)
   })
 })

@@ -238,13 +238,15 @@ it.each(later)('a process that is killed %s leaves what %s to be done once by th
 
 describe('a process that is killed after the answer is sent', () => {
   it.each([
-    ['has nobody told again who has got it', 0, 0],
-    ['has the next do what it put off, and tell of it once', 1, 1],
-  ] as const)('%s', async (_, failures, told) => {
+    ['has nobody told again who has had it for a second', 0, 1_000, 0],
+    ['has the next tell what it sent at that moment: twice is better than never', 0, 0, 1],
+    ['has the next do what it put off, and tell of it once', 1, 0, 1],
+  ] as const)('%s', async (_, failures, laterMs, told) => {
     const world = createWorld(failures)
     const tool = { retry: 'replay', idempotent: true } as const
     const first = await start(world, tool)
     const { operationId, waiting } = await first.callAs('ada', 'change')
+    await world.clock.advance(laterMs)
     first.life.end()
     await start(world, tool)
     await world.clock.advance(600_000)

@@ -9,10 +9,12 @@ import { operation } from '../../testing/store-contract/stage.ts'
 import { createEmitter } from '../kernel/index.ts'
 import { insert, type Store, update, type Write } from '../store/index.ts'
 import { createApprovals } from './consent/approvals.ts'
-import { consentWrites, GRANT_GUARD } from './consent/consent-writes.ts'
+import { consentWrites } from './consent/consent-writes.ts'
 import { createLeaseKeeper } from './queue/lease-keeper.ts'
 import { createRound } from './queue/round.ts'
+import { GRANT_GUARD } from './record/grant-guard.ts'
 import { recordOf } from './record/operation-record.ts'
+import { createReceipts } from './record/receipts.ts'
 import { createStoredOperations } from './record/stored-operations.ts'
 
 const OWNER = { name: 'the owner', via: 'owner' } as const
@@ -128,7 +130,10 @@ describe('a request that somebody changes at the moment in which it is to be ope
       await store.commit([update('approvals', { where: { id }, set: { state: 'denied' } })])
       return undefined
     }
-    await createApprovals({ ...all, operations: createStoredOperations(all) }).askAgain(row, [])
+    await createApprovals({
+      ...all,
+      operations: createStoredOperations({ ...all, receipts: createReceipts({ ...all, onUnheard() {} }) }),
+    }).askAgain(row, [])
     expect(await store.get('operations', id)).toMatchObject({ state: 'queued' })
     expect(await store.get('approvals', id)).toMatchObject({ state: 'denied' })
   })
@@ -169,7 +174,7 @@ async function takenOver(now: Partial<NewRow<'operations'>>) {
   const all = parts()
   const { store } = all.storage
   const row = await stored(store, operation('op_1', { ...leased, ...now }))
-  const log = createStoredOperations(all)
+  const log = createStoredOperations({ ...all, receipts: createReceipts({ ...all, onUnheard() {} }) })
   log.adopt(recordOf(row, {}), { ...row, state: 'leased', fence: 1 })
   return { log, store }
 }

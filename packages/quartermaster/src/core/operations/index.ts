@@ -1,4 +1,3 @@
-export { type Admission, createAdmission } from './consent/admission.ts'
 export { type Approvals, createApprovals } from './consent/approvals.ts'
 export {
   type Answerer,
@@ -6,8 +5,10 @@ export {
   type ConsentDesk,
   createConsentDesk,
   type GrantFilter,
+  type LiveGrant,
 } from './consent/consent-desk.ts'
 export { type ConsentGate, createConsentGate } from './consent/consent-gate.ts'
+export type { ConsentedOnce } from './consent/consented-once.ts'
 export { customKind, kindsFor } from './effects/custom-kind.ts'
 export type { ConcreteEffect, EffectKind, EffectSurroundings, EffectValues } from './effects/effect-kind.ts'
 export type { SqlConnection, SqlConnections, SqlValues } from './effects/sql-connections.ts'
@@ -21,14 +22,15 @@ export {
   takeBaseline,
   verifyEffects,
 } from './effects/verify-effects.ts'
-export type { Audience, Exchange, ExchangeContext, Turn } from './exchange/exchange.ts'
+export type { Audience, LogLevel } from './exchange/audience.ts'
+export type { Exchange, ExchangeContext, Turn } from './exchange/exchange.ts'
 export { ANSWER_SECONDS, createExchanges, type Exchanges, MOST_WAITING } from './exchange/exchanges.ts'
+export { type Admission, createAdmission } from './path/admission.ts'
 export { type CallPathDeps, createCalls } from './path/call-path.ts'
-export type { CallRequest, Calls, ConsentedOnce, LogLevel } from './path/call-request.ts'
+export type { CallRequest, Calls } from './path/call-request.ts'
 export { createEffectsStage, type EffectsStage } from './path/effects-stage.ts'
 export { createKeptResults, type KeptResults } from './path/kept-results.ts'
 export { progressText } from './path/progress-text.ts'
-export { waitingText } from './path/waiting-answer.ts'
 export { createEndsTeller, type EndsTeller, type TellEnd } from './queue/ends-teller.ts'
 export { createLeaseKeeper, type LeaseKeeper } from './queue/lease-keeper.ts'
 export { type LeftBehind, type LeftBehindDeps, settleLeftBehind } from './queue/left-behind.ts'
@@ -54,5 +56,7 @@ export {
   type OperationsDeps,
 } from './record/operations.ts'
 export { createPruner, type Pruner } from './record/pruner.ts'
+export { createReceipts, type Receipts } from './record/receipts.ts'
 export type { Storage, StorageAccess } from './record/storage.ts'
 export { createStoredOperations, type StoredOperationsDeps } from './record/stored-operations.ts'
+export { waitingText } from './record/waiting-answer.ts'

@@ -4,8 +4,8 @@ import { MISTAKES, type Planted } from '../../testing/simulation/mistakes.ts'
 import { violations } from '../../testing/simulation/promises.ts'
 import { simulate } from '../../testing/simulation/simulation.ts'
 
-/** Few, because it is run all the time; `SIMULATION_SEEDS=5000 npx vitest run …/simulation.test.ts` draws thousands. */
-const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 40)
+/** Few where it is run all the time; `npm run test:simulation` draws thousands. */
+const SEEDS = Number(process.env.SIMULATION_SEEDS ?? (process.env.CI ? 1_000 : 40))
 /** Where they begin: others find other things. */
 const FIRST_SEED = Number(process.env.SIMULATION_FIRST_SEED ?? 1)
 /** Each of the planted mistakes shows within as many; most show within five. */

@@ -15,6 +15,8 @@ export type Happened =
     }
   /** The caller's own operation is on record, and not one that an earlier call began under the same key. */
   | { readonly kind: 'recorded'; readonly call: number; readonly operation: string }
+  /** The caller went away, and gets no answer. */
+  | { readonly kind: 'left'; readonly call: number }
   | { readonly kind: 'answered'; readonly call: number; readonly operation: string; readonly said: string }
   | {
       readonly kind: 'ran'

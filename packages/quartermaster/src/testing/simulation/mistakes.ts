@@ -60,6 +60,13 @@ export const MISTAKES: Readonly<Record<string, Planted>> = {
     plant: () =>
       onOperations(write => withSet(write, isAnswered(write) ? { tellAt: (write.set as Fields).endedAt } : {})),
   },
+  'an answer that nobody got counts as told': {
+    shows: /was marked as told and was not/,
+    plant: () =>
+      onOperations(write =>
+        withSet(write, isAnswered(write) ? { tellAt: null, announcedAt: (write.set as Fields).endedAt } : {}),
+      ),
+  },
   'what has failed for now is put off for ever': {
     shows: /never ended/,
     plant: () =>
@@ -173,7 +180,11 @@ function onlyById(write: Extract<Write, { kind: 'delete' }>): Write {
   return id === undefined ? write : ({ ...write, where: { id } } as Write)
 }
 
-const isAnswered = ({ set }: Update) => 'endedAt' in set && (set as Fields).announcedAt !== null
+/** An end that its caller is to get as the answer is told a while later, if that was lost. */
+function isAnswered({ set }: Update): boolean {
+  const { endedAt, tellAt } = set as Fields
+  return typeof endedAt === 'number' && Number(tellAt) > endedAt
+}
 
 function shortLease({ set }: Update): Fields {
   const { leaseUntil } = set as Fields

@@ -8,6 +8,7 @@ import {
   type OperationRow,
   type Table,
 } from '../../contracts/index.ts'
+import { createCancellation } from '../../core/kernel/index.ts'
 import { createPruner, type StorageAccess, settleLeftBehind } from '../../core/operations/index.ts'
 import type { Store, Write } from '../../core/store/index.ts'
 import { createFakeClock } from '../fake-clock.ts'
@@ -60,6 +61,8 @@ export async function simulate({ seed, actions = 40, mistake = {} }: SimulationO
   const stopping = new Set<string>()
   let generation = 0
   let calls = 0
+  /** Ways to go away, of callers that may. */
+  const leaving: (() => void)[] = []
   const note = (one: Happened) => void history.push({ at: clock.now(), ...one })
   const world: World = { random, done: new Set(), isOpen: true, isQuiet: false, runs: 0, note }
   const persons = createPersons({ random, store: shared.store, note })
@@ -160,8 +163,17 @@ export async function simulate({ seed, actions = 40, mistake = {} }: SimulationO
     const isTask = random.chance(0.15)
     const key = !isTask && random.chance(0.4) ? `${tool}-${item}-${random.below(3)}` : undefined
     note({ kind: 'called', call: number, node: name, tool, item, key, isTask })
+    const { signal, cancel } = createCancellation()
+    const leave = () => {
+      if (life.isOver() || isAnswered) return
+      note({ kind: 'left', call: number })
+      cancel(new AppError('CANCELLED', 'The caller went away.'))
+    }
+    if (random.chance(0.2)) leaving.push(leave)
+    let isAnswered = false
     const told = (operation: string, said: string) => {
-      if (!life.isOver()) note({ kind: 'answered', call: number, operation, said })
+      isAnswered = true
+      if (!life.isOver() && !signal.aborted) note({ kind: 'answered', call: number, operation, said })
     }
     let own = ''
     const onRecorded = (id: string) => {
@@ -169,7 +181,7 @@ export async function simulate({ seed, actions = 40, mistake = {} }: SimulationO
       note({ kind: 'recorded', call: number, operation: id })
     }
     const asTask = isTask ? { ttlMs: random.pick([5_000, 3_600_000]) } : undefined
-    hub.callAs('ada', tool, { item }, { idempotencyKey: key, onRecorded, asTask }).then(
+    hub.callAs('ada', tool, { item }, { idempotencyKey: key, onRecorded, asTask, signal }).then(
       (answer: CallAnswer) => told(answer.operationId, answer.waiting ? 'waiting' : 'done'),
       (error: unknown) => told(own, isAppError(error) ? error.code : String(error)),
     )
@@ -196,6 +208,7 @@ export async function simulate({ seed, actions = 40, mistake = {} }: SimulationO
     [2, ({ hub }) => persons.verify(hub)],
     [1, ({ hub }) => persons.drop(hub)],
     [2, prune],
+    [3, () => leaving.shift()?.()],
     [2, () => (world.isOpen = !world.isOpen)],
     [4, (node, place) => nodes.size > 1 && kill(place, node)],
     [1, (node, place) => nodes.size > 1 && stop(place, node)],

@@ -9,6 +9,8 @@ interface End {
   /** Those who told it. Two who look at the same moment may both find that nobody has. */
   readonly tellers: Set<string>
   markedAt: number
+  /** Who ended it. */
+  readonly by: string
   /** Its caller got it with the answer. */
   isAnswered: boolean
   /** Somebody got it, perhaps by a repeat under the same key. */
@@ -21,8 +23,8 @@ interface End {
 const VAGUE = new Set(['waiting', 'OUTCOME_UNKNOWN', 'STORE_UNAVAILABLE', 'STORE_BUSY', 'INTERNAL'])
 
 /**
- * Every end reaches whoever asked for it: with the answer, or told once. Twice only where something went wrong in between,
- * and not at all only where the caller's own process died with the answer in its hands.
+ * Every end reaches whoever asked for it: with the answer, or told once. Twice only where something went wrong in between, or
+ * where another process ended it than the one that answers.
  */
 export function toldOnce(outcome: Outcome): string[] {
   const { history } = outcome
@@ -43,10 +45,10 @@ export function toldOnce(outcome: Outcome): string[] {
 
 interface Caller {
   readonly call: number
+  readonly node: string
   readonly isTask: boolean
-  /** What it was answered; nothing when its process was gone before. */
+  /** What it was answered; nothing when it, or its process, was gone before. */
   readonly said: string | undefined
-  readonly isGone: boolean
   /** A repeat under its key got it by an error, or was under way in a process that went away. */
   readonly isRepeatGone: boolean
 }
@@ -55,11 +57,12 @@ interface Caller {
 function callersOf(history: readonly Happening[]): ReadonlyMap<string, Caller> {
   const calls = new Map(of(history, 'called').map(one => [one.call, one]))
   const gone = new Set([...of(history, 'died'), ...of(history, 'stopped')].map(({ node }) => node))
+  const left = new Set(of(history, 'left').map(({ call }) => call))
   const answers = new Map(of(history, 'answered').map(({ call, said }) => [call, said]))
   // An error of a repeat does not say which operation it is about.
   const nameless = new Set(of(history, 'answered').flatMap(one => (one.operation === '' ? one.call : [])))
   const lost = [...calls.values()].filter(
-    ({ call, node }) => nameless.has(call) || (gone.has(node) && !answers.has(call)),
+    ({ call, node }) => nameless.has(call) || ((gone.has(node) || left.has(call)) && !answers.has(call)),
   )
   const lostKeys = new Set(lost.map(({ key }) => key))
   return new Map(
@@ -69,9 +72,9 @@ function callersOf(history: readonly Happening[]): ReadonlyMap<string, Caller> {
         operation,
         {
           call,
+          node,
           isTask,
           said: answers.get(call),
-          isGone: gone.has(node),
           isRepeatGone: key !== undefined && lostKeys.has(key),
         },
       ]
@@ -79,7 +82,7 @@ function callersOf(history: readonly Happening[]): ReadonlyMap<string, Caller> {
   )
 }
 
-function noteMove(ends: Map<string, End>, { operation, to }: Extract<Happening, { kind: 'moved' }>): void {
+function noteMove(ends: Map<string, End>, { operation, to, node }: Extract<Happening, { kind: 'moved' }>): void {
   const states = [...(ends.get(operation)?.states ?? []), ...(isOver(to) ? [to] : [])]
   ends.set(operation, {
     states,
@@ -87,6 +90,7 @@ function noteMove(ends: Map<string, End>, { operation, to }: Extract<Happening, 
     told: 0,
     tellers: new Set(),
     markedAt: Infinity,
+    by: node,
     isAnswered: false,
     isFetched: false,
     isInDoubt: false,
@@ -111,7 +115,8 @@ function noteTold(ends: Map<string, End>, { at, node, operation: id, state }: Te
   const wrong: string[] = []
   const couldKnow = end.tellers.has(node) || end.markedAt < at
   if (end.told > 0 && couldKnow && !end.isInDoubt) wrong.push(`The end of ${id} was told twice.`)
-  if (end.isAnswered && !end.isInDoubt) wrong.push(`The end of ${id} was told to a caller who had got it.`)
+  if (end.isAnswered && (end.told === 0 || couldKnow) && !end.isInDoubt)
+    wrong.push(`The end of ${id} was told to a caller who had got it.`)
   end.told++
   end.tellers.add(node)
   end.isInDoubt = false
@@ -127,7 +132,16 @@ function noteAnswer(
   if (end?.isNow && said !== 'waiting') end.isFetched = true
   if (!end || caller?.call !== call || caller.isTask || VAGUE.has(said) || end.states.length !== 1) return []
   end.isAnswered = true
-  return end.told > 0 && !end.isInDoubt ? [`The end of ${id} was told, and answered as well.`] : []
+  const wrong =
+    end.isNow && !agrees(said, end.states[0]) ? [`${id} ended as ${end.states[0]}, and ${said} was answered.`] : []
+  if (end.told > 0 && !end.isInDoubt && end.by === caller.node)
+    wrong.push(`The end of ${id} was told, and answered as well.`)
+  return wrong
+}
+
+/** Whoever is told that it was not done must not find that it was, and the other way round. */
+function agrees(said: string, state: string | undefined): boolean {
+  return said === 'done' ? state === 'succeeded' || state === 'failed' : state !== 'succeeded'
 }
 
 /** Only what is over, and was told, may be forgotten. A task's own time counts more: its caller has said how long it asks. */
@@ -137,10 +151,9 @@ function forgotten(id: string, end: End | undefined, callers: ReadonlyMap<string
   return isKnown && end.isNow ? [] : [`${id} was forgotten before its end was told.`]
 }
 
-/** It was to be had with the answer, which came, or which nobody was there to get any more. */
+/** It was to be had with the answer, which came. */
 function isLeftToCaller(caller: Caller | undefined): boolean {
-  if (!caller || caller.isTask) return false
-  return caller.said === undefined ? caller.isGone : caller.said !== 'waiting'
+  return caller?.said !== undefined && !caller.isTask && caller.said !== 'waiting'
 }
 
 function untold(

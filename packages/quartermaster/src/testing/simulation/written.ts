@@ -9,6 +9,7 @@ export function happeningsOf(writes: readonly Write[], rows: readonly number[], 
   return writes.flatMap((write, index): Happened[] => {
     // Where it touched fewer than it names, which those were is not known; what it would have done did not happen.
     if (write.kind === 'delete' && rows[index] !== idsOf(write.where).length) return []
+    if (write.kind === 'update' && rows[index] === 0) return []
     if (write.table === 'operations') return ofOperation(write, node)
     return write.table === 'grants' ? ofGrant(write) : []
   })

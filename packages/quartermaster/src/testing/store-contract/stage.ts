@@ -32,8 +32,12 @@ export interface StoreSubject {
   readonly shapes: readonly Shape[]
   /** Where a process of its own finds `open`: a module below `dist`, and the name of the function. */
   readonly built: { readonly module: string; readonly name: string }
+  /** What a process of its own has to be told beside the folder. */
+  readonly told?: (dir: string) => Promise<Readonly<Record<string, unknown>>>
   /** Whether a migration that runs in another process has written something already. */
   isHalfWay(dir: string): Promise<boolean>
+  /** Whether the process that commits is also the one that syncs. */
+  readonly syncsItself: boolean
 }
 
 /** A store in a folder that is gone after the test. */

@@ -11,12 +11,12 @@ const DIST = new URL('packages/quartermaster/dist/modules/', ROOT)
 const SCRIPT = `
 import { writeSync } from 'node:fs'
 const [options] = process.argv.slice(1)
-const { task, dist, built, dir, prefix, migrations } = JSON.parse(options)
+const { task, dist, built, dir, prefix, migrations, more } = JSON.parse(options)
 const { [built.name]: open } = await import(new URL(built.module, dist))
 const { insert } = await import(new URL('core/store/index.js', dist))
 const say = line => writeSync(1, line + '\\n')
 const log = { debug() {}, info: (message, { version }) => say('shape ' + version), warn() {}, error() {} }
-const store = await open({ dir, log, ...(migrations ? { migrations } : {}) })
+const store = await open({ dir, log, ...more, ...(migrations ? { migrations } : {}) })
 const line = id => ({
   id, workspace: 'w', callerKind: 'agent', callerName: 'w', at: 1, operationId: 'o', tool: 't', digest: '0'.repeat(64),
   decision: 'allowed', outcome: 'succeeded', mutates: true, durationMs: 1,
@@ -62,6 +62,8 @@ export interface ProcessOptions {
   readonly dir: string
   readonly prefix?: string
   readonly migrations?: readonly Shape[]
+  /** What its store has to be told beside the folder. */
+  readonly more?: Readonly<Record<string, unknown>>
 }
 
 /** A real process with a store of its own. */

@@ -26,7 +26,8 @@ async function run(argv: string[], { count = 1, ...options }: CliHostOptions & {
       filters.push(filter)
       const { scope: _, ...all } = GRANT
       const once = { ...GRANT, id: 'grant_3', lasting: 'once', tool: 'write_file', via: 'client' } as const
-      return [GRANT, { ...all, id: 'grant_2', decision: 'deny', lasting: 'always' } as const, once].map(grant => ({
+      const no = { ...all, id: 'grant_2', decision: 'deny', lasting: 'always' } as const
+      return [GRANT, no, once, { ...no, id: 'grant_4', isUnnamed: true as const }].map(grant => ({
         ...grant,
         expiresAt,
       }))
@@ -49,10 +50,11 @@ describe('grants list', () => {
     expect(stdout).toMatch(/^grant_1 +ada +allow +files\.write +"a\\u200b\.txt" +a time +owner +in 10 minutes$/m)
     expect(stdout).toMatch(/^grant_2 +ada +deny +files\.write +everything +always +owner +in 10 minutes$/m)
     expect(stdout).toMatch(/^grant_3 +.*write_file, "a\\u200b\.txt" +one call +owner \(client\) +in 10 minutes$/m)
+    expect(stdout).toMatch(/^grant_4 +ada +deny +files\.write +what names no resource +always +owner +in 10 minutes$/m)
   })
 
   it('is for programs too, and says when there are none', async () => {
-    expect(JSON.parse((await run(['list', '--json'])).stdout)).toHaveLength(3)
+    expect(JSON.parse((await run(['list', '--json'])).stdout)).toHaveLength(4)
     const none = await run(['list'], { control: { grants: async () => [] } })
     expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'There are none.\n' })
   })

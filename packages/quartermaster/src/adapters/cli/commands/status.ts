@@ -43,12 +43,19 @@ function statusText(report: StatusReport, printer: Printer, now: number): string
         `${tools.active} active, ${tools.disabled} disabled${tools.disabled > 0 ? ' (why: quartermaster tools --state disabled)' : ''}`,
       ],
       ['Agents', agents === 0 ? 'none yet (make one: quartermaster grant NAME files --create)' : String(agents)],
+      ...storeField(report.store),
     ],
     printer,
   )
   return [overview, dependencyText(report.dependencies, printer, now), problemsText(report, printer)]
     .filter(text => text !== '')
     .join('\n')
+}
+
+/** The file is where everybody expects it; a database is named, and said to be away when it is. */
+function storeField(store: StatusReport['store']): [string, string][] {
+  if (store?.kind !== 'postgresql') return []
+  return [['Store', store.answers === false ? `${store.place}, which does not answer` : store.place]]
 }
 
 function dependencyText(dependencies: readonly DependencyStatus[], printer: Printer, now: number): string {

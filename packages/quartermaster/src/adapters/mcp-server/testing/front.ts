@@ -44,9 +44,16 @@ export async function connect(front: HttpFront, agent: string, era: Era, options
 export async function ask(
   front: HttpFront,
   agent: string,
-  message: { method: string; name?: string; params?: Record<string, unknown>; capabilities?: object; headers?: object },
+  message: {
+    method: string
+    name?: string
+    params?: Record<string, unknown>
+    capabilities?: object
+    headers?: object
+    signal?: AbortSignal
+  },
 ): Promise<{ status: number; result?: Record<string, unknown>; error?: { code: number; message: string } }> {
-  const { method, name, params = {}, capabilities = {}, headers = {} } = message
+  const { method, name, params = {}, capabilities = {}, headers = {}, signal } = message
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': capabilities,
@@ -65,6 +72,7 @@ export async function ask(
         ...(name === undefined ? {} : { 'mcp-name': name }),
         ...headers,
       },
+      ...(signal ? { signal } : {}),
     }),
   )
   return { status: response.status, ...(await readAnswer(response)) }

@@ -59,9 +59,13 @@ describe('a request by HTTP that fails', () => {
 
   it.each([
     [429, '7', 7_000],
-    [503, '100000', 60_000],
+    [503, '100000', 24 * 3_600_000],
+    [503, '99999999999', 24 * 3_600_000],
     [503, 'Tue, 14 Nov 2023 22:13:25 GMT', 5_000],
+    [503, 'Tue, 14 Nov 2023 22:13:15 GMT', 0],
     [429, 'soon', 1_000],
+    [429, '-5', 1_000],
+    [429, '1.5', 1_000],
     [429, undefined, 1_000],
   ])('was not sent when the server is busy: %i with Retry-After %s', async (status, header, retryAfterMs) => {
     const server = await httpEndpoint(visit =>

@@ -12,6 +12,8 @@ export interface Patience {
 
 /** A server that is busy for longer than so many requests gets no more of them. */
 export const MOST_ATTEMPTS = 5
+/** What has begun at a server cannot be put off, so it is asked for again before the server's own idea of time has passed. */
+export const LONGEST_PAUSE_MS = 60_000
 
 /**
  * Goes on with work that a server has begun: where it is busy and says for how long, this one request is sent again. Its
@@ -25,7 +27,7 @@ export async function requestPatiently(send: () => Promise<Params>, patience: Pa
     } catch (error) {
       const ms = error instanceof SendFailure && mayRepeat(error) ? error.retryAfterMs : undefined
       if (ms === undefined || tries >= MOST_ATTEMPTS) throw error
-      await pause(ms, { clock, signal })
+      await pause(Math.min(ms, LONGEST_PAUSE_MS), { clock, signal })
       signal.throwIfAborted()
     }
   }

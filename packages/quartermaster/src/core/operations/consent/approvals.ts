@@ -1,7 +1,6 @@
 import type { ApprovalRow, ConsentAsk, OperationRow, OperationState, Settings } from '../../../contracts/index.ts'
 import type { Cancel, Clock, Emitter, Ids } from '../../kernel/index.ts'
 import { insert, update } from '../../store/index.ts'
-import type { Deadline } from '../path/deadline.ts'
 import { auditRow } from '../record/audit-row.ts'
 import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
 import type { Standing } from '../record/standing.ts'
@@ -13,11 +12,16 @@ import { byWhom, type Consent, type ConsentDecision } from './consent-decision.t
 import { consentWrites } from './consent-writes.ts'
 import { createWaitingRoom } from './waiting-room.ts'
 
+/** What ends the waiting together with the call. */
+interface Bound {
+  race<T>(work: Promise<T>): Promise<T>
+}
+
 /** A call that nobody has allowed yet. */
 export interface UnallowedCall {
   readonly record: OperationRecord
   readonly asks: readonly ConsentAsk[]
-  readonly deadline: Deadline
+  readonly deadline: Bound
   /** How long its caller waits. */
   readonly budgetMs: number
 }
@@ -74,10 +78,14 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     if (from === 'waitingForApproval') held.get(id)?.over(to)
   })
 
-  async function waitFor(id: string, budgetMs: number, deadline: Deadline): Promise<OperationState | undefined> {
+  async function waitFor(id: string, budgetMs: number, deadline: Bound): Promise<OperationState | undefined> {
     const timers = new Set<Cancel>()
+    let isOver = false
     const next = new Promise<OperationState | undefined>(over => {
-      const limit = (ms: number) => void timers.add(clock.after(ms, () => over(undefined)))
+      const limit = (ms: number) => {
+        // It is held until its caller leaves it, and somebody may be late to hurry it.
+        if (!isOver) timers.add(clock.after(ms, () => over(undefined)))
+      }
       held.set(id, { over, limit })
       limit(budgetMs)
     })
@@ -87,6 +95,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       const { state } = (await store.get('operations', id)) ?? {}
       return state === 'waitingForApproval' ? await deadline.race(next) : state
     } finally {
+      isOver = true
       for (const cancel of timers) cancel()
     }
   }

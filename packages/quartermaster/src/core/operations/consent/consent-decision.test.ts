@@ -56,6 +56,21 @@ function decide(more: Partial<ConsentQuestion> = {}) {
 }
 
 describe('a call that needs consent', () => {
+  it('is on record as allowed by whoever did: the owner’s answer where the file does not count, or not for all', () => {
+    const [write, mail] = [ask({ grantable: 'once' }), ask({ operation: 'mail.send' })]
+    const standing = new Set(['files.write'])
+    const allowed = (by: string) => ({ kind: 'allowed', consent: { by } })
+    const no = grant({ decision: 'deny', scope: 'other.md' })
+    expect(decide({ standing, asks: [write] })).toMatchObject(allowed('file'))
+    // Nobody can tell what it is about, and somebody has forbidden the like: only an answer counts.
+    const answered = { standing, asks: [write], grants: [no], allowedNow: new Set(['files.write']) }
+    expect(decide(answered)).toMatchObject(allowed('owner'))
+    expect(decide({ standing, asks: [write, mail], allowedNow: new Set(['mail.send']) })).toMatchObject(
+      allowed('owner'),
+    )
+    expect(decide({ standing, asks: [write], allowedNow: new Set(['files.write']) })).toMatchObject(allowed('file'))
+  })
+
   it('is missing what nobody has allowed, all of it at once', () => {
     const asks = [ask(), ask({ operation: 'files.delete' })]
     expect(decide({ asks })).toEqual({ kind: 'missing', asks })

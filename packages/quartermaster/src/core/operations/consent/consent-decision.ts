@@ -36,7 +36,8 @@ export function decideConsent(question: ConsentQuestion): ConsentDecision {
   const missing = judged.filter(({ by }) => by === undefined).map(({ ask }) => ask)
   if (missing.length > 0) return { kind: 'missing', asks: missing }
   const grants = judged.flatMap(({ by }) => (typeof by === 'object' ? [by] : []))
-  return { kind: 'allowed', consent: consentOf(question, grants), grants }
+  const operations = question.asks.map(({ operation }) => operation)
+  return { kind: 'allowed', consent: { operations, by: namedFirst(judged.map(({ by }) => by)) }, grants }
 }
 
 /**
@@ -68,11 +69,10 @@ export function byWhom({ via, name }: Answerer): string {
   return via === 'owner' ? 'owner' : `${via} ${name}`
 }
 
-function allowedBy(
-  ask: ConsentAsk,
-  live: readonly GrantRow[],
-  { standing, allowedNow }: ConsentQuestion,
-): 'file' | 'owner' | GrantRow | undefined {
+/** What allows one thing that a call needs, if anything does. */
+type Allowance = 'file' | 'owner' | GrantRow | undefined
+
+function allowedBy(ask: ConsentAsk, live: readonly GrantRow[], { standing, allowedNow }: ConsentQuestion): Allowance {
   if (standing.has(ask.operation) && !mayBeForbidden(ask, live)) return 'file'
   if (allowedNow.has(ask.operation)) return 'owner'
   const fitting = live.filter(grant => grant.decision === 'allow' && covers(grant, ask))
@@ -102,9 +102,9 @@ function covers({ operation, scope, lasting, decision }: GrantRow, ask: ConsentA
   return lasting === 'once' || decision === 'deny' || ask.grantable === 'any'
 }
 
-function consentOf({ asks, standing, allowedNow }: ConsentQuestion, grants: readonly GrantRow[]): Consent {
-  const operations = asks.map(({ operation }) => operation)
-  const [first] = grants
-  if (first) return { operations, by: byWhom({ via: first.via, name: first.grantedBy }) }
-  return { operations, by: operations.every(name => standing.has(name)) || allowedNow.size === 0 ? 'file' : 'owner' }
+/** Whoever answered, also where the file allows the rest: an answer is about this call. */
+function namedFirst(allowed: readonly Allowance[]): string {
+  const grant = allowed.find(by => typeof by === 'object')
+  if (grant) return byWhom({ via: grant.via, name: grant.grantedBy })
+  return allowed.includes('owner') ? 'owner' : 'file'
 }

@@ -2,10 +2,10 @@ import { AppError, type ConsentAsk, type GrantRow, type OperationRow } from '../
 import type { Seat } from '../../agents/index.ts'
 import { allowableForGood, type Catalogue, type ConsentOperationDefinition, type Tool } from '../../catalogue/index.ts'
 import type { Clock } from '../../kernel/index.ts'
-import type { ConsentedOnce } from '../path/call-request.ts'
 import { mayBeDone } from '../record/in-doubt.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { type ConsentDecision, decideConsent, isTakenBack } from './consent-decision.ts'
+import type { ConsentedOnce } from './consented-once.ts'
 import { findGrants } from './find-grants.ts'
 import { scopeOf } from './resource-scope.ts'
 

@@ -1,5 +1,6 @@
 import type { GrantRow } from '../../../contracts/index.ts'
 import { mustExist, update, type Write } from '../../store/index.ts'
+import { GRANT_GUARD } from '../record/grant-guard.ts'
 
 /**
  * What the commit that leases a run has to hold about the grants it runs on: those for one call are used up by it, and the
@@ -13,6 +14,3 @@ export function consentWrites(grants: readonly GrantRow[], operationId: string, 
     return update('grants', { where: { ...live, usedBy: null }, set, guard: GRANT_GUARD })
   })
 }
-
-/** What a commit is refused by when a grant is not there any more. */
-export const GRANT_GUARD = 'grant.live'

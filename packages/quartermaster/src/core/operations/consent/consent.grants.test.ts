@@ -116,6 +116,20 @@ describe('an answer that lasts', () => {
     expect((await one.call('max')).waiting).toBeUndefined()
   })
 
+  it('of no to a call of which nobody can tell what it is about counts for such calls, and is listed as one', async () => {
+    const one = await desk()
+    const { operationId: unnamed } = await one.call(['eve'])
+    const { operationId: all } = await one.call('eve', { tool: 'purge' })
+    await one.answer(unnamed, NEVER, OWNER)
+    await one.answer(all, NEVER, OWNER)
+    expect(await one.grants()).toMatchObject([
+      { operation: 'mail.send', scope: null, isUnnamed: true },
+      { operation: 'mail.purge', scope: null, isUnnamed: false },
+    ])
+    expect(await failureOf(one.call(['max']))).toMatchObject({ code: 'CONSENT_DENIED' })
+    expect((await one.call('max')).waiting).toMatchObject({ for: 'approval' })
+  })
+
   it('is refused rather than cut where it is to last longer than any may', async () => {
     const one = await desk({ settings: { grantHours: 2 } })
     const { operationId: id } = await one.call('eve')

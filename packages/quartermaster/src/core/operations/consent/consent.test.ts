@@ -1,74 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, AppError, type OperationSummary, type Question } from '../../../contracts/index.ts'
-import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
-import { createHub, failureOf, type Hub, type HubOptions, simpleCapability, simpleTool } from '../../../testing/hub.ts'
-import type { AnyTool } from '../../catalogue/index.ts'
-import type { CallRequest } from '../index.ts'
-
-const OWNER = { name: 'the owner', via: 'owner' } as const
-const ONCE = { decision: 'allow', lasting: 'once' } as const
-const NO = { decision: 'deny', lasting: 'once' } as const
-const OPERATIONS = [
-  { name: 'files.delete', reason: 'It deletes a file.', weight: 'moderate', scope: '{path}' },
-  { name: 'files.shred', reason: 'Nothing brings it back.', weight: 'high', grantable: 'once' },
-  { name: 'post.send', reason: 'It sends.', weight: 'low' },
-] as const
-
-interface DeskOptions extends Omit<HubOptions, 'storage'> {
-  readonly tool?: Partial<AnyTool>
-  readonly storage?: FaultyStorage
-}
-
-/** A tool that deletes, which a person has to allow, and how often it ran. */
-async function desk({ tool, storage = faultyStorage(), ...more }: DeskOptions = {}) {
-  const runs: unknown[] = []
-  const handler: AnyTool['handler'] = input => {
-    runs.push(input)
-    return 'deleted'
-  }
-  const facts = { mutates: true, consent: ['files.delete'], handler }
-  const tools = [
-    simpleTool('delete_file', { ...facts, ...tool }),
-    simpleTool('shred_file', { ...facts, consent: ['files.delete', 'files.shred'] }),
-    simpleTool('send', { ...facts, consent: ['post.send'] }),
-    simpleTool('tidy', { mutates: true, handler: (_, { call }) => call('delete_file', { path: 'a' }) }),
-  ]
-  const capability = simpleCapability('main', tools, { consentOperations: [...OPERATIONS] })
-  const told: OperationSummary[] = []
-  const hub = await createHub({
-    units: { main: { capabilities: [capability] } },
-    agents: { ada: { capabilities: { main: {} } }, bob: { capabilities: { main: {} } } },
-    storage,
-    tellEnd: end => void told.push(end),
-    ...more,
-  })
-  hub.work()
-  const call = (path = 'a', options: Partial<CallRequest> = {}, name = 'delete_file') =>
-    hub.callAs('ada', name, { path }, options)
-  const { store } = storage
-  const open = () => hub.consentDesk.open()
-  const row = (id: string) => store.get('operations', id)
-  return { hub, store, storage, runs, told, call, open, row, answer: hub.consentDesk.answer }
-}
-
-/** Lets work come to where it waits. */
-async function settle(hub: Hub): Promise<void> {
-  for (let i = 0; i < 20; i++) await hub.clock.breathe()
-}
-
-/** A call that waits, and what it asks for. */
-async function asked(one: Awaited<ReturnType<typeof desk>>, ...given: Parameters<typeof one.call>) {
-  const answer = one.call(...given)
-  // Whoever looks at it later takes its rejection.
-  answer.catch(() => {})
-  await settle(one.hub)
-  const request = (await one.open()).at(-1)
-  return { answer, id: request?.id ?? '', request }
-}
+import type { Answer, Question } from '../../../contracts/index.ts'
+import { asked, deletionDesk, NO, ONCE, OPERATIONS, OWNER, settle } from '../../../testing/deletion-desk.ts'
+import { faultyStorage } from '../../../testing/faulty-storage.ts'
+import { failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 
 describe('a call that a person has to allow', () => {
   it('waits for a while, is not run, and is answered with a handle', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     const { answer, id, request } = await asked(one)
     expect(request).toMatchObject({
       tool: 'delete_file',
@@ -85,7 +23,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is run for its caller when somebody allows it in time', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     const { answer, id } = await asked(one)
     await one.answer(id, ONCE, OWNER)
     expect((await answer).result.content).toEqual([{ type: 'text', text: 'deleted' }])
@@ -98,7 +36,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is run by itself when somebody allows it later, and its end is told', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     const { answer, id } = await asked(one)
     await one.hub.clock.advance(20_000)
     await answer
@@ -112,12 +50,12 @@ describe('a call that a person has to allow', () => {
 
   it('is run by the process that comes next', async () => {
     const storage = faultyStorage()
-    const first = await desk({ storage })
+    const first = await deletionDesk({ storage })
     const { answer, id } = await asked(first)
     await first.hub.clock.advance(20_000)
     await answer
     await first.hub.stop()
-    const second = await desk({ storage })
+    const second = await deletionDesk({ storage })
     await second.answer(id, ONCE, OWNER)
     await settle(second.hub)
     expect(second.runs).toEqual([{ path: 'a' }])
@@ -126,7 +64,7 @@ describe('a call that a person has to allow', () => {
 
   it('is begun by the next process when this one stops before it began', async () => {
     const storage = faultyStorage()
-    const first = await desk({ storage })
+    const first = await deletionDesk({ storage })
     const { answer, id } = await asked(first)
     // Allowed and leased, and stopped at that moment.
     storage.fault = writes => {
@@ -137,14 +75,14 @@ describe('a call that a person has to allow', () => {
     expect((await answer).waiting).toMatchObject({ operationId: id })
     expect(first.runs).toEqual([])
     expect(await first.row(id)).toMatchObject({ state: 'queued', attempts: 0 })
-    const second = await desk({ storage })
+    const second = await deletionDesk({ storage })
     await settle(second.hub)
     expect(second.runs).toEqual([{ path: 'a' }])
     expect(await second.row(id)).toMatchObject({ state: 'succeeded' })
   })
 
   it('is refused when somebody says no, to whoever waits and on record', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     const { answer, id } = await asked(one)
     await one.answer(id, NO, OWNER)
     expect(await failureOf(answer)).toMatchObject({ code: 'CONSENT_DENIED' })
@@ -156,7 +94,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is answered once: whoever comes second is told', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     const { answer, id } = await asked(one)
     const answers = await Promise.allSettled([
       one.answer(id, ONCE, OWNER),
@@ -170,14 +108,14 @@ describe('a call that a person has to allow', () => {
   })
 
   it('asks for everything it lacks in one request', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     const { request } = await asked(one, 'a', {}, 'shred_file')
     expect(request?.asks.map(({ operation }) => operation)).toEqual(['files.delete', 'files.shred'])
     expect(await one.open()).toHaveLength(1)
   })
 
   it('is given up when nobody answers for a day, and that is told', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     const { answer, id } = await asked(one)
     await one.hub.clock.advance(20_000)
     await answer
@@ -190,7 +128,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is not run when its caller has given it up', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     const controller = new AbortController()
     const { answer, id } = await asked(one, 'a', { signal: controller.signal })
     controller.abort()
@@ -202,7 +140,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is void when the tool is another by then', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     const { answer, id } = await asked(one)
     await one.hub.clock.advance(20_000)
     await answer
@@ -219,7 +157,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is void when its tool is gone by then, and waits while that may only be away', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     const { answer, id } = await asked(one)
     await one.hub.clock.advance(20_000)
     await answer
@@ -239,7 +177,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is refused at once, with all it lacks, where its caller cannot wait', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     expect(await failureOf(one.call('a', { unallowed: 'refuse' }, 'shred_file'))).toMatchObject({
       code: 'CONSENT_REQUIRED',
       details: { operations: [{ name: 'files.delete' }, { name: 'files.shred' }] },
@@ -248,7 +186,7 @@ describe('a call that a person has to allow', () => {
   })
 
   it('is judged by itself inside another call, and leaves nothing waiting there', async () => {
-    const one = await desk()
+    const one = await deletionDesk()
     const answer = one.hub.callAs('ada', 'tidy')
     await settle(one.hub)
     const [request] = await one.open()
@@ -264,125 +202,6 @@ describe('a call that a person has to allow', () => {
   })
 })
 
-describe('an answer', () => {
-  it('for one call allows exactly that one, once', async () => {
-    const one = await desk()
-    const first = await asked(one)
-    await one.answer(first.id, ONCE, OWNER)
-    await first.answer
-    const second = await asked(one)
-    expect(second.request).toMatchObject({ state: 'open', tool: 'delete_file' })
-    expect(second.id).not.toBe(first.id)
-    expect(one.runs).toHaveLength(1)
-  })
-
-  it('for a while counts for the same resource, and for no other', async () => {
-    const one = await desk()
-    const first = await asked(one)
-    await one.answer(first.id, { decision: 'allow', lasting: 'time', minutes: 10 }, OWNER)
-    await first.answer
-    await one.call('a')
-    expect(one.runs).toHaveLength(2)
-    const other = await asked(one, 'b')
-    expect(other.request?.asks).toMatchObject([{ scope: 'b' }])
-    await one.hub.clock.advance(600_000)
-    expect((await asked(one, 'a')).request).toMatchObject({ asks: [{ scope: 'a' }] })
-    expect(one.runs).toHaveLength(2)
-  })
-
-  it('for always lasts as long as the setting lets any last', async () => {
-    const one = await desk({ settings: { grantHours: 2 } })
-    const first = await asked(one, 'a', {}, 'send')
-    await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
-    await first.answer
-    await one.hub.clock.advance(2 * 3_600_000 - 60_000)
-    await one.call('b', {}, 'send')
-    expect(one.runs).toHaveLength(2)
-    await one.hub.clock.advance(60_000)
-    expect((await asked(one, 'b', {}, 'send')).request).toMatchObject({ tool: 'send' })
-  })
-
-  it('counts for nobody else', async () => {
-    const one = await desk()
-    const first = await asked(one)
-    await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
-    await first.answer
-    void one.hub.callAs('bob', 'delete_file', { path: 'a' }).catch(() => {})
-    await settle(one.hub)
-    expect(await one.open()).toMatchObject([{ callerName: 'bob' }])
-  })
-
-  it('cannot last where it may be given once only', async () => {
-    const one = await desk()
-    const { id } = await asked(one, 'a', {}, 'shred_file')
-    expect(await failureOf(one.answer(id, { decision: 'allow', lasting: 'always' }, OWNER))).toMatchObject({
-      code: 'REQUEST_REFUSED',
-      message: expect.stringContaining('files.shred'),
-    })
-    expect(await one.open()).toHaveLength(1)
-  })
-
-  it('of no for a while refuses at once what comes after it', async () => {
-    const one = await desk()
-    const first = await asked(one)
-    await one.answer(first.id, { decision: 'deny', lasting: 'time', minutes: 10 }, OWNER)
-    await failureOf(first.answer)
-    expect(await failureOf(one.call('a'))).toMatchObject({ code: 'CONSENT_DENIED' })
-    expect(await one.open()).toEqual([])
-    await one.hub.clock.advance(600_000)
-    expect((await asked(one)).request).toBeDefined()
-  })
-
-  it('can be taken back, one by one, by agent and by operation, at once', async () => {
-    for (const filter of [{ agent: 'ada' }, { operation: 'files.delete' }, {}]) {
-      const one = await desk()
-      const first = await asked(one)
-      await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
-      await first.answer
-      const [grant] = await one.hub.consentDesk.grants({ agent: 'ada' })
-      const which = Object.keys(filter).length > 0 ? filter : { id: grant?.id }
-      expect(await one.hub.consentDesk.revoke(which, OWNER)).toBe(1)
-      expect((await asked(one)).request).toMatchObject({ state: 'open' })
-      expect(one.runs).toHaveLength(1)
-    }
-  })
-
-  it('that is taken back before it was used ends what waits on it', async () => {
-    const one = await desk({
-      settings: { retryFirstSeconds: 60 },
-      tool: {
-        idempotent: true,
-        retry: 'replay',
-        handler: () => {
-          throw new AppError('DEPENDENCY_UNAVAILABLE', 'Closed.')
-        },
-      },
-    })
-    const first = await asked(one)
-    await one.answer(first.id, { decision: 'allow', lasting: 'always' }, OWNER)
-    expect((await first.answer).waiting).toMatchObject({ for: 'retry' })
-    await one.hub.consentDesk.revoke({ agent: 'ada' }, OWNER)
-    await one.hub.clock.advance(60_000)
-    expect(await one.row(first.id)).toMatchObject({ state: 'denied', attempts: 2, error: { code: 'CONSENT_DENIED' } })
-  })
-
-  it('lets what it allowed be tried again, but not another call', async () => {
-    let runs = 0
-    const handler = () => {
-      if (++runs === 1) throw new AppError('DEPENDENCY_UNAVAILABLE', 'Closed.')
-      return 'deleted'
-    }
-    const one = await desk({ tool: { idempotent: true, retry: 'replay', handler } })
-    const first = await asked(one)
-    await one.answer(first.id, ONCE, OWNER)
-    expect((await first.answer).waiting).toMatchObject({ for: 'retry' })
-    expect((await asked(one)).request).toMatchObject({ state: 'open' })
-    await one.hub.clock.advance(10_000)
-    expect(runs).toBe(2)
-    expect(await one.row(first.id)).toMatchObject({ state: 'succeeded' })
-  })
-})
-
 describe('the client of an agent', () => {
   const agents = { ada: { capabilities: { main: {} }, consent: { allow: [], askClient: true } } }
   const says =
@@ -394,7 +213,7 @@ describe('the client of an agent', () => {
   const yes: Answer = { action: 'accept', content: { allow: true } }
 
   it('is asked with the reason and the arguments, and its yes counts for this call', async () => {
-    const one = await desk({ agents })
+    const one = await deletionDesk({ agents })
     const questions: Question[] = []
     expect((await one.call('a', { ask: says(yes, questions) })).result.content).toMatchObject([{ text: 'deleted' }])
     expect(questions).toMatchObject([{ message: expect.stringContaining('It deletes a file.') }])
@@ -404,7 +223,7 @@ describe('the client of an agent', () => {
   })
 
   it('may say no, and may say nothing', async () => {
-    const one = await desk({ agents })
+    const one = await deletionDesk({ agents })
     expect(await failureOf(one.call('a', { ask: says({ action: 'decline' }) }))).toMatchObject({
       code: 'CONSENT_DENIED',
     })
@@ -421,16 +240,16 @@ describe('the client of an agent', () => {
 
   it('is not asked about what is of high weight, nor where the owner did not say so', async () => {
     const questions: Question[] = []
-    const one = await desk({ agents })
+    const one = await deletionDesk({ agents })
     await asked(one, 'a', { ask: says(yes, questions) }, 'shred_file')
-    const two = await desk()
+    const two = await deletionDesk()
     await asked(two, 'a', { ask: says(yes, questions) })
     expect(questions).toEqual([])
     expect([...one.runs, ...two.runs]).toEqual([])
   })
 
   it('need not answer any more when a person has', async () => {
-    const one = await desk({ agents })
+    const one = await deletionDesk({ agents })
     let isTakenBack = false
     const ask = (_: Question, signal: AbortSignal) =>
       new Promise<Answer>(() => signal.addEventListener('abort', () => (isTakenBack = true)))

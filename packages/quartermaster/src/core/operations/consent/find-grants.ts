@@ -1,5 +1,6 @@
 import type { Caller, ConsentAsk, GrantRow } from '../../../contracts/index.ts'
 import type { Store, Where } from '../../store/index.ts'
+import { ORGANISATION } from '../record/organisation.ts'
 
 /** Whose grants, and for what. */
 export interface GrantsWanted {
@@ -22,7 +23,7 @@ export async function findGrants(
   more: Where<'grants'>,
 ): Promise<readonly GrantRow[]> {
   const { workspace, kind: callerKind, name: callerName } = caller
-  const whose = { organisation: 'default', workspace, callerKind, callerName, ...more }
+  const whose = { organisation: ORGANISATION, workspace, callerKind, callerName, ...more }
   const lasting = asks.map(({ operation, scope, grantable }) =>
     store.find('grants', {
       // Of what can be allowed for itself only, or of which nobody can tell what it is about, any no counts and no yes.

@@ -1,4 +1,5 @@
 import { AppError, type Caller, type Settings } from '../../../contracts/index.ts'
+import { ORGANISATION } from '../record/organisation.ts'
 import type { StorageAccess } from '../record/storage.ts'
 
 /** Sees to it that nobody has more calls waiting for persons than persons can look through. */
@@ -26,7 +27,7 @@ export function createWaitingRoom({ storage, settings }: WaitingRoomDeps): Waiti
 
   async function refuseFull({ workspace, name }: Caller, together: number): Promise<void> {
     const { store } = await storage.open()
-    const inside = await store.count('approvals', { organisation: 'default', state: 'open', workspace })
+    const inside = await store.count('approvals', { organisation: ORGANISATION, state: 'open', workspace })
     if (inside + together <= most) return
     const next = 'Wait until a person has answered some with `quartermaster approvals`, or cancel what is not needed.'
     throw new AppError('LIMIT_EXCEEDED', `"${name}" has ${inside} calls that wait for a person; ${most} may. ${next}`)

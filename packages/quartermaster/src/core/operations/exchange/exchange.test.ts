@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { createIds } from '../../../adapters/system/index.ts'
 import { type Answer, AppError, type Question } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
-import type { CancelSignal } from '../../kernel/index.ts'
+import { type CancelSignal, createCancellation } from '../../kernel/index.ts'
 import { createExchange, type ExchangeContext } from './exchange.ts'
 import { ANSWER_SECONDS, createExchanges, MOST_WAITING } from './exchanges.ts'
 
 const YES: Answer = { action: 'accept', content: { sure: true } }
-const still = new AbortController().signal
+/** Nobody leaves. One for many who wait at the same time, so not an `AbortSignal`, which warns of more than ten. */
+const still = createCancellation().signal
 
 function start<T>(begin: (context: ExchangeContext) => Promise<T>, early: Record<string, Answer> = {}) {
   return createExchange({ id: 'ask_1', clock: createFakeClock(), begin, early })

@@ -1,15 +1,14 @@
 import type { Answer, AppError, Question } from '../../../contracts/index.ts'
 import { type CancelSignal, type Clock, createCancellation } from '../../kernel/index.ts'
-import type { CallRequest } from '../path/call-request.ts'
-
-/** Who hears of what happens on the way: whoever waits for the work just now. */
-export type Audience = Pick<CallRequest, 'onProgress' | 'onLog'>
-
-type Heard = { readonly [K in keyof Audience]-?: NonNullable<Audience[K]> }
+import type { Audience } from './audience.ts'
 
 /** What work is given that may ask something while it runs. */
-export interface ExchangeContext extends Heard {
+export interface ExchangeContext {
   readonly signal: CancelSignal
+  readonly onProgress: NonNullable<Audience['onProgress']>
+  readonly onLog: NonNullable<Audience['onLog']>
+  /** Whether somebody has got how it ended; nothing while somebody may still come for that. */
+  isHeard(): boolean | undefined
   /** The signal takes the question back: its answer is not wanted any more. */
   ask(question: Question, signal?: CancelSignal): Promise<Answer>
 }
@@ -38,6 +37,8 @@ export interface Exchange<T> {
   /** The end or the next questions, whichever comes first. The work is cancelled when the signal aborts meanwhile. */
   turn(signal: CancelSignal, audience?: Audience): Promise<Turn<T>>
   cancel(reason: AppError): void
+  /** Nobody will come for another turn. */
+  leave(): void
 }
 
 export interface ExchangeOptions<T> {
@@ -69,6 +70,9 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
   let takenBack = 0
   let version = 0
   let heardBy: Audience = {}
+  /** Who got the end. */
+  let taker: Audience | undefined
+  let isLeft = false
 
   function ask(question: Question, signal?: CancelSignal): Promise<Answer> {
     const wanted = question.key ?? DEFAULT_KEY
@@ -111,6 +115,11 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
       ask,
       onProgress: progress => heardBy.onProgress?.(progress),
       onLog: (...line) => heardBy.onLog?.(...line),
+      isHeard() {
+        const listener = taker ?? (waiting.size > 0 ? heardBy : undefined)
+        if (listener) return !listener.isGone?.()
+        return isLeft ? false : undefined
+      },
     }),
   )
   // Whoever takes a turn takes the rejection; between two turns nobody does.
@@ -151,15 +160,25 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
         const abort = () => {
           leave()
           // A client that repeated its request still waits for the work when the first connection is noticed to be gone.
-          if (waiting.size === 0) cancellation.cancel(signal.reason)
+          if (waiting.size > 0) return
+          isLeft = true
+          cancellation.cancel(signal.reason)
+        }
+        const take = () => {
+          if (waiting.has(tell)) taker = audience
+          leave()
         }
         waiting.add(tell)
-        done.then(answer => resolve({ answer }), reject).finally(leave)
+        isLeft = false
+        done.then(answer => resolve({ answer }), reject).finally(take)
         if (signal.aborted) abort()
         else signal.addEventListener('abort', abort, { once: true })
       })
     },
     cancel: cancellation.cancel,
+    leave() {
+      isLeft = true
+    },
   }
 }
 

@@ -96,6 +96,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
     if (!isAwaited) one.leave()
     arm(one, Math.max(REPEAT_SECONDS, leftSeconds), () => {
       one.leave()
+      one.exchange.leave()
       known.delete(one.exchange.id)
     })
   }
@@ -104,6 +105,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
     try {
       return places.enter(holder)
     } catch (error) {
+      exchange.leave()
       exchange.cancel(toAppError(error))
       throw error
     }

@@ -151,10 +151,10 @@ export function createCalls(deps: CallPathDeps): Calls {
     resume,
     cancel(operationId, reason) {
       const deadline = underWay.get(operationId)
-      // One that is over does not end it: the run that somebody else begins under this id is not there yet.
-      if (!deadline || deadline.reason()) return false
+      // One that is over may be that of a caller who waited: the run that somebody else begins under this id is not there yet.
+      if (!deadline || deadline.reason()) return operations.isRunning(operationId) ? 'ending' : 'notHere'
       deadline.cancel(reason)
-      return true
+      return 'told'
     },
     target: ({ seat, tool, input }) => permit(seat, followForward({ seat, tool, input }).tool),
     stop() {

@@ -1,18 +1,18 @@
 import type {
   Answer,
-  AppError,
   CallAnswer,
   OperationRow,
-  Progress,
   Question,
   QuestionKind,
   TraceContext,
 } from '../../../contracts/index.ts'
 import type { Grant, Seat } from '../../agents/index.ts'
-import type { CancelSignal, Log } from '../../kernel/index.ts'
+import type { CancelSignal } from '../../kernel/index.ts'
+import type { ConsentedOnce } from '../consent/consented-once.ts'
+import type { Audience } from '../exchange/audience.ts'
 import type { OpenedEffects } from '../record/kept-effects.ts'
-
-export type LogLevel = keyof Log
+import type { RunningCalls } from '../record/operation-desk.ts'
+import type { IsHeard } from '../record/receipts.ts'
 
 /** One call, as every adapter makes it. */
 export interface CallRequest {
@@ -20,6 +20,8 @@ export interface CallRequest {
   readonly tool: string
   readonly input: unknown
   readonly signal?: CancelSignal | undefined
+  /** Whether whoever asked has got the answer; whoever has not given the signal has, where nothing is said. */
+  readonly isHeard?: IsHeard | undefined
   /** Ends the whole call, waiting included; the tool's own limit bounds the run. */
   readonly timeoutMs?: number | undefined
   /** Runs the tool although something it needs is missing. Consent and record still apply. */
@@ -34,22 +36,15 @@ export interface CallRequest {
   readonly idempotencyKey?: string | undefined
   /** Told once the record is durable, right before the tool runs: from then on the id can be handed out. */
   readonly onRecorded?: ((operationId: string) => void) | undefined
-  readonly onProgress?: ((progress: Progress) => void) | undefined
+  readonly onProgress?: Audience['onProgress']
   readonly ask?: ((question: Question, signal: AbortSignal) => Promise<Answer>) | undefined
   /** What `ask` can get an answer to; everything when absent. */
   readonly canAnswer?: ((kind: QuestionKind) => boolean) | undefined
   /** Which of the caller's clients makes it: each has a person of its own. A call without one is nobody else's. */
   readonly client?: string | undefined
-  /** What the tool writes to its log, for a client that wants to see it. */
-  readonly onLog?: ((level: LogLevel, message: string, fields?: Record<string, unknown>) => void) | undefined
+  readonly onLog?: Audience['onLog']
   /** Whose trace it belongs to. */
   readonly trace?: TraceContext | undefined
-}
-
-/** A person's answer for one call: these operations, with the arguments of this digest. */
-export interface ConsentedOnce {
-  readonly operations: readonly string[]
-  readonly digest: string
 }
 
 /** What an operation that waited is run with. */
@@ -59,15 +54,13 @@ export interface ResumeRequest extends Pick<CallRequest, 'seat' | 'input'> {
 }
 
 /** The call path: one for every runtime. */
-export interface Calls {
+export interface Calls extends RunningCalls {
   /** Throws `AppError` when it could not be run; a tool that said no is an answer. */
   call(request: CallRequest): Promise<CallAnswer>
   /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */
   target(request: Pick<CallRequest, 'seat' | 'tool' | 'input'>): Grant
   /** Runs an operation that waited, along the same path, and writes down what became of it. It was leased for this process. */
   resume(operation: OperationRow, request: ResumeRequest): Promise<void>
-  /** Ends what one operation is doing; answers whether it was under way here, and not ending already. */
-  cancel(operationId: string, reason: AppError): boolean
   /** Ends what is under way with `STOPPING` and takes nothing more. */
   stop(): void
 }

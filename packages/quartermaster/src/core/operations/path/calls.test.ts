@@ -1,32 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { AppError, questionText, type ResultPage } from '../../../contracts/index.ts'
-import {
-  createHub,
-  DOWN,
-  failureOf,
-  fakeService,
-  type HubOptions,
-  simpleCapability,
-  simpleTool,
-  UP,
-} from '../../../testing/hub.ts'
-import { type AnyTool, defineTool, toolFailure, toolResult } from '../../catalogue/index.ts'
-
-/** A hub with these tools in one capability, granted to `worker`; `stranger` has nothing. */
-function hubWith(
-  tools: readonly AnyTool[],
-  more: HubOptions & { dependencies?: readonly ReturnType<typeof fakeService>[] } = {},
-) {
-  const consentOperations = [{ name: 'mail.send', reason: 'It sends a mail in your name.', weight: 'high' as const }]
-  const capability = simpleCapability('main', tools, { consentOperations })
-  const dependencies = (more.dependencies ?? []).map(service => service.dependency)
-  return createHub({
-    units: { 'main.ts': { capabilities: [capability], dependencies } },
-    agents: { worker: { capabilities: { main: {} } }, stranger: { capabilities: {} } },
-    ...more,
-  })
-}
+import { AppError, questionText } from '../../../contracts/index.ts'
+import { DOWN, failureOf, fakeService, simpleTool, UP } from '../../../testing/hub.ts'
+import { workerHub } from '../../../testing/worker-hub.ts'
+import { defineTool, toolFailure, toolResult } from '../../catalogue/index.ts'
 
 const add = defineTool({
   name: 'add',
@@ -39,7 +16,7 @@ const add = defineTool({
 
 describe('permission', () => {
   it('answers for a tool that is not granted as for one that does not exist', async () => {
-    const hub = await hubWith([add])
+    const hub = await workerHub([add])
     await expect(hub.callAs('stranger', 'add', { a: 1, b: 2 })).rejects.toMatchObject({
       code: 'TOOL_NOT_FOUND',
       message: '"stranger" has no tool "add".',
@@ -51,13 +28,13 @@ describe('permission', () => {
   })
 
   it('suggests the closest granted name', async () => {
-    const hub = await hubWith([add])
+    const hub = await workerHub([add])
     await expect(hub.callAs('worker', 'ad')).rejects.toThrow('Did you mean "add"?')
   })
 
   it('is looked at once more right before the run', async () => {
     const mail = fakeService('mail', UP)
-    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
+    const hub = await workerHub([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
     await hub.health.probeNew()
     mail.verdict = DOWN
     hub.health.reportFailure('mail', 'connection reset')
@@ -72,7 +49,7 @@ describe('permission', () => {
 
 describe('validation', () => {
   it('tells every issue at once', async () => {
-    const hub = await hubWith([add])
+    const hub = await workerHub([add])
     await expect(hub.callAs('worker', 'add', { a: 'x', c: 3 })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       details: { issues: [{ path: ['a'] }, { path: ['b'] }, { path: [] }] },
@@ -88,7 +65,7 @@ describe('validation', () => {
         additionalProperties: false,
       },
     })
-    const hub = await hubWith([tool])
+    const hub = await workerHub([tool])
     await expect(hub.callAs('worker', 'greet', { nam: 1 })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
     await expect(hub.callAs('worker', 'greet', 'text')).rejects.toMatchObject({ code: 'INPUT_INVALID' })
   })
@@ -102,21 +79,21 @@ describe('validation', () => {
       mutates: false,
       handler: () => ({ n: 'no' }) as never,
     })
-    const hub = await hubWith([broken])
+    const hub = await workerHub([broken])
     await expect(hub.callAs('worker', 'broken')).rejects.toMatchObject({ code: 'OUTPUT_INVALID' })
   })
 })
 
 describe('results', () => {
   it('gives structured content with its text beside it', async () => {
-    const hub = await hubWith([add])
+    const hub = await workerHub([add])
     const { result, operationId } = await hub.callAs('worker', 'add', { a: 20, b: 22 })
     expect(result).toEqual({ content: [{ type: 'text', text: '{"sum":42}' }], structuredContent: { sum: 42 } })
     expect(operationId).toMatch(/^op_/)
   })
 
   it('passes on what the tool said when it said no', async () => {
-    const hub = await hubWith([simpleTool('no', { handler: () => toolFailure('Not on Sundays.') })])
+    const hub = await workerHub([simpleTool('no', { handler: () => toolFailure('Not on Sundays.') })])
     expect((await hub.callAs('worker', 'no')).result).toMatchObject({
       isError: true,
       content: [{ text: 'Not on Sundays.' }],
@@ -125,7 +102,7 @@ describe('results', () => {
 
   it('takes a thrown error for the tool’s own failure, a TypeError too', async () => {
     const handler = () => (undefined as unknown as { x: string }).x
-    const hub = await hubWith([simpleTool('buggy', { handler })])
+    const hub = await workerHub([simpleTool('buggy', { handler })])
     const { result } = await hub.callAs('worker', 'buggy')
     expect(result.isError).toBe(true)
     expect(hub.audit.at(-1)).toMatchObject({ outcome: 'failed', decision: 'allowed' })
@@ -133,7 +110,7 @@ describe('results', () => {
 
   it('cuts a text that is too large and keeps the whole for paging', async () => {
     const text = 'ä'.repeat(3_000)
-    const hub = await hubWith([simpleTool('long', { maxResultBytes: 1024, handler: () => text })])
+    const hub = await workerHub([simpleTool('long', { maxResultBytes: 1024, handler: () => text })])
     const { result, kept } = await hub.callAs('worker', 'long')
     expect(kept).toMatchObject({ totalBytes: 6_000, keptBytes: 6_000, nextOffset: 1024 })
     const caller = hub.agents.seat('worker').caller
@@ -147,7 +124,7 @@ describe('results', () => {
   })
 
   it('lets nobody else read a kept result, and forgets it after a while', async () => {
-    const hub = await hubWith([simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(9_000) })])
+    const hub = await workerHub([simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(9_000) })])
     const { kept } = await hub.callAs('worker', 'long')
     const id = kept?.resultId ?? ''
     await expect(hub.results.page(hub.agents.seat('stranger').caller, id, 0)).rejects.toThrow('No result')
@@ -156,7 +133,7 @@ describe('results', () => {
   })
 
   it('keeps no more than the bound, the newest first', async () => {
-    const hub = await hubWith([simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(3_000) })], {
+    const hub = await workerHub([simpleTool('long', { maxResultBytes: 1024, handler: () => 'x'.repeat(3_000) })], {
       settings: { keptResultsBytes: 7_000, keptResultBytes: 3_000 },
     })
     const answers = [
@@ -181,7 +158,7 @@ describe('what no client could read', () => {
     ['a result with a circle', () => toolResult({ content: [], _meta: cyclic })],
     ['a result whose content is none', () => toolResult({ content: [{ type: 'text', text: 5 }] } as never)],
   ])('is refused and the tool named: %s', async (_what, handler) => {
-    const hub = await hubWith([simpleTool('odd', { handler })])
+    const hub = await workerHub([simpleTool('odd', { handler })])
     await expect(hub.callAs('worker', 'odd')).rejects.toMatchObject({
       code: 'OUTPUT_INVALID',
       message: expect.stringContaining('"odd"'),
@@ -189,7 +166,7 @@ describe('what no client could read', () => {
   })
 
   it('is refused on the way in', async () => {
-    const hub = await hubWith([simpleTool('any')])
+    const hub = await workerHub([simpleTool('any')])
     await expect(hub.callAs('worker', 'any', { big: 1n })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
   })
 
@@ -214,7 +191,7 @@ describe('what no client could read', () => {
     const handler = () => {
       throw thrown
     }
-    const hub = await hubWith([simpleTool('odd', { handler })])
+    const hub = await workerHub([simpleTool('odd', { handler })])
     const end = await hub.callAs('worker', 'odd').then(
       answer => answer.result.content[0],
       (error: AppError) => error.toJSON(),
@@ -237,7 +214,7 @@ describe('what no client could read', () => {
         return 'done'
       },
     })
-    const hub = await hubWith([tool])
+    const hub = await workerHub([tool])
     const onProgress = () => {
       throw new Error('listener')
     }
@@ -247,256 +224,11 @@ describe('what no client could read', () => {
   })
 })
 
-describe('limits', () => {
-  const large = 'x'.repeat(5_000)
-
-  it.each([
-    ['meta data', toolResult({ content: [{ type: 'text', text: 'short' }], _meta: { large } })],
-    ['meta data of a part', toolResult({ content: [{ type: 'text', text: 'short', _meta: { large } }] })],
-    [
-      'structure beside a short text',
-      toolResult({ content: [{ type: 'text', text: 'short' }], structuredContent: { large } }),
-    ],
-    ['an image', toolResult({ content: [{ type: 'image', data: large, mimeType: 'image/png' }] })],
-  ])('count %s, and keep all of it', async (_what, result) => {
-    const hub = await hubWith([simpleTool('big', { maxResultBytes: 1024, handler: () => result })])
-    const answer = await hub.callAs('worker', 'big')
-    expect(JSON.stringify(answer.result).length).toBeLessThan(3_000)
-    const { caller } = hub.agents.seat('worker')
-    let whole = ''
-    for (let offset: number | undefined = 0; offset !== undefined; ) {
-      const page: ResultPage = await hub.results.page(caller, answer.operationId, offset)
-      whole += page.text
-      offset = page.nextOffset
-    }
-    expect(JSON.parse(whole)).toEqual(JSON.parse(JSON.stringify(result)))
-  })
-})
-
-describe('stopping', () => {
-  it('ends what is under way and takes nothing more', async () => {
-    const stuck = simpleTool('stuck', { handler: () => new Promise(() => {}) })
-    const hub = await hubWith([stuck, simpleTool('writes', { mutates: true, handler: () => new Promise(() => {}) })])
-    const ends = [failureOf(hub.callAs('worker', 'stuck')), failureOf(hub.callAs('worker', 'writes'))]
-    await hub.clock.advance(1)
-    await hub.stop()
-    expect(await ends[0]).toMatchObject({ code: 'STOPPING' })
-    expect(await ends[1]).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { because: 'STOPPING' } })
-    await expect(hub.callAs('worker', 'stuck')).rejects.toMatchObject({ code: 'STOPPING' })
-  })
-})
-
-describe('time', () => {
-  it('bounds a check of arguments or results that asks somewhere else', async () => {
-    const never = z.object({}).refine(() => new Promise<boolean>(() => {}))
-    const tools = [
-      defineTool({
-        name: 'in',
-        short: 'x',
-        input: { schema: never, jsonSchema: { type: 'object' } },
-        mutates: false,
-        timeoutMs: 100,
-        handler: () => '',
-      }),
-      defineTool({
-        name: 'out',
-        short: 'x',
-        input: { type: 'object' },
-        output: { schema: never, jsonSchema: { type: 'object' } },
-        mutates: false,
-        timeoutMs: 100,
-        handler: () => ({}),
-      }),
-    ]
-    const hub = await hubWith(tools)
-    const ends = [failureOf(hub.callAs('worker', 'in')), failureOf(hub.callAs('worker', 'out'))]
-    await hub.clock.advance(100)
-    expect(await Promise.all(ends)).toMatchObject([{ code: 'DEADLINE_EXCEEDED' }, { code: 'DEADLINE_EXCEEDED' }])
-  })
-
-  it('of the run stands still while a person is asked, also around a nested call', async () => {
-    const asks = defineTool({
-      name: 'asks',
-      short: 'x',
-      input: { type: 'object' },
-      mutates: false,
-      timeoutMs: 100,
-      async handler(_input, context) {
-        await context.ask({ message: 'Sure?' })
-        return new Promise(() => {})
-      },
-    })
-    const outer = defineTool({
-      name: 'outer',
-      short: 'x',
-      input: { type: 'object' },
-      mutates: false,
-      timeoutMs: 100,
-      handler: async (_input, context) => toolResult(await context.call('asks', {})),
-    })
-    const hub = await hubWith([asks, outer])
-    let answer = () => {}
-    const ask = () => new Promise<{ action: 'accept' }>(resolve => (answer = () => resolve({ action: 'accept' })))
-    const ended = failureOf(hub.callAs('worker', 'outer', {}, { ask }))
-    await hub.clock.advance(60_000)
-    expect(hub.audit).toEqual([])
-    answer()
-    await hub.clock.advance(100)
-    expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
-  })
-
-  it('of the whole call goes on while a person is asked', async () => {
-    const asks = defineTool({
-      name: 'asks',
-      short: 'x',
-      input: { type: 'object' },
-      mutates: false,
-      handler: async (_input, context) => (await context.ask({ message: 'Sure?' })).action,
-    })
-    const hub = await hubWith([asks])
-    const ended = failureOf(hub.callAs('worker', 'asks', {}, { timeoutMs: 500, ask: () => new Promise(() => {}) }))
-    await hub.clock.advance(500)
-    expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
-  })
-
-  it('of the run does not include waiting', async () => {
-    const mail = fakeService('mail', DOWN)
-    const hub = await hubWith([simpleTool('send', { requires: ['mail'], timeoutMs: 400 })], {
-      dependencies: [mail],
-      settings: { restartWaitSeconds: 0 },
-    })
-    await hub.health.probeNew()
-    let answer = () => {}
-    mail.wait = new Promise<void>(resolve => {
-      answer = resolve
-    })
-    mail.verdict = UP
-    const call = hub.callAs('worker', 'send')
-    await hub.clock.advance(800)
-    answer()
-    expect((await call).result.content).toEqual([{ type: 'text', text: 'send' }])
-  })
-
-  const stuck = (mutates: boolean) =>
-    simpleTool('stuck', { mutates, timeoutMs: 500, handler: () => new Promise(() => {}) })
-
-  it('ends a run that takes too long, whatever the handler does', async () => {
-    const hub = await hubWith([stuck(false)])
-    const ended = failureOf(hub.callAs('worker', 'stuck'))
-    await hub.clock.advance(500)
-    expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
-  })
-
-  it('says that the outcome is unknown when the tool may have changed something', async () => {
-    const hub = await hubWith([stuck(true)])
-    const ended = failureOf(hub.callAs('worker', 'stuck'))
-    await hub.clock.advance(500)
-    expect(await ended).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { because: 'DEADLINE_EXCEEDED' } })
-    expect(hub.audit.at(-1)).toMatchObject({ outcome: 'unknown' })
-  })
-
-  it('reaches the handler with the caller’s cancellation', async () => {
-    let reason: unknown
-    const handler = (_input: never, context: { signal: AbortSignal }) =>
-      new Promise((_, reject) =>
-        context.signal.addEventListener('abort', () => {
-          reason = context.signal.reason
-          reject(reason)
-        }),
-      )
-    const hub = await hubWith([simpleTool('waits', { handler: handler as never })])
-    const controller = new AbortController()
-    const call = hub.callAs('worker', 'waits', {}, { signal: controller.signal })
-    const ended = failureOf(call)
-    await hub.clock.advance(1)
-    controller.abort()
-    expect(await ended).toMatchObject({ code: 'CANCELLED' })
-    expect(reason).toMatchObject({ code: 'CANCELLED' })
-    expect(hub.operations.running()).toEqual([])
-  })
-})
-
-describe('health', () => {
-  it('rechecks a disabled tool and runs it when it is back', async () => {
-    const mail = fakeService('mail', DOWN)
-    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
-    await hub.health.probeNew()
-    mail.verdict = UP
-    expect((await hub.callAs('worker', 'send')).result.content).toEqual([{ type: 'text', text: 'send' }])
-  })
-
-  it('refuses a tool that stays disabled with every reason, age and next recheck', async () => {
-    const mail = fakeService('mail', DOWN, { mend: 'Start it with `mailctl up`.' })
-    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
-    await hub.health.probeNew()
-    await hub.clock.advance(5_000)
-    await expect(hub.callAs('worker', 'send')).rejects.toMatchObject({
-      code: 'TOOL_DISABLED',
-      message: expect.stringContaining('connection refused'),
-      details: {
-        missing: [
-          {
-            dependency: 'mail',
-            state: 'down',
-            ageMs: 5_000,
-            nextRecheckAt: hub.clock.now() + 30_000,
-            mend: 'Start it with `mailctl up`.',
-          },
-        ],
-      },
-    })
-  })
-
-  it('waits for a dependency that is recovering', async () => {
-    const mail = fakeService('mail', UP)
-    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
-    await hub.health.probeNew()
-    mail.verdict = DOWN
-    hub.health.reportFailure('mail', 'connection reset')
-    const call = hub.callAs('worker', 'send')
-    await hub.clock.advance(400)
-    expect(hub.audit).toEqual([])
-    mail.verdict = UP
-    await hub.clock.advance(1_000)
-    expect((await call).result.content).toEqual([{ type: 'text', text: 'send' }])
-  })
-
-  it('gives up waiting when it is down for good', async () => {
-    const mail = fakeService('mail', UP)
-    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
-    await hub.health.probeNew()
-    mail.verdict = DOWN
-    hub.health.reportFailure('mail', 'connection reset')
-    const ended = failureOf(hub.callAs('worker', 'send'))
-    await hub.clock.advance(11_000)
-    expect(await ended).toMatchObject({ code: 'TOOL_DISABLED' })
-  })
-
-  it('moves a dependency to recovering when a real call says that it failed', async () => {
-    const mail = fakeService('mail', UP)
-    const handler = () => {
-      throw new AppError('DEPENDENCY_UNAVAILABLE', 'The mail server hung up.', { details: { dependency: 'mail' } })
-    }
-    const hub = await hubWith([simpleTool('send', { requires: ['mail'], handler })], { dependencies: [mail] })
-    await hub.health.probeNew()
-    await expect(hub.callAs('worker', 'send')).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
-    expect(hub.health.dependency('mail')).toMatchObject({ state: 'recovering', reason: 'The mail server hung up.' })
-  })
-
-  it('runs a disabled tool anyway when told to', async () => {
-    const mail = fakeService('mail', DOWN)
-    const hub = await hubWith([simpleTool('send', { requires: ['mail'] })], { dependencies: [mail] })
-    await hub.health.probeNew()
-    const answer = await hub.callAs('worker', 'send', {}, { evenIfDisabled: true })
-    expect(answer.result.isError).toBeUndefined()
-  })
-})
-
 describe('consent', () => {
   const send = simpleTool('send', { mutates: true, consent: ['mail.send'] })
 
   it('is asked for in one error, with reason, weight and the digest of the arguments', async () => {
-    const hub = await hubWith([send])
+    const hub = await workerHub([send])
     await expect(hub.callAs('worker', 'send', { to: 'bob' }, { unallowed: 'refuse' })).rejects.toMatchObject({
       code: 'CONSENT_REQUIRED',
       details: {
@@ -508,7 +240,7 @@ describe('consent', () => {
   })
 
   it('is there when the owner wrote it into the agent’s file', async () => {
-    const hub = await hubWith([send], {
+    const hub = await workerHub([send], {
       agents: { worker: { capabilities: { main: {} }, consent: { allow: ['mail.send'] } } },
     })
     await hub.callAs('worker', 'send')
@@ -516,7 +248,7 @@ describe('consent', () => {
   })
 
   it('counts for exactly the arguments that were shown', async () => {
-    const hub = await hubWith([send])
+    const hub = await workerHub([send])
     const error = (await hub
       .callAs('worker', 'send', { to: 'bob' }, { unallowed: 'refuse' })
       .catch((reason: unknown) => reason)) as AppError
@@ -535,7 +267,7 @@ describe('consent', () => {
       handler: ((_input: never, context: { call: (name: string, input: unknown) => unknown }) =>
         context.call('send', {})) as never,
     })
-    const hub = await hubWith([outer, send])
+    const hub = await workerHub([outer, send])
     await expect(hub.callAs('worker', 'outer', {}, { unallowed: 'refuse' })).rejects.toMatchObject({
       code: 'CONSENT_REQUIRED',
     })
@@ -561,7 +293,7 @@ describe('nested calls', () => {
       mutates: false,
       handler: (_input, { caller, deadline }) => void (seen = { caller, deadline }),
     })
-    const hub = await hubWith([nest('outer', 'inner'), inner])
+    const hub = await workerHub([nest('outer', 'inner'), inner])
     const started = hub.clock.now()
     await hub.callAs('worker', 'outer', {}, { timeoutMs: 700 })
     expect(seen).toEqual({ caller: { kind: 'agent', name: 'worker', workspace: 'worker' }, deadline: started + 700 })
@@ -569,13 +301,13 @@ describe('nested calls', () => {
   })
 
   it('end at the depth limit', async () => {
-    const hub = await hubWith([nest('loop', 'loop')])
+    const hub = await workerHub([nest('loop', 'loop')])
     await expect(hub.callAs('worker', 'loop')).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' })
     expect(hub.audit.length).toBe(8)
   })
 
   it('reach only tools that the agent has', async () => {
-    const hub = await hubWith([nest('outer', 'hidden'), simpleTool('hidden')], {
+    const hub = await workerHub([nest('outer', 'hidden'), simpleTool('hidden')], {
       agents: { worker: { capabilities: { main: { tools: ['outer'] } } } },
     })
     await expect(hub.callAs('worker', 'outer')).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
@@ -595,7 +327,7 @@ describe('questions and progress', () => {
         return String(answer.content?.pick)
       },
     })
-    const hub = await hubWith([tool])
+    const hub = await workerHub([tool])
     const progress: unknown[] = []
     const { result } = await hub.callAs(
       'worker',
@@ -614,7 +346,7 @@ describe('questions and progress', () => {
 
 describe('audit', () => {
   it('tells who, what, the digest of the arguments, the decision and the outcome, and never the arguments', async () => {
-    const hub = await hubWith([add])
+    const hub = await workerHub([add])
     await hub.callAs('worker', 'add', { b: 2, a: 1 })
     await hub.callAs('worker', 'add', { a: 1, b: 2 })
     const [first, second] = hub.audit

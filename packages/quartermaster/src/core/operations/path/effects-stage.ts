@@ -1,4 +1,4 @@
-import { AppError, type CallAnswer, type EffectSpec, type EffectVerdict } from '../../../contracts/index.ts'
+import { AppError, type EffectSpec, type EffectVerdict } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import { kindsFor } from '../effects/custom-kind.ts'
@@ -74,16 +74,4 @@ function uncertain({ name }: Tool, { verdict, effects }: EffectVerdict): AppErro
   const missing = effects.filter(({ state }) => state !== 'verified').map(one => `"${one.name}" (${one.reason})`)
   const message = `What "${name}" was to leave behind is not all there: ${missing.join(', ')}`
   return new AppError('OUTCOME_UNKNOWN', message, { details: { tool: name, verdict, effects } })
-}
-
-interface Done {
-  readonly name: string
-  readonly effects: readonly { readonly name: string }[]
-}
-
-/** What a caller gets whose call was done by an earlier run, of which nothing but its effects is known. */
-export function doneBefore({ name, effects }: Done, operationId: string): CallAnswer {
-  const names = effects.map(effect => `"${effect.name}"`).join(', ')
-  const text = `"${name}" is done. An earlier run of it was cut off; that all it leaves behind is there was verified: ${names}.`
-  return { operationId, result: { content: [{ type: 'text', text }] } }
 }

@@ -1,10 +1,10 @@
 import { AppError, type CallAnswer } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
-import type { Admission } from '../consent/admission.ts'
 import type { Idempotency } from '../record/idempotency.ts'
 import type { Begun, OperationLog, OperationRecord } from '../record/operation-log.ts'
+import type { Admission } from './admission.ts'
 import type { Deadline } from './deadline.ts'
-import type { Journey } from './journey.ts'
+import { type Journey, whetherHeard } from './journey.ts'
 
 /** Where a call gets on record, or is found to be there already. */
 export interface Entrance {
@@ -24,7 +24,7 @@ export function createEntrance({ operations, idempotency, admission }: EntranceD
   async function firstAnswer(journey: Journey, deadline: Deadline): Promise<CallAnswer | undefined> {
     const { seat, tool, idempotencyKey: key } = journey.request
     if (key === undefined) return undefined
-    const first = idempotency.first({ caller: seat.caller, tool, key, digest: journey.digest })
+    const first = idempotency.first({ caller: seat.caller, tool, key, digest: journey.digest }, whetherHeard(journey))
     const known = await deadline.race(first)
     journey.repeatOf = known?.operationId
     return known?.answer()
@@ -40,7 +40,7 @@ export function createEntrance({ operations, idempotency, admission }: EntranceD
   return {
     firstAnswer,
     async enter(journey, tool, deadline) {
-      const record = recordOf(journey, tool)
+      const record = recordFor(journey, tool)
       const answer = record.needsConsent
         ? await admission.admit({ journey, tool, record, deadline })
         : await entered(journey, journey.resumed ? undefined : operations.begin(record))
@@ -58,7 +58,7 @@ async function entered(journey: Journey, writing: Promise<Begun> | undefined): P
   return undefined
 }
 
-function recordOf({ request, operationId, digest, startedAt, parentId }: Journey, tool: Tool): OperationRecord {
+function recordFor({ request, operationId, digest, startedAt, parentId }: Journey, tool: Tool): OperationRecord {
   const { seat, input, asTask, idempotencyKey } = request
   return {
     id: operationId,

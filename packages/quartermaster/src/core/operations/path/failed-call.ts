@@ -1,14 +1,14 @@
 import type { AppError, CallAnswer, RetryPolicy } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Random } from '../../kernel/index.ts'
-import { afterFailure, type RetryTerms } from '../queue/retry-policy.ts'
 import { isNo, namingOperation } from '../record/in-doubt.ts'
 import type { LastLook } from '../record/last-look.ts'
 import type { EndState } from '../record/operation-log.ts'
+import { afterFailure, type RetryTerms } from '../record/retry-policy.ts'
 import { giveUpAt } from '../record/standing.ts'
+import { waitingAnswer } from '../record/waiting-answer.ts'
 import type { Journey } from './journey.ts'
 import { putOff, type SettleDeps, settle } from './settle-stage.ts'
-import { waitingAnswer } from './waiting-answer.ts'
 
 export interface FailedCallDeps extends SettleDeps {
   readonly random: Random

@@ -2,6 +2,7 @@ import type { AuditEntry, OperationRow } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Consent } from '../consent/consent-decision.ts'
 import type { OpenedEffects } from '../record/kept-effects.ts'
+import type { IsHeard } from '../record/receipts.ts'
 import type { CallRequest } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
 import type { WholeResult } from './result-pages.ts'
@@ -36,6 +37,13 @@ export interface Journey {
   whole: WholeResult | undefined
   /** The first call under the same key, when this is a repeat of it. */
   repeatOf: string | undefined
+}
+
+/** Who can tell whether the caller has got how it ended. The tool around a nested call has an end of its own that is told. */
+export function whetherHeard({ request, depth }: Pick<Journey, 'request' | 'depth'>): IsHeard | undefined {
+  const { isHeard, signal } = request
+  if (depth > 0) return undefined
+  return isHeard ?? (signal && (() => !signal.aborted))
 }
 
 /** What the audit says about a call that has ended. */

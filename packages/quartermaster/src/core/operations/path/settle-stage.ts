@@ -10,7 +10,7 @@ import {
 import type { Clock, Emitter, Log } from '../../kernel/index.ts'
 import { namingOperation, outcomeAfter } from '../record/in-doubt.ts'
 import type { EndState, OperationEnd, OperationLog } from '../record/operation-log.ts'
-import { auditOf, type Journey } from './journey.ts'
+import { auditOf, type Journey, whetherHeard } from './journey.ts'
 import { pagesOf } from './result-pages.ts'
 
 export interface SettleDeps {
@@ -32,7 +32,12 @@ export type Ending =
 export function settle(journey: Journey, ending: Ending, deps: SettleDeps): Promise<void> | undefined {
   const { operations, clock, emitter } = deps
   const audit = auditOf(journey, auditEnd(journey, ending, clock.now()))
-  const writing = operations.end({ id: journey.operationId, audit, ...endOf(journey, ending) })
+  const writing = operations.end({
+    id: journey.operationId,
+    audit,
+    isHeard: whetherHeard(journey),
+    ...endOf(journey, ending),
+  })
   if (writing) return written(journey, audit, writing, deps)
   emitter.emit('call.settled', audit)
   return undefined
@@ -95,7 +100,7 @@ function auditEnd(journey: Journey, ending: Ending, at: number) {
   return { at, outcome: code === 'OUTCOME_UNKNOWN' ? ('unknown' as const) : ('failed' as const), code }
 }
 
-function endOf({ hasRun, isRecorded, whole }: Journey, ending: Ending): Omit<OperationEnd, 'id' | 'audit'> {
+function endOf({ hasRun, isRecorded, whole }: Journey, ending: Ending): Omit<OperationEnd, 'id' | 'audit' | 'isHeard'> {
   if ('answer' in ending) {
     const outcome = outcomeOf(ending.answer)
     const pages = isRecorded && whole ? pagesOf(whole) : undefined
@@ -103,7 +108,7 @@ function endOf({ hasRun, isRecorded, whole }: Journey, ending: Ending): Omit<Ope
   }
   const { failure } = ending
   const state = ending.state ?? STATES[failure.code as keyof typeof STATES] ?? 'failed'
-  return { state, outcome: outcomeAfter(failure, hasRun), result: undefined, error: failure.toJSON() }
+  return { state, outcome: outcomeAfter(failure, { hasRun }), result: undefined, error: failure.toJSON() }
 }
 
 /** Whoever reads the record of a cut result has nothing else to find the rest by. */

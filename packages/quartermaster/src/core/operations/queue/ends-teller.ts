@@ -2,8 +2,8 @@ import { messageOf, type OperationRow, type OperationSummary } from '../../../co
 import type { Cancel, Clock, Emitter, Log } from '../../kernel/index.ts'
 import type { Store } from '../../store/index.ts'
 import { SUMMARY_COLUMNS, summaryOf } from '../record/operation-row.ts'
+import { toldWrite, type Untold } from '../record/receipts.ts'
 import type { StorageAccess } from '../record/storage.ts'
-import { toldWrite } from '../record/told.ts'
 import { isEnd } from '../record/transitions.ts'
 
 /**
@@ -29,8 +29,8 @@ export interface EndsTellerDeps {
   readonly tell: TellEnd
   /** The agents that have anybody to tell it to; all of them when absent. */
   readonly listening?: (() => readonly string[]) | undefined
-  /** Whether somebody here waits for its answer. */
-  readonly isAwaited?: ((id: string) => boolean) | undefined
+  /** Whether somebody here waits for its answer, or has just got it. */
+  readonly isAwaited?: ((end: Untold) => boolean) | undefined
 }
 
 const BATCH = 100
@@ -48,6 +48,8 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
   let isStopped = false
   let isWanted = false
   let isSomeAwaited = false
+  /** When the next that may have been heard otherwise is to be told. */
+  let nextAt: number | undefined
   let telling: Promise<void> | undefined
   let cancelTimer: Cancel = () => {}
 
@@ -64,7 +66,9 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
   /** Another process may have ended something and died, or never have heard that it did. */
   function rest(): void {
     cancelTimer()
-    if (!isStopped) cancelTimer = clock.after(isSomeAwaited ? AWAITED_PAUSE_MS : PAUSE_MS, look)
+    if (isStopped) return
+    const untilNext = nextAt === undefined ? PAUSE_MS : Math.max(0, nextAt - clock.now())
+    cancelTimer = clock.after(Math.min(isSomeAwaited ? AWAITED_PAUSE_MS : PAUSE_MS, untilNext), look)
   }
 
   const isCalledFor = () => isWanted && !isStopped
@@ -73,6 +77,7 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
     while (isCalledFor()) {
       isWanted = false
       isSomeAwaited = false
+      nextAt = undefined
       try {
         const { store } = await storage.open()
         await tellAll(store)
@@ -87,7 +92,9 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
     const agents = listening?.()
     // What nobody would hear is not even looked for: it may be much, and may stay for long.
     if (agents?.length === 0) return
-    const where = { tellAt: { not: null }, ...(agents ? { callerName: { in: agents } } : {}) }
+    const now = Math.round(clock.now())
+    const theirs = agents ? { callerName: { in: agents } } : {}
+    const where = { tellAt: { atMost: now }, ...theirs }
     let after: [number, string] | undefined
     for (;;) {
       const query = { where, order, limit: BATCH, columns: COLUMNS }
@@ -95,15 +102,17 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
       // In their order, and marked together: what is told does not wait for the mark of the one before.
       await Promise.all(rows.map(row => tellOne(store, row)))
       const last = rows.at(-1)
-      if (!last || rows.length < BATCH || isStopped) return
+      if (!last || rows.length < BATCH || isStopped) break
       after = [last.tellAt ?? 0, last.id]
     }
+    const later = { where: { tellAt: { above: now }, ...theirs }, order, limit: 1, columns: ['tellAt'] as const }
+    nextAt = (await store.find('operations', later))[0]?.tellAt ?? undefined
   }
 
   /** The mark is set after it was told: told twice is better than never. One that cannot be told holds up no other. */
   async function tellOne(store: Store, row: Pick<OperationRow, (typeof COLUMNS)[number]>): Promise<void> {
     // Whoever waits for it here hears it with the answer, and marks it. Who stops waiting before that is told next time.
-    if (isAwaited?.(row.id)) return void (isSomeAwaited = true)
+    if (isAwaited?.(row)) return void (isSomeAwaited = true)
     try {
       if ((await inTime(row)) === false) return
     } catch (error) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createIds } from '../../../adapters/system/index.ts'
-import { DEFAULT_SETTINGS, type NewRow } from '../../../contracts/index.ts'
+import { DEFAULT_SETTINGS, type NewRow, type OperationChange } from '../../../contracts/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { createMemoryStore } from '../../../testing/memory-store.ts'
 import { operation } from '../../../testing/store-contract/stage.ts'
@@ -13,9 +13,10 @@ async function restarted(rows: readonly NewRow<'operations'>[]) {
   const store = createMemoryStore()
   const clock = createFakeClock()
   await store.commit(rows.map(row => insert('operations', row)))
-  const settle = () =>
-    settleLeftBehind({ store, clock, ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS })
-  return { store, clock, settle }
+  const changes: OperationChange[] = []
+  const parts = { clock, ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
+  const settle = () => settleLeftBehind({ store, ...parts, onChange: change => changes.push(change) })
+  return { store, clock, settle, changes }
 }
 
 const leased = { state: 'leased', leaseOwner: 'gone', leaseUntil: 9_000_000_000_000, fence: 1 } as const
@@ -24,7 +25,7 @@ describe('what a process was running when it was killed', () => {
   it('has an unknown outcome when it may have changed something, and an audit line that says so', async () => {
     const row = operation('op_1', { ...leased, arguments: 's1.x.y' })
     const { store, clock, settle } = await restarted([row])
-    expect(await settle()).toEqual({ again: 0, inDoubt: 1, over: 0 })
+    expect(await settle()).toEqual({ again: 0, inDoubt: 1, over: 0, orphans: 0 })
     expect(await store.get('operations', 'op_1')).toMatchObject({
       state: 'unknown',
       outcome: 'unknown',
@@ -73,11 +74,29 @@ describe('what a process was running when it was killed', () => {
     })
   })
 
+  it('is told like every other change', async () => {
+    const rows = [
+      operation('op_1', { ...leased, tool: 'send' }),
+      operation('op_2', { ...leased, retry: 'replay', attempts: 1, startedAt: createFakeClock().now() }),
+      operation('op_3', { state: 'waitingForApproval', parentId: 'op_1', expiresAt: 9_000_000_000_000 }),
+    ]
+    const { clock, settle, changes } = await restarted(rows)
+    expect(await settle()).toEqual({ again: 1, inDoubt: 1, over: 0, orphans: 1 })
+    const at = clock.now()
+    expect(changes).toMatchObject([
+      { id: 'op_3', from: 'waitingForApproval', to: 'cancelled', at, isTold: false },
+      { id: 'op_1', tool: 'send', from: 'leased', to: 'unknown', at, isTold: false },
+      { id: 'op_2', from: 'leased', to: 'queued', at, isTold: false },
+    ])
+    await settle()
+    expect(changes).toHaveLength(3)
+  })
+
   it('is settled once, however much it is, and nothing else is touched', async () => {
     const rows = Array.from({ length: 450 }, (_, i) => operation(`op_${i}`, leased))
     const { store, settle } = await restarted([...rows, operation('waiting'), operation('done', { state: 'failed' })])
-    expect(await settle()).toEqual({ again: 0, inDoubt: 450, over: 0 })
-    expect(await settle()).toEqual({ again: 0, inDoubt: 0, over: 0 })
+    expect(await settle()).toEqual({ again: 0, inDoubt: 450, over: 0, orphans: 0 })
+    expect(await settle()).toEqual({ again: 0, inDoubt: 0, over: 0, orphans: 0 })
     expect(await store.count('operations', { state: 'unknown' })).toBe(450)
     expect(await store.count('operations', { state: 'queued' })).toBe(1)
     expect(await store.count('audit')).toBe(450)

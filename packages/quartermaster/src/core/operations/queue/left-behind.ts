@@ -1,13 +1,20 @@
-import { AppError, type OperationRow, type OperationState, type Settings } from '../../../contracts/index.ts'
+import {
+  AppError,
+  type OperationChange,
+  type OperationRow,
+  type OperationState,
+  type Settings,
+} from '../../../contracts/index.ts'
 import type { Clock, Ids, Random } from '../../kernel/index.ts'
 import { insert, type Store } from '../../store/index.ts'
 import { auditRow } from '../record/audit-row.ts'
 import { namingOperation } from '../record/in-doubt.ts'
+import { endTerms } from '../record/keep-until.ts'
+import { type AfterFailure, afterFailure, type RetryTerms } from '../record/retry-policy.ts'
 import { giveUpAt } from '../record/standing.ts'
 import { ended, isInDoubt, queued, type Step } from '../record/transitions.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
 import { endOrphans } from './orphans.ts'
-import { type AfterFailure, afterFailure, type RetryTerms } from './retry-policy.ts'
 
 export interface LeftBehindDeps {
   readonly store: Store
@@ -15,6 +22,8 @@ export interface LeftBehindDeps {
   readonly ids: Ids
   readonly random: Random
   readonly settings: RetryTerms['settings'] & Pick<Settings, 'operationDays'>
+  /** Told of each change once it is on record. */
+  readonly onChange?: ((change: OperationChange) => void) | undefined
 }
 
 /** How many operations went each way. */
@@ -25,10 +34,11 @@ export interface LeftBehind {
   readonly inDoubt: number
   /** They changed nothing and can be called again. */
   readonly over: number
+  /** They waited inside another one that is gone, had not been run, and are over. */
+  readonly orphans: number
 }
 
 const PAGE = 200
-const DAY_MS = 24 * 3_600_000
 
 /**
  * Decides about what a process was running when it went away without a word: it is tried again where its tool lets that be
@@ -36,26 +46,28 @@ const DAY_MS = 24 * 3_600_000
  * then every lease is one of somebody who is gone. Answers what became of them.
  */
 export async function settleLeftBehind(deps: LeftBehindDeps): Promise<LeftBehind> {
-  await endOrphans(deps)
-  const counts = { again: 0, inDoubt: 0, over: 0 }
+  const counts = { again: 0, inDoubt: 0, over: 0, orphans: await endOrphans(deps) }
   for (;;) {
     // By the index of leases, which holds what is going on and nothing of what has ended.
     const where = { state: 'leased' as const, leaseUntil: { not: null } }
     const rows = await deps.store.find('operations', { where, limit: PAGE })
     const steps = rows.map(row => lostStep(row, deps))
     await deps.store.commit(steps.flatMap(({ writes }) => writes))
-    for (const { change } of steps) counts[fateOf(change.to)]++
+    for (const { change } of steps) {
+      counts[fateOf(change.to)]++
+      deps.onChange?.(change)
+    }
     if (rows.length < PAGE) return counts
   }
 }
 
-function fateOf(state: OperationState): keyof LeftBehind {
+function fateOf(state: OperationState): Exclude<keyof LeftBehind, 'orphans'> {
   if (state === 'queued') return 'again'
   return isInDoubt(state) ? 'inDoubt' : 'over'
 }
 
 /** What becomes of an operation whose run nobody hears of any more, with its line of the audit. */
-export function lostStep(row: OperationRow, deps: Omit<LeftBehindDeps, 'store'>): Step {
+export function lostStep(row: OperationRow, deps: Omit<LeftBehindDeps, 'store' | 'onChange'>): Step {
   const { retry: policy, mutates, attempts } = row
   const failure = goneWhile(row)
   const now = Math.round(deps.clock.now())
@@ -88,8 +100,8 @@ function stepAfter(
     )
   }
   const outcome = row.mutates ? 'unknown' : 'failed'
-  const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
-  return ended(row, { state: next.state, outcome, result: undefined, error, isTold: false }, { now, keepMs })
+  const end = { state: next.state, outcome, result: undefined, error, isTold: false } as const
+  return ended(row, end, endTerms(now, row, settings))
 }
 
 /**

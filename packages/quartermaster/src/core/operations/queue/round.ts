@@ -2,12 +2,13 @@ import { AppError, type OperationRow, type Settings, type ToolResult } from '../
 import type { Clock, Emitter, Ids, Random } from '../../kernel/index.ts'
 import { insert, type Store, update } from '../../store/index.ts'
 import { auditRow } from '../record/audit-row.ts'
+import { endTerms } from '../record/keep-until.ts'
 import type { LastLook } from '../record/last-look.ts'
+import type { RetryTerms } from '../record/retry-policy.ts'
 import { type Ended, ended } from '../record/transitions.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
 import { each } from './each.ts'
 import { lostStep } from './left-behind.ts'
-import type { RetryTerms } from './retry-policy.ts'
 
 /** Looks after what waits and is not due: what has become too old, what others left, and what can go on again. */
 export interface Round {
@@ -32,7 +33,6 @@ export interface RoundDeps {
 const BATCH = 64
 /** Of those that wait for something other than time, as many are read at once. */
 const PAGE = 500
-const DAY_MS = 24 * 3_600_000
 
 export function createRound(deps: RoundDeps): Round {
   const { clock, emitter, settings } = deps
@@ -50,11 +50,10 @@ export function createRound(deps: RoundDeps): Round {
   }
 
   async function giveUp(store: Store, row: OperationRow, now: number): Promise<void> {
-    const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
     const error = tooOld(row).toJSON()
     const result = await deps.lastLook.resultOf(row)
     const end = result ? doneAfterAll(result) : { ...EXPIRED, error }
-    const { writes, change } = ended(row, end, { now, keepMs })
+    const { writes, change } = ended(row, end, endTerms(now, row, settings))
     const line = result
       ? auditOfRow(row, { at: now, outcome: 'succeeded', code: undefined })
       : auditOfRow(row, { at: now, outcome: 'notRun', code: error.code })

@@ -1,69 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { type Answer, AppError, type ContentBlock, type SettingsInput } from '../../../contracts/index.ts'
+import { type Answer, AppError, type ContentBlock } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
-import {
-  createHub,
-  DOWN,
-  failureOf,
-  fakeService,
-  simpleCapability,
-  simplePrompt,
-  simpleResource,
-  UP,
-} from '../../../testing/hub.ts'
-import { type AnyPrompt, type AnyResource, definePrompt, defineResource } from '../../catalogue/index.ts'
-import type { PromptRequest, ResourceReadRequest, SuggestRequest } from '../index.ts'
-
-interface Shelf {
-  prompts?: readonly AnyPrompt[]
-  resources?: readonly AnyResource[]
-  services?: readonly ReturnType<typeof fakeService>[]
-  settings?: SettingsInput
-}
-
-/** A hub with these in one capability, granted to `worker`; `stranger` has nothing. */
-async function hubWith({ prompts = [], resources = [], services = [], settings = {} }: Shelf) {
-  const dependencies = services.map(service => service.dependency)
-  const capability = simpleCapability('main', [], {
-    prompts,
-    resources,
-    dependencies,
-    config: { type: 'object' },
-    resolve: (_context, config) => ({ config }),
-  })
-  const hub = await createHub({
-    units: { 'main.ts': { capabilities: [capability] } },
-    agents: { worker: { capabilities: { main: { tone: 'dry' } } }, stranger: { capabilities: {} } },
-    settings,
-  })
-  await hub.health.probeNew()
-  const as = (agent: string) => hub.agents.seat(agent)
-  return {
-    hub,
-    render: (name: string, args: Record<string, string> = {}, more: Partial<PromptRequest> = {}) =>
-      hub.readings.renderPrompt({ seat: as('worker'), name, arguments: args, ...more }),
-    read: (uri: string, more: Partial<ResourceReadRequest> = {}) =>
-      hub.readings.readResource({ seat: as('worker'), uri, ...more }).then(({ contents }) => contents),
-    suggest: (request: Omit<SuggestRequest, 'seat'>) => hub.readings.suggest({ seat: as('worker'), ...request }),
-    stranger: as('stranger'),
-  }
-}
-
-const review = definePrompt({
-  name: 'review',
-  short: 'Asks for a review.',
-  arguments: [
-    { name: 'file', required: true, suggest: value => ['main.ts', 'more.ts'].filter(one => one.startsWith(value)) },
-    { name: 'tone' },
-  ],
-  render: ({ file, tone = 'kind' }) => `Review ${file} and be ${tone}.`,
-})
+import { DOWN, failureOf, fakeService, simplePrompt, simpleResource, UP } from '../../../testing/hub.ts'
+import { openShelf, review } from '../../../testing/reading-shelf.ts'
+import { definePrompt, defineResource } from '../../catalogue/index.ts'
 
 const user = (text: string) => ({ role: 'user' as const, content: { type: 'text' as const, text } })
 
 describe('a prompt', () => {
   it('that renders a text is one message of the user', async () => {
-    const { render } = await hubWith({ prompts: [review] })
+    const { render } = await openShelf({ prompts: [review] })
     expect(await render('review', { file: 'a.ts' })).toEqual({
       description: 'Asks for a review.',
       messages: [user('Review a.ts and be kind.')],
@@ -73,7 +19,7 @@ describe('a prompt', () => {
   it('may render messages, or a whole result', async () => {
     const image: ContentBlock = { type: 'image', data: 'AAAA', mimeType: 'image/png' }
     const messages = [{ role: 'assistant' as const, content: image }, user('What is this?')]
-    const { render } = await hubWith({
+    const { render } = await openShelf({
       prompts: [
         simplePrompt('list', { render: () => messages }),
         simplePrompt('whole', { render: async () => ({ description: 'Today.', messages }) }),
@@ -86,12 +32,12 @@ describe('a prompt', () => {
   it('is told who asks, with which configuration', async () => {
     const render = (_args: unknown, { caller, config }: { caller: { name: string }; config: unknown }) =>
       `${caller.name} ${JSON.stringify(config)}`
-    const hub = await hubWith({ prompts: [simplePrompt('who', { render } as never)] })
+    const hub = await openShelf({ prompts: [simplePrompt('who', { render } as never)] })
     expect((await hub.render('who')).messages).toEqual([user('worker {"tone":"dry","tools":[]}')])
   })
 
   it('that is not granted is answered as one that does not exist', async () => {
-    const { hub, stranger } = await hubWith({ prompts: [review] })
+    const { hub, stranger } = await openShelf({ prompts: [review] })
     for (const name of ['review', 'nothing']) {
       await expect(hub.readings.renderPrompt({ seat: stranger, name })).rejects.toMatchObject({
         code: 'PROMPT_NOT_FOUND',
@@ -101,7 +47,7 @@ describe('a prompt', () => {
   })
 
   it('gets its arguments checked, all problems at once', async () => {
-    const { render } = await hubWith({ prompts: [review] })
+    const { render } = await openShelf({ prompts: [review] })
     await expect(render('review', { fiel: 'a.ts', tone: 1 as never })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message:
@@ -120,7 +66,7 @@ describe('a prompt', () => {
         return `For ${String(content?.name)}.`
       },
     })
-    const { hub, render } = await hubWith({ prompts: [asking], settings: { callTimeoutSeconds: 1 } })
+    const { hub, render } = await openShelf({ prompts: [asking], settings: { callTimeoutSeconds: 1 } })
     const answered = deferred<Answer>()
     const rendered = render('asking', {}, { ask: () => answered.promise })
     await hub.clock.advance(60_000)
@@ -134,7 +80,7 @@ describe('a prompt', () => {
       log.info('looking')
       return 'done'
     }
-    const hub = await hubWith({ prompts: [simplePrompt('talks', { render } as never)] })
+    const hub = await openShelf({ prompts: [simplePrompt('talks', { render } as never)] })
     const lines: unknown[] = []
     await hub.render('talks', {}, { onLog: (level, message) => lines.push([level, message]) })
     expect(lines).toEqual([['info', 'looking']])
@@ -144,7 +90,7 @@ describe('a prompt', () => {
 describe('a resource', () => {
   it('holds a text, bytes or contents', async () => {
     const contents = { uri: 'a://other', text: 'Elsewhere.' }
-    const { read } = await hubWith({
+    const { read } = await openShelf({
       resources: [
         simpleResource('a://text', { read: () => 'Hello.' }),
         simpleResource('a://markdown', { mimeType: 'text/markdown', read: async () => '# Hello' }),
@@ -166,14 +112,14 @@ describe('a resource', () => {
       uriTemplate: 'docs://{book}/{page}',
       read: ({ uri, params }) => `${uri}: ${params.book}, ${params.page}`,
     })
-    const { read } = await hubWith({ resources: [page] })
+    const { read } = await openShelf({ resources: [page] })
     expect(await read('docs://guide/first%20steps')).toMatchObject([
       { uri: 'docs://guide/first%20steps', text: 'docs://guide/first%20steps: guide, first steps' },
     ])
   })
 
   it('that is not granted is answered as one that does not exist', async () => {
-    const { hub, stranger } = await hubWith({ resources: [simpleResource('a://b')] })
+    const { hub, stranger } = await openShelf({ resources: [simpleResource('a://b')] })
     for (const uri of ['a://b', 'a://c']) {
       await expect(hub.readings.readResource({ seat: stranger, uri })).rejects.toMatchObject({
         code: 'RESOURCE_NOT_FOUND',
@@ -188,7 +134,7 @@ describe('a reading', () => {
     const read = () => {
       throw new TypeError('no such page')
     }
-    const { read: readUri } = await hubWith({ resources: [simpleResource('a://b', { read })] })
+    const { read: readUri } = await openShelf({ resources: [simpleResource('a://b', { read })] })
     await expect(readUri('a://b')).rejects.toMatchObject({
       code: 'READING_FAILED',
       message: '"resource:a://b" failed: no such page',
@@ -199,7 +145,7 @@ describe('a reading', () => {
     const read = async () => {
       throw new AppError('RESOURCE_NOT_FOUND', 'There is no page 7.')
     }
-    const { read: readUri } = await hubWith({ resources: [simpleResource('a://b', { read })] })
+    const { read: readUri } = await openShelf({ resources: [simpleResource('a://b', { read })] })
     await expect(readUri('a://b')).rejects.toMatchObject({ code: 'RESOURCE_NOT_FOUND', message: 'There is no page 7.' })
   })
 
@@ -209,7 +155,7 @@ describe('a reading', () => {
     ['a message of nobody', [{ role: 'system', content: { type: 'text', text: '' } }]],
     ['content of no kind', { messages: [{ role: 'user', content: { type: 'smell' } }] }],
   ])('that renders %s is refused', async (_what, output) => {
-    const { render } = await hubWith({ prompts: [simplePrompt('odd', { render: () => output })] })
+    const { render } = await openShelf({ prompts: [simplePrompt('odd', { render: () => output })] })
     await expect(render('odd')).rejects.toMatchObject({
       code: 'OUTPUT_INVALID',
       message: expect.stringContaining('"prompt:odd"'),
@@ -222,12 +168,12 @@ describe('a reading', () => {
     ['contents without an address', { text: 'Hello.' }],
     ['bytes that are not base64', { uri: 'a://b', blob: '!' }],
   ])('that reads %s is refused', async (_what, output) => {
-    const { read } = await hubWith({ resources: [simpleResource('a://b', { read: () => output })] })
+    const { read } = await openShelf({ resources: [simpleResource('a://b', { read: () => output })] })
     await expect(read('a://b')).rejects.toMatchObject({ code: 'OUTPUT_INVALID' })
   })
 
   it('that is too large is refused, never cut', async () => {
-    const { render, read } = await hubWith({
+    const { render, read } = await openShelf({
       prompts: [simplePrompt('long', { render: () => 'x'.repeat(1024) })],
       resources: [
         simpleResource('a://fits', { read: () => 'x'.repeat(1024) }),
@@ -249,7 +195,7 @@ describe('a reading', () => {
       seen = signal
       return new Promise(() => {})
     }
-    const { hub, read: readUri } = await hubWith({ resources: [simpleResource('a://b', { read } as never)] })
+    const { hub, read: readUri } = await openShelf({ resources: [simpleResource('a://b', { read } as never)] })
     const failure = failureOf(readUri('a://b'))
     await hub.clock.advance(30_000)
     expect(await failure).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
@@ -257,7 +203,7 @@ describe('a reading', () => {
   })
 
   it('ends when whoever asked goes away', async () => {
-    const { hub, read } = await hubWith({
+    const { hub, read } = await openShelf({
       resources: [simpleResource('a://b', { read: () => new Promise(() => {}) })],
     })
     const controller = new AbortController()
@@ -269,7 +215,7 @@ describe('a reading', () => {
   })
 
   it('ends when everything stops, and none begins after that', async () => {
-    const { hub, read } = await hubWith({
+    const { hub, read } = await openShelf({
       resources: [simpleResource('a://b', { read: () => new Promise(() => {}) })],
     })
     const failure = failureOf(read('a://b'))
@@ -280,7 +226,7 @@ describe('a reading', () => {
   })
 
   it('is in the audit, under its address and without its arguments', async () => {
-    const { hub, render, read, stranger } = await hubWith({
+    const { hub, render, read, stranger } = await openShelf({
       prompts: [review],
       resources: [defineResource({ name: 'page', uriTemplate: 'docs://{page}', read: () => 'Page.' })],
     })
@@ -306,7 +252,7 @@ describe('what a reading needs', () => {
 
   it('is looked at again before it is refused', async () => {
     const mail = fakeService('mail', DOWN)
-    const { hub, read } = await hubWith({ resources: [simpleResource('a://b', needing)], services: [mail] })
+    const { hub, read } = await openShelf({ resources: [simpleResource('a://b', needing)], services: [mail] })
     mail.verdict = UP
     expect(await read('a://b')).toHaveLength(1)
     expect(hub.audit).toMatchObject([{ outcome: 'succeeded' }])
@@ -314,7 +260,7 @@ describe('what a reading needs', () => {
 
   it('is named when it is not there', async () => {
     const mail = fakeService('mail', DOWN, { mend: 'Start it.' })
-    const { read } = await hubWith({ resources: [simpleResource('a://b', needing)], services: [mail] })
+    const { read } = await openShelf({ resources: [simpleResource('a://b', needing)], services: [mail] })
     await expect(read('a://b')).rejects.toMatchObject({
       code: 'DEPENDENCY_UNAVAILABLE',
       message: expect.stringContaining('It needs "mail", which is down'),
@@ -324,7 +270,7 @@ describe('what a reading needs', () => {
 
   it('is waited for while it recovers', async () => {
     const mail = fakeService('mail', UP)
-    const { hub, render } = await hubWith({ prompts: [simplePrompt('send', needing)], services: [mail] })
+    const { hub, render } = await openShelf({ prompts: [simplePrompt('send', needing)], services: [mail] })
     mail.verdict = DOWN
     hub.health.reportFailure('mail', 'connection reset')
     const rendered = render('send')
@@ -336,7 +282,7 @@ describe('what a reading needs', () => {
 
   it('took time to come back, so permission is looked at once more', async () => {
     const mail = fakeService('mail', UP)
-    const { hub, render } = await hubWith({ prompts: [simplePrompt('send', needing)], services: [mail] })
+    const { hub, render } = await openShelf({ prompts: [simplePrompt('send', needing)], services: [mail] })
     mail.verdict = DOWN
     hub.health.reportFailure('mail', 'connection reset')
     const refused = failureOf(render('send'))
@@ -352,103 +298,11 @@ describe('what a reading needs', () => {
     const read = () => {
       throw new AppError('DEPENDENCY_UNAVAILABLE', 'connection refused', { details: { dependency: 'mail' } })
     }
-    const { hub, read: readUri } = await hubWith({
+    const { hub, read: readUri } = await openShelf({
       resources: [simpleResource('a://b', { ...needing, read })],
       services: [mail],
     })
     await expect(readUri('a://b')).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
     expect(hub.health.dependency('mail').state).toBe('recovering')
-  })
-})
-
-describe('suggestions', () => {
-  const ask = { ref: { prompt: 'review' }, argument: { name: 'file', value: 'ma' } }
-
-  it('are what the definition suggests for what is typed', async () => {
-    const { suggest } = await hubWith({ prompts: [review] })
-    expect(await suggest(ask)).toEqual({ values: ['main.ts'], total: 1, hasMore: false })
-    expect(await suggest({ ...ask, argument: { name: 'tone', value: '' } })).toEqual({
-      values: [],
-      total: 0,
-      hasMore: false,
-    })
-  })
-
-  it('for a template know the other names and the configuration', async () => {
-    const page = defineResource({
-      name: 'page',
-      uriTemplate: 'docs://{book}/{page}',
-      suggest: { page: (value, { arguments: { book }, config }) => [`${book}/${value}/${JSON.stringify(config)}`] },
-      read: () => '',
-    })
-    const { suggest } = await hubWith({ resources: [page] })
-    const answer = await suggest({
-      ref: { resource: 'docs://{book}/{page}' },
-      argument: { name: 'page', value: 'x' },
-      arguments: { book: 'guide' },
-    })
-    expect(answer.values).toEqual(['guide/x/{"tone":"dry","tools":[]}'])
-  })
-
-  it('are a hundred at most', async () => {
-    const many = Array.from({ length: 101 }, (_, index) => String(index))
-    const prompt = definePrompt({
-      name: 'many',
-      short: 'Many.',
-      arguments: [{ name: 'n', suggest: async () => many }],
-      render: () => '',
-    })
-    const { suggest } = await hubWith({ prompts: [prompt] })
-    expect(await suggest({ ref: { prompt: 'many' }, argument: { name: 'n', value: '' } })).toEqual({
-      values: many.slice(0, 100),
-      total: 101,
-      hasMore: true,
-    })
-  })
-
-  it('are given to those only who have the prompt, for arguments that it has', async () => {
-    const { hub, suggest, stranger } = await hubWith({ prompts: [review], resources: [simpleResource('a://b')] })
-    await expect(hub.readings.suggest({ seat: stranger, ...ask })).rejects.toMatchObject({ code: 'PROMPT_NOT_FOUND' })
-    await expect(suggest({ ...ask, argument: { name: 'fiel', value: '' } })).rejects.toMatchObject({
-      code: 'INPUT_INVALID',
-      message: '"prompt:review" has no argument "fiel". Did you mean "file"?',
-    })
-    await expect(suggest({ ...ask, ref: { resource: 'a://b' } })).rejects.toMatchObject({ code: 'RESOURCE_NOT_FOUND' })
-  })
-
-  it('do not keep anybody waiting for what is down', async () => {
-    const mail = fakeService('mail', DOWN)
-    const suggest = () => ['x']
-    const prompt = definePrompt({
-      name: 'send',
-      short: 'Sends.',
-      requires: ['mail'],
-      arguments: [{ name: 'to', suggest }],
-      render: () => '',
-    })
-    const hub = await hubWith({ prompts: [prompt], services: [mail] })
-    const answer = await hub.suggest({ ref: { prompt: 'send' }, argument: { name: 'to', value: '' } })
-    expect(answer.values).toEqual([])
-  })
-
-  it('that are none are an error, and so is help that throws', async () => {
-    const prompt = definePrompt({
-      name: 'odd',
-      short: 'Odd.',
-      arguments: [
-        { name: 'a', suggest: () => [1] as never },
-        {
-          name: 'b',
-          suggest: () => {
-            throw new Error('no list')
-          },
-        },
-      ],
-      render: () => '',
-    })
-    const { suggest } = await hubWith({ prompts: [prompt] })
-    const odd = (name: string) => suggest({ ref: { prompt: 'odd' }, argument: { name, value: '' } })
-    await expect(odd('a')).rejects.toMatchObject({ code: 'OUTPUT_INVALID' })
-    await expect(odd('b')).rejects.toMatchObject({ code: 'READING_FAILED', message: '"prompt:odd" failed: no list' })
   })
 })

@@ -7,11 +7,11 @@ import {
   KeptResult,
   type OperationRow,
 } from '../../../contracts/index.ts'
-import type { Clock } from '../../kernel/index.ts'
-import { waitingAnswer } from '../path/waiting-answer.ts'
 import type { OperationLog } from './operation-log.ts'
+import { ORGANISATION } from './organisation.ts'
+import type { IsHeard, Receipts } from './receipts.ts'
 import type { StorageAccess } from './storage.ts'
-import { markSeen } from './told.ts'
+import { waitingAnswer } from './waiting-answer.ts'
 
 /** A call that its caller gave a name, so that it can be repeated without being done twice. */
 export interface KeyedCall {
@@ -32,36 +32,36 @@ export interface KnownCall {
 /** Finds what was called before under the same key. */
 export interface Idempotency {
   /** The first call under this key, if there was one. Throws `IDEMPOTENCY_CONFLICT` when it had other arguments. */
-  first(call: KeyedCall): Promise<KnownCall | undefined>
+  first(call: KeyedCall, isHeard: IsHeard | undefined): Promise<KnownCall | undefined>
   /** An operation that somebody else runs, when it has ended; as it stands where that is elsewhere. Rejects when nobody can tell. */
-  answerOf(operationId: string): Promise<KnownCall>
+  answerOf(operationId: string, isHeard: IsHeard | undefined): Promise<KnownCall>
 }
 
 export interface IdempotencyDeps {
   readonly storage: StorageAccess
   readonly log: Pick<OperationLog, 'ended'>
-  readonly clock: Pick<Clock, 'now'>
+  readonly receipts: Pick<Receipts, 'expect'>
 }
 
-export function createIdempotency({ storage, log, clock }: IdempotencyDeps): Idempotency {
+export function createIdempotency({ storage, log, receipts }: IdempotencyDeps): Idempotency {
   async function find({ caller, tool, key }: KeyedCall): Promise<OperationRow | undefined> {
     const { store } = await storage.open()
     const { workspace, kind: callerKind, name: callerName } = caller
-    const where = { organisation: 'default', workspace, callerKind, callerName, tool, idempotencyKey: key }
+    const where = { organisation: ORGANISATION, workspace, callerKind, callerName, tool, idempotencyKey: key }
     const [row] = await store.find('operations', { where, limit: 1 })
     return row
   }
 
   return {
-    async answerOf(operationId) {
+    async answerOf(operationId, isHeard) {
       await log.ended(operationId)
       const { store } = await storage.open()
       const row = await store.get('operations', operationId)
       // Whoever waited hears it now; the end of a task is told to whoever asks for that.
-      if (row && row.endedAt !== null && row.ttlMs === null) await markSeen(store, row, clock)
+      if (row?.ttlMs === null) receipts.expect(row, isHeard)
       return row ? knownCall(row) : forgottenCall(operationId)
     },
-    async first(call) {
+    async first(call, isHeard) {
       refuseUnkeepable(call)
       const known = await find(call)
       if (!known) return undefined
@@ -69,7 +69,7 @@ export function createIdempotency({ storage, log, clock }: IdempotencyDeps): Ide
       // One that runs in this process is waited for: whoever repeats a call wants its answer, not a second handle on it.
       if (known.endedAt === null) await log.ended(known.id)
       const row = known.endedAt === null ? await find(call) : known
-      if (row) await markSeen((await storage.open()).store, row, clock)
+      if (row) receipts.expect(row, isHeard)
       // Forgotten meanwhile, as records are in the end: then this is the first.
       return row && knownCall(row)
     },

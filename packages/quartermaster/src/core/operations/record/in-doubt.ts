@@ -11,7 +11,10 @@ export function mayBeDone({ outcome }: Pick<OperationRow, 'outcome'>): boolean {
 }
 
 /** What a failure says about what this run did; nothing where there was none, and none before it is in doubt by it. */
-export function outcomeAfter({ code }: Pick<ErrorBody, 'code'>, hasRun: boolean): OperationOutcome | undefined {
+export function outcomeAfter(
+  { code }: Pick<ErrorBody, 'code'>,
+  { hasRun }: { readonly hasRun: boolean },
+): OperationOutcome | undefined {
   // Also before a run: then it is one before that nobody can tell the end of.
   if (code === 'OUTCOME_UNKNOWN') return 'unknown'
   return hasRun ? 'failed' : undefined
@@ -41,17 +44,28 @@ function doubtful({ id, tool, sealedEffects }: Standing, why: ErrorBody | undefi
   const now = why?.message ?? `"${tool}" was tried again and said no.`
   const message = `${now} An earlier run of "${tool}" was cut off and may have done its work: look before you call it again.`
   const details = { tool, operationId: id, ...(why ? { because: why.code } : {}) }
-  return new AppError('OUTCOME_UNKNOWN', `${message} ${whereToLook(id, sealedEffects !== null)}`, { details })
+  return new AppError('OUTCOME_UNKNOWN', `${message} ${whereToLook({ id, hasEffects: sealedEffects !== null })}`, {
+    details,
+  })
+}
+
+/** What there is to look for: an operation, and whether it says what it leaves behind. */
+interface Looked {
+  readonly id: string
+  readonly hasEffects: boolean
 }
 
 /** The error of a call whose outcome nobody knows, with the operation to look for. */
-export function namingOperation(failure: AppError, { id, hasEffects }: { id: string; hasEffects: boolean }): AppError {
+export function namingOperation(failure: AppError, { id, hasEffects }: Looked): AppError {
   if (failure.code !== 'OUTCOME_UNKNOWN' || failure.details?.operationId === id) return failure
   const details = { ...failure.details, operationId: id }
-  return new AppError(failure.code, `${failure.message} ${whereToLook(id, hasEffects)}`, { cause: failure, details })
+  return new AppError(failure.code, `${failure.message} ${whereToLook({ id, hasEffects })}`, {
+    cause: failure,
+    details,
+  })
 }
 
-function whereToLook(id: string, hasEffects: boolean): string {
+function whereToLook({ id, hasEffects }: Looked): string {
   const step = hasEffects
     ? `Look with \`quartermaster operations verify ${id}\``
     : `See \`quartermaster operations show ${id}\``

@@ -4,7 +4,7 @@ import { deferred } from '../../../testing/deferred.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, type HubOptions, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import type { AnyTool } from '../../catalogue/index.ts'
-import type { Write } from '../../store/index.ts'
+import { update, type Write } from '../../store/index.ts'
 
 const closed = () => new AppError('DEPENDENCY_UNAVAILABLE', 'The post office is closed.')
 
@@ -153,6 +153,58 @@ describe('an operation that runs', () => {
   })
 })
 
+describe('an operation whose run is ending', () => {
+  const isLast = (writes: readonly Write[]) =>
+    writes.some(write => write.kind === 'update' && write.table === 'operations' && write.set.leaseOwner === null)
+
+  /** One whose run is over and whose last step a test holds back. */
+  async function ending(handler: AnyTool['handler'], tool: Partial<AnyTool> = {}) {
+    const [reached, released] = [deferred(), deferred()]
+    const one = await desk({ handler, ...tool })
+    one.storage.fault = async writes => {
+      if (!isLast(writes)) return undefined
+      reached.resolve()
+      await released.promise
+      return undefined
+    }
+    const answer = one.send().catch((error: AppError) => error)
+    await reached.promise
+    const [row] = await one.storage.store.find('operations', {})
+    return { ...one, id: row?.id ?? '', answer, release: released.resolve }
+  }
+
+  it('is waited for by whoever cancels it, who sees how it ended', async () => {
+    const one = await ending(() => 'sent')
+    const cancelling = one.desk.cancel(one.id)
+    await one.hub.clock.breathe()
+    one.release()
+    expect(await cancelling).toBe('over')
+    expect(await one.row(one.id)).toMatchObject({ state: 'succeeded' })
+  })
+
+  it('is cancelled where it would be tried again', async () => {
+    const one = await ending(() => {
+      throw closed()
+    })
+    const cancelling = one.desk.cancel(one.id)
+    await one.hub.clock.breathe()
+    one.release()
+    expect(await cancelling).toBe('cancelled')
+    expect(await one.row(one.id)).toMatchObject({ state: 'cancelled' })
+  })
+
+  it('is said to run elsewhere only where it does', async () => {
+    const one = await desk()
+    const id = await one.send()
+    const set = { state: 'leased', leaseOwner: 'other', leaseUntil: 9_000_000_000_000 } as const
+    await one.storage.store.commit([update('operations', { where: { id }, set })])
+    expect(await failureOf(one.desk.cancel(id))).toMatchObject({
+      code: 'STORE_BUSY',
+      message: expect.stringContaining('runs in another process'),
+    })
+  })
+})
+
 describe('an operation that is cancelled while it runs', () => {
   it('is not tried again by itself, whatever its tool lets be done', async () => {
     const entered = deferred()
@@ -235,6 +287,7 @@ describe('the end of an operation that nobody waited for', () => {
       expect(await one.row(id)).toMatchObject({ state: 'succeeded', announcedAt: null })
       if (look === 'show') await one.hub.operations.show({ kind: 'agent', name: 'ada', workspace: 'ada' }, id)
       else await again()
+      await one.hub.clock.advance(1_000)
       expect(await one.row(id)).toMatchObject({ announcedAt: expect.any(Number), tellAt: null })
     }
   })

@@ -8,11 +8,12 @@ import {
 } from '../../../contracts/index.ts'
 import type { CancelSignal, Clock, Emitter, Ids } from '../../kernel/index.ts'
 import { insert, type Store, update } from '../../store/index.ts'
-import type { Calls } from '../path/call-request.ts'
-import { doneBefore } from '../path/effects-stage.ts'
 import { auditRow } from './audit-row.ts'
+import { doneBefore } from './done-before.ts'
 import { mayBeDone } from './in-doubt.ts'
+import { endTerms } from './keep-until.ts'
 import type { LastLook } from './last-look.ts'
+import type { OperationLog } from './operation-log.ts'
 import type { Standing } from './standing.ts'
 import type { StorageAccess } from './storage.ts'
 import { canRepeat, ended, FORGOTTEN, isInDoubt, queued, type Step } from './transitions.ts'
@@ -22,8 +23,11 @@ import { auditOfRow } from './waited-audit.ts'
 export interface OperationDesk {
   /** Has one tried that waits for its time, or tried again that did not do what was asked for. */
   retry(id: string): Promise<void>
-  /** Ends one that waits, as done where an earlier run turns out to have done all of it; or tells the one that runs to stop. */
-  cancel(id: string): Promise<void>
+  /**
+   * Ends one that waits, as done where an earlier run turns out to have done all of it; or tells the one that runs to stop. A
+   * run that is ending by itself is waited for.
+   */
+  cancel(id: string): Promise<Cancelled>
   /**
    * Looks at what it was to leave behind. One of which nobody knew whether it was done is on record as done when all of it is
    * there. Nothing else changes. Throws `REQUEST_REFUSED` where there is nothing to look at.
@@ -33,20 +37,30 @@ export interface OperationDesk {
   drop(id: string): Promise<void>
 }
 
+/** What came of it: it waited, and is over; an earlier run had done it; its run is told to stop; or it had just ended by itself. */
+export type Cancelled = 'cancelled' | 'done' | 'told' | 'over'
+
 /** What a look found, and how the operation was on record before, where that has changed. */
 export type Verification = Omit<OperationVerification, 'operation'>
+
+/** What runs in this process. */
+export interface RunningCalls {
+  /** Ends what one operation is doing. It is told to, or is ending already, or is not here. */
+  cancel(operationId: string, reason: AppError): 'told' | 'ending' | 'notHere'
+}
 
 export interface OperationDeskDeps {
   readonly storage: StorageAccess
   readonly clock: Clock
   readonly ids: Ids
   readonly emitter: Emitter
-  readonly calls: Pick<Calls, 'cancel'>
+  readonly calls: RunningCalls
+  readonly operations: Pick<OperationLog, 'ended'>
+  /** Whether whoever asked for it waits here, and so hears of its end with the answer. */
+  readonly isAwaited: (id: string) => boolean
   readonly lastLook: LastLook
   readonly settings: Pick<Settings, 'operationDays' | 'retryMaxAgeMinutes'>
 }
-
-const DAY_MS = 24 * 3_600_000
 
 export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
   const { storage, clock, ids, emitter, calls, lastLook, settings } = deps
@@ -77,24 +91,24 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
   function cancelled(row: OperationRow, now: number): Step {
     const when = mayBeDone(row) ? '' : ' before it ran'
     const error = new AppError('CANCELLED', `"${row.tool}" was cancelled${when}.`).toJSON()
-    const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
     const end = {
       state: 'cancelled',
       outcome: row.outcome ?? undefined,
       result: undefined,
       error,
-      isTold: false,
+      isTold: deps.isAwaited(row.id),
     } as const
-    return ended(row, end, { now, keepMs })
+    return ended(row, end, endTerms(now, row, settings))
   }
 
   /** It is over in another way than was on record. Whoever was told of that end is told of this one. */
   async function foundDone(store: Store, row: OperationRow, result: ToolResult): Promise<void> {
     const now = Math.round(clock.now())
-    const keepMs = row.ttlMs ?? settings.operationDays * DAY_MS
     const end = { state: 'succeeded', outcome: 'succeeded', result, error: undefined, isTold: false } as const
     const line = auditOfRow(row, { at: now, outcome: 'succeeded', code: undefined })
-    await take(store, row, ended(row, end, { now, keepMs }), [insert('audit', auditRow(ids.next('audit'), line))])
+    await take(store, row, ended(row, end, endTerms(now, row, settings)), [
+      insert('audit', auditRow(ids.next('audit'), line)),
+    ])
   }
 
   async function forget(store: Store, row: OperationRow): Promise<void> {
@@ -123,12 +137,7 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
       const { store } = await storage.open()
       const row = await find(store, id)
       if (row.endedAt !== null) throw overAlready(row)
-      if (row.state === 'leased') return cancelRun(row)
-      const result = await lastLook.resultOf(row)
-      if (result) return await foundDone(store, row, result)
-      const now = Math.round(clock.now())
-      const line = auditOfRow(row, { at: now, outcome: 'notRun', code: 'CANCELLED' })
-      await take(store, row, cancelled(row, now), [insert('audit', auditRow(ids.next('audit'), line))])
+      return row.state === 'leased' ? await cancelRun(store, row) : await cancelWaiting(store, row)
     },
     async verify(id, { signal } = {}) {
       const { store } = await storage.open()
@@ -147,9 +156,32 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
     },
   }
 
-  function cancelRun({ id, tool }: OperationRow): void {
-    if (calls.cancel(id, new AppError('CANCELLED', `"${tool}" was cancelled while it ran.`))) return
-    throw new AppError('STORE_BUSY', `The operation "${id}" runs in another process. Cancel it there.`)
+  async function cancelWaiting(store: Store, row: OperationRow): Promise<Cancelled> {
+    const result = await lastLook.resultOf(row)
+    if (result) {
+      await foundDone(store, row, result)
+      return 'done'
+    }
+    const now = Math.round(clock.now())
+    const line = auditOfRow(row, { at: now, outcome: 'notRun', code: 'CANCELLED' })
+    await take(store, row, cancelled(row, now), [insert('audit', auditRow(ids.next('audit'), line))])
+    return 'cancelled'
+  }
+
+  async function cancelRun(store: Store, { id, tool }: OperationRow): Promise<Cancelled> {
+    const stopped = calls.cancel(id, new AppError('CANCELLED', `"${tool}" was cancelled while it ran.`))
+    if (stopped === 'told') return 'told'
+    if (stopped === 'notHere')
+      throw new AppError('STORE_BUSY', `The operation "${id}" runs in another process. Cancel it there.`)
+    await deps.operations.ended(id)
+    const row = await find(store, id)
+    if (row.endedAt !== null) return 'over'
+    // Whoever cancels it does not want it tried again either.
+    if (row.state !== 'leased') return await cancelWaiting(store, row)
+    throw new AppError(
+      'STORE_BUSY',
+      `The operation "${id}" has ended, and how is still to be written. Look at it again.`,
+    )
   }
 }
 

@@ -11,6 +11,7 @@ import type {
   ToolResult,
 } from '../../../contracts/index.ts'
 import type { Write } from '../../store/index.ts'
+import type { IsHeard } from './receipts.ts'
 import type { Standing } from './standing.ts'
 
 /** The states in which nothing happens any more. */
@@ -50,6 +51,8 @@ export interface OperationEnd {
   readonly pages?: readonly ResultPage[] | undefined
   readonly error: ErrorBody | undefined
   readonly audit: AuditEntry
+  /** Whether whoever waits for it has got it; it has once the end is on record, where nothing is said. */
+  readonly isHeard?: IsHeard | undefined
 }
 
 /** A call that could not be done now and is to be tried again. */

@@ -12,7 +12,8 @@ async function operationsWith(rows: readonly NewRow<'operations'>[], lines: read
   const storage = memoryStorage()
   const writes = [...rows.map(row => insert('operations', row)), ...lines.map(line => insert('audit', line))]
   await storage.store.commit(writes)
-  return { storage, operations: createOperations({ storage, log: { running: () => [] }, clock: { now: () => 7 } }) }
+  const operations = createOperations({ storage, log: { running: () => [] }, receipts: { expect() {} } })
+  return { storage, operations }
 }
 
 const of = (agent: string) => ({ workspace: agent, callerName: agent })

@@ -8,14 +8,14 @@ import {
   type OperationState,
   type OperationSummary,
 } from '../../../contracts/index.ts'
-import type { Clock } from '../../kernel/index.ts'
 import type { Store, Where } from '../../store/index.ts'
 import { lineOf } from './audit-row.ts'
 import type { OperationLog, RunningOperation } from './operation-log.ts'
 import { factsOf, SUMMARY_COLUMNS, summaryOf } from './operation-row.ts'
+import { ORGANISATION } from './organisation.ts'
 import { cursorAt, placeOf } from './page-cursor.ts'
+import type { Receipts } from './receipts.ts'
 import type { Storage, StorageAccess } from './storage.ts'
-import { markSeen } from './told.ts'
 import { REPEATABLE } from './transitions.ts'
 
 /** Which page of a list. */
@@ -59,13 +59,13 @@ export interface Operations {
 export interface OperationsDeps {
   readonly storage: StorageAccess
   readonly log: Pick<OperationLog, 'running'>
-  readonly clock: Pick<Clock, 'now'>
+  readonly receipts: Pick<Receipts, 'expect'>
 }
 
 const USUAL_LIMIT = 50
 const MOST_WAITING = 100
 
-export function createOperations({ storage, log, clock }: OperationsDeps): Operations {
+export function createOperations({ storage, log, receipts }: OperationsDeps): Operations {
   async function rowOf(store: Store, where: Where<'operations'>): Promise<OperationRow | undefined> {
     return (await store.find('operations', { where, limit: 1 }))[0]
   }
@@ -79,7 +79,7 @@ export function createOperations({ storage, log, clock }: OperationsDeps): Opera
     async show({ workspace }, id) {
       const { store, sealer } = await storage.open()
       const row = await rowOf(store, { organisation: ORGANISATION, workspace, id })
-      if (row) await markSeen(store, row, clock)
+      if (row) receipts.expect(row)
       return row && shown(row, sealer)
     },
     async waiting({ workspace }) {
@@ -125,8 +125,6 @@ export function createOperations({ storage, log, clock }: OperationsDeps): Opera
     running: () => log.running(),
   }
 }
-
-const ORGANISATION = 'default'
 
 /** Both conditions, where both were given. */
 function stateWanted(state: OperationState | undefined, canRetry: boolean | undefined): Where<'operations'> {

@@ -1,6 +1,8 @@
 import { messageOf, type Settings } from '../../../contracts/index.ts'
 import type { Cancel, Clock, Log } from '../../kernel/index.ts'
 import { remove, type Store, type Where, type Write } from '../../store/index.ts'
+import { DAY_MS } from './keep-until.ts'
+import { ORGANISATION } from './organisation.ts'
 import { createResultRoom } from './result-room.ts'
 
 /** Forgets what has been kept long enough. */
@@ -22,10 +24,8 @@ export interface PrunerDeps {
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
 /** Small enough that a call's commit behind it does not feel it. */
 const BATCH = 500
-const ORGANISATION = 'default'
 
 export function createPruner({ store, clock, log, settings }: PrunerDeps): Pruner {
   let isStopped = false

@@ -22,7 +22,8 @@ const broken = new AppError('INTERNAL', 'The store could not do it: its disk is 
 const unseen = new AppError('OUTCOME_UNKNOWN', 'The commit may have happened or not.')
 
 const begins = (writes: readonly Write[]) => writes[0]?.kind === 'insert' && writes[0].table === 'operations'
-const ends = (writes: readonly Write[]) => writes[0]?.kind === 'update' && writes[0].table === 'operations'
+const ends = ([first]: readonly Write[]) =>
+  first?.kind === 'update' && first.table === 'operations' && 'state' in first.set
 
 describe('the record of a call that may change something', () => {
   it('is there before the tool runs, with sealed arguments', async () => {

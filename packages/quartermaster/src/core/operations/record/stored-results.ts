@@ -1,6 +1,7 @@
 import type { Caller, ResultPage } from '../../../contracts/index.ts'
 import { insert, remove, type Store, update, type Write } from '../../store/index.ts'
 import type { OperationRecord } from './operation-log.ts'
+import { ORGANISATION } from './organisation.ts'
 
 /** Puts the pages of a result on record that was too large to be handed over at once. */
 export function resultWrites(
@@ -39,7 +40,7 @@ export async function storedPage(
   { workspace, kind: callerKind, name: callerName }: Caller,
   { resultId, offset }: { readonly resultId: string; readonly offset: number },
 ): Promise<ResultPage | 'dropped' | undefined> {
-  const whose = { organisation: 'default', workspace, callerKind, callerName }
+  const whose = { organisation: ORGANISATION, workspace, callerKind, callerName }
   const [row] = await store.find('results', {
     where: { ...whose, operationId: resultId, offset: { atMost: offset } },
     order: { by: ['offset'], direction: 'descending' },

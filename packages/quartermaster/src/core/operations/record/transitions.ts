@@ -8,6 +8,7 @@ import type {
 import { insert, update, type Write } from '../../store/index.ts'
 import { doubtfulEnd } from './in-doubt.ts'
 import type { EndState, OperationEnd } from './operation-log.ts'
+import { ANSWER_MS } from './receipts.ts'
 import type { Standing } from './standing.ts'
 
 // The steps of an operation from one state to the next. Each says what has to be true before it, so that of two who take a
@@ -22,6 +23,11 @@ export interface Step {
 /** A step and what it changes in the row. */
 export interface Taken extends Step {
   readonly after: Partial<OperationRow>
+}
+
+/** A step to the end, and from when on that is told unless somebody has heard of it before. */
+export interface TakenEnd extends Taken {
+  readonly tellAt: number
 }
 
 /** Who may run an operation, and until when. */
@@ -73,7 +79,7 @@ export const FORGOTTEN = { arguments: null, sealedEffects: null } as const
  * It is over. The arguments go, unless somebody may want it done again; what nobody allowed is asked for anew. Whoever ends one
  * of which a run may have done the work cannot end it as one that was not done.
  */
-export function ended(from: Standing, given: Ended, { now, keepMs }: { now: number; keepMs: number }): Taken {
+export function ended(from: Standing, given: Ended, { now, keepMs }: { now: number; keepMs: number }): TakenEnd {
   const outcome = given.state === 'succeeded' ? 'succeeded' : soFar(from, given.outcome)
   const end = outcome === 'unknown' ? doubtfulEnd(from, given) : given
   const set = {
@@ -85,15 +91,15 @@ export function ended(from: Standing, given: Ended, { now, keepMs }: { now: numb
     expiresAt: null,
     endedAt: now,
     keepUntil: now + keepMs,
-    announcedAt: end.isTold ? now : null,
-    tellAt: end.isTold ? null : now,
+    announcedAt: null,
+    tellAt: end.isTold ? now + ANSWER_MS : now,
     ...(REPEATABLE.includes(end.state) && end.error?.code !== 'CONSENT_REQUIRED' ? {} : FORGOTTEN),
   }
   const taken = step(from, end.state, set, now)
   const change = { ...taken.change, isTold: end.isTold }
   // Whoever was asked about it need not answer any more.
   const closing = from.state === 'waitingForApproval' ? [closeApproval(from.id)] : []
-  return { ...taken, writes: [...taken.writes, ...closing], change }
+  return { ...taken, writes: [...taken.writes, ...closing], change, tellAt: set.tellAt }
 }
 
 function closeApproval(id: string): Write {
@@ -101,7 +107,7 @@ function closeApproval(id: string): Write {
 }
 
 /** How it ended, and whether whoever asked for it hears that with the answer. */
-export interface Ended extends Omit<OperationEnd, 'id' | 'audit'> {
+export interface Ended extends Omit<OperationEnd, 'id' | 'audit' | 'isHeard'> {
   readonly isTold: boolean
 }
 

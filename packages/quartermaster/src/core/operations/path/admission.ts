@@ -2,28 +2,29 @@ import {
   AppError,
   type CallAnswer,
   type ConsentAsk,
+  isAppError,
   messageOf,
   type Settings,
   toAppError,
 } from '../../../contracts/index.ts'
 import type { SchemaCompiler, Tool } from '../../catalogue/index.ts'
 import type { Clock, Log } from '../../kernel/index.ts'
+import type { Approvals, UnallowedCall } from '../consent/approvals.ts'
+import { clientAnswer, clientQuestion, mayAskClient } from '../consent/client-question.ts'
+import type { Consent } from '../consent/consent-decision.ts'
+import type { ConsentDesk } from '../consent/consent-desk.ts'
+import { type ConsentGate, consentDenied, consentRequired } from '../consent/consent-gate.ts'
+import { consentWrites } from '../consent/consent-writes.ts'
 import { ANSWER_SECONDS } from '../exchange/exchanges.ts'
-import { askWhileWanted, canAnswer } from '../path/ask-stage.ts'
-import type { Deadline } from '../path/deadline.ts'
-import type { Journey } from '../path/journey.ts'
-import { waitingAnswer } from '../path/waiting-answer.ts'
 import type { Idempotency } from '../record/idempotency.ts'
 import { namingOperation } from '../record/in-doubt.ts'
 import type { OperationDesk } from '../record/operation-desk.ts'
 import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
 import type { Standing } from '../record/standing.ts'
-import type { Approvals, UnallowedCall } from './approvals.ts'
-import { clientAnswer, clientQuestion, mayAskClient } from './client-question.ts'
-import type { Consent } from './consent-decision.ts'
-import type { ConsentDesk } from './consent-desk.ts'
-import { type ConsentGate, consentDenied, consentRequired } from './consent-gate.ts'
-import { consentWrites } from './consent-writes.ts'
+import { waitingAnswer } from '../record/waiting-answer.ts'
+import { askWhileWanted, canAnswer } from './ask-stage.ts'
+import type { Deadline } from './deadline.ts'
+import { type Journey, whetherHeard } from './journey.ts'
 
 /** A call that is to be let in. */
 export interface Applicant {
@@ -57,6 +58,9 @@ interface Allowed {
   readonly standing: Standing
   readonly consent: Consent
 }
+
+/** A call that was given up: nobody has run it, or can; somebody has ended it, or runs and is stopped; or nobody can tell. */
+type GivenUp = 'notRun' | 'byOthers' | 'unsure'
 
 /** A grant that is used or taken back at the very moment makes room for another look; more often than this is somebody's game. */
 const MOST_LOOKS = 5
@@ -136,7 +140,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
 
   /** It is over; or somebody else was faster, or has taken it back again: whoever runs it then will find out, and say. */
   async function byOthers({ journey, tool, deadline }: Applicant): Promise<() => CallAnswer> {
-    const known = await deadline.race(deps.idempotency.answerOf(journey.operationId))
+    const known = await deadline.race(deps.idempotency.answerOf(journey.operationId, whetherHeard(journey)))
     // A handle is no answer to the tool around it.
     if (journey.depth > 0 && !known.hasEnded) throw unallowed(tool)
     return known.answer
@@ -172,7 +176,8 @@ export function createAdmission(deps: AdmissionDeps): Admission {
    * somebody may allow it. All others have given the call up, or may not make it any more, and nobody must be able to allow it
    * after that.
    */
-  async function interrupted({ journey, tool, deadline }: Applicant, error: unknown): Promise<CallAnswer> {
+  async function interrupted(applicant: Applicant, error: unknown): Promise<CallAnswer> {
+    const { journey, tool, deadline } = applicant
     const { operationId: id, depth } = journey
     const reason = deadline.reason()
     const isOver = reason !== undefined && !OUT_OF_TIME.has(reason.code)
@@ -183,20 +188,34 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     }
     // Else it would be this call that is found under way and stopped, not the run that the queue begins at that moment.
     deadline.cancel(toAppError(error))
-    throw (await giveUp(id)) ? error : notGivenUp(tool, id, error)
+    const end = await giveUp(id)
+    if (end === 'unsure') throw notGivenUp(tool, id, error)
+    // Whoever waits has to hear what was done, unless it may not hear anything any more.
+    if (end === 'notRun' || toAppError(error).code === 'TOKEN_INVALID') throw error
+    return await endOf(applicant, error)
+  }
+
+  /** What it came to with somebody else. Where nobody can tell, it may be done. */
+  async function endOf({ journey, tool }: Applicant, error: unknown): Promise<CallAnswer> {
+    const { operationId: id } = journey
+    const known = await deps.idempotency.answerOf(id, whetherHeard(journey)).catch(() => undefined)
+    if (!known?.hasEnded) throw notGivenUp(tool, id, error)
+    return known.answer()
   }
 
   /**
-   * Answers whether it is over. Somebody may answer it at that moment; what was allowed and has not been run is not wanted
-   * either. Where somebody has just taken it, it can be stopped as soon as it runs.
+   * Ends it, or has it ended. Somebody may answer it at that moment; what was allowed and has not been run is not wanted either.
+   * Where somebody has just taken it, it can be stopped as soon as it runs.
    */
-  async function giveUp(id: string): Promise<boolean> {
+  async function giveUp(id: string): Promise<GivenUp> {
     for (let looks = 0, pause = FIRST_PAUSE_MS; ; looks++, pause *= 2) {
-      const failure = await deps.operationDesk.cancel(id).then(() => undefined, toAppError)
-      if (!failure || OVER.has(failure.code)) return true
-      if (looks === MOST_PAUSES || failure.code === 'STOPPING') {
-        deps.log.error('a call that was given up may still be run', { operation: id, error: failure.message })
-        return false
+      const came = await deps.operationDesk.cancel(id).catch(toAppError)
+      if (!isAppError(came)) return came === 'cancelled' ? 'notRun' : 'byOthers'
+      if (came.code === 'REQUEST_REFUSED') return 'byOthers'
+      if (came.code === 'NAME_UNKNOWN') return 'notRun'
+      if (looks === MOST_PAUSES || came.code === 'STOPPING') {
+        deps.log.error('a call that was given up may still be run', { operation: id, error: came.message })
+        return 'unsure'
       }
       await new Promise<void>(resolve => clock.after(pause, resolve))
     }
@@ -242,9 +261,6 @@ function notGivenUp({ name: tool }: Tool, id: string, cause: unknown): AppError 
   const failure = new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool } })
   return namingOperation(failure, { id, hasEffects: false })
 }
-
-/** It has ended, or is not there: either way nobody can run it. */
-const OVER: ReadonlySet<string> = new Set(['REQUEST_REFUSED', 'NAME_UNKNOWN'])
 
 /** What ends the caller's waiting and not the call. */
 const OUT_OF_TIME: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'STOPPING'])

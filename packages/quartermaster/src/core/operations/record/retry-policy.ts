@@ -1,6 +1,6 @@
 import { type AppError, ERRORS, type RetryPolicy, type Settings } from '../../../contracts/index.ts'
 import type { Random } from '../../kernel/index.ts'
-import type { EndState } from '../record/operation-log.ts'
+import type { EndState } from './operation-log.ts'
 
 /** A run that failed. */
 export interface FailedRun {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { AppError } from '../../../contracts/index.ts'
+import { AppError, type ToolResult } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, type Hub, simpleCapability, simpleTool } from '../../../testing/hub.ts'
-import type { Write } from '../../store/index.ts'
+import { update, type Write } from '../../store/index.ts'
 
 const OWNER = { name: 'the owner', via: 'owner' } as const
 const ONCE = { decision: 'allow', lasting: 'once' } as const
@@ -186,6 +186,50 @@ describe('a call inside another one that was allowed and could not be taken', ()
     await settled(one.hub)
     expect(await one.row(id)).toMatchObject({ state: 'failed', error: { code: 'STOPPING' } })
     expect(one.runs()).toBe(0)
+  })
+})
+
+describe('a call inside another one that somebody else runs', () => {
+  /** Has it taken, and then done, by another process. */
+  const elsewhere = ({ store }: FaultyStorage, id: string) => ({
+    take: () => store.commit([update('operations', { where: { id }, set: { ...TAKEN, fence: 1 } })]),
+    end: () => store.commit([update('operations', { where: { id }, set: { ...DONE, result: REMOVED } })]),
+  })
+  const TAKEN = { state: 'leased', leaseOwner: 'other', leaseUntil: 9_000_000_000_000 } as const
+  const DONE = { state: 'succeeded', outcome: 'succeeded', leaseOwner: null, leaseUntil: null, endedAt: 1 } as const
+  const REMOVED: ToolResult = { content: [{ type: 'text', text: 'removed elsewhere' }] }
+
+  it('is answered with what that came to, when that is while it is given up', async () => {
+    const one = await desk()
+    let id = ''
+    afterAsking(one.storage, async asked => {
+      id = asked
+      await elsewhere(one.storage, id).take()
+    })
+    const { answered } = await one.asked('tidy')
+    await one.hub.clock.advance(1_000)
+    await elsewhere(one.storage, id).end()
+    await one.hub.clock.advance(5_000)
+    expect((await answered).result).toMatchObject({ content: [{ text: 'done' }] })
+    expect(one.runs()).toBe(0)
+  })
+
+  it('is answered with what that came to, when the time to wait was over at that moment', async () => {
+    const one = await desk()
+    const { answered, id } = await one.asked('tidy')
+    beforeReading(one.storage, async () => {
+      await elsewhere(one.storage, id).end()
+    })
+    await one.hub.clock.advance(21_000)
+    expect((await answered).result).toMatchObject({ content: [{ text: 'done' }] })
+  })
+
+  it('has an outcome that nobody knows while that goes on', async () => {
+    const one = await desk()
+    afterAsking(one.storage, async id => void (await elsewhere(one.storage, id).take()))
+    const { answered } = await one.asked('tidy')
+    await one.hub.clock.advance(10_000)
+    expect((await answered).result).toMatchObject({ content: [{ text: 'OUTCOME_UNKNOWN' }] })
   })
 })
 

@@ -1,0 +1,68 @@
+import type { DataFolder } from '../adapters/data-folder/index.ts'
+import { createSealer } from '../adapters/sealing/index.ts'
+import type { StoreStatistics } from '../adapters/storage-sql/index.ts'
+import { isStoreAbsent, openSqliteStore, storeFile } from '../adapters/storage-sqlite/index.ts'
+import { AppError } from '../contracts/index.ts'
+import type { Clock, Log } from '../core/kernel/index.ts'
+import type { Sealer, Store } from '../core/store/index.ts'
+import { proveSameKey } from './sealing-witness.ts'
+import { STORE_VARIABLES, type StoreChoice } from './store-choice.ts'
+
+export interface OpenDatabaseOptions {
+  readonly folder: DataFolder
+  readonly choice: StoreChoice
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** A store with the key to what is sealed in it. */
+export interface OpenedDatabase {
+  readonly store: Store
+  readonly sealer: Sealer
+  statistics(): StoreStatistics
+  /** Whether it answers now. */
+  answers(): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** Said of a store that is made anew although there has been one. */
+const LOST =
+  'The store was missing and is made anew: earlier tokens, operations and the audit are gone, unless you put it back from a backup.'
+
+/** Opens the file in the data folder, or the database that was named instead. */
+export async function openDatabase(options: OpenDatabaseOptions): Promise<OpenedDatabase> {
+  const { databaseUrl } = options.choice
+  return databaseUrl === undefined ? openFile(options) : openServer(databaseUrl, options)
+}
+
+async function openFile({ folder, log }: OpenDatabaseOptions): Promise<OpenedDatabase> {
+  if (folder.hasHistory() && isStoreAbsent(folder.dir)) log.warn(LOST, { file: storeFile(folder.dir) })
+  const sealer = createSealer({ key: await folder.sealingKey() })
+  const store = await openSqliteStore({ dir: folder.dir, log })
+  return { store, sealer, statistics: store.statistics, answers: async () => true, close: store.close }
+}
+
+async function openServer(url: string, { folder, choice, clock, log }: OpenDatabaseOptions): Promise<OpenedDatabase> {
+  const sealer = createSealer({ key: givenKey(choice) ?? (await folder.sealingKey()) })
+  // Loaded here, because most have their store in a file.
+  const { openPostgresStore } = await import('../adapters/storage-postgres/index.ts')
+  const store = await openPostgresStore({ url, log, isAlone: true })
+  try {
+    await proveSameKey({ store, sealer, clock, place: store.place })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  return { store, sealer, statistics: store.statistics, answers: store.answers, close: store.close }
+}
+
+/** 256 bits in base64url, as in the file `sealing-key` of a data folder. */
+const KEY = /^[\w-]{43}$/
+
+function givenKey({ sealingKey }: StoreChoice): Uint8Array | undefined {
+  if (sealingKey === undefined) return undefined
+  if (KEY.test(sealingKey)) return Buffer.from(sealingKey, 'base64url')
+  const next =
+    'Give it the contents of the file sealing-key in the data folder, or 43 signs from: openssl rand -base64 32 | tr +/ -_ | tr -d =.'
+  throw new AppError('CONFIG_INVALID', `${STORE_VARIABLES.sealingKey} is not a sealing key. ${next}`)
+}

@@ -1,0 +1,135 @@
+import {
+  AppError,
+  type ApprovalRow,
+  isAppError,
+  messageOf,
+  type NewRow,
+  type OperationRow,
+  type Settings,
+} from '../../../contracts/index.ts'
+import type { Catalogue } from '../../catalogue/index.ts'
+import type { Clock, Emitter, Ids, Log } from '../../kernel/index.ts'
+import { insert, type Store, update } from '../../store/index.ts'
+import { auditRow } from '../record/audit-row.ts'
+import { endTerms } from '../record/keep-until.ts'
+import type { LastLook } from '../record/last-look.ts'
+import { type Ended, ended, queued, type Step } from '../record/transitions.ts'
+import { refuseUnfit, unfit } from './answer-fitness.ts'
+import { grantsFor } from './answer-grants.ts'
+import { auditOfAnswer } from './consent-audit.ts'
+import { decidedRequests } from './decided-requests.ts'
+import type { ConsentAnswer, GivenAnswer } from './given-answer.ts'
+import { answeredAlready, findRequest } from './request.ts'
+import { voidAnswer, worthOf } from './request-worth.ts'
+
+/** Makes answers count. */
+export interface Answering {
+  /** For the request, and for what else waits and is decided by it. Throws `REQUEST_REFUSED`. */
+  take(store: Store, given: GivenAnswer): Promise<void>
+}
+
+export interface AnsweringDeps {
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly emitter: Emitter
+  /** Whether whoever asked for it waits here, and so hears of its end with the answer. */
+  readonly isAwaited: (id: string) => boolean
+  readonly lastLook: Pick<LastLook, 'resultOf'>
+  readonly catalogue: Pick<Catalogue, 'current'>
+  readonly log: Log
+  readonly settings: Pick<Settings, 'grantHours' | 'operationDays' | 'retryMaxAgeMinutes'>
+}
+
+export function createAnswering(deps: AnsweringDeps): Answering {
+  const { clock, ids, emitter, lastLook, catalogue, log, settings } = deps
+
+  function due(row: OperationRow, now: number): Step {
+    const { error, attempts } = row
+    const expiresAt = now + settings.retryMaxAgeMinutes * 60_000
+    return queued(row, { dueAt: now, error, attempts, expiresAt }, now)
+  }
+
+  async function stepFor(row: OperationRow, { decision }: ConsentAnswer, now: number): Promise<Step> {
+    if (decision === 'allow') return due(row, now)
+    const error = new AppError('CONSENT_DENIED', `A person did not allow "${row.tool}".`, {
+      details: { tool: row.tool },
+    })
+    // A no undoes nothing: what an earlier run had done is done.
+    const result = await lastLook.resultOf(row)
+    const end: Omit<Ended, 'result' | 'isTold'> = result
+      ? { state: 'succeeded', outcome: 'succeeded', error: undefined }
+      : { state: 'denied', outcome: undefined, error: error.toJSON() }
+    return ended(row, { ...end, result, isTold: deps.isAwaited(row.id) }, endTerms(now, row, settings))
+  }
+
+  /** What waits for something else than would be run now gets no answer. A run finds that out as well, and ends it. */
+  async function refuseVoid(store: Store, request: ApprovalRow, { lasting }: ConsentAnswer): Promise<void> {
+    const worth = worthOf(request, catalogue.current())
+    if (worth === 'unseen' && lasting !== 'once')
+      throw unfit(request, `"${request.tool}" is not there now. Until it is, answer for this call only.`)
+    if (worth === 'sound' || worth === 'unseen') return
+    const now = Math.round(clock.now())
+    const { writes, change } = due(await waiting(store, request), now)
+    const close = { where: { id: request.id, state: 'open' as const }, set: { state: 'closed' as const } }
+    const { committed } = await store.commit([update('approvals', { ...close, guard: 'approval.open' }), ...writes])
+    if (!committed) throw answeredAlready(await findRequest(store, request.id))
+    emitter.emit('operation.changed', change)
+    throw voidAnswer(request, worth)
+  }
+
+  /** The answer counts by now. What else it decides can be answered one by one where this fails. */
+  async function decideOthers(store: Store, given: GivenAnswer): Promise<void> {
+    const { decision } = given.answer
+    const options = { decision, generation: catalogue.current(), now: Math.round(clock.now()) }
+    try {
+      for await (const request of decidedRequests(store, given.request, options))
+        await answered(store, { ...given, request }, []).catch(unlessOver)
+    } catch (error) {
+      log.warn('what else an answer decides was left waiting', { error: messageOf(error) })
+    }
+  }
+
+  async function answered(
+    store: Store,
+    { request, answer, by }: GivenAnswer,
+    grants: readonly NewRow<'grants'>[],
+  ): Promise<void> {
+    const now = Math.round(clock.now())
+    const row = await waiting(store, request)
+    const { writes, change } = await stepFor(row, answer, now)
+    const line = auditOfAnswer(row, request, { ...answer, by }, now)
+    const state = answer.decision === 'allow' ? ('allowed' as const) : ('denied' as const)
+    const set = { state, answeredAt: now, answeredBy: by.name, via: by.via, lasting: answer.lasting }
+    const { committed } = await store.commit([
+      update('approvals', { where: { id: request.id, state: 'open' }, set, guard: 'approval.open' }),
+      ...grants.map(grant => insert('grants', grant)),
+      ...writes,
+      insert('audit', auditRow(ids.next('audit'), line)),
+    ])
+    if (!committed) throw answeredAlready(await findRequest(store, request.id))
+    emitter.emit('approval.answered', { id: request.id, tool: request.tool, agent: request.callerName, state, by })
+    emitter.emit('operation.changed', change)
+  }
+
+  return {
+    async take(store, given) {
+      const { request, answer } = given
+      if (request.state !== 'open') throw answeredAlready(request)
+      refuseUnfit(given, settings)
+      await refuseVoid(store, request, answer)
+      await answered(store, given, grantsFor(given, { now: Math.round(clock.now()), ids, settings }))
+      if (answer.lasting !== 'once') await decideOthers(store, given)
+    },
+  }
+}
+
+async function waiting(store: Store, request: ApprovalRow): Promise<OperationRow> {
+  const row = await store.get('operations', request.id)
+  if (row?.state === 'waitingForApproval') return row
+  throw answeredAlready(request)
+}
+
+/** Somebody else was faster. */
+function unlessOver(error: unknown): void {
+  if (!isAppError(error) || error.code !== 'REQUEST_REFUSED') throw error
+}

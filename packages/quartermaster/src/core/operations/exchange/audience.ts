@@ -1,0 +1,13 @@
+import type { Progress } from '../../../contracts/index.ts'
+import type { Log } from '../../kernel/index.ts'
+
+export type LogLevel = keyof Log
+
+/** Who hears of what happens on the way: whoever waits for the work just now. */
+export interface Audience {
+  readonly onProgress?: ((progress: Progress) => void) | undefined
+  /** What the tool writes to its log, for a client that wants to see it. */
+  readonly onLog?: ((level: LogLevel, message: string, fields?: Record<string, unknown>) => void) | undefined
+  /** Whether it went away before it got its answer. */
+  readonly isGone?: (() => boolean) | undefined
+}

@@ -1,0 +1,116 @@
+import { AppError, messageOf, type NewRow, type Settings, toAppError } from '../../../contracts/index.ts'
+import type { Clock, Emitter } from '../../kernel/index.ts'
+import { insert, type Store, type Write } from '../../store/index.ts'
+import type { DurableWriter } from './durable-writer.ts'
+import { GRANT_GUARD } from './grant-guard.ts'
+import { endTerms } from './keep-until.ts'
+import type { Begun, OperationRecord } from './operation-log.ts'
+import { rowOf, waitingRowOf } from './operation-row.ts'
+import { toldWrite } from './receipts.ts'
+import { firstStanding, type RunningCall } from './running-call.ts'
+import type { StorageAccess } from './storage.ts'
+import { ended, opened } from './transitions.ts'
+import { isUnseen } from './unseen-commit.ts'
+
+/** Writes calls down before they run. */
+export interface Beginnings {
+  /** As one that runs now, on what consent was given. */
+  record(call: RunningCall, consent: readonly Write[]): Promise<Begun>
+  /** As one that waits for a person, with what that person is asked. */
+  park(record: OperationRecord, approval: NewRow<'approvals'>): Promise<Exclude<Begun, 'unallowed'>>
+}
+
+export interface BeginningsDeps {
+  readonly storage: StorageAccess
+  readonly clock: Clock
+  readonly emitter: Emitter
+  readonly writer: DurableWriter
+  /** Who this process is among those that run operations. */
+  readonly owner: string
+  readonly settings: Pick<Settings, 'operationDays' | 'leaseSeconds'>
+}
+
+export function createBeginnings(deps: BeginningsDeps): Beginnings {
+  const { storage, clock, emitter, writer, owner, settings } = deps
+
+  async function open(store: Store, { row, more, onUnseen }: Opening): Promise<Begun> {
+    const { writes, change } = opened(row)
+    const all = [...writes, ...more]
+    const outcome = await store.commit(all).catch(error => {
+      if (!isUnseen(error)) throw error
+      // However the second try ends, the first may be there.
+      onUnseen()
+      return store.commit(all)
+    })
+    if (!outcome.committed && !(await store.get('operations', row.id)))
+      return outcome.failed.guard === GRANT_GUARD ? 'unallowed' : 'known'
+    // A second try finds the row of the first, if that was written after all.
+    emitter.emit('operation.changed', change)
+    return 'begun'
+  }
+
+  /** Whoever asked for it was told that it was not run: then nobody is to be asked about it, and nobody to run it. */
+  function takeBack(record: OperationRecord, failure: AppError): void {
+    const { id, ttlMs = null } = record
+    const now = Math.round(clock.now())
+    const parked = { ...firstStanding(record), state: 'waitingForApproval', fence: 0, startedAt: null } as const
+    const end = {
+      state: 'cancelled',
+      outcome: undefined,
+      result: undefined,
+      error: failure.toJSON(),
+      isTold: true,
+    } as const
+    const { writes, tellAt } = ended(parked, end, endTerms(now, { ttlMs }, settings))
+    writer.write([...writes, toldWrite({ id, tellAt }, now)], `that "${id}" was not run`).catch(() => {
+      // The writer has logged it, and tries on where it can.
+    })
+  }
+
+  return {
+    async record(call, more) {
+      try {
+        const { store, sealer } = await storage.open()
+        const until = Math.round(clock.now() + settings.leaseSeconds * 1000)
+        const row = rowOf(call.record, { owner, until, sealer })
+        const begun = await open(store, { row, more, onUnseen: () => (call.row = 'perhaps') })
+        if (begun === 'begun') call.row = 'there'
+        return begun
+      } catch (error) {
+        throw notRecorded(call.record, error)
+      }
+    },
+    async park(record, approval) {
+      let isPerhapsThere = false
+      const onUnseen = () => (isPerhapsThere = true)
+      try {
+        const { store, sealer } = await storage.open()
+        const row = waitingRowOf(record, { expiresAt: approval.expiresAt, sealer })
+        const begun = await open(store, { row, more: [insert('approvals', approval)], onUnseen })
+        return begun === 'begun' ? 'begun' : 'known'
+      } catch (error) {
+        const failure = notRecorded(record, error)
+        if (isPerhapsThere) takeBack(record, failure)
+        throw failure
+      }
+    },
+  }
+}
+
+interface Opening {
+  readonly row: NewRow<'operations'>
+  /** What is written in the same commit. */
+  readonly more: readonly Write[]
+  /** Told when nobody knows whether it was written. */
+  readonly onUnseen: () => void
+}
+
+/** Codes that say themselves what to do; anything else would read as if the tool had failed. */
+const TELLING = new Set(['STORE_BUSY', 'STORE_LOCKED', 'CONFIG_INVALID', 'STOPPING'])
+
+/** Why a call could not be written down, and so was not run. */
+export function notRecorded({ tool }: Pick<OperationRecord, 'tool'>, error: unknown): AppError {
+  if (TELLING.has(toAppError(error).code)) return toAppError(error)
+  const message = `"${tool}" was not run, because the call could not be written down first: ${messageOf(error)}`
+  return new AppError('STORE_UNAVAILABLE', message, { cause: error, details: { tool } })
+}

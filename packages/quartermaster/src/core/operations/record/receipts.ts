@@ -1,0 +1,148 @@
+import { messageOf, type OperationRow } from '../../../contracts/index.ts'
+import type { Cancel, Clock, Log } from '../../kernel/index.ts'
+import { update, type Write } from '../../store/index.ts'
+import type { StorageAccess } from './storage.ts'
+
+/** An end that nobody is known to have heard of. */
+export type Untold = Pick<OperationRow, 'id' | 'tellAt'>
+
+/** Whether whoever asked for something has got its end; nothing while nobody can tell. */
+export type IsHeard = () => boolean | undefined
+
+/**
+ * Sees to it that ends which were given as an answer count as told, once whoever asked has them. An answer that got lost on its
+ * way, or with its process, is told like any other end.
+ */
+export interface Receipts {
+  /** The end of this one is on its way to whoever asked for it; it has it where nothing else is said. */
+  expect(end: Untold, isHeard?: IsHeard): void
+  /** Whether this end is on its way. */
+  has(end: Untold): boolean
+  /** Writes down what is known by now. */
+  stop(): Promise<void>
+}
+
+export interface ReceiptsDeps {
+  readonly storage: StorageAccess
+  readonly clock: Clock
+  readonly log: Log
+  /** Told when somebody did not get an end, and has to be told. */
+  readonly onUnheard: () => void
+}
+
+/** How long after its end an answer that nobody says was heard is told. */
+export const ANSWER_MS = 15_000
+/** A client that was asked something may take this long to come back, and gets the end then. */
+const LONGEST_ANSWER_MS = 11 * 60_000
+/** Many are written in one commit, which no call waits for. */
+const LONGEST_WAIT_MS = 1_000
+const LARGEST_BATCH = 256
+/** What is beyond that is told once more. */
+const MOST_EXPECTED = 10_000
+
+interface Expected {
+  readonly end: Untold
+  readonly isHeard: IsHeard
+  readonly isPostponed: boolean
+}
+
+export function createReceipts({ storage, clock, log, onUnheard }: ReceiptsDeps): Receipts {
+  const expected = new Map<string, Expected>()
+  let cancelTimer: Cancel | undefined
+  let flushing: Promise<void> | undefined
+  let isStopping = false
+
+  function arm(): void {
+    cancelTimer ??= clock.after(LONGEST_WAIT_MS, () => void flush())
+  }
+
+  function flush(): Promise<void> {
+    cancelTimer?.()
+    cancelTimer = undefined
+    flushing ??= writeKnown().finally(() => {
+      flushing = undefined
+      if (expected.size > 0 && !isStopping) arm()
+    })
+    return flushing
+  }
+
+  async function writeKnown(): Promise<void> {
+    const now = Math.round(clock.now())
+    const settled = [...expected.values()].map(one => settledBy(one, now, isStopping))
+    for (let from = 0; from < settled.length; from += LARGEST_BATCH) {
+      if (!(await write(settled.slice(from, from + LARGEST_BATCH)))) return
+    }
+  }
+
+  async function write(batch: readonly Settled[]): Promise<boolean> {
+    const writes = batch.flatMap(({ write: one }) => one)
+    try {
+      if (writes.length > 0) await (await storage.open()).store.commit(writes)
+    } catch (error) {
+      log.warn('that ends were told could not be written and is tried again', { error: messageOf(error) })
+      return false
+    }
+    for (const one of batch) leave(one)
+    if (batch.some(({ isUnheard }) => isUnheard)) onUnheard()
+    return true
+  }
+
+  /** One that has ended anew since is expected under another time. */
+  function leave({ one, later }: Settled): void {
+    const { id } = one.end
+    if (expected.get(id) !== one) return
+    if (later) expected.set(id, later)
+    else expected.delete(id)
+  }
+
+  return {
+    expect(end, isHeard = HEARD) {
+      if (end.tellAt === null || isStopping) return
+      const [oldest] = expected.size < MOST_EXPECTED ? [] : expected.keys()
+      if (oldest !== undefined) expected.delete(oldest)
+      expected.set(end.id, { end, isHeard, isPostponed: false })
+      if (expected.size % LARGEST_BATCH === 0) void flush()
+      else arm()
+    },
+    has: ({ id, tellAt }) => expected.get(id)?.end.tellAt === tellAt,
+    async stop() {
+      await flushing
+      isStopping = true
+      await flush()
+      cancelTimer?.()
+    },
+  }
+}
+
+const HEARD = () => true
+
+/** What is to be written about an expected end, and what is expected after that. */
+interface Settled {
+  readonly one: Expected
+  readonly write: readonly Write[]
+  readonly isUnheard: boolean
+  readonly later?: Expected
+}
+
+function settledBy(one: Expected, now: number, isLast: boolean): Settled {
+  const isTooLate = isLast || (one.isPostponed && now >= (one.end.tellAt ?? now))
+  const isHeard = one.isHeard() ?? (isTooLate ? false : undefined)
+  if (isHeard !== undefined)
+    return { one, write: [isHeard ? toldWrite(one.end, now) : tellWrite(one.end, now)], isUnheard: !isHeard }
+  if (one.isPostponed) return { one, write: [], isUnheard: false, later: one }
+  // Other processes do not know that somebody may still come for it.
+  const tellAt = now + LONGEST_ANSWER_MS
+  const later = { ...one, end: { id: one.end.id, tellAt }, isPostponed: true }
+  return { one, write: [tellWrite(one.end, tellAt)], isUnheard: false, later }
+}
+
+/** That its end was told. Whoever comes second changes nothing, and neither does it where it has ended otherwise since. */
+export function toldWrite({ id, tellAt }: Untold, now: number): Write {
+  const set = { announcedAt: Math.round(now), tellAt: null }
+  return update('operations', { where: { id, tellAt: tellAt ?? { not: null } }, set, rows: 'any' })
+}
+
+/** That its end is to be told from then on. */
+function tellWrite({ id, tellAt: before }: Untold, tellAt: number): Write {
+  return update('operations', { where: { id, tellAt: before }, set: { tellAt }, rows: 'any' })
+}

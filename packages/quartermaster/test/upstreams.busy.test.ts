@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
+import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
+import type { CallAnswer } from '../src/contracts/index.ts'
+import { openDesk } from './support/upstream-desk.ts'
+
+const DAY_MS = 86_400_000
+const POST = { name: 'post', description: 'Posts a letter.', inputSchema: { type: 'object', properties: {} } }
+/** A call does not wait for the server by itself, and what is tried again waits as long as the server says. */
+const SETTINGS = { restartWaitSeconds: 0, retryFirstSeconds: 5, retryLongestSeconds: 5 }
+
+interface Pause {
+  readonly least: number
+  readonly most: number
+}
+
+/** A server that lists its tool and is too busy to do anything. */
+async function busyOffice() {
+  let refusal = { status: 429, header: '' }
+  const server = await httpEndpoint(visit => {
+    if (visit.body['method'] === 'tools/call')
+      return visit.json(refusal.status, undefined, { 'retry-after': refusal.header })
+    answerLegacy(visit, { 'tools/list': () => ({ tools: [POST] }) })
+  })
+  const tools = { post: { consent: [], idempotent: true, retry: 'replay' } }
+  const desk = await openDesk({ mcpServers: { office: { url: server.url, tools } }, settings: SETTINGS })
+  await expect.poll(async () => (await desk.status('office'))?.tools.offered, { timeout: 20_000 }).toBe(1)
+  return {
+    /** How long after its answer the call is tried again: between what this is by the clock after the call and before it. */
+    async pauseAfter(status: number, header: string): Promise<Pause> {
+      refusal = { status, header }
+      const before = Date.now()
+      // The refusal before has the server looked at anew, which is not what this is about.
+      const call = { agent: 'default', tool: 'office_post', evenIfDisabled: true, waits: true }
+      const { waiting } = await desk.control<CallAnswer>('call', call)
+      expect(waiting).toMatchObject({ status: 'waiting', for: 'retry' })
+      const dueAt = waiting?.nextAttemptAt ?? Number.NaN
+      return { least: dueAt - Date.now(), most: dueAt - before }
+    },
+  }
+}
+
+function expectPause({ least, most }: Pause, ms: number): void {
+  expect(least).toBeLessThanOrEqual(ms)
+  expect(most).toBeGreaterThanOrEqual(ms)
+}
+
+describe('a call of a server that is busy', { timeout: 60_000 }, () => {
+  it('is tried again when the server wants to be asked again, and no absurd wish counts', async () => {
+    const office = await busyOffice()
+    expectPause(await office.pauseAfter(429, '300'), 300_000)
+    expectPause(await office.pauseAfter(503, '7200'), 7_200_000)
+
+    const at = Math.ceil(Date.now() / 1000) * 1000 + 600_000
+    const asked = Date.now()
+    const { least, most } = await office.pauseAfter(503, new Date(at).toUTCString())
+    expect(most).toBeGreaterThanOrEqual(at - Date.now())
+    expect(least).toBeLessThanOrEqual(at - asked)
+
+    for (const years of ['99999999999', 'Fri, 31 Dec 9999 23:59:59 GMT'])
+      expectPause(await office.pauseAfter(429, years), DAY_MS)
+    for (const nothing of ['-300', 'soon', '1.5e9', 'Sun, 06 Nov 1994 08:49:37 GMT', '']) {
+      const usual = await office.pauseAfter(429, nothing)
+      // Five seconds, and a fifth of it more or less by chance.
+      expect(usual.least).toBeLessThanOrEqual(6_000)
+      expect(usual.most).toBeGreaterThanOrEqual(4_000)
+    }
+  })
+})
