@@ -53,6 +53,17 @@ describe('/health and /ready', () => {
     const after = await fetch(`${url}/ready`)
     expect([after.status, await after.json()]).toEqual([200, { status: 'ready' }])
   })
+
+  it('is not ready while the store does not answer, and healthy all the same', async () => {
+    let answers = false
+    const { url } = await started({ storeAnswers: async () => answers })
+    const away = await fetch(`${url}/ready`)
+    expect([away.status, away.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await away.json()).toEqual({ status: 'away', reason: expect.stringContaining('store does not answer') })
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+    answers = true
+    expect((await fetch(`${url}/ready`)).status).toBe(200)
+  })
 })
 
 describe('a mounted endpoint', () => {

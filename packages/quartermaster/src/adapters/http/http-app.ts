@@ -24,6 +24,8 @@ export interface HttpAppOptions {
   /** How persons get to the part of the control API that is theirs; only the owner does without it. */
   persons?: Persons
   isReady: () => boolean
+  /** Whether the store answers now; without it that is not asked. */
+  storeAnswers?: () => Promise<boolean>
   status: () => { version: string; generation: number }
   /** Hosts to answer to besides the loopback names: `box.lan`, or `box.lan:8443` for that port alone. */
   allowedHosts: () => readonly string[]
@@ -55,7 +57,11 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   app.use('*', observed(options), securityHeaders, guard({ allowedHosts: options.allowedHosts }))
   app.get('/', () => pageResponse({ ...status(), ready: isReady() }))
   app.get('/health', c => c.json({ status: 'ok', ...status(), ...proof(c.req.query('challenge'), c.env, options) }))
-  app.get('/ready', c => (isReady() ? c.json({ status: 'ready' }) : c.json(NOT_READY, 503, { 'Retry-After': '1' })))
+  app.get('/ready', async c => {
+    if (!isReady()) return c.json(NOT_READY, 503, { 'Retry-After': '1' })
+    const answers = (await options.storeAnswers?.()) ?? true
+    return answers ? c.json({ status: 'ready' }) : c.json(STORE_AWAY, 503, { 'Retry-After': '1' })
+  })
   for (const path of ['/', '/health', '/ready']) app.all(path, methodNotAllowed('GET, HEAD'))
   if (options.metrics) serveMetrics(app, options.metrics, isAdmin)
   if (options.discovery) serveDiscovery(app, { ...options.discovery, version: status().version })
@@ -99,6 +105,11 @@ function mounted(handle: Mount['handle']): Handler<HttpEnv> {
 
 function isStream({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('text/event-stream') ?? false
+}
+
+const STORE_AWAY = {
+  status: 'away',
+  reason: 'The store does not answer, so nothing can be written down. It is tried again by itself. Ask again.',
 }
 
 const NOT_READY = {

@@ -227,11 +227,12 @@ describe('the migrations', () => {
   it('speak to PostgreSQL of the same tables with its own types', () => {
     const tables = migrationsFor('postgres').flatMap(({ statements }) => statements)
     const audit = tables.find(sql => sql.startsWith('create table "audit"'))
+    const text = 'text collate "C"'
     expect(audit).toBe(
-      'create table "audit" ("id" text not null primary key, "organisation" text not null, "workspace" text not null, ' +
-        '"caller_kind" text not null, "caller_name" text not null, "at" bigint not null, "operation_id" text not null, ' +
-        '"tool" text not null, "digest" text not null, "decision" text not null, "outcome" text not null, "code" text, ' +
-        '"consent" text, "mutates" bigint not null, "duration_ms" double precision not null)',
+      `create table "audit" ("id" ${text} not null primary key, "organisation" ${text} not null, "workspace" ${text} not null, ` +
+        `"caller_kind" ${text} not null, "caller_name" ${text} not null, "at" bigint not null, "operation_id" ${text} not null, ` +
+        `"tool" ${text} not null, "digest" ${text} not null, "decision" ${text} not null, "outcome" ${text} not null, "code" ${text}, ` +
+        `"consent" ${text}, "mutates" bigint not null, "duration_ms" double precision not null)`,
     )
     expect(tables).toContain(
       'create index "operations_by_due" on "operations" ("state", "due_at") where "due_at" is not null',

@@ -1,4 +1,4 @@
-import { type ColumnDataType, type SchemaModule, sql } from 'kysely'
+import { type ColumnDataType, type RawBuilder, type SchemaModule, sql } from 'kysely'
 import { createSqlWriter, type DialectName } from './dialect.ts'
 
 /** One step from one shape of the database to the next. Once released it is never changed; the next one is added. */
@@ -21,10 +21,13 @@ interface Builder {
 
 type ColumnType = 'text' | 'integer' | 'real'
 
-/** The types as each database calls them. */
-const TYPES: Readonly<Record<DialectName, Readonly<Record<ColumnType, ColumnDataType>>>> = {
+/**
+ * The types as each database calls them. PostgreSQL is told to compare texts byte by byte, as SQLite does: the order of its own
+ * language would page differently, and a newer library of the system could change it under an index.
+ */
+const TYPES: Readonly<Record<DialectName, Readonly<Record<ColumnType, ColumnDataType | RawBuilder<unknown>>>>> = {
   sqlite: { text: 'text', integer: 'integer', real: 'real' },
-  postgres: { text: 'text', integer: 'bigint', real: 'double precision' },
+  postgres: { text: sql`text collate "C"`, integer: 'bigint', real: 'double precision' },
 }
 
 const STEPS: readonly { readonly name: string; build(builder: Builder): readonly string[] }[] = [

@@ -9,16 +9,18 @@ export interface MigrateOptions {
   readonly log: Log
   /** What to call the database in a message. */
   readonly place: string
+  /** How another one is chosen. */
+  readonly elsewhere: string
 }
 
 /**
  * Brings the database to the shape that this version works with. Each step and the note that it was taken are one
  * commit: killed half way, the step was not taken and is taken by the next start.
  */
-export async function migrate({ executor, migrations, log, place }: MigrateOptions): Promise<void> {
+export async function migrate({ executor, migrations, log, ...where }: MigrateOptions): Promise<void> {
   const version = await currentVersion(executor)
   const newest = migrations.at(-1)?.version ?? 0
-  if (version > newest) throw tooNew(place, version, newest)
+  if (version > newest) throw tooNew(where, version, newest)
   const missing = migrations.filter(step => step.version > version)
   // A store that is only just made has no shape that anybody knew.
   if (version > 0 && missing.length > 0) log.info('Changing the shape of the store', { from: version, to: newest })
@@ -45,8 +47,12 @@ function note({ version, name }: Migration) {
   )
 }
 
-function tooNew(place: string, version: number, newest: number): AppError {
+function tooNew(
+  { place, elsewhere }: Pick<MigrateOptions, 'place' | 'elsewhere'>,
+  version: number,
+  newest: number,
+): AppError {
   const message = `The data in ${place} was written by a newer version (shape ${version}; this one knows ${newest}).`
-  const next = 'Install that version or a later one, or choose another folder with --data.'
+  const next = `Install that version or a later one, or ${elsewhere}.`
   return new AppError('CONFIG_INVALID', `${message} ${next}`, { details: { version, newest } })
 }

@@ -1,4 +1,4 @@
-import type { GuardedStatement, SqlRow, Statement, StatementsOutcome } from '../storage-sql/index.ts'
+import type { Group, GuardedStatement, SqlRow, Statement, StatementsOutcome } from '../storage-sql/index.ts'
 
 // What the threads say to each other. All of it is data: the worker knows SQL and nothing of our tables and errors, and
 // so loads nothing but the driver.
@@ -30,13 +30,6 @@ export interface Fault {
   readonly message: string
   /** SQLite's result code, without its refinements. */
   readonly code?: number
-}
-
-/** Commits that became durable together. */
-export interface Group {
-  readonly commits: number
-  /** From the first statement to the end of the sync. */
-  readonly ms: number
 }
 
 export type ToWorker = { readonly kind: 'requests'; readonly requests: readonly Request[] } | { readonly kind: 'close' }

@@ -15,6 +15,7 @@ const SUBJECT: StoreSubject = {
   open: openSqliteStore,
   shapes: migrationsFor('sqlite'),
   built: { module: 'adapters/storage-sqlite/index.js', name: 'openSqliteStore' },
+  syncsItself: true,
   isHalfWay: async () => true,
 }
 

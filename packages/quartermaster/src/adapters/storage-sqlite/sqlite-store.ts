@@ -2,13 +2,20 @@ import { closeSync, openSync } from 'node:fs'
 import { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Store } from '../../core/store/index.ts'
-import { createSqlStore, type Migration, migrate, migrationsFor, type SqlExecutor } from '../storage-sql/index.ts'
+import {
+  createCounters,
+  createSqlStore,
+  type Migration,
+  migrate,
+  migrationsFor,
+  type SqlExecutor,
+  type StoreStatistics,
+} from '../storage-sql/index.ts'
 import { unusable } from './errors.ts'
 import { toFault } from './fault.ts'
 import { storeFile } from './inspect.ts'
 import { createLane, type Lane } from './lane.ts'
 import type { Answer } from './protocol.ts'
-import { createCounters, type StoreStatistics } from './statistics.ts'
 import { findWorker } from './worker-entry.ts'
 
 /** A store in a folder. */
@@ -57,7 +64,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Sqli
   const committer = lane('store-committer', false)
   const reader = lane('store-reader', true)
   try {
-    await migrate({ executor: executorOver(committer, committer), migrations, log, place: `"${file}"` })
+    const executor = executorOver(committer, committer)
+    await migrate({ executor, migrations, log, place: `"${file}"`, elsewhere: 'choose another folder with --data' })
   } catch (error) {
     await committer.close()
     throw error

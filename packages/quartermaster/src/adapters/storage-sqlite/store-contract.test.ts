@@ -11,5 +11,6 @@ storeContract('sqlite', {
   open: openSqliteStore,
   shapes: migrationsFor('sqlite'),
   built: { module: 'adapters/storage-sqlite/index.js', name: 'openSqliteStore' },
+  syncsItself: true,
   isHalfWay: async dir => (await stat(join(dir, 'store.db-wal'))).size > SPILLED_BYTES,
 })

@@ -1,5 +1,4 @@
-import type { SqlExecutor } from '../storage-sql/index.ts'
-import type { Group } from './protocol.ts'
+import type { SqlExecutor } from './statement.ts'
 
 /** What a store has done since it was opened. */
 export interface StoreStatistics {
@@ -17,8 +16,15 @@ export interface StoreStatistics {
   readonly errors: number
   /** Requests without an answer, now. */
   readonly waiting: number
-  /** Threads that died and were replaced. */
+  /** Threads or connections that died and were replaced. */
   readonly restarts: number
+}
+
+/** Commits that became durable together. */
+export interface Group {
+  readonly commits: number
+  /** From the first statement to the end of the sync. */
+  readonly ms: number
 }
 
 export interface Counters {

@@ -1,0 +1,127 @@
+import type { GuardedStatement, StatementsOutcome } from '../storage-sql/index.ts'
+import { type Fault, toFault } from './errors.ts'
+import type { FlightEnd, Step, StepEnd } from './flight.ts'
+import { failedRows, rowsOf, type ToStep } from './guards.ts'
+import type { Link } from './link.ts'
+
+/** The end of one caller's commit. */
+export type CommitEnd =
+  | { readonly outcome: StatementsOutcome }
+  | { readonly fault: Fault /** Whether it may have been done all the same. */; readonly isUnknown: boolean }
+
+/** Commits what callers who came together want, each as if alone and after the one before. */
+export type CommitGroup = (link: Link, group: readonly (readonly GuardedStatement[])[]) => Promise<readonly CommitEnd[]>
+
+/** A lock that all who write to the same schema take in turn. */
+export interface CommitLock {
+  readonly space: number
+  readonly key: number
+}
+
+interface Caller {
+  readonly index: number
+  readonly steps: readonly Step[]
+  /** How many of the steps come before its own statements. */
+  readonly prefix: number
+}
+
+/**
+ * One transaction for the group, in one round trip when every guard holds. A caller whose guard or statement fails is undone to
+ * its savepoint, and the next round trip goes on behind it.
+ */
+export function createCommitter({ lock, toStep }: { readonly lock: CommitLock; readonly toStep: ToStep }): CommitGroup {
+  const opening: readonly Step[] = [
+    BEGIN,
+    { sql: 'select pg_advisory_xact_lock($1, $2)', parameters: [lock.space, lock.key], name: 'lock' },
+  ]
+
+  return async (link, group) => {
+    const ends: CommitEnd[] = []
+    // Who is alone needs no place to go back to: nobody else's writes are kept.
+    const prefix = group.length > 1 ? [SAVEPOINT] : []
+    let left: readonly Caller[] = group.map((statements, index) => ({
+      index,
+      steps: [...prefix, ...statements.map(toStep)],
+      prefix: prefix.length,
+    }))
+    let before = opening
+    try {
+      for (;;) {
+        const end = await link.run(flightOf(before, left))
+        const failed = take(end, { before: before.length, left, ends })
+        if (failed === 'none') return ends
+        if (failed === 'all') return await undoAll(link, group, toFault(end.error))
+        left = left.slice(left.indexOf(failed) + 1)
+        if (left.length === 0 && ends.every(isRefused)) return await abandon(link, ends)
+        before = [ROLLBACK_TO]
+      }
+    } catch (error) {
+      // Every flight has the commit at its end, and nobody saw how far this one came.
+      return failAll(group, toFault(error), true)
+    }
+  }
+}
+
+const BEGIN = step('begin isolation level read committed', 'begin')
+const COMMIT = step('commit', 'commit')
+const ROLLBACK = step('rollback', 'rollback')
+// Later ones of the same name hide the earlier, so that going back always leads to the caller at hand.
+const SAVEPOINT = step('savepoint caller', 'savepoint')
+const ROLLBACK_TO = step('rollback to savepoint caller', 'back')
+
+function step(sql: string, name: string): Step {
+  return { sql, parameters: [], name }
+}
+
+function flightOf(before: readonly Step[], callers: readonly Caller[]): readonly Step[] {
+  return [...before, ...callers.flatMap(({ steps }) => steps), COMMIT]
+}
+
+interface Flown {
+  /** Steps before the callers'. */
+  readonly before: number
+  readonly left: readonly Caller[]
+  readonly ends: CommitEnd[]
+}
+
+/** Notes how each caller ended, up to the one that failed. */
+function take({ ends, error }: FlightEnd, flown: Flown): Caller | 'none' | 'all' {
+  let at = flown.before
+  for (const caller of flown.left) {
+    const size = caller.steps.length
+    const own = ends.slice(at + caller.prefix, at + size)
+    if (ends.length < at + size) {
+      if (ends.length < flown.before) return 'all'
+      flown.ends[caller.index] = failureOf(own, toFault(error))
+      return caller
+    }
+    flown.ends[caller.index] = { outcome: { done: true, rows: own.map(rowsOf) } }
+    at += size
+  }
+  // A transaction that could not be committed says that it was rolled back.
+  return error === undefined && ends[at]?.tag === 'COMMIT' ? 'none' : 'all'
+}
+
+function failureOf(done: readonly StepEnd[], fault: Fault): CommitEnd {
+  const rows = failedRows(fault)
+  return rows === undefined ? { fault, isUnknown: false } : { outcome: { done: false, index: done.length, rows } }
+}
+
+function isRefused(end: CommitEnd): boolean {
+  return 'fault' in end || !end.outcome.done
+}
+
+async function abandon(link: Link, ends: readonly CommitEnd[]): Promise<readonly CommitEnd[]> {
+  // If the connection is lost over it, the server does the same by itself.
+  await link.run([ROLLBACK]).catch(() => undefined)
+  return ends
+}
+
+async function undoAll(link: Link, group: readonly unknown[], fault: Fault): Promise<readonly CommitEnd[]> {
+  await link.run([ROLLBACK]).catch(() => undefined)
+  return failAll(group, fault, false)
+}
+
+function failAll(group: readonly unknown[], fault: Fault, isUnknown: boolean): readonly CommitEnd[] {
+  return group.map(() => ({ fault, isUnknown }))
+}

@@ -1,0 +1,3 @@
+export { parseDatabaseUrl } from './database-address.ts'
+export { type DatabaseCondition, inspectPostgres } from './inspect.ts'
+export { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from './postgres-store.ts'

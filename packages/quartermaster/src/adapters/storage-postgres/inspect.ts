@@ -1,0 +1,44 @@
+import type { Log } from '../../core/kernel/index.ts'
+import { migrationsFor } from '../storage-sql/index.ts'
+import { createConnector } from './connector.ts'
+import { parseDatabaseUrl } from './database-address.ts'
+import { greet } from './server-check.ts'
+
+/** What a look at a database found. */
+export interface DatabaseCondition {
+  /** Where it is, without the password. */
+  readonly place: string
+  /** Of the server: `15.4`. */
+  readonly version: string
+  readonly isSynced: boolean
+  /** The shape of the data; 0 where there is none yet. */
+  readonly shape: number
+  /** The newest shape that this version knows. */
+  readonly newest: number
+}
+
+const HAS_SHAPE = `exists (select from information_schema.tables
+  where table_schema = current_schema() and table_name = 'schema_versions')`
+const SHAPE = 'select coalesce(max("version"), 0) from "schema_versions"'
+const STATEMENT_MS = 5_000
+
+/** Looks at the database once, without changing it. Throws what keeps it from being the store. */
+export async function inspectPostgres({ url, log }: { url: string; log: Log }): Promise<DatabaseCondition> {
+  const address = parseDatabaseUrl(url)
+  const connect = createConnector({ address, log })
+  const { link } = await connect({ prepare: one => one.link.limit(STATEMENT_MS), mayGoOn: () => false, isFirst: true })
+  try {
+    const { version, fsync } = await greet(link)
+    const [[isThere] = []] = await link.read({ sql: `select (${HAS_SHAPE})::int`, parameters: [] })
+    const [[shape] = []] = isThere === 1 ? await link.read({ sql: SHAPE, parameters: [] }) : [[0]]
+    return {
+      place: address.text,
+      version: `${Math.floor(version / 10_000)}.${version % 10_000}`,
+      isSynced: fsync === 'on',
+      shape: Number(shape),
+      newest: migrationsFor('postgres').at(-1)?.version ?? 0,
+    }
+  } finally {
+    await link.close()
+  }
+}

@@ -1,0 +1,31 @@
+import type { Log } from '../../core/kernel/index.ts'
+import { type Migration, migrate, type SqlExecutor } from '../storage-sql/index.ts'
+import type { CommitGroup } from './committer.ts'
+import type { Connected } from './connector.ts'
+import { undone, unknownOutcome } from './errors.ts'
+import { LOCKS } from './owner-lock.ts'
+
+export interface MigrateAloneOptions {
+  readonly commitGroup: CommitGroup
+  readonly migrations: readonly Migration[]
+  readonly log: Log
+  readonly place: string
+}
+
+/** Changes the shape of the data while nobody else does. The lock is the session's: it goes with it, however that ends. */
+export async function migrateAlone({ link, facts }: Connected, options: MigrateAloneOptions): Promise<void> {
+  const { commitGroup, ...more } = options
+  const executor: SqlExecutor = {
+    async commit(statements) {
+      const [end] = await commitGroup(link, [statements])
+      if (end && 'outcome' in end) return end.outcome
+      const fault = end?.fault ?? { message: 'it did not answer' }
+      throw end?.isUnknown ? unknownOutcome(fault) : undone(fault)
+    },
+    read: statement => link.read(statement),
+  }
+  const parameters = [LOCKS.shapes, facts.schemaKey]
+  await link.read({ sql: 'select pg_advisory_lock($1, $2)', parameters })
+  await migrate({ executor, ...more, elsewhere: 'name another database in DATABASE_URL' })
+  await link.read({ sql: 'select pg_advisory_unlock($1, $2)', parameters })
+}
