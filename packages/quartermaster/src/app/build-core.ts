@@ -42,6 +42,7 @@ import {
   createLastLook,
   createLeaseKeeper,
   createOperationDesk,
+  createOperationSeal,
   createOperations,
   createReadings,
   createReceipts,
@@ -51,6 +52,7 @@ import {
   type EffectKinds,
   type KeptResults,
   type OperationDesk,
+  type OperationSeal,
   type Operations,
   type Readings,
   type StorageAccess,
@@ -93,6 +95,7 @@ export interface CorePorts {
     operations: Operations
     operationDesk: OperationDesk
     follow: Agents['follow']
+    seal: OperationSeal
     /** Has ends told that nobody was there to hear of: somebody has come. */
     lookForEnds(): void
   }): ServerFactory
@@ -200,6 +203,7 @@ export function buildCore(ports: CorePorts): Core {
     results,
     operations: operationLog,
     idempotency,
+    desk: consentDesk,
     records: operations,
     lastLook,
     emitter,
@@ -233,6 +237,7 @@ export function buildCore(ports: CorePorts): Core {
     operations,
     operationDesk,
     follow: agents.follow,
+    seal: createOperationSeal(ports.storage),
     lookForEnds: teller.look,
   })
   const registry = createCapabilityRegistry({

@@ -12,7 +12,7 @@ export function nextStep(error: AppError, hints: Hints): string | undefined {
 const NEXT_STEPS: { readonly [K in ErrorCode]?: (hints: Hints, error: AppError) => string | undefined } = {
   TOOL_NOT_FOUND: findTool,
   TOOL_DISABLED: enableTool,
-  INPUT_INVALID: ({ tool }) => `See what it takes: ${tool ? command('tools', tool) : command('tools', 'NAME')}`,
+  INPUT_INVALID: ({ tool }) => (tool ? `See what it takes: ${command('tools', tool)}` : undefined),
   CONSENT_REQUIRED: allow,
   DEADLINE_EXCEEDED: () => 'Give it more time: add --timeout 2m',
   DEPENDENCY_UNAVAILABLE: ({ tool = 'NAME' }) =>

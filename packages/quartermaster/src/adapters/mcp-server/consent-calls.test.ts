@@ -1,5 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client'
-import { afterEach, describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { deferred } from '../../testing/deferred.ts'
 import { whileAdvancing } from '../../testing/fake-clock.ts'
 import { createHub, type Hub, simpleCapability, simpleTool } from '../../testing/hub.ts'
@@ -43,8 +43,6 @@ async function statusOf(client: Client, id: string): Promise<unknown> {
   const { contents } = await client.readResource({ uri: `quartermaster://operations/${id}` })
   return JSON.parse((contents[0] as { text: string }).text)
 }
-
-afterEach(() => void vi.useRealTimers())
 
 /** A client whose person is asked and answers when the test says so. */
 async function slowClient(front: TestFront, era: (typeof ERAS)[number]) {
@@ -213,7 +211,7 @@ describe('the state that a client carries between the question and its answer', 
 
   it('is refused when it has run out, and the call goes on waiting', async () => {
     const { hub, runs, requestState, answer } = await asked()
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + HOUR_MS })
+    await hub.clock.advance(HOUR_MS)
     expect(await answer(requestState)).toHaveProperty('error')
     expect([await hub.consentDesk.open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
   })

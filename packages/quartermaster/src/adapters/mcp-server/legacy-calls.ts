@@ -82,7 +82,8 @@ export function createLegacyCalls({ toolCalls, states, begun }: LegacyCallsDeps)
   async function handOver(call: RunningCall, result: ToolCallResult): Promise<void> {
     const { session, message, answer, cancellation } = call
     if (cancellation.signal.aborted) return
-    const request = new Request('http://localhost/mcp', { method: 'POST', headers: carried(call.headers) })
+    const init = { method: 'POST', headers: carried(call.headers), signal: abortSignalOf(call.gone) }
+    const request = new Request('http://localhost/mcp', init)
     begun.handOver(request, { result, cancel: cancellation.cancel })
     const authInfo = authInfoOf(session.who)
     const response = await session.transport.handleRequest(request, { parsedBody: message, authInfo })
@@ -138,6 +139,14 @@ interface RunningCall {
 }
 
 const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({})
+
+/** For those who take no other kind. */
+function abortSignalOf(signal: CancelSignal): AbortSignal {
+  const controller = new AbortController()
+  if (signal.aborted) controller.abort(signal.reason)
+  else signal.addEventListener('abort', () => controller.abort(signal.reason), { once: true })
+  return controller.signal
+}
 
 /** What is looked at of a request that is handed over. */
 const CARRIED = ['accept', 'content-type', 'mcp-session-id', 'mcp-protocol-version', 'traceparent', 'tracestate']

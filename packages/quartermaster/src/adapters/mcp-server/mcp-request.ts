@@ -39,6 +39,11 @@ export interface McpRequest {
   sign(state: CarriedState): Promise<string>
 }
 
+/** Whether its client went away before it got all of the answer. */
+export function hasGone({ gone, signal }: McpRequest): boolean {
+  return (gone ?? signal).aborted
+}
+
 /** Which client it comes from; nobody knows of one that has neither token nor session. */
 export function clientOf({ holder, sessionId }: McpRequest): string | undefined {
   const known = [holder, sessionId].filter(one => one !== undefined)

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { McpServerConfig, OperationSummary, Settings } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
 import type { Clock, Ids, Log } from '../../core/kernel/index.ts'
@@ -7,6 +6,7 @@ import {
   createExchanges,
   type KeptResults,
   type OperationDesk,
+  type OperationSeal,
   type Operations,
   type Readings,
 } from '../../core/operations/index.ts'
@@ -29,6 +29,8 @@ export interface McpServersDeps {
   readonly ids: Ids
   readonly log: Log
   readonly version: string
+  /** Signs what clients carry about operations. */
+  readonly seal: OperationSeal
   follow: Agents['follow']
   /** Has ends told that nobody was there to hear of. */
   lookForEnds(): void
@@ -54,7 +56,7 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
   const toolCalls = createToolCalls({ calls: deps.calls, exchanges, tasks })
   const watches = createWatches(deps)
   const endNews = createEndNews(deps.lookForEnds)
-  const parts = { ...deps, exchanges, tasks, toolCalls, watches, endNews, states: createStates(randomBytes(32)) }
+  const parts = { ...deps, exchanges, tasks, toolCalls, watches, endNews, states: createStates(deps) }
   return {
     tellEnd: endNews.tell,
     endListeners: endNews.listening,

@@ -3,7 +3,7 @@ import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/s
 import { AppError, type Progress, type Question, type QuestionKind } from '../../contracts/index.ts'
 import { type CancelSignal, canonicalJson } from '../../core/kernel/index.ts'
 import type { Audience, Exchange, ExchangeContext, Exchanges, Turn } from '../../core/operations/index.ts'
-import { clientOf, type McpRequest } from './mcp-request.ts'
+import { clientOf, hasGone, type McpRequest } from './mcp-request.ts'
 import { canAnswer, refuseUnanswerable, toAnswers, toEarlyAnswers, toInputRequests } from './questions.ts'
 
 /** One piece of work that may take several rounds of requests. */
@@ -53,6 +53,7 @@ export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, reque
         onProgress: context.onProgress,
         onLog: context.onLog,
         isHeard: context.isHeard,
+        onRecorded: context.onRecorded,
         async ask(question, signal) {
           refuseUnanswerable(question, request.client)
           return context.ask(question, signal)
@@ -74,15 +75,22 @@ export async function endRound<T>(
   // Before 2026-07-28 the request stays open while its client is asked, and cancelling it cancels the work.
   if (!request.isModern) cancelWith(request.signal, exchange)
   exchange.show(turn.questions)
-  const requestState = await request.sign({ exchangeId: exchange.id, round: number })
-  return { required: inputRequired({ inputRequests: toInputRequests(turn.questions, request), requestState }) }
+  const operationId = exchange.operationId()
+  const known = operationId === undefined ? {} : { operationId }
+  const requestState = await request.sign({ exchangeId: exchange.id, round: number, ...known })
+  const required = inputRequired({ inputRequests: toInputRequests(turn.questions, request), requestState })
+  if (operationId === undefined) return { required }
+  return { required: { ...required, _meta: { ...required._meta, 'quartermaster/operationId': operationId } } }
 }
 
 /** Clients inside this process share one credential: none. */
 const LOCAL = 'in process'
 
 function cancelWith(signal: CancelSignal, exchange: Exchange<unknown>): void {
-  const cancel = () => exchange.cancel(new AppError('CANCELLED', 'The client cancelled the request.'))
+  const cancel = () => {
+    exchange.leave()
+    exchange.cancel(new AppError('CANCELLED', 'The client cancelled the request.'))
+  }
   if (signal.aborted) return cancel()
   signal.addEventListener('abort', cancel, { once: true })
   const leave = () => signal.removeEventListener('abort', cancel)
@@ -100,7 +108,7 @@ export function audienceOf(request: McpRequest): Audience {
   const onProgress = (progress: Progress) => request.notify('notifications/progress', { progressToken, ...progress })
   return {
     onProgress: progressToken === undefined ? undefined : onProgress,
-    isGone: () => (request.gone ?? request.signal).aborted,
+    isGone: () => hasGone(request),
     onLog: (level, message, fields) => request.log(level, fields === undefined ? message : { message, ...fields }),
   }
 }

@@ -11,7 +11,7 @@ import { toolPage } from '../../core/knowledge/index.ts'
 import type { KeptResults, Readings, ReadResult } from '../../core/operations/index.ts'
 import { OPERATIONS_URI, parseOperationUri } from './end-news.ts'
 import { orProtocolError, readingError, toProtocolError } from './errors.ts'
-import { requestOf } from './mcp-request.ts'
+import { hasGone, type McpRequest, requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
 import { parseResultUri, parseToolUri, resultUri, toolUri } from './render.ts'
 import { ownerOf, type RoundWork, takeRound } from './rounds.ts'
@@ -36,10 +36,10 @@ export function serveResources(server: Server, shelf: Shelf, parts: AskingParts)
     return nextCursor === undefined ? { resourceTemplates: [...items] } : { resourceTemplates: [...items], nextCursor }
   })
   server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
-    const own = (await readOwn(uri, shelf, parts.results)) ?? (await readOperation(uri, shelf, parts.operations))
+    const request = requestOf(server, context, parts.states)
+    const own = (await readOwn(uri, shelf, parts.results)) ?? (await readOperation(uri, { shelf, request, ...parts }))
     if (own) return own
     if (!findResource(shelf, uri)) throw new ResourceNotFoundError(uri)
-    const request = requestOf(server, context, parts.states)
     try {
       const end = await takeRound(parts.exchanges, readWork(shelf, uri, parts.readings), request)
       if ('answer' in end) return { ...end.answer } as ReadResourceResult
@@ -101,15 +101,15 @@ const MOST_OPERATIONS = 50
 /** An operation of the agent's own, or the newest of them. Anybody else's is not there. */
 async function readOperation(
   uri: string,
-  { seat: { caller } }: Shelf,
-  operations: AskingParts['operations'],
+  { shelf, request, operations }: Pick<AskingParts, 'operations'> & { shelf: Shelf; request: McpRequest },
 ): Promise<ReadResourceResult | undefined> {
+  const { caller } = shelf.seat
   if (uri === OPERATIONS_URI) {
     const page = await operations.list({ agent: caller.workspace, limit: MOST_OPERATIONS })
     return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(page.operations) }] }
   }
   const id = parseOperationUri(uri)
-  const facts = id === undefined ? undefined : await operations.show(caller, id)
+  const facts = id === undefined ? undefined : await operations.show(caller, id, () => !hasGone(request))
   return facts && { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(facts) }] }
 }
 

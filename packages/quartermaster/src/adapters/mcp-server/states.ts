@@ -1,16 +1,53 @@
+import { randomBytes } from 'node:crypto'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
-import { ANSWER_SECONDS } from '../../core/operations/index.ts'
+import { z } from 'zod'
+import type { Clock } from '../../core/kernel/index.ts'
+import { ANSWER_SECONDS, type OperationSeal } from '../../core/operations/index.ts'
 
 /** All a client carries between two rounds: which exchange it takes part in, and in which of its rounds it was asked. */
-export interface CarriedState {
-  readonly exchangeId: string
-  readonly round: number
-}
+const CarriedState = z.strictObject({
+  exchangeId: z.string(),
+  round: z.number(),
+  /** The call that is on record. It is still there when the exchange is gone with its process. */
+  operationId: z.string().optional(),
+})
+export type CarriedState = z.infer<typeof CarriedState>
 
 /** Signs what a client carries between two rounds of one request, so that it cannot be made up. */
 export type StateSigner = RequestStateCodec<CarriedState>
 
-/** A signer for one process: the exchanges it speaks of live in it. */
-export function createStates(key: Uint8Array): StateSigner {
-  return createRequestStateCodec<CarriedState>({ key, ttlSeconds: ANSWER_SECONDS })
+export interface StatesDeps {
+  readonly seal: OperationSeal
+  readonly clock: Pick<Clock, 'now'>
 }
+
+/**
+ * What is about an operation can be read by every process of the same store; the rest by this one alone, in which the exchange
+ * lives that it speaks of.
+ */
+export function createStates({ seal, clock }: StatesDeps): StateSigner {
+  const own = createRequestStateCodec<CarriedState>({ key: randomBytes(32), ttlSeconds: ANSWER_SECONDS })
+
+  async function sealed(state: CarriedState, operationId: string): Promise<string> {
+    const until = clock.now() + ANSWER_SECONDS * 1000
+    return `${LASTING}${operationId}.${await seal.seal(JSON.stringify({ state, until }), operationId)}`
+  }
+
+  async function opened(text: string): Promise<CarriedState> {
+    const dot = text.indexOf('.', LASTING.length)
+    const operationId = text.slice(LASTING.length, dot)
+    const { state, until } = Sealed.parse(JSON.parse(await seal.open(text.slice(dot + 1), operationId)))
+    if (until < clock.now()) throw new Error('expired')
+    return state
+  }
+
+  return {
+    mint: (state, context) =>
+      state.operationId === undefined ? own.mint(state, context) : sealed(state, state.operationId),
+    verify: (text, context) => (text.startsWith(LASTING) ? opened(text) : own.verify(text, context)),
+  }
+}
+
+const LASTING = 'op1.'
+
+const Sealed = z.strictObject({ state: CarriedState, until: z.number() })

@@ -27,7 +27,7 @@ import { taskEnvelope, toStoredTask, type WireTask } from './task-wire.ts'
 export interface TaskSeed {
   readonly caller: Caller
   /** What the call has to be made with. */
-  readonly request: Pick<CallRequest, 'asTask' | 'onRecorded'>
+  readonly request: Required<Pick<CallRequest, 'asTask'>> & { onRecorded(operationId: string): void }
   /** Resolves with the operation's id when it is on record. */
   readonly recorded: Promise<string>
   readonly createdAt: number
@@ -112,7 +112,8 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
   /** Hears how far it has come. Its questions wait in the task until they are answered, so nobody has to take this turn. */
   function listen(task: LiveTask): void {
     const onProgress = (progress: Progress) => note(task, progress)
-    task.exchange.turn(NEVER, { onProgress, onLog: undefined }).catch(() => {})
+    // Whoever called it has the task; its end is nobody's answer.
+    task.exchange.turn(NEVER, { onProgress, isGone: () => true }).catch(() => {})
   }
 
   function note(task: LiveTask, progress: Progress): void {

@@ -6,7 +6,8 @@ import { canonicalJson } from '../../core/kernel/index.ts'
 import type { Calls, Exchanges } from '../../core/operations/index.ts'
 import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
 import { checkedKey } from './idempotency-key.ts'
-import type { McpRequest } from './mcp-request.ts'
+import { hasGone, type McpRequest } from './mcp-request.ts'
+import { toEarlyAnswers } from './questions.ts'
 import { showsOutput, toMcpResult } from './render.ts'
 import { audienceOf, endRound, enterExchange, ownerOf, type RoundWork } from './rounds.ts'
 import { find, reasonNotOffered, type Shelf } from './shelf.ts'
@@ -38,6 +39,8 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
         const idempotencyKey = checkedKey(request.idempotencyKey)
         const target = targetOf(deps.calls, { shelf, grant, input })
         seed = !request.state && wantsTask(target, request) ? tasks.seed(shelf.seat.caller) : undefined
+        if (request.state?.operationId !== undefined && !exchanges.has(request.state.exchangeId))
+          return toMcpResult(await rejoined(deps.calls, { shelf, grant, input, request }), grant.tool, request)
         const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace, idempotencyKey })
         const exchange = enterExchange(exchanges, work, request)
         const turn = await tasks.turn(exchange, seed, { signal: request.signal, audience: audienceOf(request) })
@@ -79,7 +82,7 @@ function workOf(calls: Calls, { shelf, grant, input, seed, trace, idempotencyKey
   return {
     owner: () => ownerOf(seat.caller.name, `tool:${tool}`, canonicalJson(input)),
     // Every property by its name: what is spread is slow to make and slow to read, and this is read all along the way.
-    begin: ({ ask, canAnswer, client = shelf.client, signal, isHeard, onProgress, onLog }) =>
+    begin: ({ ask, canAnswer, client = shelf.client, signal, isHeard, onRecorded, onProgress, onLog }) =>
       calls.call({
         seat,
         tool,
@@ -94,8 +97,25 @@ function workOf(calls: Calls, { shelf, grant, input, seed, trace, idempotencyKey
         ask: isHosted ? undefined : ask,
         canAnswer: isHosted ? undefined : canAnswer,
         asTask: seed?.request.asTask,
-        onRecorded: seed?.request.onRecorded,
+        onRecorded: seed ? both(onRecorded, seed.request.onRecorded) : onRecorded,
       }),
+  }
+}
+
+/** The process that asked it is gone, or another one answers now: all that is left of the call is on record. */
+function rejoined(
+  calls: Calls,
+  { shelf: { seat }, grant, input, request }: Pick<OneCall, 'shelf' | 'grant' | 'input'> & { request: McpRequest },
+): Promise<CallAnswer> {
+  const [said] = Object.values(toEarlyAnswers(request.inputResponses))
+  const operationId = request.state?.operationId ?? ''
+  return calls.rejoin({ seat, tool: grant.tool.name, input, operationId, said, isHeard: () => !hasGone(request) })
+}
+
+function both<A>(first: (value: A) => void, second: (value: A) => void): (value: A) => void {
+  return value => {
+    first(value)
+    second(value)
   }
 }
 

@@ -47,6 +47,7 @@ export { createReadings, type ReadingsDeps } from './readings/readings.ts'
 export { createIdempotency, type Idempotency, type IdempotencyDeps } from './record/idempotency.ts'
 export { createLastLook, type LastLook } from './record/last-look.ts'
 export { createOperationDesk, type OperationDesk } from './record/operation-desk.ts'
+export { createOperationSeal, type OperationSeal } from './record/operation-seal.ts'
 export type { OperationEnd, OperationLog, OperationRecord, RunningOperation } from './record/operation-log.ts'
 export {
   type AuditFilter,

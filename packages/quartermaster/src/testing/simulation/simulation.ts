@@ -200,14 +200,14 @@ export async function simulate({ seed, actions = 40, mistake = {} }: SimulationO
 
   /** What happens how often, of a hundred. */
   const EVENTS: readonly (readonly [number, (node: Node, place: string) => unknown])[] = [
-    [38, call],
+    [36, call],
     [18, ({ hub }) => persons.answer(hub)],
     [4, ({ hub }) => persons.revoke(hub)],
     [4, ({ hub }) => persons.cancel(hub)],
     [3, ({ hub }) => persons.retry(hub)],
     [2, ({ hub }) => persons.verify(hub)],
     [1, ({ hub }) => persons.drop(hub)],
-    [2, prune],
+    [4, prune],
     [3, () => leaving.shift()?.()],
     [2, () => (world.isOpen = !world.isOpen)],
     [4, (node, place) => nodes.size > 1 && kill(place, node)],

@@ -7,6 +7,8 @@ export interface ExchangeContext {
   readonly signal: CancelSignal
   readonly onProgress: NonNullable<Audience['onProgress']>
   readonly onLog: NonNullable<Audience['onLog']>
+  /** It is on record from now on, under this id. */
+  onRecorded(operationId: string): void
   /** Whether somebody has got how it ended; nothing while somebody may still come for that. */
   isHeard(): boolean | undefined
   /** The signal takes the question back: its answer is not wanted any more. */
@@ -22,6 +24,8 @@ export type Turn<T> = { readonly answer: T } | { readonly questions: ReadonlyMap
  */
 export interface Exchange<T> {
   readonly id: string
+  /** Under which id it is on record, where it is. */
+  operationId(): string | undefined
   /** How the work ends. */
   readonly done: Promise<T>
   /** What is being asked now, by key. */
@@ -73,6 +77,7 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
   /** Who got the end. */
   let taker: Audience | undefined
   let isLeft = false
+  let operationId: string | undefined
 
   function ask(question: Question, signal?: CancelSignal): Promise<Answer> {
     const wanted = question.key ?? DEFAULT_KEY
@@ -115,6 +120,9 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
       ask,
       onProgress: progress => heardBy.onProgress?.(progress),
       onLog: (...line) => heardBy.onLog?.(...line),
+      onRecorded(given) {
+        operationId = given
+      },
       isHeard() {
         const listener = taker ?? (waiting.size > 0 ? heardBy : undefined)
         if (listener) return !listener.isGone?.()
@@ -127,6 +135,7 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
 
   return {
     id,
+    operationId: () => operationId,
     done,
     questions,
     version: () => version,

@@ -31,6 +31,8 @@ export interface Exchanges {
    * gone on since that round, `REQUEST_REFUSED` when the client had said something else before.
    */
   resume<T>(id: string, owner: string, brought: Brought): Exchange<T>
+  /** Whether an exchange whose client was asked something is still here. */
+  has(id: string): boolean
   /** Resolves when what a client was asked under this key is not asked any more: it is answered, taken back, or the work over. */
   closed(id: string, key: string): Promise<void>
   stop(): void
@@ -151,6 +153,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
       // The owner says what was asked for, and so what comes back.
       return one.exchange as Exchange<T>
     },
+    has: id => known.has(id),
     async closed(id, key) {
       await known.get(id)?.exchange.closed(key)
     },

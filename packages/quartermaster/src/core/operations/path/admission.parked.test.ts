@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { AppError, type ToolResult } from '../../../contracts/index.ts'
+import { AppError, messageOf, type ToolResult } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { type FaultyStorage, faultyStorage } from '../../../testing/faulty-storage.ts'
 import { createHub, failureOf, type Hub, simpleCapability, simpleTool } from '../../../testing/hub.ts'
+import { type CancelSignal, createCancellation } from '../../kernel/index.ts'
 import { update, type Write } from '../../store/index.ts'
 
 const OWNER = { name: 'the owner', via: 'owner' } as const
@@ -325,5 +326,42 @@ describe('a lease of which nobody saw whether it was written', () => {
     await one.hub.clock.advance(2_000)
     expect(await one.row(id)).toMatchObject({ state: 'succeeded', attempts: 1 })
     expect(one.runs()).toBe(1)
+  })
+})
+
+describe('the end of a call that is given up while it waits', () => {
+  /** A tool that a person has to allow, also when another one calls it; and whoever is told of ends. */
+  async function givenUp(tool: string, signal?: CancelSignal) {
+    const told: string[] = []
+    const remove = simpleTool('remove', { mutates: true, consent: ['files.delete'], handler: () => 'removed' })
+    const tidy = simpleTool('tidy', {
+      mutates: true,
+      handler: (_, { call }) => call('remove', {}).then(() => 'done', messageOf),
+    })
+    const consentOperations = [{ name: 'files.delete', reason: 'It deletes.', weight: 'moderate' as const }]
+    const hub = await createHub({
+      units: { main: { capabilities: [simpleCapability('main', [remove, tidy], { consentOperations })] } },
+      agents: { ada: { capabilities: { main: {} } } },
+      tellEnd: one => void told.push(`${one.tool} ${one.state}`),
+    })
+    hub.work()
+    hub.callAs('ada', tool, {}, { signal }).catch(() => {})
+    await hub.clock.advance(1_000)
+    return { hub, told }
+  }
+
+  it('is told to nobody where the tool around it has heard of it', async () => {
+    const { hub, told } = await givenUp('tidy')
+    await hub.clock.advance(60_000)
+    expect(await hub.operations.list({})).toMatchObject({ operations: [{ state: 'cancelled' }, { tool: 'tidy' }] })
+    expect(told).toEqual([])
+  })
+
+  it('is told at once where its caller went away', async () => {
+    const { signal, cancel } = createCancellation()
+    const { hub, told } = await givenUp('remove', signal)
+    cancel(new AppError('CANCELLED', 'The client went away.'))
+    await hub.clock.advance(2_000)
+    expect(told).toEqual(['remove cancelled'])
   })
 })

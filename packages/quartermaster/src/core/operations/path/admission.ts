@@ -16,7 +16,7 @@ import type { ConsentDesk } from '../consent/consent-desk.ts'
 import { type ConsentGate, consentDenied, consentRequired } from '../consent/consent-gate.ts'
 import { consentWrites } from '../consent/consent-writes.ts'
 import { ANSWER_SECONDS } from '../exchange/exchanges.ts'
-import type { Idempotency } from '../record/idempotency.ts'
+import type { Idempotency, KnownCall } from '../record/idempotency.ts'
 import { namingOperation } from '../record/in-doubt.ts'
 import type { OperationDesk } from '../record/operation-desk.ts'
 import type { OperationLog, OperationRecord } from '../record/operation-log.ts'
@@ -128,7 +128,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   async function afterAnswer(applicant: Applicant, state: string | undefined): Promise<(() => CallAnswer) | undefined> {
     const { journey, tool, record } = applicant
     const { operationId: id } = journey
-    if (state === undefined) return outOfPatience(applicant)
+    if (state === undefined) return await outOfPatience(applicant)
     const taken = state === 'queued' ? await takeAllowed(applicant) : undefined
     if (taken === 'later') return () => waitingAnswer({ id, tool: tool.name, state: 'queued', dueAt: null })
     if (!taken) return await byOthers(applicant)
@@ -166,9 +166,12 @@ export function createAdmission(deps: AdmissionDeps): Admission {
   }
 
   /** The tool around a nested call cannot come back for it, so nobody would want what it did later. */
-  function outOfPatience({ journey, tool }: Applicant): () => CallAnswer {
+  async function outOfPatience(applicant: Applicant): Promise<() => CallAnswer> {
+    const { journey, tool } = applicant
     if (journey.depth > 0) throw unallowed(tool)
-    return () => stillOpen(journey, tool)
+    // Another process may have done it meanwhile, without a word that was heard here.
+    const known = await heardOf(applicant)
+    return known?.hasEnded ? known.answer : () => stillOpen(journey, tool)
   }
 
   /**
@@ -190,16 +193,21 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     deadline.cancel(toAppError(error))
     const end = await giveUp(id)
     if (end === 'unsure') throw notGivenUp(tool, id, error)
+    if (end === 'notRun') await heardOf(applicant)
     // Whoever waits has to hear what was done, unless it may not hear anything any more.
     if (end === 'notRun' || toAppError(error).code === 'TOKEN_INVALID') throw error
     return await endOf(applicant, error)
   }
 
+  /** How it stands, which its caller hears with the answer; nothing where nobody can tell. */
+  async function heardOf({ journey }: Applicant): Promise<KnownCall | undefined> {
+    return await deps.idempotency.answerOf(journey.operationId, whetherHeard(journey)).catch(() => undefined)
+  }
+
   /** What it came to with somebody else. Where nobody can tell, it may be done. */
-  async function endOf({ journey, tool }: Applicant, error: unknown): Promise<CallAnswer> {
-    const { operationId: id } = journey
-    const known = await deps.idempotency.answerOf(id, whetherHeard(journey)).catch(() => undefined)
-    if (!known?.hasEnded) throw notGivenUp(tool, id, error)
+  async function endOf(applicant: Applicant, error: unknown): Promise<CallAnswer> {
+    const known = await heardOf(applicant)
+    if (!known?.hasEnded) throw notGivenUp(applicant.tool, applicant.journey.operationId, error)
     return known.answer()
   }
 

@@ -6,7 +6,7 @@ import type { Operations } from '../record/operations.ts'
 import { askWhileWanted, canAnswer } from './ask-stage.ts'
 import type { CallRequest } from './call-request.ts'
 import type { Deadline } from './deadline.ts'
-import type { Journey } from './journey.ts'
+import { type Journey, whetherHeard } from './journey.ts'
 import type { KeptResults } from './kept-results.ts'
 
 export interface ContextParts {
@@ -25,7 +25,8 @@ export interface ContextParts {
 }
 
 /** What a handler is told beside its input. */
-export function createCallContext({ request, operationId }: Journey, parts: ContextParts): CallContext {
+export function createCallContext(journey: Journey, parts: ContextParts): CallContext {
+  const { request, operationId } = journey
   const { tool, config, deadline, log, compiler, records, results, missingEffects, nested } = parts
   const { seat, trace } = request
   return {
@@ -45,7 +46,7 @@ export function createCallContext({ request, operationId }: Journey, parts: Cont
     ask: (question, options) => askWhileWanted(question, { request, subject: tool.name, deadline, compiler }, options),
     canAnswer: kind => canAnswer(request, kind),
     call: nested,
-    operation: id => records.show(seat.caller, id),
+    operation: id => records.show(seat.caller, id, whetherHeard(journey)),
     waitingOperations: () => records.waiting(seat.caller),
     resultPage: (id, offset) => results.page(seat.caller, id, offset),
     missingEffects,

@@ -1,7 +1,8 @@
 import { AppError, type CallAnswer, type OperationRow, type Settings } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
-import type { Clock, Digest, Ids, Tracer } from '../../kernel/index.ts'
+import type { Clock, Ids, Tracer } from '../../kernel/index.ts'
+import type { Idempotency } from '../record/idempotency.ts'
 import { mayBeDone } from '../record/in-doubt.ts'
 import type { OperationLog } from '../record/operation-log.ts'
 import { recordOf } from '../record/operation-record.ts'
@@ -17,14 +18,18 @@ import type { Journey } from './journey.ts'
 import { followForward, permit } from './permission-stage.ts'
 import { progressText } from './progress-text.ts'
 import { type RecordedRunDeps, runRecorded } from './recorded-run.ts'
+import { type RejoiningDeps, rejoin } from './rejoining.ts'
 import { toSendableError } from './sendable-error.ts'
 import { settle } from './settle-stage.ts'
 
-export interface CallPathDeps extends EntranceDeps, RecordedRunDeps, FailedCallDeps {
+export interface CallPathDeps
+  extends Omit<EntranceDeps & RejoiningDeps, 'idempotency'>,
+    RecordedRunDeps,
+    FailedCallDeps {
+  readonly idempotency: Idempotency
   readonly health: Pick<Health, 'availability' | 'missing' | 'recheckFor' | 'settled' | 'reportFailure'>
   readonly operations: OperationLog
   readonly ids: Ids
-  readonly digest: Digest
   /** Nobody follows calls without one. */
   readonly tracer?: Tracer | undefined
   readonly settings: Pick<Settings, 'restartWaitSeconds' | 'nestedCallDepth'> & FailedCallDeps['settings']
@@ -148,6 +153,7 @@ export function createCalls(deps: CallPathDeps): Calls {
 
   return {
     call: request => travel(begin(request)),
+    rejoin: async request => (await rejoin(request, deps)).answer(),
     resume,
     cancel(operationId, reason) {
       const deadline = underWay.get(operationId)

@@ -47,6 +47,13 @@ export interface CallRequest {
   readonly trace?: TraceContext | undefined
 }
 
+/** A call that its client comes back for, after the process that asked it something is gone. */
+export interface RejoinRequest extends Pick<CallRequest, 'seat' | 'tool' | 'input' | 'isHeard'> {
+  readonly operationId: string
+  /** What the person in front of the client said meanwhile. */
+  readonly said: Answer | undefined
+}
+
 /** What an operation that waited is run with. */
 export interface ResumeRequest extends Pick<CallRequest, 'seat' | 'input'> {
   /** What earlier runs were to leave behind; empty when there was none. */
@@ -59,6 +66,8 @@ export interface Calls extends RunningCalls {
   call(request: CallRequest): Promise<CallAnswer>
   /** The tool that such a call would really run. Throws as the call would when there is none, or none to be found. */
   target(request: Pick<CallRequest, 'seat' | 'tool' | 'input'>): Grant
+  /** Goes on with a call that is on record, for a client whose exchange is gone with its process. Throws `CURSOR_GONE`. */
+  rejoin(request: RejoinRequest): Promise<CallAnswer>
   /** Runs an operation that waited, along the same path, and writes down what became of it. It was leased for this process. */
   resume(operation: OperationRow, request: ResumeRequest): Promise<void>
   /** Ends what is under way with `STOPPING` and takes nothing more. */

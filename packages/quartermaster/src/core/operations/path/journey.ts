@@ -41,10 +41,14 @@ export interface Journey {
 
 /** Who can tell whether the caller has got how it ended. The tool around a nested call has an end of its own that is told. */
 export function whetherHeard({ request, depth }: Pick<Journey, 'request' | 'depth'>): IsHeard | undefined {
-  const { isHeard, signal } = request
+  const { isHeard, signal, asTask } = request
   if (depth > 0) return undefined
-  return isHeard ?? (signal && (() => !signal.aborted))
+  if (isHeard) return isHeard
+  // A task is for those who come back for it; who has its end as the answer says so.
+  return asTask ? NOT_HEARD : signal && (() => !signal.aborted)
 }
+
+const NOT_HEARD = () => false
 
 /** What the audit says about a call that has ended. */
 export function auditOf(

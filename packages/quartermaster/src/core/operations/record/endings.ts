@@ -84,9 +84,11 @@ export function createEndings(deps: EndingsDeps): Endings {
     const { id, ttlMs = null, idempotencyKey } = record
     const { state, outcome, error, isHeard } = end
     const now = Math.round(clock.now())
-    const isTold = isAwaited && ttlMs === null && isHeard?.() !== false
+    const heard = isAwaited && (isHeard ? isHeard() : true)
+    const isTold = heard !== false
     // Whoever got the answer has it; it is kept for those who come for it later.
-    const result = isTold && idempotencyKey === undefined ? undefined : end.result
+    const isFetched = heard !== true || ttlMs !== null || idempotencyKey !== undefined
+    const result = isFetched ? end.result : undefined
     const last = ended(standing, { state, outcome, error, result, isTold }, endTerms(now, { ttlMs }, settings))
     // Whoever got the answer has only the beginning of a result that was cut.
     const writes = [...last.writes, ...resultWrites(record, end.pages ?? [], now)]

@@ -14,7 +14,7 @@ import type { OperationLog, RunningOperation } from './operation-log.ts'
 import { factsOf, SUMMARY_COLUMNS, summaryOf } from './operation-row.ts'
 import { ORGANISATION } from './organisation.ts'
 import { cursorAt, placeOf } from './page-cursor.ts'
-import type { Receipts } from './receipts.ts'
+import type { IsHeard, Receipts } from './receipts.ts'
 import type { Storage, StorageAccess } from './storage.ts'
 import { REPEATABLE } from './transitions.ts'
 
@@ -43,7 +43,7 @@ export interface AuditFilter extends PageRequest {
 /** Reads what is on record. */
 export interface Operations {
   /** An operation of the caller's own workspace, whose end it then knows. Anybody else's is not there. */
-  show(caller: Caller, id: string): Promise<OperationFacts | undefined>
+  show(caller: Caller, id: string, isHeard?: IsHeard): Promise<OperationFacts | undefined>
   /** Those of the caller's workspace that wait, newest first; a hundred at most. */
   waiting(caller: Caller): Promise<readonly OperationSummary[]>
   /** Any operation, for the owner of the folder. Throws `NAME_UNKNOWN`. */
@@ -76,10 +76,10 @@ export function createOperations({ storage, log, receipts }: OperationsDeps): Op
   }
 
   return {
-    async show({ workspace }, id) {
+    async show({ workspace }, id, isHeard) {
       const { store, sealer } = await storage.open()
       const row = await rowOf(store, { organisation: ORGANISATION, workspace, id })
-      if (row) receipts.expect(row)
+      if (row) receipts.expect(row, isHeard)
       return row && shown(row, sealer)
     },
     async waiting({ workspace }) {

@@ -1,0 +1,57 @@
+import { AppError, isAppError, type OperationRow } from '../../../contracts/index.ts'
+import type { Seat } from '../../agents/index.ts'
+import type { Digest } from '../../kernel/index.ts'
+import { clientAnswer, mayAskClient } from '../consent/client-question.ts'
+import type { ConsentDesk } from '../consent/consent-desk.ts'
+import type { Idempotency, KnownCall } from '../record/idempotency.ts'
+import type { StorageAccess } from '../record/storage.ts'
+import { digestOf } from './arguments-digest.ts'
+import type { RejoinRequest } from './call-request.ts'
+import { followForward, permit } from './permission-stage.ts'
+
+export interface RejoiningDeps {
+  readonly storage: StorageAccess
+  readonly idempotency: Pick<Idempotency, 'answerOf'>
+  readonly desk: Pick<ConsentDesk, 'answer'>
+  readonly digest: Digest
+}
+
+/**
+ * Goes on with what is on record, where all that was in memory of a call is gone: the client's answer counts as if it had been
+ * there all the time, and it gets the end, or a handle. Throws `CURSOR_GONE` where that is not its call.
+ */
+export async function rejoin(request: RejoinRequest, deps: RejoiningDeps): Promise<KnownCall> {
+  const { operationId, seat, said, isHeard } = request
+  const { store } = await deps.storage.open()
+  const row = await store.get('operations', operationId)
+  if (!row || !isOwn(row, request, deps.digest)) throw gone()
+  const answer = said && clientAnswer(said)
+  const approval = row.state === 'waitingForApproval' ? await store.get('approvals', operationId) : undefined
+  if (answer && approval && isAsked(seat) && mayAskClient(approval.asks)) {
+    const by = { name: `the client of ${seat.caller.name}`, via: 'client' as const }
+    // Whoever was faster has answered it, and that is what it goes on with.
+    await deps.desk.answer(operationId, answer, by).catch(unlessRefused)
+  }
+  return await deps.idempotency.answerOf(operationId, isHeard)
+}
+
+/** The same caller, the same tool, the same arguments: whoever asks for anything else asks for another call. */
+function isOwn(row: OperationRow, request: RejoinRequest, digest: Digest): boolean {
+  const { seat, tool: name, input } = followForward(request)
+  const { tool } = permit(seat, name)
+  const { workspace, kind, name: callerName } = seat.caller
+  const isTheirs = row.workspace === workspace && row.callerKind === kind && row.callerName === callerName
+  return isTheirs && row.tool === tool.name && row.digest === digestOf(tool, input, digest)
+}
+
+function isAsked(seat: Seat): boolean {
+  return seat.agent()?.consent?.askClient === true
+}
+
+function unlessRefused(error: unknown): void {
+  if (!isAppError(error) || error.code !== 'REQUEST_REFUSED') throw error
+}
+
+function gone(): AppError {
+  return new AppError('CURSOR_GONE', 'The question is no longer open, and what became of it is not known here.')
+}
