@@ -17,6 +17,8 @@ interface End {
   isFetched: boolean
   /** Something has gone wrong since it was told last: whoever tells cannot know that it was. */
   isInDoubt: boolean
+  /** Something has gone wrong since it ended: whoever answers cannot know that others gave it up for lost. */
+  wasInDoubt: boolean
 }
 
 /** After these a caller does not know how its call has ended. */
@@ -36,7 +38,7 @@ export function toldOnce(outcome: Outcome): string[] {
     if (one.kind === 'fault') for (const id of one.operations) doubt(ends.get(id))
     if (one.kind === 'died' || one.kind === 'slept') for (const end of ends.values()) doubt(end)
     if (one.kind === 'marked') for (const id of one.operations) mark(ends.get(id), one.at)
-    if (one.kind === 'told') wrong.push(...noteTold(ends, one))
+    if (one.kind === 'told') wrong.push(...noteTold(ends, one, callers))
     if (one.kind === 'answered') wrong.push(...noteAnswer(ends, one, callers))
     if (one.kind === 'forgotten') wrong.push(...one.operations.flatMap(id => forgotten(id, ends.get(id), callers)))
   }
@@ -94,11 +96,15 @@ function noteMove(ends: Map<string, End>, { operation, to, node }: Extract<Happe
     isAnswered: false,
     isFetched: false,
     isInDoubt: false,
+    wasInDoubt: false,
   })
 }
 
 function doubt(end: End | undefined): void {
-  if (end) end.isInDoubt = true
+  if (!end) return
+  end.isInDoubt = true
+  end.wasInDoubt = true
+  end.tellers.clear()
 }
 
 function mark(end: End | undefined, at: number): void {
@@ -107,7 +113,11 @@ function mark(end: End | undefined, at: number): void {
 
 type Telling = Extract<Happening, { kind: 'told' }>
 
-function noteTold(ends: Map<string, End>, { at, node, operation: id, state }: Telling): string[] {
+function noteTold(
+  ends: Map<string, End>,
+  { at, node, operation: id, state }: Telling,
+  callers: ReadonlyMap<string, Caller>,
+): string[] {
   const end = ends.get(id)
   if (!end?.states.includes(state)) return [`${id} was told as ${state}, which it never was.`]
   // What was told is what was there when it was read; what came since is told by itself.
@@ -115,7 +125,8 @@ function noteTold(ends: Map<string, End>, { at, node, operation: id, state }: Te
   const wrong: string[] = []
   const couldKnow = end.tellers.has(node) || end.markedAt < at
   if (end.told > 0 && couldKnow && !end.isInDoubt) wrong.push(`The end of ${id} was told twice.`)
-  if (end.isAnswered && (end.told === 0 || couldKnow) && !end.isInDoubt)
+  const isAnsweredThere = end.isAnswered && end.by === callers.get(id)?.node
+  if (isAnsweredThere && (end.told === 0 || couldKnow) && !end.isInDoubt)
     wrong.push(`The end of ${id} was told to a caller who had got it.`)
   end.told++
   end.tellers.add(node)
@@ -134,7 +145,7 @@ function noteAnswer(
   end.isAnswered = true
   const wrong =
     end.isNow && !agrees(said, end.states[0]) ? [`${id} ended as ${end.states[0]}, and ${said} was answered.`] : []
-  if (end.told > 0 && !end.isInDoubt && end.by === caller.node)
+  if (end.told > 0 && !end.wasInDoubt && end.by === caller.node)
     wrong.push(`The end of ${id} was told, and answered as well.`)
   return wrong
 }
