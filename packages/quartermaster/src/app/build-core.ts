@@ -203,6 +203,7 @@ export function buildCore(ports: CorePorts): Core {
     results,
     operations: operationLog,
     idempotency,
+    approvals,
     desk: consentDesk,
     records: operations,
     lastLook,

@@ -14,6 +14,8 @@ export const PersonQuestion = z.object({
   schema: z.record(z.string(), z.unknown()).optional(),
   /** Only an answer of whoever was shown the question counts, and none that a client brought along before. */
   shownFirst: z.boolean().optional(),
+  /** The operation that it is about, where it asks for a person's consent. */
+  consentFor: z.string().optional(),
 })
 export type PersonQuestion = z.infer<typeof PersonQuestion>
 

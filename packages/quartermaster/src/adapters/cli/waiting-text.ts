@@ -30,7 +30,7 @@ function waitingText(session: Session, tool: string, { operationId, for: what, n
   const lines = {
     approval: `"${tool}" waits for a person to allow it.`,
     retry: `"${tool}" could not be done now. It is tried again by itself, ${nextAttemptText(session, nextAttemptAt)}.`,
-    run: `"${tool}" is running and has not ended.`,
+    run: `"${tool}" is run now, or as soon as it can be, and has not ended.`,
   } satisfies Record<WaitingHandle['for'], string>
   return `${escapeLine(lines[what])} Do not call it again.\nSee how it is: quartermaster operations show ${id}${nextStep(what, id)}\n`
 }

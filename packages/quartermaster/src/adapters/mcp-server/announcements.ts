@@ -1,4 +1,5 @@
 import type { Server } from '@modelcontextprotocol/server'
+import type { OperationSummary } from '../../contracts/index.ts'
 import type { Agents, ViewChange } from '../../core/agents/index.ts'
 import { type EndNews, endText } from './end-news.ts'
 import { type Shelf, type ShelfVersions, versionsOf } from './shelf.ts'
@@ -69,11 +70,12 @@ export function withAnnouncements(server: Server, shelf: Shelf, deps: Announceme
       tell()
       for (const uri of subscriptions.changed()) onUpdated(uri)
     })
-    const ignore = endNews.follow(shelf.seat.caller.name, operation => {
+    const hearEnd = (operation: OperationSummary) => {
       const isHeard = canHear?.() ?? true
       if (isHeard) send(server.sendLoggingMessage({ level: 'info', logger: 'quartermaster', data: endText(operation) }))
       return isHeard
-    })
+    }
+    const ignore = endNews.follow(shelf.seat.caller.name, hearEnd, canHear)
     stop = () => {
       unfollow()
       ignore()

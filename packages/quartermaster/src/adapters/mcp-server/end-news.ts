@@ -6,10 +6,10 @@ export interface EndNews {
   /** Answers whether anybody heard it. */
   tell(operation: OperationSummary): boolean
   /** Calls back for every operation of an agent that ends. */
-  follow(agent: string, listener: EndListener): Cancel
+  follow(agent: string, listener: EndListener, canHear?: () => boolean): Cancel
   /** Somebody who follows can hear now, and could not before. */
   arrived(): void
-  /** The agents that have anybody who follows. */
+  /** The agents that have anybody who follows, and can hear now. */
   listening(): readonly string[]
 }
 
@@ -18,18 +18,18 @@ export type EndListener = (operation: OperationSummary) => boolean
 
 /** @param onArrival told when there may be somebody to hear of what was told to nobody */
 export function createEndNews(onArrival: () => void): EndNews {
-  const followers = new Map<string, Set<EndListener>>()
+  const followers = new Map<string, Map<EndListener, () => boolean>>()
   return {
     tell(operation) {
       // All of them hear it, whoever was first.
-      const heard = [...(followers.get(operation.agent) ?? [])].map(listener => listener(operation))
+      const heard = [...(followers.get(operation.agent)?.keys() ?? [])].map(listener => listener(operation))
       return heard.includes(true)
     },
     arrived: onArrival,
-    listening: () => [...followers.keys()],
-    follow(agent, listener) {
-      const own = followers.get(agent) ?? new Set()
-      followers.set(agent, own.add(listener))
+    listening: () => [...followers].flatMap(([agent, own]) => ([...own.values()].some(can => can()) ? agent : [])),
+    follow(agent, listener, canHear = ALWAYS) {
+      const own = followers.get(agent) ?? new Map()
+      followers.set(agent, own.set(listener, canHear))
       onArrival()
       return () => {
         own.delete(listener)
@@ -38,6 +38,8 @@ export function createEndNews(onArrival: () => void): EndNews {
     },
   }
 }
+
+const ALWAYS = () => true
 
 /** The operations of an agent: whoever watches it hears of each that ends. */
 export const OPERATIONS_URI = 'quartermaster://operations'

@@ -1,54 +1,91 @@
 import { describe, expect, it } from 'vitest'
+import { AppError } from '../../contracts/index.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
 import { ask, frontOf } from './testing/front.ts'
 
 const OWNER = { name: 'the owner', via: 'owner' } as const
+const FOR_A_MOMENT = { decision: 'allow', lasting: 'time', minutes: 0.5 } as const
 const NO = { decision: 'deny', lasting: 'once' } as const
 const YES = { consent: { action: 'accept', content: { allow: true } } }
 
-/** Processes that come one after the other, on one store: each has a tool that a person has to allow. */
+interface Start {
+  readonly weight?: 'moderate' | 'high'
+  /** How often it fails before it pays. */
+  readonly failures?: number
+  readonly store?: ReturnType<typeof memoryStorage>
+}
+
+/** Processes that come one after the other, on one store: each has a tool that a person has to allow, and one around it. */
 function machine() {
   const storage = memoryStorage()
   const clock = createFakeClock()
   const runs: unknown[] = []
-  async function start(store = storage) {
+  const told: string[] = []
+  async function start({ weight = 'moderate', failures = 0, store = storage }: Start = {}) {
+    let left = failures
+    const facts = { mutates: true, idempotent: true, retry: 'replay', timeoutMs: 600_000 } as const
     const pay = simpleTool('pay', {
-      mutates: true,
+      ...facts,
       consent: ['ledger.pay'],
-      handler: input => (runs.push(input), 'paid'),
+      handler(input) {
+        if (left-- > 0) throw new AppError('DEPENDENCY_UNAVAILABLE', 'The bank is closed.')
+        runs.push(input)
+        return 'paid'
+      },
     })
-    const consentOperations = [{ name: 'ledger.pay', reason: 'It pays.', weight: 'moderate' as const }]
+    const order = simpleTool('order', {
+      ...facts,
+      consent: ['shop.order'],
+      handler: async (input: never, { call }) => (await call('pay', input), 'ordered'),
+    })
+    const consentOperations = [
+      { name: 'ledger.pay', reason: 'It pays.', weight },
+      { name: 'shop.order', reason: 'It orders.', weight },
+    ]
     const agent = { capabilities: { main: {} }, consent: { allow: [], askClient: true } }
     const hub = await createHub({
-      units: { 'main.ts': { capabilities: [simpleCapability('main', [pay], { consentOperations })] } },
+      units: { 'main.ts': { capabilities: [simpleCapability('main', [pay, order], { consentOperations })] } },
       agents: { ada: agent, eve: agent },
+      settings: { retryFirstSeconds: 60 },
       storage: store,
       clock,
+      tellEnd: ({ tool, state }) => void told.push(`${tool} ${state}`),
     })
     hub.work()
     const front = frontOf(hub)
-    const call = (params: object = {}, agent = 'ada') =>
-      ask(front, agent, {
+    const send = (name: string, params: object = {}, as = 'ada') =>
+      ask(front, as, {
         method: 'tools/call',
-        name: 'pay',
-        params: { name: 'pay', arguments: { to: 'bob' }, ...params },
+        name,
+        params: { name, arguments: { to: 'bob' }, ...params },
         capabilities: { elicitation: { form: {} } },
       })
-    return { hub, call }
+    return { hub, front, send, call: (params?: object, as?: string) => send('pay', params, as) }
   }
-  return { start, runs }
+  return { start, runs, told, clock }
+}
+
+type Sent = Awaited<ReturnType<typeof ask>>
+
+/** What a client that is asked something carries with it. */
+function carried({ result }: Sent) {
+  const { requestState, _meta, inputRequests } = result as {
+    requestState: string
+    _meta: Record<string, string>
+    inputRequests: object
+  }
+  return { requestState, id: _meta['quartermaster/operationId'] ?? '', key: Object.keys(inputRequests)[0] ?? '' }
 }
 
 /** A client was asked by a process that is gone, and another one is there. */
-async function restarted() {
-  const { start, runs } = machine()
+async function restarted(next: Start = {}) {
+  const { start, ...rest } = machine()
   const first = await start()
-  const { result } = await first.call()
-  const { requestState, _meta } = result as { requestState: string; _meta: Record<string, string> }
-  const id = _meta['quartermaster/operationId'] ?? ''
-  return { ...(await start()), start, runs, id, requestState }
+  const asked = carried(await first.call())
+  await first.hub.stop()
+  return { ...(await start(next)), start, ...rest, ...asked }
 }
 
 describe('the answer of a client to a question of a process that is gone', () => {
@@ -96,7 +133,7 @@ describe('the answer of a client to a question of a process that is gone', () =>
 
   it('is refused where it was changed, has run out, or was signed for another store', async () => {
     const { hub, call, start, runs, requestState } = await restarted()
-    const elsewhere = await start(memoryStorage())
+    const elsewhere = await start({ store: memoryStorage() })
     const changed = `${requestState.slice(0, -2)}${requestState.endsWith('A') ? 'BB' : 'AA'}`
     expect(await call({ inputResponses: YES, requestState: changed })).toHaveProperty('error')
     expect(await elsewhere.call({ inputResponses: YES, requestState })).not.toHaveProperty(
@@ -107,4 +144,78 @@ describe('the answer of a client to a question of a process that is gone', () =>
     expect(await call({ inputResponses: YES, requestState })).toHaveProperty('error')
     expect(runs).toEqual([])
   })
+
+  it('that is a no is not told as well', async () => {
+    const { call, told, clock, requestState } = await restarted()
+    await call({ inputResponses: { consent: { action: 'decline' } }, requestState })
+    await clock.advance(60_000)
+    expect(told).toEqual([])
+  })
+
+  it('counts only under the key of the question', async () => {
+    const { hub, call, requestState } = await restarted()
+    await call({ inputResponses: { other: { action: 'decline' } }, requestState })
+    expect(await hub.consentDesk.open()).toMatchObject([{ tool: 'pay' }])
+  })
+
+  it('does not reach what has become weightier since', async () => {
+    const { hub, call, runs, clock, requestState } = await restarted({ weight: 'high' })
+    await call({ inputResponses: YES, requestState })
+    await clock.advance(1_000)
+    expect([await hub.consentDesk.open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
+  })
+
+  it.each([{ action: 'accept', content: { allow: true } }, { action: 'decline' }])(
+    'is none to the call around the one that it was asked about: %j',
+    async said => {
+      const { start, runs, clock } = machine()
+      const first = await start()
+      const one = carried(await first.send('order'))
+      await first.hub.consentDesk.answer(one.id, FOR_A_MOMENT, OWNER)
+      await clock.advance(0)
+      const two = carried(await first.send('order', { requestState: one.requestState }))
+      await first.hub.stop()
+      const { hub, send } = await start()
+      // What allowed it has run out, so that it is asked about anew.
+      await clock.advance(120_000)
+      expect(await hub.consentDesk.open()).toMatchObject([{ tool: 'order' }])
+      await send('order', { inputResponses: { [two.key]: said }, requestState: two.requestState })
+      await clock.advance(1_000)
+      expect([await hub.consentDesk.open(), runs]).toMatchObject([[{ tool: 'order' }], []])
+    },
+  )
+})
+
+describe('the answer of a client that comes once more', () => {
+  it('does not count for what its person is asked anew', async () => {
+    const { start, runs, clock } = machine()
+    const { hub, call } = await start({ failures: 1 })
+    const { id, requestState } = carried(await call())
+    await hub.consentDesk.answer(id, FOR_A_MOMENT, OWNER)
+    await call({ inputResponses: YES, requestState })
+    await clock.advance(61_000)
+    expect(await hub.consentDesk.open()).toMatchObject([{ tool: 'pay' }])
+    await call({ inputResponses: YES, requestState })
+    await clock.advance(1_000)
+    expect([await hub.consentDesk.open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
+  })
+
+  it('hears that it is done, long after the result was handed over', async () => {
+    const { start, clock } = machine()
+    const { call } = await start()
+    const { requestState } = carried(await call())
+    await call({ inputResponses: YES, requestState })
+    await clock.advance(120_000)
+    const { result } = await call({ inputResponses: YES, requestState })
+    expect(result).toMatchObject({ content: [{ text: expect.stringContaining('"pay" is done.') }] })
+  })
+})
+
+it('a call whose token is taken back while its client is asked is told at once', async () => {
+  const { start, told, clock } = machine()
+  const { front, call } = await start()
+  await call()
+  await front.revoke('ada')
+  await clock.advance(3_000)
+  expect(told).toEqual(['pay cancelled'])
 })

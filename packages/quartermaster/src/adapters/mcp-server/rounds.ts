@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
 import { AppError, type Progress, type Question, type QuestionKind } from '../../contracts/index.ts'
 import { type CancelSignal, canonicalJson } from '../../core/kernel/index.ts'
-import type { Audience, Exchange, ExchangeContext, Exchanges, Turn } from '../../core/operations/index.ts'
+import type { Asked, Audience, Exchange, ExchangeContext, Exchanges, Turn } from '../../core/operations/index.ts'
 import { clientOf, hasGone, type McpRequest } from './mcp-request.ts'
 import { canAnswer, refuseUnanswerable, toAnswers, toEarlyAnswers, toInputRequests } from './questions.ts'
+import type { CarriedState } from './states.ts'
 
 /** One piece of work that may take several rounds of requests. */
 export interface RoundWork<T> {
@@ -71,16 +72,26 @@ export async function endRound<T>(
 ): Promise<RoundEnd<T>> {
   const { exchange, turn, work, request } = round
   if ('answer' in turn) return turn
-  const number = exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
+  const asked = exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
   // Before 2026-07-28 the request stays open while its client is asked, and cancelling it cancels the work.
   if (!request.isModern) cancelWith(request.signal, exchange)
   exchange.show(turn.questions)
   const operationId = exchange.operationId()
-  const known = operationId === undefined ? {} : { operationId }
-  const requestState = await request.sign({ exchangeId: exchange.id, round: number, ...known })
+  const known = operationId === undefined ? {} : { operationId, ...consentIn(turn.questions, operationId, asked) }
+  const requestState = await request.sign({ exchangeId: exchange.id, round: asked.round, ...known })
   const required = inputRequired({ inputRequests: toInputRequests(turn.questions, request), requestState })
   if (operationId === undefined) return { required }
   return { required: { ...required, _meta: { ...required._meta, 'quartermaster/operationId': operationId } } }
+}
+
+/** The question among these that asks for consent to the call itself, and not to one inside it. */
+function consentIn(
+  questions: ReadonlyMap<string, Question>,
+  operationId: string,
+  { askedAt }: Asked,
+): Pick<CarriedState, 'consent'> {
+  const [key] = [...questions].find(([, one]) => 'consentFor' in one && one.consentFor === operationId) ?? []
+  return key === undefined ? {} : { consent: { key, askedAt } }
 }
 
 /** Clients inside this process share one credential: none. */

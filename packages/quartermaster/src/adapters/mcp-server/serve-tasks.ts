@@ -1,6 +1,6 @@
 import { MissingRequiredClientCapabilityError, type Server, type ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { type McpRequest, requestOf } from './mcp-request.ts'
+import { hasGone, type McpRequest, requestOf } from './mcp-request.ts'
 import type { ServerParts } from './server-parts.ts'
 import type { Shelf } from './shelf.ts'
 import { followsTasks, TASKS_REQUIRED } from './task-wire.ts'
@@ -17,8 +17,8 @@ export function serveTasks(server: Server, shelf: Shelf, { tasks, states }: Serv
     return request
   }
   server.setRequestHandler('tasks/get', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
-    enter(context)
-    return { ...(await tasks.get(caller, taskId)) }
+    const request = enter(context)
+    return { ...(await tasks.get(caller, taskId, () => !hasGone(request))) }
   })
   server.setRequestHandler('tasks/update', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
     const { inputResponses } = enter(context)

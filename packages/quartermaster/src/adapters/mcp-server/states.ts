@@ -10,6 +10,8 @@ const CarriedState = z.strictObject({
   round: z.number(),
   /** The call that is on record. It is still there when the exchange is gone with its process. */
   operationId: z.string().optional(),
+  /** Under which key the client was asked to allow that call, and when. */
+  consent: z.strictObject({ key: z.string(), askedAt: z.number() }).optional(),
 })
 export type CarriedState = z.infer<typeof CarriedState>
 

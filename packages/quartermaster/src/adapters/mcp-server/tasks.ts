@@ -13,6 +13,7 @@ import {
   type CallRequest,
   type Exchange,
   type Exchanges,
+  type IsHeard,
   type OperationDesk,
   type Operations,
   progressText,
@@ -46,7 +47,7 @@ export interface Tasks {
     seed: TaskSeed | undefined,
     waiting: { signal: CancelSignal; audience: Audience },
   ): Promise<Turn<CallAnswer> | { task: WireTask }>
-  get(caller: Caller, taskId: string): Promise<WireTask>
+  get(caller: Caller, taskId: string, isHeard: IsHeard): Promise<WireTask>
   /** Hands over answers to what the task asked. */
   update(caller: Caller, taskId: string, inputResponses: Readonly<Record<string, unknown>>): Promise<void>
   /** Ends it, if it has not ended yet, whatever it waits for. */
@@ -113,7 +114,8 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
   function listen(task: LiveTask): void {
     const onProgress = (progress: Progress) => note(task, progress)
     // Whoever called it has the task; its end is nobody's answer.
-    task.exchange.turn(NEVER, { onProgress, isGone: () => true }).catch(() => {})
+    // A question ends the turn, and nobody may take another.
+    task.exchange.turn(NEVER, { onProgress, isGone: () => true }).then(task.exchange.leave, () => {})
   }
 
   function note(task: LiveTask, progress: Progress): void {
@@ -136,8 +138,8 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
     return task && isSame(task.seed.caller, caller) ? task : undefined
   }
 
-  async function stored(caller: Caller, taskId: string): Promise<OperationFacts> {
-    const facts = await operations.show(caller, taskId)
+  async function stored(caller: Caller, taskId: string, isHeard: IsHeard = UNSEEN): Promise<OperationFacts> {
+    const facts = await operations.show(caller, taskId, isHeard)
     if (facts?.ttlMs !== undefined) return facts
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
@@ -150,7 +152,7 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
     const wire = wireOf(taskId, task)
     task.exchange.show(task.exchange.questions())
     if (wire.status !== 'working' || wire.statusMessage !== undefined) return wire
-    const facts = await operations.show(task.seed.caller, taskId)
+    const facts = await operations.show(task.seed.caller, taskId, UNSEEN)
     return facts?.state === 'waitingForApproval' ? { ...wire, statusMessage: waitingText(facts) } : wire
   }
 
@@ -200,9 +202,9 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
         leash.release()
       }
     },
-    async get(caller, taskId) {
+    async get(caller, taskId, isHeard) {
       const task = findLive(caller, taskId)
-      return task ? await liveTask(taskId, task) : toStoredTask(await stored(caller, taskId))
+      return task ? await liveTask(taskId, task) : toStoredTask(await stored(caller, taskId, isHeard))
     },
     async update(caller, taskId, inputResponses) {
       const task = findLive(caller, taskId)
@@ -222,6 +224,9 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
     },
   }
 }
+
+/** Who looks does not see how it ended. */
+const UNSEEN = () => false
 
 const NEVER = createCancellation().signal
 

@@ -107,9 +107,10 @@ function rejoined(
   calls: Calls,
   { shelf: { seat }, grant, input, request }: Pick<OneCall, 'shelf' | 'grant' | 'input'> & { request: McpRequest },
 ): Promise<CallAnswer> {
-  const [said] = Object.values(toEarlyAnswers(request.inputResponses))
-  const operationId = request.state?.operationId ?? ''
-  return calls.rejoin({ seat, tool: grant.tool.name, input, operationId, said, isHeard: () => !hasGone(request) })
+  const { operationId = '', consent } = request.state ?? {}
+  const said = consent && toEarlyAnswers(request.inputResponses)[consent.key]
+  const answered = consent && said ? { answer: said, askedAt: consent.askedAt } : undefined
+  return calls.rejoin({ seat, tool: grant.tool.name, input, operationId, answered, isHeard: () => !hasGone(request) })
 }
 
 function both<A>(first: (value: A) => void, second: (value: A) => void): (value: A) => void {

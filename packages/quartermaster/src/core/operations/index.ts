@@ -24,7 +24,7 @@ export {
 } from './effects/verify-effects.ts'
 export type { Audience, LogLevel } from './exchange/audience.ts'
 export type { Exchange, ExchangeContext, Turn } from './exchange/exchange.ts'
-export { ANSWER_SECONDS, createExchanges, type Exchanges, MOST_WAITING } from './exchange/exchanges.ts'
+export { ANSWER_SECONDS, type Asked, createExchanges, type Exchanges, MOST_WAITING } from './exchange/exchanges.ts'
 export { type Admission, createAdmission } from './path/admission.ts'
 export { type CallPathDeps, createCalls } from './path/call-path.ts'
 export type { CallRequest, Calls } from './path/call-request.ts'
@@ -57,7 +57,7 @@ export {
   type OperationsDeps,
 } from './record/operations.ts'
 export { createPruner, type Pruner } from './record/pruner.ts'
-export { createReceipts, type Receipts } from './record/receipts.ts'
+export { createReceipts, type IsHeard, type Receipts } from './record/receipts.ts'
 export type { Storage, StorageAccess } from './record/storage.ts'
 export { createStoredOperations, type StoredOperationsDeps } from './record/stored-operations.ts'
 export { waitingText } from './record/waiting-answer.ts'

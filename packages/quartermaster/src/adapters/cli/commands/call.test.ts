@@ -243,7 +243,7 @@ describe('call: a call that waits', () => {
       (await run(['read_file'], { control: { call: async () => ({ ...answer, waiting: { ...waiting, for: what } }) } }))
         .stderr
     expect(await waitingFor('approval')).toContain('"read_file" waits for a person to allow it.')
-    expect(await waitingFor('run')).toContain('"read_file" is running and has not ended.')
+    expect(await waitingFor('run')).toContain('"read_file" is run now, or as soon as it can be, and has not ended.')
   })
 
   it('is given to a program as it is', async () => {

@@ -46,6 +46,8 @@ export interface Approvals {
   take(id: string, allowed: Extract<ConsentDecision, { kind: 'allowed' }>): Promise<Standing | undefined>
   /** The caller does not wait for it any more, and takes nothing. */
   leave(id: string): void
+  /** Somebody hears of its end here, until this is called. */
+  hold(id: string): () => void
   /** Whether a caller waits for it here: then it is left to that, to run and to hear of. */
   isHeld(id: string): boolean
 }
@@ -67,6 +69,9 @@ interface Waiting {
   /** It waits for this long from now on at most. */
   limit(ms: number): void
 }
+
+/** Its end is heard here without anybody waiting for it. */
+const NOBODY_WAITS: Waiting = { over() {}, limit() {} }
 
 const HOUR_MS = 3_600_000
 
@@ -166,6 +171,11 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       return { ...row, ...lease.after } satisfies OperationRow
     },
     leave: id => void held.delete(id),
+    hold(id) {
+      if (held.has(id)) return () => {}
+      held.set(id, NOBODY_WAITS)
+      return () => void held.delete(id)
+    },
     isHeld: id => held.has(id),
   }
 }

@@ -10,7 +10,8 @@ it('shows a person in front of a client what a terminal shows but where it leads
     grantable: 'any',
   } as const
   const input = { path: 'a\u202e b.txt', text: 'one \n\ttwo\u200b' }
-  expect(clientQuestion('write_file', [ask, { ...ask, reason: 'R.', scope: null }], input).message).toBe(
+  const asks = [ask, { ...ask, reason: 'R.', scope: null }]
+  expect(clientQuestion({ operationId: 'op_1', tool: 'write_file', asks, input }).message).toBe(
     [
       'Allow "write_file" this once?',
       'files.write (moderate): Writes a file.\\x1b[2J Arguments: none \\u{202e}.',

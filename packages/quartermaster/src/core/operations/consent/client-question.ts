@@ -12,14 +12,22 @@ export function mayAskClient(asks: readonly ConsentAsk[]): boolean {
  * stands on one line each, so that none of it can be taken for a part of the question. The resource is left out: the answer
  * counts for these arguments alone, and a client need not know where on this machine they lead.
  */
-export function clientQuestion(tool: string, asks: readonly ConsentAsk[], input: unknown): PersonQuestion {
+export function clientQuestion({ operationId, tool, asks, input }: AskedCall): PersonQuestion {
   const message = [
     `Allow "${escapeLine(tool)}" this once?`,
     ...asks.map(askText),
     'Arguments, exactly (· is a space, escapes are characters that cannot be seen):',
     toVisibleJson(input ?? {}, '  '),
   ].join('\n')
-  return { key: 'consent', message, schema: SCHEMA, shownFirst: true }
+  return { key: 'consent', message, schema: SCHEMA, shownFirst: true, consentFor: operationId }
+}
+
+/** A call, and what a person is asked about it. */
+interface AskedCall {
+  readonly operationId: string
+  readonly tool: string
+  readonly asks: readonly ConsentAsk[]
+  readonly input: unknown
 }
 
 function askText({ operation, weight, reason }: ConsentAsk): string {

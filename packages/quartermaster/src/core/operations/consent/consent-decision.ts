@@ -94,8 +94,10 @@ function isLive(grant: GrantRow, { operationId, tool, digest, now }: ConsentQues
   return isOwn && grant.tool === tool && grant.digest === digest
 }
 
-function covers({ operation, scope, lasting, decision }: GrantRow, ask: ConsentAsk): boolean {
+function covers({ operation, scope, lasting, decision, via }: GrantRow, ask: ConsentAsk): boolean {
   if (operation !== ask.operation) return false
+  // A client's word does not reach what has become weightier since it was asked.
+  if (via === 'client' && decision === 'allow' && ask.weight === 'high') return false
   // What a call is about can change while it waits, with the agent's folders for example; that one was not allowed.
   if (scope !== ask.scope) return false
   // What may be allowed once only is not allowed by anything that lasts, whoever wrote it down. A no may last.

@@ -22,9 +22,9 @@ export interface Exchanges {
   end(holder: string): void
   /**
    * Keeps it until its client comes back with answers. The owner is a text that says who asked for what, so that nobody
-   * else can go on with it. Answers the number of the round, which the client brings back with its answers.
+   * else can go on with it. Answers the number of the round, which the client brings back with its answers, and when it was asked.
    */
-  park(exchange: Exchange<unknown>, by: { owner: string; holder: string }): number
+  park(exchange: Exchange<unknown>, by: { owner: string; holder: string }): Asked
   /**
    * The exchange its owner was asked in: waiting, running again, or just ended, with what the client brought handed over. A
    * client that lost an answer may bring the same once more. Throws `CURSOR_GONE` when there is no such exchange or it has
@@ -36,6 +36,12 @@ export interface Exchanges {
   /** Resolves when what a client was asked under this key is not asked any more: it is answered, taken back, or the work over. */
   closed(id: string, key: string): Promise<void>
   stop(): void
+}
+
+/** A round in which a client was asked something. */
+export interface Asked {
+  readonly round: number
+  readonly askedAt: number
 }
 
 /** What a client comes back with. */
@@ -134,11 +140,12 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
       if (one.asked !== exchange.version()) one.round++
       one.asked = exchange.version()
       one.askedAt = clock.now()
-      if (one.hasEnded) return one.round
+      const asked = { round: one.round, askedAt: Math.round(one.askedAt) }
+      if (one.hasEnded) return asked
       arm(one, ANSWER_SECONDS, () =>
         exchange.cancel(new AppError('DEADLINE_EXCEEDED', `Nobody answered within ${ANSWER_SECONDS} s.`)),
       )
-      return one.round
+      return asked
     },
     resume<T>(id: string, owner: string, brought: Brought) {
       const one = known.get(id)
@@ -212,7 +219,10 @@ function createHeldExchanges() {
     release,
     end(holder: string): void {
       const revoked = new AppError('TOKEN_INVALID', 'The token this was asked for with has been taken back.')
-      for (const exchange of byHolder.get(holder) ?? []) exchange.cancel(revoked)
+      for (const exchange of byHolder.get(holder) ?? []) {
+        exchange.leave()
+        exchange.cancel(revoked)
+      }
     },
   }
 }

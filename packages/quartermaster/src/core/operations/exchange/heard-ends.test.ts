@@ -56,7 +56,7 @@ describe('the end of an exchange', () => {
     const { exchanges, start, isHeard } = open()
     const exchange = start()
     await exchange.turn(still())
-    const round = exchanges.park(exchange, BY)
+    const { round } = exchanges.park(exchange, BY)
     exchange.answer({ answer: { action: 'accept' } })
     await exchange.done
     const brought = { round, said: new Map(), answersTo: () => ({}) }

@@ -234,7 +234,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
     const { journey, tool, deadline } = applicant
     const { request, operationId } = journey
     const over = new AbortController()
-    const question = clientQuestion(tool.name, asks, request.input)
+    const question = clientQuestion({ operationId, tool: tool.name, asks, input: request.input })
     const asking = { request, subject: tool.name, compiler: deps.compiler, deadline }
     // Where nobody in front of the client decides, its call waits for the others as calls do that have no such client.
     const waitForOthers = () => approvals.hurry(operationId, deps.settings.consentWaitSeconds * 1000)

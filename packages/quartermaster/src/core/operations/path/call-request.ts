@@ -50,8 +50,8 @@ export interface CallRequest {
 /** A call that its client comes back for, after the process that asked it something is gone. */
 export interface RejoinRequest extends Pick<CallRequest, 'seat' | 'tool' | 'input' | 'isHeard'> {
   readonly operationId: string
-  /** What the person in front of the client said meanwhile. */
-  readonly said: Answer | undefined
+  /** What the person in front of the client said when asked to allow this call, and when that was asked. */
+  readonly answered: { readonly answer: Answer; readonly askedAt: number } | undefined
 }
 
 /** What an operation that waited is run with. */

@@ -1,6 +1,7 @@
-import { AppError, isAppError, type OperationRow } from '../../../contracts/index.ts'
+import { AppError, type ApprovalRow, isAppError, type OperationRow } from '../../../contracts/index.ts'
 import type { Seat } from '../../agents/index.ts'
 import type { Digest } from '../../kernel/index.ts'
+import type { Approvals } from '../consent/approvals.ts'
 import { clientAnswer, mayAskClient } from '../consent/client-question.ts'
 import type { ConsentDesk } from '../consent/consent-desk.ts'
 import type { Idempotency, KnownCall } from '../record/idempotency.ts'
@@ -13,6 +14,7 @@ export interface RejoiningDeps {
   readonly storage: StorageAccess
   readonly idempotency: Pick<Idempotency, 'answerOf'>
   readonly desk: Pick<ConsentDesk, 'answer'>
+  readonly approvals: Pick<Approvals, 'hold'>
   readonly digest: Digest
 }
 
@@ -21,18 +23,28 @@ export interface RejoiningDeps {
  * there all the time, and it gets the end, or a handle. Throws `CURSOR_GONE` where that is not its call.
  */
 export async function rejoin(request: RejoinRequest, deps: RejoiningDeps): Promise<KnownCall> {
-  const { operationId, seat, said, isHeard } = request
+  const { operationId, isHeard } = request
   const { store } = await deps.storage.open()
   const row = await store.get('operations', operationId)
   if (!row || !isOwn(row, request, deps.digest)) throw gone()
-  const answer = said && clientAnswer(said)
-  const approval = row.state === 'waitingForApproval' ? await store.get('approvals', operationId) : undefined
-  if (answer && approval && isAsked(seat) && mayAskClient(approval.asks)) {
-    const by = { name: `the client of ${seat.caller.name}`, via: 'client' as const }
-    // Whoever was faster has answered it, and that is what it goes on with.
-    await deps.desk.answer(operationId, answer, by).catch(unlessRefused)
-  }
+  if (row.state === 'waitingForApproval') await take(request, await store.get('approvals', operationId), deps)
   return await deps.idempotency.answerOf(operationId, isHeard)
+}
+
+/** What was said counts where it is an answer to what is asked now: a person who is asked again has not answered yet. */
+async function take(
+  { operationId, seat, answered }: RejoinRequest,
+  approval: ApprovalRow | undefined,
+  { desk, approvals }: RejoiningDeps,
+): Promise<void> {
+  const answer = answered && clientAnswer(answered.answer)
+  if (!answer || !approval || approval.createdAt > answered.askedAt) return
+  if (!isAsked(seat) || !mayAskClient(approval.asks)) return
+  const by = { name: `the client of ${seat.caller.name}`, via: 'client' as const }
+  // Who said no hears of the end here, and need not be told.
+  const release = approvals.hold(operationId)
+  // Whoever was faster has answered it, and that is what it goes on with.
+  await desk.answer(operationId, answer, by).catch(unlessRefused).finally(release)
 }
 
 /** The same caller, the same tool, the same arguments: whoever asks for anything else asks for another call. */

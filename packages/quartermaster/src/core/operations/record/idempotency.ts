@@ -99,9 +99,14 @@ function answerOf(row: OperationRow): CallAnswer {
   const { id: operationId, result, error } = row
   if (row.endedAt === null) return waitingAnswer(row)
   if (error) throw AppError.fromJSON(error)
-  if (!result) throw new AppError('OUTCOME_UNKNOWN', `"${row.tool}" ran, and its result was not kept.`)
+  if (!result) return { operationId, result: { content: [{ type: 'text', text: handedOver(row) }] } }
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
   return kept.success ? { operationId, result, kept: kept.data } : { operationId, result }
+}
+
+/** Its caller had the result, and nobody asked to have it kept. */
+function handedOver({ tool }: OperationRow): string {
+  return `"${tool}" is done. Its result was handed over when it was, and is not kept.`
 }
 
 function conflict({ tool, key }: KeyedCall, { id }: OperationRow): AppError {
