@@ -28,6 +28,7 @@ import {
   type Tracer,
 } from '../core/kernel/index.ts'
 import {
+  awaitedIn,
   type Calls,
   type ConsentDesk,
   createAdmission,
@@ -37,6 +38,7 @@ import {
   createConsentGate,
   createEffectsStage,
   createEndsTeller,
+  createForeignSteps,
   createIdempotency,
   createKeptResults,
   createLastLook,
@@ -50,6 +52,7 @@ import {
   createWaitedOperations,
   customKind,
   type EffectKinds,
+  hearingStorage,
   type KeptResults,
   type OperationDesk,
   type OperationSeal,
@@ -75,6 +78,8 @@ export interface CorePorts {
   readonly effectKinds?: EffectKinds | undefined
   /** Where calls are written down. */
   readonly storage: StorageAccess
+  /** Who this process is among those that run operations; made up when absent. */
+  readonly owner?: string | undefined
   /** Nobody follows calls without one. */
   readonly tracer?: Tracer | undefined
   /** Mounts the servers that capabilities name; without one those are unavailable. */
@@ -119,7 +124,9 @@ export interface Core {
   stop(): Promise<void>
 }
 
-export function buildCore(ports: CorePorts): Core {
+export function buildCore(outside: CorePorts): Core {
+  const storage = hearingStorage(outside.storage, () => foreign)
+  const ports = { ...outside, storage }
   const { clock, digest, settings, log, secrets } = ports
   const emitter = createEmitter({
     onError: (error, event) => log.error('a listener failed', { event, error: String(error) }),
@@ -159,7 +166,7 @@ export function buildCore(ports: CorePorts): Core {
     folders: ports.folders,
   })
   const results = createKeptResults(ports)
-  const owner = ports.ids.next('process')
+  const owner = ports.owner ?? ports.ids.next('process')
   const receipts = createReceipts({ ...ports, onUnheard: () => teller.look() })
   const operationLog = createStoredOperations({ ...ports, emitter, owner, receipts })
   const leases = createLeaseKeeper({ ...ports, owner, operations: operationLog })
@@ -168,14 +175,14 @@ export function buildCore(ports: CorePorts): Core {
   const gate = createConsentGate({ ...ports, catalogue })
   const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
   const lastLook = createLastLook({ ...ports, catalogue, effectKinds })
-  const isAwaited = (id: string) => approvals.isHeld(id)
-  const consentDesk = createConsentDesk({ ...ports, emitter, lastLook, catalogue, isAwaited })
+  const whereAwaited = awaitedIn({ storage, isHeld: id => approvals.isHeld(id) })
+  const consentDesk = createConsentDesk({ ...ports, emitter, lastLook, catalogue, whereAwaited })
   const approvals = createApprovals({ ...ports, emitter, owner, operations: operationLog })
   // The two know each other: the desk stops what runs, and a call that is given up while it waits is ended there.
   const operationDesk: OperationDesk = createOperationDesk({
     ...ports,
     emitter,
-    isAwaited,
+    whereAwaited,
     lastLook,
     operations: operationLog,
     calls: { cancel: (id, reason) => calls.cancel(id, reason) },
@@ -229,6 +236,18 @@ export function buildCore(ports: CorePorts): Core {
     listening: ports.endListeners,
     isAwaited: end => approvals.isHeld(end.id) || receipts.has(end),
   })
+  const foreign = createForeignSteps({
+    ...ports,
+    emitter,
+    owner,
+    approvals,
+    calls,
+    operations: operationLog,
+    wake() {
+      waited.wake()
+      teller.look()
+    },
+  })
   leases.start()
   const readings = createReadings({ ...ports, health, operations: operationLog, emitter })
   const createServer = ports.serverFactory({
@@ -267,6 +286,8 @@ export function buildCore(ports: CorePorts): Core {
       teller.start()
     },
     async stop() {
+      storage.stopHearing()
+      foreign.stop()
       await waited.stop()
       calls.stop()
       readings.stop()

@@ -6,14 +6,17 @@ import {
   AppError,
   type Control,
   type ControlOptions,
+  DEFAULT_ORGANISATION,
   type HttpUpstream,
+  type NodeFacts,
   type Question,
   questionText,
   type StatusReport,
   type TokenFacts,
   type UpstreamConfig,
+  type WorkspaceRow,
 } from '../contracts/index.ts'
-import type { Tokens } from '../core/organisation/index.ts'
+import type { Organisation, Tokens } from '../core/organisation/index.ts'
 import { createConsentControl, OWNER } from './consent-control.ts'
 import { diagnose } from './doctor.ts'
 import { createEventFeed, type EventFeed } from './event-feed.ts'
@@ -21,6 +24,7 @@ import { createFollower } from './follow-operation.ts'
 import { grantCapability } from './grant.ts'
 import { createLogins } from './logins.ts'
 import { createOperationControl } from './operation-control.ts'
+import { createOrganisationControl } from './organisation-control.ts'
 import type { Runtime } from './runtime.ts'
 import { storePlace } from './store-choice.ts'
 import { listTools, toolDetail } from './tool-report.ts'
@@ -34,8 +38,12 @@ export interface ControlParts {
   isReady(): boolean
   /** Opened when first needed: most commands have no use for the store. */
   tokens(): Promise<Tokens>
+  /** The same store's organisations. */
+  organisation(): Promise<Organisation>
   /** Whether the store answers; of one that is not open nobody asks. */
   storeAnswers?(): Promise<boolean>
+  /** The processes that share the store; nobody asks of one that is not open, or cannot be shared. */
+  nodes?(): Promise<NodeFacts[] | undefined>
   /** What only an `up` can answer; refused when absent. */
   readonly up?: UpControl
   /** What happens, for whoever follows it; one of its own when absent. */
@@ -79,16 +87,18 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
     recheck: ({ name, force = false }) => health.recheck(name, { force }),
     async createToken({ agent, person, ...facts }) {
-      const bearer = person === undefined ? { agent: agents.entry(agent ?? '').name } : { person }
-      return (await parts.tokens()).create({ ...bearer, ...facts })
+      const organisation = await parts.organisation()
+      if (person !== undefined) return organisation.persons.issueToAny(DEFAULT_ORGANISATION, person, facts)
+      return organisation.tokens.create({ agent: await holderNamed(runtime, organisation, agent ?? ''), ...facts })
     },
     async tokens({ agent }) {
       const found = (await parts.tokens()).list(agent)
-      const isThere = ({ agent: whose }: TokenFacts) => whose === undefined || agents.has(whose)
-      return found.map(facts => (isThere(facts) ? facts : { ...facts, agentMissing: true }))
+      const missing = await withoutPlace(runtime, parts, found)
+      return found.map(facts => (missing.has(facts.agent) ? { ...facts, agentMissing: true } : facts))
     },
     revokeToken: async ({ id }) => (await parts.tokens()).revoke(id),
     rotateToken: async ({ id, overlapMs }) => (await parts.tokens()).rotate(id, { overlapMs }),
+    ...createOrganisationControl(parts.organisation),
     ...(parts.up ?? WITHOUT_UP),
     ...createOperationControl({ operations: core.operations, desk: core.operationDesk, emitter: core.emitter }),
     ...createConsentControl({
@@ -126,6 +136,35 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
   }
 }
 
+/** An agent of the folder or, by its name, a workspace of somebody elsewhere. Throws `AGENT_NOT_FOUND`. */
+async function holderNamed(
+  { core: { agents } }: Runtime,
+  { seats, workspaces }: Organisation,
+  name: string,
+): Promise<string> {
+  // It would stand for whoever has joined under this name.
+  if (seats.isTaken(name)) throw new AppError('NAME_TAKEN', seats.problems().get(name) ?? '')
+  const isThere = !agents.has(name) && isElsewhere(await workspaces.named(DEFAULT_ORGANISATION, name))
+  return isThere ? name : agents.entry(name).name
+}
+
+function isElsewhere(row: WorkspaceRow | undefined): boolean {
+  return row?.status === 'active' && row.origin !== 'folder'
+}
+
+/** Those that are neither agents of the folder nor workspaces of others: their tokens let nobody in. */
+async function withoutPlace(
+  { core: { agents } }: Runtime,
+  { organisation }: ControlParts,
+  found: readonly TokenFacts[],
+): Promise<ReadonlySet<string | undefined>> {
+  const absent = [...new Set(found.flatMap(({ agent }) => (agent === undefined || agents.has(agent) ? [] : [agent])))]
+  if (absent.length === 0) return new Set()
+  const { workspaces } = await organisation()
+  const rows = await Promise.all(absent.map(name => workspaces.named(DEFAULT_ORGANISATION, name)))
+  return new Set(absent.filter((_, index) => !isElsewhere(rows[index])))
+}
+
 function httpUpstream(config: UpstreamConfig | undefined): HttpUpstream | undefined {
   return config && 'url' in config ? config : undefined
 }
@@ -135,7 +174,8 @@ function toolsOf({ core }: Runtime, agent: string) {
   return [...view.tools, ...view.unavailable.map(({ grant }) => grant)].map(({ tool }) => tool)
 }
 
-async function statusOf(runtime: Runtime, { from, isReady, storeAnswers }: ControlParts): Promise<StatusReport> {
+async function statusOf(runtime: Runtime, parts: ControlParts): Promise<StatusReport> {
+  const { from, isReady } = parts
   const { storeChoice, dataDir } = runtime.project
   const place = await storePlace(storeChoice, dataDir)
   const { catalogue, health, agents } = runtime.core
@@ -153,8 +193,16 @@ async function statusOf(runtime: Runtime, { from, isReady, storeAnswers }: Contr
     running: runtime.core.operations.running().length,
     dependencies: health.dependencies(),
     problems: runtime.problems(),
-    store: storeAnswers ? { ...place, answers: await storeAnswers() } : place,
+    store: { ...place, ...(await storeFacts(parts)) },
   }
+}
+
+/** How the store is, where it is open. One that does not answer is not asked who else uses it. */
+async function storeFacts({ storeAnswers, nodes }: ControlParts): Promise<{ answers?: boolean; nodes?: NodeFacts[] }> {
+  if (!storeAnswers) return {}
+  const answers = await storeAnswers()
+  const known = answers ? await nodes?.() : undefined
+  return known ? { answers, nodes: known } : { answers }
 }
 
 function checkAgent({ core: { agents } }: Runtime, name: string): AgentCheck {

@@ -9,6 +9,8 @@ export interface LazyStoreOptions {
   readonly dataDir: string
   readonly choice: StoreChoice
   readonly settings: Settings
+  /** Who this process is among those that run operations; made up when absent. */
+  readonly owner?: string | undefined
   readonly log: Log
   /** Told what became of each operation that the last owner left behind. */
   readonly onChange?: ((change: OperationChange) => void) | undefined

@@ -83,6 +83,10 @@ function createHost(signal: AbortSignal, strays: { log: Log }): CliHost {
       const { packageVersion } = await import('./package-version.ts')
       return packageVersion(name, { signal })
     },
+    async moveStore(options) {
+      const { moveStore } = await import('./move-store.ts')
+      return moveStore({ from: cwd, ...options, log: quiet })
+    },
     init: ({ dir }) => initProject({ dir }),
   }
 }

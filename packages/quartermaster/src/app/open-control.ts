@@ -1,6 +1,7 @@
 import { createControlClient } from '../adapters/control-client/index.ts'
 import { connectToOwner } from '../adapters/data-folder/index.ts'
 import type { Environment } from '../adapters/project-files/index.ts'
+import { createIds } from '../adapters/system/index.ts'
 import { type AppError, CONTROL, type Control, type ControlOperation, isAppError } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
@@ -29,21 +30,24 @@ export async function openControl(options: OpenControlOptions): Promise<OpenCont
 
 async function openInProcess(options: OpenControlOptions): Promise<OpenControl> {
   // Not needed, and so not loaded, when an `up` answers.
-  const [{ openProject }, { createRuntime }, { createControl }, { lazyStore }] = await Promise.all([
+  const [{ openProject }, { createRuntime }, { createControl }, { lazyStore }, { seatedOnce }] = await Promise.all([
     import('./project.ts'),
     import('./runtime.ts'),
     import('./control.ts'),
     import('./lazy-store.ts'),
+    import('./seating.ts'),
   ])
   try {
     const project = await openProject({ ...options, watch: false })
     const { dataDir, settings, storeChoice: choice } = project
-    const storage = lazyStore({ dataDir, choice, settings, log: options.log })
-    const runtime = await createRuntime(project, { log: options.log, storage, isBrief: true, ownsProcess: true })
+    const owner = createIds().next('process')
+    const storage = lazyStore({ dataDir, choice, settings, log: options.log, owner })
+    const runtime = await createRuntime(project, { log: options.log, storage, owner, isBrief: true, ownsProcess: true })
     await runtime.load()
     await runtime.look()
     const tokens = async () => (await storage.open()).tokens
-    const control = createControl(runtime, { from: 'process', isReady: () => true, tokens })
+    const organisation = async () => seatedOnce(runtime, (await storage.open()).organisation)
+    const control = createControl(runtime, { from: 'process', isReady: () => true, tokens, organisation })
     const close = async () => {
       await runtime.stop()
       await storage.close()

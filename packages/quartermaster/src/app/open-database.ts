@@ -4,7 +4,7 @@ import type { StoreStatistics } from '../adapters/storage-sql/index.ts'
 import { isStoreAbsent, openSqliteStore, storeFile } from '../adapters/storage-sqlite/index.ts'
 import { AppError } from '../contracts/index.ts'
 import type { Clock, Log } from '../core/kernel/index.ts'
-import type { Sealer, Store } from '../core/store/index.ts'
+import type { Sealer, Store, StoreNews } from '../core/store/index.ts'
 import { proveSameKey } from './sealing-witness.ts'
 import { STORE_VARIABLES, type StoreChoice } from './store-choice.ts'
 
@@ -19,6 +19,8 @@ export interface OpenDatabaseOptions {
 export interface OpenedDatabase {
   readonly store: Store
   readonly sealer: Sealer
+  /** Of a store that several processes share: news of what the others do. */
+  readonly news?: StoreNews
   statistics(): StoreStatistics
   /** Whether it answers now. */
   answers(): Promise<boolean>
@@ -46,14 +48,15 @@ async function openServer(url: string, { folder, choice, clock, log }: OpenDatab
   const sealer = createSealer({ key: givenKey(choice) ?? (await folder.sealingKey()) })
   // Loaded here, because most have their store in a file.
   const { openPostgresStore } = await import('../adapters/storage-postgres/index.ts')
-  const store = await openPostgresStore({ url, log, isAlone: true })
+  const store = await openPostgresStore({ url, log })
   try {
     await proveSameKey({ store, sealer, clock, place: store.place })
   } catch (error) {
     await store.close()
     throw error
   }
-  return { store, sealer, statistics: store.statistics, answers: store.answers, close: store.close }
+  const { statistics, answers, close, news } = store
+  return { store, sealer, statistics, answers, close, news }
 }
 
 /** 256 bits in base64url, as in the file `sealing-key` of a data folder. */

@@ -14,16 +14,20 @@ import { type HttpFront, PROTOCOL_VERSIONS, type Who } from '../adapters/mcp-ser
 import { createSystemClock } from '../adapters/system/index.ts'
 import { type Control, messageOf } from '../contracts/index.ts'
 import type { Log, Tracer } from '../core/kernel/index.ts'
-import type { Tokens } from '../core/organisation/index.ts'
+import type { Organisation, Tokens } from '../core/organisation/index.ts'
 import { createPersonControl } from './consent-control.ts'
 import { createControl } from './control.ts'
 import { createEventFeed, type EventFeed } from './event-feed.ts'
+import { followPins } from './follow-pins.ts'
 import { createIdleWatch, type IdleWatch } from './idle-watch.ts'
 import { metricsOf } from './metrics.ts'
+import { nodeFacts } from './node-facts.ts'
 import type { OpenedStore } from './open-store.ts'
+import { organisationDoor } from './organisation-door.ts'
 import type { Project } from './project.ts'
 import type { Readiness } from './readiness.ts'
 import type { Runtime } from './runtime.ts'
+import { createSeating, type Seating } from './seating.ts'
 import { createStepAside } from './step-aside.ts'
 import { createUpControl } from './up-control.ts'
 import { VERSION } from './version.ts'
@@ -52,7 +56,7 @@ export interface FrontParts {
 }
 
 /** Everything that can be reached from outside. */
-export async function openFront(parts: FrontParts): Promise<{ url: string; control: Control }> {
+export async function openFront(parts: FrontParts): Promise<{ url: string; control: Control; seating: Seating }> {
   const { options, life, folder, runtime, store, readiness } = parts
   const { log, host, port, background } = options
   const { tokens } = store
@@ -60,7 +64,10 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   const up = createUpControl({ tokens, agents: runtime.core.agents, ready: readiness.reached, leave })
   const feed = createEventFeed({ emitter: runtime.core.emitter, clock: createSystemClock() })
   const { answers: storeAnswers } = store
-  const lent = { tokens: async () => tokens, storeAnswers }
+  const seating = createSeating(runtime, store.organisation, log)
+  life.onClose(seating.stop)
+  const seats = { tokens: async () => tokens, organisation: async () => store.organisation }
+  const lent = { ...seats, storeAnswers, nodes: () => nodeFacts(store) }
   const control = createControl(runtime, { from: 'up', isReady: readiness.is, ...lent, up, feed })
   const mcp = openMcp(parts)
   const listener = await listen({ ...(await openApp(parts, { control, mcp, feed })), host, port, log })
@@ -71,6 +78,11 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
     await mcp.close()
   })
   const { url } = listener
+  await store.shared?.nodes.tellUrl(url)
+  if (store.shared) {
+    const stopFollowing = followPins(store.shared.news, runtime.upstreams, log)
+    life.onClose(async () => stopFollowing())
+  }
   await folder.writeEndpoint({ url, pid: process.pid, startedAt: runtime.startedAt, version: VERSION })
   life.onClose(() => folder.removeEndpoint())
   // First of all: requests end by themselves once their calls have, so nobody has to be cut off.
@@ -81,7 +93,7 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
     runtime.core.calls.stop()
     runtime.core.readings.stop()
   })
-  return { url, control }
+  return { url, control, seating }
 }
 
 function stepAside({ runtime: { core }, life: { leave } }: FrontParts): () => void {
@@ -89,8 +101,8 @@ function stepAside({ runtime: { core }, life: { leave } }: FrontParts): () => vo
 }
 
 /** MCP for whoever has a token, and only as long as it is good. */
-function openMcp({ options: { log }, life, runtime, store: { tokens } }: FrontParts): HttpFront {
-  const mcp = runtime.mcp.overHttp({ authenticate: authenticator(tokens, runtime), log })
+function openMcp({ options: { log }, life, runtime, store: { tokens, organisation } }: FrontParts): HttpFront {
+  const mcp = runtime.mcp.overHttp({ authenticate: authenticator(organisation, runtime), log })
   life.onClose(() => mcp.close())
   const failed = (error: unknown) => log.error('ending sessions failed', { error: messageOf(error) })
   tokens.onRevoked(id => {
@@ -122,12 +134,13 @@ async function openApp(
     control,
     isAdmin: folder.verifier(token),
     persons: personsOf(store.tokens, runtime, feed),
+    organisation: organisationDoor({ runtime, store, settings: project.settings, onVisit: () => idle?.touch() }),
     prove: folder.prover(token),
     isReady: readiness.is,
     storeAnswers: store.answers,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
     allowedHosts: () => [options.host, ...project.allowedHosts()],
-    mounts: [mcpMount(mcp, () => idle?.touch())],
+    mounts: [mcpMount(mcp, store.tokens, () => idle?.touch())],
     metrics: { text: metrics.text, access: () => project.settings.metricsAccess },
     discovery: { mcpPath: '/mcp', protocolVersions: PROTOCOL_VERSIONS },
     onRequest: metrics.request,
@@ -138,15 +151,18 @@ async function openApp(
 }
 
 /** Every request is a visit: clients without a session or stream are seen by their requests alone. */
-function mcpMount(mcp: HttpFront, onVisit: () => void): Mount {
+function mcpMount(mcp: HttpFront, tokens: Tokens, onVisit: () => void): Mount {
   return {
     path: '/mcp',
-    handle(request, gone) {
+    async handle(request, gone) {
       onVisit()
+      const token = bearerOf(request.headers.get('authorization'))
+      // Where nothing is heard of what other processes do, a token that was taken back there must not count here.
+      if (token !== undefined) await tokens.fresh(token)
       return mcp.answer(request, gone)
     },
     short: {
-      isFor: mcp.mayBeOrdinary,
+      isFor: headers => tokens.isFresh() && mcp.mayBeOrdinary(headers),
       answer(request, gone) {
         onVisit()
         return mcp.answerWhole(request, gone)
@@ -155,12 +171,21 @@ function mcpMount(mcp: HttpFront, onVisit: () => void): Mount {
   }
 }
 
+function bearerOf(header: string | null): string | undefined {
+  return /^Bearer (\S+)$/i.exec(header ?? '')?.[1]
+}
+
 /** Whom a token lets in: its agent, as long as there is one. */
-function authenticator(tokens: Tokens, { core: { agents } }: Runtime): (token: string) => Who | undefined {
+function authenticator(
+  { tokens, seats }: Organisation,
+  { core: { agents } }: Runtime,
+): (token: string) => Who | undefined {
   return token => {
     const { tokenId, agent } = tokens.verify(token) ?? {}
     // A person's token stands for no agent, and so opens nothing here.
     if (tokenId === undefined || agent === undefined || !agents.has(agent)) return undefined
+    // It may be the token of somebody who joined under the name that an agent has by now.
+    if (seats.isTaken(agent)) return undefined
     return { tokenId, seat: agents.seat(agent) }
   }
 }
@@ -169,6 +194,7 @@ function authenticator(tokens: Tokens, { core: { agents } }: Runtime): (token: s
 function personsOf(tokens: Tokens, { core }: Runtime, feed: EventFeed): Persons {
   return {
     holderOf: token => tokens.verify(token),
+    fresh: token => tokens.fresh(token),
     controlOf: name =>
       createPersonControl(name, { desk: core.consentDesk, operations: core.operations, events: feed.ofConsent }),
   }

@@ -8,7 +8,7 @@ import { operation } from '../testing/store-contract/stage.ts'
 import { tempProject } from '../testing/temp-project.ts'
 import { openStore } from './open-store.ts'
 
-it('tells what became of the calls that were running when the last process ended', async () => {
+it('tells what became of the calls that were running when their process ended', async () => {
   const { dir } = await tempProject()
   const folder = openDataFolder(join(dir, 'data'))
   await folder.ensure()
@@ -29,10 +29,10 @@ it('tells what became of the calls that were running when the last process ended
   const second = await openStore({ folder, settings: DEFAULT_SETTINGS, log, onChange })
   await second.close()
   expect(changes.sort()).toEqual(['op_1 unknown', 'op_2 unknown', 'op_3 queued', 'op_4 failed', 'op_5 cancelled'])
-  expect(lines.filter(line => line.includes('when the last process ended'))).toEqual([
-    'warn calls were running when the last process ended, and may have done their work: see quartermaster operations list --dead {"inDoubt":2}',
-    'warn calls were running when the last process ended, and are tried again {"again":1}',
-    'warn calls were running when the last process ended; they change nothing and can be called again {"over":1}',
-    'warn calls from inside other ones waited when the last process ended, and are cancelled with those {"orphans":1}',
+  expect(lines.filter(line => line.includes('when their process ended'))).toEqual([
+    'warn calls were running when their process ended, and may have done their work: see quartermaster operations list --dead {"inDoubt":2}',
+    'warn calls were running when their process ended, and are tried again {"again":1}',
+    'warn calls were running when their process ended; they change nothing and can be called again {"over":1}',
+    'warn calls from inside other ones waited when their process ended, and are cancelled with those {"orphans":1}',
   ])
 })

@@ -2,10 +2,12 @@ import type { DataFolder } from '../adapters/data-folder/index.ts'
 import type { StoreStatistics } from '../adapters/storage-sql/index.ts'
 import { damaged, inspectStore, storeFile } from '../adapters/storage-sqlite/index.ts'
 import { createIds, createSystemClock, sha256, systemRandom } from '../adapters/system/index.ts'
-import { isAppError, type OperationChange, type Settings } from '../contracts/index.ts'
+import { isAppError, messageOf, type OperationChange, type Settings } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { createPruner, type LeftBehind, type Storage, settleLeftBehind } from '../core/operations/index.ts'
-import { createTokens, type Tokens } from '../core/organisation/index.ts'
+import { createOrganisation, createTokens, type Organisation, type Tokens } from '../core/organisation/index.ts'
+import type { Nodes, StoreNews } from '../core/store/index.ts'
+import { joinNodes } from './join-nodes.ts'
 import { openDatabase } from './open-database.ts'
 import type { StoreChoice } from './store-choice.ts'
 
@@ -15,13 +17,19 @@ export interface OpenStoreOptions {
   readonly choice?: StoreChoice
   readonly settings: Settings
   readonly log: Log
-  /** Told what became of each operation that its last owner left behind. */
+  /** Who this process is among those that run operations; made up when absent. */
+  readonly owner?: string | undefined
+  /** Told what became of each operation that somebody left behind. */
   readonly onChange?: ((change: OperationChange) => void) | undefined
 }
 
 /** The store: tokens, operations and the audit. */
 export interface OpenedStore extends Storage {
   readonly tokens: Tokens
+  /** Organisations, their workspaces and persons. */
+  readonly organisation: Organisation
+  /** Where several processes share it: they, and news of what they do. */
+  readonly shared?: { readonly news: StoreNews; readonly nodes: Nodes } | undefined
   /** What it has done since it was opened. */
   statistics(): StoreStatistics
   /** Whether it answers now. */
@@ -31,7 +39,7 @@ export interface OpenedStore extends Storage {
 
 const IN_FOLDER: StoreChoice = { databaseUrl: undefined, sealingKey: undefined }
 
-/** Opens the store and ends what its last owner left behind. Whoever opens it holds the folder's lock. */
+/** Opens the store and ends what others left behind who are gone. Whoever opens it holds the folder's lock. */
 export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
   const { dir } = options.folder
   try {
@@ -46,22 +54,36 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
   }
 }
 
-async function open({ folder, choice = IN_FOLDER, settings, log, onChange }: OpenStoreOptions): Promise<OpenedStore> {
+async function open(options: OpenStoreOptions): Promise<OpenedStore> {
+  const { folder, choice = IN_FOLDER, settings, log, onChange } = options
   const clock = createSystemClock()
   const ids = createIds()
   const database = await openDatabase({ folder, choice, clock, log })
-  const { store, sealer } = database
+  const { store, sealer, news } = database
+  const parts = { store, clock, ids, random: systemRandom, settings, onChange }
+  const settle = async (nodes: Nodes | undefined) => {
+    const running = nodes && new Set((await nodes.running()).map(({ id }) => id))
+    tellLeftBehind(await settleLeftBehind({ ...parts, running }), log)
+    await nodes?.forgetGone()
+  }
   try {
-    const tokens = createTokens({ store, clock, ids, digest: sha256 })
+    const nodes = news && (await joinNodes({ ...parts, ...options, news, settle }))
+    const tokens = createTokens({ store, clock, ids, digest: sha256, news })
     await tokens.load()
-    tellLeftBehind(await settleLeftBehind({ store, clock, ids, random: systemRandom, settings, onChange }), log)
-    const pruner = createPruner({ store, clock, log, settings })
+    const organisation = createOrganisation({ ...parts, digest: sha256, log, tokens })
+    await organisation.load()
+    await settle(nodes)
+    const pruner = createPruner({ store, clock, log, settings, isOurs: nodes?.isEldest })
     pruner.start()
     const close = async () => {
       await pruner.stop()
+      await organisation.stop()
+      // One that the store cannot be told of is forgotten when its time is over.
+      await nodes?.leave().catch(error => log.debug('could not say good-bye', { error: messageOf(error) }))
       await database.close()
     }
-    return { ...database, store, sealer, tokens, close }
+    const shared = news && nodes && { news, nodes }
+    return { ...database, store, sealer, tokens, organisation, shared, close }
   } catch (error) {
     await database.close()
     throw error
@@ -70,13 +92,13 @@ async function open({ folder, choice = IN_FOLDER, settings, log, onChange }: Ope
 
 /** Whoever reads it has something to do about those that nobody can tell the end of. */
 function tellLeftBehind({ again, inDoubt, over, orphans }: LeftBehind, log: Log): void {
-  const when = 'calls were running when the last process ended'
+  const when = 'calls were running when their process ended'
   if (inDoubt > 0)
     log.warn(`${when}, and may have done their work: see quartermaster operations list --dead`, { inDoubt })
   if (again > 0) log.warn(`${when}, and are tried again`, { again })
   if (over > 0) log.warn(`${when}; they change nothing and can be called again`, { over })
   if (orphans > 0)
-    log.warn('calls from inside other ones waited when the last process ended, and are cancelled with those', {
+    log.warn('calls from inside other ones waited when their process ended, and are cancelled with those', {
       orphans,
     })
 }

@@ -1,4 +1,4 @@
-import { silentLog } from '../adapters/system/index.ts'
+import { createIds, silentLog } from '../adapters/system/index.ts'
 import {
   type AgentConfig,
   AppError,
@@ -28,6 +28,7 @@ import { createEarlyChanges } from './early-changes.ts'
 import { lazyStore } from './lazy-store.ts'
 import { openProject, type Project } from './project.ts'
 import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
+import { seatedOnce } from './seating.ts'
 import { listTools, toolDetail } from './tool-report.ts'
 
 export interface QuartermasterOptions {
@@ -76,14 +77,16 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
   const project = await openProject({ from: dir, config: options.config, data: options.data, env, watch, log })
   const early = createEarlyChanges()
   const { dataDir, settings, storeChoice: choice } = project
-  const storage = lazyStore({ dataDir, choice, settings, log, onChange: early.note })
-  const runtime = await startRuntime(project, { log, storage, capabilities })
+  const owner = createIds().next('process')
+  const storage = lazyStore({ dataDir, choice, settings, log, owner, onChange: early.note })
+  const runtime = await startRuntime(project, { log, storage, owner, capabilities })
   const { core } = runtime
   const { catalogue, health, registry, agents } = core
   if (watch) runtime.watch()
   early.tellTo(core.emitter, { goesOn: watch })
   const tokens = async () => (await storage.open()).tokens
-  const control = createControl(runtime, { from: 'process', isReady: () => true, tokens })
+  const organisation = async () => seatedOnce(runtime, (await storage.open()).organisation)
+  const control = createControl(runtime, { from: 'process', isReady: () => true, tokens, organisation })
   const tools: Quartermaster['tools'] = filter => listTools(catalogue.current().tools.values(), health, filter)
   return {
     registry,

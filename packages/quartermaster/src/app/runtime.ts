@@ -37,6 +37,8 @@ export interface Runtime {
   reload(): Promise<ReloadReport>
   /** Everything that is wrong with configuration, definitions and agents now. */
   problems(): Problem[]
+  /** Has these among the problems, as they are when somebody asks. */
+  alsoProblems(more: () => readonly Problem[]): void
   /** Where an agent lives, for resolvers. */
   readonly folders: CorePorts['folders']
   stop(): Promise<void>
@@ -46,6 +48,8 @@ export interface RuntimeOptions {
   readonly log: Log
   /** Where calls are written down. */
   readonly storage: StorageAccess
+  /** Who this process is among those that run operations; made up when absent. */
+  readonly owner?: string | undefined
   readonly tracer?: Tracer | undefined
   /** How long one slow file may hold up the first generation. A command waits for all; `up` is there for the rest at once. */
   readonly patienceMs?: number
@@ -66,6 +70,7 @@ export async function createRuntime(
   {
     log,
     storage,
+    owner,
     tracer,
     patienceMs = PATIENCE_MS,
     keepsUpstreams = false,
@@ -92,6 +97,7 @@ export async function createRuntime(
   const named = createNamedServers({ upstreams, digest: sha256, log, reload: () => core.catalogue.reload() })
   const ports: CorePorts = {
     ...outside,
+    owner,
     mount: named.mount,
     compiler: createSchemaCompiler(),
     effectKinds: effectKindsOf(project),
@@ -125,6 +131,7 @@ export async function createRuntime(
     await core.health.probeNew()
   }
 
+  const moreProblems: (() => readonly Problem[])[] = []
   let reading: Promise<unknown> | undefined
   function definitions(): Promise<unknown> {
     // Only now: Node would read the maps of everything that is loaded after this, and our own take a third of the start.
@@ -184,7 +191,9 @@ export async function createRuntime(
       ...unknownDependencies(core, project),
       ...core.catalogue.problems(),
       ...core.agents.problems(),
+      ...moreProblems.flatMap(problems => problems()),
     ],
+    alsoProblems: more => void moreProblems.push(more),
     async stop() {
       named.stop()
       await core.stop()

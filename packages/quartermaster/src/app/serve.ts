@@ -1,5 +1,6 @@
 import { type DataFolder, openDataFolder } from '../adapters/data-folder/index.ts'
 import type { Environment } from '../adapters/project-files/index.ts'
+import { createIds } from '../adapters/system/index.ts'
 import { openTelemetry } from '../adapters/telemetry/index.ts'
 import { type Control, type Events, messageOf, type Settings, type StatusReport } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
@@ -70,7 +71,8 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   const { project, folder } = await takeProject(options, life)
   const early = createEarlyChanges()
   const { settings, storeChoice: choice } = project
-  const opening = openStore({ folder, choice, settings, log, onChange: early.note })
+  const owner = createIds().next('process')
+  const opening = openStore({ folder, choice, settings, log, owner, onChange: early.note })
   // It may fail before anybody waits for it, and whoever does takes the error.
   opening.catch(() => {})
   life.onClose(async () => (await opening.catch(() => undefined))?.close())
@@ -80,6 +82,7 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   const runtime = await createRuntime(project, {
     log,
     storage,
+    owner,
     tracer,
     patienceMs: PATIENCE_MS,
     keepsUpstreams: true,
@@ -91,10 +94,20 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   runtime.begin()
   const store = await opening
   const readiness = createReadiness()
-  const { url, control } = await openFront({ options, life, project, folder, runtime, store, readiness, tracer })
+  const { url, control, seating } = await openFront({
+    options,
+    life,
+    project,
+    folder,
+    runtime,
+    store,
+    readiness,
+    tracer,
+  })
   // Only now: a start that fails to listen must not leave a token behind that nobody has seen.
   const first = background ? undefined : await makeFirstAgent(project, { tokens: store.tokens, log })
   await runtime.load()
+  await seating.settled()
   await within(PATIENCE_MS, runtime.look(), log)
   runtime.watch()
   // Only now: what is to be tried again must not be taken before its tool is there.
@@ -142,6 +155,8 @@ function announce({ core: { emitter } }: Runtime, { onEvent }: ServeOptions): vo
     'approval.opened',
     'approval.answered',
     'grants.revoked',
+    'workspace.changed',
+    'presence.changed',
   ] as const
   for (const name of names) emitter.on(name, event => onEvent(name, event as never))
 }

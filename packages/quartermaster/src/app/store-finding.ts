@@ -63,7 +63,7 @@ async function serverFinding(url: string): Promise<Finding> {
   }
 }
 
-function databaseFinding({ place, version, isSynced, shape, newest }: DatabaseCondition): Finding {
+function databaseFinding({ place, version, isSynced, shape, newest, nodes }: DatabaseCondition): Finding {
   if (shape > newest)
     return {
       level: 'error',
@@ -77,6 +77,7 @@ function databaseFinding({ place, version, isSynced, shape, newest }: DatabaseCo
       what: `The store ${place} (${server}) answers, but fsync is off there: a power cut can lose what was answered.`,
       mend: 'Set fsync to on in its postgresql.conf, and restart it.',
     }
-  const state = shape === 0 ? 'answers, and is not made yet' : 'answers'
+  const users = nodes === 0 ? '' : `; ${nodes === 1 ? 'one process uses' : `${nodes} processes use`} it`
+  const state = shape === 0 ? 'answers, and is not made yet' : `answers${users}`
   return { level: 'ok', what: `The store ${place} (${server}) ${state}.` }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ConsentOperationName, Name } from './names.ts'
+import { Placement } from './organisation.ts'
 import type { Answer, Question } from './question.ts'
 import type { Progress } from './result.ts'
 
@@ -29,6 +30,8 @@ export const AgentConfig = z.strictObject({
   view: ViewKind.optional(),
   /** The agent's working folder; relative ones count from the project folder. */
   workspaceDir: z.string().min(1).optional(),
+  /** Its place in the organisation; directly below the root when absent. */
+  workspace: Placement.optional(),
 })
 export type AgentConfig = z.infer<typeof AgentConfig>
 

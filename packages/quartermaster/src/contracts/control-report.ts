@@ -54,6 +54,42 @@ export const ReloadReport = z.object({
 })
 export type ReloadReport = z.infer<typeof ReloadReport>
 
+/** What came of moving a store. */
+export const MovedStore = z.object({
+  /** The file. */
+  from: z.string(),
+  /** The address without its password. */
+  to: z.string(),
+  /** Whether nothing was written. */
+  isDryRun: z.boolean(),
+  tables: z.array(
+    z.object({
+      table: z.string(),
+      rows: z.number().int(),
+      /** Of all its rows. */
+      digest: z.string(),
+    }),
+  ),
+  /** Where the key is to what is sealed in it. */
+  sealingKeyFile: z.string(),
+  /** The key itself, where somebody asked for it. */
+  sealingKey: z.string().optional(),
+})
+export type MovedStore = z.infer<typeof MovedStore>
+
+/** A process that works on a store. */
+export const NodeFacts = z.object({
+  id: z.string(),
+  host: z.string(),
+  version: z.string(),
+  startedAt: z.number(),
+  /** Where it listens; absent when it does not. */
+  url: z.string().optional(),
+  /** Whether it is the one that answers. */
+  isThis: z.boolean(),
+})
+export type NodeFacts = z.infer<typeof NodeFacts>
+
 export const StatusReport = z.object({
   version: z.string(),
   ready: z.boolean(),
@@ -75,6 +111,8 @@ export const StatusReport = z.object({
       place: z.string(),
       /** Whether it answers now; absent where the command looked by itself and had no need to open it. */
       answers: z.boolean().optional(),
+      /** The processes that share it, of a store that several can share and that is open. */
+      nodes: z.array(NodeFacts).optional(),
     })
     .optional(),
 })

@@ -14,8 +14,17 @@ import {
   ToolSummary,
 } from './control-report.ts'
 import { RecheckAnswer } from './dependency.ts'
-import { PersonName } from './names.ts'
+import { Name, PersonName } from './names.ts'
 import { AuditPage, IdempotencyKey, OperationFacts, OperationPage, OperationVerification } from './operation.ts'
+import {
+  IssuedJoinCode,
+  JoinCodeFacts,
+  NewJoinCode,
+  NewWorkspace,
+  PersonFacts,
+  WorkspaceFacts,
+  WorkspaceStatus,
+} from './organisation.ts'
 import type { Answer, UrlQuestion } from './question.ts'
 import { CallAnswer, Progress, ResultPage } from './result.ts'
 import { Lasting, OperationState } from './rows.ts'
@@ -27,6 +36,9 @@ const nothing = z.strictObject({})
 
 /** Which page of a list. */
 const page = { limit: z.number().int().min(1).max(1_000).optional(), cursor: z.string().max(200).optional() }
+
+/** Which organisation; the first one when absent. */
+const organisation = Name.optional()
 
 /**
  * Everything a command can ask for, in process or over HTTP. Both sides of the wire are made from this table, so a new
@@ -108,6 +120,21 @@ export const CONTROL = {
     input: z.strictObject({ id: z.string(), overlapMs: z.number().int().nonnegative() }),
     output: IssuedToken,
   },
+  /** The workspaces as a tree: each is followed by those below it. */
+  workspaces: {
+    input: z.strictObject({ organisation, status: WorkspaceStatus.optional() }),
+    output: z.array(WorkspaceFacts),
+  },
+  /** One of them, by its id or name. */
+  workspace: { input: z.strictObject({ id: z.string(), organisation }), output: WorkspaceFacts },
+  createWorkspace: { input: NewWorkspace.extend({ organisation }), output: WorkspaceFacts },
+  archiveWorkspace: { input: z.strictObject({ id: z.string(), organisation }), output: WorkspaceFacts },
+  joinCodes: { input: z.strictObject({ organisation }), output: z.array(JoinCodeFacts) },
+  createJoinCode: { input: NewJoinCode.extend({ organisation }), output: IssuedJoinCode },
+  revokeJoinCode: { input: z.strictObject({ id: z.string(), organisation }), output: JoinCodeFacts },
+  persons: { input: z.strictObject({ organisation }), output: z.array(PersonFacts) },
+  /** Takes back all tokens they have. */
+  removePerson: { input: z.strictObject({ name: z.string(), organisation }), output: PersonFacts },
   /** A token for one run, which only a running `up` can lend: it lives in that process. */
   lendToken: { input: z.strictObject({ agent: z.string() }), output: LentToken },
   /** Keeps a lent token for another while. */

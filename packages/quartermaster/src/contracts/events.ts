@@ -1,5 +1,6 @@
 import type { Caller } from './agent.ts'
 import type { DependencyState } from './dependency.ts'
+import type { Presence, WorkspaceStatus } from './organisation.ts'
 import type { Problem } from './problem.ts'
 import type { OperationState } from './rows.ts'
 
@@ -40,6 +41,20 @@ export interface Events {
     by: string
     count: number
   }
+  /** A workspace was made, changed, archived or brought back. */
+  'workspace.changed': { organisation: string; id: string; name: string; status: WorkspaceStatus }
+  /** A workspace came, went quiet or went; told by the process that heard of it. */
+  'presence.changed': PresenceChange
+}
+
+/** One step of a workspace's presence. */
+export interface PresenceChange {
+  readonly organisation: string
+  readonly id: string
+  readonly name: string
+  readonly from: Presence
+  readonly to: Presence
+  readonly at: number
 }
 
 /** One step of an operation. */

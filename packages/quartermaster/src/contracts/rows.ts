@@ -3,6 +3,7 @@ import { Caller } from './agent.ts'
 import { EffectOutline } from './effect.ts'
 import { ErrorBody } from './errors.ts'
 import { ConsentOperationName, Name } from './names.ts'
+import { Ability, CardFacts, Delivery, WorkspaceOrigin, WorkspaceStatus } from './organisation.ts'
 import { ResultPage, ToolResult } from './result.ts'
 import { RetryPolicy, Weight } from './tool.ts'
 import { PinKind, UpstreamFinding } from './upstream.ts'
@@ -115,6 +116,10 @@ export const OperationRow = z.object({
   tellAt: maybe(Time),
   /** What its effects are known by, made concrete before the run, and what was seen of them. Sealed; gone with the arguments. */
   sealedEffects: maybe(z.string()),
+  /** The process that took it in, and has whoever waits for it. */
+  node: maybe(Id),
+  /** How long whoever called it waits there for a person's answer. */
+  awaitedUntil: maybe(Time),
 })
 export type OperationRow = z.infer<typeof OperationRow>
 
@@ -283,6 +288,77 @@ export const PinRow = z.object({
 })
 export type PinRow = z.infer<typeof PinRow>
 
+/** A process that works on the store, for as long as it does. */
+export const NodeRow = z.object({
+  // The id is what its leases are held under.
+  ...place,
+  /** The name of its machine. */
+  host: z.string().max(255),
+  /** Which data folder it owns: no two that run own the same. */
+  folder: z.string().max(128),
+  version: z.string().max(64),
+  /** Where it listens; null when it does not. */
+  url: maybe(z.string().max(2048)),
+  startedAt: Time,
+  /** It counts as running until then, unless it says so again. */
+  leaseUntil: Time,
+})
+export type NodeRow = z.infer<typeof NodeRow>
+
+/** An organisation. Its `organisation` is its name, its `workspace` that of its root. */
+export const OrganisationRow = z.object({
+  ...place,
+  title: maybe(z.string().max(200)),
+  createdAt: Time,
+})
+export type OrganisationRow = z.infer<typeof OrganisationRow>
+
+/** A workspace. Its `workspace` is its own name, unique in its organisation: what every other row of its is found by. */
+export const WorkspaceRow = z.object({
+  ...place,
+  /** The workspace above it; null for a root. */
+  parentId: maybe(Id),
+  role: z.string().max(200).default(''),
+  abilities: z.array(Ability).default([]),
+  status: WorkspaceStatus.default('active'),
+  origin: WorkspaceOrigin,
+  delivery: Delivery.default('poll'),
+  capacity: maybe(z.number().int().positive()),
+  description: maybe(z.string().max(2_000)),
+  /** What it said about itself when it registered. */
+  card: maybe(CardFacts),
+  createdAt: Time,
+  registeredAt: maybe(Time),
+  /** As of the last batch of heartbeats. */
+  lastSeenAt: maybe(Time),
+})
+export type WorkspaceRow = z.infer<typeof WorkspaceRow>
+
+/** A person's account. Its `workspace` is the person's name, unique in its organisation, as in the rows of their tokens. */
+export const PersonRow = z.object({
+  ...place,
+  title: maybe(z.string().max(200)),
+  createdAt: Time,
+})
+export type PersonRow = z.infer<typeof PersonRow>
+
+/** A code to join with. Its `workspace` is the name of the one it leads below. Only its hash is known here. */
+export const JoinCodeRow = z.object({
+  ...place,
+  parentId: Id,
+  hash: Sha256,
+  /** What the workspace will be called; null when whoever joins chooses. */
+  name: maybe(Name),
+  role: z.string().max(200).default(''),
+  abilities: z.array(Ability).default([]),
+  createdAt: Time,
+  expiresAt: Time,
+  usedAt: maybe(Time),
+  usedBy: maybe(Id),
+  revokedAt: maybe(Time),
+})
+export type JoinCodeRow = z.infer<typeof JoinCodeRow>
+
 /** Every table of the store. */
 export const ROWS = {
   tokens: TokenRow,
@@ -294,6 +370,11 @@ export const ROWS = {
   secrets: SecretRow,
   upstreams: UpstreamRow,
   pins: PinRow,
+  nodes: NodeRow,
+  organisations: OrganisationRow,
+  workspaces: WorkspaceRow,
+  persons: PersonRow,
+  joincodes: JoinCodeRow,
 } as const
 
 export type Table = keyof typeof ROWS

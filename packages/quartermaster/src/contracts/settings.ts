@@ -186,6 +186,45 @@ export const SETTINGS = {
     default: 90,
     reason: 'How long the audit is kept: about as long as anybody asks who did something.',
   },
+  workspaceDepth: {
+    schema: count(1, 64),
+    default: 8,
+    reason: 'How far below its root a workspace may be. Deeper trees have been circles of delegation in practice.',
+  },
+  awaySeconds: {
+    schema: seconds(1, 86_400),
+    default: 90,
+    reason:
+      'A workspace that has not been heard of for this long is away. Agents send a heartbeat every 30 seconds; two may get lost.',
+  },
+  offlineSeconds: {
+    schema: seconds(1, 604_800),
+    default: 600,
+    reason:
+      'A workspace that has not been heard of for this long is offline: longer than a machine takes to restart, and never shorter than away.',
+  },
+  joinCodeHours: {
+    schema: count(1, 720),
+    default: 24,
+    reason: 'How long a join code is good unless it says otherwise: it is handed to somebody who is about to use it.',
+  },
+  joinAttemptsPerMinute: {
+    schema: count(1, 1_000),
+    default: 10,
+    reason:
+      'How often one address may try to join in a minute. Whoever has a code needs one try; whoever guesses needs far more.',
+  },
+  requestsPerMinute: {
+    schema: count(1, 1_000_000),
+    default: 600,
+    reason:
+      'How many requests to the API one token may make in a minute, all of them at once if it likes: more than an agent needs, and too few to keep the others waiting.',
+  },
+  requestsAtOnce: {
+    schema: count(1, 10_000),
+    default: 32,
+    reason: 'How many requests to the API one token may have under way at the same time.',
+  },
   gatewayViewOver: {
     schema: count(0, 100_000),
     default: 40,

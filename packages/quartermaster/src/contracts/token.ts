@@ -16,6 +16,8 @@ export const TokenFacts = z.object({
   replacedBy: z.string().nullable(),
   /** Whether there is no such agent now, so that it lets nobody in until there is one again; absent when there is. */
   agentMissing: z.boolean().optional(),
+  /** What it may be used for; absent when that is everything its holder may do. */
+  scopes: z.array(z.string()).optional(),
 })
 export type TokenFacts = z.infer<typeof TokenFacts>
 

@@ -75,6 +75,7 @@ export function createFakeCliHost(options: CliHostOptions = {}): FakeCliHost {
     clientConfigs: unused('clientConfigs'),
     packageVersion: unused('packageVersion'),
     init: unused('init'),
+    moveStore: unused('moveStore'),
     ...options.host,
   }
   return { host, clock, seen, interrupt: () => interrupts.abort() }

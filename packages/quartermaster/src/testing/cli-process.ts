@@ -61,6 +61,7 @@ void runCli(process.argv.slice(2), {
   clientConfigs: () => Promise.reject(new Error('There are no other clients here.')),
   packageVersion: () => Promise.reject(new Error('There is no npm here.')),
   openBrowser: async () => false,
+  moveStore: () => Promise.reject(new Error('There is no store here.')),
   init: () => Promise.reject(new Error('There is no project here.')),
 }).then(code => {
   process.exitCode = code

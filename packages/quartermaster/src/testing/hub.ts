@@ -79,6 +79,8 @@ export interface HubOptions {
   effectKinds?: EffectKinds
   /** Told of ends that nobody waited for. */
   tellEnd?: TellEnd
+  /** What its leases are held under; made up when absent. */
+  owner?: string
   /** Shared by several; one of its own when absent. */
   clock?: FakeClock
   ids?: Ids
@@ -128,6 +130,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     patienceMs: 1_000,
     settings: { ...DEFAULT_SETTINGS, ...withoutUndefined(options.settings ?? {}) },
     storage: options.storage ?? memoryStorage(),
+    owner: options.owner,
     effectKinds: options.effectKinds,
     mount: options.mount,
     tellEnd: options.tellEnd,

@@ -68,6 +68,11 @@ const UNIQUE: Record<Table, readonly string[]> = {
   secrets: ['organisation', 'workspace', 'name'],
   upstreams: ['organisation', 'workspace', 'name'],
   pins: [],
+  nodes: [],
+  organisations: ['organisation'],
+  workspaces: ['organisation', 'workspace'],
+  persons: ['organisation', 'workspace'],
+  joincodes: ['hash'],
 }
 
 function collides(table: Table, row: AnyRow, other: AnyRow): boolean {

@@ -3,12 +3,13 @@ const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as con
 /** The longest that somebody waits. */
 const DAY = { longest: '24h', longestMs: UNITS.d } as const
 /** The longest that something counts. */
+export const MONTH = { longest: '30d', longestMs: 30 * UNITS.d } as const
 export const YEAR = { longest: '366d', longestMs: 366 * UNITS.d } as const
 
 /** `30s` as milliseconds, or what is wrong with it. */
 export function parseDuration(
   text: string,
-  { longest, longestMs }: typeof DAY | typeof YEAR = DAY,
+  { longest, longestMs }: typeof DAY | typeof MONTH | typeof YEAR = DAY,
 ): { ms: number } | { problem: string } {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text.trim())
   if (!match) return { problem: 'Write a number and a unit, such as 500ms, 30s, 2m, 1h or 1d.' }

@@ -4,6 +4,7 @@ import type {
   Events,
   ForeignServers,
   Json,
+  MovedStore,
   PersonControl,
   StatusReport,
 } from '../../contracts/index.ts'
@@ -107,5 +108,14 @@ export interface CliHost {
   clientConfigs(options: { source?: string; config?: string; data?: string }): Promise<ForeignServers>
   /** The version of a package that npm would take now. Throws when it cannot tell. */
   packageVersion(name: string): Promise<string>
+  /** Copies what is in the file of the data folder into an empty database. */
+  moveStore(options: {
+    to: string
+    dryRun: boolean
+    showKey: boolean
+    config?: string
+    data?: string
+    onProgress(text: string): void
+  }): Promise<MovedStore>
   init(options: { dir: string }): Promise<{ created: string[]; kept: string[] }>
 }

@@ -12,17 +12,21 @@ import { registerGrant } from './commands/grant.ts'
 import { registerGrants } from './commands/grants.ts'
 import { registerImport } from './commands/import.ts'
 import { registerInit } from './commands/init.ts'
+import { registerJoinCodes } from './commands/join-codes.ts'
 import { registerLogin, registerLogout } from './commands/login.ts'
 import { registerLogs } from './commands/logs.ts'
 import { registerOperations } from './commands/operations.ts'
+import { registerPersons } from './commands/persons.ts'
 import { registerRecheck } from './commands/recheck.ts'
 import { registerReload } from './commands/reload.ts'
 import { registerRemove } from './commands/remove.ts'
 import { registerStatus } from './commands/status.ts'
+import { registerStore } from './commands/store.ts'
 import { registerTokens } from './commands/tokens.ts'
 import { registerTools } from './commands/tools.ts'
 import { registerUp } from './commands/up.ts'
 import { registerUpstreams } from './commands/upstreams.ts'
+import { registerWorkspaces } from './commands/workspaces.ts'
 import { CompletingOption } from './completion/kinds.ts'
 import { type Act, addExamples } from './register.ts'
 
@@ -92,6 +96,9 @@ const REGISTER = [
   registerAgents,
   registerGrant,
   registerTokens,
+  registerWorkspaces,
+  registerJoinCodes,
+  registerPersons,
   registerCall,
   registerRecheck,
   registerReload,
@@ -102,6 +109,7 @@ const REGISTER = [
   registerLogs,
   registerLogin,
   registerLogout,
+  registerStore,
   registerDoctor,
   registerCompletion,
   registerComplete,

@@ -70,6 +70,10 @@ function describe(happened: UpEvent): readonly string[] {
       ]
     case 'grants.revoked':
       return [`${count(happened.event.count, 'grant')} taken back by ${happened.event.by}`]
+    case 'workspace.changed':
+      return happened.event.status === 'archived' ? [`workspace archived: ${happened.event.name}`] : []
+    case 'presence.changed':
+      return [`${happened.event.name} is ${happened.event.to}`]
     case 'notice':
       return [`${happened.event.level === 'warning' ? 'warning: ' : ''}${happened.event.text}`]
   }

@@ -10,7 +10,7 @@ import {
   type Issue,
 } from '../../contracts/index.ts'
 import { didYouMean, traceFrom } from '../../core/kernel/index.ts'
-import { limitInFlight } from './admin.ts'
+import { bearerIn, limitInFlight } from './admin.ts'
 import type { HttpApp, HttpEnv } from './env.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
 import type { HttpLimits } from './limits.ts'
@@ -29,6 +29,11 @@ export interface ControlApiOptions extends Doors {
 export function controlApi(options: ControlApiOptions): HttpApp {
   const api = new Hono<HttpEnv>()
   const questions = createOpenQuestions()
+  api.use('*', async (c, next) => {
+    const token = bearerIn(c)
+    if (token !== undefined) await options.persons?.fresh?.(token)
+    await next()
+  })
   api.use(
     '*',
     limitInFlight(options.limits.maxInFlight, c => placeOf(visitorOf(c, options))),
@@ -143,7 +148,8 @@ function parseOperation(name: string): ControlOperation {
   throw new AppError('NAME_UNKNOWN', `No operation is named "${name}".${didYouMean(name, Object.keys(CONTROL))}`)
 }
 
-function unsupportedMediaType(): Response {
+/** The answer to a body that does not say that it is JSON. */
+export function unsupportedMediaType(): Response {
   const error = new AppError('INPUT_INVALID', 'The body must be JSON. Send "Content-Type: application/json".')
   return problemResponse(error, { status: 415 })
 }

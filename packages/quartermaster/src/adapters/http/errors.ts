@@ -69,8 +69,8 @@ function titleOf(code: string): string {
 }
 
 /** RFC 9110 §15.5.2 demands a challenge with every 401; RFC 6585 §4 lets a 429 say when to come back. */
-function headersFor({ kind }: AppError): Record<string, string> {
-  if (kind === 'rateLimited') return { 'Retry-After': '1' }
+function headersFor({ kind, details }: AppError): Record<string, string> {
+  if (kind === 'rateLimited') return { 'Retry-After': String(details?.['retryAfterSeconds'] ?? 1) }
   return kind === 'unauthenticated' ? { 'WWW-Authenticate': 'Bearer realm="quartermaster"' } : {}
 }
 

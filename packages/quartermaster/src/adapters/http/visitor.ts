@@ -7,6 +7,8 @@ import type { HttpEnv } from './env.ts'
 export interface Persons {
   /** Whom a token stands for, as long as it is good. */
   holderOf(token: string): { readonly agent?: string | undefined; readonly person?: string | undefined } | undefined
+  /** Resolves when what is known of a token is what counts now; nothing to wait for where it is. */
+  fresh?(token: string): Promise<void> | undefined
   /** What persons may do, done as this one. */
   controlOf(name: string): PersonControl
 }

@@ -39,7 +39,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
         const idempotencyKey = checkedKey(request.idempotencyKey)
         const target = targetOf(deps.calls, { shelf, grant, input })
         seed = !request.state && wantsTask(target, request) ? tasks.seed(shelf.seat.caller) : undefined
-        if (request.state?.operationId !== undefined && !exchanges.has(request.state.exchangeId))
+        if (isOnRecordAlone(request, exchanges))
           return toMcpResult(await rejoined(deps.calls, { shelf, grant, input, request }), grant.tool, request)
         const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace, idempotencyKey })
         const exchange = enterExchange(exchanges, work, request)
@@ -102,7 +102,11 @@ function workOf(calls: Calls, { shelf, grant, input, seed, trace, idempotencyKey
   }
 }
 
-/** The process that asked it is gone, or another one answers now: all that is left of the call is on record. */
+/** Whether the process that asked is gone, or is another one: then all that is left of the call is on record. */
+function isOnRecordAlone({ state }: McpRequest, exchanges: Pick<Exchanges, 'has'>): boolean {
+  return state?.operationId !== undefined && !exchanges.has(state.exchangeId)
+}
+
 function rejoined(
   calls: Calls,
   { shelf: { seat }, grant, input, request }: Pick<OneCall, 'shelf' | 'grant' | 'input'> & { request: McpRequest },

@@ -33,6 +33,8 @@ export interface Upstreams {
   review(name?: string): Promise<ReviewItem[]>
   /** A person has decided. Answers what was decided on. Throws `NAME_UNKNOWN` for what does not wait. */
   decide(choice: ReviewChoice): Promise<ReviewItem[]>
+  /** Somebody may have decided in another process: what is offered is judged anew by what is on record. */
+  recall(): Promise<void>
   /** As if it had never been seen or signed in to. For one that is not configured any more. */
   forget(name: string): Promise<void>
   /** Starts them, and what comes later as well. Waits for none of it. */
@@ -92,6 +94,9 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
       const upstream = mounts.find(choice.upstream)
       const { pins } = await parts.get()
       return upstream.review(() => pins.decide({ ...choice, by: 'owner' }))
+    },
+    async recall() {
+      await Promise.all(mounts.all().map(upstream => upstream.review(async () => {})))
     },
     async forget(name) {
       const { pins, memory, auth } = await parts.get()

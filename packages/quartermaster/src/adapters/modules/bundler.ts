@@ -9,6 +9,7 @@ import { toBuildProblem } from './build-problem.ts'
 import type { Entry } from './entries.ts'
 import { type Files, hashText, type Input } from './inputs.ts'
 import { createLimit } from './limit.ts'
+import { withoutPlace } from './without-place.ts'
 
 /** A module with its helpers in one text. */
 export interface Bundle {
@@ -83,7 +84,13 @@ function createBundling({ root, packageEntries, files, signal }: BundlerOptions)
   }
 
   async function toOutcome(entry: Entry, { code, notes }: Built, place: BuildPlace): Promise<BundleOutcome> {
-    const bundle = { code, hash: hashText(code), complete: !notes.unresolved, notes, root: place.root }
+    const bundle = {
+      code,
+      hash: hashText(withoutPlace(code, place.root)),
+      complete: !notes.unresolved,
+      notes,
+      root: place.root,
+    }
     return { bundle, inputs: [...notes.inputs, ...(await readSettings(entry))] }
   }
 

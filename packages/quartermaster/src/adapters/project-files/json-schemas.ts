@@ -74,6 +74,10 @@ const AGENT_TEXTS: Readonly<Record<string, EditorText>> = {
     title: 'Working folder',
     description: "The agent's working folder; a relative one counts from the project folder.",
   },
+  workspace: { title: 'Workspace', description: 'Its place in the organisation. Left out: directly below the root.' },
+  'workspace.parent': { description: 'The agent of this folder that it is below; "root" is at the top.' },
+  'workspace.role': { description: 'What it is there for, as others see it.' },
+  'workspace.abilities': { description: 'Rights beyond tools.' },
 }
 
 function forEditors(schema: z.ZodType, about: EditorText, texts: Readonly<Record<string, EditorText>>): JsonSchema {

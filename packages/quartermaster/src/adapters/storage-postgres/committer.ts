@@ -1,3 +1,4 @@
+import type { ChangedRows } from '../../core/store/index.ts'
 import type { GuardedStatement, StatementsOutcome } from '../storage-sql/index.ts'
 import { type Fault, toFault } from './errors.ts'
 import type { FlightEnd, Step, StepEnd } from './flight.ts'
@@ -9,8 +10,14 @@ export type CommitEnd =
   | { readonly outcome: StatementsOutcome }
   | { readonly fault: Fault /** Whether it may have been done all the same. */; readonly isUnknown: boolean }
 
+/** What one caller wants, and what others are told about it. */
+export interface CommitWork {
+  readonly statements: readonly GuardedStatement[]
+  readonly news: readonly ChangedRows[]
+}
+
 /** Commits what callers who came together want, each as if alone and after the one before. */
-export type CommitGroup = (link: Link, group: readonly (readonly GuardedStatement[])[]) => Promise<readonly CommitEnd[]>
+export type CommitGroup = (link: Link, group: readonly CommitWork[]) => Promise<readonly CommitEnd[]>
 
 /** A lock that all who write to the same schema take in turn. */
 export interface CommitLock {
@@ -25,11 +32,19 @@ interface Caller {
   readonly prefix: number
 }
 
+export interface CommitterOptions {
+  readonly lock: CommitLock
+  readonly toStep: ToStep
+  /** The text that tells all others of it, if there is anything to tell. */
+  toNews?(news: readonly ChangedRows[]): { readonly channel: string; readonly text: string } | undefined
+}
+
 /**
  * One transaction for the group, in one round trip when every guard holds. A caller whose guard or statement fails is undone to
- * its savepoint, and the next round trip goes on behind it.
+ * its savepoint, and the next round trip goes on behind it. Others are told once for all of the group, also of what was undone:
+ * they look, and find that nothing has changed.
  */
-export function createCommitter({ lock, toStep }: { readonly lock: CommitLock; readonly toStep: ToStep }): CommitGroup {
+export function createCommitter({ lock, toStep, toNews }: CommitterOptions): CommitGroup {
   const opening: readonly Step[] = [
     BEGIN,
     { sql: 'select pg_advisory_xact_lock($1, $2)', parameters: [lock.space, lock.key], name: 'lock' },
@@ -39,7 +54,8 @@ export function createCommitter({ lock, toStep }: { readonly lock: CommitLock; r
     const ends: CommitEnd[] = []
     // Who is alone needs no place to go back to: nobody else's writes are kept.
     const prefix = group.length > 1 ? [SAVEPOINT] : []
-    let left: readonly Caller[] = group.map((statements, index) => ({
+    const closing = [...notifying(toNews?.(group.flatMap(({ news }) => news))), COMMIT]
+    let left: readonly Caller[] = group.map(({ statements }, index) => ({
       index,
       steps: [...prefix, ...statements.map(toStep)],
       prefix: prefix.length,
@@ -47,8 +63,8 @@ export function createCommitter({ lock, toStep }: { readonly lock: CommitLock; r
     let before = opening
     try {
       for (;;) {
-        const end = await link.run(flightOf(before, left))
-        const failed = take(end, { before: before.length, left, ends })
+        const end = await link.run([...before, ...left.flatMap(({ steps }) => steps), ...closing])
+        const failed = take(end, { before: before.length, left, ends, closing: closing.length })
         if (failed === 'none') return ends
         if (failed === 'all') return await undoAll(link, group, toFault(end.error))
         left = left.slice(left.indexOf(failed) + 1)
@@ -73,8 +89,9 @@ function step(sql: string, name: string): Step {
   return { sql, parameters: [], name }
 }
 
-function flightOf(before: readonly Step[], callers: readonly Caller[]): readonly Step[] {
-  return [...before, ...callers.flatMap(({ steps }) => steps), COMMIT]
+function notifying(news: { readonly channel: string; readonly text: string } | undefined): readonly Step[] {
+  if (!news) return []
+  return [{ sql: 'select pg_notify($1, $2)', parameters: [news.channel, news.text], name: 'notify' }]
 }
 
 interface Flown {
@@ -82,6 +99,8 @@ interface Flown {
   readonly before: number
   readonly left: readonly Caller[]
   readonly ends: CommitEnd[]
+  /** Steps behind the callers', the last of which commits. */
+  readonly closing: number
 }
 
 /** Notes how each caller ended, up to the one that failed. */
@@ -99,7 +118,7 @@ function take({ ends, error }: FlightEnd, flown: Flown): Caller | 'none' | 'all'
     at += size
   }
   // A transaction that could not be committed says that it was rolled back.
-  return error === undefined && ends[at]?.tag === 'COMMIT' ? 'none' : 'all'
+  return error === undefined && ends[at + flown.closing - 1]?.tag === 'COMMIT' ? 'none' : 'all'
 }
 
 function failureOf(done: readonly StepEnd[], fault: Fault): CommitEnd {

@@ -36,8 +36,9 @@ export function createConnector({ address, log }: ConnectorOptions): Connect {
   let toldOf: string | undefined
 
   function tell(error: AppError): void {
-    if (toldOf === error.message) return
-    toldOf = error.message
+    // A server that goes away says so in several ways, one after the other.
+    if (toldOf === error.code) return
+    toldOf = error.code
     log.warn('The store does not answer; trying again', { reason: error.message })
   }
 

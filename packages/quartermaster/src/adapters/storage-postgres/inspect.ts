@@ -2,6 +2,7 @@ import type { Log } from '../../core/kernel/index.ts'
 import { migrationsFor } from '../storage-sql/index.ts'
 import { createConnector } from './connector.ts'
 import { parseDatabaseUrl } from './database-address.ts'
+import type { Link } from './link.ts'
 import { greet } from './server-check.ts'
 
 /** What a look at a database found. */
@@ -15,6 +16,10 @@ export interface DatabaseCondition {
   readonly shape: number
   /** The newest shape that this version knows. */
   readonly newest: number
+  /** Rows in the tables that were asked about. */
+  readonly rows: number
+  /** Processes that use it now. */
+  readonly nodes: number
 }
 
 const HAS_SHAPE = `exists (select from information_schema.tables
@@ -22,8 +27,15 @@ const HAS_SHAPE = `exists (select from information_schema.tables
 const SHAPE = 'select coalesce(max("version"), 0) from "schema_versions"'
 const STATEMENT_MS = 5_000
 
+export interface InspectOptions {
+  readonly url: string
+  readonly log: Log
+  /** Tables whose rows are counted, as far as they are there. */
+  readonly tables?: readonly string[]
+}
+
 /** Looks at the database once, without changing it. Throws what keeps it from being the store. */
-export async function inspectPostgres({ url, log }: { url: string; log: Log }): Promise<DatabaseCondition> {
+export async function inspectPostgres({ url, log, tables = [] }: InspectOptions): Promise<DatabaseCondition> {
   const address = parseDatabaseUrl(url)
   const connect = createConnector({ address, log })
   const { link } = await connect({ prepare: one => one.link.limit(STATEMENT_MS), mayGoOn: () => false, isFirst: true })
@@ -37,8 +49,24 @@ export async function inspectPostgres({ url, log }: { url: string; log: Log }): 
       isSynced: fsync === 'on',
       shape: Number(shape),
       newest: migrationsFor('postgres').at(-1)?.version ?? 0,
+      rows: await rowsIn(link, tables),
+      nodes: await rowsIn(link, ['nodes'], RUNNING),
     }
   } finally {
     await link.close()
   }
+}
+
+const RUNNING = 'where "lease_until" > extract(epoch from now()) * 1000'
+
+async function rowsIn(link: Link, tables: readonly string[], where = ''): Promise<number> {
+  let sum = 0
+  for (const table of tables) {
+    const parameters = [table]
+    const [[isThere] = []] = await link.read({ sql: `select (to_regclass($1) is not null)::int`, parameters })
+    if (isThere !== 1) continue
+    const [[rows] = []] = await link.read({ sql: `select count(*) from "${table}" ${where}`, parameters: [] })
+    sum += Number(rows)
+  }
+  return sum
 }

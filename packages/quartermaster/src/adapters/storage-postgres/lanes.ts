@@ -1,18 +1,16 @@
 import type { AppError } from '../../contracts/index.ts'
-import type { Group, GuardedStatement, SqlRow, Statement, StatementsOutcome } from '../storage-sql/index.ts'
-import type { CommitGroup } from './committer.ts'
+import type { Group, SqlRow, Statement, StatementsOutcome } from '../storage-sql/index.ts'
+import type { CommitGroup, CommitWork } from './committer.ts'
 import type { Connect, Connected } from './connector.ts'
 import { isPassing, isStatementFault, toFault, unanswered, undone, unknownOutcome } from './errors.ts'
 import { createLane, type Lane, type Waiting } from './lane.ts'
 import type { Link } from './link.ts'
 
-export type CommitLane = Lane<readonly GuardedStatement[], StatementsOutcome>
+export type CommitLane = Lane<CommitWork, StatementsOutcome>
 export type ReadLane = Lane<Statement, readonly SqlRow[]>
 
 export interface LanesOptions {
   readonly connect: Connect
-  /** What makes a connection fit to commit. */
-  own(connected: Connected): Promise<void>
   readonly mostWaiting: number
   readonly patienceMs: number
   /** The error for a read that got no answer for too long. */
@@ -34,20 +32,16 @@ export interface CommitLaneParts {
 
 /** The one connection that commits. */
 export function createCommitLane(
-  { connect, own, mostWaiting, patienceMs }: LanesOptions,
+  { connect, mostWaiting, patienceMs }: LanesOptions,
   { first, commitGroup, onGroup }: CommitLaneParts,
 ): CommitLane {
-  const prepare = async (connected: Connected) => {
-    await own(connected)
-    await limited(connected)
-  }
   return createLane({
     most: 1,
     largest: LARGEST_GROUP,
     mostWaiting,
     patienceMs,
     first,
-    open: mayGoOn => connect({ prepare, mayGoOn, isFirst: false }).then(linkOf),
+    open: mayGoOn => connect({ prepare: limited, mayGoOn, isFirst: false }).then(linkOf),
     async serve(link, taken) {
       const startedAt = performance.now()
       const ends = await commitGroup(

@@ -11,7 +11,13 @@ export interface Link {
   read(statement: Statement & { readonly name?: string }): Promise<readonly SqlRow[]>
   /** How long the server works on one statement at most from now on. */
   limit(statementMs: number): Promise<void>
+  /** Has the server tell what is told on this channel. */
+  listen(channel: string, onTold: (text: string) => void): Promise<void>
   isLost(): boolean
+  /** Calls back once when the connection is lost, or let go of. */
+  onLost(listener: () => void): void
+  /** Cuts it, whatever runs on it. */
+  destroy(): void
   /** Whether the process stays alive for it. */
   hold(isBusy: boolean): void
   /** Lets go of it, in good order when nothing runs on it. */
@@ -93,7 +99,23 @@ function linkOver(client: HeldClient, isLost: () => boolean): Link {
       await client.query(`set statement_timeout = ${statementMs}`)
       silenceMs = statementMs + SILENCE_MS
     },
+    async listen(channel, onTold) {
+      client.on('notification', ({ channel: on, payload = '' }) => {
+        if (on === channel) onTold(payload)
+      })
+      await client.query(`listen "${channel}"`)
+    },
     isLost,
+    onLost(listener) {
+      let isTold = isLost()
+      const tell = () => {
+        if (!isTold) listener()
+        isTold = true
+      }
+      if (isTold) queueMicrotask(listener)
+      client.on('error', tell).on('end', tell)
+    },
+    destroy,
     hold: isBusy => (isBusy ? client.ref() : client.unref()),
     async close() {
       // A network that swallows everything swallows a good-bye, too.

@@ -3,7 +3,7 @@ import { type Migration, migrate, type SqlExecutor } from '../storage-sql/index.
 import type { CommitGroup } from './committer.ts'
 import type { Connected } from './connector.ts'
 import { undone, unknownOutcome } from './errors.ts'
-import { LOCKS } from './owner-lock.ts'
+import { LOCKS } from './locks.ts'
 
 export interface MigrateAloneOptions {
   readonly commitGroup: CommitGroup
@@ -17,7 +17,7 @@ export async function migrateAlone({ link, facts }: Connected, options: MigrateA
   const { commitGroup, ...more } = options
   const executor: SqlExecutor = {
     async commit(statements) {
-      const [end] = await commitGroup(link, [statements])
+      const [end] = await commitGroup(link, [{ statements, news: [] }])
       if (end && 'outcome' in end) return end.outcome
       const fault = end?.fault ?? { message: 'it did not answer' }
       throw end?.isUnknown ? unknownOutcome(fault) : undone(fault)

@@ -91,41 +91,6 @@ describe.runIf(hasPostgres())('two stores on one database', () => {
   })
 })
 
-describe.runIf(hasPostgres())('a store that is to be alone', () => {
-  it('keeps a second one out for as long as it is open, and lets it in afterwards', async () => {
-    const url = await testDatabase()
-    const first = await openAt(url, { isAlone: true })
-    const second = openPostgresStore({ url, log: silentLog, isAlone: true, patienceMs: 1 })
-    await expect(second).rejects.toMatchObject({
-      code: 'STORE_LOCKED',
-      message: expect.stringMatching(/belongs to another process.*Use that one, stop it/),
-    })
-    await append(first, 'a')
-    await first.close()
-    expect(await (await openAt(url, { isAlone: true })).count('audit')).toBe(1)
-  })
-
-  it('is not kept out by a connection of its own that the server has not missed yet', async () => {
-    const way = await testProxy(await testDatabase())
-    const store = await openAt(way.url, { isAlone: true })
-    await append(store, 'a')
-    way.lose()
-    // The loss may be noticed over this one.
-    await append(store, 'b').catch(() => undefined)
-    expect(await append(store, 'c')).toMatchObject({ committed: true })
-  })
-
-  it('writes nothing more once another has it', async () => {
-    const url = await testDatabase()
-    const first = await openAt(url, { isAlone: true, patienceMs: 300 })
-    await append(first, 'a')
-    await endConnections(url)
-    const second = await openAt(url, { isAlone: true })
-    await expect(append(first, 'b')).rejects.toMatchObject({ code: 'STORE_LOCKED' })
-    expect(await second.count('audit')).toBe(1)
-  })
-})
-
 describe.runIf(hasPostgres())('stores that start at once on an empty database', () => {
   it('make it once', async () => {
     const url = await testDatabase()

@@ -1,7 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
-import type { Store } from '../../core/store/index.ts'
+import type { ChangedRows, Store, StoreNews } from '../../core/store/index.ts'
 import {
   createCounters,
   createSqlStore,
@@ -15,13 +15,17 @@ import { parseDatabaseUrl } from './database-address.ts'
 import { toFault, unreachable } from './errors.ts'
 import { createGuardedSteps } from './guards.ts'
 import { createCommitLane, createReadLane, limited, type ReadLane } from './lanes.ts'
+import { LOCKS } from './locks.ts'
 import { migrateAlone } from './migrate-alone.ts'
-import { createOwner, LOCKS } from './owner-lock.ts'
+import { createNewsLine } from './news-line.ts'
+import { encodeNews } from './news-wire.ts'
 
 /** A store in a PostgreSQL database, which other processes may share. */
 export interface PostgresStore extends Store {
   /** Where it is, without the password. */
   readonly place: string
+  /** News of what other processes commit to it. */
+  readonly news: StoreNews
   /** What it has done so far, for metrics. */
   statistics(): StoreStatistics
   /** Whether the database answers within a moment. */
@@ -34,8 +38,6 @@ export interface PostgresStoreOptions {
   /** `postgresql://USER:PASSWORD@HOST:5432/DATABASE`; it is told to nobody. */
   readonly url: string
   readonly log: Log
-  /** Whether no other process may own the store at the same time; one that does is told with `STORE_LOCKED`. */
-  readonly isAlone?: boolean
   /** Requests that may wait; one more gets `STORE_BUSY`. */
   readonly mostWaiting?: number
   /** How long a request waits for a database that does not answer; then it gets `STORE_UNAVAILABLE`. */
@@ -47,8 +49,6 @@ export interface PostgresStoreOptions {
 const MOST_WAITING = 20_000
 /** A server that is restarted, or moves to its standby, is back within that. */
 const PATIENCE_MS = 15_000
-/** An owner that has just ended is forgotten by then. */
-const OWNER_GONE_MS = 2_000
 const ANSWER_MS = 2_000
 
 /** Opens the store in this database, brought to this version's shape if need be: by one process, however many start. */
@@ -57,49 +57,56 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const address = parseDatabaseUrl(options.url)
   const place = address.text
   const connect = createConnector({ address, log })
-  const own = options.isAlone ? createOwner(place) : undefined
-  const owning = async ({ link, facts }: Connected) => own?.(link, facts.schemaKey)
-  const first = await connectFirst(connect, { patienceMs, prepare: owning })
-  const lock = { space: LOCKS.commits, key: first.facts.schemaKey }
-  const commitGroup = createCommitter({ lock, toStep: createGuardedSteps() })
+  const first = await connectFirst(connect, patienceMs)
+  const { schemaKey } = first.facts
+  const [self, channel] = [randomUUID(), `quartermaster_${schemaKey}`]
+  const line = createNewsLine({ connect, channel, self, log, patienceMs })
+  const toNews = (news: readonly ChangedRows[]) => {
+    const text = encodeNews(self, news)
+    return text === undefined ? undefined : { channel, text }
+  }
+  const lock = { space: LOCKS.commits, key: schemaKey }
+  const commitGroup = createCommitter({ lock, toStep: createGuardedSteps(), toNews })
   try {
     if (first.facts.fsync !== 'on') log.warn(UNSYNCED, { store: place })
     await migrateAlone(first, { commitGroup, migrations, log, place })
     await limited(first)
+    // Before anything is read: what others change from then on is heard of.
+    await line.open()
   } catch (error) {
-    await first.link.close()
+    await Promise.all([first.link.close(), line.close()])
     throw error
   }
   const counters = createCounters()
   const away = (error: unknown) => unreachable(place, toFault(error))
-  const lanes = { connect, own: owning, mostWaiting, patienceMs, away }
+  const lanes = { connect, mostWaiting, patienceMs, away }
   const committer = createCommitLane(lanes, { first: first.link, commitGroup, onGroup: counters.group })
   const reader = createReadLane(lanes)
-  const executor = counters.counting({ commit: committer.ask, read: reader.ask })
+  const executor = counters.counting({
+    commit: (statements, news = []) => committer.ask({ statements, news }),
+    read: reader.ask,
+  })
   return {
-    ...createSqlStore({ dialect: 'postgres', executor }),
+    ...createSqlStore({ dialect: 'postgres', executor, isShared: true }),
     place,
+    news: line,
     statistics: () => ({
       ...counters.read(),
       waiting: committer.waiting() + reader.waiting(),
-      restarts: committer.restarts() + reader.restarts(),
+      restarts: committer.restarts() + reader.restarts() + line.restarts(),
     }),
     answers: () => answers(reader),
-    close: () => Promise.all([committer.close(), reader.close()]).then(() => undefined),
+    close: () => Promise.all([committer.close(), reader.close(), line.close()]).then(() => undefined),
   }
 }
 
 const UNSYNCED =
   'fsync is off on the PostgreSQL server, so a power cut can lose what was answered or damage all of it: set fsync to on'
 
-function connectFirst(
-  connect: Connect,
-  { patienceMs, prepare }: { readonly patienceMs: number; prepare(connected: Connected): Promise<void> },
-): Promise<Connected> {
+function connectFirst(connect: Connect, patienceMs: number): Promise<Connected> {
   const startedAt = performance.now()
-  const mayGoOn = ({ code }: AppError) =>
-    performance.now() - startedAt < (code === 'STORE_LOCKED' ? Math.min(OWNER_GONE_MS, patienceMs) : patienceMs)
-  return connect({ prepare, mayGoOn, isFirst: true })
+  const mayGoOn = () => performance.now() - startedAt < patienceMs
+  return connect({ prepare: async () => {}, mayGoOn, isFirst: true })
 }
 
 async function answers(reader: ReadLane): Promise<boolean> {

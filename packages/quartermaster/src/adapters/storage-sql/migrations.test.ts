@@ -224,6 +224,44 @@ describe('the migrations', () => {
     ])
   })
 
+  it('give an account to every person who has a token', () => {
+    const database = new DatabaseSync(':memory:')
+    const steps = migrationsFor('sqlite')
+    const at = steps.findIndex(({ name }) => name === 'organisations, workspaces, persons, join codes')
+    const run = (some: typeof steps) => some.forEach(one => one.statements.forEach(sql => void database.exec(sql)))
+    run(steps.slice(0, at))
+    const tokens = [
+      ['t1', 'person', 'eve', 20, 'null'],
+      ['t2', 'person', 'eve', 10, 'null'],
+      ['t3', 'person', 'gone', 10, '15'],
+      ['t4', 'agent', 'ada', 10, 'null'],
+    ]
+    for (const [id, kind, name, createdAt, revokedAt] of tokens)
+      database.exec(
+        `insert into tokens (id, organisation, workspace, caller_kind, caller_name, hash, scopes, created_at, revoked_at)
+         values ('${id}', 'default', '${name}', '${kind}', '${name}', '${id}', '[]', ${createdAt}, ${revokedAt})`,
+      )
+    run(steps.slice(at))
+    const rows = database.prepare('select id, organisation, workspace, created_at from persons').all()
+    const left = database.prepare('select count(*) as count from tokens').get()
+    database.close()
+    expect(rows.map((row: object) => Object.values(row))).toEqual([['person_default_eve', 'default', 'eve', 10]])
+    expect({ ...left }).toEqual({ count: 4 })
+  })
+
+  it.each([
+    ['workspaces', 'organisation = ? and workspace = ?', 'workspaces_by_name'],
+    ['workspaces', 'organisation = ? and parent_id in (?, ?)', 'workspaces_by_parent'],
+    ['workspaces', 'last_seen_at > ?', 'workspaces_by_sight'],
+    ['persons', 'organisation = ? and workspace = ?', 'persons_by_name'],
+    ['joincodes', 'hash = ?', 'joincodes_by_hash'],
+  ])('find %s by an index: %s', (table, where, index) => {
+    const database = migrated()
+    const plan = database.prepare(`explain query plan select id from ${table} where ${where}`).all()
+    database.close()
+    expect(JSON.stringify(plan)).toContain(index)
+  })
+
   it('speak to PostgreSQL of the same tables with its own types', () => {
     const tables = migrationsFor('postgres').flatMap(({ statements }) => statements)
     const audit = tables.find(sql => sql.startsWith('create table "audit"'))

@@ -1,5 +1,6 @@
-import { type ColumnDataType, type RawBuilder, type SchemaModule, sql } from 'kysely'
 import { createSqlWriter, type DialectName } from './dialect.ts'
+import { type Builder, CALLER, index, PLACE, TYPES, table } from './migration-parts.ts'
+import { organisationTables } from './organisation-tables.ts'
 
 /** One step from one shape of the database to the next. Once released it is never changed; the next one is added. */
 export interface Migration {
@@ -12,22 +13,6 @@ export interface Migration {
 export function migrationsFor(dialect: DialectName): readonly Migration[] {
   const { schema } = createSqlWriter(dialect)
   return STEPS.map(({ name, build }, i) => ({ version: i + 1, name, statements: build({ schema, dialect }) }))
-}
-
-interface Builder {
-  readonly schema: SchemaModule
-  readonly dialect: DialectName
-}
-
-type ColumnType = 'text' | 'integer' | 'real'
-
-/**
- * The types as each database calls them. PostgreSQL is told to compare texts byte by byte, as SQLite does: the order of its own
- * language would page differently, and a newer library of the system could change it under an index.
- */
-const TYPES: Readonly<Record<DialectName, Readonly<Record<ColumnType, ColumnDataType | RawBuilder<unknown>>>>> = {
-  sqlite: { text: 'text', integer: 'integer', real: 'real' },
-  postgres: { text: sql`text collate "C"`, integer: 'bigint', real: 'double precision' },
 }
 
 const STEPS: readonly { readonly name: string; build(builder: Builder): readonly string[] }[] = [
@@ -43,10 +28,9 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'how much room results take', build: resultRoom },
   { name: 'grants that last apart from those for one call', build: grantsByLasting },
   { name: 'what waits, what was taken back, and the audit of all', build: whatIsListed },
+  { name: 'processes that share a store', build: sharing },
+  { name: 'organisations, workspaces, persons, join codes', build: organisationTables },
 ]
-
-const PLACE = { id: 'text', organisation: 'text', workspace: 'text' } as const
-const CALLER = { caller_kind: 'text', caller_name: 'text' } as const
 
 function firstTables(builder: Builder): readonly string[] {
   return [...tokens(builder), ...operations(builder), ...audit(builder), ...secrets(builder)]
@@ -360,39 +344,21 @@ function whatIsListed(builder: Builder): readonly string[] {
   ]
 }
 
-/** A table whose primary key is `id`. Columns are not null unless their type ends in `?`. */
-function table(
-  { schema, dialect }: Builder,
-  name: string,
-  columns: Readonly<Record<string, ColumnType | `${ColumnType}?`>>,
-): string {
-  let draft = schema.createTable(name)
-  for (const [column, word] of Object.entries(columns)) {
-    const type = TYPES[dialect][word.replace('?', '') as ColumnType]
-    draft = draft.addColumn(column, type, definition => {
-      if (column === 'id') return definition.primaryKey().notNull()
-      return word.endsWith('?') ? definition : definition.notNull()
-    })
-  }
-  // Without it SQLite keeps a text in a column of numbers, and the same row would fail on PostgreSQL.
-  if (dialect === 'sqlite') draft = draft.modifyEnd(sql`strict`)
-  return draft.compile().sql
-}
-
-interface IndexOptions {
-  readonly on: string
-  readonly columns: readonly string[]
-  readonly unique?: boolean
-  /** Only rows in which this column has a value. */
-  readonly notNull?: string
-}
-
-function index({ schema }: Builder, name: string, { on, columns, unique = false, notNull }: IndexOptions): string {
-  let draft = schema
-    .createIndex(name)
-    .on(on)
-    .columns([...columns])
-  if (unique) draft = draft.unique()
-  if (notNull !== undefined) draft = draft.where(sql.ref(notNull), 'is not', null)
-  return draft.compile().sql
+/** Operations that are known before this have no process that anybody would wait for. */
+function sharing(builder: Builder): readonly string[] {
+  const { schema, dialect } = builder
+  const { text, integer } = TYPES[dialect]
+  return [
+    schema.alterTable('operations').addColumn('node', text).compile().sql,
+    schema.alterTable('operations').addColumn('awaited_until', integer).compile().sql,
+    table(builder, 'nodes', {
+      ...PLACE,
+      host: 'text',
+      folder: 'text',
+      version: 'text',
+      url: 'text?',
+      started_at: 'integer',
+      lease_until: 'integer',
+    }),
+  ]
 }

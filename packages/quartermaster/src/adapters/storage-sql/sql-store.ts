@@ -1,5 +1,5 @@
 import { AppError, type Row, type Table } from '../../contracts/index.ts'
-import type { CommitOutcome, Store, Write } from '../../core/store/index.ts'
+import { type CommitOutcome, newsOf, type Store, type Write } from '../../core/store/index.ts'
 import { readColumns } from './columns.ts'
 import { createSqlWriter, type DialectName } from './dialect.ts'
 import { createReadStatements } from './read-statements.ts'
@@ -10,10 +10,12 @@ import { createWriteStatements } from './write-statements.ts'
 export interface SqlStoreDeps {
   readonly dialect: DialectName
   readonly executor: SqlExecutor
+  /** Whether others share the database, and are told of what is committed. */
+  readonly isShared?: boolean
 }
 
 /** The store over any database that runs statements. */
-export function createSqlStore({ dialect, executor }: SqlStoreDeps): Store {
+export function createSqlStore({ dialect, executor, isShared = false }: SqlStoreDeps): Store {
   const deps = { writer: createSqlWriter(dialect), columns: readColumns(), cache: createStatementCache() }
   const toStatement = createWriteStatements(deps)
   const reads = createReadStatements(deps)
@@ -27,7 +29,8 @@ export function createSqlStore({ dialect, executor }: SqlStoreDeps): Store {
   return {
     async commit(writes) {
       if (writes.length === 0) return { committed: true, rows: [] }
-      return toOutcome(await executor.commit(writes.map(toStatement)), writes)
+      const news = isShared ? newsOf(writes) : []
+      return toOutcome(await executor.commit(writes.map(toStatement), news), writes)
     },
     async get<T extends Table>(table: T, id: string): Promise<Row<T> | undefined> {
       const [row] = await find(table, { where: { id } as never, limit: 1 })

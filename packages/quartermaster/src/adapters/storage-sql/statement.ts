@@ -1,3 +1,5 @@
+import type { ChangedRows } from '../../core/store/index.ts'
+
 export type SqlValue = string | number | null
 
 /** SQL with what belongs in its places. */
@@ -24,8 +26,11 @@ export type SqlRow = readonly SqlValue[]
 
 /** What a database does for us. Neither keeps a transaction open while something else is awaited. */
 export interface SqlExecutor {
-  /** Runs all in one transaction, synced before it answers; or undoes all at the first guard that fails. */
-  commit(statements: readonly GuardedStatement[]): Promise<StatementsOutcome>
+  /**
+   * Runs all in one transaction, synced before it answers; or undoes all at the first guard that fails. Where others share the
+   * database they are told the news with it.
+   */
+  commit(statements: readonly GuardedStatement[], news?: readonly ChangedRows[]): Promise<StatementsOutcome>
   read(statement: Statement): Promise<readonly SqlRow[]>
 }
 

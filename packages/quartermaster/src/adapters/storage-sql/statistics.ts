@@ -53,8 +53,8 @@ export function createCounters(): Counters {
       counts.busyMs += ms
     },
     counting: executor => ({
-      async commit(statements) {
-        const outcome = await counted(executor.commit(statements))
+      async commit(statements, news) {
+        const outcome = await counted(executor.commit(statements, news))
         counts.commits++
         if (!outcome.done) counts.refused++
         return outcome

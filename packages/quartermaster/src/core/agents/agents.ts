@@ -5,9 +5,11 @@ import {
   type Caller,
   type Problem,
   type ResolverContext,
+  type Settings,
 } from '../../contracts/index.ts'
 import { isOnceOnly } from '../catalogue/index.ts'
 import { type Cancel, didYouMean, type Emitter } from '../kernel/index.ts'
+import { type Placements, placeAgents } from '../organisation/index.ts'
 import type { AgentEntry, AgentStore } from './agent-entry.ts'
 import type { Announcer, ViewChange } from './announcer.ts'
 import { type CapabilityIssue, NOTHING_GRANTED, type Resolution, type ShadowedResources } from './grants.ts'
@@ -24,6 +26,8 @@ export interface Agents {
   entry(name: string): AgentEntry
   /** What is wrong with an agent's file and with what it asks for. */
   problems(name?: string): Problem[]
+  /** Where their files say that they belong. */
+  placements(): Placements
   /** What would be wrong if an agent had this configuration. */
   issuesWith(name: string, config: AgentConfig): readonly CapabilityIssue[]
   /** The agent's seat; the same object each time. Throws `AGENT_NOT_FOUND`. */
@@ -37,6 +41,7 @@ export interface AgentsDeps extends SeatDeps {
   readonly emitter: Emitter
   readonly announcer: Announcer
   readonly mount?: Mount | undefined
+  readonly settings: Pick<Settings, 'gatewayViewOver' | 'workspaceDepth'>
   /** Where an agent lives, for resolvers. */
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
 }
@@ -44,7 +49,9 @@ export interface AgentsDeps extends SeatDeps {
 export function createAgents(deps: AgentsDeps): Agents {
   const { store, emitter, announcer, catalogue, folders } = deps
   const seats = new Map<string, Seat>()
+  const place = (some: readonly AgentEntry[]) => placeAgents(some, { depth: deps.settings.workspaceDepth })
   let entries: ReadonlyMap<string, AgentEntry> = new Map()
+  let placements = place([])
   let reloading: Promise<void> = Promise.resolve()
 
   function entry(name: string): AgentEntry {
@@ -78,7 +85,9 @@ export function createAgents(deps: AgentsDeps): Agents {
   }
 
   async function read(): Promise<void> {
-    entries = new Map((await store.load()).map(one => [one.name, one]))
+    const read = await store.load()
+    entries = new Map(read.map(one => [one.name, one]))
+    placements = place(read)
     for (const name of seats.keys()) if (!entries.has(name)) seats.delete(name)
     emitter.emit('agents.reloaded', { names: [...entries.keys()] })
   }
@@ -94,7 +103,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     const unheard = unknown.map(operation => unknownConsent(name, file, operation, known.keys()))
     const asked = (config.consent?.allow ?? []).filter(operation => isOnceOnly(known.get(operation)))
     const useless = asked.map(operation => uselessConsent(name, file, operation))
-    return [...problems, ...issues, ...unheard, ...useless, ...shadowed]
+    return [...problems, ...issues, ...misplaced(name, file, placements), ...unheard, ...useless, ...shadowed]
   }
 
   return {
@@ -107,6 +116,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     has: name => entries.has(name),
     entry,
     problems: name => (name === undefined ? [...entries.keys()].flatMap(problemsOf) : problemsOf(name)),
+    placements: () => placements,
     // Nothing is mounted for what is only considered.
     issuesWith: (name, config) => resolveWith(name, config, undefined).issues,
     seat,
@@ -123,6 +133,13 @@ function nextStep(count: number): string {
 function issueProblem(name: string, file: string, { path, message }: CapabilityIssue): Problem {
   const subject = `agent:${name}`
   return { severity: 'error', code: 'AGENT_INVALID', where: file, subject, field: path.join('.'), message }
+}
+
+/** It keeps the place it had; one that is new gets none. */
+function misplaced(name: string, file: string, { problems }: Placements): Problem[] {
+  const found = problems.get(name)
+  if (!found) return []
+  return [{ severity: 'error', code: 'AGENT_INVALID', where: file, subject: `agent:${name}`, ...found }]
 }
 
 /** It allows nothing, so the owner who wrote it will be asked all the same, and wonder why. */

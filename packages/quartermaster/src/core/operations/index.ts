@@ -32,6 +32,7 @@ export { createEffectsStage, type EffectsStage } from './path/effects-stage.ts'
 export { createKeptResults, type KeptResults } from './path/kept-results.ts'
 export { progressText } from './path/progress-text.ts'
 export { createEndsTeller, type EndsTeller, type TellEnd } from './queue/ends-teller.ts'
+export { createForeignSteps, type ForeignStepsDeps } from './queue/foreign-steps.ts'
 export { createLeaseKeeper, type LeaseKeeper } from './queue/lease-keeper.ts'
 export { type LeftBehind, type LeftBehindDeps, settleLeftBehind } from './queue/left-behind.ts'
 export { createWaitedOperations } from './queue/waited-operations.ts'
@@ -44,11 +45,13 @@ export type {
   SuggestRequest,
 } from './readings/reading-request.ts'
 export { createReadings, type ReadingsDeps } from './readings/readings.ts'
+export { awaitedIn, type WhereAwaited } from './record/awaited.ts'
+export { hearingStorage } from './record/hearing-storage.ts'
 export { createIdempotency, type Idempotency, type IdempotencyDeps } from './record/idempotency.ts'
 export { createLastLook, type LastLook } from './record/last-look.ts'
 export { createOperationDesk, type OperationDesk } from './record/operation-desk.ts'
-export { createOperationSeal, type OperationSeal } from './record/operation-seal.ts'
 export type { OperationEnd, OperationLog, OperationRecord, RunningOperation } from './record/operation-log.ts'
+export { createOperationSeal, type OperationSeal } from './record/operation-seal.ts'
 export {
   type AuditFilter,
   createOperations,

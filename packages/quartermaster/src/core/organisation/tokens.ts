@@ -1,8 +1,17 @@
-import { AppError, type IssuedToken, type LentToken, type TokenFacts, type TokenRow } from '../../contracts/index.ts'
+import {
+  AppError,
+  DEFAULT_ORGANISATION,
+  type IssuedToken,
+  type LentToken,
+  type TokenFacts,
+  type TokenRow,
+  type TokenScope,
+} from '../../contracts/index.ts'
 import { type Clock, type Digest, didYouMean, type Ids } from '../kernel/index.ts'
-import { insert, type Store, update } from '../store/index.ts'
+import { insert, type Store, type StoreNews, update, type Write } from '../store/index.ts'
 import { createExpiryWatch } from './expiry-watch.ts'
 import { createLentTokens } from './lent-tokens.ts'
+import { createTokenNews } from './token-news.ts'
 
 /** Who gets a token, or has one: an agent or a person, never both. */
 export type Bearer =
@@ -12,15 +21,47 @@ export type Bearer =
 /** Whom a token stands for. */
 export type TokenHolder = Bearer & { readonly tokenId: string }
 
+/** Whose tokens, in which organisation. */
+export interface TokenOwner {
+  readonly organisation: string
+  readonly kind: TokenRow['callerKind']
+  readonly name: string
+}
+
+/** A token and everything that is decided by it. */
+export interface Holding extends TokenOwner {
+  readonly tokenId: string
+  /** What it may be used for; everything when there are none. */
+  readonly scopes: readonly string[]
+}
+
+/** What is asked for with a new token. */
+export type TokenRequest = Bearer & {
+  label?: string | undefined
+  ttlMs?: number | undefined
+  /** The first one when absent. */
+  organisation?: string | undefined
+  scopes?: readonly TokenScope[] | undefined
+}
+
 /** The credentials of agents and persons: shown once, kept as a hash. */
 export interface Tokens {
   /** Reads them all; from then on `verify` needs nothing but memory. */
   load(): Promise<void>
   /** Makes a token. Its text is in this answer and nowhere else. */
-  create(request: Bearer & { label?: string | undefined; ttlMs?: number | undefined }): Promise<IssuedToken>
+  create(request: TokenRequest): Promise<IssuedToken>
+  /** Makes a token together with what else is written, or neither. `undefined` when something of that was not as expected. */
+  createWith(request: TokenRequest, also: readonly Write[]): Promise<IssuedToken | undefined>
+  /** Those of the first organisation. */
   list(agent?: string): TokenFacts[]
+  /** All that somebody has or had. */
+  listOf(owner: TokenOwner): TokenFacts[]
+  /** Whose token this is, good or not. */
+  holding(id: string): Holding | undefined
   /** Ends it, at once. Ending one that has ended changes nothing, but stores an end that could not be stored before. */
   revoke(id: string): Promise<TokenFacts>
+  /** Ends all that somebody has, at once, together with what else is written. Answers whether all of that was as expected. */
+  revokeAll(owner: TokenOwner, also: readonly Write[]): Promise<boolean>
   /** Makes a successor; the old one stays good for the overlap, so that nobody is cut off while it is handed out. */
   rotate(id: string, options: { overlapMs: number }): Promise<IssuedToken>
   /** Makes a token for one run. It is in memory only: not stored, not listed, and gone with this process. */
@@ -29,7 +70,17 @@ export interface Tokens {
   extend(id: string, options: { ttlMs: number }): number
   /** How many lent tokens are good now. */
   lent(): number
+  /** Whom a token stands for in the first organisation, where it is for everything or for tools. */
   verify(token: string): TokenHolder | undefined
+  /** Whom a token stands for, in whichever organisation and whatever it is for. */
+  holderOf(token: string): Holding | undefined
+  /**
+   * Reads a token anew where what is remembered may be old, because nothing is heard of what other processes do. Nothing to wait
+   * for elsewhere. Rejects where the store does not answer: then nobody knows whom it stands for.
+   */
+  fresh(token: string): Promise<void> | undefined
+  /** Whether everything is heard of that other processes do, so that what is remembered counts. */
+  isFresh(): boolean
   /** Calls back when a token was taken back or its time is over: whatever it has open must end. */
   onRevoked(listener: (id: string) => void): () => void
 }
@@ -39,11 +90,13 @@ export interface TokensDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly digest: Digest
+  /** What other processes do to tokens; nobody else does anything when absent. */
+  readonly news?: StoreNews | undefined
 }
 
 const PREFIX = 'qm'
 
-export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens {
+export function createTokens({ store, clock, ids, digest, news }: TokensDeps): Tokens {
   const byHash = new Map<string, TokenRow>()
   const listeners = new Set<(id: string) => void>()
   const tell = (id: string) => {
@@ -68,7 +121,34 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
     )
   }
 
+  const others = createTokenNews({ store, clock, news, take: takeStored, forget })
+
+  /** As it is in the store by now. One that has ended here stays so, also where that is not stored yet. */
+  function takeStored(row: TokenRow): void {
+    const before = byHash.get(row.hash)
+    const wasGood = before !== undefined && stateOf(before, now()) === 'active'
+    const next = unstored.has(row.id) ? { ...row, revokedAt: before?.revokedAt ?? now() } : row
+    if (stateOf(next, now()) === 'active') return remember(next)
+    byHash.set(next.hash, next)
+    expiry.forget(next.id)
+    if (wasGood) tell(next.id)
+  }
+
+  function forget(which: { readonly hash: string } | { readonly allBut: ReadonlySet<string> }): void {
+    for (const row of 'hash' in which ? [byHash.get(which.hash)] : byHash.values()) {
+      if (!row || ('allBut' in which && which.allBut.has(row.hash))) continue
+      byHash.delete(row.hash)
+      expiry.forget(row.id)
+      tell(row.id)
+    }
+  }
+
   function keep(row: TokenRow): void {
+    others.changedHere()
+    remember(row)
+  }
+
+  function remember(row: TokenRow): void {
     byHash.set(row.hash, row)
     if (row.revokedAt === null && row.expiresAt !== null) expiry.expect(row.id, row.expiresAt)
     else expiry.forget(row.id)
@@ -85,19 +165,19 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
   }
 
   function issue(
-    bearer: Pick<TokenRow, 'callerKind' | 'callerName'>,
+    bearer: Pick<TokenRow, 'organisation' | 'callerKind' | 'callerName' | 'scopes'>,
     facts: { label: string | null; expiresAt: number | null },
   ): { token: string; row: TokenRow } {
     const token = ids.secret(PREFIX)
-    const { callerKind, callerName } = bearer
+    const { organisation, callerKind, callerName, scopes } = bearer
     const row: TokenRow = {
       id: ids.next('tok'),
-      organisation: 'default',
+      organisation,
       workspace: callerName,
       callerKind,
       callerName,
       hash: digest(token),
-      scopes: [],
+      scopes,
       createdAt: now(),
       revokedAt: null,
       replacedBy: null,
@@ -107,31 +187,60 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
     return { token, row }
   }
 
+  async function createWith(request: TokenRequest, also: readonly Write[]): Promise<IssuedToken | undefined> {
+    const { agent, person, label, ttlMs, organisation = DEFAULT_ORGANISATION, scopes = [] } = request
+    const bearer =
+      person === undefined
+        ? ({ callerKind: 'agent', callerName: agent } as const)
+        : ({ callerKind: 'person', callerName: person } as const)
+    const { token, row } = issue(
+      { organisation, scopes: [...scopes], ...bearer },
+      { label: label ?? null, expiresAt: ttlMs === undefined ? null : now() + ttlMs },
+    )
+    const outcome = await store.commit([...also, insert('tokens', row)])
+    if (!outcome.committed) return undefined
+    keep(row)
+    return { token, facts: factsOf(row, now()) }
+  }
+
+  function holderOf(token: string): Holding | undefined {
+    if (!token.startsWith(`${PREFIX}_`)) return undefined
+    const hash = digest(token)
+    const borrowed = lent.find(hash)
+    if (borrowed) {
+      const { id: tokenId, agent: name } = borrowed
+      return { tokenId, organisation: DEFAULT_ORGANISATION, kind: 'agent', name, scopes: [] }
+    }
+    const row = byHash.get(hash)
+    return row && stateOf(row, clock.now()) === 'active' ? holdingOf(row) : undefined
+  }
+
   return {
-    async load() {
-      byHash.clear()
-      for await (const row of allTokens(store)) {
-        // Of those that ended before, nobody has anything open.
-        if (stateOf(row, now()) === 'active') keep(row)
-        else byHash.set(row.hash, row)
-      }
+    load: () => others.readAll(),
+    async create(request) {
+      const issued = await createWith(request, [])
+      if (!issued) throw new AppError('EDIT_CONFLICT', 'A token with this id is there already. Try again.')
+      return issued
     },
-    async create({ agent, person, label, ttlMs }) {
-      const bearer =
-        person === undefined
-          ? ({ callerKind: 'agent', callerName: agent } as const)
-          : ({ callerKind: 'person', callerName: person } as const)
-      const { token, row } = issue(bearer, {
-        label: label ?? null,
-        expiresAt: ttlMs === undefined ? null : now() + ttlMs,
-      })
-      await store.commit([insert('tokens', row)])
-      keep(row)
-      return { token, facts: factsOf(row, now()) }
-    },
+    createWith,
     list(agent) {
-      const rows = [...byHash.values()].filter(row => agent === undefined || bearerOf(row).agent === agent)
-      return rows.toSorted((a, b) => a.createdAt - b.createdAt).map(row => factsOf(row, now()))
+      const isMeant = (row: TokenRow) =>
+        row.organisation === DEFAULT_ORGANISATION && (agent === undefined || bearerOf(row).agent === agent)
+      return listed([...byHash.values()].filter(isMeant), now())
+    },
+    listOf: owner => listed([...byHash.values()].filter(isOf(owner)), now()),
+    holding(id) {
+      const row = [...byHash.values()].find(one => one.id === id)
+      return row && holdingOf(row)
+    },
+    async revokeAll(owner, also) {
+      const rows = [...byHash.values()].filter(isOf(owner))
+      for (const row of rows) end(row)
+      const { organisation, kind: callerKind, name: callerName } = owner
+      const where = { organisation, callerKind, callerName, revokedAt: null }
+      const outcome = await store.commit([update('tokens', { where, set: { revokedAt: now() }, rows: 'any' }), ...also])
+      if (outcome.committed) for (const { id } of rows) unstored.delete(id)
+      return outcome.committed
     },
     async revoke(id) {
       const givenBack = lent.revoke(id)
@@ -177,14 +286,14 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
     },
     lent: () => lent.count(),
     verify(token) {
-      if (!token.startsWith(`${PREFIX}_`)) return undefined
-      const hash = digest(token)
-      const borrowed = lent.find(hash)
-      if (borrowed) return { tokenId: borrowed.id, agent: borrowed.agent }
-      const row = byHash.get(hash)
-      if (!row || stateOf(row, clock.now()) !== 'active') return undefined
-      return { tokenId: row.id, ...bearerOf(row) }
+      const holding = holderOf(token)
+      if (holding?.organisation !== DEFAULT_ORGANISATION || !isFor(holding, 'mcp')) return undefined
+      const { tokenId, kind, name } = holding
+      return kind === 'person' ? { tokenId, person: name } : { tokenId, agent: name }
     },
+    holderOf,
+    fresh: token => (token.startsWith(`${PREFIX}_`) ? others.fresh(digest(token)) : undefined),
+    isFresh: () => others.isFresh(),
     onRevoked(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
@@ -192,17 +301,9 @@ export function createTokens({ store, clock, ids, digest }: TokensDeps): Tokens 
   }
 }
 
-const PAGE = 1_000
-
-async function* allTokens(store: Store): AsyncGenerator<TokenRow> {
-  for (let after: readonly (string | number)[] | undefined; ; ) {
-    const query = { order: { by: ['id' as const] }, limit: PAGE }
-    const rows = await store.find('tokens', after ? { ...query, after } : query)
-    yield* rows
-    const last = rows.at(-1)
-    if (!last || rows.length < PAGE) return
-    after = [last.id]
-  }
+/** Whether a token may be used for this. */
+export function isFor({ scopes }: Pick<Holding, 'scopes'>, scope: TokenScope): boolean {
+  return scopes.length === 0 || scopes.includes(scope)
 }
 
 function stateOf(row: TokenRow, now: number): TokenFacts['state'] {
@@ -210,10 +311,23 @@ function stateOf(row: TokenRow, now: number): TokenFacts['state'] {
   return row.expiresAt !== null && row.expiresAt <= now ? 'expired' : 'active'
 }
 
+function isOf({ organisation, kind, name }: TokenOwner): (row: TokenRow) => boolean {
+  return row => row.organisation === organisation && row.callerKind === kind && row.callerName === name
+}
+
+function holdingOf({ id: tokenId, organisation, callerKind: kind, callerName: name, scopes }: TokenRow): Holding {
+  return { tokenId, organisation, kind, name, scopes }
+}
+
+function listed(rows: readonly TokenRow[], now: number): TokenFacts[] {
+  return rows.toSorted((a, b) => a.createdAt - b.createdAt).map(row => factsOf(row, now))
+}
+
 function factsOf(row: TokenRow, now: number): TokenFacts {
-  const { id, label, createdAt, expiresAt, revokedAt, replacedBy } = row
+  const { id, label, createdAt, expiresAt, revokedAt, replacedBy, scopes } = row
   const times = { createdAt, expiresAt, revokedAt, replacedBy }
-  return { id, ...bearerOf(row), label, ...times, state: stateOf(row, now) }
+  const facts = { id, ...bearerOf(row), label, ...times, state: stateOf(row, now) }
+  return scopes.length === 0 ? facts : { ...facts, scopes }
 }
 
 function bearerOf({ callerKind, callerName }: TokenRow): Bearer {

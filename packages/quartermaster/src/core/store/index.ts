@@ -1,3 +1,6 @@
+export { COPIED_TABLES, type CopiedTable, type CopyStoreOptions, copyStore, summaryOf } from './copy-store.ts'
+export { type ChangedRows, mergeNews, type NewsListener, newsOf, type StoreNews } from './news.ts'
+export { createNodes, type Nodes, type NodesDeps } from './nodes.ts'
 export type { CommitOutcome, FailedGuard, Query, SealedPlace, Sealer, Store } from './store.ts'
 export { isUnkeepable, unkeepable } from './unkeepable.ts'
 export {

@@ -40,6 +40,13 @@ export async function endConnections(url: string): Promise<void> {
   await ask(url, `select pg_terminate_backend(pid, 5000) from pg_stat_activity where ${others}`)
 }
 
+/** Ends the connections on which news of this database are heard, and no others. */
+export async function endListening(url: string): Promise<void> {
+  const name = new URL(url).searchParams.get('application_name')
+  const listening = `application_name = '${name}' and query ilike 'listen %'`
+  await ask(url, `select pg_terminate_backend(pid, 5000) from pg_stat_activity where ${listening}`)
+}
+
 /** The same database with this schema in front, and the schema as the name of its sessions. */
 export function inSchema(url: string, schema: string): string {
   const address = new URL(url)

@@ -53,7 +53,10 @@ async function retryOperation(session: Session, id: string): Promise<number> {
 async function cancelOperation(session: Session, id: string): Promise<number> {
   const facts = await ask(session, id, 'Cancelling', (control, options) => control.cancelOperation({ id }, options))
   const code = facts.state === 'cancelled' ? EXIT.done : EXIT.no
-  return await tell(session, facts, { line: CANCELLED[facts.state] ?? `could not be stopped any more: it is ${facts.state}.`, code })
+  return await tell(session, facts, {
+    line: CANCELLED[facts.state] ?? `could not be stopped any more: it is ${facts.state}.`,
+    code,
+  })
 }
 
 async function dropOperation(session: Session, id: string): Promise<number> {

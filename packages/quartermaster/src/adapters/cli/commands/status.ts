@@ -1,4 +1,4 @@
-import type { DependencyStatus, StatusReport } from '../../../contracts/index.ts'
+import type { DependencyStatus, NodeFacts, StatusReport } from '../../../contracts/index.ts'
 import { inWords } from '../duration.ts'
 import { EXIT } from '../errors.ts'
 import { mendBlock, problemBlock, stateInWords } from '../explain.ts'
@@ -55,7 +55,15 @@ function statusText(report: StatusReport, printer: Printer, now: number): string
 /** The file is where everybody expects it; a database is named, and said to be away when it is. */
 function storeField(store: StatusReport['store']): [string, string][] {
   if (store?.kind !== 'postgresql') return []
-  return [['Store', store.answers === false ? `${store.place}, which does not answer` : store.place]]
+  const { place, answers, nodes = [] } = store
+  return [
+    ['Store', answers === false ? `${place}, which does not answer` : place],
+    ...nodes.map((node, i): [string, string] => [i === 0 ? count(nodes.length, 'node') : '', nodeText(node)]),
+  ]
+}
+
+function nodeText({ host, version, url, isThis }: NodeFacts): string {
+  return `${url ?? 'a command'} on ${host}, version ${version}${isThis ? ' (this one)' : ''}`
 }
 
 function dependencyText(dependencies: readonly DependencyStatus[], printer: Printer, now: number): string {

@@ -11,6 +11,7 @@ import type { Catalogue } from '../../catalogue/index.ts'
 import type { Clock, Emitter, Ids, Log } from '../../kernel/index.ts'
 import { insert, type Store, update } from '../../store/index.ts'
 import { auditRow } from '../record/audit-row.ts'
+import { LEFT_TO_OTHERS_MS, type WhereAwaited } from '../record/awaited.ts'
 import { endTerms } from '../record/keep-until.ts'
 import type { LastLook } from '../record/last-look.ts'
 import { type Ended, ended, queued, type Step } from '../record/transitions.ts'
@@ -32,8 +33,8 @@ export interface AnsweringDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly emitter: Emitter
-  /** Whether whoever asked for it waits here, and so hears of its end with the answer. */
-  readonly isAwaited: (id: string) => boolean
+  /** Where whoever asked for it waits, and so hears of its end with the answer. */
+  readonly whereAwaited: WhereAwaited
   readonly lastLook: Pick<LastLook, 'resultOf'>
   readonly catalogue: Pick<Catalogue, 'current'>
   readonly log: Log
@@ -46,7 +47,9 @@ export function createAnswering(deps: AnsweringDeps): Answering {
   function due(row: OperationRow, now: number): Step {
     const { error, attempts } = row
     const expiresAt = now + settings.retryMaxAgeMinutes * 60_000
-    return queued(row, { dueAt: now, error, attempts, expiresAt }, now)
+    // Whoever waits for it in another process is to run it there.
+    const dueAt = deps.whereAwaited(row, now) === 'elsewhere' ? now + LEFT_TO_OTHERS_MS : now
+    return queued(row, { dueAt, error, attempts, expiresAt }, now)
   }
 
   async function stepFor(row: OperationRow, { decision }: ConsentAnswer, now: number): Promise<Step> {
@@ -59,7 +62,8 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     const end: Omit<Ended, 'result' | 'isTold'> = result
       ? { state: 'succeeded', outcome: 'succeeded', error: undefined }
       : { state: 'denied', outcome: undefined, error: error.toJSON() }
-    return ended(row, { ...end, result, isTold: deps.isAwaited(row.id) }, endTerms(now, row, settings))
+    const isTold = deps.whereAwaited(row, now) !== 'nowhere'
+    return ended(row, { ...end, result, isTold }, endTerms(now, row, settings))
   }
 
   /** What waits for something else than would be run now gets no answer. A run finds that out as well, and ends it. */

@@ -50,6 +50,8 @@ export interface Approvals {
   hold(id: string): () => void
   /** Whether a caller waits for it here: then it is left to that, to run and to hear of. */
   isHeld(id: string): boolean
+  /** All that callers wait for here. */
+  held(): readonly string[]
 }
 
 export interface ApprovalsDeps {
@@ -80,7 +82,8 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   const room = createWaitingRoom(deps)
   const held = new Map<string, Waiting>()
   emitter.on('operation.changed', ({ id, from, to }) => {
-    if (from === 'waitingForApproval') held.get(id)?.over(to)
+    // What was done elsewhere comes without its beginning. Whoever waits here looks at how it stands.
+    if (from === 'waitingForApproval' || (from === undefined && to !== 'waitingForApproval')) held.get(id)?.over(to)
   })
 
   async function waitFor(id: string, budgetMs: number, deadline: Bound): Promise<OperationState | undefined> {
@@ -144,14 +147,16 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       emitter.emit('approval.opened', { id, tool, agent })
       emitter.emit('call.settled', line)
     },
-    async open({ record, asks }) {
+    async open({ record, asks, budgetMs }) {
       const { id, caller, tool, definitionHash, digest } = record
       const now = Math.round(clock.now())
       const expiresAt = now + settings.approvalHours * HOUR_MS
       const { workspace, kind: callerKind, name: callerName } = caller
       const whose = { id, workspace, callerKind, callerName }
       const request = { ...whose, tool, definitionHash, digest, asks: [...asks], createdAt: now, expiresAt }
-      const begun = await room.enter(caller, () => operations.park(record, { ...request, state: 'open' }))
+      const begun = await room.enter(caller, () =>
+        operations.park(record, { ...request, state: 'open' }, now + budgetMs),
+      )
       if (begun === 'begun') emitter.emit('approval.opened', { id, tool, agent: callerName })
       return begun
     },
@@ -177,6 +182,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       return () => void held.delete(id)
     },
     isHeld: id => held.has(id),
+    held: () => [...held.keys()],
   }
 }
 

@@ -102,3 +102,19 @@ describe('what a process was running when it was killed', () => {
     expect(await store.count('audit')).toBe(450)
   })
 })
+
+describe('what a process runs that is still there', () => {
+  it('is left to it by one that starts', async () => {
+    const store = createMemoryStore()
+    const rows = ['lives', 'gone'].map(owner => operation(`of_${owner}`, { ...leased, leaseOwner: owner }))
+    await store.commit(rows.map(row => insert('operations', row)))
+    const parts = { clock: createFakeClock(), ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
+    const settle = () => settleLeftBehind({ store, ...parts, running: new Set(['lives']) })
+    // Two that start at the same moment settle it once.
+    const counts = await Promise.all([settle(), settle()])
+    expect(counts.reduce((sum, { inDoubt }) => sum + inDoubt, 0)).toBe(1)
+    expect((await store.get('operations', 'of_lives'))?.state).toBe('leased')
+    expect((await store.get('operations', 'of_gone'))?.state).toBe('unknown')
+    expect(await store.count('audit')).toBe(1)
+  })
+})

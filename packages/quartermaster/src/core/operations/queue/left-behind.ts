@@ -14,6 +14,7 @@ import { type AfterFailure, afterFailure, type RetryTerms } from '../record/retr
 import { giveUpAt } from '../record/standing.ts'
 import { ended, isInDoubt, queued, type Step } from '../record/transitions.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
+import { each } from './each.ts'
 import { endOrphans } from './orphans.ts'
 
 export interface LeftBehindDeps {
@@ -24,6 +25,8 @@ export interface LeftBehindDeps {
   readonly settings: RetryTerms['settings'] & Pick<Settings, 'operationDays'>
   /** Told of each change once it is on record. */
   readonly onChange?: ((change: OperationChange) => void) | undefined
+  /** The processes that run, and keep what they have; none when absent. */
+  readonly running?: ReadonlySet<string> | undefined
 }
 
 /** How many operations went each way. */
@@ -42,24 +45,31 @@ const PAGE = 200
 
 /**
  * Decides about what a process was running when it went away without a word: it is tried again where its tool lets that be
- * done, and else it is over. To be called by whoever has just become the owner of the store, before it runs anything itself:
- * then every lease is one of somebody who is gone. Answers what became of them.
+ * done, and else it is over. To be called by whoever has just become one of those who work on the store, before it runs anything
+ * itself: then every lease is one of somebody who runs, or is gone. Answers what became of them.
  */
 export async function settleLeftBehind(deps: LeftBehindDeps): Promise<LeftBehind> {
   const counts = { again: 0, inDoubt: 0, over: 0, orphans: await endOrphans(deps) }
-  for (;;) {
-    // By the index of leases, which holds what is going on and nothing of what has ended.
-    const where = { state: 'leased' as const, leaseUntil: { not: null } }
-    const rows = await deps.store.find('operations', { where, limit: PAGE })
-    const steps = rows.map(row => lostStep(row, deps))
-    await deps.store.commit(steps.flatMap(({ writes }) => writes))
-    for (const { change } of steps) {
+  // By the index of leases, which holds what is going on and nothing of what has ended.
+  const query = { where: { state: 'leased' as const, leaseUntil: { not: null } }, order: BY_LEASE, limit: PAGE }
+  for (let after: [number, string] | undefined; ; ) {
+    const rows = await deps.store.find('operations', after ? { ...query, after } : query)
+    const lost = rows.filter(({ leaseOwner }) => !deps.running?.has(leaseOwner ?? ''))
+    await each(lost, async row => {
+      const { writes, change } = lostStep(row, deps)
+      const { committed } = await deps.store.commit(writes)
+      // Another that starts at the same moment may be faster.
+      if (!committed) return
       counts[fateOf(change.to)]++
       deps.onChange?.(change)
-    }
-    if (rows.length < PAGE) return counts
+    })
+    const last = rows.at(-1)
+    if (!last || rows.length < PAGE) return counts
+    after = [last.leaseUntil ?? 0, last.id]
   }
 }
+
+const BY_LEASE = { by: ['leaseUntil', 'id'] as const }
 
 function fateOf(state: OperationState): Exclude<keyof LeftBehind, 'orphans'> {
   if (state === 'queued') return 'again'
@@ -67,7 +77,7 @@ function fateOf(state: OperationState): Exclude<keyof LeftBehind, 'orphans'> {
 }
 
 /** What becomes of an operation whose run nobody hears of any more, with its line of the audit. */
-export function lostStep(row: OperationRow, deps: Omit<LeftBehindDeps, 'store' | 'onChange'>): Step {
+export function lostStep(row: OperationRow, deps: Omit<LeftBehindDeps, 'store' | 'onChange' | 'running'>): Step {
   const { retry: policy, mutates, attempts } = row
   const failure = goneWhile(row)
   const now = Math.round(deps.clock.now())

@@ -61,3 +61,24 @@ describe('a call inside another one that had not run when its process was killed
     expect([await stateOf('own'), await stateOf('wanted')]).toEqual(['waitingForApproval', 'queued'])
   })
 })
+
+describe('a call inside another one that waits in a process that runs', () => {
+  it('is left to it', async () => {
+    const store = createMemoryStore()
+    const nested = { ...NESTED, state: 'waitingForApproval' } as const
+    await store.commit([
+      insert('operations', operation('kept', { ...nested, node: 'lives' })),
+      insert('operations', operation('orphan', { ...nested, node: 'gone' })),
+    ])
+    const parts = { clock: createFakeClock(), ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
+    const { orphans } = await settleLeftBehind({ store, ...parts, running: new Set(['lives']) })
+    const states = (await store.find('operations', { order: { by: ['id'] } })).map(({ id, state }) => [id, state])
+    expect([orphans, states]).toEqual([
+      1,
+      [
+        ['kept', 'waitingForApproval'],
+        ['orphan', 'cancelled'],
+      ],
+    ])
+  })
+})

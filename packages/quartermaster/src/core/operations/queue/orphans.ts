@@ -5,6 +5,7 @@ import { auditRow } from '../record/audit-row.ts'
 import { endTerms } from '../record/keep-until.ts'
 import { ended, type Step } from '../record/transitions.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
+import { each } from './each.ts'
 
 export interface OrphansDeps {
   readonly store: Store
@@ -13,6 +14,8 @@ export interface OrphansDeps {
   readonly settings: Pick<Settings, 'operationDays'>
   /** Told of each change once it is on record. */
   readonly onChange?: ((change: OperationChange) => void) | undefined
+  /** The processes that run, and keep what they have; none when absent. */
+  readonly running?: ReadonlySet<string> | undefined
 }
 
 const PAGE = 200
@@ -26,13 +29,20 @@ export async function endOrphans(deps: OrphansDeps): Promise<number> {
   const state = { in: ['waitingForApproval', 'queued'] as const }
   // By the index of expiry: everything that waits has one.
   const where = { state, expiresAt: { not: null }, parentId: { not: null }, outcome: null }
-  for (let count = 0; ; ) {
-    const rows = await deps.store.find('operations', { where, limit: PAGE })
-    const steps = rows.map(row => endOf(row, deps))
-    if (steps.length > 0) await deps.store.commit(steps.flatMap(({ writes }) => writes))
-    for (const { change } of steps) deps.onChange?.(change)
-    count += rows.length
-    if (rows.length < PAGE) return count
+  const query = { where, order: { by: ['expiresAt', 'id'] as const }, limit: PAGE }
+  let count = 0
+  for (let after: [number, string] | undefined; ; ) {
+    const rows = await deps.store.find('operations', after ? { ...query, after } : query)
+    const orphans = rows.filter(({ node }) => !deps.running?.has(node ?? ''))
+    await each(orphans, async row => {
+      const { writes, change } = endOf(row, deps)
+      if (!(await deps.store.commit(writes)).committed) return
+      deps.onChange?.(change)
+      count++
+    })
+    const last = rows.at(-1)
+    if (!last || rows.length < PAGE) return count
+    after = [last.expiresAt ?? 0, last.id]
   }
 }
 

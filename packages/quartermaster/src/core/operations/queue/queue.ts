@@ -37,6 +37,8 @@ export interface QueueDeps extends RoundDeps {
   readonly settings: Pick<Settings, 'leaseSeconds' | 'runsAtOnce'> & RoundDeps['settings']
   /** Whether somebody here waits to run it. */
   isHeld(id: string): boolean
+  /** Whether no other process takes from the same store. */
+  isAlone(): boolean
   /**
    * What has to be true when it is leased: the consent that it runs on, or what a person has to be asked for again first.
    * Throws when it may not be run.
@@ -141,15 +143,20 @@ export function createQueue(deps: QueueDeps): Queue {
   /** As many as are free to run, however many stand before them that are not this queue's to take. */
   async function findDue(store: Store, now: number, free: number) {
     const where = { state: 'queued' as const, dueAt: { atMost: now } }
-    for (let limit = free; ; ) {
+    // Who all reach for the same ones get in each other's way; each takes some of more.
+    const isCrowded = !deps.isAlone()
+    for (let limit = isCrowded ? Math.min(free * SPREAD, MOST) : free; ; ) {
       const found = await store.find('operations', { where, order: BY_TIME, limit })
       // What somebody here waits for is theirs. What still runs here, because its lease was lost, must not run twice.
-      const due = found.filter(({ id }) => !deps.isHeld(id) && !deps.isRunning(id)).slice(0, free)
-      const passedOver = found.length - due.length
+      const ours = found.filter(isOurs)
+      const due = (isCrowded ? mixed(ours, deps.random) : ours).slice(0, free)
+      const passedOver = found.length - ours.length
       if (due.length === free || found.length < limit || limit === MOST) return { due, passedOver }
       limit = Math.min(free + passedOver, MOST)
     }
   }
+
+  const isOurs = (row: OperationRow) => !deps.isHeld(row.id) && !deps.isRunning(row.id) && !deps.isForOthers(row)
 
   /** Of all who see it, one gets it. */
   async function take(store: Store, row: OperationRow): Promise<void> {
@@ -193,6 +200,15 @@ export function createQueue(deps: QueueDeps): Queue {
 const BY_TIME = { by: ['dueAt'] as const }
 /** What a store gives at once. */
 const MOST = 1_000
+/** Where others take as well, this many times as many are looked at as are taken. */
+const SPREAD = 4
+
+function mixed<T>(items: readonly T[], random: () => number): readonly T[] {
+  return items
+    .map(item => ({ item, at: random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item)
+}
 
 /** Why it may not be run. That nobody can tell right now is no reason to end it, and is thrown on. */
 function refusalOf(error: unknown): AppError {

@@ -27,12 +27,16 @@ export interface RoundDeps {
   isReady(operation: Pick<OperationRow, 'tool' | 'callerName'>): boolean
   /** Whether it runs here. */
   isRunning(id: string): boolean
+  /** Whether it is left to another process: one that has what it takes, where this one has not. */
+  isForOthers(operation: OperationRow): boolean
 }
 
 /** One round ends as many as this of each kind. */
 const BATCH = 64
 /** Of those that wait for something other than time, as many are read at once. */
 const PAGE = 500
+/** What was left to others for so long none of them could do either. */
+const LEFT_FOR_MS = 60_000
 
 export function createRound(deps: RoundDeps): Round {
   const { clock, emitter, settings } = deps
@@ -100,9 +104,21 @@ export function createRound(deps: RoundDeps): Round {
     }
   }
 
+  /** What no process could do for a while waits for what it needs, and does not stand before what can be done. */
+  async function putOffUndoable(store: Store): Promise<void> {
+    const where = { state: 'queued' as const, dueAt: { atMost: Math.round(clock.now()) - LEFT_FOR_MS } }
+    const due = await store.find('operations', { where, limit: PAGE })
+    const writes = due.filter(deps.isForOthers).map(({ id, fence, dueAt }) => {
+      const stands = { id, state: 'queued' as const, fence, dueAt }
+      return update('operations', { where: stands, set: { dueAt: null }, rows: 'any' })
+    })
+    if (writes.length > 0) await store.commit(writes)
+  }
+
   return {
     async go(store, isStopped) {
       const counts = [...(await giveUpOld(store)), await takeFromTheDead(store)]
+      await putOffUndoable(store)
       await reviveReady(store, isStopped)
       return counts.some(count => count === BATCH)
     },

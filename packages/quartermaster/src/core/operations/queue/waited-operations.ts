@@ -18,9 +18,12 @@ import { auditOfRow } from '../record/waited-audit.ts'
 import { createQueue, type Queue, type QueueDeps, type RunTerms } from './queue.ts'
 
 export interface WaitedOperationsDeps
-  extends Omit<QueueDeps, 'isReady' | 'isRunning' | 'isHeld' | 'terms' | 'askAgain' | 'refuse' | 'run'> {
+  extends Omit<
+    QueueDeps,
+    'isReady' | 'isRunning' | 'isHeld' | 'isForOthers' | 'isAlone' | 'terms' | 'askAgain' | 'refuse' | 'run'
+  > {
   readonly emitter: Emitter
-  readonly agents: Pick<Agents, 'seat'>
+  readonly agents: Pick<Agents, 'seat' | 'has'>
   readonly catalogue: Pick<Catalogue, 'current'>
   readonly health: Pick<Health, 'availability'>
   readonly calls: Pick<Calls, 'resume'>
@@ -34,10 +37,20 @@ export interface WaitedOperationsDeps
 export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
   const { storage, clock, log, emitter, agents, catalogue, health, calls, operations, gate, approvals, lastLook } = deps
 
-  /** A tool that is gone is ready: only a run finds out, and tells, that it cannot be. */
+  const isAlone = () => storage.current()?.shared?.nodes.isAlone() ?? true
+
+  /** A tool that is gone is ready: only a run finds out, and tells, that it cannot be. Unless others run that may have it. */
   function isReady({ tool: name }: Pick<OperationRow, 'tool'>): boolean {
     const tool = catalogue.current().tools.get(name)
-    return !tool || health.availability(tool).active
+    return tool ? health.availability(tool).active : isAlone()
+  }
+
+  /** What this process could not run, and another may: the tool as it was called, working, and the agent that may call it. */
+  function isForOthers({ tool: name, definitionHash, callerName }: OperationRow): boolean {
+    if (isAlone()) return false
+    const tool = catalogue.current().tools.get(name)
+    if (!tool || tool.hash !== definitionHash || !health.availability(tool).active) return true
+    return !agents.has(callerName) || !agents.seat(callerName).grant(name)
   }
 
   /** A no that came meanwhile, or a yes that was taken back, ends it before it runs. A yes that ran out is asked for again. */
@@ -110,6 +123,8 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     isReady,
     isRunning: operations.isRunning,
     isHeld: approvals.isHeld,
+    isForOthers,
+    isAlone,
     askAgain: approvals.askAgain,
     terms,
     refuse,

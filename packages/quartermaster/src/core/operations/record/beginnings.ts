@@ -16,8 +16,12 @@ import { isUnseen } from './unseen-commit.ts'
 export interface Beginnings {
   /** As one that runs now, on what consent was given. */
   record(call: RunningCall, consent: readonly Write[]): Promise<Begun>
-  /** As one that waits for a person, with what that person is asked. */
-  park(record: OperationRecord, approval: NewRow<'approvals'>): Promise<Exclude<Begun, 'unallowed'>>
+  /** As one that waits for a person, with what that person is asked, and until when its caller waits. */
+  park(
+    record: OperationRecord,
+    approval: NewRow<'approvals'>,
+    awaitedUntil?: number | null,
+  ): Promise<Exclude<Begun, 'unallowed'>>
 }
 
 export interface BeginningsDeps {
@@ -80,12 +84,12 @@ export function createBeginnings(deps: BeginningsDeps): Beginnings {
         throw notRecorded(call.record, error)
       }
     },
-    async park(record, approval) {
+    async park(record, approval, awaitedUntil = null) {
       let isPerhapsThere = false
       const onUnseen = () => (isPerhapsThere = true)
       try {
         const { store, sealer } = await storage.open()
-        const row = waitingRowOf(record, { expiresAt: approval.expiresAt, sealer })
+        const row = waitingRowOf(record, { node: owner, awaitedUntil, expiresAt: approval.expiresAt, sealer })
         const begun = await open(store, { row, more: [insert('approvals', approval)], onUnseen })
         return begun === 'begun' ? 'begun' : 'known'
       } catch (error) {

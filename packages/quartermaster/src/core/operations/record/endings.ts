@@ -84,10 +84,11 @@ export function createEndings(deps: EndingsDeps): Endings {
     const { id, ttlMs = null, idempotencyKey } = record
     const { state, outcome, error, isHeard } = end
     const now = Math.round(clock.now())
-    const heard = isAwaited && (isHeard ? isHeard() : true)
-    const isTold = heard !== false
+    // Nobody knows of one who was asked something, and may still come for the answer.
+    const isGot = isAwaited && (isHeard ? isHeard() : true)
+    const isTold = isGot !== false
     // Whoever got the answer has it; it is kept for those who come for it later.
-    const isFetched = heard !== true || ttlMs !== null || idempotencyKey !== undefined
+    const isFetched = isGot !== true || ttlMs !== null || idempotencyKey !== undefined
     const result = isFetched ? end.result : undefined
     const last = ended(standing, { state, outcome, error, result, isTold }, endTerms(now, { ttlMs }, settings))
     // Whoever got the answer has only the beginning of a result that was cut.

@@ -9,6 +9,7 @@ import {
 import type { CancelSignal, Clock, Emitter, Ids } from '../../kernel/index.ts'
 import { insert, type Store, update } from '../../store/index.ts'
 import { auditRow } from './audit-row.ts'
+import type { WhereAwaited } from './awaited.ts'
 import { doneBefore } from './done-before.ts'
 import { mayBeDone } from './in-doubt.ts'
 import { endTerms } from './keep-until.ts'
@@ -56,8 +57,8 @@ export interface OperationDeskDeps {
   readonly emitter: Emitter
   readonly calls: RunningCalls
   readonly operations: Pick<OperationLog, 'ended'>
-  /** Whether whoever asked for it waits here, and so hears of its end with the answer. */
-  readonly isAwaited: (id: string) => boolean
+  /** Where whoever asked for it waits, and so hears of its end with the answer. */
+  readonly whereAwaited: WhereAwaited
   readonly lastLook: LastLook
   readonly settings: Pick<Settings, 'operationDays' | 'retryMaxAgeMinutes'>
 }
@@ -96,7 +97,7 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
       outcome: row.outcome ?? undefined,
       result: undefined,
       error,
-      isTold: deps.isAwaited(row.id),
+      isTold: deps.whereAwaited(row, now) !== 'nowhere',
     } as const
     return ended(row, end, endTerms(now, row, settings))
   }
@@ -168,11 +169,21 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
     return 'cancelled'
   }
 
-  async function cancelRun(store: Store, { id, tool }: OperationRow): Promise<Cancelled> {
+  /** The process that runs it hears of it, and stops it as if it had been asked. */
+  async function cancelElsewhere(store: Store, { id, fence }: OperationRow): Promise<Cancelled> {
+    if (storage.current()?.shared?.nodes.isAlone() ?? true)
+      throw new AppError('STORE_BUSY', `The operation "${id}" runs in another process. Cancel it there.`)
+    const set = { cancelRequestedAt: Math.round(clock.now()) }
+    const { committed } = await store.commit([update('operations', { where: { id, state: 'leased', fence }, set })])
+    if (!committed) throw justChanged(id)
+    return 'told'
+  }
+
+  async function cancelRun(store: Store, leased: OperationRow): Promise<Cancelled> {
+    const { id, tool } = leased
     const stopped = calls.cancel(id, new AppError('CANCELLED', `"${tool}" was cancelled while it ran.`))
     if (stopped === 'told') return 'told'
-    if (stopped === 'notHere')
-      throw new AppError('STORE_BUSY', `The operation "${id}" runs in another process. Cancel it there.`)
+    if (stopped === 'notHere') return await cancelElsewhere(store, leased)
     await deps.operations.ended(id)
     const row = await find(store, id)
     if (row.endedAt !== null) return 'over'

@@ -85,8 +85,12 @@ export interface OperationLog {
    * the path.
    */
   begin(record: OperationRecord, consent?: readonly Write[]): Promise<Begun> | undefined
-  /** Resolves when a call is on record as one that waits for a person, with what that person is asked. */
-  park(record: OperationRecord, approval: NewRow<'approvals'>): Promise<Exclude<Begun, 'unallowed'>>
+  /** Resolves when a call is on record as one that waits for a person, with what that is asked, and until when its caller waits. */
+  park(
+    record: OperationRecord,
+    approval: NewRow<'approvals'>,
+    awaitedUntil?: number | null,
+  ): Promise<Exclude<Begun, 'unallowed'>>
   /** An operation that waited runs here from now on. It was leased for this process. */
   adopt(record: OperationRecord, standing: Standing, options?: { readonly isAwaited: boolean }): void
   /** Notes how far a running call has come. Kept in memory only. */

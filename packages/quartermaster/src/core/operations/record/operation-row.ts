@@ -23,6 +23,7 @@ export function rowOf(
   const now = Math.round(record.startedAt)
   return {
     ...factsFor(record, sealer),
+    node: owner,
     state: 'leased',
     attempts: 1,
     leaseOwner: owner,
@@ -35,9 +36,9 @@ export function rowOf(
 /** The row of a call that waits for a person. */
 export function waitingRowOf(
   record: OperationRecord,
-  { expiresAt, sealer }: { expiresAt: number; sealer: Sealer },
+  { sealer, ...terms }: { node: string; awaitedUntil: number | null; expiresAt: number; sealer: Sealer },
 ): NewRow<'operations'> {
-  return { ...factsFor(record, sealer), state: 'waitingForApproval', attempts: 0, fence: 0, expiresAt }
+  return { ...factsFor(record, sealer), ...terms, state: 'waitingForApproval', attempts: 0, fence: 0 }
 }
 
 function factsFor(record: OperationRecord, sealer: Sealer): Omit<NewRow<'operations'>, 'state'> {

@@ -20,6 +20,8 @@ export interface PrunerDeps {
   readonly clock: Clock
   readonly log: Log
   readonly settings: Pick<Settings, 'storedResultsBytes' | 'auditDays'>
+  /** Whether it is this process's to do; always when absent. */
+  readonly isOurs?: (() => boolean) | undefined
 }
 
 const MINUTE_MS = 60_000
@@ -27,7 +29,7 @@ const HOUR_MS = 60 * MINUTE_MS
 /** Small enough that a call's commit behind it does not feel it. */
 const BATCH = 500
 
-export function createPruner({ store, clock, log, settings }: PrunerDeps): Pruner {
+export function createPruner({ store, clock, log, settings, isOurs = () => true }: PrunerDeps): Pruner {
   let isStopped = false
   let cancelTimer: Cancel = () => {}
   let cancelRoom: Cancel = () => {}
@@ -86,7 +88,7 @@ export function createPruner({ store, clock, log, settings }: PrunerDeps): Prune
   }
 
   function begin(): void {
-    pruning = prune()
+    pruning = (isOurs() ? prune() : Promise.resolve())
       .catch(error => log.warn('forgetting old operations failed and is tried again', { error: messageOf(error) }))
       .finally(() => {
         if (!isStopped) cancelTimer = clock.after(HOUR_MS, begin)
@@ -94,7 +96,7 @@ export function createPruner({ store, clock, log, settings }: PrunerDeps): Prune
   }
 
   function makeRoom(): void {
-    makingRoom = room(() => isStopped)
+    makingRoom = (isOurs() ? room(() => isStopped) : Promise.resolve())
       .catch(error => log.warn('making room for results failed and is tried again', { error: messageOf(error) }))
       .finally(() => {
         if (!isStopped) cancelRoom = clock.after(MINUTE_MS, makeRoom)

@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { API, type ApiRoute, ERRORS, type ErrorCode, type TokenScope } from '../../contracts/index.ts'
+import { STATUS } from './errors.ts'
+
+/** What can go wrong with every request that shows a token. */
+export const COMMON_ERRORS: readonly ErrorCode[] = [
+  'INPUT_INVALID',
+  'TOKEN_INVALID',
+  'REQUEST_REFUSED',
+  'RATE_LIMITED',
+  'INTERNAL',
+  'STORE_UNAVAILABLE',
+]
+
+/** The errors of a route, those of every route included. */
+export function errorsOf({ errors, body }: ApiRoute): readonly ErrorCode[] {
+  return [...new Set([...COMMON_ERRORS, ...(body ? (['LIMIT_EXCEEDED'] as const) : []), ...errors])]
+}
+
+/** The API as an OpenAPI 3.1 document, made from the table of its routes. */
+export function openApiDocument({ version }: { version: string }) {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const [operationId, route] of Object.entries(API))
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(operationId, route) }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Quartermaster', version, description: DESCRIPTION },
+    servers: [{ url: '/api/v1' }],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      schemas: { Problem: schemaOf(Problem, 'output') },
+    },
+  }
+}
+
+const DESCRIPTION =
+  'Organisations, their workspaces and persons. Errors are problem documents (RFC 9457). The control API of the data folder’s owner is described in the reference of HTTP.'
+
+const Problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.number().int(),
+  detail: z.string(),
+  code: z.string(),
+  kind: z.string(),
+  retry: z.string(),
+  details: z.record(z.string(), z.unknown()).optional(),
+})
+
+function operationOf(operationId: string, route: ApiRoute) {
+  const { summary, who, body, output, status = 200, scope } = route
+  const isOpen = who.includes('anyone')
+  return {
+    operationId,
+    summary,
+    description: audienceOf(who, scope),
+    ...(isOpen && { security: [] }),
+    parameters: [...parametersIn('path', route.params), ...parametersIn('query', route.query)],
+    ...(body && {
+      requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, 'input') } } },
+    }),
+    responses: {
+      [status]: {
+        description: status === 201 ? 'Made.' : 'Done.',
+        content: { 'application/json': { schema: schemaOf(output, 'output') } },
+      },
+      ...problemsOf(route),
+    },
+  }
+}
+
+/** `For: the owner. Needs the scope "read" where a token is limited.` */
+function audienceOf(who: ApiRoute['who'], scope: TokenScope | undefined): string {
+  const audience = `For: ${who.join(', ')}.`
+  return scope === undefined ? audience : `${audience} A limited token needs the scope "${scope}".`
+}
+
+function parametersIn(place: 'path' | 'query', schema: z.ZodObject) {
+  const { properties = {}, required = [] } = schemaOf(schema, 'output')
+  return Object.entries(properties as Record<string, { description?: string }>).map(
+    ([name, { description, ...type }]) => ({
+      name,
+      in: place,
+      required: place === 'path' || (required as readonly string[]).includes(name),
+      ...(description !== undefined && { description }),
+      schema: type,
+    }),
+  )
+}
+
+/** One answer for each status, with the codes that it may have. */
+function problemsOf(route: ApiRoute): Record<string, unknown> {
+  const codes = new Map<number, ErrorCode[]>()
+  for (const code of errorsOf(route)) {
+    const status = STATUS[ERRORS[code].kind]
+    codes.set(status, [...(codes.get(status) ?? []), code])
+  }
+  const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+  return Object.fromEntries([...codes].map(([status, names]) => [status, { description: names.join(', '), content }]))
+}
+
+/** Answers may get more fields with time, so what describes them does not forbid that. */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
+  const { $schema: _dialect, ...described } = z.toJSONSchema(schema, {
+    io,
+    override({ jsonSchema }) {
+      if (io === 'output') delete jsonSchema.additionalProperties
+    },
+  })
+  return described
+}

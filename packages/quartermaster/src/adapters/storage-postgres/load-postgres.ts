@@ -1,0 +1,71 @@
+import type { Log } from '../../core/kernel/index.ts'
+import type { Store } from '../../core/store/index.ts'
+import { createSqlStore, migrationsFor, type SqlExecutor } from '../storage-sql/index.ts'
+import { createCommitter } from './committer.ts'
+import { type Connected, createConnector } from './connector.ts'
+import { parseDatabaseUrl } from './database-address.ts'
+import { toFault, undone, unusable } from './errors.ts'
+import { createGuardedSteps, failedRows, rowsOf } from './guards.ts'
+import { limited } from './lanes.ts'
+import { LOCKS } from './locks.ts'
+import { migrateAlone } from './migrate-alone.ts'
+
+export interface LoadPostgresOptions {
+  readonly url: string
+  readonly log: Log
+  /** Fills the store. What it throws undoes all of it. */
+  fill(store: Store): Promise<void>
+  /** The tables that have to be empty before. */
+  readonly tables: readonly string[]
+}
+
+/** Fills an empty database in one transaction: all of it is there afterwards, or nothing but empty tables. */
+export async function loadPostgres({ url, log, fill, tables }: LoadPostgresOptions): Promise<void> {
+  const address = parseDatabaseUrl(url)
+  const connect = createConnector({ address, log })
+  const connected = await connect({ prepare: async () => {}, mayGoOn: () => false, isFirst: true })
+  const { link, facts } = connected
+  try {
+    const toStep = createGuardedSteps()
+    const commitGroup = createCommitter({ lock: { space: LOCKS.commits, key: facts.schemaKey }, toStep })
+    await migrateAlone(connected, { commitGroup, migrations: migrationsFor('postgres'), log, place: address.text })
+    await limited(connected)
+    // Whoever else writes there waits, and finds it filled.
+    await must(connected, [
+      { sql: 'begin isolation level read committed', parameters: [] },
+      { sql: 'select pg_advisory_xact_lock($1, $2)', parameters: [LOCKS.commits, facts.schemaKey] },
+    ])
+    await requireEmpty(connected, tables, address.text)
+    await fill(createSqlStore({ dialect: 'postgres', executor: within(connected, toStep) }))
+    await must(connected, [{ sql: 'commit', parameters: [] }])
+  } finally {
+    // What was not committed goes with the connection.
+    await link.close()
+  }
+}
+
+/** Runs statements in the transaction that is open. */
+function within({ link }: Connected, toStep: ReturnType<typeof createGuardedSteps>): SqlExecutor {
+  return {
+    async commit(statements) {
+      const { ends, error } = await link.run(statements.map(toStep))
+      if (error === undefined) return { done: true, rows: ends.map(rowsOf) }
+      const rows = failedRows(toFault(error))
+      if (rows === undefined) throw undone(toFault(error))
+      return { done: false, index: ends.length, rows }
+    },
+    read: statement => link.read(statement),
+  }
+}
+
+async function must({ link }: Connected, steps: Parameters<Connected['link']['run']>[0]): Promise<void> {
+  const { error } = await link.run(steps)
+  if (error !== undefined) throw undone(toFault(error))
+}
+
+async function requireEmpty({ link }: Connected, tables: readonly string[], place: string): Promise<void> {
+  for (const table of tables) {
+    const found = await link.read({ sql: `select 1 from "${table}" limit 1`, parameters: [] })
+    if (found.length > 0) throw unusable(place, `there is something in it already, in the table "${table}"`)
+  }
+}

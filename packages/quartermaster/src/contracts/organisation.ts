@@ -1,0 +1,270 @@
+import { z } from 'zod'
+import { Name, PersonName } from './names.ts'
+import { TokenFacts } from './token.ts'
+
+/** The organisation that is there from the first start. */
+export const DEFAULT_ORGANISATION = 'default'
+
+/** The workspace at the top of an organisation. An agent of this name sits there. */
+export const ROOT_WORKSPACE = 'root'
+
+/** A right beyond tools. Only an administrator gives it: in the agent's file, or with the owner's credential. */
+export const Ability = z.enum(['memory.global', 'broadcast'])
+export type Ability = z.infer<typeof Ability>
+
+export const Abilities = z
+  .array(Ability)
+  .max(Ability.options.length)
+  .refine(names => new Set(names).size === names.length, { error: 'must not name one twice' })
+
+export const Role = z.string().max(200)
+
+/** What the owner says in an agent's file about its place in the organisation. */
+export const Placement = z.strictObject({
+  /** The agent above it; the root when absent. */
+  parent: Name.optional(),
+  role: Role.optional(),
+  abilities: Abilities.optional(),
+})
+export type Placement = z.infer<typeof Placement>
+
+export const WorkspaceStatus = z.enum(['active', 'archived'])
+export type WorkspaceStatus = z.infer<typeof WorkspaceStatus>
+
+/** Where a workspace comes from: there from the start, an agent of the folder, made by the owner, joined with a code. */
+export const WorkspaceOrigin = z.enum(['root', 'folder', 'made', 'joined'])
+export type WorkspaceOrigin = z.infer<typeof WorkspaceOrigin>
+
+/** How messages get to it: it asks for them, or they are brought. */
+export const Delivery = z.enum(['poll', 'push'])
+export type Delivery = z.infer<typeof Delivery>
+
+export const Presence = z.enum(['online', 'away', 'offline'])
+export type Presence = z.infer<typeof Presence>
+
+/** One thing that an agent can do, as others are told. */
+export const Skill = z.object({
+  id: z.string().min(1).max(128),
+  name: z.string().min(1).max(200),
+  description: z.string().max(2_000),
+})
+export type Skill = z.infer<typeof Skill>
+
+/** What an agent says about itself when it registers. */
+export const CardFacts = z.strictObject({
+  description: z.string().max(2_000).optional(),
+  version: z.string().min(1).max(64).optional(),
+  /** Where it can be reached itself; here when absent. */
+  url: z
+    .url({ protocol: /^https?$/ })
+    .max(2_048)
+    .optional(),
+  skills: z.array(Skill.strict()).max(100).optional(),
+})
+export type CardFacts = z.infer<typeof CardFacts>
+
+/** What others may know of a workspace before they give it work. */
+export const AgentCard = z.object({
+  name: z.string(),
+  description: z.string(),
+  version: z.string(),
+  url: z.string(),
+  skills: z.array(Skill),
+})
+export type AgentCard = z.infer<typeof AgentCard>
+
+const Time = z.number().int().nonnegative()
+const Id = z.string().min(1).max(128)
+
+export const OrganisationFacts = z.object({
+  name: z.string(),
+  title: z.string().nullable(),
+  createdAt: Time,
+})
+export type OrganisationFacts = z.infer<typeof OrganisationFacts>
+
+export const NewOrganisation = z.strictObject({ name: Name, title: z.string().min(1).max(200).optional() })
+export type NewOrganisation = z.infer<typeof NewOrganisation>
+
+/** A workspace as lists show it. */
+export const WorkspaceFacts = z.object({
+  id: Id,
+  organisation: z.string(),
+  name: z.string(),
+  role: z.string(),
+  description: z.string().nullable(),
+  /** How far below the root, which has 0. */
+  tier: z.number().int().nonnegative(),
+  parent: z.object({ id: Id, name: z.string() }).nullable(),
+  abilities: z.array(Ability),
+  status: WorkspaceStatus,
+  origin: WorkspaceOrigin,
+  presence: Presence,
+  delivery: Delivery,
+  /** How many tasks it takes at once, as it says itself; null when it has not said. */
+  capacity: z.number().int().positive().nullable(),
+  createdAt: Time,
+  registeredAt: Time.nullable(),
+  lastSeenAt: Time.nullable(),
+})
+export type WorkspaceFacts = z.infer<typeof WorkspaceFacts>
+
+/** One page of a tree, each followed by those below it. */
+export const WorkspacePage = z.object({ workspaces: z.array(WorkspaceFacts), nextCursor: z.string().nullable() })
+export type WorkspacePage = z.infer<typeof WorkspacePage>
+
+export const NewWorkspace = z.strictObject({
+  name: Name,
+  /** By id or by name; the root when absent. */
+  parent: Id.optional(),
+  role: Role.optional(),
+  description: z.string().max(2_000).optional(),
+  abilities: Abilities.optional(),
+})
+export type NewWorkspace = z.infer<typeof NewWorkspace>
+
+export const WorkspaceChange = z
+  .strictObject({
+    parent: Id.optional(),
+    role: Role.optional(),
+    description: z.string().max(2_000).optional(),
+    abilities: Abilities.optional(),
+    /** Brings back one that was archived. */
+    status: z.literal('active').optional(),
+  })
+  .refine(change => Object.values(change).some(value => value !== undefined), { error: 'say what to change' })
+export type WorkspaceChange = z.infer<typeof WorkspaceChange>
+
+/** How one workspace stands to another that it can reach. */
+export const Relation = z.enum(['self', 'parent', 'sibling', 'child'])
+export type Relation = z.infer<typeof Relation>
+
+/** A workspace that another one can reach, as that one is told. */
+export const PeerFacts = WorkspaceFacts.pick({
+  id: true,
+  name: true,
+  role: true,
+  description: true,
+  status: true,
+  presence: true,
+  delivery: true,
+  capacity: true,
+}).extend({ relation: Relation })
+export type PeerFacts = z.infer<typeof PeerFacts>
+
+export const PeerPage = z.object({
+  peers: z.array(PeerFacts),
+  nextCursor: z.string().nullable(),
+  /** Why there are none. */
+  reason: z.string().optional(),
+})
+export type PeerPage = z.infer<typeof PeerPage>
+
+export const PersonFacts = z.object({
+  id: Id,
+  organisation: z.string(),
+  name: z.string(),
+  title: z.string().nullable(),
+  createdAt: Time,
+})
+export type PersonFacts = z.infer<typeof PersonFacts>
+
+/** What a token may be used for; one without any is for everything that its holder may do. */
+export const TokenScope = z.enum(['mcp', 'read', 'presence', 'tokens'])
+export type TokenScope = z.infer<typeof TokenScope>
+
+const tokenWishes = {
+  label: z.string().min(1).max(200).optional(),
+  /** How long it is good; for ever when absent. */
+  ttlMs: z.number().int().positive().max(Number.MAX_SAFE_INTEGER).optional(),
+}
+
+export const NewPerson = z.strictObject({
+  name: PersonName,
+  title: z.string().min(1).max(200).optional(),
+  ...tokenWishes,
+})
+export type NewPerson = z.infer<typeof NewPerson>
+
+export const PersonTokenWish = z.strictObject(tokenWishes)
+
+export const WorkspaceTokenWish = z.strictObject({
+  ...tokenWishes,
+  scopes: z.array(TokenScope).max(TokenScope.options.length).optional(),
+})
+export type WorkspaceTokenWish = z.infer<typeof WorkspaceTokenWish>
+
+/** A join code as lists show it; its text is shown once, when it is made. */
+export const JoinCodeFacts = z.object({
+  id: Id,
+  organisation: z.string(),
+  parent: z.object({ id: Id, name: z.string() }),
+  /** What the workspace will be called; null when whoever joins chooses. */
+  name: z.string().nullable(),
+  role: z.string(),
+  abilities: z.array(Ability),
+  state: z.enum(['open', 'used', 'expired', 'revoked']),
+  createdAt: Time,
+  expiresAt: Time,
+  usedAt: Time.nullable(),
+  /** The workspace that was made with it. */
+  usedBy: Id.nullable(),
+  revokedAt: Time.nullable(),
+})
+export type JoinCodeFacts = z.infer<typeof JoinCodeFacts>
+
+export const IssuedJoinCode = z.object({ code: z.string(), facts: JoinCodeFacts })
+export type IssuedJoinCode = z.infer<typeof IssuedJoinCode>
+
+const HOUR_MS = 3_600_000
+
+export const NewJoinCode = z.strictObject({
+  parent: Id.optional(),
+  name: Name.optional(),
+  role: Role.optional(),
+  abilities: Abilities.optional(),
+  /** How long it is good; the setting's time when absent. */
+  ttlMs: z
+    .number()
+    .int()
+    .positive()
+    .max(30 * 24 * HOUR_MS)
+    .optional(),
+})
+export type NewJoinCode = z.infer<typeof NewJoinCode>
+
+export const Joining = z.strictObject({
+  code: z.string().min(1).max(200),
+  /** Needed when the code names none, and not looked at when it does. */
+  name: Name.optional(),
+})
+export type Joining = z.infer<typeof Joining>
+
+/** What whoever joined gets: its workspace and the one sight of its token. */
+export const Joined = z.object({ workspace: WorkspaceFacts, token: z.string(), tokenFacts: TokenFacts })
+export type Joined = z.infer<typeof Joined>
+
+export const Registration = z.strictObject({
+  delivery: Delivery.optional(),
+  capacity: z.number().int().min(1).max(1_000).nullable().optional(),
+  card: CardFacts.optional(),
+})
+export type Registration = z.infer<typeof Registration>
+
+export const Heartbeat = z.object({
+  presence: Presence,
+  /** The next one is due within this, or others see it as away. */
+  nextWithinSeconds: z.number().positive(),
+})
+export type Heartbeat = z.infer<typeof Heartbeat>
+
+/** Who somebody is here. */
+export const Me = z.object({
+  kind: z.enum(['owner', 'person', 'workspace']),
+  organisation: z.string(),
+  /** Of a person. */
+  name: z.string().optional(),
+  /** Of a workspace. */
+  workspace: WorkspaceFacts.optional(),
+})
+export type Me = z.infer<typeof Me>

@@ -1,0 +1,141 @@
+import { messageOf, type Presence, type Settings, type WorkspaceRow } from '../../contracts/index.ts'
+import type { Cancel, Clock, Emitter, Log } from '../kernel/index.ts'
+import { type Store, update } from '../store/index.ts'
+import { allRows } from './all-rows.ts'
+import { createExpiryWatch } from './expiry-watch.ts'
+
+/** Who is there. Heartbeats are kept in memory and written in batches: a commit for each would be most of all commits. */
+export interface PresenceBook {
+  /** Goes on with those that were heard of not long ago. */
+  load(): Promise<void>
+  /** It has been heard of. */
+  beat(row: WorkspaceRow): void
+  of(row: WorkspaceRow): Presence
+  /** When it was heard of last, by what is known here or on record. */
+  lastSeenAt(row: WorkspaceRow): number | null
+  /** Within how many seconds the next heartbeat should come. */
+  readonly nextWithinSeconds: number
+  /** Writes what is not written yet, and ends. */
+  stop(): Promise<void>
+}
+
+export interface PresenceDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly emitter: Pick<Emitter, 'emit'>
+  readonly log: Log
+  readonly settings: Pick<Settings, 'awaySeconds' | 'offlineSeconds'>
+}
+
+interface Seen {
+  readonly organisation: string
+  readonly name: string
+  at: number
+  told: Presence
+}
+
+/** Other processes hear of a heartbeat this late at most. */
+const WRITE_EVERY_MS = 10_000
+/** As many go into one commit. */
+const BATCH = 200
+
+export function createPresence({ store, clock, emitter, log, settings }: PresenceDeps): PresenceBook {
+  const awayMs = settings.awaySeconds * 1_000
+  const offlineMs = Math.max(settings.offlineSeconds * 1_000, awayMs)
+  const seen = new Map<string, Seen>()
+  const unwritten = new Set<string>()
+  let timer: Cancel | undefined
+  let writing: Promise<void> = Promise.resolve()
+  const expiry = createExpiryWatch({ clock, onExpired: id => void look(id) })
+
+  function stateAt(at: number | null): Presence {
+    if (at === null) return 'offline'
+    const silentMs = clock.now() - at
+    if (silentMs < awayMs) return 'online'
+    return silentMs < offlineMs ? 'away' : 'offline'
+  }
+
+  function lastSeenAt({ id, lastSeenAt: onRecord }: WorkspaceRow): number | null {
+    const here = seen.get(id)?.at
+    return here === undefined ? onRecord : Math.max(here, onRecord ?? 0)
+  }
+
+  function tell(id: string, one: Seen, from: Presence): void {
+    const { organisation, name, told: to } = one
+    if (from !== to) emitter.emit('presence.changed', { organisation, id, name, from, to, at: Math.round(clock.now()) })
+  }
+
+  /** It has been silent here for long enough to be something else, unless another process has heard of it. */
+  async function look(id: string): Promise<void> {
+    // A store that does not answer knows nothing that is newer than what is known here.
+    const row = await store.get('workspaces', id).catch(() => undefined)
+    const one = seen.get(id)
+    if (!one) return
+    const from = one.told
+    one.at = Math.max(one.at, row?.lastSeenAt ?? 0)
+    one.told = stateAt(one.at)
+    tell(id, one, from)
+    if (one.told !== 'offline') expiry.expect(id, one.at + (one.told === 'online' ? awayMs : offlineMs))
+    else if (!unwritten.has(id)) seen.delete(id)
+  }
+
+  async function write(): Promise<void> {
+    const ids = [...unwritten].slice(0, BATCH)
+    const writes = ids.flatMap(id => {
+      const at = seen.get(id)?.at
+      return at === undefined ? [] : [update('workspaces', { where: { id }, set: { lastSeenAt: at }, rows: 'any' })]
+    })
+    for (const id of ids) unwritten.delete(id)
+    if (writes.length === 0) return
+    try {
+      await store.commit(writes)
+    } catch (error) {
+      // They are in memory, and the next batch has them.
+      for (const id of ids) unwritten.add(id)
+      return log.warn('heartbeats could not be written; they are tried again', { error: messageOf(error) })
+    }
+    if (unwritten.size > 0) await write()
+  }
+
+  function writeSoon(): void {
+    timer ??= clock.after(WRITE_EVERY_MS, () => {
+      timer = undefined
+      writing = writing.then(write).then(() => {
+        if (unwritten.size > 0) writeSoon()
+      })
+    })
+  }
+
+  return {
+    nextWithinSeconds: settings.awaySeconds / 3,
+    async load() {
+      const since = Math.round(clock.now() - offlineMs)
+      for (const { id, organisation, workspace: name, lastSeenAt: at } of await allRows(store, 'workspaces', {
+        lastSeenAt: { above: since },
+      })) {
+        if (at === null || seen.has(id)) continue
+        seen.set(id, { organisation, name, at, told: stateAt(at) })
+        expiry.expect(id, at + (stateAt(at) === 'online' ? awayMs : offlineMs))
+      }
+    },
+    beat(row) {
+      const { id, organisation, workspace: name } = row
+      const at = Math.round(clock.now())
+      const from = seen.get(id)?.told ?? stateAt(row.lastSeenAt)
+      const one: Seen = { organisation, name, at, told: 'online' }
+      seen.set(id, one)
+      unwritten.add(id)
+      expiry.expect(id, at + awayMs)
+      writeSoon()
+      tell(id, one, from)
+    },
+    of: row => (row.status === 'active' ? stateAt(lastSeenAt(row)) : 'offline'),
+    lastSeenAt,
+    async stop() {
+      timer?.()
+      await writing
+      await write()
+      for (const id of seen.keys()) expiry.forget(id)
+    },
+  }
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import type { Placement } from '../../contracts/index.ts'
+import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { placeAgents } from './index.ts'
+
+const folder = (agents: Record<string, Placement>, depth = 8) =>
+  placeAgents(
+    Object.entries(agents).map(([name, workspace]) => ({ name, config: { workspace } })),
+    { depth },
+  )
+
+async function treeOf({ organisation }: Awaited<ReturnType<typeof openOrganisation>>) {
+  const tree = await organisation.workspaces.tree('default')
+  return tree.ordered().map(row => `${'  '.repeat(tree.tier(row))}${row.workspace} ${row.status}`)
+}
+
+describe('the first start', () => {
+  it('makes the organisation and its root, once', async () => {
+    const at = await openOrganisation()
+    await at.reopen()
+    expect(await at.ask('listOrganisations')).toEqual({
+      organisations: [{ name: 'default', title: null, createdAt: 1_700_000_000_000 }],
+    })
+    const { workspaces } = await at.ask('listWorkspaces')
+    expect(workspaces).toMatchObject([
+      {
+        id: expect.stringMatching(/^ws_[\w-]{20,}$/),
+        name: 'root',
+        tier: 0,
+        parent: null,
+        abilities: ['memory.global'],
+      },
+    ])
+  })
+})
+
+describe('the agents of a folder', () => {
+  it('are siblings below the root unless their files say otherwise', async () => {
+    const at = await openOrganisation()
+    await at.organisation.seats.follow(folder({ ada: {}, bob: {}, aide: { parent: 'ada', role: 'Helps ada.' } }))
+    expect(await treeOf(at)).toEqual(['root active', '  ada active', '    aide active', '  bob active'])
+  })
+
+  it('have the abilities that their files give, and the root keeps its own', async () => {
+    const at = await openOrganisation()
+    await at.organisation.seats.follow(folder({ ada: { abilities: ['memory.global'] }, root: { role: 'Leads.' } }))
+    const { workspaces } = await at.ask('listWorkspaces')
+    expect(workspaces.map(({ name, abilities, role, origin }) => [name, abilities, role, origin])).toEqual([
+      ['root', ['memory.global'], 'Leads.', 'root'],
+      ['ada', ['memory.global'], '', 'folder'],
+    ])
+    await at.organisation.seats.follow(folder({ ada: {} }))
+    expect((await at.ask('listWorkspaces')).workspaces[1]).toMatchObject({ name: 'ada', abilities: [] })
+  })
+
+  it('that leave keep their workspaces, archived, and get them back', async () => {
+    const at = await openOrganisation()
+    const { seats, workspaces } = at.organisation
+    await seats.follow(folder({ ada: {}, bob: { parent: 'ada' } }))
+    const before = await workspaces.named('default', 'ada')
+    await seats.follow(folder({ bob: {} }))
+    expect(await treeOf(at)).toEqual(['root active', '  ada archived', '  bob active'])
+    await seats.follow(folder({ ada: {}, bob: {} }))
+    expect(await workspaces.named('default', 'ada')).toEqual(before)
+  })
+
+  it('are written once: a second look at the same files writes nothing', async () => {
+    const at = await openOrganisation()
+    await at.organisation.seats.follow(folder({ ada: {}, bob: {} }))
+    const commits: unknown[] = []
+    at.storage.fault = writes => void commits.push(writes)
+    await at.organisation.seats.follow(folder({ ada: {}, bob: {} }))
+    expect(commits).toEqual([])
+  })
+
+  it('take no workspace that somebody has joined with', async () => {
+    const at = await openOrganisation()
+    const { code } = await at.ask('createJoinCode', { body: { name: 'ada' } })
+    await at.ask('join', { body: { code } })
+    const { seats, workspaces } = at.organisation
+    await seats.follow(folder({ ada: { abilities: ['memory.global'] }, bob: { parent: 'ada' } }))
+    expect([seats.isTaken('ada'), seats.isTaken('bob')]).toEqual([true, false])
+    expect([...seats.problems()]).toEqual([
+      ['ada', expect.stringContaining('A workspace that joined is named "ada"')],
+      ['bob', expect.stringContaining('"ada" has no place itself')],
+    ])
+    expect(await workspaces.named('default', 'ada')).toMatchObject({ origin: 'joined', abilities: [] })
+  })
+
+  it.each([
+    [
+      'an unknown parent',
+      { ada: { parent: 'bbo' }, bob: {} },
+      'ada',
+      'No agent of this folder is named "bbo". Did you mean "bob"?',
+    ],
+    ['itself above', { ada: { parent: 'ada' } }, 'ada', '"ada" would be below itself: ada → ada.'],
+    [
+      'a circle',
+      { ada: { parent: 'bob' }, bob: { parent: 'ada' } },
+      'ada',
+      '"ada" would be below itself: ada → bob → ada.',
+    ],
+    ['something above the root', { root: { parent: 'ada' }, ada: {} }, 'root', 'has nothing above it'],
+    [
+      'too many above',
+      { a: {}, b: { parent: 'a' }, c: { parent: 'b' } },
+      'c',
+      '3 levels below the root; 2 is the most',
+    ],
+  ] as [string, Record<string, Placement>, string, string][])(
+    'with %s have a finding, and the others their places',
+    (_, agents, wrong, message) => {
+      const { problems, places } = folder(agents, 2)
+      expect(problems.get(wrong)).toEqual({ field: 'workspace.parent', message: expect.stringContaining(message) })
+      expect(places.map(({ name }) => name)).not.toContain(wrong)
+      expect(places.length + problems.size).toBe(Object.keys(agents).length)
+    },
+  )
+
+  it('whose files are wrong stay where they were', async () => {
+    const at = await openOrganisation()
+    const { seats } = at.organisation
+    await seats.follow(folder({ ada: {}, bob: { parent: 'ada' } }))
+    await seats.follow(folder({ ada: {}, bob: { parent: 'nobody' } }))
+    expect(await treeOf(at)).toEqual(['root active', '  ada active', '    bob active'])
+    await seats.follow(placeAgents([{ name: 'ada' }, { name: 'bob' }], { depth: 8 }))
+    expect(await treeOf(at)).toEqual(['root active', '  ada active', '    bob active'])
+  })
+})

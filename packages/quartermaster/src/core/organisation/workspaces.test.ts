@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest'
+import type { NewWorkspace, WorkspaceFacts } from '../../contracts/index.ts'
+import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { placeAgents } from './index.ts'
+
+async function open(settings = {}) {
+  const at = await openOrganisation({ settings })
+  const make = (body: NewWorkspace) => at.ask('createWorkspace', { body })
+  /** Asks as a workspace does, with a token of its own. */
+  const as = async ({ organisation, id }: Pick<WorkspaceFacts, 'organisation' | 'id'>) => {
+    const { token } = await at.ask('createToken', { params: { id }, body: {} }, at.ownerOf(organisation))
+    return { token, visitor: await at.organisation.identify(token) }
+  }
+  return { ...at, make, as }
+}
+
+describe('workspaces', () => {
+  it('form a tree, shown from the root down and paged in that order', async () => {
+    const { ask, make } = await open()
+    await make({ name: 'zoe' })
+    await make({ name: 'ada', role: 'Leads.', abilities: ['broadcast'], description: 'The lead.' })
+    await make({ name: 'aide', parent: 'ada' })
+    const { workspaces } = await ask('listWorkspaces')
+    expect(workspaces.map(({ name, tier, parent }) => [name, tier, parent?.name])).toEqual([
+      ['root', 0, undefined],
+      ['ada', 1, 'root'],
+      ['aide', 2, 'ada'],
+      ['zoe', 1, 'root'],
+    ])
+    const first = await ask('listWorkspaces', { query: { limit: 3 } })
+    const rest = await ask('listWorkspaces', { query: { limit: 3, cursor: first.nextCursor ?? '' } })
+    expect([...first.workspaces, ...rest.workspaces]).toEqual(workspaces)
+    expect(rest.nextCursor).toBeNull()
+    await expect(ask('listWorkspaces', { query: { cursor: 'ws_x' } })).rejects.toMatchObject({ code: 'CURSOR_GONE' })
+  })
+
+  it('have names that are theirs alone in their organisation', async () => {
+    const { ask, make, ownerOf } = await open()
+    await make({ name: 'ada' })
+    await expect(make({ name: 'ada' })).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+    const both = await Promise.allSettled([make({ name: 'bob' }), make({ name: 'bob' })])
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    await ask('createOrganisation', { body: { name: 'acme', title: 'Acme' } })
+    await ask('createWorkspace', { body: { name: 'ada' } }, ownerOf('acme'))
+    expect((await ask('listWorkspaces', {}, ownerOf('acme'))).workspaces.map(({ name }) => name)).toEqual([
+      'root',
+      'ada',
+    ])
+  })
+
+  it('get no name for which an earlier token of an agent is still good', async () => {
+    const { organisation, make } = await open()
+    await organisation.tokens.create({ agent: 'ghost' })
+    await expect(make({ name: 'ghost' })).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+  })
+
+  it('move with all that is below them, and never below themselves or too deep', async () => {
+    const { ask, make } = await open({ workspaceDepth: 3 })
+    const ada = await make({ name: 'ada' })
+    const aide = await make({ name: 'aide', parent: ada.id })
+    const bob = await make({ name: 'bob' })
+    const move = (id: string, parent: string) => ask('changeWorkspace', { params: { id }, body: { parent } })
+    await expect(move(ada.id, aide.id)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    await expect(move(ada.id, 'ada')).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    await expect(move('root', 'ada')).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+    expect(await move(ada.id, bob.id)).toMatchObject({ tier: 2, parent: { name: 'bob' } })
+    await expect(make({ name: 'deep', parent: 'aide' })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    const cleo = await make({ name: 'cleo' })
+    await expect(move(bob.id, cleo.id)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+  })
+
+  it('make no circle when two are moved at once', async () => {
+    const { ask, make } = await open()
+    const [ada, bob] = [await make({ name: 'ada' }), await make({ name: 'bob' })]
+    const both = await Promise.allSettled([
+      ask('changeWorkspace', { params: { id: ada.id }, body: { parent: bob.id } }),
+      ask('changeWorkspace', { params: { id: bob.id }, body: { parent: ada.id } }),
+    ])
+    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    expect((await ask('listWorkspaces')).workspaces).toHaveLength(3)
+  })
+
+  it('that are archived are reached by nobody, and their tokens are refused until they are back', async () => {
+    const { ask, make, as, organisation } = await open()
+    const [ada, bob] = [await make({ name: 'ada' }), await make({ name: 'bob' })]
+    const { visitor, token } = await as(ada)
+    const { visitor: asBob } = await as(bob)
+    expect((await ask('peers', {}, asBob)).peers.map(({ name }) => name)).toEqual(['ada', 'root'])
+    await ask('archiveWorkspace', { params: { id: ada.id } })
+    expect((await ask('peers', {}, asBob)).peers.map(({ name }) => name)).toEqual(['root'])
+    expect(await organisation.identify(token)).toBeUndefined()
+    await expect(ask('register', { body: {} }, visitor)).rejects.toMatchObject({ code: 'EDIT_CONFLICT' })
+    await expect(ask('archiveWorkspace', { params: { id: 'root' } })).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+    await ask('changeWorkspace', { params: { id: ada.id }, body: { status: 'active' } })
+    expect(await organisation.identify(token)).toMatchObject({ kind: 'workspace' })
+  })
+
+  it('of the folder’s agents are what their files say, and nothing else', async () => {
+    const { ask, organisation } = await open()
+    await organisation.seats.follow(placeAgents([{ name: 'ada', config: {} }], { depth: 8 }))
+    for (const change of [
+      ask('archiveWorkspace', { params: { id: 'ada' } }),
+      ask('changeWorkspace', { params: { id: 'ada' }, body: { abilities: ['broadcast'] } }),
+    ])
+      await expect(change).rejects.toMatchObject({
+        code: 'REQUEST_REFUSED',
+        message: expect.stringContaining('agents/ada.json'),
+      })
+  })
+
+  it('tell a card: what the owner wrote, what they said, and what their view has', async () => {
+    const { ask, make, as, organisation } = await open()
+    await organisation.seats.follow(placeAgents([{ name: 'ada', config: { description: 'Adds up.' } }], { depth: 8 }))
+    const ada = await organisation.workspaces.pick('default', 'ada')
+    expect(await ask('workspaceCard', { params: { id: ada.id } })).toEqual({
+      name: 'ada',
+      description: 'Adds up.',
+      version: '1.2.3',
+      url: `http://here/a2a/${ada.id}`,
+      skills: [{ id: 'add', name: 'Add', description: 'Adds.' }],
+    })
+    const bob = await make({ name: 'bob', role: 'Builds.' })
+    const { visitor } = await as(bob)
+    expect(await ask('workspaceCard', { params: { id: bob.id } })).toMatchObject({ description: 'Builds.', skills: [] })
+    const card = { description: 'Bob.', version: '7', skills: [{ id: 'x', name: 'X', description: '' }] }
+    await ask('register', { body: { card } }, visitor)
+    expect(await ask('workspaceCard', { params: { id: bob.id } })).toMatchObject(card)
+  })
+})
+
+describe('somebody of another organisation', () => {
+  it('finds nothing of this one, and is told the same as of what is not there', async () => {
+    const { ask, make, as, ownerOf } = await open()
+    const ada = await make({ name: 'ada' })
+    await ask('createOrganisation', { body: { name: 'acme' } })
+    const eve = await ask('createWorkspace', { body: { name: 'eve' } }, ownerOf('acme'))
+    const { visitor } = await as(eve)
+    const { facts } = await ask('createToken', { params: { id: ada.id }, body: {} })
+    const asked = (id: string, token: string) =>
+      Promise.all(
+        [
+          ask('showWorkspace', { params: { id } }, visitor),
+          ask('workspaceCard', { params: { id } }, visitor),
+          ask('listTokens', { params: { id } }, visitor),
+          ask('showWorkspace', { params: { id } }, ownerOf('acme')),
+          ask('rotateToken', { params: { id: token }, body: {} }, visitor),
+          ask('revokeToken', { params: { id: token } }, ownerOf('acme')),
+        ].map(one =>
+          one.then(
+            () => 'answered',
+            error => `${error.code} ${error.message}`,
+          ),
+        ),
+      )
+    const there = await asked(ada.id, facts.id)
+    const nowhere = await asked('ws_nothing', 'tok_nothing')
+    expect(there.map(text => text.replace(ada.id, 'ws_nothing'))).toEqual(nowhere)
+    expect(new Set(there.map(text => text.split(' ')[0]))).toEqual(new Set(['NAME_UNKNOWN']))
+  })
+
+  it('never gets in where the first organisation’s agents do', async () => {
+    const { ask, organisation, ownerOf } = await open()
+    await ask('createOrganisation', { body: { name: 'acme' } })
+    const eve = await ask('createWorkspace', { body: { name: 'default' } }, ownerOf('acme'))
+    const { token } = await ask('createToken', { params: { id: eve.id }, body: {} }, ownerOf('acme'))
+    expect(organisation.tokens.verify(token)).toBeUndefined()
+    expect(await organisation.identify(token)).toMatchObject({ organisation: 'acme' })
+    const rotated = await organisation.tokens.rotate(organisation.tokens.holderOf(token)?.tokenId ?? '', {
+      overlapMs: 0,
+    })
+    expect(organisation.tokens.holderOf(rotated.token)).toMatchObject({ organisation: 'acme', name: 'default' })
+  })
+})
+
+describe('a workspace', () => {
+  it('sees what it can reach and nothing else, and its own tokens alone', async () => {
+    const { ask, make, as } = await open()
+    const ada = await make({ name: 'ada' })
+    const aide = await make({ name: 'aide', parent: 'ada' })
+    const bob = await make({ name: 'bob' })
+    const { visitor } = await as(aide)
+    expect((await ask('peers', {}, visitor)).peers).toMatchObject([{ name: 'ada', relation: 'parent', id: ada.id }])
+    expect(await ask('showWorkspace', { params: { id: ada.id } }, visitor)).toMatchObject({ name: 'ada' })
+    await expect(ask('showWorkspace', { params: { id: bob.id } }, visitor)).rejects.toMatchObject({
+      code: 'NAME_UNKNOWN',
+    })
+    await expect(ask('listTokens', { params: { id: ada.id } }, visitor)).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+    expect((await ask('listTokens', { params: { id: aide.id } }, visitor)).tokens).toHaveLength(1)
+    await expect(ask('listWorkspaces', {}, visitor)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+  })
+
+  it('with a limited token does what that is for', async () => {
+    const { ask, make, organisation } = await open()
+    const { id } = await make({ name: 'ada' })
+    const { token, facts } = await ask('createToken', { params: { id }, body: { scopes: ['presence'] } })
+    expect(facts.scopes).toEqual(['presence'])
+    const visitor = await organisation.identify(token)
+    expect(await ask('heartbeat', {}, visitor)).toMatchObject({ presence: 'online' })
+    await expect(ask('peers', {}, visitor)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+    expect(organisation.tokens.verify(token)).toBeUndefined()
+    const next = await organisation.tokens.rotate(facts.id, { overlapMs: 0 })
+    expect(next.facts.scopes).toEqual(['presence'])
+  })
+
+  it('that is alone is told why it has no peers', async () => {
+    const { ask, ownerOf, organisation } = await open()
+    await ask('createOrganisation', { body: { name: 'acme' } })
+    const root = await organisation.workspaces.pick('acme', 'root')
+    const { token } = await ask('createToken', { params: { id: root.id }, body: {} }, ownerOf('acme'))
+    const visitor = await organisation.identify(token)
+    expect(await ask('peers', {}, visitor)).toMatchObject({ peers: [], reason: expect.stringContaining('nobody') })
+  })
+})

@@ -1,0 +1,234 @@
+import {
+  AppError,
+  type NewWorkspace,
+  ROOT_WORKSPACE,
+  type Settings,
+  type WorkspaceChange,
+  type WorkspaceOrigin,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import type { Clock, Emitter, Ids } from '../kernel/index.ts'
+import { insert, mustExist, mustNotExist, type Store, update, type Write } from '../store/index.ts'
+import { reachable } from './access.ts'
+import { allRows } from './all-rows.ts'
+import { createTree, type Tree } from './tree.ts'
+
+/** The workspaces of every organisation. Whatever is asked names the organisation; nothing of another is ever found. */
+export interface Workspaces {
+  /** By its id. */
+  find(organisation: string, id: string): Promise<WorkspaceRow | undefined>
+  named(organisation: string, name: string): Promise<WorkspaceRow | undefined>
+  /** By its id, else by its name. Throws `NAME_UNKNOWN`. */
+  pick(organisation: string, idOrName: string): Promise<WorkspaceRow>
+  tree(organisation: string): Promise<Tree>
+  /** Those above it, the nearest first. */
+  above(row: WorkspaceRow): Promise<WorkspaceRow[]>
+  /** All that it can reach, itself included, by name. */
+  reachable(from: WorkspaceRow): Promise<WorkspaceRow[]>
+  /** What is written for a new one, with the row. Throws when it may not be there. */
+  draft(organisation: string, request: NewWorkspace, origin: WorkspaceOrigin): Promise<Draft>
+  create(organisation: string, request: NewWorkspace): Promise<WorkspaceRow>
+  change(organisation: string, id: string, change: WorkspaceChange): Promise<WorkspaceRow>
+  /** Nobody reaches it any more and its tokens are refused, until it is brought back. */
+  archive(organisation: string, id: string): Promise<WorkspaceRow>
+  /** Tells whoever listens that this is how it is now. */
+  tell(row: WorkspaceRow): void
+}
+
+/** A workspace that is about to be. */
+export interface Draft {
+  readonly row: WorkspaceRow
+  readonly writes: readonly Write[]
+}
+
+export interface WorkspacesDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly emitter: Pick<Emitter, 'emit'>
+  readonly settings: Pick<Settings, 'workspaceDepth'>
+}
+
+export function createWorkspaces({ store, clock, ids, emitter, settings }: WorkspacesDeps): Workspaces {
+  async function find(organisation: string, id: string): Promise<WorkspaceRow | undefined> {
+    const row = isId(id) ? await store.get('workspaces', id) : undefined
+    return row?.organisation === organisation ? row : undefined
+  }
+
+  async function named(organisation: string, name: string): Promise<WorkspaceRow | undefined> {
+    if (!isId(name)) return undefined
+    return (await store.find('workspaces', { where: { organisation, workspace: name }, limit: 1 }))[0]
+  }
+
+  async function pick(organisation: string, idOrName: string): Promise<WorkspaceRow> {
+    const row = (await find(organisation, idOrName)) ?? (await named(organisation, idOrName))
+    if (row) return row
+    throw unknownWorkspace(idOrName)
+  }
+
+  const tree = async (organisation: string) => createTree(await allRows(store, 'workspaces', { organisation }))
+
+  async function above(row: WorkspaceRow): Promise<WorkspaceRow[]> {
+    const found: WorkspaceRow[] = []
+    for (let id = row.parentId; id !== null && !found.some(one => one.id === id); ) {
+      const parent = await find(row.organisation, id)
+      if (!parent) return found
+      found.push(parent)
+      id = parent.parentId
+    }
+    return found
+  }
+
+  function tell({ organisation, id, workspace, status }: WorkspaceRow): void {
+    emitter.emit('workspace.changed', { organisation, id, name: workspace, status })
+  }
+
+  async function draft(organisation: string, request: NewWorkspace, origin: WorkspaceOrigin): Promise<Draft> {
+    const parent = await pick(organisation, request.parent ?? ROOT_WORKSPACE)
+    refuseArchived(parent)
+    refuseDepth((await above(parent)).length + 1, settings.workspaceDepth)
+    const row = newWorkspaceRow(request, {
+      id: ids.next('ws'),
+      organisation,
+      parentId: parent.id,
+      origin,
+      createdAt: Math.round(clock.now()),
+    })
+    const isThere = mustExist('workspaces', { id: parent.id, organisation, status: 'active' }, 'workspace.parent')
+    return { row, writes: [isThere, withoutTokens(row), insert('workspaces', row, 'workspace.name')] }
+  }
+
+  async function write(row: WorkspaceRow, set: Partial<WorkspaceRow>, guards: readonly Write[] = []) {
+    const { id, organisation, parentId, status } = row
+    const where = { id, organisation, parentId, status }
+    const outcome = await store.commit([...guards, update('workspaces', { where, set, guard: 'workspace.current' })])
+    if (!outcome.committed)
+      throw new AppError('EDIT_CONFLICT', `The workspace "${row.workspace}" was changed meanwhile. Look again.`)
+    const changed = { ...row, ...set }
+    tell(changed)
+    return changed
+  }
+
+  return {
+    find,
+    named,
+    pick,
+    tree,
+    above,
+    tell,
+    draft,
+    async reachable(from) {
+      const { organisation, id, parentId } = from
+      const near = parentId === null ? [id] : [id, parentId]
+      const found = await Promise.all([
+        allRows(store, 'workspaces', { organisation, id: { in: near } }),
+        allRows(store, 'workspaces', { organisation, parentId: { in: near } }),
+      ])
+      const all = new Map(found.flat().map(row => [row.id, row]))
+      return reachable(from, [...all.values()]).toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1))
+    },
+    async create(organisation, request) {
+      const { row, writes } = await draft(organisation, request, 'made')
+      const outcome = await store.commit(writes)
+      if (!outcome.committed) throw refusedDraft(row, outcome.failed.guard)
+      tell(row)
+      return row
+    },
+    async change(organisation, id, { parent, ...facts }) {
+      const row = await pick(organisation, id)
+      refuseFolders(row)
+      const moved = parent === undefined ? undefined : await pick(organisation, parent)
+      const set = { ...defined(facts), ...(moved && { parentId: moved.id }) }
+      if (!moved || moved.id === row.parentId) return write(row, set)
+      return write(row, set, moveGuards(await tree(organisation), row, moved, settings.workspaceDepth))
+    },
+    async archive(organisation, id) {
+      const row = await pick(organisation, id)
+      refuseFolders(row)
+      if (row.parentId === null) throw new AppError('REQUEST_REFUSED', 'The root of an organisation stays.')
+      return row.status === 'archived' ? row : write(row, { status: 'archived' })
+    },
+  }
+}
+
+/** The error for a workspace that is not there, and just as well for one of another organisation. */
+export function unknownWorkspace(idOrName: string): AppError {
+  return new AppError('NAME_UNKNOWN', `There is no workspace "${shown(idOrName)}".`)
+}
+
+export interface RowFacts extends Pick<WorkspaceRow, 'id' | 'organisation' | 'parentId' | 'origin' | 'createdAt'> {}
+
+/** The row of a workspace that nobody has heard of yet. */
+export function newWorkspaceRow(
+  { name, role = '', description, abilities = [] }: NewWorkspace,
+  facts: RowFacts,
+): WorkspaceRow {
+  return {
+    ...facts,
+    workspace: name,
+    role,
+    abilities: [...abilities],
+    status: 'active',
+    delivery: 'poll',
+    capacity: null,
+    description: description ?? null,
+    card: null,
+    registeredAt: null,
+    lastSeenAt: null,
+  }
+}
+
+/** Why a new workspace could not be written. */
+export function refusedDraft({ workspace }: WorkspaceRow, guard: string | undefined): AppError {
+  if (guard === 'workspace.parent')
+    return new AppError('EDIT_CONFLICT', 'The workspace above it was archived meanwhile. Look again.')
+  return new AppError('NAME_TAKEN', `A workspace is named "${workspace}" already. Choose another name.`)
+}
+
+/** A token that an agent of this name once had would let its holder in here. */
+function withoutTokens({ organisation, workspace }: WorkspaceRow): Write {
+  const where = { organisation, workspace, callerKind: 'agent', revokedAt: null } as const
+  return mustNotExist('tokens', where, 'workspace.name')
+}
+
+/** Ids and names are of these characters; whatever else is asked for is not there. */
+export function isId(text: string): boolean {
+  return /^[\w-]{1,128}$/.test(text)
+}
+
+function shown(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text
+}
+
+function refuseArchived({ status, workspace }: WorkspaceRow): void {
+  if (status === 'active') return
+  throw new AppError('INPUT_INVALID', `The workspace "${workspace}" is archived. Choose another one above it.`)
+}
+
+function refuseDepth(tier: number, most: number): void {
+  if (tier <= most) return
+  const message = `It would be ${tier} levels below the root; ${most} is the most ("workspaceDepth").`
+  throw new AppError('INPUT_INVALID', message)
+}
+
+/** What a file says would be undone by the next look at it. */
+function refuseFolders({ origin, workspace }: WorkspaceRow): void {
+  if (origin !== 'folder') return
+  const message = `"${workspace}" is an agent of the project folder: its place is what agents/${workspace}.json says.`
+  throw new AppError('REQUEST_REFUSED', `${message} Change or remove that file.`)
+}
+
+/** Nobody may have moved those above meanwhile: two moves at once could make a circle. */
+function moveGuards(tree: Tree, row: WorkspaceRow, parent: WorkspaceRow, most: number): Write[] {
+  if (row.parentId === null) throw new AppError('REQUEST_REFUSED', 'The root of an organisation has nothing above it.')
+  refuseArchived(parent)
+  const chain = [parent, ...tree.above(parent)]
+  if (chain.some(one => one.id === row.id))
+    throw new AppError('INPUT_INVALID', `"${row.workspace}" would be below itself. Choose another one above it.`)
+  refuseDepth(chain.length + tree.height(row), most)
+  return chain.map(({ id, parentId, status }) => mustExist('workspaces', { id, parentId, status }, 'workspace.above'))
+}
+
+function defined<T extends object>(facts: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as never
+}

@@ -1,0 +1,76 @@
+import type { Table } from '../../contracts/index.ts'
+import type { Write } from './write.ts'
+
+/** Rows of one table that have changed: these, or any of them. */
+export interface ChangedRows {
+  readonly table: Table
+  readonly ids: readonly string[] | 'any'
+}
+
+/** What is told to whoever remembers something of the store, or waits for it. */
+export interface NewsListener {
+  /** Another process has changed rows. They are the truth; this only says where to look. */
+  changed(rows: readonly ChangedRows[]): void
+  /** Nothing is heard from now on: what is remembered does not count until it is. */
+  lost?(): void
+  /** News are heard again. Anything may have changed meanwhile. */
+  back(): void
+}
+
+/** News of what other processes commit to the same store. They may come late or twice, and none of a commit comes before it. */
+export interface StoreNews {
+  listen(listener: NewsListener): () => void
+  /** Whether news are heard now. */
+  isHeard(): boolean
+}
+
+/** Which rows a commit changes in a way that somebody in another process may wait for. */
+export function newsOf(writes: readonly Write[]): readonly ChangedRows[] {
+  const rows: ChangedRows[] = []
+  for (const write of writes) {
+    if (isNews(write)) rows.push({ table: write.table, ids: idsOf(write) })
+  }
+  return mergeNews(rows)
+}
+
+/** One entry for each table, each row once. */
+export function mergeNews(rows: readonly ChangedRows[]): readonly ChangedRows[] {
+  if (rows.length < 2) return rows
+  const byTable = new Map<Table, Set<string> | 'any'>()
+  for (const { table, ids } of rows) {
+    const known = byTable.get(table)
+    if (known === 'any') continue
+    byTable.set(table, ids === 'any' ? 'any' : new Set([...(known ?? []), ...ids]))
+  }
+  return [...byTable].map(([table, ids]) => ({ table, ids: ids === 'any' ? ids : [...ids] }))
+}
+
+/** Nobody waits for these. */
+const QUIET: ReadonlySet<Table> = new Set<Table>(['audit', 'results'])
+
+function isNews(write: Write): boolean {
+  if (write.kind === 'mustExist' || write.kind === 'mustNotExist' || QUIET.has(write.table)) return false
+  if (write.table === 'operations') return isStep(write)
+  // That a process is still there changes nothing for the others.
+  return write.table !== 'nodes' || write.kind !== 'update'
+}
+
+/**
+ * Most calls begin at once and end with their caller's answer, which is nobody else's business: to tell of them would cost every
+ * call something. Whoever is to hear of an end that was not heard finds it when its time has come.
+ */
+function isStep(write: Extract<Write, { readonly table: 'operations' }>): boolean {
+  if (write.kind === 'insert') return write.row.state !== 'leased'
+  if (write.kind !== 'update') return false
+  const { state, cancelRequestedAt = null, tellAt = null, updatedAt = 0 } = write.set
+  if (state === undefined) return cancelRequestedAt !== null
+  const isHeard = write.where.state === 'leased' && tellAt !== null && tellAt > updatedAt
+  return state !== 'leased' && !isHeard
+}
+
+function idsOf(write: Write): ChangedRows['ids'] {
+  if (write.kind === 'insert') return [write.row.id]
+  const { id } = write.where as { readonly id?: string | { readonly in?: readonly string[] } }
+  if (typeof id === 'string') return [id]
+  return id?.in ?? 'any'
+}

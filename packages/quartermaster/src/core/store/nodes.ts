@@ -1,0 +1,137 @@
+import { messageOf, type NodeRow } from '../../contracts/index.ts'
+import type { Cancel, Clock, Log } from '../kernel/index.ts'
+import type { StoreNews } from './news.ts'
+import type { Store } from './store.ts'
+import { insert, remove, update } from './write.ts'
+
+/** The processes that work on one store. */
+export interface Nodes {
+  /** What this one is known by: its leases are held under it. */
+  readonly id: string
+  /** Makes this process one of them, and keeps it so. */
+  join(): Promise<void>
+  /** Where this one listens. */
+  tellUrl(url: string): Promise<void>
+  /** Those that run, the one that has done so for longest first. */
+  running(): Promise<readonly NodeRow[]>
+  /** Forgets those that are gone. What they had in hand has to be settled before. */
+  forgetGone(): Promise<void>
+  /** Whether no other was there at the last look, which is a third of a lease old at most. */
+  isAlone(): boolean
+  /** Whether this one has been there for longest, and so does what one is to do for all. */
+  isEldest(): boolean
+  /** Looks again now. */
+  look(): Promise<void>
+  leave(): Promise<void>
+}
+
+export interface NodesDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+  readonly self: Pick<NodeRow, 'id' | 'host' | 'folder' | 'version'>
+  /** How long a process counts as running that says nothing more. */
+  readonly leaseMs: number
+  readonly news: StoreNews
+  /** Told when others were there and are not any more, that have left or are thought to be gone. */
+  onGone?: (() => void) | undefined
+}
+
+const MOST = 1_000
+
+export function createNodes({ store, clock, log, self, leaseMs, news, onGone }: NodesDeps): Nodes {
+  const startedAt = now()
+  let url: string | null = null
+  let known: readonly NodeRow[] = []
+  let cancelTimer: Cancel = () => {}
+  let isLeaving = false
+
+  function now(): number {
+    return Math.round(clock.now())
+  }
+
+  const row = (): NodeRow => ({
+    ...self,
+    organisation: 'default',
+    workspace: 'default',
+    url,
+    startedAt,
+    leaseUntil: now() + leaseMs,
+  })
+
+  async function running(): Promise<readonly NodeRow[]> {
+    const order = { by: ['startedAt', 'id'] as const }
+    const rows = await store.find('nodes', { where: { leaseUntil: { above: now() } }, order, limit: MOST })
+    return rows.filter(isRunning)
+  }
+
+  /** This process has the folder for itself, so that whoever had it before is gone. */
+  function isRunning({ id, folder }: NodeRow): boolean {
+    return id === self.id || folder !== self.folder
+  }
+
+  async function look(): Promise<void> {
+    const before = known
+    const rows = await running()
+    known = rows
+    if (!isLeaving && before.some(({ id }) => !rows.some(row => row.id === id))) onGone?.()
+  }
+
+  function lookSoon(): void {
+    if (isLeaving) return
+    look().catch(error => log.warn('which processes run could not be read', { error: messageOf(error) }))
+  }
+
+  /** Whoever was thought gone and forgotten is there again. */
+  async function say(): Promise<void> {
+    const { id, leaseUntil } = row()
+    const { committed } = await store.commit([update('nodes', { where: { id }, set: { leaseUntil, url } })])
+    if (!committed && !isLeaving) await store.commit([insert('nodes', row())])
+    await look()
+  }
+
+  function rest(): void {
+    if (isLeaving) return
+    cancelTimer = clock.after(leaseMs / 3, () => {
+      say()
+        .catch(error => log.warn('that this process runs could not be written', { error: messageOf(error) }))
+        .finally(rest)
+    })
+  }
+
+  const stopHearing = news.listen({
+    changed: rows => rows.some(({ table }) => table === 'nodes') && lookSoon(),
+    back: lookSoon,
+  })
+
+  return {
+    id: self.id,
+    running,
+    look,
+    async join() {
+      await store.commit([insert('nodes', row())])
+      await look()
+      rest()
+    },
+    async tellUrl(at) {
+      url = at
+      await say()
+    },
+    async forgetGone() {
+      const gone = { leaseUntil: { atMost: now() } }
+      const before = { folder: self.folder, id: { not: self.id } }
+      await store.commit([
+        remove('nodes', { where: before, rows: 'any' }),
+        remove('nodes', { where: gone, rows: 'any' }),
+      ])
+    },
+    isAlone: () => known.every(({ id }) => id === self.id),
+    isEldest: () => known.length === 0 || known[0]?.id === self.id,
+    async leave() {
+      isLeaving = true
+      stopHearing()
+      cancelTimer()
+      await store.commit([remove('nodes', { where: { id: self.id }, rows: 'any' })])
+    },
+  }
+}

@@ -1,0 +1,141 @@
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { ApprovalSummary, OperationPage, StatusReport } from '../src/contracts/index.ts'
+import { endListening, hasPostgres, testDatabase } from '../src/testing/postgres/test-database.ts'
+import { createLeanClient } from './support/lean-client.ts'
+import { makeProject, quartermaster, type RunningUp, startUp } from './support/product.ts'
+
+/** Digs, for as long as nobody has filled it in; and burns, which a person has to allow. What is done is noted in one folder. */
+const yard = (dir: string) => `
+  import { appendFileSync, existsSync } from 'node:fs'
+  import { setTimeout as pause } from 'node:timers/promises'
+  import { defineCapability, defineTool } from 'quartermaster'
+  const near = name => ${JSON.stringify(dir)} + '/' + name
+  const note = (what, where) => appendFileSync(near(what), where + '\\n')
+  const input = { type: 'object', properties: {} }
+  const where = process.env.YARD
+  const dig = defineTool({
+    name: 'dig', short: 'Digs.', input, idempotent: true, retry: 'replay',
+    async handler() {
+      note('begun', where)
+      while (!existsSync(near('filled'))) await pause(10)
+      note('dug', where)
+      return 'dug by ' + where
+    },
+  })
+  const burn = defineTool({
+    name: 'burn', short: 'Burns.', input, consent: ['yard.burn'],
+    handler() { note('burnt', where); return 'burnt by ' + where },
+  })
+  export default defineCapability({
+    key: 'yard', short: 'A yard.', tools: [dig, burn],
+    consentOperations: [{ name: 'yard.burn', reason: 'It burns.', weight: 'low' }],
+  })
+`
+
+interface Issued {
+  readonly token: string
+  readonly facts: { readonly id: string }
+}
+
+interface Node {
+  readonly up: RunningUp
+  /** One operation of the control API. */
+  control<T>(operation: string, input?: Record<string, unknown>): Promise<T>
+  run(...args: string[]): ReturnType<typeof quartermaster>
+}
+
+/** Two nodes on one database, each with a folder of its own and the same tools. */
+async function twoNodes() {
+  const shared = await makeProject()
+  const url = await testDatabase()
+  const settings = { leaseSeconds: 2, consentWaitSeconds: 60 }
+  const env: Record<string, string> = { DATABASE_URL: url }
+  const start = async (name: string): Promise<Node> => {
+    const dir = await makeProject({
+      'quartermaster.config.json': JSON.stringify({ settings }),
+      'capabilities/yard.js': yard(shared),
+      'agents/default.json': '{ "capabilities": { "yard": {} } }',
+    })
+    const up = await startUp(dir, [], { ...env, YARD: name })
+    const secret = async (file: string) => (await readFile(join(dir, '.quartermaster', file), 'utf8')).trim()
+    const token = await secret('admin-token')
+    env.QUARTERMASTER_SEALING_KEY ??= await secret('sealing-key')
+    const control: Node['control'] = async (operation, input = {}) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' }
+      const request = { method: 'POST', headers, body: JSON.stringify(input) }
+      return (await fetch(`${up.url}/api/v1/control/${operation}`, request)).json() as never
+    }
+    // On a busy machine a file takes its time.
+    const tools = async () => (await control<unknown[]>('tools')).length
+    await expect.poll(tools, POLL).toBeGreaterThan(1)
+    return { up, control, run: (...args) => quartermaster(args, { cwd: dir, env }) }
+  }
+  const noted = (what: string) => readFile(join(shared, what), 'utf8').catch(() => '')
+  return { url, here: await start('here'), there: await start('there'), shared, noted }
+}
+
+const callAt = ({ up }: Node, token: string, tool: string) => {
+  const client = createLeanClient(up.url, token)
+  return client.call(tool, {}).finally(client.close)
+}
+
+/** Whether a node lets this token in. */
+async function letsIn({ up }: Node, token: string): Promise<boolean> {
+  const headers = { authorization: `Bearer ${token}`, connection: 'close' }
+  return (await fetch(`${up.url}/mcp`, { headers })).status !== 401
+}
+
+async function kill({ up: { child } }: Node): Promise<void> {
+  const gone = new Promise(resolve => child.once('exit', resolve))
+  child.kill('SIGKILL')
+  await gone
+}
+
+const POLL = { timeout: 20_000, interval: 20 }
+
+describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 }, () => {
+  it('share tokens, answers and the work of one that is killed', async () => {
+    const { here, there, url, shared, noted } = await twoNodes()
+    const nodes = async () => (await here.control<StatusReport>('status')).store?.nodes
+    expect(await nodes()).toMatchObject([
+      { url: here.up.url, isThis: true },
+      { url: there.up.url, isThis: false },
+    ])
+    expect((await there.run('status')).stdout).toMatch(/2 nodes +http:\S+ on \S+.*\n.*\(this one\)/)
+
+    // A token that is made on one is good on the other.
+    const issue = () => here.control<Issued>('createToken', { agent: 'default' })
+    const [issued, one, other] = await Promise.all([issue(), issue(), issue()])
+    for (const { token } of [issued, one, other]) await expect.poll(() => letsIn(there, token), POLL).toBe(true)
+
+    // Allowed on one, done for the caller on the other; also when nothing is heard at that moment.
+    const burning = callAt(there, issued.token, 'burn')
+    const waiting = () => here.control<ApprovalSummary[]>('approvals')
+    await expect.poll(async () => (await waiting()).length, POLL).toBe(1)
+    const [request] = await waiting()
+    await endListening(url)
+    await here.control('answerApproval', { id: request?.id, decision: 'allow', lasting: 'once' })
+    expect(await burning).toContain('burnt by there')
+    expect(await noted('burnt')).toBe('there\n')
+
+    // A token that is taken back on one is refused on the other; also where nobody could hear of it: then it is looked at.
+    await here.control('revokeToken', { id: one.facts.id })
+    await expect.poll(() => letsIn(there, one.token), POLL).toBe(false)
+    await Promise.all([here.control('revokeToken', { id: other.facts.id }), endListening(url)])
+    await expect.poll(() => letsIn(there, other.token), POLL).toBe(false)
+
+    // What a node has in hand when it is killed is done by the other.
+    const dug = callAt(there, issued.token, 'dig').catch((error: unknown) => error)
+    await expect.poll(() => existsSync(join(shared, 'begun')), POLL).toBe(true)
+    await kill(there)
+    await dug
+    await writeFile(join(shared, 'filled'), '')
+    const last = async () => (await here.control<OperationPage>('operations')).operations[0]
+    await expect.poll(last, POLL).toMatchObject({ tool: 'dig', state: 'succeeded' })
+    expect([await noted('begun'), await noted('dug')]).toEqual(['there\nhere\n', 'here\n'])
+    await expect.poll(async () => (await nodes())?.length, POLL).toBe(1)
+  })
+})
