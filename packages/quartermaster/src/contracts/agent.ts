@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ConsentOperationName, Name } from './names.ts'
-import { Placement } from './organisation.ts'
+import { keepableText, Placement } from './organisation.ts'
 import type { Answer, Question } from './question.ts'
 import type { Progress } from './result.ts'
 
@@ -16,7 +16,7 @@ export type ViewKind = z.infer<typeof ViewKind>
 export const AgentConfig = z.strictObject({
   $schema: z.string().optional(),
   title: z.string().min(1).max(100).optional(),
-  description: z.string().max(2000).optional(),
+  description: keepableText().max(2000).optional(),
   capabilities: z.record(z.string(), CapabilityConfig),
   consent: z
     .strictObject({

@@ -17,7 +17,11 @@ export const Abilities = z
   .max(Ability.options.length)
   .refine(names => new Set(names).size === names.length, { error: 'must not name one twice' })
 
-export const Role = z.string().max(200)
+/** A text as every database keeps it: PostgreSQL has no place for NUL, and half a surrogate pair comes back as something else. */
+export const keepableText = () =>
+  z.string().refine(text => !/[\0\p{Surrogate}]/u.test(text), { error: 'must be well-formed text without NUL' })
+
+export const Role = keepableText().max(200)
 
 /** What the owner says in an agent's file about its place in the organisation. */
 export const Placement = z.strictObject({
@@ -83,7 +87,7 @@ export const OrganisationFacts = z.object({
 })
 export type OrganisationFacts = z.infer<typeof OrganisationFacts>
 
-export const NewOrganisation = z.strictObject({ name: Name, title: z.string().min(1).max(200).optional() })
+export const NewOrganisation = z.strictObject({ name: Name, title: keepableText().min(1).max(200).optional() })
 export type NewOrganisation = z.infer<typeof NewOrganisation>
 
 /** A workspace as lists show it. */
@@ -118,7 +122,7 @@ export const NewWorkspace = z.strictObject({
   /** By id or by name; the root when absent. */
   parent: Id.optional(),
   role: Role.optional(),
-  description: z.string().max(2_000).optional(),
+  description: keepableText().max(2_000).optional(),
   abilities: Abilities.optional(),
 })
 export type NewWorkspace = z.infer<typeof NewWorkspace>
@@ -127,7 +131,7 @@ export const WorkspaceChange = z
   .strictObject({
     parent: Id.optional(),
     role: Role.optional(),
-    description: z.string().max(2_000).optional(),
+    description: keepableText().max(2_000).optional(),
     abilities: Abilities.optional(),
     /** Brings back one that was archived. */
     status: z.literal('active').optional(),
@@ -173,15 +177,22 @@ export type PersonFacts = z.infer<typeof PersonFacts>
 export const TokenScope = z.enum(['mcp', 'read', 'presence', 'tokens'])
 export type TokenScope = z.infer<typeof TokenScope>
 
+const HOUR_MS = 3_600_000
+
 const tokenWishes = {
-  label: z.string().min(1).max(200).optional(),
+  label: keepableText().min(1).max(200).optional(),
   /** How long it is good; for ever when absent. */
-  ttlMs: z.number().int().positive().max(Number.MAX_SAFE_INTEGER).optional(),
+  ttlMs: z
+    .number()
+    .int()
+    .positive()
+    .max(100 * 365 * 24 * HOUR_MS)
+    .optional(),
 }
 
 export const NewPerson = z.strictObject({
   name: PersonName,
-  title: z.string().min(1).max(200).optional(),
+  title: keepableText().min(1).max(200).optional(),
   ...tokenWishes,
 })
 export type NewPerson = z.infer<typeof NewPerson>
@@ -215,8 +226,6 @@ export type JoinCodeFacts = z.infer<typeof JoinCodeFacts>
 
 export const IssuedJoinCode = z.object({ code: z.string(), facts: JoinCodeFacts })
 export type IssuedJoinCode = z.infer<typeof IssuedJoinCode>
-
-const HOUR_MS = 3_600_000
 
 export const NewJoinCode = z.strictObject({
   parent: Id.optional(),

@@ -23,6 +23,12 @@ export function notAdmin(token: string | undefined): AppError {
   return new AppError('TOKEN_INVALID', message)
 }
 
+/** Gives a place back when the answer has been sent, or at once to whoever has gone already: nobody will close that again. */
+export function leaveWhenClosed({ env: { outgoing } }: Context<HttpEnv>, leave: () => void): void {
+  outgoing.once('close', leave)
+  if (outgoing.destroyed) leave()
+}
+
 /** Lets so many requests of one visitor through at once, each until its answer has been sent. */
 export function limitInFlight(
   most: number,
@@ -30,7 +36,7 @@ export function limitInFlight(
 ): MiddlewareHandler<HttpEnv> {
   const inFlight = createInFlight({ most, what: 'requests under way' })
   return async (c, next) => {
-    c.env.outgoing.once('close', inFlight.enter(visitorOf(c)))
+    leaveWhenClosed(c, inFlight.enter(visitorOf(c)))
     await next()
   }
 }

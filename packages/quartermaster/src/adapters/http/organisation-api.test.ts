@@ -225,6 +225,16 @@ describe('what is sent', () => {
     })
   })
 
+  it('is text that every database keeps, and ends at a time that one can', async () => {
+    const { ask, member } = await open()
+    const { id } = await member('ada')
+    for (const text of ['a\0b', '\ud800']) {
+      expect((await ask('createWorkspace', { body: { name: 'bob', role: text } })).status).toBe(400)
+      expect((await ask('createToken', { id, body: { label: text } })).status).toBe(400)
+    }
+    expect((await ask('createToken', { id, body: { ttlMs: Number.MAX_SAFE_INTEGER } })).status).toBe(400)
+  })
+
   it('is bounded, and says that it is JSON', async () => {
     const { ask, server } = await open()
     const large = await ask('createWorkspace', { body: { name: 'ada', description: 'x'.repeat(1_100_000) } })
@@ -265,6 +275,43 @@ describe('how often somebody asks', () => {
     expect((await ask('me', { token: bob.token })).status).toBe(200)
     held.resolve()
     expect((await first).status).toBe(200)
+  })
+
+  it('is limited also where the answer is no', async () => {
+    const { ask, member } = await open({ requestsPerMinute: 3 })
+    const { token } = await member('ada')
+    const asked = [
+      await ask('createPerson', { token, body: { name: 'eve' } }),
+      await ask('me', { token, query: 'organisation=acme' }),
+      await ask('listWorkspaces', { token }),
+      await ask('listWorkspaces', { token }),
+    ]
+    expect(asked.map(({ status }) => status)).toEqual([403, 404, 403, 429])
+  })
+
+  it('takes no place from whoever went away before it had one', async () => {
+    const { ask, member, store, server } = await open({ requestsAtOnce: 1 })
+    const { token } = await member('ada')
+    const [begun, held, left] = [deferred(), deferred(), new AbortController()]
+    const { find } = store
+    Object.assign(store, {
+      async find(...given: Parameters<typeof find>) {
+        begun.resolve()
+        await held.promise
+        return find(...given)
+      },
+    })
+    const gone = fetch(`${server.url}/api/v1/me`, {
+      headers: { Authorization: `Bearer ${token}` },
+      signal: left.signal,
+    })
+    await begun.promise
+    left.abort()
+    await expect(gone).rejects.toThrow()
+    // Another request is answered only after the server has heard of it.
+    await fetch(`${server.url}/health`)
+    held.resolve()
+    await expect.poll(async () => (await ask('me', { token })).status).toBe(200)
   })
 
   it('is limited for each address that tries to join', async () => {

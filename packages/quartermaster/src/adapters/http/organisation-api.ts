@@ -11,7 +11,7 @@ import {
 } from '../../contracts/index.ts'
 import { type Clock, createInFlight, createRateLimit, fewIssues } from '../../core/kernel/index.ts'
 import type { OrganisationDesk, Visitor } from '../../core/organisation/index.ts'
-import { bearerIn } from './admin.ts'
+import { bearerIn, leaveWhenClosed } from './admin.ts'
 import { methodNotAllowed, unsupportedMediaType } from './control-api.ts'
 import type { HttpApp, HttpEnv } from './env.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
@@ -72,7 +72,7 @@ function createLimits({ clock, settings }: OrganisationDoor): TakeTurn {
     const key = visitor ? keyOf(visitor) : `address ${c.env.incoming.socket.remoteAddress ?? ''}`
     const limit = visitor ? requests : tries
     limit.take(key)
-    c.env.outgoing.once('close', inFlight.enter(key))
+    leaveWhenClosed(c, inFlight.enter(key))
   }
 }
 
@@ -89,8 +89,10 @@ async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Ans
   const route: ApiRoute = API[operation]
   try {
     const first = await visitorOf(c, route, options)
+    // Who is refused has had a turn too, or could ask as often as they like.
+    if (first || route.who.includes('anyone')) takeTurn(c, first)
+    refuseOthers(c, first)
     desk.admit(first, operation)
-    takeTurn(c, first)
     if (route.body && !isJson(c.req.header('content-type'))) return unsupportedMediaType()
     const request = await readRequest(c, route, options)
     // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
@@ -108,16 +110,19 @@ async function visitorOf(c: Context<HttpEnv>, { who }: ApiRoute, doors: Answerin
   if (who.includes('anyone')) return undefined
   const token = bearerIn(c)
   if (token === undefined) return undefined
-  const named = c.req.query('organisation')
   if (doors.isAdmin(token)) {
-    const organisation = named ?? DEFAULT_ORGANISATION
+    const organisation = c.req.query('organisation') ?? DEFAULT_ORGANISATION
     await doors.expectOrganisation(organisation)
     return { kind: 'owner', organisation }
   }
-  const visitor = await doors.identify(token)
+  return doors.identify(token)
+}
+
+/** To everybody but the owner there is one organisation. */
+function refuseOthers(c: Context<HttpEnv>, visitor: Visitor | undefined): void {
+  const named = c.req.query('organisation')
   if (visitor && named !== undefined && named !== visitor.organisation)
     throw new AppError('NAME_UNKNOWN', 'There is no such organisation.')
-  return visitor
 }
 
 async function readRequest(c: Context<HttpEnv>, route: ApiRoute, { limits }: Answering) {

@@ -27,6 +27,18 @@ describe('persons', () => {
     expect(organisation.tokens.listOf({ organisation: 'default', kind: 'person', name: 'eve' })).toHaveLength(2)
   })
 
+  it('that are removed lose also the token that is being made', async () => {
+    const { ask, organisation, storage } = await openOrganisation()
+    await ask('createPerson', { body: { name: 'eve' } })
+    storage.fault = () => Promise.resolve() as never
+    const made = ask('createPersonToken', { params: { name: 'eve' }, body: {} })
+    const owner = { organisation: 'default', kind: 'person', name: 'eve' } as const
+    const gone = organisation.tokens.revokeAll(owner, [])
+    const { token } = await made
+    await gone
+    expect(await organisation.identify(token)).toBeUndefined()
+  })
+
   it('that are removed lose all their tokens with their account', async () => {
     const { ask, organisation, reopen } = await openOrganisation()
     const { token } = await ask('createPerson', { body: { name: 'eve' } })

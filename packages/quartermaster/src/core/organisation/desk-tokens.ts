@@ -29,6 +29,17 @@ export function tokenHandlers(org: Organisation): Handlers<Operation> {
       throw new AppError('NAME_UNKNOWN', 'There is no such token here.')
   }
 
+  /** With what is made of another token, one that is limited could do more than it may, or for longer. */
+  function expectUnlimited(visitor: Visitor, id: string): void {
+    if (visitor.kind !== 'workspace' || id === visitor.tokenId) return
+    const { organisation, workspace, tokenId } = visitor
+    const mine = tokens
+      .listOf({ organisation, kind: 'agent', name: workspace.workspace })
+      .find(one => one.id === tokenId)
+    if (mine && mine.scopes === undefined && mine.expiresAt === null) return
+    throw new AppError('REQUEST_REFUSED', 'This token is limited or has an end, so it rotates itself and no other.')
+  }
+
   return {
     async listTokens(visitor, { params }) {
       const { organisation, workspace: name } = await own(visitor, params.id)
@@ -42,6 +53,7 @@ export function tokenHandlers(org: Organisation): Handlers<Operation> {
     },
     async rotateToken(visitor, { params, body }) {
       expectToken(visitor, params.id)
+      expectUnlimited(visitor, params.id)
       return tokens.rotate(params.id, { overlapMs: body.overlapMs ?? OVERLAP_MS })
     },
     async revokeToken(visitor, { params }) {

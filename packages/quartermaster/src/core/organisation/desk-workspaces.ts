@@ -30,7 +30,13 @@ export function workspaceHandlers({ organisation: org, skillsOf, version }: Desk
       return { workspaces: items.map(row => workspaceFacts(row, tree.above(row), presence)), nextCursor }
     },
     createWorkspace: async ({ organisation }, { body }) => org.factsOf(await workspaces.create(organisation, body)),
-    showWorkspace: async (visitor, { params }) => org.factsOf(await visible(org, visitor, params.id)),
+    async showWorkspace(visitor, { params }) {
+      const row = await visible(org, visitor, params.id)
+      const facts = await org.factsOf(row)
+      // Who is above the one above cannot be reached, and so is not told of.
+      const isAbove = visitor.kind === 'workspace' && visitor.workspace.parentId === row.id
+      return isAbove ? { ...facts, parent: null } : facts
+    },
     changeWorkspace: async ({ organisation }, { params, body }) =>
       org.factsOf(await workspaces.change(organisation, params.id, body)),
     archiveWorkspace: async ({ organisation }, { params }) =>

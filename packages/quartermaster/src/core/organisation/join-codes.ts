@@ -1,5 +1,6 @@
 import {
   AppError,
+  DEFAULT_ORGANISATION,
   type IssuedJoinCode,
   type IssuedToken,
   type JoinCodeFacts,
@@ -13,6 +14,7 @@ import {
 import type { Clock, Digest, Ids } from '../kernel/index.ts'
 import { insert, type Store, update, type Write } from '../store/index.ts'
 import { allRows } from './all-rows.ts'
+import type { Seats } from './seats.ts'
 import type { Tokens } from './tokens.ts'
 import { type Draft, isId, unknownWorkspace, type Workspaces } from './workspaces.ts'
 
@@ -34,6 +36,7 @@ export interface JoinCodesDeps {
   readonly digest: Digest
   readonly tokens: Tokens
   readonly workspaces: Workspaces
+  readonly seats: Pick<Seats, 'isAgent' | 'joined'>
   readonly settings: Pick<Settings, 'joinCodeHours'>
 }
 
@@ -41,7 +44,7 @@ const PREFIX = 'qmjoin'
 const HOUR_MS = 3_600_000
 
 export function createJoinCodes(deps: JoinCodesDeps): JoinCodes {
-  const { store, clock, ids, digest, tokens, workspaces, settings } = deps
+  const { store, clock, ids, digest, tokens, workspaces, seats, settings } = deps
   const now = () => Math.round(clock.now())
 
   async function factsOf(row: JoinCodeRow): Promise<JoinCodeFacts> {
@@ -108,18 +111,24 @@ export function createJoinCodes(deps: JoinCodesDeps): JoinCodes {
       const name = row.name ?? wished
       if (name === undefined)
         throw new AppError('INPUT_INVALID', 'This code leaves the name to you. Send "name" beside "code".')
+      const isFirst = row.organisation === DEFAULT_ORGANISATION
+      // An agent may have tools before it has a place, and a token of its name would have them.
+      if (isFirst && seats.isAgent(name)) throw taken(name)
       const { row: workspace, writes } = await draftFor(row, name)
       const request = { agent: name, organisation: row.organisation, label: 'joined with a code' }
       const issued = await tokens.createWith(request, [use(row, workspace.id), ...writes])
       if (!issued) {
-        if (await found(code))
-          throw new AppError('NAME_TAKEN', `A workspace is named "${name}" already. Choose another name.`)
-        throw refused()
+        throw (await found(code)) ? taken(name) : refused()
       }
+      if (isFirst) seats.joined(name)
       workspaces.tell(workspace)
       return { workspace, issued }
     },
   }
+}
+
+function taken(name: string): AppError {
+  return new AppError('NAME_TAKEN', `A workspace is named "${name}" already. Choose another name.`)
 }
 
 /** One answer for a code that is wrong, used, over or taken back: it tells nothing to whoever guesses. */

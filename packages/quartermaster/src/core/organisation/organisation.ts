@@ -49,19 +49,21 @@ export function createOrganisation(deps: OrganisationDeps): Organisation {
   const organisations = createOrganisations(deps)
   const presence = createPresence({ ...deps, emitter })
   const workspaces = createWorkspaces({ ...deps, emitter })
+  const seats = createSeats({ ...deps, workspaces })
   return {
     organisations,
     workspaces,
     presence,
     tokens,
     persons: createPersons(deps),
-    joinCodes: createJoinCodes({ ...deps, workspaces }),
-    seats: createSeats({ ...deps, workspaces }),
+    joinCodes: createJoinCodes({ ...deps, workspaces, seats }),
+    seats,
     events: emitter,
     identify: token => identify(token, { tokens, workspaces }),
     factsOf: async row => workspaceFacts(row, await workspaces.above(row), presence),
     async load() {
       await organisations.ensureFirst()
+      await seats.load()
       await presence.load()
     },
     stop: () => presence.stop(),

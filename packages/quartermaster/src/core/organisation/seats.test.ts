@@ -14,6 +14,36 @@ async function treeOf({ organisation }: Awaited<ReturnType<typeof openOrganisati
   return tree.ordered().map(row => `${'  '.repeat(tree.tier(row))}${row.workspace} ${row.status}`)
 }
 
+describe('agents whose files are wrong about their place', () => {
+  it('are never above one that they are below', async () => {
+    for (const bob of [{ name: 'bob' }, { name: 'bob', config: { workspace: { parent: 'nobody' } } }]) {
+      const at = await openOrganisation()
+      const { seats } = at.organisation
+      await seats.follow(folder({ ada: {}, bob: { parent: 'ada' } }))
+      const ada = { name: 'ada', config: { workspace: { parent: 'bob' } } }
+      await seats.follow(placeAgents([ada, bob], { depth: 8 }))
+      expect(await treeOf(at)).toEqual(['root active', '  ada active', '    bob active'])
+      expect(seats.problems().get('ada')).toContain('below itself')
+    }
+  })
+
+  it('lend their names to nobody who joins', async () => {
+    const at = await openOrganisation()
+    const { seats } = at.organisation
+    await seats.follow(folder({ lost: { parent: 'nobody' } }))
+    const { code } = await at.ask('createJoinCode', { body: {} })
+    await expect(at.ask('join', { body: { code, name: 'lost' } })).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+    await at.ask('join', { body: { code, name: 'scout' } })
+    for (const { seats: known } of [at.organisation, await at.reopen()]) {
+      // Before anybody has looked at the files, and whatever they say.
+      expect(known.isTaken('scout')).toBe(true)
+      await known.follow(folder({ scout: { parent: 'nobody' } }))
+      expect(known.isTaken('scout')).toBe(true)
+      expect(known.problems().get('scout')).toContain('joined')
+    }
+  })
+})
+
 describe('the first start', () => {
   it('makes the organisation and its root, once', async () => {
     const at = await openOrganisation()

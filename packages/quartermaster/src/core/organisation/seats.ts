@@ -3,10 +3,17 @@ import type { Clock, Ids } from '../kernel/index.ts'
 import { insert, type Store, update, type Write } from '../store/index.ts'
 import { allRows } from './all-rows.ts'
 import type { FolderPlace, Placements } from './placement.ts'
+import { createTree } from './tree.ts'
 import { newWorkspaceRow, type Workspaces } from './workspaces.ts'
 
 /** The workspaces of the project folder's agents: made when an agent comes, archived when it goes, its own when it is back. */
 export interface Seats {
+  /** Learns who has joined before anybody is let in. */
+  load(): Promise<void>
+  /** Somebody has joined under this name. */
+  joined(name: string): void
+  /** Whether an agent of the folder has this name, with a place or without. */
+  isAgent(name: string): boolean
   /** Has the workspaces follow what the files say. One after the other. */
   follow(placements: Placements): Promise<void>
   /** Agents that have no workspace, each with the reason. */
@@ -26,7 +33,6 @@ interface Plan {
   readonly writes: readonly Write[]
   readonly changed: readonly WorkspaceRow[]
   readonly problems: ReadonlyMap<string, string>
-  readonly taken: ReadonlySet<string>
 }
 
 /** Another process may seat the same agents at the same time; then there is little left to do the next time. */
@@ -36,20 +42,27 @@ const BATCH = 500
 
 export function createSeats({ store, clock, ids, workspaces }: SeatsDeps): Seats {
   let problems: ReadonlyMap<string, string> = new Map()
-  let taken: ReadonlySet<string> = new Set()
+  let names: ReadonlySet<string> = new Set()
+  // Whether or not there is a file of that name: one that comes is an agent before its place has been looked for.
+  const joined = new Set<string>()
   let working: Promise<void> = Promise.resolve()
   const newFacts = () => ({ id: ids.next('ws'), createdAt: Math.round(clock.now()) })
 
   async function follow(placements: Placements): Promise<void> {
     for (let left = TRIES; left > 0; left--) {
       const rows = await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION })
+      learn(rows)
       const plan = planFor(placements, rows, newFacts)
       if (!(await written(plan.writes))) continue
-      ;({ problems, taken } = plan)
+      ;({ problems } = plan)
       for (const row of plan.changed) workspaces.tell(row)
       return
     }
     throw new AppError('EDIT_CONFLICT', 'The workspaces of the agents were changed meanwhile, again and again.')
+  }
+
+  function learn(rows: readonly WorkspaceRow[]): void {
+    for (const { origin, workspace } of rows) if (origin === 'joined') joined.add(workspace)
   }
 
   async function written(writes: readonly Write[]): Promise<boolean> {
@@ -59,12 +72,17 @@ export function createSeats({ store, clock, ids, workspaces }: SeatsDeps): Seats
   }
 
   return {
+    load: async () =>
+      learn(await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION, origin: 'joined' })),
+    joined: name => void joined.add(name),
+    isAgent: name => names.has(name),
     follow(placements) {
+      names = placements.names
       working = working.catch(() => {}).then(() => follow(placements))
       return working
     },
     problems: () => problems,
-    isTaken: name => taken.has(name),
+    isTaken: name => joined.has(name),
   }
 }
 
@@ -73,20 +91,24 @@ function planFor(placements: Placements, rows: readonly WorkspaceRow[], newFacts
   const writes: Write[] = []
   const changed: WorkspaceRow[] = []
   const problems = new Map<string, string>()
-  const taken = new Set<string>()
   const put = (row: WorkspaceRow, write: Write) => {
     byName.set(row.workspace, row)
     changed.push(row)
     writes.push(write)
   }
+  // Also of those whose files are wrong about their place: they have tools nevertheless.
+  for (const name of placements.names) if (byName.get(name)?.origin === 'joined') problems.set(name, takenText(name))
   for (const place of placements.places) {
+    if (problems.has(place.name)) continue
     const known = byName.get(place.name)
     const parent = place.parent === null ? null : byName.get(place.parent)
-    if (known?.origin === 'joined') {
-      taken.add(place.name)
-      problems.set(place.name, takenText(place.name))
-    } else if (parent === undefined || parent?.origin === 'joined')
+    if (parent === undefined || parent?.origin === 'joined')
       problems.set(place.name, `"${place.parent}" has no place itself, so there is none below it.`)
+    else if (known && parent && isBelow(parent, known, [...byName.values()]))
+      problems.set(
+        place.name,
+        `"${place.name}" would be below itself: "${place.parent}" is below it as long as its own file is wrong.`,
+      )
     else if (!known) {
       const row = newRow(place, parent, newFacts())
       put(row, insert('workspaces', row, 'seat.name'))
@@ -100,7 +122,12 @@ function planFor(placements: Placements, rows: readonly WorkspaceRow[], newFacts
       const gone: WorkspaceRow = { ...row, status: 'archived' }
       put(gone, seatWrite(row, gone))
     }
-  return { writes, changed, problems, taken }
+  return { writes, changed, problems }
+}
+
+/** What a file says is no circle among files; one whose file is wrong stays where it was, which may be below this one. */
+function isBelow(row: WorkspaceRow, other: WorkspaceRow, rows: readonly WorkspaceRow[]): boolean {
+  return [row, ...createTree(rows).above(row)].some(({ id }) => id === other.id)
 }
 
 interface NewFacts {

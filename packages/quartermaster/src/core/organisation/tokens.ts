@@ -239,8 +239,12 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
       const { organisation, kind: callerKind, name: callerName } = owner
       const where = { organisation, callerKind, callerName, revokedAt: null }
       const outcome = await store.commit([update('tokens', { where, set: { revokedAt: now() }, rows: 'any' }), ...also])
-      if (outcome.committed) for (const { id } of rows) unstored.delete(id)
-      return outcome.committed
+      if (!outcome.committed) return false
+      for (const { id } of rows) unstored.delete(id)
+      // One that was being made meanwhile is remembered by now, and has ended in the store.
+      for (const row of [...byHash.values()].filter(isOf(owner)))
+        if (row.revokedAt === null) takeStored((await store.get('tokens', row.id)) ?? row)
+      return true
     },
     async revoke(id) {
       const givenBack = lent.revoke(id)

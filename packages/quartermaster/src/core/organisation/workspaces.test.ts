@@ -202,6 +202,35 @@ describe('a workspace', () => {
     expect(next.facts.scopes).toEqual(['presence'])
   })
 
+  it('makes nothing of a limited token that could do more, or for longer', async () => {
+    const { ask, organisation } = await openOrganisation()
+    const { id } = await ask('createWorkspace', { body: { name: 'ada' } })
+    const whole = await ask('createToken', { params: { id }, body: {} })
+    for (const body of [{ scopes: ['tokens' as const] }, { ttlMs: 60_000 }]) {
+      const limited = await ask('createToken', { params: { id }, body })
+      const visitor = await organisation.identify(limited.token)
+      await expect(ask('rotateToken', { params: { id: whole.facts.id }, body: {} }, visitor)).rejects.toMatchObject({
+        code: 'REQUEST_REFUSED',
+      })
+      const own = await ask('rotateToken', { params: { id: limited.facts.id }, body: {} }, visitor)
+      expect(own.facts.scopes).toEqual(limited.facts.scopes)
+    }
+    const visitor = await organisation.identify(whole.token)
+    expect(await ask('rotateToken', { params: { id: whole.facts.id }, body: {} }, visitor)).toBeDefined()
+  })
+
+  it('is not told who is above the one above it', async () => {
+    const { ask, organisation } = await openOrganisation()
+    const top = await ask('createWorkspace', { body: { name: 'top' } })
+    const middle = await ask('createWorkspace', { body: { name: 'middle', parent: top.id } })
+    const low = await ask('createWorkspace', { body: { name: 'low', parent: middle.id } })
+    const { token } = await ask('createToken', { params: { id: low.id }, body: {} })
+    const visitor = await organisation.identify(token)
+    expect(await ask('showWorkspace', { params: { id: middle.id } }, visitor)).toMatchObject({ tier: 2, parent: null })
+    expect((await ask('showWorkspace', { params: { id: low.id } }, visitor)).parent).toMatchObject({ name: 'middle' })
+    expect((await ask('showWorkspace', { params: { id: middle.id } })).parent).toMatchObject({ name: 'top' })
+  })
+
   it('that is alone is told why it has no peers', async () => {
     const { ask, ownerOf, organisation } = await open()
     await ask('createOrganisation', { body: { name: 'acme' } })
