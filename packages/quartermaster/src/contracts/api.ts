@@ -263,7 +263,7 @@ export const API = {
     body: NewJoinCode,
     output: IssuedJoinCode,
     status: 201,
-    errors: ['NAME_UNKNOWN'],
+    errors: ['NAME_UNKNOWN', 'NAME_TAKEN'],
   },
   revokeJoinCode: {
     method: 'DELETE',

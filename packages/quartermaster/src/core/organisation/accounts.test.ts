@@ -96,6 +96,12 @@ describe('a join code', () => {
     ])
   })
 
+  it('is not made for a name that somebody has: whoever gets it could not choose another', async () => {
+    const { ask } = await open()
+    await ask('createWorkspace', { body: { name: 'bob' } })
+    await expect(ask('createJoinCode', { body: { name: 'bob' } })).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+  })
+
   it('leaves the name to whoever joins where it has none', async () => {
     const { join, ask } = await open()
     await ask('createWorkspace', { body: { name: 'bob' } })

@@ -71,10 +71,19 @@ export function createJoinCodes(deps: JoinCodesDeps): JoinCodes {
     return update('joincodes', { where, set: { usedAt: at, usedBy }, guard: 'joincode.open' })
   }
 
+  /** An agent may have tools before it has a place, and a token of its name would have them. */
+  const isAgent = (organisation: string, name: string) => organisation === DEFAULT_ORGANISATION && seats.isAgent(name)
+
+  /** Whoever is given a code that names them cannot choose another name. */
+  async function isTaken(organisation: string, name: string): Promise<boolean> {
+    return isAgent(organisation, name) || (await workspaces.named(organisation, name)) !== undefined
+  }
+
   return {
     async create(organisation, { parent = ROOT_WORKSPACE, name, role = '', abilities = [], ttlMs }) {
       const above = await workspaces.pick(organisation, parent)
       if (above.status !== 'active') throw unknownWorkspace(parent)
+      if (name !== undefined && (await isTaken(organisation, name))) throw taken(name)
       const code = ids.secret(PREFIX)
       const row: JoinCodeRow = {
         id: ids.next('join'),
@@ -111,16 +120,12 @@ export function createJoinCodes(deps: JoinCodesDeps): JoinCodes {
       const name = row.name ?? wished
       if (name === undefined)
         throw new AppError('INPUT_INVALID', 'This code leaves the name to you. Send "name" beside "code".')
-      const isFirst = row.organisation === DEFAULT_ORGANISATION
-      // An agent may have tools before it has a place, and a token of its name would have them.
-      if (isFirst && seats.isAgent(name)) throw taken(name)
+      if (isAgent(row.organisation, name)) throw taken(name)
       const { row: workspace, writes } = await draftFor(row, name)
       const request = { agent: name, organisation: row.organisation, label: 'joined with a code' }
       const issued = await tokens.createWith(request, [use(row, workspace.id), ...writes])
-      if (!issued) {
-        throw (await found(code)) ? taken(name) : refused()
-      }
-      if (isFirst) seats.joined(name)
+      if (!issued) throw (await found(code)) ? taken(name) : refused()
+      if (row.organisation === DEFAULT_ORGANISATION) seats.joined(name)
       workspaces.tell(workspace)
       return { workspace, issued }
     },
