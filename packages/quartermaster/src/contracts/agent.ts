@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { keepableText } from './keepable-text.ts'
 import { ConsentOperationName, Name } from './names.ts'
-import { keepableText, Placement } from './organisation.ts'
+import { Placement } from './organisation.ts'
 import type { Answer, Question } from './question.ts'
 import type { Progress } from './result.ts'
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { keepableText } from './keepable-text.ts'
 import { Name, PersonName } from './names.ts'
 import { TokenFacts } from './token.ts'
 
@@ -16,10 +17,6 @@ export const Abilities = z
   .array(Ability)
   .max(Ability.options.length)
   .refine(names => new Set(names).size === names.length, { error: 'must not name one twice' })
-
-/** A text as every database keeps it: PostgreSQL has no place for NUL, and half a surrogate pair comes back as something else. */
-export const keepableText = () =>
-  z.string().refine(text => !/[\0\p{Surrogate}]/u.test(text), { error: 'must be well-formed text without NUL' })
 
 export const Role = keepableText().max(200)
 

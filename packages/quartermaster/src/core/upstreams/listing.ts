@@ -1,4 +1,4 @@
-import type { PinKind, Problem } from '../../contracts/index.ts'
+import { isKeepable, type PinKind, type Problem } from '../../contracts/index.ts'
 import type { Digest, Steps } from '../kernel/index.ts'
 
 /** What a server says it has, as it came. What is absent could not be asked for this time; nothing is an empty list. */
@@ -136,15 +136,11 @@ function createReader(upstream: string, digest: Digest, limits: ListingLimits) {
 /** Of a thousand like these nobody reads more. */
 const MOST_PROBLEMS = 20
 
-// A text column keeps neither NUL nor half a surrogate pair.
-const UNKEEPABLE = /[\0\p{Surrogate}]/u
-
 function nameOf(kind: PinKind, value: unknown): string | undefined {
   if (!isRecord(value)) return undefined
   if (kind === 'server') return SERVER_NAME
   const name = value[NAME_FIELDS[kind]]
-  const isUsable =
-    typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME[kind] && !UNKEEPABLE.test(name)
+  const isUsable = typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME[kind] && isKeepable(name)
   return isUsable ? name : undefined
 }
 

@@ -1,4 +1,4 @@
-import type { AuditEntry, AuditLine, AuditRow, NewRow } from '../../../contracts/index.ts'
+import { type AuditEntry, type AuditLine, type AuditRow, type NewRow, toKeepable } from '../../../contracts/index.ts'
 
 /** A line of the audit as the store keeps it. */
 export function auditRow(id: string, entry: AuditEntry): NewRow<'audit'> {
@@ -31,9 +31,8 @@ export function lineOf({ organisation: _organisation, ...line }: AuditRow): Audi
 }
 
 const LONGEST_NAME = 128
-const UNKEEPABLE = /[\0\p{Surrogate}]/gu
 
 /** A refused call may name anything as its tool. One that no store takes would hold up the whole batch. */
 function keepable(name: string): string {
-  return name.slice(0, LONGEST_NAME).replace(UNKEEPABLE, '�')
+  return toKeepable(name.slice(0, LONGEST_NAME))
 }
