@@ -1,0 +1,169 @@
+import { type Builder, CALLER, index, PLACE, TYPES, table } from './migration-parts.ts'
+
+/** For whoever looks at what everybody did, and for what may be forgotten. */
+export function operationsByTime(builder: Builder): readonly string[] {
+  return [
+    index(builder, 'operations_by_time', { on: 'operations', columns: ['organisation', 'created_at', 'id'] }),
+    index(builder, 'operations_by_keep', { on: 'operations', columns: ['keep_until'], notNull: 'keep_until' }),
+  ]
+}
+
+/**
+ * Until here the time that something is kept stood in for whether it is a task. A running one was given it only as a task,
+ * and of what has ended only tasks kept a result. A call that only reads was on record for no other reason.
+ */
+export function tasks({ schema, dialect }: Builder): readonly string[] {
+  const column = schema.alterTable('operations').addColumn('ttl_ms', TYPES[dialect].integer)
+  return [
+    column.compile().sql,
+    'update "operations" set "ttl_ms" = "keep_until" - coalesce("ended_at", "created_at") ' +
+      'where "keep_until" is not null and ("ended_at" is null or "result" is not null or "mutates" = 0)',
+    'update "operations" set "keep_until" = null where "ended_at" is null',
+  ]
+}
+
+/** What was called before anybody noted it is left to a person. */
+export function waiting(builder: Builder): readonly string[] {
+  const { schema, dialect } = builder
+  const retry = schema
+    .alterTable('operations')
+    .addColumn('retry', TYPES[dialect].text, definition => definition.notNull().defaultTo('manual'))
+  const tellAt = schema.alterTable('operations').addColumn('tell_at', TYPES[dialect].integer)
+  return [
+    retry.compile().sql,
+    tellAt.compile().sql,
+    index(builder, 'operations_by_telling', { on: 'operations', columns: ['tell_at', 'id'], notNull: 'tell_at' }),
+  ]
+}
+
+/** What persons are asked, and what they answered. */
+export function consent(builder: Builder): readonly string[] {
+  return [
+    table(builder, 'approvals', {
+      ...PLACE,
+      ...CALLER,
+      tool: 'text',
+      definition_hash: 'text',
+      digest: 'text',
+      asks: 'text',
+      state: 'text',
+      created_at: 'integer',
+      expires_at: 'integer',
+      answered_at: 'integer?',
+      answered_by: 'text?',
+      via: 'text?',
+      lasting: 'text?',
+    }),
+    index(builder, 'approvals_by_state', { on: 'approvals', columns: ['organisation', 'state', 'created_at', 'id'] }),
+    table(builder, 'grants', {
+      ...PLACE,
+      ...CALLER,
+      operation: 'text',
+      scope: 'text?',
+      decision: 'text',
+      lasting: 'text',
+      tool: 'text?',
+      digest: 'text?',
+      asked_for: 'text?',
+      granted_by: 'text',
+      via: 'text',
+      created_at: 'integer',
+      expires_at: 'integer',
+      used_by: 'text?',
+      used_at: 'integer?',
+      revoked_at: 'integer?',
+      revoked_by: 'text?',
+    }),
+    index(builder, 'grants_by_caller', {
+      on: 'grants',
+      columns: ['organisation', 'workspace', 'caller_name', 'operation', 'expires_at'],
+    }),
+    index(builder, 'grants_by_expiry', { on: 'grants', columns: ['expires_at'] }),
+  ]
+}
+
+/**
+ * Until here effects stood in the open. Those that somebody may still look for move to where they are read as they are;
+ * the others are forgotten, as the arguments were.
+ */
+export function sealedEffects(builder: Builder): readonly string[] {
+  const { schema, dialect } = builder
+  const column = schema.alterTable('operations').addColumn('sealed_effects', TYPES[dialect].text)
+  return [
+    column.compile().sql,
+    `update "operations" set "sealed_effects" = "effects" where "effects" <> '[]' and "arguments" is not null`,
+    `update "operations" set "effects" = '[]' where "effects" <> '[]'`,
+    table(builder, 'results', { ...PLACE, ...CALLER, operation_id: 'text', offset: 'integer', page: 'text' }),
+    index(builder, 'results_by_operation', { on: 'results', columns: ['operation_id', 'offset'] }),
+  ]
+}
+
+/** What is forgotten is found by `keep_until`; every end paid for this one. */
+export function withoutIndexByEnd({ schema }: Builder): readonly string[] {
+  return [schema.dropIndex('operations_by_end').compile().sql]
+}
+
+/** What was kept before counts from the end of its operation. Its size is that of its JSON, which is a little more. */
+export function resultRoom(builder: Builder): readonly string[] {
+  const { schema, dialect } = builder
+  const createdAt = schema
+    .alterTable('results')
+    .addColumn('created_at', TYPES[dialect].integer, definition => definition.notNull().defaultTo(0))
+  const wholeBytes = schema.alterTable('results').addColumn('whole_bytes', TYPES[dialect].integer)
+  const ofOperation = 'from "operations" where "operations"."id" = "results"."operation_id"'
+  const ofResult = 'from "results" as "every" where "every"."operation_id" = "results"."operation_id"'
+  return [
+    createdAt.compile().sql,
+    wholeBytes.compile().sql,
+    `update "results" set "created_at" = coalesce((select "ended_at" ${ofOperation}), 0)`,
+    `update "results" set "whole_bytes" = (select sum(length("every"."page")) ${ofResult}) where "offset" = 0`,
+    index(builder, 'results_by_time', {
+      on: 'results',
+      columns: ['created_at', 'id', 'whole_bytes'],
+      notNull: 'whole_bytes',
+    }),
+  ]
+}
+
+/** Answers for single calls become many, and none of them says anything about another call. */
+export function grantsByLasting(builder: Builder): readonly string[] {
+  const columns = ['organisation', 'workspace', 'caller_name', 'operation', 'lasting', 'expires_at']
+  return [
+    builder.schema.dropIndex('grants_by_caller').compile().sql,
+    index(builder, 'grants_by_lasting', { on: 'grants', columns }),
+    index(builder, 'grants_by_request', { on: 'grants', columns: ['asked_for'], notNull: 'asked_for' }),
+  ]
+}
+
+/** Only what waits has an expiry, and little is taken back: these two stay small. The audit has as many indexes as before. */
+export function whatIsListed(builder: Builder): readonly string[] {
+  return [
+    index(builder, 'operations_by_waiting', {
+      on: 'operations',
+      columns: ['organisation', 'workspace', 'created_at', 'id'],
+      notNull: 'expires_at',
+    }),
+    index(builder, 'grants_by_revocation', { on: 'grants', columns: ['revoked_at'], notNull: 'revoked_at' }),
+    builder.schema.dropIndex('audit_by_time').compile().sql,
+    index(builder, 'audit_by_time', { on: 'audit', columns: ['organisation', 'at', 'id'] }),
+  ]
+}
+
+/** Operations that are known before this have no process that anybody would wait for. */
+export function sharing(builder: Builder): readonly string[] {
+  const { schema, dialect } = builder
+  const { text, integer } = TYPES[dialect]
+  return [
+    schema.alterTable('operations').addColumn('node', text).compile().sql,
+    schema.alterTable('operations').addColumn('awaited_until', integer).compile().sql,
+    table(builder, 'nodes', {
+      ...PLACE,
+      host: 'text',
+      folder: 'text',
+      version: 'text',
+      url: 'text?',
+      started_at: 'integer',
+      lease_until: 'integer',
+    }),
+  ]
+}
