@@ -1,10 +1,23 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const source = (file: string) => fileURLToPath(new URL(`./packages/quartermaster/src/${file}`, import.meta.url))
 
 const ALONE = 'packages/*/src/**/*.alone.test.ts'
+
+/** Little text and much to do. Begun last, one of these would run alone at the end while the other workers have nothing left. */
+const LONG = /(store-contract|docs\/console|simulation|endurance|faults|inspector|client-20\d\d-\d\d-\d\d)\.test\.ts$/
+
+/** The large files first, as vitest has them where it has not seen them before, but for small ones that take long. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId)
+    return [...sorted.filter(isLong), ...sorted.filter(file => !isLong(file))]
+  }
+}
 
 export default defineConfig({
   resolve: {
@@ -17,6 +30,7 @@ export default defineConfig({
   test: {
     // The long ones wait for other processes a third of their time, so three of them share two cores well.
     maxWorkers: Math.max(3, availableParallelism()),
+    sequence: { sequencer: LongFirst },
     // On a machine that is busy with something else; nothing here is about time.
     testTimeout: 60_000,
     hookTimeout: 60_000,

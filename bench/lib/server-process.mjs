@@ -10,7 +10,10 @@ import { summarise } from './profile-summary.mjs'
 
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */
 /** @typedef {Awaited<ReturnType<typeof startServer>>} StartedServer */
-/** What stands in for one need not be killed. @typedef {Omit<StartedServer, 'kill'> & Partial<Pick<StartedServer, 'kill'>>} ServerProcess */
+/**
+ * What stands in for one need not be killed, nor say how it ended.
+ * @typedef {Omit<StartedServer, 'kill' | 'stop'> & Partial<Pick<StartedServer, 'kill'>> & { stop: () => Promise<unknown> }} ServerProcess
+ */
 
 const PRELOAD = new URL('./profiler-preload.mjs', import.meta.url).href
 const TOP_FUNCTIONS = 25
@@ -40,14 +43,16 @@ export async function startServer({ args, cwd, env = {}, profile, knownUrl, isRe
   // Whoever measures may break down, and must not leave a server behind.
   const end = () => void child.kill('SIGKILL')
   process.once('exit', end)
-  /** @type {Promise<void>} */
-  const exited = new Promise(resolve => child.once('exit', () => resolve()))
+  /** @type {Promise<number | null>} */
+  const exited = new Promise(resolve => child.once('exit', resolve))
   void exited.then(() => process.off('exit', end))
-  const stop = async () => {
+  /** Politely; answers its exit code, and none where that did not help. */
+  const stop = async (withinMs = END_WITHIN_MS) => {
     child.kill('SIGTERM')
-    const timer = setTimeout(() => child.kill('SIGKILL'), END_WITHIN_MS)
-    await exited
+    const timer = setTimeout(() => child.kill('SIGKILL'), withinMs)
+    const code = await exited
     clearTimeout(timer)
+    return code
   }
   /** Without a word, as a power failure ends it. */
   const kill = async () => {

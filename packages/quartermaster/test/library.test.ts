@@ -22,6 +22,12 @@ async function open(files: Record<string, string> = {}) {
 it('reads tools in order of definition, one by name, and what is disabled', async () => {
   const quartermaster = await open()
   expect(quartermaster.tools().map(tool => tool.name)).toEqual([
+    'delegate_task',
+    'delegate_task_async',
+    'check_task_status',
+    'cancel_task',
+    'list_peers',
+    'get_workspace_info',
     'read_file',
     'list_files',
     'search_files',
@@ -31,6 +37,14 @@ it('reads tools in order of definition, one by name, and what is disabled', asyn
     'call_tool',
     'read_docs',
     'get_status',
+    'chat_history',
+    'wait_for_message',
+    'inbox_peek',
+    'inbox_pop',
+    'reply',
+    'commit_memory',
+    'recall_memory',
+    'forget_memory',
     'note_read',
     'note_search',
     'note_append',
@@ -41,6 +55,7 @@ it('reads tools in order of definition, one by name, and what is disabled', asyn
     'registry_status',
     'registry_recheck',
     'registry_reload',
+    'send_message_to_user',
     'add',
   ])
   expect(quartermaster.tools({ section: 'maths', state: 'active' }).map(tool => tool.name)).toEqual(['add'])
@@ -78,9 +93,24 @@ it('gives an agent engine the servers of a run', async () => {
 it('lists capabilities without anything running', async () => {
   const quartermaster = await open()
   expect(quartermaster.knownCapabilities().map(capability => capability.key)).toEqual([
+    'delegation',
     'files',
+    'history',
+    'inbox',
+    'memory',
     'notes',
     'registry',
+    'user',
     'maths',
   ])
+})
+
+it('takes paths as attachments, because agents are in this process, and none outside of their folder', async () => {
+  const ada = JSON.stringify({ capabilities: { user: {} }, workspaceDir: 'work' })
+  const quartermaster = await open({ 'agents/ada.json': ada, 'work/a.txt': 'a' })
+  const call = (...attachments: string[]) =>
+    quartermaster.call({ agent: 'ada', tool: 'send_message_to_user', input: { message: 'Here', attachments } })
+  const { result } = await call('a.txt')
+  expect(result.structuredContent).toMatchObject({ attachments: [{ name: 'a.txt', mediaType: 'text/plain', size: 1 }] })
+  await expect(call('a.txt', '../agents/ada.json')).rejects.toMatchObject({ code: 'INPUT_INVALID' })
 })

@@ -1,17 +1,27 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
+/** A package that a line of the build imports, as the bundler writes it. */
+const IMPORTED = /(?:^import|\bfrom|\bimport\() ?"(?!node:)((?:@[\w.-]+\/)?[a-z][\w.-]*)(?:\/[^"]*)?"\)?;$/gm
 
-/** What npm would put into the package. */
-async function packedFiles(): Promise<string[]> {
+let packed: Promise<string[]> | undefined
+
+/** What npm would put into the package. Asked once: npm takes its time. */
+function packedFiles(): Promise<string[]> {
+  packed ??= pack()
+  return packed
+}
+
+async function pack(): Promise<string[]> {
   const options = { cwd: PACKAGE, shell: process.platform === 'win32', maxBuffer: 16 * 1024 * 1024 }
   const { stdout } = await promisify(execFile)('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], options)
-  const [packed] = JSON.parse(stdout) as { files: { path: string }[] }[]
-  return packed?.files.map(({ path }) => path) ?? []
+  const [listed] = JSON.parse(stdout) as { files: { path: string }[] }[]
+  return listed?.files.map(({ path }) => path) ?? []
 }
 
 it('the package holds the build, the schemas, what it is and its licence, and nothing of how it was made', async () => {
@@ -19,6 +29,24 @@ it('the package holds the build, the schemas, what it is and its licence, and no
   expect(files).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'package.json', 'dist/bin/quartermaster.js']))
   const others = files.filter(path => !/^(?:README\.md|LICENSE|package\.json|(?:dist|schemas)\/.*)$/.test(path))
   expect([others, files.filter(path => path.split('/').some(part => part.startsWith('.')))]).toEqual([[], []])
+})
+
+it('the package passes on the licences of the packages that are in the build', async () => {
+  expect(await packedFiles()).toContain('dist/NOTICES.txt')
+  const notices = await readFile(join(PACKAGE, 'dist/NOTICES.txt'), 'utf8')
+  const named = ['ajv', 'ajv-formats', 'fast-deep-equal', 'fast-uri', 'json-schema-traverse', 'kysely']
+  expect(named.filter(name => !notices.split('\n').includes(name))).toEqual([])
+})
+
+it('the package is installed with everything that it imports', async () => {
+  const { dependencies, peerDependencies } = JSON.parse(await readFile(join(PACKAGE, 'package.json'), 'utf8'))
+  const files = (await packedFiles()).filter(path => /^dist\/.*\.js$/.test(path))
+  const texts = await Promise.all(files.map(path => readFile(join(PACKAGE, path), 'utf8')))
+  const imported = new Set(texts.flatMap(text => [...text.matchAll(IMPORTED)].map(([, name]) => name ?? '')))
+  const installed = new Set([...Object.keys(dependencies), ...Object.keys(peerDependencies), 'quartermaster'])
+  expect([...imported].filter(name => !installed.has(name))).toEqual([])
+  expect(imported).toContain('zod')
+  expect([...imported].filter(name => ['ajv', 'ajv-formats', 'kysely'].includes(name))).toEqual([])
 })
 
 it('the package has the licence of the whole', async () => {

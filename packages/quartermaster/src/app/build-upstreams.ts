@@ -8,6 +8,7 @@ import {
 import { messageOf } from '../contracts/index.ts'
 import { type Clock, type Digest, type Ids, type Log, type Random, remembered } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
+import { createLeases, type LeasePlace } from '../core/store/index.ts'
 import type { Project } from './project.ts'
 import { VERSION } from './version.ts'
 
@@ -55,7 +56,13 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<Upstre
   const pins = core.createPinBook(ports)
   const memory = core.createUpstreamMemory(ports)
   const secrets = () => project.upstreamSecrets()
-  const common = { ...ports, projectDir, dataDir, settings, herd, auth, pins, memory, secrets, version: VERSION }
+  const leases = createLeases({
+    ...ports,
+    leaseMs: settings.leaseSeconds * 1000,
+    place: () => leasePlace(project, ports),
+  })
+  const known = { herd, auth, pins, memory, secrets, leases }
+  const common = { ...ports, ...known, projectDir, dataDir, settings, version: VERSION }
   return {
     pins,
     memory,
@@ -67,4 +74,12 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<Upstre
     },
     close: () => herd.close(),
   }
+}
+
+/** Where several processes share a store; nowhere else has anybody to give way to. */
+async function leasePlace({ storeChoice }: Project, { storage }: UpstreamPorts): Promise<LeasePlace | undefined> {
+  // A file in the data folder is opened for this by nobody who has no other use for it.
+  if (storeChoice.databaseUrl === undefined) return undefined
+  const { store, shared } = await storage.open()
+  return shared && { store, news: shared.news, self: shared.nodes.self }
 }

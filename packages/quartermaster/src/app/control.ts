@@ -16,6 +16,7 @@ import {
   type UpstreamConfig,
   type WorkspaceRow,
 } from '../contracts/index.ts'
+import type { Memory } from '../core/memory/index.ts'
 import type { Organisation, Tokens } from '../core/organisation/index.ts'
 import { createConsentControl, OWNER } from './consent-control.ts'
 import { diagnose } from './doctor.ts'
@@ -23,6 +24,7 @@ import { createEventFeed, type EventFeed } from './event-feed.ts'
 import { createFollower } from './follow-operation.ts'
 import { grantCapability } from './grant.ts'
 import { createLogins } from './logins.ts'
+import { createMemoryControl } from './memory-control.ts'
 import { createOperationControl } from './operation-control.ts'
 import { createOrganisationControl } from './organisation-control.ts'
 import type { Runtime } from './runtime.ts'
@@ -40,6 +42,8 @@ export interface ControlParts {
   tokens(): Promise<Tokens>
   /** The same store's organisations. */
   organisation(): Promise<Organisation>
+  /** And its memories. */
+  memory(): Promise<Memory>
   /** Whether the store answers; of one that is not open nobody asks. */
   storeAnswers?(): Promise<boolean>
   /** The processes that share the store; nobody asks of one that is not open, or cannot be shared. */
@@ -99,6 +103,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     revokeToken: async ({ id }) => (await parts.tokens()).revoke(id),
     rotateToken: async ({ id, overlapMs }) => (await parts.tokens()).rotate(id, { overlapMs }),
     ...createOrganisationControl(parts.organisation),
+    ...createMemoryControl(parts),
     ...(parts.up ?? WITHOUT_UP),
     ...createOperationControl({ operations: core.operations, desk: core.operationDesk, emitter: core.emitter }),
     ...createConsentControl({

@@ -29,6 +29,8 @@ it('tells the owner of all, and persons of what is asked, answered and taken bac
   emitter.emit('operation.changed', changed('waitingForApproval', 'expired'))
   emitter.emit('operation.dropped', { id: 'op_1', tool: 'send', caller, at: 6 })
   emitter.emit('grants.revoked', { agent: 'ada', by: 'owner', count: 2 })
+  const seat = { organisation: 'default', id: 'ws_1', name: 'ada' }
+  emitter.emit('presence.changed', { ...seat, from: 'offline', to: 'online', at: 6 })
   const names = (heard: readonly ControlEvent[]) => heard.map(({ name }) => name)
   expect(names(eve.heard)).toEqual([
     'events.started',
@@ -46,7 +48,10 @@ it('tells the owner of all, and persons of what is asked, answered and taken bac
     'operation.changed',
     'operation.dropped',
     'grants.revoked',
+    'presence.changed',
   ])
+  const told = { organisation: 'default', id: 'ws_1', workspace: 'ada', from: 'offline', to: 'online', at: 6 }
+  expect(owner.heard.at(-1)).toEqual({ name: 'presence.changed', ...told })
   events.stop()
   expect(await Promise.all([owner.ended, eve.ended])).toEqual([{}, {}])
 })

@@ -50,6 +50,18 @@ export function createEventFeed({ emitter, clock }: EventFeedDeps): EventFeed {
     emitter.on('operation.dropped', dropped => tell({ name: 'operation.dropped', ...factsOf(dropped) })),
   ]
 
+  const presenceEvents = (tell: Tell) => [
+    emitter.on('presence.changed', ({ name: workspace, ...change }) =>
+      tell({ ...change, name: 'presence.changed', workspace }),
+    ),
+  ]
+
+  const delegationEvents = (tell: Tell) => [
+    emitter.on('delegation.changed', ({ organisation, id, from, to, before, state, at: when }) =>
+      tell({ name: 'delegation.changed', at: when, organisation, id, from, to, before, state }),
+    ),
+  ]
+
   const follow =
     (...kinds: ((tell: Tell) => (() => void)[])[]): Control['events'] =>
     async (_, { signal, onEvent = () => {} } = {}) => {
@@ -61,7 +73,7 @@ export function createEventFeed({ emitter, clock }: EventFeedDeps): EventFeed {
     }
 
   return {
-    all: follow(consentEvents, operationEvents),
+    all: follow(consentEvents, operationEvents, presenceEvents, delegationEvents),
     ofConsent: follow(consentEvents),
     stop: () => stopping.abort(),
   }

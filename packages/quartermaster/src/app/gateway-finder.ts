@@ -50,7 +50,7 @@ interface Found {
 }
 
 /** Clients start us anywhere; a data folder under its usual name tells where its project is. */
-function ownPlace(place: ProjectPlace): ProjectPlace {
+export function ownPlace(place: ProjectPlace): ProjectPlace {
   if (place.data === undefined || place.config !== undefined) return place
   const data = resolve(place.from, place.data)
   return basename(data) === '.quartermaster' ? { ...place, data, from: dirname(data) } : place
@@ -90,7 +90,7 @@ interface BorrowDeps extends Pick<GatewayFinderDeps, 'agent'> {
 
 /** A token of the owner's for this agent. */
 export async function borrow(owner: Owner, { agent, dataDir }: BorrowDeps): Promise<Gateway> {
-  const { id, token, goodForMs } = await createControlClient(owner).lendToken({ agent })
+  const { id, token, goodForMs, files } = await createControlClient(owner).lendToken({ agent })
   const withLender = async <T>(ask: (control: Control, signal: AbortSignal) => Promise<T>): Promise<void> => {
     await ask(createControlClient(await lender(owner, id, dataDir)), AbortSignal.timeout(ANSWER_MS))
   }
@@ -98,6 +98,7 @@ export async function borrow(owner: Owner, { agent, dataDir }: BorrowDeps): Prom
     url: `${owner.url}/mcp`,
     token,
     goodForMs,
+    files: files && { ...files, url: `${owner.url}/api/v1/attachments` },
     extend: () => withLender((control, signal) => control.extendToken({ id }, { signal })),
     giveBack: () => withLender((control, signal) => control.revokeToken({ id }, { signal })),
   }

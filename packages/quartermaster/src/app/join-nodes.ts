@@ -32,6 +32,7 @@ export async function joinNodes({
   ...more
 }: JoinOptions): Promise<Nodes> {
   const { owner = ids.next('process'), settings } = more
+  let isSettling = false
   const failed = (error: unknown) =>
     log.warn('what a process left behind that is gone could not be settled', { error: messageOf(error) })
   const nodes: Nodes = createNodes({
@@ -42,8 +43,14 @@ export async function joinNodes({
     self: { id: owner, host: hostname().slice(0, 255), folder: await folderId(folder), version: VERSION },
     leaseMs: settings.leaseSeconds * 1000,
     onGone() {
-      // One does it for all. Whoever else tries is only slower.
-      if (nodes.isEldest()) settle(nodes).catch(failed)
+      // One does it for all, and once at a time. Should it fail, the next look says so again.
+      if (isSettling || !nodes.isEldest()) return
+      isSettling = true
+      settle(nodes)
+        .catch(failed)
+        .finally(() => {
+          isSettling = false
+        })
     },
   })
   await nodes.join()

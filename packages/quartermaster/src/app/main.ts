@@ -1,8 +1,10 @@
 import { Console } from 'node:console'
+import type { Readable, Writable } from 'node:stream'
 import {
   type CliHost,
   createProcessIo,
   openBrowser,
+  type ProcessLike,
   runCli,
   type UpEvent,
   type UpOptions,
@@ -14,6 +16,14 @@ import { DEFAULT_SETTINGS, type OperationChange, SETTINGS, type Settings, stackO
 import type { Log } from '../core/kernel/index.ts'
 import { openControl } from './open-control.ts'
 import { VERSION } from './version.ts'
+
+/** A process as its commands see it. */
+export interface OwnProcess extends ProcessLike {
+  readonly stdin: Readable
+  readonly stdout: Writable
+  readonly stderr: Writable
+  readonly cwd: string
+}
 
 /** Runs the command line of this process and answers its exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -33,8 +43,13 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
   // Our own timers keep no process alive, and a process with nothing else to wait for would end in the middle.
   const alive = setInterval(() => {}, 2 ** 30)
+  const interrupt = () => void process.kill(process.pid, 'SIGINT')
+  const { stdout, stderr, stdin, env } = process
   try {
-    return await runCli(argv, createHost(stopping.signal, strays))
+    return await runCli(
+      argv,
+      createHost({ stdout, stderr, stdin, env, interrupt, cwd: process.cwd() }, stopping.signal, strays),
+    )
   } finally {
     clearInterval(alive)
   }
@@ -45,16 +60,15 @@ function keepOutputClean(): void {
   globalThis.console = new Console({ stdout: process.stderr, stderr: process.stderr })
 }
 
-function createHost(signal: AbortSignal, strays: { log: Log }): CliHost {
-  const { stdout, stderr, stdin, env } = process
-  const cwd = process.cwd()
+/** What the commands need of the product, for a process or for what stands in for one. */
+export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: Log }): CliHost {
+  const { stdout, stderr, stdin, env, cwd } = own
   const quiet = processLog(() => given.data ?? 'silent')
   // A command answers by its output; whoever wants to see more of the inside says so.
   const given = SETTINGS.logLevel.schema.safeParse(env[SETTINGS.logLevel.env])
-  const interrupt = () => void process.kill(process.pid, 'SIGINT')
   return {
     version: VERSION,
-    io: createProcessIo({ stdout, stderr, stdin, env, interrupt }),
+    io: createProcessIo(own),
     cwd,
     signal,
     clock: createSystemClock(),

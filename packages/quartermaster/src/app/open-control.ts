@@ -5,6 +5,7 @@ import { createIds } from '../adapters/system/index.ts'
 import { type AppError, CONTROL, type Control, type ControlOperation, isAppError } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
+import type { Runtime } from './runtime.ts'
 
 export interface OpenControlOptions extends ProjectPlace {
   readonly env: Environment
@@ -42,12 +43,26 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
     const { dataDir, settings, storeChoice: choice } = project
     const owner = createIds().next('process')
     const storage = lazyStore({ dataDir, choice, settings, log: options.log, owner })
-    const runtime = await createRuntime(project, { log: options.log, storage, owner, isBrief: true, ownsProcess: true })
+    const platform = async () => {
+      const opened = await storage.open()
+      return { ...opened, organisation: await seatedOnce(runtime, opened.organisation) }
+    }
+    const runtime: Runtime = await createRuntime(project, {
+      log: options.log,
+      storage,
+      platform,
+      owner,
+      isBrief: true,
+      isBeside: true,
+      ownsProcess: true,
+    })
     await runtime.load()
     await runtime.look()
     const tokens = async () => (await storage.open()).tokens
-    const organisation = async () => seatedOnce(runtime, (await storage.open()).organisation)
-    const control = createControl(runtime, { from: 'process', isReady: () => true, tokens, organisation })
+    const organisation = async () => (await platform()).organisation
+    const memory = async () => (await storage.open()).memory
+    const parts = { tokens, organisation, memory }
+    const control = createControl(runtime, { from: 'process', isReady: () => true, ...parts })
     const close = async () => {
       await runtime.stop()
       await storage.close()

@@ -15,15 +15,18 @@ import { createSystemClock } from '../adapters/system/index.ts'
 import { type Control, messageOf } from '../contracts/index.ts'
 import type { Log, Tracer } from '../core/kernel/index.ts'
 import type { Organisation, Tokens } from '../core/organisation/index.ts'
+import { a2aMounts } from './a2a-mounts.ts'
+import { apiDoor, skillsIn } from './api-door.ts'
 import { createPersonControl } from './consent-control.ts'
 import { createControl } from './control.ts'
 import { createEventFeed, type EventFeed } from './event-feed.ts'
 import { followPins } from './follow-pins.ts'
+import { createGuestList, type GuestList } from './guest-list.ts'
 import { createIdleWatch, type IdleWatch } from './idle-watch.ts'
+import { lentFiles } from './lent-files.ts'
 import { metricsOf } from './metrics.ts'
 import { nodeFacts } from './node-facts.ts'
 import type { OpenedStore } from './open-store.ts'
-import { organisationDoor } from './organisation-door.ts'
 import type { Project } from './project.ts'
 import type { Readiness } from './readiness.ts'
 import type { Runtime } from './runtime.ts'
@@ -61,16 +64,20 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   const { log, host, port, background } = options
   const { tokens } = store
   const leave = background ? stepAside(parts) : undefined
-  const up = createUpControl({ tokens, agents: runtime.core.agents, ready: readiness.reached, leave })
+  const { agents } = runtime.core
+  const up = createUpControl({ tokens, agents, filesOf: lentFiles(runtime), ready: readiness.reached, leave })
   const feed = createEventFeed({ emitter: runtime.core.emitter, clock: createSystemClock() })
   const { answers: storeAnswers } = store
   const seating = createSeating(runtime, store.organisation, log)
   life.onClose(seating.stop)
-  const seats = { tokens: async () => tokens, organisation: async () => store.organisation }
-  const lent = { ...seats, storeAnswers, nodes: () => nodeFacts(store) }
+  store.delegations.events.on('delegation.changed', event => runtime.core.emitter.emit('delegation.changed', event))
+  const kept = { organisation: async () => store.organisation, memory: async () => store.memory }
+  const lent = { tokens: async () => tokens, ...kept, storeAnswers, nodes: () => nodeFacts(store) }
   const control = createControl(runtime, { from: 'up', isReady: readiness.is, ...lent, up, feed })
-  const mcp = openMcp(parts)
-  const listener = await listen({ ...(await openApp(parts, { control, mcp, feed })), host, port, log })
+  const guests = await createGuestList({ organisation: store.organisation, news: store.shared?.news, log })
+  life.onClose(async () => guests.stop())
+  const mcp = openMcp(parts, guests)
+  const listener = await listen({ ...(await openApp(parts, { control, mcp, feed, guests })), host, port, log })
   life.onClose(() => listener.close())
   // Streams that are meant to stay open would hold up the listener's end for its whole grace time.
   life.onClose(async () => {
@@ -78,6 +85,7 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
     await mcp.close()
   })
   const { url } = listener
+  store.messages.tellUrl(url)
   await store.shared?.nodes.tellUrl(url)
   if (store.shared) {
     const stopFollowing = followPins(store.shared.news, runtime.upstreams, log)
@@ -89,6 +97,8 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   life.onClose(async () => {
     readiness.end()
     feed.stop()
+    store.messages.stop()
+    await store.delegations.stop()
     runtime.mcp.stop()
     runtime.core.calls.stop()
     runtime.core.readings.stop()
@@ -101,15 +111,18 @@ function stepAside({ runtime: { core }, life: { leave } }: FrontParts): () => vo
 }
 
 /** MCP for whoever has a token, and only as long as it is good. */
-function openMcp({ options: { log }, life, runtime, store: { tokens, organisation } }: FrontParts): HttpFront {
-  const mcp = runtime.mcp.overHttp({ authenticate: authenticator(organisation, runtime), log })
+function openMcp({ options: { log }, life, runtime, store }: FrontParts, guests: GuestList): HttpFront {
+  const { tokens, organisation } = store
+  const mcp = runtime.mcp.overHttp({ authenticate: authenticator(organisation, runtime, guests), log })
   life.onClose(() => mcp.close())
   const failed = (error: unknown) => log.error('ending sessions failed', { error: messageOf(error) })
   tokens.onRevoked(id => {
     mcp.end(id).catch(failed)
   })
   const { agents, emitter } = runtime.core
-  emitter.on('agents.reloaded', () => void mcp.endAgentsBut(agents.has).catch(failed))
+  const endOthers = () => void mcp.endAgentsBut(name => agents.has(name) || guests.has(name)).catch(failed)
+  emitter.on('agents.reloaded', endOthers)
+  guests.onLeft(endOthers)
   return mcp
 }
 
@@ -120,27 +133,31 @@ interface OpenedApp {
 
 async function openApp(
   parts: FrontParts,
-  { control, mcp, feed }: { control: Control; mcp: HttpFront; feed: EventFeed },
+  { control, mcp, feed, guests }: { control: Control; mcp: HttpFront; feed: EventFeed; guests: GuestList },
 ): Promise<OpenedApp> {
   const { options, life, project, folder, runtime, store, readiness, tracer } = parts
   const token = await folder.adminToken()
   const metrics = metricsOf(runtime, { mcp, store })
   life.onClose(async () => metrics.stop())
   const { leave } = life
-  const watched = { project, runtime, tokens: store.tokens, mcp, leave, isReady: readiness.is }
+  const { tokens, messages } = store
+  const watched = { project, runtime, tokens, messages, mcp, leave, isReady: readiness.is }
   const idle = options.background ? idleWatch(watched) : undefined
   life.onClose(async () => idle?.stop())
+  const { settings } = project
+  const door = apiDoor({ runtime, store, settings, onVisit: () => idle?.touch() })
+  const a2a = a2aMounts({ store, settings, log: options.log, door, skillsOf: agent => skillsIn(runtime, agent) })
   const app: HttpAppOptions = {
     control,
     isAdmin: folder.verifier(token),
     persons: personsOf(store.tokens, runtime, feed),
-    organisation: organisationDoor({ runtime, store, settings: project.settings, onVisit: () => idle?.touch() }),
+    api: door,
     prove: folder.prover(token),
     isReady: readiness.is,
     storeAnswers: store.answers,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
     allowedHosts: () => [options.host, ...project.allowedHosts()],
-    mounts: [mcpMount(mcp, store.tokens, () => idle?.touch())],
+    mounts: [mcpMount(mcp, { tokens: store.tokens, guests, onVisit: () => idle?.touch() }), ...a2a],
     metrics: { text: metrics.text, access: () => project.settings.metricsAccess },
     discovery: { mcpPath: '/mcp', protocolVersions: PROTOCOL_VERSIONS },
     onRequest: metrics.request,
@@ -151,14 +168,17 @@ async function openApp(
 }
 
 /** Every request is a visit: clients without a session or stream are seen by their requests alone. */
-function mcpMount(mcp: HttpFront, tokens: Tokens, onVisit: () => void): Mount {
+function mcpMount(
+  mcp: HttpFront,
+  { tokens, guests, onVisit }: { tokens: Tokens; guests: GuestList; onVisit(): void },
+): Mount {
   return {
     path: '/mcp',
     async handle(request, gone) {
       onVisit()
       const token = bearerOf(request.headers.get('authorization'))
       // Where nothing is heard of what other processes do, a token that was taken back there must not count here.
-      if (token !== undefined) await tokens.fresh(token)
+      if (token !== undefined) await Promise.all([tokens.fresh(token), guests.fresh()])
       return mcp.answer(request, gone)
     },
     short: {
@@ -175,18 +195,19 @@ function bearerOf(header: string | null): string | undefined {
   return /^Bearer (\S+)$/i.exec(header ?? '')?.[1]
 }
 
-/** Whom a token lets in: its agent, as long as there is one. */
+/** Whom a token lets in: its agent, as long as there is one, or whoever has a workspace and runs elsewhere. */
 function authenticator(
   { tokens, seats }: Organisation,
   { core: { agents } }: Runtime,
+  guests: GuestList,
 ): (token: string) => Who | undefined {
   return token => {
     const { tokenId, agent } = tokens.verify(token) ?? {}
     // A person's token stands for no agent, and so opens nothing here.
-    if (tokenId === undefined || agent === undefined || !agents.has(agent)) return undefined
-    // It may be the token of somebody who joined under the name that an agent has by now.
-    if (seats.isTaken(agent)) return undefined
-    return { tokenId, seat: agents.seat(agent) }
+    if (tokenId === undefined || agent === undefined) return undefined
+    // It may be the token of somebody who joined under the name that an agent has by now, and has nothing of that agent's.
+    if (agents.has(agent) && !seats.isTaken(agent)) return { tokenId, seat: agents.seat(agent) }
+    return guests.has(agent) ? { tokenId, seat: agents.guest(agent) } : undefined
   }
 }
 
@@ -204,17 +225,19 @@ interface Watched {
   readonly project: Project
   readonly runtime: Runtime
   readonly tokens: Tokens
+  readonly messages: OpenedStore['messages']
   readonly mcp: Pick<HttpFront, 'counts'>
   isReady(): boolean
   leave(): void
 }
 
 /** Leaves when no bridge, no client and no call has been there for the time that is set. */
-function idleWatch({ project, runtime, tokens, mcp, isReady, leave }: Watched): IdleWatch {
+function idleWatch({ project, runtime, tokens, messages, mcp, isReady, leave }: Watched): IdleWatch {
   const isBusy = () => {
     const { sessions, streams } = mcp.counts()
     // Whoever started it waits until it is ready.
-    return !isReady() || tokens.lent() + sessions + streams + runtime.core.operations.running().length > 0
+    const waiting = messages.watchers.count()
+    return !isReady() || tokens.lent() + sessions + streams + waiting + runtime.core.operations.running().length > 0
   }
   const idleMs = project.settings.backgroundIdleSeconds * 1000
   return createIdleWatch({ clock: createSystemClock(), idleMs, isBusy, onIdle: leave })

@@ -1,9 +1,13 @@
 import type { DataFolder } from '../adapters/data-folder/index.ts'
 import type { StoreStatistics } from '../adapters/storage-sql/index.ts'
 import { damaged, inspectStore, storeFile } from '../adapters/storage-sqlite/index.ts'
-import { createIds, createSystemClock, sha256, systemRandom } from '../adapters/system/index.ts'
+import { createIds, createSystemClock, openSha256, sha256, systemRandom } from '../adapters/system/index.ts'
 import { isAppError, messageOf, type OperationChange, type Settings } from '../contracts/index.ts'
+import { type Attachments, createAttachmentPruner, createAttachments } from '../core/attachments/index.ts'
+import { createDelegations, type Delegations } from '../core/delegation/index.ts'
 import type { Log } from '../core/kernel/index.ts'
+import { createMemory, type Memory } from '../core/memory/index.ts'
+import { createActivityPruner, createMessages, type Messages } from '../core/messages/index.ts'
 import { createPruner, type LeftBehind, type Storage, settleLeftBehind } from '../core/operations/index.ts'
 import { createOrganisation, createTokens, type Organisation, type Tokens } from '../core/organisation/index.ts'
 import type { Nodes, StoreNews } from '../core/store/index.ts'
@@ -28,6 +32,15 @@ export interface OpenedStore extends Storage {
   readonly tokens: Tokens
   /** Organisations, their workspaces and persons. */
   readonly organisation: Organisation
+  /** Files that go with messages. */
+  readonly attachments: Attachments
+  /** What workspaces remember. */
+  readonly memory: Memory
+  /** Messages, inboxes and logs. */
+  readonly messages: Messages
+  readonly settings: Settings
+  /** Tasks that workspaces give each other. */
+  readonly delegations: Delegations
   /** Where several processes share it: they, and news of what they do. */
   readonly shared?: { readonly news: StoreNews; readonly nodes: Nodes } | undefined
   /** What it has done since it was opened. */
@@ -62,28 +75,60 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
   const { store, sealer, news } = database
   const parts = { store, clock, ids, random: systemRandom, settings, onChange }
   const settle = async (nodes: Nodes | undefined) => {
-    const running = nodes && new Set((await nodes.running()).map(({ id }) => id))
+    const at = clock.now()
+    const running = nodes && (async () => new Set((await nodes.running()).map(({ id }) => id)))
     tellLeftBehind(await settleLeftBehind({ ...parts, running }), log)
-    await nodes?.forgetGone()
+    await nodes?.forgetGone(at)
   }
   try {
     const nodes = news && (await joinNodes({ ...parts, ...options, news, settle }))
     const tokens = createTokens({ store, clock, ids, digest: sha256, news })
     await tokens.load()
-    const organisation = createOrganisation({ ...parts, digest: sha256, log, tokens })
+    // By what is in it: on another machine it is the same one.
+    const seatedBy = sha256(`seats ${await folder.adminToken()}`)
+    const organisation = createOrganisation({ ...parts, digest: sha256, log, tokens, folder: seatedBy })
     await organisation.load()
+    const memory = createMemory({ store, clock, ids, digest: sha256 })
+    const attachments = createAttachments({ ...parts, log, openDigest: openSha256 })
+    const desks = { ...parts, digest: sha256, news, organisation, attachments }
+    // Tasks are built upon messages, which ask for them when one is handed out or answered.
+    const later: { delegations?: Delegations } = {}
+    const messages = createMessages({ ...desks, tasks: () => later.delegations?.carried })
+    const delegations = createDelegations({ ...desks, log, messages, isOurs: nodes?.isEldest })
+    later.delegations = delegations
     await settle(nodes)
-    const pruner = createPruner({ store, clock, log, settings, isOurs: nodes?.isEldest })
-    pruner.start()
+    const pruning = { store, clock, log, settings, isOurs: nodes?.isEldest }
+    const pruners = [
+      createPruner(pruning),
+      createActivityPruner({ ...pruning, withThem: attachments.releaseOf }),
+      createAttachmentPruner(pruning),
+    ]
+    for (const pruner of pruners) pruner.start()
+    delegations.start()
     const close = async () => {
-      await pruner.stop()
+      messages.stop()
+      await delegations.stop()
+      await Promise.all(pruners.map(pruner => pruner.stop()))
       await organisation.stop()
       // One that the store cannot be told of is forgotten when its time is over.
       await nodes?.leave().catch(error => log.debug('could not say good-bye', { error: messageOf(error) }))
       await database.close()
     }
     const shared = news && nodes && { news, nodes }
-    return { ...database, store, sealer, tokens, organisation, shared, close }
+    return {
+      ...database,
+      store,
+      sealer,
+      tokens,
+      organisation,
+      attachments,
+      memory,
+      messages,
+      delegations,
+      settings,
+      shared,
+      close,
+    }
   } catch (error) {
     await database.close()
     throw error

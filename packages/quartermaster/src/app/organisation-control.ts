@@ -1,13 +1,16 @@
 import { type Control, DEFAULT_ORGANISATION } from '../contracts/index.ts'
 import type { Organisation } from '../core/organisation/index.ts'
 
-/** The part of the control that is about workspaces, join codes and persons. */
+/** The part of the control that is about organisations, workspaces, join codes and persons. */
 export type OrganisationControl = Pick<
   Control,
+  | 'organisations'
+  | 'createOrganisation'
   | 'workspaces'
   | 'workspace'
   | 'createWorkspace'
   | 'archiveWorkspace'
+  | 'restoreWorkspace'
   | 'joinCodes'
   | 'createJoinCode'
   | 'revokeJoinCode'
@@ -25,6 +28,8 @@ export function createOrganisationControl(open: () => Promise<Organisation>): Or
   }
 
   return {
+    organisations: async () => (await open()).organisations.list(),
+    createOrganisation: async request => (await open()).organisations.create(request),
     async workspaces({ organisation: named, status }) {
       const { workspaces, factsOf, organisation } = await within(named)
       const rows = (await workspaces.tree(organisation)).ordered()
@@ -41,6 +46,10 @@ export function createOrganisationControl(open: () => Promise<Organisation>): Or
     async archiveWorkspace({ id, organisation: named }) {
       const { workspaces, factsOf, organisation } = await within(named)
       return factsOf(await workspaces.archive(organisation, id))
+    },
+    async restoreWorkspace({ id, organisation: named }) {
+      const { workspaces, factsOf, organisation } = await within(named)
+      return factsOf(await workspaces.change(organisation, id, { status: 'active' }))
     },
     async joinCodes({ organisation: named }) {
       const { joinCodes, organisation } = await within(named)

@@ -16,6 +16,7 @@ import {
   type ConnectionConfig,
   type DependencyOptions,
   Name,
+  type Platform,
   type Problem,
   type Settings,
   type UpstreamConfig,
@@ -32,6 +33,12 @@ export interface ProjectOptions extends ProjectPlace {
   readonly env: Environment
   readonly watch: boolean
   readonly log: Log
+}
+
+/** Who answers modules, once there is a core. */
+export interface Attachment {
+  readonly registry: RegistryDesk
+  readonly platform: Platform
 }
 
 /** A project folder, read: what the core needs of it. */
@@ -64,8 +71,8 @@ export interface Project {
   configuredDependencies(): string[]
   /** What is wrong with the configuration; one that is broken now keeps its last good version. */
   problems(): readonly Problem[]
-  /** Says who answers modules that look after definitions. */
-  attach(registry: RegistryDesk): void
+  /** Says who answers the modules that need parts of the platform. */
+  attach(parts: Attachment): void
   /** Reads the configuration anew. Settings stay as they were at start. */
   reload(): Promise<void>
   close(): Promise<void>
@@ -85,15 +92,25 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   const isWatching = watch && settings.watchFiles
   // Through a function, because a reload replaces what was read.
   const secrets: Secrets = { get: name => read.secrets.get(name) }
-  let registry: RegistryDesk | undefined
+  let attached: Attachment | undefined
+  // Modules ask when they are loaded, and nothing is loaded before there is a core.
+  const core = (): Attachment => {
+    if (!attached) throw new AppError('INTERNAL', 'A module was loaded before the core was built.')
+    return attached
+  }
   const services: Services = {
     paths: { projectDir, dataDir, configFile: located.configFile },
     secrets,
-    // Modules ask when they are loaded, and nothing is loaded before there is a core.
     get registry() {
-      if (!registry) throw new AppError('INTERNAL', 'A module was loaded before the core was built.')
-      return registry
+      return core().registry
     },
+    workspace: () => core().platform.workspace(),
+    memory: () => core().platform.memory(),
+    inbox: () => core().platform.inbox(),
+    history: () => core().platform.history(),
+    people: () => core().platform.people(),
+    attachments: () => core().platform.attachments(),
+    delegation: () => core().platform.delegation(),
   }
   const project: ClosableSource = createProjectSource({
     dir: join(projectDir, 'capabilities'),
@@ -125,8 +142,8 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     connection: name => (Object.hasOwn(read.config.connections, name) ? read.config.connections[name] : undefined),
     configuredDependencies: () => Object.keys(read.config.dependencies),
     problems: () => problems,
-    attach(desk) {
-      registry = desk
+    attach(parts) {
+      attached = parts
     },
     async reload() {
       try {

@@ -79,14 +79,20 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
   const { dataDir, settings, storeChoice: choice } = project
   const owner = createIds().next('process')
   const storage = lazyStore({ dataDir, choice, settings, log, owner, onChange: early.note })
-  const runtime = await startRuntime(project, { log, storage, owner, capabilities })
+  const platform = async () => {
+    const opened = await storage.open()
+    return { ...opened, organisation: await seatedOnce(runtime, opened.organisation) }
+  }
+  const runtime: Runtime = await startRuntime(project, { log, storage, platform, owner, capabilities, isBeside: true })
   const { core } = runtime
   const { catalogue, health, registry, agents } = core
   if (watch) runtime.watch()
   early.tellTo(core.emitter, { goesOn: watch })
   const tokens = async () => (await storage.open()).tokens
-  const organisation = async () => seatedOnce(runtime, (await storage.open()).organisation)
-  const control = createControl(runtime, { from: 'process', isReady: () => true, tokens, organisation })
+  const organisation = async () => (await platform()).organisation
+  const memory = async () => (await storage.open()).memory
+  const parts = { tokens, organisation, memory }
+  const control = createControl(runtime, { from: 'process', isReady: () => true, ...parts })
   const tools: Quartermaster['tools'] = filter => listTools(catalogue.current().tools.values(), health, filter)
   return {
     registry,

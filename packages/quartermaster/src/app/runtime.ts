@@ -10,7 +10,9 @@ import type { StorageAccess } from '../core/operations/index.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
 import { buildUpstreams } from './build-upstreams.ts'
 import { effectKindsOf } from './effect-kinds.ts'
+import { createInstructions } from './instructions.ts'
 import { createNamedServers } from './named-servers.ts'
+import { createPlatform, type PlatformStore } from './platform.ts'
 import type { Project } from './project.ts'
 import { VERSION } from './version.ts'
 
@@ -48,6 +50,8 @@ export interface RuntimeOptions {
   readonly log: Log
   /** Where calls are written down. */
   readonly storage: StorageAccess
+  /** What the platform's tools work on: the store, once every agent has its place. */
+  readonly platform: () => Promise<PlatformStore>
   /** Who this process is among those that run operations; made up when absent. */
   readonly owner?: string | undefined
   readonly tracer?: Tracer | undefined
@@ -57,6 +61,8 @@ export interface RuntimeOptions {
   readonly keepsUpstreams?: boolean
   /** Made for one command: while it runs nobody else gets at the store, so nobody could allow a call that waits. */
   readonly isBrief?: boolean
+  /** Whether agents are in this process, so that what they call a path is one here. Those of `up` are elsewhere. */
+  readonly isBeside?: boolean
   /** Whether stacks of project code name its own lines. It concerns the whole process, so a host program decides that itself. */
   readonly ownsProcess?: boolean
 }
@@ -70,11 +76,13 @@ export async function createRuntime(
   {
     log,
     storage,
+    platform,
     owner,
     tracer,
     patienceMs = PATIENCE_MS,
     keepsUpstreams = false,
     isBrief = false,
+    isBeside = false,
     ownsProcess = false,
   }: RuntimeOptions,
 ): Promise<Runtime> {
@@ -83,6 +91,8 @@ export async function createRuntime(
   // Loaded here and not above, so that commands which only talk to a running `up` do without the MCP SDK.
   const { createMcpServers } = await import('../adapters/mcp-server/index.ts')
   let mcp: McpServers | undefined
+  const desks = createPlatform(platform, name => (isBeside ? workspaceDirOf(name) : undefined))
+  const instructionsFor = createInstructions({ memory: desks.memory, clock, log })
   const outside = { clock, ids, random: systemRandom, digest: sha256, log, storage }
   const { upstreams, auth } = buildUpstreams(project, {
     ...outside,
@@ -115,7 +125,15 @@ export async function createRuntime(
     tellEnd: operation => mcp?.tellEnd(operation) ?? false,
     endListeners: () => mcp?.endListeners() ?? [],
     serverFactory: parts => {
-      mcp = createMcpServers({ ...parts, clock, ids, log, settings: project.settings, version: VERSION })
+      mcp = createMcpServers({
+        ...parts,
+        clock,
+        ids,
+        log,
+        instructionsFor,
+        settings: project.settings,
+        version: VERSION,
+      })
       return mcp.inProcess
     },
   }
@@ -129,6 +147,12 @@ export async function createRuntime(
     // The configuration may have switched a dependency on or off.
     core.health.adopt(core.catalogue.current())
     await core.health.probeNew()
+  }
+
+  function workspaceDirOf(name: string): string | undefined {
+    if (!core.agents.has(name)) return undefined
+    const { config = { capabilities: {} } } = core.agents.entry(name)
+    return ports.folders({ ...config, name }).workspaceDir
   }
 
   const moreProblems: (() => readonly Problem[])[] = []
@@ -201,7 +225,7 @@ export async function createRuntime(
       await project.close()
     },
   }
-  project.attach(registryDesk(runtime))
+  project.attach({ registry: registryDesk(runtime), platform: desks })
   return runtime
 }
 

@@ -14,16 +14,23 @@ export interface Seating {
 export function createSeating(runtime: Runtime, organisation: Organisation, log: Log): Seating {
   const { agents, emitter } = runtime.core
   let working: Promise<void> = Promise.resolve()
+  let failure: unknown
   const offs = [
     emitter.on('agents.reloaded', () => {
       working = organisation.seats
         .follow(agents.placements())
-        .catch(error => log.error('the places of the agents could not be written', { error: messageOf(error) }))
+        .then(() => {
+          failure = undefined
+        })
+        .catch(error => {
+          failure = error
+          log.error('the places of the agents could not be written', { error: messageOf(error) })
+        })
     }),
     organisation.events.on('workspace.changed', event => emitter.emit('workspace.changed', event)),
     organisation.events.on('presence.changed', event => emitter.emit('presence.changed', event)),
   ]
-  runtime.alsoProblems(() => seatProblems(runtime, organisation))
+  runtime.alsoProblems(() => [...unwritten(failure), ...seatProblems(runtime, organisation)])
   return {
     settled: () => working,
     async stop() {
@@ -37,6 +44,13 @@ export function createSeating(runtime: Runtime, organisation: Organisation, log:
 export async function seatedOnce({ core }: Runtime, organisation: Organisation): Promise<Organisation> {
   await organisation.seats.follow(core.agents.placements())
   return organisation
+}
+
+/** Until they are written agents may be missing for others, or be where they were. */
+function unwritten(failure: unknown): Problem[] {
+  if (failure === undefined) return []
+  const message = `The places of the agents could not be written: ${messageOf(failure)}`
+  return [{ severity: 'error', code: 'AGENT_INVALID', where: 'agents', message, mend: 'Run quartermaster reload.' }]
 }
 
 function seatProblems({ core: { agents } }: Runtime, { seats }: Organisation): Problem[] {

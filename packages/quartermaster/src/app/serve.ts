@@ -82,6 +82,7 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   const runtime = await createRuntime(project, {
     log,
     storage,
+    platform: () => opening,
     owner,
     tracer,
     patienceMs: PATIENCE_MS,
@@ -157,6 +158,7 @@ function announce({ core: { emitter } }: Runtime, { onEvent }: ServeOptions): vo
     'grants.revoked',
     'workspace.changed',
     'presence.changed',
+    'delegation.changed',
   ] as const
   for (const name of names) emitter.on(name, event => onEvent(name, event as never))
 }

@@ -1,4 +1,4 @@
-import { AppError, type Control } from '../contracts/index.ts'
+import { AppError, type Control, type LentFiles } from '../contracts/index.ts'
 import type { Agents } from '../core/agents/index.ts'
 import type { Tokens } from '../core/organisation/index.ts'
 
@@ -8,6 +8,8 @@ export type UpControl = Pick<Control, 'lendToken' | 'extendToken' | 'stepAside'>
 export interface UpControlDeps {
   readonly tokens: Tokens
   readonly agents: Pick<Agents, 'entry'>
+  /** What a bridge beside the agent hands in files with. */
+  filesOf?(agent: string): LentFiles
   /** Resolves when agents and definitions are read; before that nobody can be told what exists. */
   readonly ready: Promise<void>
   /** Stops this process's server when the calls that run have ended; absent when a person started it. */
@@ -21,12 +23,12 @@ export interface UpControlDeps {
 export const LENT_MS = 90_000
 
 /** Lends tokens, and gives way when asked to. */
-export function createUpControl({ tokens, agents, ready, leave }: UpControlDeps): UpControl {
+export function createUpControl({ tokens, agents, filesOf, ready, leave }: UpControlDeps): UpControl {
   return {
     async lendToken({ agent }) {
       await ready
       agents.entry(agent)
-      return tokens.lend(agent, { ttlMs: LENT_MS })
+      return { ...tokens.lend(agent, { ttlMs: LENT_MS }), ...(filesOf && { files: filesOf(agent) }) }
     },
     extendToken: async ({ id }) => ({ expiresAt: tokens.extend(id, { ttlMs: LENT_MS }) }),
     async stepAside() {

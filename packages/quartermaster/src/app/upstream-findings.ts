@@ -37,6 +37,8 @@ function stateFinding({ name, state, reason, tools, hasSpoken }: UpstreamStatus)
       return { level: 'ok', what: `${upstream} starts when it is needed.` }
     case 'off':
       return { level: 'ok', what: `${upstream} is switched off.` }
+    case 'elsewhere':
+      return { level: 'ok', what: `${upstream} runs elsewhere: ${reason}` }
     case 'starting':
     case 'recovering':
       return {

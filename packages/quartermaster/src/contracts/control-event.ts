@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { DelegationState } from './delegation.ts'
+import { Presence } from './organisation.ts'
 import { AnsweredVia, OperationState } from './rows.ts'
 
 /** What an event is about: one operation. Never its arguments, its result or a secret. */
@@ -20,6 +22,17 @@ export const ControlEvent = z.discriminatedUnion('name', [
   /** `from` is absent when it was opened. */
   z.object({ name: z.literal('operation.changed'), ...operation, from: OperationState.optional(), to: OperationState }),
   z.object({ name: z.literal('operation.dropped'), ...operation }),
+  /** `from` and `to` are the workspaces' names; `before` is absent when it was made. */
+  z.object({
+    name: z.literal('delegation.changed'),
+    at: z.number(),
+    organisation: z.string(),
+    id: z.string(),
+    from: z.string(),
+    to: z.string(),
+    before: DelegationState.optional(),
+    state: DelegationState,
+  }),
   z.object({
     name: z.literal('grants.revoked'),
     at: z.number(),
@@ -30,6 +43,16 @@ export const ControlEvent = z.discriminatedUnion('name', [
     grantedBy: z.string().optional(),
     by: z.string(),
     count: z.number().int(),
+  }),
+  /** Somebody is there, has been silent for a while, or is gone. */
+  z.object({
+    name: z.literal('presence.changed'),
+    at: z.number(),
+    organisation: z.string(),
+    id: z.string(),
+    workspace: z.string(),
+    from: Presence,
+    to: Presence,
   }),
 ])
 export type ControlEvent = z.infer<typeof ControlEvent>

@@ -14,13 +14,16 @@ import {
   ToolSummary,
 } from './control-report.ts'
 import { RecheckAnswer } from './dependency.ts'
+import { ForgottenMemory, LONGEST_MEMORY_QUERY, MEMORY_PAGE, MemoryFacts, MemoryPage, MemoryScope } from './memory.ts'
 import { Name, PersonName } from './names.ts'
 import { AuditPage, IdempotencyKey, OperationFacts, OperationPage, OperationVerification } from './operation.ts'
 import {
   IssuedJoinCode,
   JoinCodeFacts,
   NewJoinCode,
+  NewOrganisation,
   NewWorkspace,
+  OrganisationFacts,
   PersonFacts,
   WorkspaceFacts,
   WorkspaceStatus,
@@ -120,6 +123,8 @@ export const CONTROL = {
     input: z.strictObject({ id: z.string(), overlapMs: z.number().int().nonnegative() }),
     output: IssuedToken,
   },
+  organisations: { input: nothing, output: z.array(OrganisationFacts) },
+  createOrganisation: { input: NewOrganisation, output: OrganisationFacts },
   /** The workspaces as a tree: each is followed by those below it. */
   workspaces: {
     input: z.strictObject({ organisation, status: WorkspaceStatus.optional() }),
@@ -129,12 +134,30 @@ export const CONTROL = {
   workspace: { input: z.strictObject({ id: z.string(), organisation }), output: WorkspaceFacts },
   createWorkspace: { input: NewWorkspace.extend({ organisation }), output: WorkspaceFacts },
   archiveWorkspace: { input: z.strictObject({ id: z.string(), organisation }), output: WorkspaceFacts },
+  /** Brings back one that was archived. */
+  restoreWorkspace: { input: z.strictObject({ id: z.string(), organisation }), output: WorkspaceFacts },
   joinCodes: { input: z.strictObject({ organisation }), output: z.array(JoinCodeFacts) },
   createJoinCode: { input: NewJoinCode.extend({ organisation }), output: IssuedJoinCode },
   revokeJoinCode: { input: z.strictObject({ id: z.string(), organisation }), output: JoinCodeFacts },
   persons: { input: z.strictObject({ organisation }), output: z.array(PersonFacts) },
   /** Takes back all tokens they have. */
   removePerson: { input: z.strictObject({ name: z.string(), organisation }), output: PersonFacts },
+  /** What a workspace reads, the most fitting first where something is asked; without one all of the organisation's, newest first. */
+  memories: {
+    input: z.strictObject({
+      /** As which workspace, by its id or name. */
+      workspace: z.string().optional(),
+      /** Only together with a workspace. */
+      query: z.string().max(LONGEST_MEMORY_QUERY).optional(),
+      scope: MemoryScope.optional(),
+      organisation,
+      limit: z.number().int().min(1).max(MEMORY_PAGE.most).optional(),
+      cursor: z.string().max(1_000).optional(),
+    }),
+    output: MemoryPage,
+  },
+  memory: { input: z.strictObject({ id: z.string(), organisation }), output: MemoryFacts },
+  forgetMemory: { input: z.strictObject({ id: z.string(), organisation }), output: ForgottenMemory },
   /** A token for one run, which only a running `up` can lend: it lives in that process. */
   lendToken: { input: z.strictObject({ agent: z.string() }), output: LentToken },
   /** Keeps a lent token for another while. */

@@ -55,6 +55,8 @@ export const ERRORS = {
   LIMIT_EXCEEDED: { kind: 'tooLarge', retry: 'never' },
   RATE_LIMITED: { kind: 'rateLimited', retry: 'later' },
   PEER_NOT_FOUND: { kind: 'notFound', retry: 'never' },
+  DELEGATION_LOOP: { kind: 'conflict', retry: 'never' },
+  DELEGATION_ENDED: { kind: 'conflict', retry: 'never' },
   STORE_LOCKED: { kind: 'conflict', retry: 'later' },
   STORE_BUSY: { kind: 'rateLimited', retry: 'later' },
   STORE_UNAVAILABLE: { kind: 'unavailable', retry: 'later' },

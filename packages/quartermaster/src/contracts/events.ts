@@ -1,4 +1,5 @@
 import type { Caller } from './agent.ts'
+import type { DelegationChange } from './delegation.ts'
 import type { DependencyState } from './dependency.ts'
 import type { Presence, WorkspaceStatus } from './organisation.ts'
 import type { Problem } from './problem.ts'
@@ -43,6 +44,8 @@ export interface Events {
   }
   /** A workspace was made, changed, archived or brought back. */
   'workspace.changed': { organisation: string; id: string; name: string; status: WorkspaceStatus }
+  /** A delegation was made, or went from one state to the next; told by the process that did it. */
+  'delegation.changed': DelegationChange
   /** A workspace came, went quiet or went; told by the process that heard of it. */
   'presence.changed': PresenceChange
 }

@@ -171,7 +171,7 @@ export const PersonFacts = z.object({
 export type PersonFacts = z.infer<typeof PersonFacts>
 
 /** What a token may be used for; one without any is for everything that its holder may do. */
-export const TokenScope = z.enum(['mcp', 'read', 'presence', 'tokens'])
+export const TokenScope = z.enum(['mcp', 'read', 'presence', 'tokens', 'memory', 'messages', 'delegation'])
 export type TokenScope = z.infer<typeof TokenScope>
 
 const HOUR_MS = 3_600_000

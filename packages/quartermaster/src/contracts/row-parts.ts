@@ -8,6 +8,9 @@ export const RowId = z.string().min(1).max(128)
 export const RowTime = z.number().int().nonnegative()
 export const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in lower-case hex')
 
+/** What is kept byte by byte. */
+export const Bytes = z.custom<Uint8Array>(value => value instanceof Uint8Array, 'must be bytes')
+
 export const maybe = <T extends z.ZodType>(schema: T) => schema.nullable().default(null)
 
 /** Whose row it is. Every row says so, in every table. */

@@ -1,12 +1,23 @@
 import type { z } from 'zod'
+import { AttachmentRow, AttachmentUseRow, BlobRow, ChunkRow } from './attachment-rows.ts'
 import { ApprovalRow, GrantRow } from './consent-rows.ts'
+import { DelegationRow } from './delegation-rows.ts'
+import { MemoryRow } from './memory-rows.ts'
+import { ActivityRow, InboxRow } from './message-rows.ts'
+import { LeaseRow, SeatRow } from './node-rows.ts'
 import { AuditRow, OperationRow, ResultRow } from './operation-rows.ts'
 import { JoinCodeRow, NodeRow, OrganisationRow, PersonRow, TokenRow, WorkspaceRow } from './organisation-rows.ts'
 import { PinRow, SecretRow, UpstreamRow } from './upstream-rows.ts'
 
+export * from './attachment-rows.ts'
 export * from './consent-rows.ts'
+export * from './delegation-rows.ts'
+export * from './memory-rows.ts'
+export * from './message-rows.ts'
+export * from './node-rows.ts'
 export * from './operation-rows.ts'
 export * from './organisation-rows.ts'
+export { Bytes } from './row-parts.ts'
 export * from './upstream-rows.ts'
 
 /** Every table of the store. */
@@ -25,6 +36,16 @@ export const ROWS = {
   workspaces: WorkspaceRow,
   persons: PersonRow,
   joincodes: JoinCodeRow,
+  activity: ActivityRow,
+  inbox: InboxRow,
+  attachments: AttachmentRow,
+  blobs: BlobRow,
+  chunks: ChunkRow,
+  attachmentuses: AttachmentUseRow,
+  memories: MemoryRow,
+  delegations: DelegationRow,
+  seats: SeatRow,
+  leases: LeaseRow,
 } as const
 
 export type Table = keyof typeof ROWS

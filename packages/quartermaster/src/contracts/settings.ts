@@ -225,6 +225,48 @@ export const SETTINGS = {
     default: 32,
     reason: 'How many requests to the API one token may have under way at the same time.',
   },
+  attachmentMegabytes: {
+    schema: count(1, 1_024),
+    default: 25,
+    reason:
+      'How large one attachment may be, in megabytes of 1,048,576 bytes: most reports and pictures fit. What is kept is in the store, and so in its backups.',
+  },
+  attachmentOrphanHours: {
+    schema: count(1, 720),
+    default: 24,
+    reason:
+      'How long an attachment is kept that no message has: whoever uploads a file is about to send it, and what was forgotten takes room.',
+  },
+  inboxLeaseSeconds: {
+    schema: seconds(1, 3_600),
+    default: 120,
+    reason:
+      'How long a message that was handed to one reader of an inbox is kept from the others. Long enough to answer most messages, and short enough that what a reader left behind that has gone is taken up by another.',
+  },
+  activityDays: {
+    schema: count(1, 3_650),
+    default: 30,
+    reason:
+      'How long the log of a workspace is kept. What nobody has acknowledged stays in the inbox for as long as that takes.',
+  },
+  delegationWaitSeconds: {
+    schema: seconds(0, 600),
+    default: 120,
+    reason:
+      'How long `delegate_task` waits for the result before it answers that the task goes on. Short questions are answered by then; clients that hear of progress wait that long.',
+  },
+  delegationDeadlineSeconds: {
+    schema: count(1, 2_592_000),
+    default: 86_400,
+    reason:
+      'When a delegation is given up that says nothing else: a peer that is back within a day still does it, and nobody waits for ever for one that is not.',
+  },
+  delegationHops: {
+    schema: count(1, 64),
+    default: 8,
+    reason:
+      'How often a task may be passed on from one workspace to the next. Longer chains go in circles in practice.',
+  },
   gatewayViewOver: {
     schema: count(0, 100_000),
     default: 40,

@@ -25,6 +25,17 @@ export type TokenFacts = z.infer<typeof TokenFacts>
 export const IssuedToken = z.object({ token: z.string(), facts: TokenFacts })
 export type IssuedToken = z.infer<typeof IssuedToken>
 
+/** What it takes to hand in files on behalf of an agent, from beside it. */
+export const LentFiles = z.object({
+  /** The agent's folder; nothing outside of it is handed in. */
+  workspaceDir: z.string(),
+  /** The largest file. */
+  maxBytes: z.number(),
+  /** Which inputs of which tools name files. */
+  inputs: z.array(z.object({ tool: z.string(), input: z.string() })),
+})
+export type LentFiles = z.infer<typeof LentFiles>
+
 /** A token for one run: never stored, and over when its time is or its process ends. */
 export const LentToken = z.object({
   id: z.string(),
@@ -32,5 +43,7 @@ export const LentToken = z.object({
   expiresAt: z.number(),
   /** Whoever borrows it has a clock of its own. */
   goodForMs: z.number(),
+  /** Absent when an older server answers. */
+  files: LentFiles.optional(),
 })
 export type LentToken = z.infer<typeof LentToken>

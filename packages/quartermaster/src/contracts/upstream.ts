@@ -71,6 +71,7 @@ const common = {
     .max(86_400)
     .optional()
     .describe('Stopped when unused for so long; never when absent.'),
+  single: z.boolean().default(false).describe('Whether only one of the nodes that share a database runs it at a time.'),
   startSeconds: z.number().min(0.1).max(600).default(30).describe('How long it may take to start and say what it has.'),
   timeoutMs: z.number().int().positive().max(3_600_000).optional().describe('For every tool that says nothing else.'),
   idempotencyKey: z
@@ -169,9 +170,20 @@ export type ReviewItem = z.infer<typeof ReviewItem>
 
 /**
  * Where an upstream stands. `idle`: it starts when it is needed. `off`: the configuration switches it off. `needsLogin`: a
- * person has to sign in. `keyRefused`: the server does not take the key that the configuration has for it.
+ * person has to sign in. `keyRefused`: the server does not take the key that the configuration has for it. `elsewhere`: it runs on
+ * one node at a time, and another one has it.
  */
-export const UpstreamState = z.enum(['off', 'idle', 'starting', 'up', 'recovering', 'down', 'needsLogin', 'keyRefused'])
+export const UpstreamState = z.enum([
+  'off',
+  'idle',
+  'starting',
+  'up',
+  'recovering',
+  'down',
+  'needsLogin',
+  'keyRefused',
+  'elsewhere',
+])
 export type UpstreamState = z.infer<typeof UpstreamState>
 
 /** What is known about an upstream now. */

@@ -2,6 +2,7 @@ import { createSealer } from '../adapters/sealing/index.ts'
 import { AppError, type NewRow, ROWS, type Row, type Table } from '../contracts/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { type CommitOutcome, type Query, type Store, unkeepable, type Write } from '../core/store/index.ts'
+import { createWordSearch } from './memory-words.ts'
 
 type AnyRow = Record<string, unknown> & { id: string }
 type Tables = Record<Table, Map<string, AnyRow>>
@@ -24,6 +25,7 @@ export function createMemoryStore(): Store {
     get: async (table, id) => structuredClone(tables[table].get(id)) as Row<typeof table> | undefined,
     find: async (table, query) => select(tables[table], query as Query<Table>) as never,
     count: async (table, where = {}) => [...tables[table].values()].filter(row => matches(row, where)).length,
+    words: createWordSearch(() => [...tables.memories.values()] as unknown as Row<'memories'>[]),
   }
 }
 
@@ -40,13 +42,24 @@ function copyOf(tables: Tables): Tables {
 /** Answers how many rows it touched or found. */
 function apply(tables: Tables, write: Write): number {
   const rows = tables[write.table]
-  if (write.kind === 'insert') return add(rows, write.table, write.row)
+  if (write.kind === 'insert') return add(rows, write.table, withNumber(tables, write))
   const found = [...rows.values()].filter(row => matches(row, write.where))
   for (const row of found) {
     if (write.kind === 'update') rows.set(row.id, checked(write.table, { ...row, ...write.set }))
     if (write.kind === 'delete') rows.delete(row.id)
   }
   return found.length
+}
+
+/** The row with the number that is found inside its commit. */
+function withNumber(tables: Tables, { table, row, found }: Extract<Write, { kind: 'insert' }>): NewRow<Table> {
+  if (!found) return row
+  if (found.by === 'copy')
+    return { ...row, [found.column]: tables[found.from].get(found.id)?.[found.column] } as NewRow<Table>
+  const given = row as Record<string, unknown>
+  const same = [...tables[table].values()].filter(other => found.within.every(name => other[name] === given[name]))
+  const highest = Math.max(0, ...same.map(other => Number(other[found.column])))
+  return { ...row, [found.column]: highest + 1 } as NewRow<Table>
 }
 
 function add(rows: Map<string, AnyRow>, table: Table, given: NewRow<Table>): number {
@@ -73,6 +86,16 @@ const UNIQUE: Record<Table, readonly string[]> = {
   workspaces: ['organisation', 'workspace'],
   persons: ['organisation', 'workspace'],
   joincodes: ['hash'],
+  activity: ['sentKey'],
+  inbox: [],
+  attachments: [],
+  blobs: ['organisation', 'sha256'],
+  chunks: [],
+  attachmentuses: [],
+  memories: ['shelf', 'digest'],
+  delegations: ['askKey'],
+  seats: ['organisation', 'workspace', 'folder'],
+  leases: [],
 }
 
 function collides(table: Table, row: AnyRow, other: AnyRow): boolean {
@@ -89,7 +112,12 @@ function checked(table: Table, given: unknown): AnyRow {
     : parsed.error.issues[0]?.path.join('.')
   if (place !== undefined || !parsed.success)
     throw unkeepable(`${table}.${place}`, `"${table}.${place}" cannot be kept.`)
-  return JSON.parse(JSON.stringify(parsed.data))
+  return Object.fromEntries(Object.entries(parsed.data).map(([name, value]) => [name, copied(value)])) as AnyRow
+}
+
+/** As a database gives it back: bytes as such, everything else as JSON. */
+function copied(value: unknown): unknown {
+  return value instanceof Uint8Array ? new Uint8Array(value) : JSON.parse(JSON.stringify(value))
 }
 
 function isExpected(write: Write, count: number): boolean {

@@ -8,7 +8,13 @@ import {
   type Events,
   type Settings,
 } from '../contracts/index.ts'
-import { createOrganisation, createOrganisationDesk, createTokens, type Visitor } from '../core/organisation/index.ts'
+import {
+  createApiDesk,
+  createOrganisation,
+  createTokens,
+  organisationHandlers,
+  type Visitor,
+} from '../core/organisation/index.ts'
 import type { Store } from '../core/store/index.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { faultyStorage } from './faulty-storage.ts'
@@ -25,11 +31,12 @@ export async function openOrganisation({ settings, store: given }: OrganisationD
   const store = given ?? storage.store
   const clock = createFakeClock()
   const ids = createIds()
-  const make = async () => {
+  const make = async (folder = 'here') => {
     const tokens = createTokens({ store, clock, ids, digest: sha256 })
     await tokens.load()
     const all = { ...DEFAULT_SETTINGS, ...settings }
-    const made = createOrganisation({ store, clock, ids, digest: sha256, log: silentLog, tokens, settings: all })
+    const common = { store, clock, ids, digest: sha256, log: silentLog, tokens, folder }
+    const made = createOrganisation({ ...common, settings: all })
     await made.load()
     return made
   }
@@ -37,7 +44,7 @@ export async function openOrganisation({ settings, store: given }: OrganisationD
   const told: Events['presence.changed'][] = []
   organisation.events.on('presence.changed', event => void told.push(event))
   const skillsOf = (agent: string) => (agent === 'ada' ? [{ id: 'add', name: 'Add', description: 'Adds.' }] : undefined)
-  const desk = createOrganisationDesk({ organisation, store, clock, skillsOf, version: '1.2.3' })
+  const desk = createApiDesk(organisationHandlers({ organisation, store, clock, skillsOf, version: '1.2.3' }))
 
   /** Asks as this visitor; the owner of the first organisation when absent. */
   const ask = <K extends ApiOperation>(

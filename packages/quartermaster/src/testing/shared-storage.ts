@@ -12,6 +12,8 @@ export interface SharedStorage extends FaultyStorage {
   readonly news: StoreNews
   /** It hears nothing more of what the others do. */
   cutOff(): void
+  /** The line is there again, and nobody has been told of it yet. */
+  connect(): void
   /** It hears again. */
   mend(): void
 }
@@ -35,12 +37,12 @@ export async function sharedStorages(
         return outcome
       },
     }
-    const { news, cutOff, mend } = line
+    const { news, cutOff, connect, mend } = line
     const self = { id: owner, host: 'here', folder: owner, version: '0.0.0' }
     const nodes = createNodes({ store, clock, log: silentLog, self, leaseMs, news })
     const storage = { store, sealer: createSealer({ key: new Uint8Array(32) }), shared: { news, nodes } }
     const access = { open: async () => storage, current: () => storage }
-    return { ...access, store, fault: () => undefined, owner, nodes, news, cutOff, mend }
+    return { ...access, store, fault: () => undefined, owner, nodes, news, cutOff, connect, mend }
   })
   for (const { nodes } of storages) await nodes.join()
   for (const { nodes } of storages) await nodes.look()
@@ -66,6 +68,9 @@ function createLine() {
     cutOff() {
       isHeard = false
       each(listener => listener.lost?.())
+    },
+    connect() {
+      isHeard = true
     },
     mend() {
       isHeard = true

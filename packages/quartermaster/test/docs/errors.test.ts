@@ -40,6 +40,8 @@ const CODES = [
   'LIMIT_EXCEEDED tooLarge never',
   'RATE_LIMITED rateLimited later',
   'PEER_NOT_FOUND notFound never',
+  'DELEGATION_LOOP conflict never',
+  'DELEGATION_ENDED conflict never',
   'STORE_LOCKED conflict later',
   'STORE_BUSY rateLimited later',
   'STORE_UNAVAILABLE unavailable later',

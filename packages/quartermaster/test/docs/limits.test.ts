@@ -23,7 +23,26 @@ import { MOST_EARLY } from '../../src/adapters/mcp-upstream/supervision/life.ts'
 import { MOST_TRIES } from '../../src/adapters/mcp-upstream/supervision/passage.ts'
 import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/patient-ping.ts'
 import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/target/child-log.ts'
-import { StdioUpstream } from '../../src/contracts/index.ts'
+import {
+  DELEGATION_RESULT_BYTES,
+  LONGEST_ATTACHMENT_NAME,
+  LONGEST_MEMORY,
+  LONGEST_MEMORY_QUERY,
+  MEMORY_PAGE,
+  MESSAGE_BYTES,
+  MOST_ATTACHMENTS,
+  MOST_OPEN_DELEGATIONS,
+  MOST_PARTS,
+  MOST_QUEUED_DELEGATIONS,
+  MOST_WAITING_MESSAGES,
+  StdioUpstream,
+  TASK_BYTES,
+} from '../../src/contracts/index.ts'
+import { MOST_UNUSED } from '../../src/core/attachments/index.ts'
+import { MOST_LOOKS } from '../../src/core/memory/candidates.ts'
+import { MOST_ASKED as MOST_ASKED_WORDS } from '../../src/core/memory/memory-words.ts'
+import { MOST_CHARACTERS } from '../../src/core/memory/remembered.ts'
+import { MOST_READERS } from '../../src/core/messages/watchers.ts'
 import { ANSWER_SECONDS, MOST_WAITING } from '../../src/core/operations/index.ts'
 import { LISTING_LIMITS } from '../../src/core/upstreams/index.ts'
 import { readPage, tableBelow } from './pages.ts'
@@ -38,11 +57,12 @@ const upstreamRows = rowsBelow('Upstreams, where counts')
 describe('docs/security.md', () => {
   it('has every limit of a connection, and no other', () => {
     const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, stalledReaderMs, ...more } = SERVER_LIMITS
-    const { maxHeaderBytes, maxHeaders, maxConnections, ...rest } = more
+    const { maxHeaderBytes, maxHeaders, maxConnections, bodyBytesPerSecond, ...rest } = more
     expect(rest).toEqual({})
     expect(rowsBelow('A connection:')).toEqual([
       ['time to send the headers', seconds(headersTimeoutMs)],
-      ['time to send the request', seconds(requestTimeoutMs)],
+      ['time in which a body has to come at its pace', seconds(requestTimeoutMs)],
+      ['pace of a body, per second', bytes(bodyBytesPerSecond)],
       ['silence between two requests', seconds(keepAliveTimeoutMs)],
       ['time that an answer lies unread', seconds(stalledReaderMs)],
       ['size of the headers', bytes(maxHeaderBytes)],
@@ -51,9 +71,49 @@ describe('docs/security.md', () => {
     ])
   })
 
+  it('has the limits of attachments', () => {
+    expect(rowsBelow('[Attachments](attachments.md):').slice(0, 4)).toEqual([
+      ['size of one file', '`attachmentMegabytes`'],
+      ['characters of its name', count(LONGEST_ATTACHMENT_NAME)],
+      ['files of one workspace or person that no message has', count(MOST_UNUSED)],
+      ['time that such a file is kept', '`attachmentOrphanHours`'],
+    ])
+  })
+
+  it('has every limit of messages', () => {
+    expect(rowsBelow('[Messages](messages.md):')).toEqual([
+      ['text and parts of one message', bytes(MESSAGE_BYTES)],
+      ['parts of one message', count(MOST_PARTS)],
+      ['attachments of one message', count(MOST_ATTACHMENTS)],
+      ['messages that wait in one inbox', count(MOST_WAITING_MESSAGES)],
+      ['readers that wait for one workspace', count(MOST_READERS)],
+    ])
+  })
+
+  it('has every limit of memory', () => {
+    expect(rowsBelow('[Memory](memory.md):')).toEqual([
+      ['size of one memory', bytes(LONGEST_MEMORY)],
+      ['characters of a question', count(LONGEST_MEMORY_QUERY)],
+      ['words of a question that count', count(MOST_ASKED_WORDS)],
+      ['memories on a page', count(MEMORY_PAGE.most)],
+      ['rows that one question makes the database look at', count(MOST_LOOKS)],
+      ['characters at the start of a session', count(MOST_CHARACTERS)],
+    ])
+  })
+
+  it('has every limit of delegations', () => {
+    expect(rowsBelow('[Delegations](delegation.md):')).toEqual([
+      ['words of one task', bytes(TASK_BYTES)],
+      ['text and parts of one result', bytes(DELEGATION_RESULT_BYTES)],
+      ['tasks of one workspace at a time', count(MOST_OPEN_DELEGATIONS)],
+      ['tasks that wait for one workspace', count(MOST_QUEUED_DELEGATIONS)],
+    ])
+  })
+
   it('has every limit of the control API, and no other', () => {
-    // A heartbeat is no limit: it keeps clients from giving up.
-    const { maxBodyBytes, maxJsonDepth, maxJsonValues, maxInFlight, heartbeatMs: _heartbeat, ...rest } = HTTP_LIMITS
+    // Heartbeats are no limits: they keep clients from giving up.
+    const { maxBodyBytes, maxJsonDepth, maxJsonValues, maxInFlight, ...more } = HTTP_LIMITS
+    const { heartbeatMs: _heartbeat, pingMs: _ping, ...rest } = more
     expect(rest).toEqual({})
     expect(rowsBelow('The control API:')).toEqual([
       ['request body', bytes(maxBodyBytes)],

@@ -2,8 +2,14 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { runCli } from '../../src/adapters/cli/index.ts'
+import { connectToOwner } from '../../src/adapters/data-folder/index.ts'
+import { silentLog } from '../../src/adapters/system/index.ts'
+import { createHost } from '../../src/app/main.ts'
 import { tempProject } from '../../src/testing/temp-project.ts'
 
 /** The built command line: these tests drive what users run. */
@@ -37,16 +43,45 @@ interface RunOptions {
 
 /** Starts one command and leaves it to you. */
 export function startProcess(args: readonly string[], { cwd, env = {} }: RunOptions): ChildProcess {
-  const { NO_COLOR: _no, FORCE_COLOR: _force, ...inherited } = process.env
   return spawn(process.execPath, [BIN, ...args], {
     cwd,
-    env: { ...inherited, ...env },
+    env: { ...inheritedEnv(), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
 }
 
-/** Runs one command to its end. */
-export function quartermaster(args: readonly string[], options: RunOptions): Promise<Finished> {
+function inheritedEnv(): NodeJS.ProcessEnv {
+  const { NO_COLOR: _no, FORCE_COLOR: _force, ...inherited } = process.env
+  return inherited
+}
+
+/**
+ * Runs one command to its end. Where an `up` answers it, a command is little more than its question: it is asked from here
+ * then, by the same code, because to start a process for each is half of the time of these tests.
+ */
+export async function quartermaster(args: readonly string[], options: RunOptions): Promise<Finished> {
+  const isAnswered = !PROCESSES.has(args[0] ?? '') && !args.includes('--data') && !args.includes('--config')
+  const owner = isAnswered ? await connectToOwner({ dir: join(options.cwd, '.quartermaster') }) : undefined
+  return owner ? runHere(args, options) : runProcess(args, options)
+}
+
+/** What is a process of its own for as long as it runs, or is there before an `up`. */
+const PROCESSES = new Set(['', 'up', 'connect', 'init', 'login', 'store', '--version', '--help'])
+
+async function runHere(args: readonly string[], { cwd, env = {}, input = '' }: RunOptions): Promise<Finished> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  stdin.end(input)
+  const written = Promise.all([text(stdout), text(stderr)])
+  const own = { stdin, stdout, stderr, cwd, env: { ...inheritedEnv(), ...env }, interrupt: () => {} }
+  const code = await runCli(args, createHost(own, new AbortController().signal, { log: silentLog }))
+  stdout.end()
+  stderr.end()
+  const [out, err] = await written
+  return { code, stdout: out, stderr: err, json: () => JSON.parse(out) }
+}
+
+/** Runs one command to its end as a process, as users do. */
+export function runProcess(args: readonly string[], options: RunOptions): Promise<Finished> {
   const child = startProcess(args, options)
   child.stdin?.end(options.input ?? '')
   let stdout = ''

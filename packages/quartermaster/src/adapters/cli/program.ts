@@ -15,7 +15,9 @@ import { registerInit } from './commands/init.ts'
 import { registerJoinCodes } from './commands/join-codes.ts'
 import { registerLogin, registerLogout } from './commands/login.ts'
 import { registerLogs } from './commands/logs.ts'
+import { registerMemory } from './commands/memory.ts'
 import { registerOperations } from './commands/operations.ts'
+import { registerOrganisations } from './commands/organisations.ts'
 import { registerPersons } from './commands/persons.ts'
 import { registerRecheck } from './commands/recheck.ts'
 import { registerReload } from './commands/reload.ts'
@@ -96,9 +98,11 @@ const REGISTER = [
   registerAgents,
   registerGrant,
   registerTokens,
+  registerOrganisations,
   registerWorkspaces,
   registerJoinCodes,
   registerPersons,
+  registerMemory,
   registerCall,
   registerRecheck,
   registerReload,

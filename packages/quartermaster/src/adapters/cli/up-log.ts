@@ -72,6 +72,8 @@ function describe(happened: UpEvent): readonly string[] {
       return [`${count(happened.event.count, 'grant')} taken back by ${happened.event.by}`]
     case 'workspace.changed':
       return happened.event.status === 'archived' ? [`workspace archived: ${happened.event.name}`] : []
+    case 'delegation.changed':
+      return [`${happened.event.from} → ${happened.event.to}: ${happened.event.state} (${happened.event.id})`]
     case 'presence.changed':
       return [`${happened.event.name} is ${happened.event.to}`]
     case 'notice':

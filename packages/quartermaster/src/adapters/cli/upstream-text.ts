@@ -14,6 +14,7 @@ const STATES = {
   needsLogin: { text: 'needs login', style: 'yellow' },
   keyRefused: { text: 'key refused', style: 'red' },
   down: { text: 'down', style: 'red' },
+  elsewhere: { text: 'elsewhere', style: 'dim' },
 } as const satisfies Record<UpstreamState, object>
 
 /** Upstreams as a table: where each stands and what it brings. */

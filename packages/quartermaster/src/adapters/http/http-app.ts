@@ -2,6 +2,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Handler, Hono } from 'hono'
 import { AppError, type Control } from '../../contracts/index.ts'
 import type { Log, Tracer } from '../../core/kernel/index.ts'
+import { type ApiDoor, createApi } from './api.ts'
 import { capabilitiesApi } from './capabilities-api.ts'
 import { controlApi, methodNotAllowed } from './control-api.ts'
 import { aiCatalogue, type DiscoveryOptions, serverCard } from './discovery.ts'
@@ -13,7 +14,6 @@ import { HTTP_LIMITS, type HttpLimits } from './limits.ts'
 import { type MetricsOptions, metricsRoute } from './metrics-route.ts'
 import type { Mount } from './mount.ts'
 import { observed, type ServedRequest, traced } from './observe.ts'
-import { type OrganisationDoor, organisationApi } from './organisation-api.ts'
 import { pageResponse } from './page.ts'
 import { writeAnswer } from './plain-answer.ts'
 import type { Persons } from './visitor.ts'
@@ -24,8 +24,8 @@ export interface HttpAppOptions {
   isAdmin: (token: string) => boolean
   /** How persons get to the part of the control API that is theirs; only the owner does without it. */
   persons?: Persons
-  /** Who answers the API for organisations; there is none without it. */
-  organisation?: OrganisationDoor
+  /** Who answers the API; there is none without it. */
+  api?: ApiDoor
   isReady: () => boolean
   /** Whether the store answers now; without it that is not asked. */
   storeAnswers?: () => Promise<boolean>
@@ -71,9 +71,9 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   if (options.tracer) traceRequests(app, options.tracer, options.mounts)
   app.route('/api/v1/control', controlApi({ control, isAdmin, persons, limits, report }))
   app.route('/api/v1/capabilities', capabilitiesApi({ control, isAdmin, limits, report }))
-  if (options.organisation) {
+  if (options.api) {
     const { version } = status()
-    app.route('/api/v1', organisationApi({ ...options.organisation, isAdmin, limits, report, version }))
+    app.route('/api/v1', createApi({ ...options.api, isAdmin, limits, report, version }))
   }
   for (const { path, handle } of options.mounts ?? []) app.all(path, mounted(handle))
   app.notFound(c => problemResponse(new AppError('NAME_UNKNOWN', `Nothing is at "${c.req.path}".`)))

@@ -10,6 +10,8 @@ export interface HttpLimits {
   readonly maxInFlight: number
   /** How often a streamed answer that has nothing to say shows that it lives; clients give up after minutes of silence. */
   readonly heartbeatMs: number
+  /** The same for Server-Sent Events, which proxies close after half a minute or more of silence. */
+  readonly pingMs: number
 }
 
 export const HTTP_LIMITS: HttpLimits = {
@@ -18,14 +20,17 @@ export const HTTP_LIMITS: HttpLimits = {
   maxJsonValues: 100_000,
   maxInFlight: 256,
   heartbeatMs: 10_000,
+  pingMs: 15_000,
 }
 
 /** What a connection to the server may cost. */
 export interface ServerLimits {
   /** Time to send the headers, also for a connection that says nothing at all. */
   readonly headersTimeoutMs: number
-  /** Time to send the whole request. Answers may take as long as they need. */
+  /** In each stretch of this time, the body of a request has to come at its pace. Answers may take as long as they need. */
   readonly requestTimeoutMs: number
+  /** That pace: a slow line keeps it with a large file, and whoever only wants to hold a connection has to pay for it. */
+  readonly bodyBytesPerSecond: number
   /** How long an idle connection is kept for the next request. */
   readonly keepAliveTimeoutMs: number
   /** How long a client may leave what was sent to it unread; what waits for it takes memory. */
@@ -40,6 +45,7 @@ export interface ServerLimits {
 export const SERVER_LIMITS: ServerLimits = {
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
+  bodyBytesPerSecond: 8 * 1024,
   keepAliveTimeoutMs: 5_000,
   stalledReaderMs: 60_000,
   maxHeaderBytes: 16 * 1024,

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { collectedLog } from '../../testing/collected-log.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { fakeControl, STATUS_REPORT } from '../../testing/fake-control.ts'
@@ -95,6 +95,32 @@ describe('closing', () => {
     finish()
     expect(await (await answer).json()).toEqual(STATUS_REPORT)
     await closed
+  })
+
+  it('says with what it still answers that the connection ends, so that nobody sends the next question into it', async () => {
+    const { server, entered, finish } = await busyServer()
+    const answer = server.post('status', {})
+    await entered
+    const closed = server.close(60_000)
+    finish()
+    expect((await answer).headers.get('connection')).toBe('close')
+    await closed
+  })
+
+  it('answers whoever asks over a connection that was open, for a moment, and ends that one too', async () => {
+    const { port, close } = await started()
+    const socket = connect(port, '127.0.0.1')
+    const said: string[] = []
+    socket.on('data', data => said.push(String(data)))
+    const ended = new Promise(resolve => socket.once('close', resolve))
+    const ask = () => socket.write(`GET /health HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)
+    ask()
+    await vi.waitFor(() => expect(said.join('')).toContain('keep-alive'))
+    said.length = 0
+    ask()
+    await close()
+    await ended
+    expect(said.join('')).toMatch(/^HTTP\/1\.1 200[^]*connection: close/i)
   })
 
   it('cuts what is still running after the grace time, and aborts it', async () => {

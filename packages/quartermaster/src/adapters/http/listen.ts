@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, Server as TcpServer } from 'node:net'
 import { getRequestListener, type HttpBindings, RequestError } from '@hono/node-server'
 import { AppError } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
+import { keepPace } from './body-pace.ts'
 import type { HttpApp } from './env.ts'
 import { problemResponse } from './errors.ts'
 import { closeWaiting } from './gone-signal.ts'
@@ -52,7 +53,8 @@ function createLimitedServer({ app, shortWay }: ListenOptions, limits: ServerLim
   })
   const options = {
     headersTimeout: limits.headersTimeoutMs,
-    requestTimeout: limits.requestTimeoutMs,
+    // Bodies are timed by what comes of them.
+    requestTimeout: 0,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.maxHeaderBytes,
     // Time limits are only enforced this often; Node's own 30 s would let a slow client stay three times as long.
@@ -62,6 +64,7 @@ function createLimitedServer({ app, shortWay }: ListenOptions, limits: ServerLim
   }
   const server = createServer(options, (request, response) => {
     closeWaiting(request, response)
+    keepPace(request, response, limits)
     cutStalledReader(response, limits.stalledReaderMs)
     const goOn = () => void listener(request, response)
     if (shortWay && !hasTooManyHeaders(request, limits)) shortWay(request, response, goOn)
@@ -139,17 +142,45 @@ function urlHost(host: string): string {
 }
 
 const GRACE_MS = 5_000
+/** Time for whoever is about to ask to be answered once more, and told that this was the last. */
 const SWEEP_MS = 20
 
 function createClose(server: Server): (graceMs?: number) => Promise<void> {
   let closed: Promise<void> | undefined
+  const parting = createParting(server)
   return async (graceMs = GRACE_MS) => {
-    closed ??= new Promise(resolve => server.close(() => resolve()))
+    // Not the way of an HTTP server, which closes what is idle at once: some of it has just been sent a request.
+    closed ??= new Promise(resolve => TcpServer.prototype.close.call(server, () => resolve()))
+    parting.begin()
     const cut = setTimeout(() => server.closeAllConnections(), graceMs)
-    // Node closes what is idle when it stops; a connection whose answer ends later would stay for its keep-alive time.
     const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
     await closed
     clearTimeout(cut)
     clearInterval(sweep)
+    // It listens no more; what Node looks after connections with ends only so.
+    server.close()
+  }
+}
+
+/**
+ * From its beginning on every answer says that the connection ends with it. A client that is not told so sends its next request
+ * into a connection that is about to be closed, and cannot know what became of it.
+ */
+function createParting(server: Server): { begin(): void } {
+  const open = new Set<ServerResponse>()
+  let hasBegun = false
+  const part = (response: ServerResponse) => {
+    response.shouldKeepAlive = false
+  }
+  server.prependListener('request', (_request, response) => {
+    if (hasBegun) return part(response)
+    open.add(response)
+    response.once('close', () => open.delete(response))
+  })
+  return {
+    begin() {
+      hasBegun = true
+      for (const response of open) part(response)
+    },
   }
 }

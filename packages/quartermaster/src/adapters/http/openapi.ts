@@ -10,11 +10,15 @@ export const COMMON_ERRORS: readonly ErrorCode[] = [
   'RATE_LIMITED',
   'INTERNAL',
   'STORE_UNAVAILABLE',
+  'STORE_BUSY',
 ]
 
 /** The errors of a route, those of every route included. */
-export function errorsOf({ errors, body }: ApiRoute): readonly ErrorCode[] {
-  return [...new Set([...COMMON_ERRORS, ...(body ? (['LIMIT_EXCEEDED'] as const) : []), ...errors])]
+export function errorsOf({ method, errors, body }: ApiRoute): readonly ErrorCode[] {
+  // What only reads is asked again where its answer was lost.
+  const ofWrites: readonly ErrorCode[] = method === 'GET' ? [] : ['OUTCOME_UNKNOWN']
+  const ofBodies: readonly ErrorCode[] = body ? ['LIMIT_EXCEEDED'] : []
+  return [...new Set([...COMMON_ERRORS, ...ofWrites, ...ofBodies, ...errors])]
 }
 
 /** The API as an OpenAPI 3.1 document, made from the table of its routes. */
@@ -50,25 +54,46 @@ const Problem = z.object({
 })
 
 function operationOf(operationId: string, route: ApiRoute) {
-  const { summary, who, body, output, status = 200, scope } = route
+  const { summary, who, body, status = 200, scope, wire } = route
   const isOpen = who.includes('anyone')
   return {
     operationId,
     summary,
     description: audienceOf(who, scope),
     ...(isOpen && { security: [] }),
-    parameters: [...parametersIn('path', route.params), ...parametersIn('query', route.query)],
+    parameters: [
+      ...parametersIn('path', route.params),
+      ...parametersIn('query', route.query),
+      ...(wire === 'events' ? [LAST_EVENT_ID] : []),
+    ],
     ...(body && {
       requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, 'input') } } },
     }),
+    ...(wire === 'upload' && { requestBody: { required: true, content: AS_FILE } }),
     responses: {
       [status]: {
         description: status === 201 ? 'Made.' : 'Done.',
-        content: { 'application/json': { schema: schemaOf(output, 'output') } },
+        content: contentOf(route),
       },
       ...problemsOf(route),
     },
   }
+}
+
+function contentOf({ wire, output }: ApiRoute): Record<string, unknown> {
+  if (wire === 'download') return AS_FILE
+  return { [wire === 'events' ? 'text/event-stream' : 'application/json']: { schema: schemaOf(output, 'output') } }
+}
+
+/** A file is described by its type alone (OpenAPI 3.1, "Considerations for File Uploads"). */
+const AS_FILE = { 'application/octet-stream': {} }
+
+const LAST_EVENT_ID = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  required: false,
+  description: 'The id of the last event that a client had that comes back.',
+  schema: { type: 'string' },
 }
 
 /** `For: the owner. Needs the scope "read" where a token is limited.` */
@@ -97,8 +122,24 @@ function problemsOf(route: ApiRoute): Record<string, unknown> {
     const status = STATUS[ERRORS[code].kind]
     codes.set(status, [...(codes.get(status) ?? []), code])
   }
-  const content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
-  return Object.fromEntries([...codes].map(([status, names]) => [status, { description: names.join(', '), content }]))
+  const described = [...codes].map(([status, names]) => [
+    status,
+    { description: names.join(', '), content: AS_PROBLEM },
+  ])
+  return { ...Object.fromEntries(described), ...refusalsOf(route) }
+}
+
+const AS_PROBLEM = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }
+
+/** What is refused for how it was asked, with the statuses that HTTP has for that. */
+function refusalsOf({ body }: ApiRoute): Record<string, unknown> {
+  const methods = {
+    description: 'REQUEST_REFUSED: the path has no such method.',
+    headers: { Allow: { description: 'The methods that it has.', schema: { type: 'string' } } },
+    content: AS_PROBLEM,
+  }
+  const types = { description: 'INPUT_INVALID: the body is not sent as application/json.', content: AS_PROBLEM }
+  return { 405: methods, ...(body && { 415: types }) }
 }
 
 /** Answers may get more fields with time, so what describes them does not forbid that. */

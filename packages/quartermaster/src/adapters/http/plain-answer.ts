@@ -25,12 +25,16 @@ function writeResponse({ status, headers, body }: Response, outgoing: ServerResp
   if (!body) return void outgoing.end()
   // A client that has gone already does not go again. What fails to end has ended, too.
   if (outgoing.destroyed) return void body.cancel().catch(() => {})
+  // Whoever has to do with an answer listens for its end. With what a stream needs these are more than ten, and no leak.
+  outgoing.setMaxListeners(MOST_LISTENERS)
   // A stream tells first of all that it is one.
   outgoing.flushHeaders()
   pipeline(Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]), outgoing).catch(() => {
     // The client went away; whoever makes the answer was told.
   })
 }
+
+const MOST_LISTENERS = 20
 
 const known = new WeakMap<object, readonly string[]>()
 

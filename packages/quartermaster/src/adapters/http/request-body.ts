@@ -24,7 +24,8 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   return Buffer.concat(chunks)
 }
 
-async function* received(request: Request): AsyncGenerator<Uint8Array> {
+/** The pieces of a body as they come. Throws `CANCELLED` when the connection ends before all of it has. */
+export async function* received(request: Request): AsyncGenerator<Uint8Array> {
   try {
     yield* request.body ?? []
   } catch (cause) {

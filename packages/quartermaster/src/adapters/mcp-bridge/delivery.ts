@@ -23,7 +23,10 @@ export interface Delivery {
 const MOST_TRIES = 6
 
 /** Gets a request answered, over as many connections as it takes. What may have been carried out is never sent twice. */
-export async function deliver({ link, facts, pause }: Parts, delivery: Delivery): Promise<void> {
+export async function deliver(
+  { link, facts, pause }: Pick<Parts, 'link' | 'facts' | 'pause'>,
+  delivery: Delivery,
+): Promise<void> {
   const { request, isOver } = delivery
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     if (tries > 1) await pause(tries)

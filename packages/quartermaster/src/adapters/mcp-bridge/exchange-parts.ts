@@ -7,6 +7,7 @@ import {
   type LineWriter,
   type Message,
   parseMessage,
+  type Request,
   type Response,
 } from '../mcp-wire/index.ts'
 import type { Gateway } from './gateway.ts'
@@ -22,6 +23,7 @@ export interface Parts {
   readonly exchange: HttpExchange
   readonly writer: LineWriter
   readonly facts: ToolFacts
+  readonly attaching: Attaching
   readonly clock: Clock
   readonly pause: Pause
   /** Aborts when the bridge ends. */
@@ -33,6 +35,12 @@ export interface Parts {
 export interface Incoming<M extends Message = Message> {
   readonly message: M
   readonly text: string
+}
+
+/** Hands in the files that an agent names by their paths: nobody but us is beside it. */
+export interface Attaching {
+  /** The same call with ids in the place of paths. Throws what is wrong with the first that cannot be handed in. */
+  prepare(incoming: Incoming<Request>, signal: AbortSignal): Promise<Incoming<Request>>
 }
 
 export interface SendOptions {
@@ -98,7 +106,7 @@ function parsed(text: string): Incoming | undefined {
   return message && { message, text: text.includes('\n') ? JSON.stringify(message) : text }
 }
 
-async function textOf(reply: IncomingMessage): Promise<string> {
+export async function textOf(reply: IncomingMessage): Promise<string> {
   const parts: Buffer[] = []
   for await (const part of reply) parts.push(part as Buffer)
   return Buffer.concat(parts).toString()

@@ -1,3 +1,5 @@
+import type { LentFiles } from '../../contracts/index.ts'
+
 /** An `up` that lets us in. */
 export interface Gateway {
   /** Its MCP endpoint. */
@@ -5,6 +7,8 @@ export interface Gateway {
   readonly token: string
   /** How long the token is good unless it is extended. */
   readonly goodForMs: number
+  /** How files of the agent are handed in there; absent where they cannot be. */
+  readonly files?: (LentFiles & { readonly url: string }) | undefined
   extend(): Promise<void>
   /** Gives the token back. */
   giveBack(): Promise<void>

@@ -1,10 +1,12 @@
 import { Agent, type IncomingMessage, request as sendRequest } from 'node:http'
+import { pipeline } from 'node:stream/promises'
 
 export interface ExchangeRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
+  /** A text, or pieces that are sent as they come. What goes wrong with these is the cause of `Dropped`. */
+  readonly body?: string | AsyncIterable<Uint8Array>
   readonly signal: AbortSignal
 }
 
@@ -44,7 +46,12 @@ export function createHttpExchange(): HttpExchange {
         })
         request.once('response', resolve)
         request.on('error', error => reject(new Dropped(error, { wasSent: wasSent && !isRefusal(error) })))
-        request.end(body)
+        if (typeof body !== 'object') return void request.end(body)
+        pipeline(body, request).catch((error: unknown) => {
+          // A request that was cut before it had a connection says nothing of it.
+          request.destroy()
+          reject(new Dropped(error, { wasSent: false }))
+        })
       }),
     close: () => agent.destroy(),
   }

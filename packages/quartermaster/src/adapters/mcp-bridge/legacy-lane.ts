@@ -29,11 +29,12 @@ export function createLegacyLane(parts: Parts): LegacyLane {
   const requests = createOpenRequests(closing)
   const oneWay = createOneWay(lasting, parts)
 
-  async function answer(incoming: Incoming<Request>, open: OpenRequest): Promise<void> {
-    const { message: request } = incoming
+  async function answer(said: Incoming<Request>, open: OpenRequest): Promise<void> {
+    const { message: request } = said
     const isOver = () => open.isCancelled || closing.aborted
-    const attempt = { incoming, open, lasting, voice, memory, parts }
     try {
+      const incoming = await parts.attaching.prepare(said, open.controller.signal)
+      const attempt = { incoming, open, lasting, voice, memory, parts }
       await oneWay.sent()
       await deliver(parts, { request, isOver, attempt: gateway => attemptWith(gateway, attempt) })
     } catch (error) {

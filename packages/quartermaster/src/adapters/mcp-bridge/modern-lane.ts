@@ -30,9 +30,10 @@ export function createModernLane(parts: Parts): ModernLane {
     for (const controller of open.values()) controller.abort()
   })
 
-  async function pass(incoming: Incoming<Request>, signal: AbortSignal): Promise<void> {
+  async function pass(said: Incoming<Request>, signal: AbortSignal): Promise<void> {
+    if (said.message.method === 'subscriptions/listen') return listen(said, signal, parts)
+    const incoming = await parts.attaching.prepare(said, signal)
     const { message: request } = incoming
-    if (request.method === 'subscriptions/listen') return listen(incoming, signal, parts)
     let hasAskedForTools = false
     const attempt = async (gateway: Gateway): Promise<Outcome> => {
       const answer = await exchange(incoming, gateway, { parts, signal })

@@ -65,7 +65,10 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     ids,
     limits,
     shelfOf: ({ seat }) => ({ name: seat.caller.name, seat }),
-    build: (shelf, canHear) => withAnnouncements(buildServer(shelf, { ...deps, begun }), shelf, { ...deps, canHear }),
+    async build(shelf, canHear) {
+      const instructions = await deps.instructionsFor?.(shelf.seat)
+      return withAnnouncements(buildServer(shelf, { ...deps, begun }, instructions), shelf, { ...deps, canHear })
+    },
     onListening: deps.endNews.arrived,
     calls: directCalls ? createLegacyCalls({ ...deps, begun }) : undefined,
   })

@@ -29,7 +29,7 @@ export interface LegacySessionsDeps {
   readonly ids: Ids
   readonly limits: Pick<FrontLimits, 'maxSessions'>
   shelfOf(who: Who): Shelf
-  build(shelf: Shelf, canHear: () => boolean): Server
+  build(shelf: Shelf, canHear: () => boolean): Promise<Server>
   /** Told when a client has opened the stream on which it hears what it did not ask for. */
   onListening(): void
   /** Our own way for ordinary calls, if it is to be taken. */
@@ -51,7 +51,7 @@ export function createLegacySessions({ clock, ids, limits, calls, ...deps }: Leg
   async function initialise(request: Request, who: Who, body: unknown): Promise<Response> {
     const shelf = deps.shelfOf(who)
     const listening = { streams: 0 }
-    const server = deps.build(shelf, () => listening.streams > 0)
+    const server = await deps.build(shelf, () => listening.streams > 0)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => ids.next('session'),
       onsessioninitialized: id =>

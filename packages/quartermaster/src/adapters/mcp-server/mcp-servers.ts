@@ -31,6 +31,8 @@ export interface McpServersDeps {
   readonly version: string
   /** Signs what clients carry about operations. */
   readonly seal: OperationSeal
+  /** What a client is told about its agent when it begins. */
+  instructionsFor?(seat: Seat): Promise<string | undefined>
   follow: Agents['follow']
   /** Has ends told that nobody was there to hear of. */
   lookForEnds(): void

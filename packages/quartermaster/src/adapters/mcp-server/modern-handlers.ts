@@ -62,7 +62,10 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
       const { shelf, handler, watch } = handlerOf(who.seat)
       const mismatch = mismatchIn({ headers: request.headers, body }, shelf)
       if (mismatch) return { served: mismatch, release() {} }
-      const served = await handler.fetch(request, { parsedBody: body, authInfo: authInfoOf(who) })
+      // There are no sessions: whoever asks what is here begins.
+      const instructions = isDiscovery(body) ? await deps.instructionsFor?.(who.seat) : undefined
+      const authInfo = { ...authInfoOf(who), ...(instructions !== undefined && { extra: { instructions } }) }
+      const served = await handler.fetch(request, { parsedBody: body, authInfo })
       // Only a stream that was opened is told anything.
       return { served, release: served.ok ? watch(watchedUris(body)) : () => {} }
     },
@@ -74,7 +77,7 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
 
 function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler {
   const shelf: Shelf = { name: seat.caller.name, seat }
-  const handler = createMcpHandler(() => buildServer(shelf, deps), {
+  const handler = createMcpHandler(({ authInfo }) => buildServer(shelf, deps, instructionsIn(authInfo?.extra)), {
     legacy: 'reject',
     maxRequestBodySize: deps.maxBodyBytes,
     onerror: error => deps.log.debug('an MCP exchange failed', { error: error.message }),
@@ -112,6 +115,12 @@ function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler 
 }
 
 type Message = { method?: unknown; id?: unknown; params?: Record<string, unknown> } | null
+
+const isDiscovery = (body: unknown) => (body as Message)?.method === 'server/discover'
+
+function instructionsIn(extra: Record<string, unknown> | undefined): string | undefined {
+  return typeof extra?.instructions === 'string' ? extra.instructions : undefined
+}
 
 /** What a client wants to hear of when it begins to listen. */
 function watchedUris(body: unknown): string[] {

@@ -1,3 +1,4 @@
+import type { Seat } from '../../core/agents/index.ts'
 import type { Exchanges, KeptResults, Operations, Readings } from '../../core/operations/index.ts'
 import type { BegunCalls } from './begun-calls.ts'
 import type { EndNews } from './end-news.ts'
@@ -15,6 +16,8 @@ export interface ServerParts {
   readonly results: KeptResults
   readonly readings: Readings
   readonly version: string
+  /** What a client is told about its agent when it begins; never fails, and is asked once for each session. */
+  instructionsFor?(seat: Seat): Promise<string | undefined>
   readonly states: StateSigner
   readonly watches: Watches
   readonly endNews: EndNews

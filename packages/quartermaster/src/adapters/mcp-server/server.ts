@@ -21,7 +21,7 @@ const CACHE_HINTS = {
 const MOST_ROUNDS = 32
 
 /** A low-level server over a shelf. It costs next to nothing, so there is one per request where there are no sessions. */
-export function buildServer(shelf: Shelf, parts: ServerParts): Server {
+export function buildServer(shelf: Shelf, parts: ServerParts, instructions?: string): Server {
   const server = new Server(
     { name: shelf.name, version: parts.version },
     {
@@ -37,6 +37,7 @@ export function buildServer(shelf: Shelf, parts: ServerParts): Server {
       requestState: { verify: parts.states.verify },
       inputRequired: { maxRounds: MOST_ROUNDS },
       jsonSchemaValidator: TRUSTING,
+      ...(instructions !== undefined && { instructions }),
     },
   )
   const asking = { ...parts, withdrawals: createWithdrawals(server, parts) }

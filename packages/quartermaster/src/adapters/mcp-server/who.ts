@@ -8,6 +8,13 @@ export interface Who {
 }
 
 /** The same for the SDK, which passes it on to our handlers: the token by its id, never its text. */
-export function authInfoOf({ tokenId }: Who): { token: string; clientId: string; scopes: string[] } {
+export function authInfoOf({ tokenId }: Who): AuthInfoLike {
   return { token: '', clientId: tokenId, scopes: [] }
+}
+
+interface AuthInfoLike {
+  token: string
+  clientId: string
+  scopes: string[]
+  extra?: Record<string, unknown>
 }

@@ -1,5 +1,6 @@
 import type { Settings, UpstreamConfig } from '../../contracts/index.ts'
 import { type Clock, type Digest, type Random, separateSecrets } from '../../core/kernel/index.ts'
+import type { Leases } from '../../core/store/index.ts'
 import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
 import type { UpstreamAuth } from './oauth/upstream-auth.ts'
 import type { ChildHerd } from './stdio/child-herd.ts'
@@ -20,6 +21,8 @@ export interface MountedDeps {
   readonly digest: Digest
   readonly settings: Pick<Settings, 'callTimeoutSeconds' | 'restartWaitSeconds' | 'recoveringSeconds'>
   readonly version: string
+  /** For those that run on one node at a time. */
+  readonly leases: Leases
   /** Texts that never stand in a log. */
   secrets(): readonly string[]
   /** Names of all tools, with where they come from, once the definitions that are here have been read. */
@@ -46,6 +49,7 @@ export function createMounted(deps: MountedDeps, options: MountOptions): Upstrea
     ...options,
     log,
     target: targetOf({ ...deps, name, config, log }),
+    lease: config.single && config.enabled ? deps.leases.of(`upstream ${name}`) : undefined,
     client: { name: 'quartermaster', version },
     callMs: settings.callTimeoutSeconds * 1000,
     restartWaitMs: settings.restartWaitSeconds * 1000,

@@ -12,6 +12,7 @@ const STATES = {
   up: 'up',
   waiting: 'down',
   needsLogin: 'needsLogin',
+  elsewhere: 'elsewhere',
   stopped: 'off',
 } as const satisfies Record<ConnectionState['kind'], UpstreamState>
 

@@ -73,6 +73,8 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
       sightings.stop()
       await connections.stop()
       await verdicts.settled()
+      // Last: whoever has it next starts at once.
+      await deps.lease?.release()
     },
   }
 }

@@ -3,9 +3,14 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { UpstreamConfig } from '../../contracts/index.ts'
 import type { SourceUnit } from '../../core/catalogue/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
+import type { StorageAccess } from '../../core/operations/index.ts'
+import { createLeases, type LeasePlace } from '../../core/store/index.ts'
 import { createPinBook, createUpstreamCredentials, createUpstreamMemory } from '../../core/upstreams/index.ts'
 import { deferred } from '../../testing/deferred.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
+import { type SharedStorage, sharedStorages } from '../../testing/shared-storage.ts'
 import { createIds, createSystemClock, sha256, silentLog, systemRandom } from '../system/index.ts'
 import { createMounted, type MountOptions } from './mounted.ts'
 import { createUpstreamAuth } from './oauth/upstream-auth.ts'
@@ -20,8 +25,21 @@ const SIGNAL = new AbortController().signal
 const entry = (options: Record<string, unknown> = {}, ...flags: string[]) =>
   UpstreamConfig.parse({ command: process.execPath, args: [ILL_SERVER, ...flags], era: 'legacy', ...options })
 
+interface Situation {
+  readonly storage?: StorageAccess
+  /** Where leases are kept. */
+  readonly at?: LeasePlace | undefined
+  readonly leaseClock?: Clock
+  readonly which?: 'all' | 'unseen'
+}
+
 /** Upstreams over real programs, and a store that can outlive them. */
-async function stage({ storage = memoryStorage() } = {}) {
+async function stage({
+  storage = memoryStorage(),
+  at,
+  leaseClock = createSystemClock(),
+  which = 'all',
+}: Situation = {}) {
   const clock = createSystemClock()
   const { herd, dataDir } = await herdDesk()
   const ports = { clock, ids: createIds(), random: systemRandom, digest: sha256, log: silentLog, storage }
@@ -35,6 +53,7 @@ async function stage({ storage = memoryStorage() } = {}) {
     memory: createUpstreamMemory(ports),
     settings: { callTimeoutSeconds: 30, restartWaitSeconds: 10, recoveringSeconds: 10 },
     version: '1.0.0',
+    leases: createLeases({ ...ports, clock: leaseClock, leaseMs: 30_000, place: async () => at }),
     secrets: () => [],
     tools: async () => [],
   }
@@ -42,7 +61,7 @@ async function stage({ storage = memoryStorage() } = {}) {
   const parts = async () => ({ ...common, create, close: () => herd.close() })
   const upstreams = createUpstreams({ ...ports, parts })
   onTestFinished(() => upstreams.stop())
-  upstreams.start('all')
+  upstreams.start(which)
   const configure = (configs: Record<string, UpstreamConfig>) => upstreams.configure(new Map(Object.entries(configs)))
   const status = (name = 'ill') => upstreams.statuses().find(one => one.name === name)
   const isUp = async (name?: string) => {
@@ -383,4 +402,67 @@ it('wakes a server that sleeps for whoever subscribes to a resource of it, until
   expect(status('notes')?.state).toBe('up')
   if (typeof stop === 'function') stop()
   await expect.poll(() => status('notes')?.state, PATIENT).toBe('idle')
+})
+
+describe('one that runs on one node at a time', () => {
+  const on = (node: SharedStorage | undefined) => {
+    if (!node) throw new Error('There is no such node.')
+    const { store, news, owner } = node
+    return { storage: node, at: { store, news, self: { id: owner, host: `host-${owner}`, folder: owner } } }
+  }
+  const single = entry({ single: true })
+  const lookFrom = async ({ units }: Awaited<ReturnType<typeof stage>>) => {
+    const capabilities = (await units()).flatMap(({ definitions }) => definitions.capabilities ?? [])
+    const [probe] = capabilities.flatMap(({ dependencies = [] }) => dependencies.map(one => one.probe))
+    return probe && 'run' in probe ? probe.run({ signal: SIGNAL, isRequested: true } as never) : undefined
+  }
+
+  it('runs where its lease is held, says elsewhere who has it, and moves on when its node stops', async () => {
+    const leaseClock = createFakeClock()
+    const [a, b] = await sharedStorages(['a', 'b'], { clock: leaseClock })
+    const first = await stage({ ...on(a), leaseClock })
+    await first.configure({ ill: single })
+    await first.isUp()
+    const second = await stage({ ...on(b), leaseClock })
+    await second.configure({ ill: single })
+    await expect.poll(() => second.status()?.state, PATIENT).toBe('elsewhere')
+    expect(second.status()).toMatchObject({ pids: [], reason: expect.stringContaining('"host-a" (a)') })
+    expect(await lookFrom(second)).toMatchObject({ up: false, reason: expect.stringContaining('"host-a" (a)') })
+    await first.upstreams.stop()
+    await second.isUp()
+    expect(await lookFrom(second)).toMatchObject({ up: true })
+  })
+
+  it('moves on within the time of the lease when its node is gone', async () => {
+    const [leaseClock, killed] = [createFakeClock(), createFakeClock()]
+    const [a, b] = await sharedStorages(['a', 'b'], { clock: leaseClock })
+    const first = await stage({ ...on(a), leaseClock: killed })
+    await first.configure({ ill: single })
+    await first.isUp()
+    const second = await stage({ ...on(b), leaseClock })
+    await second.configure({ ill: single })
+    await expect.poll(() => second.status()?.state, PATIENT).toBe('elsewhere')
+    a?.cutOff()
+    await leaseClock.advance(30_000)
+    await second.isUp()
+    // One that only cannot say any more that it runs has ended it before.
+    await killed.advance(20_000)
+    await expect.poll(() => first.status()?.pids, PATIENT).toEqual([])
+  })
+
+  it('stays where it is when somebody asks briefly', async () => {
+    const leaseClock = createFakeClock()
+    const [a, b] = await sharedStorages(['a', 'b'], { clock: leaseClock })
+    const first = await stage({ ...on(a), leaseClock })
+    await first.configure({ ill: single })
+    await first.isUp()
+    const brief = await stage({ ...on(b), leaseClock, which: 'unseen' })
+    await brief.configure({ ill: single })
+    expect(await lookFrom(brief)).toMatchObject({ up: false })
+    expect(brief.status()?.state).toBe('elsewhere')
+    await brief.upstreams.stop()
+    await leaseClock.advance(60_000)
+    expect(first.status()?.state).toBe('up')
+    expect(await a?.store.get('leases', 'upstream ill')).toMatchObject({ holder: 'a' })
+  })
 })

@@ -1,5 +1,6 @@
 import type { UpstreamConfig } from '../../contracts/index.ts'
 import type { Clock, Digest, Random } from '../../core/kernel/index.ts'
+import type { Lease } from '../../core/store/index.ts'
 import type { PinBook, UpstreamMemory } from '../../core/upstreams/index.ts'
 import { type Acquaintance, createAcquaintance } from './acquaintance/acquaintance.ts'
 import { createMeetings, type Meetings } from './acquaintance/meetings.ts'
@@ -14,6 +15,7 @@ import { createUpstreamSubscriptions, type UpstreamSubscriptions } from './offer
 import type { Session, SessionEvents } from './session/session.ts'
 import { type Connection, createConnection } from './supervision/connection.ts'
 import { type Connections, createConnections } from './supervision/connections.ts'
+import { createSingleConnection } from './supervision/single-connection.ts'
 import type { ChildLog } from './target/child-log.ts'
 import type { Target } from './target/target.ts'
 
@@ -34,6 +36,8 @@ export interface UpstreamDeps {
   readonly restartWaitMs: number
   /** How long it may be gone before it counts as down. */
   readonly recoveringMs: number
+  /** Whose holder alone runs it; everybody does when absent. */
+  readonly lease?: Lease | undefined
   /** Names of tools that are not its own, once they are known. */
   otherTools(): Promise<Iterable<string>>
   /** When it was taken into use; the same for all that came together. */
@@ -70,7 +74,7 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
     upstream: name,
     isSeparate: config().connection === 'perAgent',
     hasCredentials: agent => meetings.hasCredentials(agent),
-    create: agent => connect(agent, { ...deps, config, dependency, isWatched, open: signal => open(agent, signal) }),
+    create: agent => leased(agent, { ...deps, config, dependency, isWatched, open: signal => open(agent, signal) }),
   })
   const main = () => connections.main
   const subscriptions = createUpstreamSubscriptions(main)
@@ -102,8 +106,23 @@ interface Connecting extends UpstreamDeps {
   open(signal: AbortSignal): Promise<Session>
 }
 
+type Connectable = Omit<Connecting, 'config'> & ConfigNow
+
+/** One that is there for as long as this process is to run the server. */
+function leased(agent: string | undefined, deps: Connectable): Connection {
+  const { lease, clock, dependency, onState } = deps
+  const create = () => connect(agent, deps)
+  if (!lease) return create()
+  const onChange = () => {
+    if (agent !== undefined) return
+    dependency.changed()
+    onState()
+  }
+  return createSingleConnection({ lease, clock, dependency: dependency.definition.name, create, onChange })
+}
+
 /** A connection for an agent, or the main one for nobody. */
-function connect(agent: string | undefined, deps: Omit<Connecting, 'config'> & ConfigNow): Connection {
+function connect(agent: string | undefined, deps: Connectable): Connection {
   const { clock, random, target, log, dependency, isWatched, open, config, callMs, onState } = deps
   const { idleSeconds, startSeconds } = config()
   const isMain = agent === undefined

@@ -87,7 +87,9 @@ function send(connection: Connection, { sql, parameters, name }: Step, names: Pr
   connection.execute({}, true)
 }
 
-function toWire(value: SqlValue): string | null {
+/** The driver sends a Buffer as it is, and everything else as text. */
+function toWire(value: SqlValue): string | Buffer | null {
+  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   return typeof value === 'number' ? String(value) : value
 }
 

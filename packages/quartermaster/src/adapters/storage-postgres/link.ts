@@ -37,7 +37,7 @@ export async function openLink(address: DatabaseAddress): Promise<Link> {
   const client = new PgClient({
     ...connectionConfig(address),
     connectionTimeoutMillis: CONNECT_MS,
-    types: NUMBERS,
+    types: PARSERS,
   })
   let isLost = false
   client.on('error', () => {
@@ -96,7 +96,8 @@ function linkOver(client: HeldClient, isLost: () => boolean): Link {
       return (await watched(client.query(query))).rows as SqlRow[]
     },
     async limit(statementMs) {
-      await client.query(`set statement_timeout = ${statementMs}`)
+      // One round trip. Bytes come in hex also where the server's own setting says otherwise.
+      await client.query(`set statement_timeout = ${statementMs}; set bytea_output = 'hex'`)
       silenceMs = statementMs + SILENCE_MS
     },
     async listen(channel, onTold) {
@@ -126,9 +127,12 @@ function linkOver(client: HeldClient, isLost: () => boolean): Link {
   }
 }
 
-/** `int8`, `int2`, `int4`, `float4`, `float8`: all ours fit into a number. Everything else is text. */
+/** `int8`, `int2`, `int4`, `float4`, `float8`: all ours fit into a number. Everything else but `bytea` is text. */
 const NUMERIC = new Set([20, 21, 23, 700, 701])
+const BYTEA = 17
 const toText = (value: string) => value
-const NUMBERS = {
-  getTypeParser: (type: number) => (NUMERIC.has(type) ? Number : toText),
+// `\\x` and the bytes in hex, as every server since 9.0 writes them.
+const toBytes = (value: string) => Buffer.from(value.slice(2), 'hex')
+const PARSERS = {
+  getTypeParser: (type: number) => (NUMERIC.has(type) ? Number : type === BYTEA ? toBytes : toText),
 } as unknown as CustomTypesConfig

@@ -17,6 +17,10 @@ async function filledFile() {
   await from.commit([
     ...Array.from({ length: 450 }, (_, i) => insert('audit', auditLine(`a${i}`))),
     ...['Z', 'a', 'ä', '_'].map(id => insert('tokens', token(`t${id}`, { label: `l ${id}` }))),
+    ...Array.from({ length: 25 }, (_, i) => {
+      const bytes = new Uint8Array(300).fill(i)
+      return insert('chunks', { id: `b.${i}`, workspace: 'w', blobId: 'b', position: i, bytes })
+    }),
     insert('operations', operation('o1', { result, awaitedUntil: 5, node: 'n' })),
   ])
   return from

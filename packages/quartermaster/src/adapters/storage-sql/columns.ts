@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { AppError, ROWS, type Table } from '../../contracts/index.ts'
+import { AppError, Bytes, ROWS, type Table } from '../../contracts/index.ts'
 import { unkeepable } from '../../core/store/index.ts'
 import type { SqlValue } from './statement.ts'
 
-export type ColumnKind = 'text' | 'integer' | 'real' | 'boolean' | 'json'
+export type ColumnKind = 'text' | 'integer' | 'real' | 'boolean' | 'json' | 'bytes'
 
 /** A column, as the row's schema says it is. */
 export interface Column {
@@ -48,6 +48,7 @@ export function encode(column: Column, value: unknown): SqlValue {
 /** The value as it was before `encode`. */
 export function decode({ kind }: Column, value: SqlValue | undefined): unknown {
   if (value === null || value === undefined) return null
+  if (value instanceof Uint8Array) return plain(value)
   if (kind === 'json') return JSON.parse(String(value))
   return kind === 'boolean' ? value === 1 : value
 }
@@ -73,6 +74,7 @@ function kindOf(schema: z.ZodType): ColumnKind {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodNullable) return kindOf(schema.unwrap() as z.ZodType)
   if (schema instanceof z.ZodString || schema instanceof z.ZodEnum) return 'text'
   if (schema instanceof z.ZodBoolean) return 'boolean'
+  if (schema === Bytes) return 'bytes'
   if (schema instanceof z.ZodNumber) return schema.isInt ? 'integer' : 'real'
   return 'json'
 }
@@ -86,6 +88,17 @@ const ENCODERS: Readonly<Record<ColumnKind, (value: unknown) => SqlValue | undef
   real: value => (Number.isFinite(value) ? (value as number) : undefined),
   boolean: value => (typeof value === 'boolean' ? Number(value) : undefined),
   json: value => (value === undefined ? undefined : JSON.stringify(value)),
+  bytes: value => (value instanceof Uint8Array ? alone(value) : undefined),
+}
+
+/** What goes to another thread takes all of its memory along, and a piece of a pool would take the pool. */
+function alone(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.prototype.slice.call(bytes)
+}
+
+/** Some drivers give a class of their own, and a row is the same from all of them. */
+function plain(bytes: Uint8Array): Uint8Array {
+  return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function unfit({ table, name, kind, isNullable }: Column): AppError {
@@ -99,4 +112,5 @@ const EXPECTED: Readonly<Record<ColumnKind, string>> = {
   real: 'a finite number',
   boolean: 'true or false',
   json: 'what JSON can say',
+  bytes: 'bytes',
 }

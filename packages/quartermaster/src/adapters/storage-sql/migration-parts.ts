@@ -7,7 +7,7 @@ export interface Builder {
   readonly dialect: DialectName
 }
 
-type ColumnType = 'text' | 'integer' | 'real'
+type ColumnType = 'text' | 'integer' | 'real' | 'bytes'
 
 /**
  * The types as each database calls them. PostgreSQL is told to compare texts byte by byte, as SQLite does: the order of its own
@@ -15,8 +15,8 @@ type ColumnType = 'text' | 'integer' | 'real'
  */
 export const TYPES: Readonly<Record<DialectName, Readonly<Record<ColumnType, ColumnDataType | RawBuilder<unknown>>>>> =
   {
-    sqlite: { text: 'text', integer: 'integer', real: 'real' },
-    postgres: { text: sql`text collate "C"`, integer: 'bigint', real: 'double precision' },
+    sqlite: { text: 'text', integer: 'integer', real: 'real', bytes: 'blob' },
+    postgres: { text: sql`text collate "C"`, integer: 'bigint', real: 'double precision', bytes: 'bytea' },
   }
 
 /** Whose row it is. */

@@ -1,6 +1,11 @@
+import { attachmentTables } from './attachment-tables.ts'
+import { delegationTables } from './delegation-tables.ts'
 import { createSqlWriter, type DialectName } from './dialect.ts'
 import { firstTables } from './first-tables.ts'
+import { memoryTables } from './memory-tables.ts'
+import { messageTables } from './message-tables.ts'
 import type { Builder } from './migration-parts.ts'
+import { nodeTables } from './node-tables.ts'
 import {
   consent,
   grantsByLasting,
@@ -44,4 +49,9 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'what waits, what was taken back, and the audit of all', build: whatIsListed },
   { name: 'processes that share a store', build: sharing },
   { name: 'organisations, workspaces, persons, join codes', build: organisationTables },
+  { name: 'activity, inbox', build: messageTables },
+  { name: 'memories and their words', build: memoryTables },
+  { name: 'attachments and their content', build: attachmentTables },
+  { name: 'delegations', build: delegationTables },
+  { name: 'who seats an agent, and what runs once', build: nodeTables },
 ]

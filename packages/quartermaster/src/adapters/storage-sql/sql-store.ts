@@ -5,6 +5,7 @@ import { createSqlWriter, type DialectName } from './dialect.ts'
 import { createReadStatements } from './read-statements.ts'
 import type { SqlExecutor, StatementsOutcome } from './statement.ts'
 import { createStatementCache } from './statement-cache.ts'
+import { createWordSearch } from './word-search.ts'
 import { createWriteStatements } from './write-statements.ts'
 
 export interface SqlStoreDeps {
@@ -41,6 +42,7 @@ export function createSqlStore({ dialect, executor, isShared = false }: SqlStore
       const [row] = await executor.read(reads.count(table, where))
       return Number(row?.[0])
     },
+    words: createWordSearch(dialect, executor),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ChangedRows } from '../../core/store/index.ts'
 
-export type SqlValue = string | number | null
+export type SqlValue = string | number | Uint8Array | null
 
 /** SQL with what belongs in its places. */
 export interface Statement {

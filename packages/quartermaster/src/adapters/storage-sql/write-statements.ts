@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import type { Write } from '../../core/store/index.ts'
-import { type Column, type Columns, columnOf, encode } from './columns.ts'
+import { type Columns, columnOf, encode } from './columns.ts'
 import { allOf, parametersOf, readConditions, shapeOf } from './conditions.ts'
 import type { SqlWriter } from './dialect.ts'
+import { foundNumber, valueIn } from './found-number.ts'
 import type { GuardedStatement, SqlValue } from './statement.ts'
 import type { Draft, StatementCache } from './statement-cache.ts'
 
@@ -16,18 +17,25 @@ export function createWriteStatements(deps: {
 }): (write: Write) => GuardedStatement {
   const { writer, columns, cache } = deps
 
-  function insertion({ table, row }: Kind<'insert'>): Draft {
+  function insertion({ table, row, found }: Kind<'insert'>): Draft {
     const values: SqlValue[] = []
-    for (const column of columns[table].values()) values.push(encode(column, valueIn(row, column)))
+    const place = found && foundNumber(columns, { table, row, found })
+    for (const column of columns[table].values()) {
+      if (place?.name === column.name) values.push(...place.parameters)
+      else values.push(encode(column, valueIn(row, column)))
+    }
     return {
-      shape: `insert ${table}`,
+      shape: place ? `insert ${table} ${place.shape}` : `insert ${table}`,
       parameters: values,
       write: () => {
-        const names = [...columns[table].values()].map(column => column.sqlName)
-        const record = Object.fromEntries(names.map((name, i) => [name, values[i] as SqlValue]))
+        const left = [...values]
+        const entries = [...columns[table].values()].map(({ name, sqlName }) => [
+          sqlName,
+          place?.name === name ? place.write(left) : left.shift(),
+        ])
         return writer
           .insertInto(table)
-          .values(record)
+          .values(Object.fromEntries(entries))
           .onConflict(conflict => conflict.doNothing())
           .compile()
       },
@@ -80,11 +88,6 @@ export function createWriteStatements(deps: {
         return { ...cache(look(write)), finds: true, least: 0, most: 0 }
     }
   }
-}
-
-function valueIn(row: object, { name, fallback }: Column): unknown {
-  const value = (row as Record<string, unknown>)[name]
-  return value === undefined ? fallback : value
 }
 
 function expected({ rows = 1 }: Kind<'update' | 'delete'>): Pick<GuardedStatement, 'least' | 'most'> {

@@ -18,14 +18,20 @@ export async function answering(
   try {
     return await work()
   } catch (error) {
-    if (error instanceof Refusal) return toolFailure(error.message)
-    if (error instanceof Moved) return toolFailure(`"${path}" was replaced while it was in use; try again.`)
+    const refusal = refusalOf(path, error, { look })
+    if (refusal) return toolFailure(refusal.message)
     const code = errnoOf(error)
     if (code === undefined) throw error
-    const said = SAID[code]
-    if (said !== undefined) return toolFailure(`"${path}" ${said(look)}`)
     throw new AppError('INTERNAL', `The file system answered ${code} for "${path}".`, { cause: error })
   }
+}
+
+/** The refusal that an error amounts to; nothing when it says nothing that an agent could do about. */
+export function refusalOf(path: string, error: unknown, { look }: Pick<WallWords, 'look'>): Refusal | undefined {
+  if (error instanceof Refusal) return error
+  if (error instanceof Moved) return new Refusal(`"${path}" was replaced while it was in use; try again.`)
+  const said = SAID[errnoOf(error) ?? '']
+  return said && new Refusal(`"${path}" ${said(look)}`)
 }
 
 /** The code of a file system error, such as `ENOENT`. */

@@ -13,6 +13,7 @@ import { type Placements, placeAgents } from '../organisation/index.ts'
 import type { AgentEntry, AgentStore } from './agent-entry.ts'
 import type { Announcer, ViewChange } from './announcer.ts'
 import { type CapabilityIssue, NOTHING_GRANTED, type Resolution, type ShadowedResources } from './grants.ts'
+import { createGuests } from './guests.ts'
 import type { Mount } from './mount.ts'
 import { resolveCapabilities } from './resolve-capabilities.ts'
 import { createSeat, type Seat, type SeatDeps } from './seat.ts'
@@ -32,6 +33,8 @@ export interface Agents {
   issuesWith(name: string, config: AgentConfig): readonly CapabilityIssue[]
   /** The agent's seat; the same object each time. Throws `AGENT_NOT_FOUND`. */
   seat(name: string): Seat
+  /** The seat of whoever has this workspace and runs elsewhere. No file counts for it, also not one of the same name. */
+  guest(workspace: string): Seat
   /** Calls back when what this seat can see changed, and says which lists. */
   follow(seat: Seat, listener: (change: ViewChange) => void): Cancel
 }
@@ -48,6 +51,11 @@ export interface AgentsDeps extends SeatDeps {
 
 export function createAgents(deps: AgentsDeps): Agents {
   const { store, emitter, announcer, catalogue, folders } = deps
+  const guests = createGuests({
+    ...deps,
+    resolve: (wanted, context) =>
+      resolveCapabilities(wanted, context, { generation: catalogue.current(), mount: undefined }),
+  })
   const seats = new Map<string, Seat>()
   const place = (some: readonly AgentEntry[]) => placeAgents(some, { depth: deps.settings.workspaceDepth })
   let entries: ReadonlyMap<string, AgentEntry> = new Map()
@@ -120,6 +128,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     // Nothing is mounted for what is only considered.
     issuesWith: (name, config) => resolveWith(name, config, undefined).issues,
     seat,
+    guest: guests.seat,
     follow: (one, listener) => announcer.follow(one, listener),
   }
 }

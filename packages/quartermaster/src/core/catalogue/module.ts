@@ -2,6 +2,7 @@ import {
   AppError,
   type DependencyStatus,
   type MissingDependency,
+  type Platform,
   type Problem,
   type RecheckAnswer,
   type ReloadReport,
@@ -43,7 +44,7 @@ export interface RegistryDesk {
 }
 
 /** What a module can ask for by name. It gets exactly what it asked for. */
-export interface Services {
+export interface Services extends Platform {
   paths: Paths
   secrets: Secrets
   registry: RegistryDesk

@@ -1,3 +1,5 @@
+import { SECRET_FORMS } from './secret-forms.ts'
+
 /**
  * Whether a value that someone wrote down is probably a credential, by its name or by its form. A reference to one is none.
  * Being wrong costs little: a text that is no secret works from the secrets file as well.
@@ -76,8 +78,9 @@ function isConnectionString(text: string): boolean {
   return text.includes(';') && /(?:^|;)\s*pwd\s*=\s*[^\s;/]/i.test(text)
 }
 
-/** How credentials of well-known services, and credentials as they travel, begin. */
+/** Credentials as they travel, and what begins like a key: here it does not matter when one is none. */
 const FORMS: readonly RegExp[] = [
+  ...SECRET_FORMS,
   /\b(?:bearer|basic)\s+\S{8,}/i,
   /^bearer\s+\S+$/i,
   // A password in an address, not a port; a long name before the @ is a token.
@@ -85,20 +88,9 @@ const FORMS: readonly RegExp[] = [
   /:\/\/[^\s/@:]{20,256}@/,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
   /\b(?:sk|rk|pk)[-_][\w-]{16,}/,
-  /\b(?:gh[opusr]|github_pat)_\w{16,}/,
-  /\bglpat-[\w-]{16,}/,
-  /\bxox[a-z]-[\w-]{8,}/,
-  /\bxapp-[\w-]{8,}/,
-  /\bA(?:KIA|SIA)[0-9A-Z]{16}\b/,
-  /\bAIza[\w-]{30,}/,
-  /\bya29\.[\w-]{8,}/,
-  /\beyJ[\w-]{8,}\.[\w-]{8,}\./,
   /\b(?:ntn|npm|hf|figd|secret|shpat|lin_api|dop_v1|qm)_[\w-]{16,}/,
   /\b(?:pplx|tvly|fc|SG)[-.][\w.-]{16,}/,
-  // Bots of Telegram and of Discord.
-  /\b\d{6,12}:AA[\w-]{20,}/,
-  /\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}/,
-  // Addresses that let in whoever knows them.
+  /\beyJ[\w-]{8,}\.[\w-]{8,}\./,
   /\bhooks\.slack\.com\/\w+\/\S/i,
   /\bdiscord(?:app)?\.com\/api\/(?:v\d+\/)?webhooks\/\S/i,
   /\b(?:\w+\.webhook\.office\.com|outlook\.office\.com\/webhook)\/\S/i,

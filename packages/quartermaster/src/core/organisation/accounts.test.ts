@@ -110,6 +110,31 @@ describe('a join code', () => {
     expect(await join(undefined, 'ada')).toMatchObject({ workspace: { name: 'ada' } })
   })
 
+  it('is refused like any other bad one when its place goes at the same moment', async () => {
+    const { join, ask, storage } = await open()
+    const { id } = await ask('createWorkspace', { body: { name: 'team' } })
+    const { code } = await ask('createJoinCode', { body: { parent: 'team' } })
+    const { commit } = storage.store
+    let isFirst = true
+    Object.assign(storage.store, {
+      async commit(writes: Parameters<typeof commit>[0]) {
+        if (isFirst) {
+          isFirst = false
+          await ask('archiveWorkspace', { params: { id } })
+        }
+        return commit(writes)
+      },
+    })
+    await expect(join(code, 'ada')).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
+  })
+
+  it('says what stands against a name: also a token of that name that is still good', async () => {
+    const { join, organisation } = await open()
+    await organisation.tokens.create({ agent: 'ghost' })
+    const message = expect.stringContaining('still good')
+    await expect(join(undefined, 'ghost')).rejects.toMatchObject({ code: 'NAME_TAKEN', message })
+  })
+
   it('is kept as a hash, and its text nowhere', async () => {
     const { code, store, ask } = await open()
     expect(code).toMatch(/^qmjoin_[\w-]{43}$/)

@@ -4,7 +4,7 @@ import type { Store, Where } from '../store/index.ts'
 /** As many as one question to the store may answer. */
 const PAGE = 1_000
 
-type Listed = Extract<Table, 'workspaces' | 'persons' | 'joincodes' | 'organisations'>
+type Listed = Extract<Table, 'workspaces' | 'persons' | 'joincodes' | 'organisations' | 'seats'>
 
 /** All rows that are meant, in the order of their ids. */
 export async function allRows<T extends Listed>(store: Store, table: T, where: Where<T>): Promise<Row<T>[]> {

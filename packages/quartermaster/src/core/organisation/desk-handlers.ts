@@ -1,5 +1,5 @@
 import type { API, ApiAnswer, ApiOperation, ApiRequest, Skill } from '../../contracts/index.ts'
-import type { Clock } from '../kernel/index.ts'
+import type { CancelSignal, Clock } from '../kernel/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Organisation } from './organisation.ts'
 import type { Visitor } from './visitors.ts'
@@ -8,6 +8,10 @@ import type { Visitor } from './visitors.ts'
 export interface DeskContext {
   /** Where the client reached us: `http://127.0.0.1:7420`. */
   readonly origin: string
+  /** Given when the client has gone. */
+  readonly gone?: CancelSignal | undefined
+  /** The last event that a client had that comes back. */
+  readonly lastEventId?: string | undefined
 }
 
 /** What the desk works with. */

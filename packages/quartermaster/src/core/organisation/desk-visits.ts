@@ -1,14 +1,12 @@
 import { AppError, type Registration, type WorkspaceRow } from '../../contracts/index.ts'
 import { update } from '../store/index.ts'
-import { relationOf } from './access.ts'
 import type { DeskDeps, Handlers } from './desk-handlers.ts'
-import { peerFacts } from './facts.ts'
-import { pageOf } from './page-of.ts'
+import { peersOf } from './peers.ts'
 
 type Operation = 'register' | 'heartbeat' | 'me' | 'peers'
 
 export function visitHandlers({ organisation: org, store, clock }: DeskDeps): Handlers<Operation> {
-  const { workspaces, presence } = org
+  const { presence } = org
 
   function beat(workspace: WorkspaceRow) {
     presence.beat(workspace)
@@ -32,15 +30,7 @@ export function visitHandlers({ organisation: org, store, clock }: DeskDeps): Ha
       if (kind === 'person') return { kind, organisation, name: visitor.name }
       return { kind, organisation, workspace: await org.factsOf(visitor.workspace) }
     },
-    async peers({ workspace: from }, { query }) {
-      const others = (await workspaces.reachable(from)).filter(({ id }) => id !== from.id)
-      const { items, nextCursor } = pageOf(others, query)
-      const peers = items.flatMap(row => {
-        const relation = relationOf(from, row)
-        return relation ? [peerFacts(row, relation, presence)] : []
-      })
-      return others.length > 0 ? { peers, nextCursor } : { peers, nextCursor, reason: NOBODY }
-    },
+    peers: ({ workspace }, { query }) => peersOf(org, workspace, query),
   }
 }
 
@@ -48,6 +38,3 @@ export function visitHandlers({ organisation: org, store, clock }: DeskDeps): Ha
 function saidIn({ delivery, capacity, card }: Registration): Partial<WorkspaceRow> {
   return { ...(delivery && { delivery }), ...(capacity !== undefined && { capacity }), ...(card && { card }) }
 }
-
-const NOBODY =
-  'There is nobody above, beside or directly below this workspace. The owner gives others a place: quartermaster workspaces create'

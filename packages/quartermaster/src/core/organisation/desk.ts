@@ -1,4 +1,12 @@
-import { API, type ApiAnswer, type ApiOperation, type ApiRequest, AppError } from '../../contracts/index.ts'
+import {
+  API,
+  type ApiAnswer,
+  type ApiOperation,
+  type ApiRequest,
+  type ApiRoute,
+  AppError,
+  type ORGANISATION_ROUTES,
+} from '../../contracts/index.ts'
 import { accountHandlers } from './desk-accounts.ts'
 import type { DeskContext, DeskDeps, Handlers } from './desk-handlers.ts'
 import { tokenHandlers } from './desk-tokens.ts'
@@ -8,7 +16,7 @@ import { isFor } from './tokens.ts'
 import type { Visitor } from './visitors.ts'
 
 /** Does what the API can be asked, for whoever may ask it. */
-export interface OrganisationDesk {
+export interface ApiDesk {
   /** Throws unless this visitor may ask that; `undefined` has shown no credential that counts. */
   admit(visitor: Visitor | undefined, operation: ApiOperation): void
   answer<K extends ApiOperation>(
@@ -19,34 +27,39 @@ export interface OrganisationDesk {
   ): Promise<ApiAnswer<K>>
 }
 
-export function createOrganisationDesk(deps: DeskDeps): OrganisationDesk {
-  const handlers: Handlers = {
+/** How everything about organisations is answered. */
+export function organisationHandlers(deps: DeskDeps): Handlers<keyof typeof ORGANISATION_ROUTES> {
+  return {
     ...workspaceHandlers(deps),
     ...tokenHandlers(deps.organisation),
     ...accountHandlers(deps.organisation),
     ...visitHandlers(deps),
   }
+}
+
+/** Each part of the platform brings the handlers of its own routes. */
+export function createApiDesk(handlers: Partial<Handlers>): ApiDesk {
   return {
     admit,
     async answer(operation, visitor, request, context) {
       admit(visitor, operation)
-      const handle = handlers[operation] as (...given: readonly unknown[]) => Promise<never>
+      const handle = handlers[operation] as ((...given: readonly unknown[]) => Promise<never>) | undefined
+      if (!handle) throw new AppError('INTERNAL', `Nobody answers "${operation}" here.`)
       return handle(visitor, request, context)
     },
   }
 }
 
 function admit(visitor: Visitor | undefined, operation: ApiOperation): void {
-  const route = API[operation]
-  const who: readonly string[] = route.who
+  const { who, scope }: ApiRoute = API[operation]
   if (who.includes('anyone')) return
   if (!visitor) throw new AppError('TOKEN_INVALID', 'This needs a token that counts. Send "Authorization: Bearer …".')
   if (!who.includes(visitor.kind)) {
     const message = `This is for ${who.map(kind => WHO[kind]).join(' or ')}; your token is ${WHOSE[visitor.kind]}.`
     throw new AppError('REQUEST_REFUSED', message)
   }
-  if (visitor.kind !== 'workspace' || !('scope' in route) || isFor(visitor, route.scope)) return
-  throw new AppError('REQUEST_REFUSED', `This token is not for "${route.scope}". Ask for one that is.`)
+  if (visitor.kind !== 'workspace' || scope === undefined || isFor(visitor, scope)) return
+  throw new AppError('REQUEST_REFUSED', `This token is not for "${scope}". Ask for one that is.`)
 }
 
 const WHO: Readonly<Record<string, string>> = {

@@ -1,7 +1,8 @@
 export { mayReach, type Place, reachable, relationOf } from './access.ts'
 export { type CardParts, cardOf } from './cards.ts'
-export { createOrganisationDesk, type OrganisationDesk } from './desk.ts'
-export type { DeskContext, DeskDeps } from './desk-handlers.ts'
+export { type ApiDesk, createApiDesk, organisationHandlers } from './desk.ts'
+export type { DeskContext, DeskDeps, Handlers } from './desk-handlers.ts'
+export { visible } from './desk-workspaces.ts'
 export type { JoinCodes } from './join-codes.ts'
 export { createOrganisation, type Organisation, type OrganisationDeps } from './organisation.ts'
 export type { Persons } from './persons.ts'
@@ -20,4 +21,5 @@ export {
   type TokensDeps,
 } from './tokens.ts'
 export type { Visitor, WorkspaceVisitor } from './visitors.ts'
+export { createWorkspaceDesk, workspaceOf } from './workspace-desk.ts'
 export type { Workspaces } from './workspaces.ts'

@@ -16,7 +16,7 @@ import { insert, type Store, update, type Write } from '../store/index.ts'
 import { allRows } from './all-rows.ts'
 import type { Seats } from './seats.ts'
 import type { Tokens } from './tokens.ts'
-import { type Draft, isId, unknownWorkspace, type Workspaces } from './workspaces.ts'
+import { type Draft, isId, refusedDraft, unknownWorkspace, type Workspaces } from './workspaces.ts'
 
 /** Codes that let somebody from elsewhere take a place: used once, and over after a while. */
 export interface JoinCodes {
@@ -123,8 +123,11 @@ export function createJoinCodes(deps: JoinCodesDeps): JoinCodes {
       if (isAgent(row.organisation, name)) throw taken(name)
       const { row: workspace, writes } = await draftFor(row, name)
       const request = { agent: name, organisation: row.organisation, label: 'joined with a code' }
-      const issued = await tokens.createWith(request, [use(row, workspace.id), ...writes])
-      if (!issued) throw (await found(code)) ? taken(name) : refused()
+      const isGone = (guard: string | undefined) => guard === 'joincode.open' || guard === 'workspace.parent'
+      const issued = await tokens.createWith(request, [use(row, workspace.id), ...writes], guard =>
+        isGone(guard) ? refused() : refusedDraft(workspace, guard),
+      )
+      if (!issued) throw refused()
       if (row.organisation === DEFAULT_ORGANISATION) seats.joined(name)
       workspaces.tell(workspace)
       return { workspace, issued }

@@ -38,6 +38,8 @@ export interface OrganisationDeps {
   readonly digest: Digest
   readonly log: Log
   readonly tokens: Tokens
+  /** Which data folder this process has: it archives none that another one has seated. */
+  readonly folder: string
   readonly settings: Pick<Settings, 'workspaceDepth' | 'awaySeconds' | 'offlineSeconds' | 'joinCodeHours'>
 }
 
@@ -48,8 +50,8 @@ export function createOrganisation(deps: OrganisationDeps): Organisation {
   })
   const organisations = createOrganisations(deps)
   const presence = createPresence({ ...deps, emitter })
-  const workspaces = createWorkspaces({ ...deps, emitter })
-  const seats = createSeats({ ...deps, workspaces })
+  const workspaces = createWorkspaces({ ...deps, emitter, isAgent: name => seats.isAgent(name) })
+  const seats: Seats = createSeats({ ...deps, workspaces })
   return {
     organisations,
     workspaces,

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
 import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { update } from '../store/index.ts'
 
 /** A workspace with a token, and what it looks like to others. */
 async function open() {
@@ -41,8 +42,17 @@ it('is written in batches, not for each heartbeat', async () => {
     await clock.advance(100)
   }
   await clock.advance(10_000)
-  expect(commits).toEqual([1])
+  expect(commits).toHaveLength(1)
   expect((await store.get('workspaces', id))?.lastSeenAt).toBe(1_700_000_004_900)
+})
+
+it('never goes back on record when another process has heard of it later', async () => {
+  const { beat, clock, id, store } = await open()
+  await beat()
+  const later = clock.now() + 5_000
+  await store.commit([update('workspaces', { where: { id }, set: { lastSeenAt: later } })])
+  await clock.advance(10_000)
+  expect((await store.get('workspaces', id))?.lastSeenAt).toBe(later)
 })
 
 it('is written later where it could not be written at once', async () => {

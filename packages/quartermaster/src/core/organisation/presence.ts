@@ -1,6 +1,6 @@
 import { messageOf, type Presence, type Settings, type WorkspaceRow } from '../../contracts/index.ts'
 import type { Cancel, Clock, Emitter, Log } from '../kernel/index.ts'
-import { type Store, update } from '../store/index.ts'
+import { type Store, update, type Write } from '../store/index.ts'
 import { allRows } from './all-rows.ts'
 import { createExpiryWatch } from './expiry-watch.ts'
 
@@ -10,6 +10,8 @@ export interface PresenceBook {
   load(): Promise<void>
   /** It has been heard of. */
   beat(row: WorkspaceRow): void
+  /** It is there for as long as this takes: whoever waits for an answer says nothing meanwhile. */
+  during<T>(row: WorkspaceRow, work: () => Promise<T>): Promise<T>
   of(row: WorkspaceRow): Presence
   /** When it was heard of last, by what is known here or on record. */
   lastSeenAt(row: WorkspaceRow): number | null
@@ -83,7 +85,7 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
     const ids = [...unwritten].slice(0, BATCH)
     const writes = ids.flatMap(id => {
       const at = seen.get(id)?.at
-      return at === undefined ? [] : [update('workspaces', { where: { id }, set: { lastSeenAt: at }, rows: 'any' })]
+      return at === undefined ? [] : heardOf(id, at)
     })
     for (const id of ids) unwritten.delete(id)
     if (writes.length === 0) return
@@ -106,6 +108,29 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
     })
   }
 
+  function beat(row: WorkspaceRow): void {
+    const { id, organisation, workspace: name } = row
+    const at = Math.round(clock.now())
+    const from = seen.get(id)?.told ?? stateAt(row.lastSeenAt)
+    const one: Seen = { organisation, name, at, told: 'online' }
+    seen.set(id, one)
+    unwritten.add(id)
+    expiry.expect(id, at + awayMs)
+    writeSoon()
+    tell(id, one, from)
+  }
+
+  /** Beats now and from time to time, until the answer calls it off. */
+  function keepBeating(row: WorkspaceRow): Cancel {
+    beat(row)
+    let cancel = clock.after(awayMs / 3, again)
+    function again(): void {
+      beat(row)
+      cancel = clock.after(awayMs / 3, again)
+    }
+    return () => cancel()
+  }
+
   return {
     nextWithinSeconds: settings.awaySeconds / 3,
     async load() {
@@ -118,16 +143,14 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
         expiry.expect(id, at + (stateAt(at) === 'online' ? awayMs : offlineMs))
       }
     },
-    beat(row) {
-      const { id, organisation, workspace: name } = row
-      const at = Math.round(clock.now())
-      const from = seen.get(id)?.told ?? stateAt(row.lastSeenAt)
-      const one: Seen = { organisation, name, at, told: 'online' }
-      seen.set(id, one)
-      unwritten.add(id)
-      expiry.expect(id, at + awayMs)
-      writeSoon()
-      tell(id, one, from)
+    beat,
+    async during(row, work) {
+      const stop = keepBeating(row)
+      try {
+        return await work()
+      } finally {
+        stop()
+      }
     },
     of: row => (row.status === 'active' ? stateAt(lastSeenAt(row)) : 'offline'),
     lastSeenAt,
@@ -138,4 +161,11 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
       for (const id of seen.keys()) expiry.forget(id)
     },
   }
+}
+
+/** Another process may have heard of it later, and written that earlier. */
+function heardOf(id: string, at: number): readonly Write[] {
+  return [null, { below: at }].map(lastSeenAt =>
+    update('workspaces', { where: { id, lastSeenAt }, set: { lastSeenAt: at }, rows: 'any' }),
+  )
 }

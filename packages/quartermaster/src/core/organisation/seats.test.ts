@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Placement } from '../../contracts/index.ts'
 import { openOrganisation } from '../../testing/organisation-desk.ts'
+import { remove } from '../store/index.ts'
 import { placeAgents } from './index.ts'
 
 const folder = (agents: Record<string, Placement>, depth = 8) =>
@@ -41,6 +42,64 @@ describe('agents whose files are wrong about their place', () => {
       expect(known.isTaken('scout')).toBe(true)
       expect(known.problems().get('scout')).toContain('joined')
     }
+  })
+})
+
+describe('two folders on one store', () => {
+  it('archive none of each other, whoever looks first and however often', async () => {
+    const at = await openOrganisation()
+    const { seats: here } = at.organisation
+    const { seats: there } = await at.reopen('there')
+    await here.follow(folder({ ada: {}, both: {} }))
+    await there.follow(folder({ bob: {}, both: {} }))
+    await here.follow(folder({ ada: {}, both: {} }))
+    await there.follow(folder({ bob: {}, both: {} }))
+    expect(await treeOf(at)).toEqual(['root active', '  ada active', '  bob active', '  both active'])
+  })
+
+  it('archive what their own files have lost, also while nobody looked, and never what another still has', async () => {
+    const at = await openOrganisation()
+    await at.organisation.seats.follow(folder({ ada: {}, both: {} }))
+    const { seats: there } = await at.reopen('there')
+    await there.follow(folder({ both: {} }))
+    const { seats: again } = await at.reopen()
+    await again.follow(folder({ bob: {} }))
+    expect(await treeOf(at)).toEqual(['root active', '  ada archived', '  bob active', '  both active'])
+    await there.follow(folder({}))
+    expect(await treeOf(at)).toEqual(['root active', '  ada archived', '  bob active', '  both archived'])
+    expect((await at.store.find('seats', {})).map(({ workspace, folder: by }) => [workspace, by])).toEqual([
+      ['bob', 'here'],
+    ])
+  })
+
+  it('let the owner archive by hand what is not of their own folder', async () => {
+    const at = await openOrganisation()
+    const { seats, workspaces } = await at.reopen('there')
+    await at.organisation.seats.follow(folder({ ada: {} }))
+    await seats.follow(folder({ bob: {} }))
+    await expect(workspaces.archive('default', 'bob')).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+    await workspaces.archive('default', 'ada')
+    await seats.follow(folder({ bob: {} }))
+    expect(await treeOf(at)).toEqual(['root active', '  ada archived', '  bob active'])
+    const brought = workspaces.change('default', 'ada', { status: 'active' })
+    await expect(brought).rejects.toThrow('It is back when that file is.')
+  })
+
+  it('agree on one that comes to one as it leaves the other', async () => {
+    const at = await openOrganisation()
+    const { seats: here } = at.organisation
+    const { seats: there } = await at.reopen('there')
+    await here.follow(folder({ ada: {} }))
+    await Promise.all([here.follow(folder({})), there.follow(folder({ ada: {} }))])
+    expect(await treeOf(at)).toEqual(['root active', '  ada active'])
+  })
+
+  it('leave to the first that looks what is from before there were seats', async () => {
+    const at = await openOrganisation()
+    await at.organisation.seats.follow(folder({ ada: {}, bob: {} }))
+    await at.store.commit([remove('seats', { where: {}, rows: 'any' })])
+    await at.organisation.seats.follow(folder({ ada: {} }))
+    expect(await treeOf(at)).toEqual(['root active', '  ada active', '  bob archived'])
   })
 })
 

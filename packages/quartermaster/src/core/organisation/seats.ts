@@ -1,12 +1,21 @@
-import { AppError, DEFAULT_ORGANISATION, ROOT_WORKSPACE, type WorkspaceRow } from '../../contracts/index.ts'
+import {
+  AppError,
+  DEFAULT_ORGANISATION,
+  ROOT_WORKSPACE,
+  type SeatRow,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
-import { insert, type Store, update, type Write } from '../store/index.ts'
+import { insert, mustExist, mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
 import { allRows } from './all-rows.ts'
 import type { FolderPlace, Placements } from './placement.ts'
 import { createTree } from './tree.ts'
 import { newWorkspaceRow, type Workspaces } from './workspaces.ts'
 
-/** The workspaces of the project folder's agents: made when an agent comes, archived when it goes, its own when it is back. */
+/**
+ * The workspaces of the project folder's agents: made when an agent comes, archived when it goes, its own when it is back. Those
+ * that another data folder has seated are left alone.
+ */
 export interface Seats {
   /** Learns who has joined before anybody is let in. */
   load(): Promise<void>
@@ -27,6 +36,8 @@ export interface SeatsDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly workspaces: Pick<Workspaces, 'tell'>
+  /** Which data folder this process has. */
+  readonly folder: string
 }
 
 interface Plan {
@@ -40,19 +51,27 @@ const TRIES = 5
 /** As many writes go into one commit. */
 const BATCH = 500
 
-export function createSeats({ store, clock, ids, workspaces }: SeatsDeps): Seats {
+export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps): Seats {
   let problems: ReadonlyMap<string, string> = new Map()
   let names: ReadonlySet<string> = new Set()
   // Whether or not there is a file of that name: one that comes is an agent before its place has been looked for.
   const joined = new Set<string>()
   let working: Promise<void> = Promise.resolve()
   const newFacts = () => ({ id: ids.next('ws'), createdAt: Math.round(clock.now()) })
+  const newSeat = (workspace: string): SeatRow => ({
+    id: ids.next('seat'),
+    organisation: DEFAULT_ORGANISATION,
+    workspace,
+    folder,
+  })
 
   async function follow(placements: Placements): Promise<void> {
     for (let left = TRIES; left > 0; left--) {
+      // The seats first: one that is taken meanwhile has its workspace in what is read after it, or fails the guard.
+      const seats = await allRows(store, 'seats', { organisation: DEFAULT_ORGANISATION })
       const rows = await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION })
       learn(rows)
-      const plan = planFor(placements, rows, newFacts)
+      const plan = planFor(placements, rows, { seats: seatsIn(seats, folder), newFacts, newSeat })
       if (!(await written(plan.writes))) continue
       ;({ problems } = plan)
       for (const row of plan.changed) workspaces.tell(row)
@@ -86,7 +105,13 @@ export function createSeats({ store, clock, ids, workspaces }: SeatsDeps): Seats
   }
 }
 
-function planFor(placements: Placements, rows: readonly WorkspaceRow[], newFacts: () => NewFacts): Plan {
+interface Planning {
+  readonly seats: FolderSeats
+  newFacts(): NewFacts
+  newSeat(workspace: string): SeatRow
+}
+
+function planFor(placements: Placements, rows: readonly WorkspaceRow[], { seats, newFacts, newSeat }: Planning): Plan {
   const byName = new Map(rows.map(row => [row.workspace, row]))
   const writes: Write[] = []
   const changed: WorkspaceRow[] = []
@@ -117,12 +142,43 @@ function planFor(placements: Placements, rows: readonly WorkspaceRow[], newFacts
       if (!isSame(known, row)) put(row, seatWrite(known, row))
     }
   }
-  for (const row of rows.filter(one => one.origin === 'folder' && one.status === 'active'))
-    if (!placements.names.has(row.workspace)) {
-      const gone: WorkspaceRow = { ...row, status: 'archived' }
-      put(gone, seatWrite(row, gone))
-    }
+  for (const name of placements.names) writes.push(...taken(byName.get(name), seats, newSeat))
+  for (const row of rows.filter(({ origin, workspace }) => origin === 'folder' && !placements.names.has(workspace))) {
+    writes.push(...left(row, seats))
+    if (row.status === 'archived' || seats.others.has(row.workspace)) continue
+    const gone: WorkspaceRow = { ...row, status: 'archived' }
+    put(gone, seatWrite(row, gone))
+  }
   return { writes, changed, problems }
+}
+
+/** The names that have a seat by this folder, and by any other. */
+interface FolderSeats {
+  readonly folder: string
+  readonly own: ReadonlySet<string>
+  readonly others: ReadonlySet<string>
+}
+
+function seatsIn(rows: readonly SeatRow[], folder: string): FolderSeats {
+  const names = (isOwn: boolean) =>
+    new Set(rows.filter(row => (row.folder === folder) === isOwn).map(({ workspace }) => workspace))
+  return { folder, own: names(true), others: names(false) }
+}
+
+/** Another folder may just archive it, for want of this seat. */
+function taken(row: WorkspaceRow | undefined, { own }: FolderSeats, newSeat: Planning['newSeat']): Write[] {
+  if (row?.origin !== 'folder' || own.has(row.workspace)) return []
+  const isThere = mustExist('workspaces', { id: row.id, origin: 'folder', status: 'active' }, 'seat.current')
+  return [isThere, insert('seats', newSeat(row.workspace), 'seat.taken')]
+}
+
+/** Whoever has taken one meanwhile keeps the workspace. One that nobody has taken is from before there were seats. */
+function left({ organisation, workspace, status }: WorkspaceRow, { folder, own, others }: FolderSeats): Write[] {
+  const isLast = status === 'active' && !others.has(workspace)
+  return [
+    ...(isLast ? [mustNotExist('seats', { organisation, workspace, folder: { not: folder } }, 'seat.others')] : []),
+    ...(own.has(workspace) ? [remove('seats', { where: { organisation, workspace, folder }, rows: 'any' })] : []),
+  ]
 }
 
 /** What a file says is no circle among files; one whose file is wrong stays where it was, which may be below this one. */

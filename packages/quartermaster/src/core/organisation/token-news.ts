@@ -34,6 +34,9 @@ const MOST_READS = 5
 export function createTokenNews({ store, clock, news, take, forget }: TokenNewsDeps): TokenNews {
   let changes = 0
   let isBehind = false
+  /** Changes that were told and are not read yet. */
+  let unread = 0
+  let losses = 0
   let reading: Promise<void> = Promise.resolve()
   let cancelTimer: Cancel = () => {}
 
@@ -68,10 +71,12 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
   }
 
   async function readAll(): Promise<void> {
+    const before = losses
     const rows = await unchanged(() => allTokens(store))
     for (const row of rows) take(row)
     forget({ allBut: new Set(rows.map(({ hash }) => hash)) })
-    isBehind = false
+    // What changed since it was lost once more was perhaps not read.
+    if (before === losses) isBehind = false
   }
 
   async function readSome(ids: readonly string[]): Promise<void> {
@@ -85,14 +90,29 @@ export function createTokenNews({ store, clock, news, take, forget }: TokenNewsD
     else forget({ hash })
   }
 
-  const isFresh = () => !news || (news.isHeard() && !isBehind)
+  /** What is told of does not count until it is read. */
+  function heardOf(ids: readonly string[]): void {
+    unread++
+    inTurn(() => readSome(ids))
+      .catch(() => {
+        // Everything is read again, and nothing that is remembered counts until then.
+      })
+      .finally(() => {
+        unread--
+      })
+  }
+
+  const isFresh = () => !news || (news.isHeard() && !isBehind && unread === 0)
 
   news?.listen({
     changed(rows) {
       const ids = rows.find(({ table }) => table === 'tokens')?.ids
       if (ids === 'any') catchUp()
-      // A failure has everything read again.
-      else if (ids) inTurn(() => readSome(ids)).catch(() => {})
+      else if (ids) heardOf(ids)
+    },
+    lost() {
+      losses++
+      isBehind = true
     },
     back: catchUp,
   })

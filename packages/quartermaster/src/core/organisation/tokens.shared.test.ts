@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createIds, sha256 } from '../../adapters/system/index.ts'
 import { AppError } from '../../contracts/index.ts'
+import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { sharedStorages } from '../../testing/shared-storage.ts'
 import { createTokens } from './index.ts'
@@ -70,6 +71,34 @@ describe('tokens that another process', () => {
     await heard()
     expect([there.tokens.verify(token), there.ended, there.tokens.isFresh()]).toEqual([undefined, [facts.id], true])
     expect(there.tokens.verify(late.token)?.agent).toBe('late')
+  })
+
+  it('has just changed are read before they count, however long that takes', async () => {
+    const { here, there, heard, line } = await twoProcesses()
+    const { token, facts } = await here.tokens.create({ agent: 'worker' })
+    await heard()
+    const { find } = line.store
+    const slow = deferred<void>()
+    Object.assign(line.store, { find: (...args: Parameters<typeof find>) => slow.promise.then(() => find(...args)) })
+    await here.tokens.revoke(facts.id)
+    await heard()
+    expect(there.tokens.isFresh()).toBe(false)
+    slow.resolve()
+    await heard()
+    expect([there.tokens.isFresh(), there.tokens.verify(token)]).toEqual([true, undefined])
+  })
+
+  it('took back while nothing was heard do not count between the moment something is and the moment they are read', async () => {
+    const { here, there, heard, line } = await twoProcesses()
+    const { token, facts } = await here.tokens.create({ agent: 'worker' })
+    await heard()
+    line.cutOff()
+    await here.tokens.revoke(facts.id)
+    line.connect()
+    expect([there.tokens.isFresh(), there.tokens.verify(token)?.agent]).toEqual([false, 'worker'])
+    line.mend()
+    await heard()
+    expect([there.tokens.isFresh(), there.tokens.verify(token)]).toEqual([true, undefined])
   })
 
   it('may have changed are good for nobody while the store does not answer', async () => {

@@ -111,7 +111,7 @@ describe('tokens', () => {
     await expect(tokens.rotate('tok_x', { overlapMs: 1 })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
     const { facts } = await tokens.create({ agent: 'worker' })
     await tokens.revoke(facts.id)
-    await expect(tokens.rotate(facts.id, { overlapMs: 1 })).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
+    await expect(tokens.rotate(facts.id, { overlapMs: 1 })).rejects.toMatchObject({ code: 'EDIT_CONFLICT' })
   })
 })
 

@@ -50,8 +50,12 @@ export interface Tokens {
   load(): Promise<void>
   /** Makes a token. Its text is in this answer and nowhere else. */
   create(request: TokenRequest): Promise<IssuedToken>
-  /** Makes a token together with what else is written, or neither. `undefined` when something of that was not as expected. */
-  createWith(request: TokenRequest, also: readonly Write[]): Promise<IssuedToken | undefined>
+  /** Makes a token together with what else is written, or neither: then it throws what is made of the guard, or says nothing. */
+  createWith(
+    request: TokenRequest,
+    also: readonly Write[],
+    refusal?: (guard: string | undefined) => AppError,
+  ): Promise<IssuedToken | undefined>
   /** Those of the first organisation. */
   list(agent?: string): TokenFacts[]
   /** All that somebody has or had. */
@@ -187,7 +191,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
     return { token, row }
   }
 
-  async function createWith(request: TokenRequest, also: readonly Write[]): Promise<IssuedToken | undefined> {
+  const createWith: Tokens['createWith'] = async (request, also, refusal) => {
     const { agent, person, label, ttlMs, organisation = DEFAULT_ORGANISATION, scopes = [] } = request
     const bearer =
       person === undefined
@@ -198,7 +202,10 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
       { label: label ?? null, expiresAt: ttlMs === undefined ? null : now() + ttlMs },
     )
     const outcome = await store.commit([...also, insert('tokens', row)])
-    if (!outcome.committed) return undefined
+    if (!outcome.committed) {
+      if (refusal) throw refusal(outcome.failed.guard)
+      return undefined
+    }
     keep(row)
     return { token, facts: factsOf(row, now()) }
   }
@@ -259,7 +266,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
     async rotate(id, { overlapMs }) {
       const old = find(id)
       if (stateOf(old, now()) !== 'active')
-        throw new AppError('TOKEN_INVALID', `Token "${id}" has ended. Make a new one.`)
+        throw new AppError('EDIT_CONFLICT', `Token "${id}" has ended. Make a new one.`)
       const lifetime = old.expiresAt === null ? null : old.expiresAt - old.createdAt
       const { token, row } = issue(old, {
         label: old.label,

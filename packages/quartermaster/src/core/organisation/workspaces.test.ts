@@ -51,7 +51,16 @@ describe('workspaces', () => {
   it('get no name for which an earlier token of an agent is still good', async () => {
     const { organisation, make } = await open()
     await organisation.tokens.create({ agent: 'ghost' })
+    const message = expect.stringContaining('still good')
+    await expect(make({ name: 'ghost' })).rejects.toMatchObject({ code: 'NAME_TAKEN', message })
+  })
+
+  it('get one again when the time of such a token is over', async () => {
+    const { organisation, make, clock } = await open()
+    await organisation.tokens.create({ agent: 'ghost', ttlMs: 1_000 })
     await expect(make({ name: 'ghost' })).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+    await clock.advance(1_000)
+    expect(await make({ name: 'ghost' })).toMatchObject({ name: 'ghost' })
   })
 
   it('move with all that is below them, and never below themselves or too deep', async () => {

@@ -47,9 +47,11 @@ export interface WorkspacesDeps {
   readonly ids: Ids
   readonly emitter: Pick<Emitter, 'emit'>
   readonly settings: Pick<Settings, 'workspaceDepth'>
+  /** Whether an agent of this process's folder has this name. */
+  isAgent(name: string): boolean
 }
 
-export function createWorkspaces({ store, clock, ids, emitter, settings }: WorkspacesDeps): Workspaces {
+export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent }: WorkspacesDeps): Workspaces {
   async function find(organisation: string, id: string): Promise<WorkspaceRow | undefined> {
     const row = isId(id) ? await store.get('workspaces', id) : undefined
     return row?.organisation === organisation ? row : undefined
@@ -95,7 +97,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings }: Works
       createdAt: Math.round(clock.now()),
     })
     const isThere = mustExist('workspaces', { id: parent.id, organisation, status: 'active' }, 'workspace.parent')
-    return { row, writes: [isThere, withoutTokens(row), insert('workspaces', row, 'workspace.name')] }
+    return { row, writes: [isThere, ...withoutTokens(row), insert('workspaces', row, 'workspace.name')] }
   }
 
   async function write(row: WorkspaceRow, set: Partial<WorkspaceRow>, guards: readonly Write[] = []) {
@@ -144,7 +146,8 @@ export function createWorkspaces({ store, clock, ids, emitter, settings }: Works
     },
     async archive(organisation, id) {
       const row = await pick(organisation, id)
-      refuseFolders(row)
+      // One that only another data folder has seated may be all that is left of it.
+      if (isAgent(row.workspace)) refuseFolders(row)
       if (row.parentId === null) throw new AppError('REQUEST_REFUSED', 'The root of an organisation stays.')
       return row.status === 'archived' ? row : write(row, { status: 'archived' })
     },
@@ -182,13 +185,17 @@ export function newWorkspaceRow(
 export function refusedDraft({ workspace }: WorkspaceRow, guard: string | undefined): AppError {
   if (guard === 'workspace.parent')
     return new AppError('EDIT_CONFLICT', 'The workspace above it was archived meanwhile. Look again.')
+  if (guard === 'workspace.token') {
+    const message = `A token of an agent that was named "${workspace}" is still good, and would let its holder in.`
+    return new AppError('NAME_TAKEN', `${message} Revoke it first, or choose another name.`)
+  }
   return new AppError('NAME_TAKEN', `A workspace is named "${workspace}" already. Choose another name.`)
 }
 
-/** A token that an agent of this name once had would let its holder in here. */
-function withoutTokens({ organisation, workspace }: WorkspaceRow): Write {
+/** A token that an agent of this name once had would let its holder in here, unless its time is over. */
+function withoutTokens({ organisation, workspace, createdAt: now }: WorkspaceRow): readonly Write[] {
   const where = { organisation, workspace, callerKind: 'agent', revokedAt: null } as const
-  return mustNotExist('tokens', where, 'workspace.name')
+  return [null, { above: now }].map(expiresAt => mustNotExist('tokens', { ...where, expiresAt }, 'workspace.token'))
 }
 
 /** Ids and names are of these characters; whatever else is asked for is not there. */
@@ -212,10 +219,11 @@ function refuseDepth(tier: number, most: number): void {
 }
 
 /** What a file says would be undone by the next look at it. */
-function refuseFolders({ origin, workspace }: WorkspaceRow): void {
+function refuseFolders({ origin, workspace, status }: WorkspaceRow): void {
   if (origin !== 'folder') return
   const message = `"${workspace}" is an agent of the project folder: its place is what agents/${workspace}.json says.`
-  throw new AppError('REQUEST_REFUSED', `${message} Change or remove that file.`)
+  const next = status === 'archived' ? 'It is back when that file is.' : 'Change or remove that file.'
+  throw new AppError('REQUEST_REFUSED', `${message} ${next}`)
 }
 
 /** Nobody may have moved those above meanwhile: two moves at once could make a circle. */

@@ -1,7 +1,7 @@
 import { nearTerms } from './near-terms.ts'
-import { SYNONYMS } from './synonyms.ts'
+import { createSynonymTable } from './synonym-table.ts'
 import type { Posting, TermIndex } from './term-index.ts'
-import { toTerm, type WeightedTerm } from './terms.ts'
+import type { WeightedTerm } from './terms.ts'
 
 /** One term of the index that speaks for a word of the question. */
 export interface Voice {
@@ -32,7 +32,7 @@ const MAX_NEAR_LOOKUPS = 8
 const GUESSED_PART = 0.5
 
 export function createConceptFinder(index: TermIndex): ConceptFinder {
-  const synonyms = synonymTable()
+  const synonyms = createSynonymTable()
   return (terms, documents) => {
     const asked = new Set(terms.map(({ term }) => term))
     let lookups = MAX_NEAR_LOOKUPS
@@ -66,13 +66,6 @@ const loudest = (voices: readonly Voice[]) => voices.reduce((most, { weight }) =
 function isAboutSomethingElse(concepts: readonly Concept[]): boolean {
   const guessed = concepts.filter(({ voices }) => voices.length > 0).length
   return concepts.every(({ isGuess }) => isGuess) && guessed < GUESSED_PART * concepts.length
-}
-
-function synonymTable(): Map<string, string[]> {
-  const table = new Map<string, string[]>()
-  for (const group of SYNONYMS.map(words => words.map(toTerm)))
-    for (const term of group) table.set(term, [...(table.get(term) ?? []), ...group.filter(other => other !== term)])
-  return table
 }
 
 /** BM25's inverse document frequency, sharpened. */

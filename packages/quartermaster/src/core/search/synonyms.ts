@@ -41,6 +41,10 @@ illness disease
 medicine drug medication
 exercise workout fitness
 child kid
+mother mum mom
+father dad
+grandmother grandma
+grandfather grandpa
 pet animal
 gift present
 shop product

@@ -14,6 +14,8 @@ export interface WeightedTerm {
 export interface TermReader {
   /** The terms of a text in order, with repetitions; at most `limit` words of it are looked at. */
   read(text: string, limit: number): string[]
+  /** The same, with the words that say nothing about what is wanted. */
+  readAll(text: string, limit: number): string[]
   /** The terms of a question, each once. */
   weigh(text: string, limit: number): WeightedTerm[]
 }
@@ -39,12 +41,11 @@ export function createTermReader(): TermReader {
     cache.set(word, term)
     return term
   }
-  const telling = (text: string, limit: number) =>
-    wordsOf(text.slice(0, limit * CHARACTERS_OF_A_WORD))
-      .slice(0, limit)
-      .filter(isTelling)
+  const first = (text: string, limit: number) => wordsOf(text.slice(0, limit * CHARACTERS_OF_A_WORD)).slice(0, limit)
+  const telling = (text: string, limit: number) => first(text, limit).filter(isTelling)
   return {
     read: (text, limit) => telling(text, limit).map(termOf),
+    readAll: (text, limit) => first(text, limit).filter(isShort).map(termOf),
     weigh(text, limit) {
       const terms = new Map<string, WeightedTerm>()
       for (const word of telling(text, limit)) {
@@ -70,7 +71,8 @@ const SHORTEST_WITH_I = 6
 /** "policy" is not "police", "directory" is not "director". */
 const KEPT = new Set(['polici', 'directori'])
 
-const isTelling = (word: string) => word.length <= LONGEST_WORD && !STOP_WORDS.has(word) && !PRAISE.has(word)
+const isShort = (word: string) => word.length <= LONGEST_WORD
+const isTelling = (word: string) => isShort(word) && !STOP_WORDS.has(word) && !PRAISE.has(word)
 
 function weightOf(word: string): number {
   if (/^\p{N}/u.test(word)) return NUMBER_WEIGHT

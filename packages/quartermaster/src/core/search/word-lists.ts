@@ -41,10 +41,18 @@ export const CHATTER: ReadonlySet<string> = new Set(
 /** Forms that no rule leads back to their word. */
 export const IRREGULAR: ReadonlyMap<string, string> = new Map(
   listOf(`
-  ate:eat bought:buy brought:bring built:build caught:catch children:child chose:choose chosen:choose daily:day
-  drawn:draw drew:draw driven:drive drove:drive eaten:eat feet:foot flew:fly flown:fly found:find gave:give given:give
-  gone:go held:hold indices:index kept:keep lost:lose made:make matrices:matrix men:man met:meet mice:mouse paid:pay
-  people:person ran:run sang:sing sent:send shown:show sold:sell spent:spend spoke:speak spoken:speak sung:sing
-  taken:take taught:teach told:tell took:take vertices:vertex went:go women:woman won:win written:write wrote:write
+  ate:eat became:become began:begin begun:begin bitten:bite blew:blow blown:blow bought:buy broke:break broken:break
+  brought:bring built:build came:come caught:catch children:child chose:choose chosen:choose daily:day dealt:deal
+  drank:drink drawn:draw dreamt:dream drew:draw driven:drive drove:drive dug:dig eaten:eat fallen:fall fed:feed
+  feet:foot fell:fall felt:feel fled:flee flew:fly flown:fly forgave:forgive forgiven:forgive forgot:forget
+  forgotten:forget fought:fight found:find froze:freeze frozen:freeze gave:give given:give gone:go grew:grow
+  grown:grow heard:hear held:hold hid:hide hidden:hide hung:hang indices:index kept:keep knew:know known:know laid:lay
+  learnt:learn led:lead lent:lend lit:light lives:life lost:lose made:make matrices:matrix meant:mean men:man met:meet
+  mice:mouse paid:pay people:person ran:run rang:ring ridden:ride rode:ride said:say sang:sing sank:sink sat:sit
+  seen:see sent:send shaken:shake shook:shake shot:shoot shown:show slept:sleep sold:sell sought:seek spelt:spell
+  spent:spend spoke:speak spoken:speak stole:steal stolen:steal stood:stand struck:strike stuck:stick sung:sing
+  swam:swim swept:sweep swore:swear sworn:swear swum:swim taken:take taught:teach teeth:tooth thought:think
+  threw:throw thrown:throw told:tell took:take tore:tear torn:tear understood:understand vertices:vertex went:go
+  wept:weep wives:wife woke:wake woken:wake women:woman won:win wore:wear worn:wear written:write wrote:write
 `).map(pair => pair.split(':') as [string, string]),
 )

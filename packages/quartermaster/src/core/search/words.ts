@@ -15,8 +15,11 @@ export function wordsOf(text: string): string[] {
 /** The name as words with single spaces: equal for `read_file`, `readFile`, `Read-File` and `read file`. */
 export const spokenName = (name: string): string => withoutAccents(name).match(PART)?.join(' ').toLowerCase() ?? ''
 
-const RUN = /[\p{L}\p{N}]+/gu
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
+/** Letters of scripts that are written without spaces between words. */
+const UNSPACED_LETTER = String.raw`(?=[\p{L}\p{N}])[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]`
+/** Between them and other scripts a word ends: "iPhoneを" has one of each. */
+const RUN = new RegExp(String.raw`(?:${UNSPACED_LETTER})+|(?:(?!${UNSPACED_LETTER})[\p{L}\p{N}])+`, 'gu')
+const UNSPACED = new RegExp(UNSPACED_LETTER, 'u')
 /** `HTTPServer2` is HTTP, Server and 2. */
 const PART = /\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lm}\p{Lo}]+|\p{Lu}|\p{N}+/gu
 const MIXED = /.\p{Lu}|\p{N}/u
@@ -37,6 +40,13 @@ function partsOf(run: string): string[] {
   if (!MIXED.test(run) || ACRONYM.test(run)) return [whole]
   const parts = run.match(PART) ?? []
   return parts.length > 1 ? [...parts.map(part => part.toLowerCase()), whole] : [whole]
+}
+
+/** The single characters of what is written without spaces: a question can be one of them. */
+export function charactersOf(text: string): string[] {
+  return (withoutAccents(text).match(RUN) ?? [])
+    .filter(run => run.length > 1 && UNSPACED.test(run))
+    .flatMap(run => [...run.toLowerCase()])
 }
 
 function pairsOf(run: string): string[] {

@@ -1,5 +1,5 @@
 import { AppError, ROWS, type Row, type Table } from '../../contracts/index.ts'
-import { canonicalJson, type Digest } from '../kernel/index.ts'
+import { canonicalJson, type Digest, toBase64 } from '../kernel/index.ts'
 import type { Store } from './store.ts'
 import { insert } from './write.ts'
 
@@ -19,10 +19,11 @@ export interface CopyStoreOptions {
 }
 
 /** The tables that are copied: which processes run is no part of what was kept. */
-export const COPIED_TABLES = (Object.keys(ROWS) as Table[]).filter(table => table !== 'nodes')
+export const COPIED_TABLES = (Object.keys(ROWS) as Table[]).filter(table => table !== 'nodes' && table !== 'leases')
 
-/** Some rows hold whole results. */
+/** Some rows hold whole results, and those of content a quarter of a megabyte each. */
 const PAGE = 200
+const PAGE_OF_CONTENT = 20
 
 /** Copies every row into an empty store, and reads all of it there again. Throws `INTERNAL` where it is not the same. */
 export async function copyStore(options: CopyStoreOptions): Promise<readonly CopiedTable[]> {
@@ -57,12 +58,13 @@ async function copyTable(table: Table, { from, to, digest, onProgress }: CopySto
 }
 
 async function* pagesOf(store: Store, table: Table): AsyncGenerator<readonly Row<Table>[]> {
-  const query = { order: { by: ['id'] as const }, limit: PAGE }
+  const limit = table === 'chunks' ? PAGE_OF_CONTENT : PAGE
+  const query = { order: { by: ['id'] as const }, limit }
   for (let after: readonly string[] | undefined; ; ) {
     const page = (await store.find(table, (after ? { ...query, after } : query) as never)) as readonly Row<Table>[]
     if (page.length > 0) yield page
     const last = page.at(-1)
-    if (!last || page.length < PAGE) return
+    if (!last || page.length < limit) return
     after = [last.id]
   }
 }
@@ -72,7 +74,20 @@ function withPage(
   page: readonly Row<Table>[],
   digest: Digest,
 ): CopiedTable {
-  return { table, rows: rows + page.length, digest: digest([before, ...page.map(canonicalJson)].join('\n')) }
+  return {
+    table,
+    rows: rows + page.length,
+    digest: digest([before, ...page.map(row => canonicalJson(written(row)))].join('\n')),
+  }
+}
+
+/** Bytes are no JSON: they are known by their base64. */
+function written(row: Row<Table>): unknown {
+  const entries = Object.entries(row).map(([name, value]) => [
+    name,
+    value instanceof Uint8Array ? toBase64(value) : value,
+  ])
+  return Object.fromEntries(entries)
 }
 
 function differs(written: CopiedTable, read: CopiedTable): AppError {

@@ -1,14 +1,20 @@
 export { COPIED_TABLES, type CopiedTable, type CopyStoreOptions, copyStore, summaryOf } from './copy-store.ts'
+export type { Lease, LeasePlace, LeaseStanding } from './lease.ts'
+export { createLeases, type Leases } from './leases.ts'
 export { type ChangedRows, mergeNews, type NewsListener, newsOf, type StoreNews } from './news.ts'
 export { createNodes, type Nodes, type NodesDeps } from './nodes.ts'
 export type { CommitOutcome, FailedGuard, Query, SealedPlace, Sealer, Store } from './store.ts'
 export { isUnkeepable, unkeepable } from './unkeepable.ts'
+export type { WantedWord, WordScope, WordSearch } from './word-search.ts'
 export {
   type Check,
   type Condition,
   type Delete,
+  type FoundNumber,
   type Insert,
   insert,
+  insertCopying,
+  insertNext,
   mustExist,
   mustNotExist,
   type PlainColumn,

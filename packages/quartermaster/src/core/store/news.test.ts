@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { auditLine, operation, token } from '../../testing/store-contract/stage.ts'
-import { insert, mustExist, newsOf, remove, update } from './index.ts'
+import { activity, auditLine, operation, token } from '../../testing/store-contract/stage.ts'
+import { insert, insertNext, mustExist, newsOf, remove, update } from './index.ts'
 
 const step = (from: 'leased' | 'queued' | 'waitingForApproval', set: object) =>
   update('operations', { where: { id: 'o', state: from, fence: 1 }, set })
@@ -26,6 +26,16 @@ describe('what others are told of a commit', () => {
     ['one that is to stop', step('leased', { cancelRequestedAt: 5 })],
   ])('is which operation it was: %s', (_what, write) => {
     expect(newsOf([write])).toEqual([{ table: 'operations', ids: ['o'] }])
+  })
+
+  it('is whose log has something new, and from whose inbox something was taken', () => {
+    const log = { column: 'sequence', within: ['workspaceId'] } as const
+    const sent = insertNext('activity', activity('a', { workspaceId: 'w' }), log)
+    const leased = update('inbox', { where: { workspaceId: 'w' }, set: { leaseUntil: 5 }, rows: 'any' })
+    const pruned = remove('activity', { where: { id: { in: ['a'] } }, rows: 'any' })
+    const popped = remove('inbox', { where: { workspaceId: 'w', id: 'a' }, rows: 'any' })
+    expect(newsOf([sent, leased, pruned])).toEqual([{ table: 'activity', ids: ['w'] }])
+    expect(newsOf([popped])).toEqual([{ table: 'inbox', ids: ['w'] }])
   })
 
   it('is each row once, or that it may be any', () => {

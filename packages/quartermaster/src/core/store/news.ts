@@ -1,7 +1,7 @@
 import type { Table } from '../../contracts/index.ts'
 import type { Write } from './write.ts'
 
-/** Rows of one table that have changed: these, or any of them. */
+/** Rows of one table that have changed: these, or any of them. Of `activity` and `inbox` the ids are those of the workspaces. */
 export interface ChangedRows {
   readonly table: Table
   readonly ids: readonly string[] | 'any'
@@ -46,11 +46,25 @@ export function mergeNews(rows: readonly ChangedRows[]): readonly ChangedRows[] 
 }
 
 /** Nobody waits for these. */
-const QUIET: ReadonlySet<Table> = new Set<Table>(['audit', 'results'])
+const QUIET: ReadonlySet<Table> = new Set<Table>([
+  'audit',
+  'results',
+  'attachments',
+  'blobs',
+  'chunks',
+  'attachmentuses',
+  'memories',
+  'seats',
+])
 
 function isNews(write: Write): boolean {
   if (write.kind === 'mustExist' || write.kind === 'mustNotExist' || QUIET.has(write.table)) return false
   if (write.table === 'operations') return isStep(write)
+  // What was sent is waited for, and what was acknowledged makes way for what is behind it. The rest is housekeeping.
+  if (write.table === 'activity') return write.kind === 'insert'
+  if (write.table === 'inbox') return write.kind === 'delete'
+  // Who has it is waited for; that it is still the same one is not.
+  if (write.table === 'leases') return write.kind !== 'update' || write.set.holder !== undefined
   // That a process is still there changes nothing for the others.
   return write.table !== 'nodes' || write.kind !== 'update'
 }
@@ -69,8 +83,15 @@ function isStep(write: Extract<Write, { readonly table: 'operations' }>): boolea
 }
 
 function idsOf(write: Write): ChangedRows['ids'] {
+  if (write.table === 'activity' || write.table === 'inbox') return whoseIn(write)
   if (write.kind === 'insert') return [write.row.id]
   const { id } = write.where as { readonly id?: string | { readonly in?: readonly string[] } }
   if (typeof id === 'string') return [id]
   return id?.in ?? 'any'
+}
+
+/** Of logs and inboxes it is told whose have changed: whoever waits does so for a workspace, and has never heard of the row. */
+function whoseIn(write: Extract<Write, { readonly table: 'activity' | 'inbox' }>): ChangedRows['ids'] {
+  if (write.kind === 'insert') return [write.row.workspaceId]
+  return typeof write.where.workspaceId === 'string' ? [write.where.workspaceId] : 'any'
 }

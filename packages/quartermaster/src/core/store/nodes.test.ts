@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { silentLog } from '../../adapters/system/index.ts'
+import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
 import { createMemoryStore } from '../../testing/memory-store.ts'
 import { sharedStorages } from '../../testing/shared-storage.ts'
-import { createNodes } from './index.ts'
+import { createNodes, insert, update } from './index.ts'
 
 const NO_NEWS = { listen: () => () => {}, isHeard: () => true }
 
@@ -38,8 +39,8 @@ describe('the processes that share a store', () => {
     await clock.advance(29_999)
     expect([await names(lives), gone]).toEqual([['a', 'b'], 0])
     await clock.advance(10_001)
-    expect([await names(lives), lives.isAlone(), gone]).toEqual([['a'], true, 1])
-    await lives.forgetGone()
+    expect([await names(lives), lives.isAlone(), gone > 0]).toEqual([['a'], true, true])
+    await lives.forgetGone(clock.now())
     expect(await store.count('nodes')).toBe(1)
   })
 
@@ -59,4 +60,70 @@ describe('the processes that share a store', () => {
     await clock.advance(10_000)
     expect(await names(slept)).toEqual(['a'])
   })
+
+  it('are told of one that is gone for as long as nobody has settled what it had', async () => {
+    const [store, clock] = [createMemoryStore(), createFakeClock()]
+    let told = 0
+    const lives = node('a')(store, clock, () => told++)
+    await lives.join()
+    await node('killed')(store, createFakeClock()).join()
+    await clock.advance(40_000)
+    expect(told).toBeGreaterThan(0)
+    // The store was away as it was to be settled: the next look says so once more.
+    const before = told
+    await clock.advance(10_000)
+    expect(told).toBe(before + 1)
+    await lives.forgetGone(clock.now())
+    await clock.advance(20_000)
+    expect(told).toBe(before + 1)
+  })
+
+  it('are forgotten only if they were gone when what they had was settled', async () => {
+    const [store, clock] = [createMemoryStore(), createFakeClock()]
+    const lives = node('a')(store, clock)
+    await lives.join()
+    await node('killed')(store, createFakeClock()).join()
+    await clock.advance(29_000)
+    const settledAt = clock.now()
+    await clock.advance(2_000)
+    await lives.forgetGone(settledAt)
+    expect(await store.count('nodes')).toBe(2)
+  })
+
+  it('are known as they were read last, however long an earlier look takes', async () => {
+    const [store, clock] = [createMemoryStore(), createFakeClock()]
+    const slow = deferred<void>()
+    const { find } = store
+    const first = node('a')(store, clock)
+    await first.join()
+    let looks = 0
+    const slowly = async (...args: Parameters<typeof find>) => {
+      const rows = await find(...args)
+      if (++looks === 1) await slow.promise
+      return rows
+    }
+    Object.assign(store, { find: slowly })
+    const early = first.look()
+    await clock.breathe()
+    await store.commit([insert('nodes', { ...(await rowOf(store, 'a')), id: 'b', folder: 'b' })])
+    const late = first.look()
+    await clock.breathe()
+    slow.resolve()
+    await Promise.all([early, late])
+    expect(first.isAlone()).toBe(false)
+  })
+
+  it('count themselves as running, however long they were asleep', async () => {
+    const [store, clock] = [createMemoryStore(), createFakeClock()]
+    const slept = node('a')(store, clock)
+    await slept.join()
+    await store.commit([update('nodes', { where: { id: 'a' }, set: { leaseUntil: 0 } })])
+    expect(await names(slept)).toEqual(['a'])
+  })
 })
+
+async function rowOf(store: ReturnType<typeof createMemoryStore>, id: string) {
+  const row = await store.get('nodes', id)
+  if (!row) throw new Error(`There is no node ${id}.`)
+  return row
+}

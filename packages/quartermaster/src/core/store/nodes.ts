@@ -8,14 +8,16 @@ import { insert, remove, update } from './write.ts'
 export interface Nodes {
   /** What this one is known by: its leases are held under it. */
   readonly id: string
+  /** Where this one is. */
+  readonly self: Pick<NodeRow, 'id' | 'host' | 'folder'>
   /** Makes this process one of them, and keeps it so. */
   join(): Promise<void>
   /** Where this one listens. */
   tellUrl(url: string): Promise<void>
   /** Those that run, the one that has done so for longest first. */
   running(): Promise<readonly NodeRow[]>
-  /** Forgets those that are gone. What they had in hand has to be settled before. */
-  forgetGone(): Promise<void>
+  /** Forgets those that were gone at that time. What they had in hand has to be settled before, and has been read since then. */
+  forgetGone(at: number): Promise<void>
   /** Whether no other was there at the last look, which is a third of a lease old at most. */
   isAlone(): boolean
   /** Whether this one has been there for longest, and so does what one is to do for all. */
@@ -33,7 +35,7 @@ export interface NodesDeps {
   /** How long a process counts as running that says nothing more. */
   readonly leaseMs: number
   readonly news: StoreNews
-  /** Told when others were there and are not any more, that have left or are thought to be gone. */
+  /** Told when others were there and are not any more, and with every look for as long as one that is gone is not forgotten. */
   onGone?: (() => void) | undefined
 }
 
@@ -43,6 +45,7 @@ export function createNodes({ store, clock, log, self, leaseMs, news, onGone }: 
   const startedAt = now()
   let url: string | null = null
   let known: readonly NodeRow[] = []
+  let looking: Promise<void> = Promise.resolve()
   let cancelTimer: Cancel = () => {}
   let isLeaving = false
 
@@ -59,22 +62,30 @@ export function createNodes({ store, clock, log, self, leaseMs, news, onGone }: 
     leaseUntil: now() + leaseMs,
   })
 
-  async function running(): Promise<readonly NodeRow[]> {
-    const order = { by: ['startedAt', 'id'] as const }
-    const rows = await store.find('nodes', { where: { leaseUntil: { above: now() } }, order, limit: MOST })
-    return rows.filter(isRunning)
+  const all = () => store.find('nodes', { order: { by: ['startedAt', 'id'] }, limit: MOST })
+
+  const running = async () => (await all()).filter(isRunning)
+
+  /** This process has the folder for itself, so that whoever had it before is gone; and itself it is not, however long it slept. */
+  function isRunning({ id, folder, leaseUntil }: NodeRow): boolean {
+    return id === self.id || (folder !== self.folder && leaseUntil > now())
   }
 
-  /** This process has the folder for itself, so that whoever had it before is gone. */
-  function isRunning({ id, folder }: NodeRow): boolean {
-    return id === self.id || folder !== self.folder
+  /** One after the other: what was read first must not be what is known last. */
+  function look(): Promise<void> {
+    const turn = looking.then(lookNow)
+    looking = turn.catch(() => {
+      // Whoever asked for it is told, and the next one looks again.
+    })
+    return turn
   }
 
-  async function look(): Promise<void> {
+  async function lookNow(): Promise<void> {
+    const rows = await all()
     const before = known
-    const rows = await running()
-    known = rows
-    if (!isLeaving && before.some(({ id }) => !rows.some(row => row.id === id))) onGone?.()
+    known = rows.filter(isRunning)
+    const hasLeft = before.some(({ id }) => !rows.some(row => row.id === id))
+    if (!isLeaving && (hasLeft || known.length < rows.length)) onGone?.()
   }
 
   function lookSoon(): void {
@@ -106,19 +117,21 @@ export function createNodes({ store, clock, log, self, leaseMs, news, onGone }: 
 
   return {
     id: self.id,
+    self,
     running,
     look,
     async join() {
       await store.commit([insert('nodes', row())])
-      await look()
+      // Whoever joins settles what it finds before it does anything else, and needs not be told.
+      known = await running()
       rest()
     },
     async tellUrl(at) {
       url = at
       await say()
     },
-    async forgetGone() {
-      const gone = { leaseUntil: { atMost: now() } }
+    async forgetGone(at) {
+      const gone = { leaseUntil: { atMost: Math.round(at) }, id: { not: self.id } }
       const before = { folder: self.folder, id: { not: self.id } }
       await store.commit([
         remove('nodes', { where: before, rows: 'any' }),

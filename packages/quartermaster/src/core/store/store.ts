@@ -1,4 +1,5 @@
 import type { Row, Table } from '../../contracts/index.ts'
+import type { WordSearch } from './word-search.ts'
 import type { PlainColumn, Where, Write, WriteKind } from './write.ts'
 
 /** The guard that kept a commit from happening. */
@@ -45,6 +46,8 @@ export interface Store {
     query: Query<T, C>,
   ): Promise<readonly Pick<Row<T>, C>[]>
   count<T extends Table>(table: T, where?: Where<T>): Promise<number>
+  /** Memories by their words. */
+  readonly words: WordSearch
 }
 
 /** Where a sealed text belongs. It opens nowhere else. */

@@ -28,7 +28,17 @@ interface Guarded<T extends Table> {
 export interface Insert<T extends Table> extends Guarded<T> {
   readonly kind: 'insert'
   readonly row: NewRow<T>
+  /** A column whose value is found out inside the commit, whatever the row says. */
+  readonly found?: FoundNumber
 }
+
+/**
+ * A number that only the commit knows. `next` is one more than the highest among the rows of the table that share these columns
+ * with the new one, and 1 when there are none; `copy` is what a row of another table has there, which may be of the same commit.
+ */
+export type FoundNumber =
+  | { readonly by: 'next'; readonly column: string; readonly within: readonly string[] }
+  | { readonly by: 'copy'; readonly column: string; readonly from: Table; readonly id: string }
 
 /** Changes rows. Its guard fails unless as many were there as expected: one, if nothing is said. */
 export interface Update<T extends Table> extends Guarded<T> {
@@ -63,6 +73,29 @@ type DeleteOptions<T extends Table> = Omit<Delete<T>, 'kind' | 'table'>
 /** Adds this row. */
 export function insert<T extends Table>(table: T, row: NewRow<T>, guard?: string): Write {
   return step({ kind: 'insert', table, row, ...named(guard) })
+}
+
+/**
+ * Adds this row with the next number in a column, counted within the rows that share these columns with it. As commits happen
+ * one after the other, whoever reads up to a number has seen all below it, as long as the row with the highest stays.
+ */
+export function insertNext<T extends Table, C extends PlainColumn<T>>(
+  table: T,
+  row: Omit<NewRow<T>, C>,
+  { column, within, guard }: { column: C; within: readonly PlainColumn<T>[]; guard?: string },
+): Write {
+  const found = { by: 'next', column: String(column), within: within.map(String) } as const
+  return step({ kind: 'insert', table, row: row as NewRow<T>, found, ...named(guard) })
+}
+
+/** Adds this row with the number that a row of another table has in the column of the same name. */
+export function insertCopying<T extends Table, C extends PlainColumn<T>>(
+  table: T,
+  row: Omit<NewRow<T>, C>,
+  { column, from, id, guard }: { column: C; from: Table; id: string; guard?: string },
+): Write {
+  const found = { by: 'copy', column: String(column), from, id } as const
+  return step({ kind: 'insert', table, row: row as NewRow<T>, found, ...named(guard) })
 }
 
 /** Changes the rows that are meant. */

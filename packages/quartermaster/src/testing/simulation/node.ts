@@ -96,6 +96,7 @@ export function storageOf(shared: StorageAccess & { readonly store: Store }, lif
     get: (table, id) => read(table, { id }, () => shared.store.get(table, id)),
     find: (table, query) => read(table, (query as Query<Table>).where ?? {}, () => find(table, query)),
     count: (table, where) => read(table, where ?? {}, () => shared.store.count(table, where)),
+    words: shared.store.words,
   }
   return {
     open: () => read(undefined, {}, async () => ({ ...(await shared.open()), store })),

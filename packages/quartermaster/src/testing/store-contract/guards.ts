@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { insert, mustExist, mustNotExist, remove, update, type Write } from '../../core/store/index.ts'
-import { openFresh, operation, type StoreSubject, token } from './stage.ts'
+import {
+  insert,
+  insertCopying,
+  insertNext,
+  mustExist,
+  mustNotExist,
+  remove,
+  update,
+  type Write,
+} from '../../core/store/index.ts'
+import { activity, inboxLine, openFresh, operation, type StoreSubject, token } from './stage.ts'
 
 export function guardContract(subject: StoreSubject): void {
   const open = async (...writes: Write[]) => {
@@ -93,6 +102,40 @@ export function guardContract(subject: StoreSubject): void {
       }
       const without = [insert('operations', operation('c')), insert('operations', operation('d'))]
       expect(await store.commit(without)).toMatchObject({ committed: true })
+    })
+  })
+
+  describe('an insert with a number', () => {
+    const numbered = (id: string, workspaceId: string) =>
+      insertNext('activity', activity(id, { workspaceId }), { column: 'sequence', within: ['workspaceId'] })
+    const waiting = (id: string) => insertCopying('inbox', inboxLine(id), { column: 'sequence', from: 'activity', id })
+    const order = { by: ['workspaceId', 'sequence'] as const }
+
+    it('gets the next one among those it belongs to, also within its own commit and beside others', async () => {
+      const store = await open(numbered('a1', 'a'), numbered('b1', 'b'), numbered('a2', 'a'))
+      await Promise.all(Array.from({ length: 20 }, (_, i) => store.commit([numbered(`c${i}`, i % 2 ? 'a' : 'b')])))
+      const rows = await store.find('activity', { order, columns: ['workspaceId', 'sequence'] })
+      const of = (id: string) => rows.filter(({ workspaceId }) => workspaceId === id).map(({ sequence }) => sequence)
+      expect(of('a')).toEqual(Array.from({ length: 12 }, (_, i) => i + 1))
+      expect(of('b')).toEqual(Array.from({ length: 11 }, (_, i) => i + 1))
+    })
+
+    it('goes on behind the highest that is there, and takes none when its commit is refused', async () => {
+      const store = await open(numbered('a1', 'a'), numbered('a2', 'a'), numbered('a3', 'a'))
+      await store.commit([remove('activity', { where: { id: { in: ['a1', 'a2'] } }, rows: 2 })])
+      await store.commit([numbered('a4', 'a'), mustExist('tokens', { id: 'nobody' })])
+      expect(await store.commit([numbered('a3', 'a')])).toMatchObject({ committed: false, failed: { rows: 0 } })
+      expect(await store.commit([numbered('a5', 'a')])).toMatchObject({ committed: true })
+      const rows = await store.find('activity', { order, columns: ['id', 'sequence'] })
+      expect(rows.map(({ id, sequence }) => [id, sequence])).toEqual([
+        ['a3', 3],
+        ['a5', 4],
+      ])
+    })
+
+    it('takes the one that another row of the same commit was given', async () => {
+      const store = await open(numbered('a1', 'a'), numbered('a2', 'a'), waiting('a2'))
+      expect(await store.get('inbox', 'a2')).toMatchObject({ sequence: 2 })
     })
   })
 

@@ -84,6 +84,8 @@ const BARE = [
   insert('pins', pin('p')),
 ]
 
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+
 export function readingContract(subject: StoreSubject): void {
   describe('a row', () => {
     it.each([
@@ -97,6 +99,23 @@ export function readingContract(subject: StoreSubject): void {
         const schema = ROWS[write.table as Table]
         expect(await store.get(write.table, write.row.id)).toEqual(schema.parse(write.row))
       }
+    })
+
+    it('has its bytes as they were: none, one of each, and a piece of something larger', async () => {
+      const store = await openFresh(subject)
+      const all = Uint8Array.from({ length: 256 }, (_, i) => i)
+      const large = new Uint8Array(70_000).fill(92)
+      const contents = [new Uint8Array(), all, Buffer.concat([all, all]).subarray(3, 300), large]
+      const rows = contents.map((bytes, i) => ({ id: `c${i}`, workspace: 'w', blobId: 'b', position: i, bytes }))
+      await store.commit(rows.map(row => insert('chunks', row)))
+      const read = await store.find('chunks', { order: { by: ['id'] }, columns: ['bytes'] })
+      // As texts: nobody could read the difference of so many numbers.
+      expect(read.map(({ bytes }) => hex(bytes))).toEqual(contents.map(hex))
+      expect(read.every(({ bytes }) => bytes.constructor === Uint8Array)).toBe(true)
+      await store.commit([update('chunks', { where: { id: 'c0' }, set: { bytes: all } })])
+      expect((await store.get('chunks', 'c0'))?.bytes).toEqual(all)
+      const text = insert('chunks', { ...rows[0], id: 'd', bytes: 'text' } as never)
+      await expect(store.commit([text])).rejects.toMatchObject({ details: { unkeepable: 'chunks.bytes' } })
     })
 
     it('is there for whoever reads after its commit was answered', async () => {

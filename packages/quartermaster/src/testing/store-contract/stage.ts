@@ -119,3 +119,27 @@ export function pin(id: string, more: Partial<NewRow<'pins'>> = {}): NewRow<'pin
     ...more,
   }
 }
+
+/** A message that somebody was sent; its number is found when it is written. */
+export function activity(id: string, more: Partial<NewRow<'activity'>> = {}): Omit<NewRow<'activity'>, 'sequence'> {
+  return {
+    id,
+    workspace: 'researcher',
+    workspaceId: 'w',
+    type: 'message.received',
+    kind: 'peer_agent',
+    direction: 'in',
+    peerKind: 'workspace',
+    peerId: 'p',
+    peerName: 'writer',
+    conversationId: 'c',
+    messageId: id,
+    text: 'Hello',
+    createdAt: 1,
+    ...more,
+  }
+}
+
+export function inboxLine(id: string): Omit<NewRow<'inbox'>, 'sequence'> {
+  return { id, workspace: 'researcher', workspaceId: 'w', conversationId: 'c' }
+}

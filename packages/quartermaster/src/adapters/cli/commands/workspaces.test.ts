@@ -72,23 +72,50 @@ describe('workspaces', () => {
     expect(JSON.parse((await run(['workspaces', 'list', '--json'], { workspaces })).stdout)).toHaveLength(3)
   })
 
-  it('are shown, made and archived', async () => {
+  it('are shown, made, archived and brought back', async () => {
     const asked: unknown[] = []
     const note = async (input: unknown) => (asked.push(input), ADA)
-    const control: Partial<Control> = { workspace: note, createWorkspace: note, archiveWorkspace: note }
+    const control: Partial<Control> = {
+      workspace: note,
+      createWorkspace: note,
+      archiveWorkspace: note,
+      restoreWorkspace: note,
+    }
     const shown = await run(['workspaces', 'show', 'ada'], control)
     expect(shown.stdout).toMatch(/^Below +root$/m)
     expect(shown.stdout).toMatch(/^Last seen +1 minute ago$/m)
     const create = ['workspaces', 'create', 'ada', '--parent', 'root', '--role', 'Leads.', '--ability', 'broadcast']
     expect((await run([...create, '--ability', 'memory.global'], control)).stdout).toContain('"ada" is made: ws_2')
     expect((await run(['workspaces', 'archive', 'ada', '--organisation', 'acme'], control)).code).toBe(0)
+    expect((await run(['workspaces', 'restore', 'ada'], control)).stdout).toContain('"ada" is active again')
+    expect(JSON.parse((await run(['workspaces', 'restore', 'ada', '--json'], control)).stdout)).toEqual(ADA)
     expect(asked).toEqual([
       { id: 'ada' },
       { name: 'ada', parent: 'root', role: 'Leads.', abilities: ['broadcast', 'memory.global'] },
       { id: 'ada', organisation: 'acme' },
+      { id: 'ada' },
+      { id: 'ada' },
     ])
     const wrong = await run(['workspaces', 'create', 'ada', '--ability', 'brodcast'], control)
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('Did you mean "broadcast"?') })
+  })
+})
+
+describe('organisations', () => {
+  const ACME = { name: 'acme', title: 'Acme\u001b[31m', createdAt: NOW - 60_000 }
+
+  it('are listed and made', async () => {
+    const asked: unknown[] = []
+    const control: Partial<Control> = {
+      organisations: async () => [ACME],
+      createOrganisation: async input => (asked.push(input), ACME),
+    }
+    expect((await run(['organisations', 'list'], control)).stdout).toMatch(/^acme +1 minute ago +Acme\\x1b\[31m$/m)
+    expect(JSON.parse((await run(['organisations', 'list', '--json'], control)).stdout)).toEqual([ACME])
+    const made = await run(['organisations', 'create', 'acme', '--title', 'Acme'], control)
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('workspaces list --organisation acme') })
+    expect(JSON.parse((await run(['organisations', 'create', 'acme', '--json'], control)).stdout)).toEqual(ACME)
+    expect(asked).toEqual([{ name: 'acme', title: 'Acme' }, { name: 'acme' }])
   })
 })
 

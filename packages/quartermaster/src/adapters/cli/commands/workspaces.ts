@@ -14,11 +14,12 @@ export const registerWorkspaces: Register = (program, act) => {
   const workspaces = program
     .command('workspaces')
     .description('Show and make workspaces: the seats of agents in the organisation, as a tree.')
-    .usage('list | show | create | archive [options]')
+    .usage('list | show | create | archive | restore [options]')
   registerList(workspaces, act)
   registerShow(workspaces, act)
   registerCreate(workspaces, act)
   registerArchive(workspaces, act)
+  registerRestore(workspaces, act)
 }
 
 const registerList: Register = (workspaces, act) => {
@@ -67,6 +68,16 @@ const registerArchive: Register = (workspaces, act) => {
     .addOption(organisationOption())
     .action((id: string, options: Within) => act(session => archiveWorkspace(session, defined({ id, ...options }))))
   addExamples(archive, [['quartermaster workspaces archive researcher', 'it and what is its own stay on record']])
+}
+
+const registerRestore: Register = (workspaces, act) => {
+  const restore = workspaces
+    .command('restore')
+    .description('Bring back a workspace that was archived. Its tokens count again.')
+    .argument('<WORKSPACE>', 'by its id or name')
+    .addOption(organisationOption())
+    .action((id: string, options: Within) => act(session => restoreWorkspace(session, defined({ id, ...options }))))
+  addExamples(restore, [['quartermaster workspaces restore researcher', 'with all that was its own']])
 }
 
 interface Within {
@@ -143,6 +154,13 @@ async function archiveWorkspace(session: Session, input: ControlInput<'archiveWo
   const gone = await session.connect(control => session.attend('Archiving', on => control.archiveWorkspace(input, on)))
   if (session.json) await session.printJson(gone)
   else await say(session, `The workspace "${gone.name}" is archived.`)
+  return EXIT.done
+}
+
+async function restoreWorkspace(session: Session, input: ControlInput<'restoreWorkspace'>): Promise<number> {
+  const back = await session.connect(control => session.attend('Restoring', on => control.restoreWorkspace(input, on)))
+  if (session.json) await session.printJson(back)
+  else await say(session, `The workspace "${back.name}" is active again.`)
   return EXIT.done
 }
 

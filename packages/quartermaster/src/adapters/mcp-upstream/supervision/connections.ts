@@ -78,5 +78,5 @@ function rank(connection: Connection): number {
   if (connection.isAwaited()) return USED
   const { kind } = connection.state()
   if (kind === 'idle') return 0
-  return kind === 'waiting' || kind === 'needsLogin' ? 1 : USED
+  return kind === 'waiting' || kind === 'needsLogin' || kind === 'elsewhere' ? 1 : USED
 }

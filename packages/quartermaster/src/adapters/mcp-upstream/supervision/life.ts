@@ -2,10 +2,15 @@ import type { ChannelEnd } from '../session/channel.ts'
 import { forPeople, type Trouble } from '../session/trouble.ts'
 import { afterFailedStart, afterFall, delayAfter, type Falls, NO_FALLS, STABLE_MS } from './backoff.ts'
 
+type LifeKind = 'idle' | 'starting' | 'up' | 'waiting' | 'needsLogin' | 'stopped'
+
 /** Where a connection stands, and why. */
 export interface ConnectionState {
-  /** `idle`: it starts when it is needed. `waiting`: it fell, and starts again at `nextStartAt`. */
-  readonly kind: 'idle' | 'starting' | 'up' | 'waiting' | 'needsLogin' | 'stopped'
+  /**
+   * `idle`: it starts when it is needed. `waiting`: it fell, and starts again at `nextStartAt`. `elsewhere`: it runs on one node at
+   * a time, and another one has it.
+   */
+  readonly kind: LifeKind | 'elsewhere'
   /** A model may read it. */
   readonly reason: string
   /** What the server said about it, for people alone. */
@@ -18,7 +23,7 @@ export interface ConnectionState {
 
 /** All that a connection is and that decides what becomes of it. Immutable; every event makes the next. */
 export interface Life<S> {
-  readonly kind: ConnectionState['kind']
+  readonly kind: LifeKind
   readonly why: Trouble
   readonly since: number
   readonly nextStartAt: number | undefined

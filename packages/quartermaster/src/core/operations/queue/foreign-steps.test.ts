@@ -91,6 +91,30 @@ describe('a call whose caller waits in another process', () => {
     storages.there.mend()
     expect(await failureOf(answer)).toMatchObject({ code: 'CONSENT_DENIED' })
   })
+
+  it('is not looked for any more once news come through again, also when a look was under way', async () => {
+    const { there, storages, clock } = await twoDesks()
+    await asked(there)
+    const { store } = storages.there
+    const { find } = store
+    const slow = deferred()
+    let looks = 0
+    const slowly = async (...args: Parameters<typeof find>) => {
+      if (args[0] === 'approvals') looks++
+      await slow.promise
+      return find(...args)
+    }
+    storages.there.cutOff()
+    Object.assign(store, { find: slowly })
+    await clock.advance(1_000)
+    storages.there.mend()
+    slow.resolve()
+    await settle(there.hub)
+    const before = looks
+    expect(before).toBeGreaterThan(0)
+    await clock.advance(5_000)
+    expect(looks).toBe(before)
+  })
 })
 
 describe('what a person is asked and answers in another process', () => {

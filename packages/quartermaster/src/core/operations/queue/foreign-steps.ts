@@ -43,6 +43,7 @@ const COLUMNS = [
 export function createForeignSteps(deps: ForeignStepsDeps): NewsListener & { stop(): void } {
   const { storage, clock, log, emitter } = deps
   let isStopped = false
+  let isLost = false
   let cancelTimer: Cancel = () => {}
 
   async function look(ids: readonly string[], asked: readonly string[]): Promise<void> {
@@ -104,20 +105,29 @@ export function createForeignSteps(deps: ForeignStepsDeps): NewsListener & { sto
 
   function rest(): void {
     cancelTimer()
-    if (!isStopped) cancelTimer = clock.after(LOOK_EVERY_MS, () => void attempt(lookAtOwn()).finally(rest))
+    // A look that was under way as news came back is the last.
+    if (isLost && !isStopped) cancelTimer = clock.after(LOOK_EVERY_MS, () => void attempt(lookAtOwn()).finally(rest))
+  }
+
+  function lookAround(): void {
+    void attempt(lookAtOwn())
+    deps.wake()
   }
 
   return {
     changed(rows) {
       const [ids, asked] = [idsIn(rows, 'operations'), idsIn(rows, 'approvals')]
-      if (ids === 'any' || asked === 'any') this.back()
+      if (ids === 'any' || asked === 'any') lookAround()
       else if (ids.length + asked.length > 0) void attempt(look(ids, asked))
     },
-    lost: rest,
+    lost() {
+      isLost = true
+      rest()
+    },
     back() {
+      isLost = false
       cancelTimer()
-      void attempt(lookAtOwn())
-      deps.wake()
+      lookAround()
     },
     stop() {
       isStopped = true

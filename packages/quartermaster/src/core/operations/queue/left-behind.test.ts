@@ -109,12 +109,29 @@ describe('what a process runs that is still there', () => {
     const rows = ['lives', 'gone'].map(owner => operation(`of_${owner}`, { ...leased, leaseOwner: owner }))
     await store.commit(rows.map(row => insert('operations', row)))
     const parts = { clock: createFakeClock(), ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
-    const settle = () => settleLeftBehind({ store, ...parts, running: new Set(['lives']) })
+    const settle = () => settleLeftBehind({ store, ...parts, running: async () => new Set(['lives']) })
     // Two that start at the same moment settle it once.
     const counts = await Promise.all([settle(), settle()])
     expect(counts.reduce((sum, { inDoubt }) => sum + inDoubt, 0)).toBe(1)
     expect((await store.get('operations', 'of_lives'))?.state).toBe('leased')
     expect((await store.get('operations', 'of_gone'))?.state).toBe('unknown')
     expect(await store.count('audit')).toBe(1)
+  })
+
+  it('is left to it also when it has begun since others were looked for', async () => {
+    const store = createMemoryStore()
+    const running = new Set<string>()
+    const { find } = store
+    const begins = async (...args: Parameters<typeof find>) => {
+      if (!running.has('late')) {
+        running.add('late')
+        await store.commit([insert('operations', operation('of_late', { ...leased, leaseOwner: 'late' }))])
+      }
+      return find(...args)
+    }
+    Object.assign(store, { find: begins })
+    const parts = { clock: createFakeClock(), ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
+    await settleLeftBehind({ store, ...parts, running: async () => new Set(running) })
+    expect((await store.get('operations', 'of_late'))?.state).toBe('leased')
   })
 })

@@ -15,7 +15,7 @@ import { giveUpAt } from '../record/standing.ts'
 import { ended, isInDoubt, queued, type Step } from '../record/transitions.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
 import { each } from './each.ts'
-import { endOrphans } from './orphans.ts'
+import { endOrphans, type Running } from './orphans.ts'
 
 export interface LeftBehindDeps {
   readonly store: Store
@@ -26,7 +26,7 @@ export interface LeftBehindDeps {
   /** Told of each change once it is on record. */
   readonly onChange?: ((change: OperationChange) => void) | undefined
   /** The processes that run, and keep what they have; none when absent. */
-  readonly running?: ReadonlySet<string> | undefined
+  readonly running?: Running | undefined
 }
 
 /** How many operations went each way. */
@@ -54,7 +54,8 @@ export async function settleLeftBehind(deps: LeftBehindDeps): Promise<LeftBehind
   const query = { where: { state: 'leased' as const, leaseUntil: { not: null } }, order: BY_LEASE, limit: PAGE }
   for (let after: [number, string] | undefined; ; ) {
     const rows = await deps.store.find('operations', after ? { ...query, after } : query)
-    const lost = rows.filter(({ leaseOwner }) => !deps.running?.has(leaseOwner ?? ''))
+    const running = rows.length > 0 ? await deps.running?.() : undefined
+    const lost = rows.filter(({ leaseOwner }) => !running?.has(leaseOwner ?? ''))
     await each(lost, async row => {
       const { writes, change } = lostStep(row, deps)
       const { committed } = await deps.store.commit(writes)

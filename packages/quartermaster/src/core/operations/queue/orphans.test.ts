@@ -71,7 +71,7 @@ describe('a call inside another one that waits in a process that runs', () => {
       insert('operations', operation('orphan', { ...nested, node: 'gone' })),
     ])
     const parts = { clock: createFakeClock(), ids: createIds(), random: () => 0.5, settings: DEFAULT_SETTINGS }
-    const { orphans } = await settleLeftBehind({ store, ...parts, running: new Set(['lives']) })
+    const { orphans } = await settleLeftBehind({ store, ...parts, running: async () => new Set(['lives']) })
     const states = (await store.find('operations', { order: { by: ['id'] } })).map(({ id, state }) => [id, state])
     expect([orphans, states]).toEqual([
       1,

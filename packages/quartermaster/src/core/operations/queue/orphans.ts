@@ -15,8 +15,11 @@ export interface OrphansDeps {
   /** Told of each change once it is on record. */
   readonly onChange?: ((change: OperationChange) => void) | undefined
   /** The processes that run, and keep what they have; none when absent. */
-  readonly running?: ReadonlySet<string> | undefined
+  readonly running?: Running | undefined
 }
+
+/** Asked once what others have in hand is read: whoever has begun since then is among them, and what is theirs is not lost. */
+export type Running = () => Promise<ReadonlySet<string>>
 
 const PAGE = 200
 
@@ -33,7 +36,8 @@ export async function endOrphans(deps: OrphansDeps): Promise<number> {
   let count = 0
   for (let after: [number, string] | undefined; ; ) {
     const rows = await deps.store.find('operations', after ? { ...query, after } : query)
-    const orphans = rows.filter(({ node }) => !deps.running?.has(node ?? ''))
+    const running = rows.length > 0 ? await deps.running?.() : undefined
+    const orphans = rows.filter(({ node }) => !running?.has(node ?? ''))
     await each(orphans, async row => {
       const { writes, change } = endOf(row, deps)
       if (!(await deps.store.commit(writes)).committed) return

@@ -5,7 +5,7 @@ export interface Storage {
   readonly store: Store
   readonly sealer: Sealer
   /** Of a store that other processes may work on at the same time: they, and news of what they do. */
-  readonly shared?: { readonly news: StoreNews; readonly nodes: Pick<Nodes, 'isAlone'> } | undefined
+  readonly shared?: { readonly news: StoreNews; readonly nodes: Pick<Nodes, 'isAlone' | 'self'> } | undefined
 }
 
 /** The way to a store that is opened when something first has to be written. */

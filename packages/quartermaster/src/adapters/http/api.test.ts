@@ -2,7 +2,15 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { z } from 'zod'
-import { API, type ApiOperation, type ApiRoute, DEFAULT_SETTINGS, type Settings } from '../../contracts/index.ts'
+import {
+  API,
+  type ApiOperation,
+  type ApiRoute,
+  AppError,
+  DEFAULT_SETTINGS,
+  ORGANISATION_ROUTES,
+  type Settings,
+} from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { ADMIN_TOKEN, startHttpServer } from '../../testing/http-server.ts'
 import { openOrganisation } from '../../testing/organisation-desk.ts'
@@ -37,14 +45,19 @@ interface Document {
 
 interface Operation {
   readonly operationId: string
-  readonly responses: Record<string, { readonly content: Record<string, { readonly schema: object }> }>
+  readonly responses: Record<string, Described>
+}
+
+interface Described {
+  readonly description: string
+  readonly content: Record<string, { readonly schema: object }>
 }
 
 async function open(settings: Partial<Settings> = {}) {
   const at = await openOrganisation({ settings })
   const { organisation, desk, clock } = at
   const server = await startHttpServer({
-    organisation: {
+    api: {
       desk,
       clock,
       identify: organisation.identify,
@@ -127,7 +140,7 @@ describe('the API', () => {
     await check('me', { token })
     await check('peers', { token })
     await check('archiveWorkspace', { id })
-    expect([...seen].toSorted()).toEqual(Object.keys(API).toSorted())
+    expect([...seen].toSorted()).toEqual(Object.keys(ORGANISATION_ROUTES).toSorted())
   })
 
   it('has every operation of the table in its document, and no other', async () => {
@@ -152,6 +165,43 @@ describe('the API', () => {
       [405, 'GET, HEAD'],
     ])
   })
+})
+
+describe('what is refused for how it was asked', () => {
+  it('is described for every operation: another method, and a body that is no JSON', async () => {
+    const { send, document: read, member, organisation } = await open()
+    const document = await read()
+    const { token: workspace } = await member('ada')
+    const { token: person } = await organisation.persons.issueToAny('default', 'eve', {})
+    const tokens = { owner: ADMIN_TOKEN, person, workspace, anyone: '' }
+    const validate = problemsIn(document)
+    for (const route of Object.values<ApiRoute>(API)) {
+      const token = tokens[route.who[0] ?? 'owner']
+      const path = route.path.replaceAll(/\{\w+\}/g, 'x')
+      const check = (answered: Answered, status: number, code: string) => {
+        const described = document.paths[route.path]?.[route.method.toLowerCase()]?.responses[status]
+        expect([path, answered.status, answered.body['code']]).toEqual([path, status, code])
+        expect([path, described?.description]).toEqual([path, expect.stringContaining(code)])
+        expect([path, validate(answered.body)]).toEqual([path, true])
+      }
+      check(await send('PUT', path, { token }), 405, 'REQUEST_REFUSED')
+      if (!route.body) continue
+      const headers = { 'Content-Type': 'text/plain' }
+      check(await send(route.method, path, { token, body: {}, headers }), 415, 'INPUT_INVALID')
+    }
+  })
+
+  it.each(['STORE_BUSY', 'STORE_UNAVAILABLE', 'OUTCOME_UNKNOWN'] as const)(
+    'is described where the store says %s',
+    async code => {
+      const { ask, storage, document } = await open()
+      const { post } = (await document()).paths['/workspaces'] ?? {}
+      storage.fault = () => ({ error: new AppError(code, 'The store is away.') })
+      const { status, body } = await ask('createWorkspace', { body: { name: 'ada' } })
+      expect(body).toMatchObject({ code })
+      expect(post?.responses[status]?.description).toContain(code)
+    },
+  )
 })
 
 describe('whoever asks', () => {
@@ -336,6 +386,11 @@ function expectedDoor({ who }: ApiRoute, kind: string): string {
 const ajv = new Ajv2020({ strict: false })
 // The package is CommonJS, and its types name the module where the function stands.
 ;(addFormats as unknown as (to: Ajv2020) => void)(ajv)
+
+function problemsIn({ components }: Document): (body: unknown) => boolean {
+  const validate = ajv.compile({ $ref: '#/components/schemas/Problem', components })
+  return body => validate(body) as boolean
+}
 
 /** What the document has against an answer. */
 function objectionsTo(document: Document, { method, path }: ApiRoute, { status, body }: Answered): unknown[] {

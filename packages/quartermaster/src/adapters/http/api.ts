@@ -1,36 +1,46 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type Context, Hono } from 'hono'
 import {
   API,
+  type ApiDownload,
+  type ApiEvents,
   type ApiOperation,
   type ApiRequest,
   type ApiRoute,
   AppError,
   DEFAULT_ORGANISATION,
+  isKeepable,
   issueText,
   type Settings,
 } from '../../contracts/index.ts'
 import { type Clock, createInFlight, createRateLimit, fewIssues } from '../../core/kernel/index.ts'
-import type { OrganisationDesk, Visitor } from '../../core/organisation/index.ts'
+import type { ApiDesk, DeskContext, Visitor } from '../../core/organisation/index.ts'
 import { bearerIn, leaveWhenClosed } from './admin.ts'
+import { readUpload, sendDownload } from './attachment-wire.ts'
 import { methodNotAllowed, unsupportedMediaType } from './control-api.ts'
 import type { HttpApp, HttpEnv } from './env.ts'
 import { type ErrorReporter, problemResponse } from './errors.ts'
+import { EVENT_HEADERS, eventAnswer } from './event-answer.ts'
+import { goneSignal } from './gone-signal.ts'
 import type { HttpLimits } from './limits.ts'
 import { openApiDocument } from './openapi.ts'
+import { writeAnswer } from './plain-answer.ts'
 import { isJson, readJsonBody } from './request-body.ts'
 
 /** What the API is answered with. */
-export interface OrganisationDoor {
-  readonly desk: OrganisationDesk
+export interface ApiDoor {
+  readonly desk: ApiDesk
   /** Whose token this is, by what counts at this moment. */
   identify(token: string): Promise<Visitor | undefined>
   /** Throws `NAME_UNKNOWN` when there is no such organisation. */
   expectOrganisation(name: string): Promise<void>
+  /** Calls back when a token or a workspace may have ended: whoever follows something with it is looked at again. */
+  onAccessChange?(look: () => void): () => void
   readonly clock: Clock
   readonly settings: Pick<Settings, 'requestsPerMinute' | 'requestsAtOnce' | 'joinAttemptsPerMinute'>
 }
 
-export interface OrganisationApiOptions extends OrganisationDoor {
+export interface ApiOptions extends ApiDoor {
   isAdmin(token: string): boolean
   readonly limits: HttpLimits
   readonly report: ErrorReporter
@@ -38,7 +48,7 @@ export interface OrganisationApiOptions extends OrganisationDoor {
 }
 
 /** Every row of the `API` table as a route, and the document that describes them. */
-export function organisationApi(options: OrganisationApiOptions): HttpApp {
+export function createApi(options: ApiOptions): HttpApp {
   const api = new Hono<HttpEnv>()
   // Made when somebody asks: it would be a good part of the start.
   let document: string | undefined
@@ -64,7 +74,7 @@ function withHead(method: string): string {
 type TakeTurn = (c: Context<HttpEnv>, visitor: Visitor | undefined) => void
 
 /** Each token has turns and places of its own; whoever has none shares those of its address. */
-function createLimits({ clock, settings }: OrganisationDoor): TakeTurn {
+function createLimits({ clock, settings }: ApiDoor): TakeTurn {
   const requests = createRateLimit({ clock, perMinute: settings.requestsPerMinute, what: 'requests' })
   const tries = createRateLimit({ clock, perMinute: settings.joinAttemptsPerMinute, what: 'attempts' })
   const inFlight = createInFlight({ most: settings.requestsAtOnce, what: 'requests under way' })
@@ -80,7 +90,7 @@ function keyOf(visitor: Visitor): string {
   return visitor.kind === 'owner' ? 'owner' : `token ${visitor.tokenId}`
 }
 
-interface Answering extends OrganisationApiOptions {
+interface Answering extends ApiOptions {
   readonly takeTurn: TakeTurn
 }
 
@@ -88,6 +98,7 @@ async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Ans
   const { desk, report, takeTurn } = options
   const route: ApiRoute = API[operation]
   try {
+    refuseUnkeepable(c)
     const first = await visitorOf(c, route, options)
     // Who is refused has had a turn too, or could ask as often as they like.
     if (first || route.who.includes('anyone')) takeTurn(c, first)
@@ -97,12 +108,31 @@ async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Ans
     const request = await readRequest(c, route, options)
     // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
     const visitor = route.body ? await visitorOf(c, route, options) : first
-    const answered = await desk.answer(operation, visitor, request as ApiRequest<typeof operation>, contextOf(c))
+    const stillAdmitted = async () => desk.admit(await visitorOf(c, route, options), operation)
+    const upload = route.wire === 'upload' ? readUpload(c, stillAdmitted) : undefined
+    const asked = { ...request, upload } as ApiRequest<typeof operation>
+    const answered = await desk.answer(operation, visitor, asked, contextOf(c))
+    if (route.wire === 'download') return await sendDownload(c, answered as ApiDownload)
+    if (route.wire === 'events') return stream(c, answered as ApiEvents, { ...options, operation })
     return Response.json(answered, { status: route.status ?? 200 })
   } catch (error) {
     // The framework's own handler sees nothing that is not an Error.
     return problemResponse(report(error))
   }
+}
+
+/** A stream stays open for as long as whoever follows it may. */
+function stream(
+  c: Context<HttpEnv>,
+  events: ApiEvents,
+  options: Answering & { readonly operation: ApiOperation },
+): Response {
+  if (c.req.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS })
+  const { desk, limits, report, operation, onAccessChange = () => () => {} } = options
+  const refuseGone = async () => desk.admit(await visitorOf(c, API[operation], options), operation)
+  const { outgoing } = c.env
+  writeAnswer(eventAnswer({ events, pingMs: limits.pingMs, refuseGone, onAccessChange, report }), outgoing)
+  return RESPONSE_ALREADY_SENT
 }
 
 /** Whose token a request shows, and which organisation is meant. Everybody but the owner has exactly one. */
@@ -125,7 +155,17 @@ function refuseOthers(c: Context<HttpEnv>, visitor: Visitor | undefined): void {
     throw new AppError('NAME_UNKNOWN', 'There is no such organisation.')
 }
 
-async function readRequest(c: Context<HttpEnv>, route: ApiRoute, { limits }: Answering) {
+/** What no database keeps is not in any, and some take it ill to be asked for it. */
+function refuseUnkeepable(c: Context<HttpEnv>): void {
+  const issues = [
+    ...Object.entries(c.req.param()).map(([name, text]) => ({ path: ['path', name], text })),
+    ...Object.entries(c.req.queries()).map(([name, texts]) => ({ path: ['query', name], text: texts.join('') })),
+  ].flatMap(({ path, text }) => (isKeepable(text) ? [] : [{ path, message: 'must be well-formed text without NUL' }]))
+  if (issues.length > 0) throw invalid(issues)
+}
+
+async function readRequest(c: Context<HttpEnv>, route: ApiRoute, { limits: usual }: Answering) {
+  const limits = { ...usual, maxBodyBytes: route.bodyBytes ?? usual.maxBodyBytes }
   const params = parsed('path', route.params, c.req.param())
   const query = parsed('query', route.query, c.req.query())
   if (!route.body) return { params, query, body: undefined }
@@ -135,12 +175,17 @@ async function readRequest(c: Context<HttpEnv>, route: ApiRoute, { limits }: Ans
 function parsed(where: string, schema: NonNullable<ApiRoute['body']>, value: unknown): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const issues = fewIssues(result.error.issues.map(({ path, message }) => ({ path: [where, ...path], message })))
-  throw new AppError('INPUT_INVALID', issues.map(issueText).join(' '), { details: { issues } })
+  throw invalid(result.error.issues.map(({ path, message }) => ({ path: [where, ...path], message })))
+}
+
+function invalid(all: Parameters<typeof fewIssues>[0]): AppError {
+  const issues = fewIssues(all)
+  return new AppError('INPUT_INVALID', issues.map(issueText).join(' '), { details: { issues } })
 }
 
 /** `Host` has been checked; a proxy that ends TLS says so. */
-function contextOf(c: Context<HttpEnv>): { origin: string } {
+function contextOf(c: Context<HttpEnv>): DeskContext {
   const scheme = c.req.header('x-forwarded-proto') === 'https' ? 'https' : 'http'
-  return { origin: new URL(`${scheme}://${c.req.header('host') ?? 'localhost'}`).origin }
+  const { origin } = new URL(`${scheme}://${c.req.header('host') ?? 'localhost'}`)
+  return { origin, gone: goneSignal(c.env.outgoing), lastEventId: c.req.header('last-event-id') }
 }

@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, expect, it } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const TIMEOUT_MS = 120_000
+
+const node = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: ROOT })
+
+// The benchmark measures the build, so there has to be one of these sources.
+beforeAll(() => node('scripts/ensure.mjs'), TIMEOUT_MS)
+
+it('finds more of the sample’s evidence than plain BM25 does', { timeout: TIMEOUT_MS }, async () => {
+  const { stdout } = await node('--expose-gc', 'bench/recall/index.mjs', '--rows', '400', '--json')
+  const { figures } = JSON.parse(stdout) as { figures: { what: string; measured: number }[] }
+  const of = (what: string) => figures.find(figure => figure.what === what)?.measured ?? Number.NaN
+  expect(of('questions')).toBe(207)
+  for (const set of ['', 'companions, ', 'friends, ', 'letters, ', 'notes, ', 'operations, '])
+    for (const depth of [5, 10])
+      expect(of(`${set}recall@${depth}`)).toBeGreaterThan(of(`${set}recall@${depth} of plain BM25`))
+  expect(figures.some(({ what }) => what.startsWith('400 memories, recall'))).toBe(true)
+})

@@ -1,0 +1,32 @@
+import type { WorkspaceRow } from '../../contracts/index.ts'
+import { type CardParts, cardOf } from '../../core/organisation/index.ts'
+
+/** The version of the protocol that is spoken here. */
+export const A2A_VERSION = '1.0'
+
+/** What clients are told of a workspace (§4.4.1). They reach it here, wherever it says that it is itself. */
+export function agentCard(workspace: WorkspaceRow, parts: CardParts): object {
+  const { name, description, version, skills } = cardOf(workspace, parts)
+  const place = { url: parts.url, protocolVersion: A2A_VERSION }
+  return {
+    name,
+    description,
+    version,
+    supportedInterfaces: [
+      { ...place, protocolBinding: 'JSONRPC' },
+      { ...place, protocolBinding: 'HTTP+JSON' },
+    ],
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+    securitySchemes: {
+      bearer: {
+        httpAuthSecurityScheme: { scheme: 'Bearer', description: 'The token of a workspace that reaches this one.' },
+      },
+    },
+    securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    defaultInputModes: MODES,
+    defaultOutputModes: MODES,
+    skills: skills.map(skill => ({ ...skill, tags: [] })),
+  }
+}
+
+const MODES = ['text/plain', 'application/json']

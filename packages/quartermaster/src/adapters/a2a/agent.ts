@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto'
+import {
+  AppError,
+  type DelegationRow,
+  DelegationWish,
+  isAppError,
+  issueText,
+  MessagePart,
+  type Settings,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import { type Delegations, isOpen, type ListedRow } from '../../core/delegation/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
+import { type Messages, messageText } from '../../core/messages/index.ts'
+import { changesOf } from './changes.ts'
+import { Refusal } from './errors.ts'
+import { toArtifacts, toHistory, toStatus, toTask } from './task.ts'
+import { listTasks } from './task-list.ts'
+import type { Visit } from './visit.ts'
+import type { GetTask, ListTasks, Part, SendMessage, StreamEvent, Task } from './wire.ts'
+
+export interface AgentDeps {
+  readonly delegations: Delegations
+  readonly messages: Pick<Messages, 'sending' | 'history'>
+  readonly clock: Clock
+  readonly settings: Pick<Settings, 'delegationWaitSeconds'>
+}
+
+/** A workspace as an A2A agent: its tasks are delegations of whoever asks. */
+export interface Agent {
+  /** Waits until it has ended or wants something, for as long as a delegation is waited for; then answers it as it is. */
+  send(visit: Visit, request: SendMessage): Promise<{ readonly task: Task }>
+  stream(visit: Visit, request: SendMessage): Promise<AsyncIterable<StreamEvent>>
+  get(visit: Visit, request: GetTask): Promise<Task>
+  list(visit: Visit, request: ListTasks): Promise<object>
+  cancel(visit: Visit, id: string): Promise<Task>
+  subscribe(visit: Visit, id: string): Promise<AsyncIterable<StreamEvent>>
+}
+
+/** As much of what was said as is told unless somebody wants less. */
+const MOST_HISTORY = 100
+
+export function createAgent(deps: AgentDeps): Agent {
+  const { delegations, messages, clock, settings } = deps
+
+  /** A task that the one has given the other. Whatever else there is under this id is not there. */
+  async function taskRow({ asker, peer }: Visit, id: string): Promise<DelegationRow> {
+    const row = await delegations.expect(asker, id).catch(ignoreUnknown)
+    if (row?.fromId === asker.id && row.toId === peer.id) return row
+    throw new Refusal('TASK_NOT_FOUND', `There is no task "${id.slice(0, 100)}" that you have given this agent.`)
+  }
+
+  const saidOf = (asker: WorkspaceRow, { id: taskId, conversationId }: ListedRow, limit = MOST_HISTORY) =>
+    messages.history.ofTask(asker, { taskId, conversationId, limit })
+
+  /** All of a task. */
+  async function wholeTask({ asker, origin }: Visit, row: DelegationRow, historyLength = MOST_HISTORY): Promise<Task> {
+    const said = await saidOf(asker, row)
+    const history = historyLength === 0 ? [] : toHistory(row, said).slice(-historyLength)
+    const artifacts = toArtifacts(row, origin)
+    return {
+      ...toTask({ row, said }),
+      ...(artifacts.length > 0 && { artifacts }),
+      ...(history.length > 0 && { history }),
+    }
+  }
+
+  /** Whoever has the end in hand needs no notice of it. */
+  async function told(visit: Visit, row: DelegationRow): Promise<void> {
+    if (!isOpen(row.state) && !visit.gone.aborted) await delegations.seen(row)
+  }
+
+  /** The task that a message makes or belongs to. The same message is the same task. */
+  async function begin(visit: Visit, { message, configuration }: SendMessage): Promise<DelegationRow> {
+    if (configuration?.taskPushNotificationConfig !== undefined)
+      throw new Refusal('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Nobody is called back from here. Subscribe to the task.')
+    const { asker, peer } = visit
+    const { contextId: conversationId, taskId, messageId } = message
+    const parts = message.parts.map(toPart)
+    const idempotencyKey = `a2a ${peer.id} ${createHash('sha256').update(messageId).digest('base64url')}`
+    if (taskId !== undefined) return goOn(visit, { ...message, taskId }, { parts, idempotencyKey })
+    refuseChat(conversationId)
+    const wish = checkedWish({ to: peer.id, task: messageText({ parts }), idempotencyKey })
+    return (await delegations.delegate(asker, wish, { conversationId })).row
+  }
+
+  /** What the asker says to a task that is under way answers what the peer has said last. */
+  async function goOn(
+    visit: Visit,
+    { taskId, contextId }: { readonly taskId: string; readonly contextId?: string | undefined },
+    post: { readonly parts: readonly MessagePart[]; readonly idempotencyKey: string },
+  ): Promise<DelegationRow> {
+    const row = await taskRow(visit, taskId)
+    if (contextId !== undefined && contextId !== row.conversationId)
+      throw new AppError('INPUT_INVALID', `message.contextId: the task "${row.id}" belongs to another context.`)
+    if (!isOpen(row.state)) throw new Refusal('UNSUPPORTED_OPERATION', `The task "${row.id}" is over: ${row.state}.`)
+    const asked = (await saidOf(visit.asker, row)).findLast(
+      ({ direction, kind }) => direction === 'in' && kind === 'peer_agent',
+    )
+    if (!asked)
+      throw new Refusal('UNSUPPORTED_OPERATION', 'The agent has said nothing about this task yet. Wait until it asks.')
+    await messages.sending.reply(visit.asker, asked.id, post)
+    return row
+  }
+
+  async function* eventsOf(visit: Visit, row: DelegationRow, first: Task): AsyncGenerator<StreamEvent> {
+    yield { task: first }
+    const { id: taskId, conversationId: contextId } = row
+    for await (const now of changesOf(delegations, clock, { row, signal: visit.gone })) {
+      for (const artifact of toArtifacts(now, visit.origin))
+        yield { artifactUpdate: { taskId, contextId, artifact, lastChunk: true } }
+      const status = toStatus({ row: now, said: await saidOf(visit.asker, now) })
+      yield { statusUpdate: { taskId, contextId, status } }
+      await told(visit, now)
+    }
+    await told(visit, row)
+  }
+
+  return {
+    async send(visit, request) {
+      const row = await begin(visit, request)
+      const { returnImmediately, historyLength } = request.configuration ?? {}
+      let task = await wholeTask(visit, row, historyLength)
+      let last = row
+      const waitMs = returnImmediately ? 0 : settings.delegationWaitSeconds * 1_000
+      for await (const now of changesOf(delegations, clock, { row, signal: visit.gone, waitMs })) {
+        last = now
+        task = await wholeTask(visit, now, historyLength)
+        if (task.status.state === 'TASK_STATE_INPUT_REQUIRED') break
+      }
+      await told(visit, last)
+      return { task }
+    },
+    async stream(visit, request) {
+      const row = await begin(visit, request)
+      return eventsOf(visit, row, await wholeTask(visit, row, request.configuration?.historyLength))
+    },
+    async get(visit, { id, historyLength }) {
+      const row = await taskRow(visit, id)
+      const task = await wholeTask(visit, row, historyLength)
+      await told(visit, row)
+      return task
+    },
+    list: (visit, request) => listTasks({ delegations, saidOf, taskRow }, visit, request),
+    async cancel(visit, id) {
+      const row = await taskRow(visit, id)
+      if (row.state === 'cancelled') return wholeTask(visit, row)
+      if (!isOpen(row.state)) throw notCancelable(row)
+      const done = await delegations.cancel(visit.asker, id).catch(error => {
+        throw isAppError(error) && error.code === 'DELEGATION_ENDED' ? notCancelable(row) : error
+      })
+      return wholeTask(visit, done)
+    },
+    async subscribe(visit, id) {
+      const row = await taskRow(visit, id)
+      if (isOpen(row.state)) return eventsOf(visit, row, await wholeTask(visit, row))
+      throw new Refusal('UNSUPPORTED_OPERATION', `The task "${id}" is over, and nothing happens to it. Get it instead.`)
+    },
+  }
+}
+
+function ignoreUnknown(error: unknown): undefined {
+  if (isAppError(error) && error.code === 'NAME_UNKNOWN') return undefined
+  throw error
+}
+
+function notCancelable({ id }: DelegationRow): Refusal {
+  return new Refusal('TASK_NOT_CANCELABLE', `The task "${id}" is over, so it cannot be cancelled.`)
+}
+
+/** Words and data; files are given as attachments of the API, which checks what they are. */
+function toPart({ text, data, raw, url }: Part, index: number): MessagePart {
+  if (raw !== undefined || url !== undefined)
+    throw new Refusal('CONTENT_TYPE_NOT_SUPPORTED', `message.parts.${index}: text and data are taken here, no files.`)
+  const result = MessagePart.safeParse(text === undefined ? { kind: 'data', data } : { kind: 'text', text })
+  if (result.success) return result.data
+  throw new AppError('INPUT_INVALID', `message.parts.${index}: must have text or data that can be kept.`)
+}
+
+function checkedWish(wish: DelegationWish): DelegationWish {
+  const result = DelegationWish.safeParse(wish)
+  if (result.success) return result.data
+  throw new AppError('INPUT_INVALID', result.error.issues.map(issueText).join(' '))
+}
+
+/** The conversation of a workspace with its people is not one between workspaces. */
+function refuseChat(conversationId: string | undefined): void {
+  if (!conversationId?.startsWith('chat_')) return
+  throw new AppError('INPUT_INVALID', 'message.contextId: this is a chat with people. Leave it out.')
+}

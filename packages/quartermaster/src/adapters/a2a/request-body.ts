@@ -1,0 +1,50 @@
+import { AppError, TASK_BYTES } from '../../contracts/index.ts'
+import { parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
+import { Refusal } from './errors.ts'
+
+/** JSON takes more than the words of a task do. */
+const MOST_BYTES = 2.5 * TASK_BYTES
+/** Real requests stay far below. */
+const LIMITS = { maxJsonDepth: 64, maxJsonValues: 100_000 }
+
+/** The JSON of a request. Throws for what says that it is something else. */
+export async function readJson(request: Request): Promise<unknown> {
+  if (!/^application\/(a2a\+)?json\s*(;|$)/i.test(request.headers.get('content-type') ?? ''))
+    throw new Refusal(
+      'CONTENT_TYPE_NOT_SUPPORTED',
+      'The content type must be application/json or application/a2a+json.',
+    )
+  const text = textOfBody(await readBytes(request))
+  try {
+    return parseBoundedJson(text, LIMITS)
+  } catch (error) {
+    throw isJson(text) ? error : new Refusal('PARSE_ERROR', 'The body is no JSON.')
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    return text !== '' && JSON.parse(text) !== undefined
+  } catch {
+    return false
+  }
+}
+
+async function readBytes(request: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of received(request)) {
+    size += chunk.byteLength
+    if (size > MOST_BYTES) throw new AppError('LIMIT_EXCEEDED', `The request body is larger than ${MOST_BYTES} bytes.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+async function* received({ body }: Request): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body ?? []
+  } catch (cause) {
+    throw new AppError('CANCELLED', 'The connection ended before the request was complete.', { cause })
+  }
+}

@@ -1,0 +1,172 @@
+import type { IncomingMessage } from 'node:http'
+import { AppError, type ErrorCode, type FileToAttach, isAppError, isAttachmentId } from '../../contracts/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
+import { isRecord, type Request } from '../mcp-wire/index.ts'
+import { deliver, type Outcome } from './delivery.ts'
+import { type Attaching, type Parts, textOf } from './exchange-parts.ts'
+import type { Gateway } from './gateway.ts'
+import { Dropped } from './http-exchange.ts'
+
+/** Opens a file in a folder of the agent's, and does something with it while it is open. Throws when it is none. */
+export type OpenFile = <T>(
+  request: { readonly folder: string; readonly path: string },
+  work: (file: FileToAttach & { readonly identity: string }) => Promise<T>,
+) => Promise<T>
+
+export interface AttachingDeps extends Pick<Parts, 'link' | 'exchange' | 'facts' | 'pause'> {
+  readonly clock: Clock
+  readonly openFile: OpenFile | undefined
+}
+
+/** A call that is made again means the same files; after this they may have been cleaned away. */
+const REMEMBERED_MS = 30 * 60_000
+
+export function createAttaching(deps: AttachingDeps): Attaching {
+  const { link, clock, openFile } = deps
+  const known = new Map<string, { readonly id: string; readonly at: number }>()
+
+  function remembered(key: string): string | undefined {
+    for (const [old, { at }] of known) if (clock.now() - at > REMEMBERED_MS) known.delete(old)
+    return known.get(key)?.id
+  }
+
+  async function handIn(path: string, call: Call): Promise<string> {
+    const { workspaceDir: folder, maxBytes } = call.files
+    return call.open({ folder, path }, async file => {
+      const key = `${file.identity} ${file.name}`
+      const before = remembered(key)
+      if (before !== undefined) return before
+      if (file.size > maxBytes) throw tooLarge(path, maxBytes)
+      const id = await upload(file, call, deps)
+      known.set(key, { id, at: clock.now() })
+      return id
+    })
+  }
+
+  return {
+    async prepare(incoming, signal) {
+      const { message: request } = incoming
+      if (!openFile || request.method !== 'tools/call' || !hasPaths(request.params?.arguments)) return incoming
+      const { files } = await link.gateway()
+      const place = files && placeIn(request, files)
+      if (!place) return incoming
+      const call = { request, files, open: openFile, signal }
+      const ids: string[] = []
+      for (const path of place.named) ids.push(isAttachmentId(path) ? path : await handIn(path, call))
+      const message = place.with(ids)
+      return { message, text: JSON.stringify(message) }
+    },
+  }
+}
+
+type Files = NonNullable<Gateway['files']>
+
+interface Call {
+  readonly request: Request
+  readonly files: Files
+  readonly open: OpenFile
+  readonly signal: AbortSignal
+}
+
+/** Whether anything in the arguments, or in those of a call inside them, can be a list of paths. */
+function hasPaths(input: unknown): boolean {
+  if (!isRecord(input)) return false
+  return Object.values(input).some(isListWithPath) || hasPaths(input.arguments)
+}
+
+function isListWithPath(value: unknown): value is string[] {
+  return isTexts(value) && value.some(text => !isAttachmentId(text))
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every(item => typeof item === 'string')
+}
+
+interface Place {
+  readonly named: readonly string[]
+  with(ids: readonly string[]): Request
+}
+
+/** Where the call names files: in its own arguments, or in those of the call that it passes on. */
+function placeIn(request: Request, { inputs }: Files): Place | undefined {
+  const params = request.params ?? {}
+  const outer = isRecord(params.arguments) ? params.arguments : {}
+  const isPassedOn = isRecord(outer.arguments) && !inputs.some(({ tool }) => tool === params.name)
+  const inner = isPassedOn && isRecord(outer.arguments) ? outer.arguments : outer
+  const name = isPassedOn ? outer.name : params.name
+  const input = inputs.find(one => one.tool === name && isListWithPath(inner[one.input]))?.input
+  const named = input === undefined ? undefined : inner[input]
+  if (input === undefined || !isTexts(named)) return undefined
+  return {
+    named,
+    with(ids) {
+      const filled = { ...inner, [input]: ids }
+      return { ...request, params: { ...params, arguments: isPassedOn ? { ...outer, arguments: filled } : filled } }
+    },
+  }
+}
+
+/** Over as many connections as it takes. What got lost half way is nothing yet, so that it can be sent again. */
+async function upload(file: FileToAttach, { request, signal }: Call, deps: AttachingDeps): Promise<string> {
+  let id: string | undefined
+  const attempt = async (gateway: Gateway): Promise<Outcome> => {
+    const reply = await send(file, { gateway, signal, deps })
+    if (reply === undefined || reply.statusCode === 401) return 'notSent'
+    id = await idIn(reply)
+    return 'answered'
+  }
+  await deliver(deps, { request, isOver: () => signal.aborted, attempt })
+  if (id === undefined) throw new AppError('CANCELLED', 'The call was cancelled while a file of it was handed in.')
+  return id
+}
+
+interface Sending {
+  readonly gateway: Gateway
+  readonly signal: AbortSignal
+  readonly deps: AttachingDeps
+}
+
+async function send(
+  { name, mediaType, size, content }: FileToAttach,
+  { gateway, signal, deps }: Sending,
+): Promise<IncomingMessage | undefined> {
+  if (!gateway.files) return undefined
+  const headers = {
+    authorization: `Bearer ${gateway.token}`,
+    'content-type': mediaType,
+    'content-length': String(size),
+  }
+  const url = `${gateway.files.url}?name=${encodeURIComponent(name)}`
+  try {
+    return await deps.exchange.send({ method: 'POST', url, headers, body: exactly(size, content), signal })
+  } catch (error) {
+    if (error instanceof Dropped && isAppError(error.cause)) throw error.cause
+    if (error instanceof Dropped) return undefined
+    throw error
+  }
+}
+
+/** As many bytes as were announced: more would be taken for the next request. */
+async function* exactly(size: number, content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let sent = 0
+  for await (const piece of content) {
+    sent += piece.length
+    if (sent > size) break
+    yield piece
+  }
+  if (sent === size) return
+  throw new AppError('EDIT_CONFLICT', 'A file was written to while it was handed in. Nothing was sent; try again.')
+}
+
+async function idIn(reply: IncomingMessage): Promise<string> {
+  const body: unknown = JSON.parse(await textOf(reply))
+  if (isRecord(body) && typeof body.id === 'string' && reply.statusCode === 201) return body.id
+  const { code, detail } = isRecord(body) ? body : {}
+  const message = `${typeof detail === 'string' ? detail : `Quartermaster answered HTTP ${reply.statusCode}.`} Nothing was sent.`
+  throw new AppError(typeof code === 'string' ? (code as ErrorCode) : 'INTERNAL', message)
+}
+
+function tooLarge(path: string, maxBytes: number): AppError {
+  const message = `"${path}" is larger than ${maxBytes} bytes, the most that an attachment has. Nothing was sent.`
+  return new AppError('LIMIT_EXCEEDED', message, { details: { limit: maxBytes } })
+}

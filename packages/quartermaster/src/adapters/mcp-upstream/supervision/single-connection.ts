@@ -1,0 +1,129 @@
+import { AppError } from '../../../contracts/index.ts'
+import type { Clock } from '../../../core/kernel/index.ts'
+import type { Lease } from '../../../core/store/index.ts'
+import type { Connection, TakeOptions } from './connection.ts'
+import type { ConnectionState } from './life.ts'
+
+export interface SingleConnectionDeps {
+  /** Only its holder connects. */
+  readonly lease: Lease
+  readonly clock: Clock
+  /** The dependency this is, for errors. */
+  readonly dependency: string
+  /** Makes one that is not started yet. */
+  create(): Connection
+  onChange(): void
+}
+
+/** A connection that is there only while this process holds the lease. Whoever needs it while nobody has the lease takes it. */
+export function createSingleConnection(deps: SingleConnectionDeps): Connection {
+  const { lease, clock, dependency, create, onChange } = deps
+  let inner: Connection | undefined
+  let ending: Promise<unknown> = Promise.resolve()
+  let [isStarted, isStopped] = [false, false]
+  let since = clock.now()
+  const stopFollowing = lease.onChange(() => {
+    since = clock.now()
+    if (lease.standing().kind !== 'held') end()
+    else if (isStarted) current()?.start()
+    onChange()
+  })
+
+  function current(): Connection | undefined {
+    if (isStopped || lease.standing().kind !== 'held') return undefined
+    inner ??= create()
+    return inner
+  }
+
+  function end(): void {
+    ending = Promise.all([ending, inner?.stop()])
+    inner = undefined
+  }
+
+  function want(): void {
+    isStarted = true
+    // Whoever waits looks at what came of it.
+    void lease.want()
+  }
+
+  function state(): ConnectionState {
+    const { kind, reason } = isStopped ? STOPPED : absence(lease, isStarted)
+    return inner?.state() ?? { kind, reason, since }
+  }
+
+  async function taken({ budgetMs, signal }: TakeOptions): Promise<Connection> {
+    await within(lease.want(), { clock, ms: budgetMs, signal })
+    signal.throwIfAborted()
+    const found = current()
+    if (found) return found
+    const message = `"${dependency}" cannot be reached: ${state().reason}`
+    throw new AppError('DEPENDENCY_UNAVAILABLE', message, { details: { dependency } })
+  }
+
+  return {
+    state,
+    session: () => inner?.session(),
+    isAwaited: () => inner?.isAwaited() ?? false,
+    restarts: () => inner?.restarts() ?? 0,
+    lastError: () => inner?.lastError(),
+    start() {
+      want()
+      current()?.start()
+    },
+    async take(options) {
+      return (current() ?? (await taken(options))).take(options)
+    },
+    async look(signal, options) {
+      if (!inner && lease.standing().kind === 'unknown') await lease.look()
+      const found = current()
+      if (found) return found.look(signal, options)
+      const { kind, reason } = state()
+      return { up: kind === 'idle', reason, ...(kind === 'starting' && { recovering: true }) }
+    },
+    suspect: async session => inner?.suspect(session),
+    async restart() {
+      want()
+      await current()?.restart()
+    },
+    async stop() {
+      isStopped = true
+      stopFollowing()
+      end()
+      await ending
+    },
+  }
+}
+
+const STOPPED = { kind: 'stopped', reason: 'It was stopped.' } as const
+
+/** Where it stands while it is not connected here. */
+function absence(lease: Lease, isStarted: boolean): Pick<ConnectionState, 'kind' | 'reason'> {
+  const standing = lease.standing()
+  if (standing.kind === 'taken') {
+    const { host, holder } = standing.by
+    return { kind: 'elsewhere', reason: `It runs on one node at a time, and now on "${host}" (${holder}).` }
+  }
+  if (isStarted && standing.kind !== 'held')
+    return { kind: 'starting', reason: 'It runs on one node at a time; which one is being found out.' }
+  return { kind: 'idle', reason: 'It starts when it is needed.' }
+}
+
+interface Limits {
+  readonly clock: Clock
+  readonly ms: number
+  readonly signal: AbortSignal
+}
+
+function within(work: Promise<void>, { clock, ms, signal }: Limits): Promise<void> {
+  return new Promise(resolve => {
+    const end = () => {
+      cancel()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const cancel = clock.after(ms, end)
+    signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
+    else void work.then(end)
+  })
+}

@@ -1,0 +1,51 @@
+import { type Builder, index, PLACE, table } from './migration-parts.ts'
+
+/** What workspaces remember, with an index of its words. */
+export function memoryTables(builder: Builder): readonly string[] {
+  const on = 'memories'
+  return [
+    table(builder, on, {
+      ...PLACE,
+      slot: 'integer',
+      workspace_id: 'text',
+      scope: 'text',
+      shelf: 'text',
+      content: 'text',
+      digest: 'text',
+      words: 'text',
+      version: 'integer',
+      conversation_id: 'text?',
+      operation_id: 'text?',
+      previous_id: 'text?',
+      created_at: 'integer',
+      updated_at: 'integer',
+      updated_by: 'text',
+    }),
+    index(builder, 'memories_by_slot', { on, columns: ['slot'], unique: true }),
+    index(builder, 'memories_by_content', { on, columns: ['shelf', 'digest'], unique: true }),
+    index(builder, 'memories_by_shelf', { on, columns: ['organisation', 'shelf', 'slot'] }),
+    index(builder, 'memories_by_author', { on, columns: ['shelf', 'workspace_id', 'slot'] }),
+    index(builder, 'memories_by_conversation', { on, columns: ['shelf', 'conversation_id', 'slot'] }),
+    index(builder, 'memories_by_previous', { on, columns: ['organisation', 'shelf', 'previous_id', 'slot'] }),
+    ...(builder.dialect === 'sqlite' ? SQLITE_WORDS : POSTGRES_WORDS),
+  ]
+}
+
+/**
+ * The words are cut and stemmed by us, so the tokenizer only has to split at spaces: that of ASCII takes everything that is not
+ * ASCII for letters. Where in a text a word stands is not asked, so it is not kept.
+ */
+const SQLITE_WORDS = [
+  `create virtual table "memory_words" using fts5("shelf", "words", content='', contentless_delete=1, detail=column, tokenize='ascii')`,
+  'create trigger "memories_added" after insert on "memories" begin ' +
+    'insert into "memory_words" ("rowid", "shelf", "words") values (new."slot", new."shelf", new."words"); end',
+  'create trigger "memories_changed" after update of "shelf", "words" on "memories" begin ' +
+    'insert or replace into "memory_words" ("rowid", "shelf", "words") values (new."slot", new."shelf", new."words"); end',
+  'create trigger "memories_removed" after delete on "memories" begin ' +
+    'delete from "memory_words" where "rowid" = old."slot"; end',
+]
+
+/** The shelf is among the words, so that one index answers for both. */
+const POSTGRES_WORDS = [
+  `create index "memories_by_words" on "memories" using gin ((string_to_array("shelf" || ' ' || "words", ' ')))`,
+]

@@ -1,0 +1,34 @@
+import { createA2aFront } from '../adapters/a2a/index.ts'
+import type { ApiDoor, Mount } from '../adapters/http/index.ts'
+import { createIds, createSystemClock } from '../adapters/system/index.ts'
+import type { Settings, Skill } from '../contracts/index.ts'
+import type { Log } from '../core/kernel/index.ts'
+import type { OpenedStore } from './open-store.ts'
+import { VERSION } from './version.ts'
+
+export interface A2aParts {
+  readonly store: Pick<OpenedStore, 'delegations' | 'messages' | 'organisation'>
+  readonly settings: Settings
+  readonly log: Log
+  /** Whoever gets in there gets in here. */
+  readonly door: Required<Pick<ApiDoor, 'identify' | 'onAccessChange'>>
+  skillsOf(agent: string): Skill[] | undefined
+}
+
+/** Every workspace as an A2A agent, and everything below it. */
+export function a2aMounts({ store, settings, log, door, skillsOf }: A2aParts): Mount[] {
+  const { answer: handle } = createA2aFront({
+    ...store,
+    ...door,
+    clock: createSystemClock(),
+    ids: createIds(),
+    log,
+    settings,
+    skillsOf,
+    version: VERSION,
+  })
+  return [
+    { path: '/a2a/:workspace', handle },
+    { path: '/a2a/:workspace/:rest{.+}', handle },
+  ]
+}

@@ -1,0 +1,61 @@
+import type { ApiDoor } from '../adapters/http/index.ts'
+import { createSystemClock } from '../adapters/system/index.ts'
+import type { Settings, Skill } from '../contracts/index.ts'
+import { attachmentHandlers } from '../core/attachments/index.ts'
+import { delegationHandlers } from '../core/delegation/index.ts'
+import { memoryHandlers } from '../core/memory/index.ts'
+import { chatHandlers, messageHandlers } from '../core/messages/index.ts'
+import { createApiDesk, type Handlers, organisationHandlers } from '../core/organisation/index.ts'
+import type { OpenedStore } from './open-store.ts'
+import type { Runtime } from './runtime.ts'
+import { VERSION } from './version.ts'
+
+export interface ApiDoorParts {
+  readonly runtime: Pick<Runtime, 'core'>
+  readonly store: Pick<OpenedStore, 'store' | 'attachments' | 'delegations' | 'memory' | 'messages' | 'organisation'>
+  readonly settings: Settings
+  /** Somebody with a token is there. */
+  onVisit(): void
+}
+
+/** Access can end while somebody is there. */
+export type OpenedDoor = ApiDoor & Required<Pick<ApiDoor, 'onAccessChange'>>
+
+/** The API over the store and the agents of this folder. */
+export function apiDoor(parts: ApiDoorParts): OpenedDoor {
+  const { runtime, store: opened, settings, onVisit } = parts
+  const { store, memory, messages, organisation } = opened
+  const clock = createSystemClock()
+  const skillsOf = (agent: string) => skillsIn(runtime, agent)
+  const handlers: Handlers = {
+    ...organisationHandlers({ organisation, store, clock, skillsOf, version: VERSION }),
+    ...attachmentHandlers(opened.attachments),
+    ...memoryHandlers({ memory, organisation }),
+    ...messageHandlers({ messages, organisation }),
+    ...chatHandlers({ messages, organisation }),
+    ...delegationHandlers({ delegations: opened.delegations, organisation }),
+  }
+  return {
+    desk: createApiDesk(handlers),
+    identify(token) {
+      onVisit()
+      return organisation.identify(token)
+    },
+    onAccessChange(look) {
+      const offs = [organisation.tokens.onRevoked(look), organisation.events.on('workspace.changed', look)]
+      return () => {
+        for (const off of offs) off()
+      }
+    },
+    expectOrganisation: name => organisation.organisations.expect(name),
+    clock,
+    settings,
+  }
+}
+
+/** What an agent can do is what its view has. */
+export function skillsIn({ core: { agents } }: Pick<Runtime, 'core'>, agent: string): Skill[] | undefined {
+  if (!agents.has(agent)) return undefined
+  const { tools } = agents.seat(agent).view()
+  return tools.map(({ tool }) => ({ id: tool.name, name: tool.title ?? tool.name, description: tool.short }))
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { AppError, type Platform } from '../../contracts/index.ts'
+import { defineTool } from '../../core/catalogue/index.ts'
+import { actorOf } from '../shared/actor.ts'
+import { TaskAnswer, taskAnswer } from './task-answer.ts'
+
+/** The tool that tells how a task goes. */
+export function createCheckTaskStatus(delegation: Platform['delegation']) {
+  return defineTool({
+    name: 'check_task_status',
+    title: 'Task status',
+    short: 'Check the status of a task given to a peer; returns the result when done.',
+    whenToUse:
+      'Statuses: pending and in_progress (the peer still works: wait), queued (the peer is busy with other tasks: do NOT ' +
+      'send it again, the answer comes by itself), completed (the result is there, in pages if it is long), failed (a real ' +
+      'end: ask another peer or do it yourself), cancelled, expired.',
+    command: { none: 'People read tasks under /api/v1/delegations.' },
+    input: z.object({
+      workspace_id: z.string().min(1).max(128).describe('Workspace ID the task was sent to.'),
+      task_id: z.string().min(1).max(128).describe('task_id returned by delegate_task or delegate_task_async.'),
+      offset: z.number().int().nonnegative().optional().describe('From which character of the result on: next_offset.'),
+    }),
+    output: TaskAnswer,
+    examples: [{ query: 'is it done?', input: { workspace_id: 'ws_8f2c', task_id: 'task_8f2c' } }],
+    mutates: false,
+    // A page of nothing but control characters is many times as large in an answer that shows them.
+    maxResultBytes: 4 * 1_024 * 1_024,
+    async handler({ workspace_id, task_id, offset }, context) {
+      const detail = await (await delegation()).show(actorOf(context), task_id, offset)
+      const { from, to } = detail
+      if ([to.id, to.name, from.id, from.name].includes(workspace_id)) return taskAnswer(detail)
+      throw new AppError('NAME_UNKNOWN', `The task "${task_id}" was not given to "${workspace_id.slice(0, 100)}".`)
+    },
+  })
+}

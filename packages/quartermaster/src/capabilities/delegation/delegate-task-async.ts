@@ -1,0 +1,30 @@
+import type { Platform } from '../../contracts/index.ts'
+import { defineTool } from '../../core/catalogue/index.ts'
+import { actorOf } from '../shared/actor.ts'
+import { TaskAnswer, taskAnswer } from './task-answer.ts'
+import { TaskInput, wishOf } from './task-input.ts'
+
+/** The tool that gives a task to a peer and goes on. */
+export function createDelegateTaskAsync(delegation: Platform['delegation']) {
+  return defineTool({
+    name: 'delegate_task_async',
+    title: 'Delegate',
+    short: 'Send a task to a peer and return immediately with a task_id (non-blocking).',
+    whenToUse:
+      'For long work, while you do other things. The result comes into your inbox by itself (kind delegation_result), and ' +
+      'check_task_status has it too. A status of queued means that the peer is busy: do not send it again.',
+    command: { none: 'Agents give each other tasks; people read them under /api/v1/delegations.' },
+    input: TaskInput,
+    output: TaskAnswer,
+    examples: [
+      {
+        query: 'have the researcher look into it',
+        input: { workspace_id: 'ws_8f2c', task: 'Compare the three offers.' },
+      },
+    ],
+    mutates: true,
+    async handler(input, context) {
+      return taskAnswer(await (await delegation()).delegate(actorOf(context), wishOf(input, context)))
+    },
+  })
+}

@@ -1,0 +1,40 @@
+import type { Platform } from '../../contracts/index.ts'
+import { defineTool } from '../../core/catalogue/index.ts'
+import { actorOf } from '../shared/actor.ts'
+import { TaskAnswer, taskAnswer } from './task-answer.ts'
+import { TaskInput, wishOf } from './task-input.ts'
+
+/** The longest that the setting lets it wait, and time to write the answer. */
+const TIMEOUT_MS = 640_000
+
+/** The tool that gives a task to a peer and waits for what comes of it. */
+export function createDelegateTask(delegation: Platform['delegation']) {
+  return defineTool({
+    name: 'delegate_task',
+    title: 'Delegate and wait',
+    short: 'Delegate a task to a peer workspace and WAIT for the response (synchronous).',
+    whenToUse:
+      "For quick questions and small sub-tasks whose answer you need to go on. Returns the peer's response. If it takes " +
+      'longer than a call waits, the status is in_progress with a task_id: that is no failure, do not send it again; ask ' +
+      'with check_task_status, or wait for the result in your inbox. For long work use delegate_task_async. Other calls ' +
+      'can be made meanwhile.',
+    command: { none: 'Agents give each other tasks; people read them under /api/v1/delegations.' },
+    input: TaskInput,
+    output: TaskAnswer,
+    examples: [
+      { query: 'ask the researcher a question', input: { workspace_id: 'ws_8f2c', task: 'Which port does it use?' } },
+    ],
+    mutates: true,
+    timeoutMs: TIMEOUT_MS,
+    // A page of nothing but control characters is many times as large in an answer that shows them.
+    maxResultBytes: 4 * 1_024 * 1_024,
+    async handler(input, context) {
+      const desk = await delegation()
+      const actor = actorOf(context)
+      const { id } = await desk.delegate(actor, wishOf(input, context))
+      let steps = 0
+      const detail = await desk.wait(actor, id, message => context.progress({ progress: ++steps, message }))
+      return taskAnswer(detail)
+    },
+  })
+}

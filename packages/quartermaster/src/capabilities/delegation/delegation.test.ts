@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { AppError, type WorkspaceRow } from '../../contracts/index.ts'
+import type { CallContext, Capability, Services } from '../../core/catalogue/index.ts'
+import { createDelegationDesk } from '../../core/delegation/index.ts'
+import { createWorkspaceDesk } from '../../core/organisation/index.ts'
+import { openDelegations } from '../../testing/delegation-desk.ts'
+import { callTool, plainContext } from '../../testing/tool-desk.ts'
+import module from './index.ts'
+
+async function openTools() {
+  const at = await openDelegations()
+  const { organisation, delegations } = at
+  const settings = { delegationWaitSeconds: 20 }
+  const services = {
+    workspace: async () => createWorkspaceDesk(organisation),
+    delegation: async () => createDelegationDesk({ delegations, organisation, settings }),
+  }
+  const { tools } = module.create(services as Services) as Capability
+  const call = async ({ workspace }: WorkspaceRow, name: string, input: object, more: Partial<CallContext> = {}) => {
+    const tool = tools.find(one => one.name === name)
+    if (!tool) throw new AppError('TOOL_NOT_FOUND', `There is no tool "${name}".`)
+    const caller = { kind: 'agent', name: workspace, workspace } as const
+    return callTool(tool, input, { ...plainContext({}), caller, ...more })
+  }
+  return { ...at, ...(await at.workspaces('ada', 'bob', 'cid')), call }
+}
+
+describe('delegate_task', () => {
+  it('is in progress when its time is over, also when the peer has not taken it, and says so', async () => {
+    const { call, ada, bob, clock } = await openTools()
+    const heard: unknown[] = []
+    const more = { progress: (said: unknown) => void heard.push(said), idempotencyKey: 'one' }
+    const waiting = call(ada, 'delegate_task', { workspace_id: bob.id, task: 'x' }, more)
+    await expect.poll(() => clock.advance(20_000).then(() => heard.length)).toBeGreaterThan(0)
+    const { data } = await waiting
+    expect(data).toMatchObject({ status: 'in_progress', task_id: expect.stringMatching(/^task_/) })
+    expect(data).toMatchObject({ note: expect.stringContaining('The peer has not taken it yet.') })
+    expect(heard[0]).toMatchObject({ message: 'bob: pending' })
+  })
+
+  it('leaves the end in the inbox when whoever waited has gone', async () => {
+    const { call, ada, bob, take, delegations } = await openTools()
+    const gone = new AbortController()
+    const waiting = call(ada, 'delegate_task', { workspace_id: bob.id, task: 'x' }, { signal: gone.signal })
+    await expect.poll(() => take(bob)).toHaveLength(1)
+    gone.abort()
+    await waiting
+    const [task] = await take(bob)
+    await delegations.reply(bob, task?.delegationId ?? '', { message: 'seven' })
+    expect((await take(ada)).map(({ text }) => text)).toEqual(['seven'])
+  })
+})
+
+it.each([
+  ['check_task_status', { workspace_id: 'bob' }],
+  ['cancel_task', {}],
+])('says of a task of others what %s says of none', async (name, input) => {
+  const { call, ask, ada, bob, cid } = await openTools()
+  const { id } = await ask(ada, bob)
+  const said = async (task_id: string) => {
+    const error = await call(cid, name, { ...input, task_id }).catch((thrown: unknown) => thrown)
+    return error instanceof AppError ? [error.code, error.message.replaceAll(task_id, 'ID')] : error
+  }
+  expect(await said(id)).toEqual(await said('task_guessed'))
+  expect((await said(id)) as unknown[]).toContain('NAME_UNKNOWN')
+})
+
+it('takes for_task only for what the agent has to do itself', async () => {
+  const { call, ask, ada, bob, cid } = await openTools()
+  const { id } = await ask(ada, bob)
+  const wish = { workspace_id: ada.id, task: 'x' }
+  const refusals = [id, 'task_guessed'].map(for_task => call(cid, 'delegate_task_async', { ...wish, for_task }))
+  for (const refusal of refusals) await expect(refusal).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+})

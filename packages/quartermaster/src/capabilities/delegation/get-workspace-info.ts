@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { Ability, type Platform, WorkspaceStatus } from '../../contracts/index.ts'
+import { defineTool } from '../../core/catalogue/index.ts'
+import { actorOf } from '../shared/actor.ts'
+
+const Output = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: z.string(),
+  tier: z.number().int().describe('How deep it is in the tree; a root has 0.'),
+  parent: z.object({ id: z.string(), name: z.string() }).nullable(),
+  status: WorkspaceStatus,
+  abilities: z.array(Ability),
+})
+
+/** The tool that tells an agent who it is here. */
+export function createGetWorkspaceInfo(workspace: Platform['workspace']) {
+  return defineTool({
+    name: 'get_workspace_info',
+    title: 'This workspace',
+    short: "Get this workspace's own info: id, name, role, tier, parent, status, abilities.",
+    whenToUse:
+      'To find out who you are here: before reporting back to a person, or to see whether you may write GLOBAL memory ' +
+      '(the ability "memory.global"). For others, use list_peers.',
+    command: { none: 'On the command line: quartermaster workspaces show NAME.' },
+    input: z.object({}),
+    output: Output,
+    examples: [{ query: 'who am I in this organisation?', input: {} }],
+    mutates: false,
+    async handler(_, context) {
+      const { id, name, role, tier, parent, status, abilities } = await (await workspace()).info(actorOf(context))
+      return { id, name, role, tier, parent, status, abilities }
+    },
+  })
+}

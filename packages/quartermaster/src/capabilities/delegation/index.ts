@@ -1,0 +1,27 @@
+import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
+import { createCancelTask } from './cancel-task.ts'
+import { createCheckTaskStatus } from './check-task-status.ts'
+import { createDelegateTask } from './delegate-task.ts'
+import { createDelegateTaskAsync } from './delegate-task-async.ts'
+import { createGetWorkspaceInfo } from './get-workspace-info.ts'
+import { createListPeers } from './list-peers.ts'
+
+/** Whom an agent can reach, and what it can have them do. */
+export default defineModule({
+  needs: ['workspace', 'delegation'],
+  create({ workspace, delegation }) {
+    return defineCapability({
+      key: 'delegation',
+      title: 'Delegation',
+      short: 'Find the agents around you, give them tasks, and hear what came of them.',
+      tools: [
+        createDelegateTask(delegation),
+        createDelegateTaskAsync(delegation),
+        createCheckTaskStatus(delegation),
+        createCancelTask(delegation),
+        createListPeers(workspace),
+        createGetWorkspaceInfo(workspace),
+      ],
+    })
+  },
+})

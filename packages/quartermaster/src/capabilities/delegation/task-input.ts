@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { AttachmentIds, type DelegationWish, keepableText } from '../../contracts/index.ts'
+import type { CallContext } from '../../core/catalogue/index.ts'
+
+/** What both ways of giving a task away are told. */
+export const TaskInput = z.object({
+  workspace_id: z.string().min(1).max(128).describe('Target workspace ID (from list_peers).'),
+  task: keepableText().min(1).describe('Task description to send to the peer.'),
+  attachments: AttachmentIds.optional().describe('Ids of files that were uploaded before.'),
+  deadline_secs: z.number().int().min(1).max(2_592_000).optional().describe('When to give it up. Default: one day.'),
+  for_task: z.string().min(1).max(128).optional().describe('The task_id you work on yourself, if this is for one.'),
+  idempotency_key: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The same key with the same content is the same task, however often it is sent.'),
+})
+export type TaskInput = z.infer<typeof TaskInput>
+
+/** A new attempt at the same call is the same task. */
+export function wishOf(input: TaskInput, { idempotencyKey }: Pick<CallContext, 'idempotencyKey'>): DelegationWish {
+  const { workspace_id: to, task, attachments, deadline_secs, for_task, idempotency_key } = input
+  return {
+    to,
+    task,
+    attachments,
+    deadlineSeconds: deadline_secs,
+    forTask: for_task,
+    idempotencyKey: idempotency_key === undefined ? `call:${idempotencyKey}` : `own:${idempotency_key}`,
+  }
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { HistoryMessage, keepableText, type Platform } from '../../contracts/index.ts'
+import { defineTool, toolResult } from '../../core/catalogue/index.ts'
+import { actorOf } from '../shared/actor.ts'
+import { messageInWords, WORDS_OF_OTHERS } from '../shared/message-words.ts'
+import { limitInput, pageLimit } from '../shared/page-input.ts'
+
+const LIMITS = { usual: 20, most: 500 }
+
+const Output = z.object({
+  messages: z.array(HistoryMessage),
+  before_ts: z.string().nullable().describe('What leads to the messages before these; null when there are none.'),
+  note: z.string().optional(),
+})
+
+/** The tool that shows what was said before. */
+export function createChatHistory(history: Platform['history']) {
+  return defineTool({
+    name: 'chat_history',
+    title: 'Earlier messages',
+    short: 'Fetch the earlier conversation with one peer: both sides, in the order in which it was said.',
+    whenToUse:
+      'When a message refers to something that was said before and you need to know what. Comes back with the newest ' +
+      'messages, the oldest of them first, handled or not. Page back with before_ts of the answer. It takes nothing out of ' +
+      'the inbox.',
+    command: { none: 'Somebody at a terminal reads the log instead.' },
+    input: z.object({
+      peer_id: keepableText().min(1).max(128).describe('The peer_id of a message, or a workspace_id from list_peers.'),
+      limit: limitInput(LIMITS),
+      before_ts: z
+        .string()
+        .max(100)
+        .optional()
+        .describe('Only what was said before: an RFC 3339 time, or before_ts of the last answer.'),
+    }),
+    output: Output,
+    examples: [{ query: 'what did we agree on?', input: { peer_id: 'ws_8f2c' } }],
+    mutates: false,
+    maxResultBytes: 16 * 1024 * 1024,
+    async handler({ peer_id, limit: wanted, before_ts }, context) {
+      const { limit, said } = pageLimit(wanted, LIMITS)
+      const wish = { peer: peer_id, limit, before: before_ts }
+      const { messages, before } = await (await history()).read(actorOf(context), wish)
+      return answer(messages, { before, notes: said === undefined ? [] : [said] })
+    },
+  })
+}
+
+function answer(
+  messages: readonly HistoryMessage[],
+  { before, notes }: { readonly before: string | null; readonly notes: readonly string[] },
+) {
+  const shown = messages.length > 0 ? [...messages.map(messageInWords), WORDS_OF_OTHERS] : ['Nothing was said.']
+  const more = before === null ? [] : [`There is more before it; go on with before_ts "${before}".`]
+  const note = notes.length > 0 ? { note: notes.join(' ') } : {}
+  return toolResult({
+    content: [{ type: 'text', text: [...shown, ...more, ...notes].join('\n\n') }],
+    structuredContent: { messages, before_ts: before, ...note },
+  })
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { InboxMessage, type Platform } from '../../contracts/index.ts'
+import { defineTool, toolResult } from '../../core/catalogue/index.ts'
+import { actorOf } from '../shared/actor.ts'
+import { messageInWords, WORDS_OF_OTHERS } from '../shared/message-words.ts'
+import { cursorInput, limitInput, pageLimit } from '../shared/page-input.ts'
+import { pushed } from './push.ts'
+
+const LIMITS = { usual: 10, most: 100 }
+
+const Output = z.object({
+  messages: z.array(InboxMessage),
+  next_cursor: z.string().nullable(),
+  note: z.string().optional(),
+})
+
+/** The tool that shows what waits. */
+export function createInboxPeek(inbox: Platform['inbox']) {
+  return defineTool({
+    name: 'inbox_peek',
+    title: 'Look into the inbox',
+    short: 'List the messages that wait for you, without taking them out.',
+    whenToUse:
+      'To see what waits before you decide what to handle first. The oldest comes first. Nothing is taken out: that is ' +
+      'what reply and inbox_pop do. What another client of yours is at work on is not shown. It does not wait for ' +
+      'messages (wait_for_message) and shows none that were handled (chat_history).',
+    command: { none: 'Somebody at a terminal reads the log instead.' },
+    input: z.object({ limit: limitInput(LIMITS), cursor: cursorInput }),
+    output: Output,
+    examples: [{ query: 'is there anything for me?', input: {} }],
+    mutates: false,
+    maxResultBytes: 16 * 1024 * 1024,
+    async handler({ limit: wanted, cursor }, context) {
+      const { limit, said } = pageLimit(wanted, LIMITS)
+      const taken = await (await inbox()).take(actorOf(context), { limit, cursor })
+      if (taken.isPush) return toolResult(pushed({ messages: [], next_cursor: null }))
+      const { messages, nextCursor } = taken
+      const empty = cursor === undefined ? 'Nothing waits.' : 'Nothing waits behind this cursor.'
+      return answer(messages, { empty, nextCursor, notes: said === undefined ? [] : [said] })
+    },
+  })
+}
+
+interface Around {
+  /** What is said where there is no message. */
+  readonly empty: string
+  readonly nextCursor: string | null
+  readonly notes: readonly string[]
+}
+
+function answer(messages: readonly InboxMessage[], { empty, nextCursor, notes }: Around) {
+  const shown = messages.length > 0 ? [...messages.map(messageInWords), WORDS_OF_OTHERS] : [empty]
+  const more = nextCursor === null ? [] : [`There is more; go on with cursor "${nextCursor}".`]
+  const note = notes.length > 0 ? { note: notes.join(' ') } : {}
+  return toolResult({
+    content: [{ type: 'text', text: [...shown, ...more, ...notes].join('\n\n') }],
+    structuredContent: { messages, next_cursor: nextCursor, ...note },
+  })
+}

@@ -1,0 +1,20 @@
+import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
+import { createAttacher } from '../shared/attached.ts'
+import { createInboxPeek } from './inbox-peek.ts'
+import { createInboxPop } from './inbox-pop.ts'
+import { createReply } from './reply.ts'
+import { createWaitForMessage } from './wait-for-message.ts'
+
+/** Messages that persons and other agents send to an agent. */
+export default defineModule({
+  needs: ['inbox', 'paths', 'attachments'],
+  create({ inbox, paths, attachments }) {
+    const attach = createAttacher({ paths, attachments })
+    return defineCapability({
+      key: 'inbox',
+      title: 'Inbox',
+      short: 'Wait for messages of people and other agents, read and answer them.',
+      tools: [createWaitForMessage(inbox), createInboxPeek(inbox), createInboxPop(inbox), createReply(inbox, attach)],
+    })
+  },
+})

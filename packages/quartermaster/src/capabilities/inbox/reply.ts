@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import {
+  AppError,
+  AttachmentRefs,
+  DelegationOutcome,
+  keepableText,
+  MESSAGE_BYTES,
+  type Platform,
+} from '../../contracts/index.ts'
+import { defineTool, toolResult } from '../../core/catalogue/index.ts'
+import { escapeLine } from '../../core/kernel/index.ts'
+import { actorOf } from '../shared/actor.ts'
+import { ATTACHMENTS_INPUT, type Attacher } from '../shared/attached.ts'
+import { ActivityReference } from './activity-reference.ts'
+
+const Output = z.object({
+  activity_id: z.string().describe('Of your answer. What comes back to it names this in in_reply_to.'),
+  conversation_id: z.string(),
+})
+
+/** The tool that answers a message. */
+export function createReply(inbox: Platform['inbox'], attach: Attacher) {
+  return defineTool({
+    name: 'reply',
+    title: 'Answer a message',
+    short:
+      'Answer a message of your inbox: whoever sent it gets the answer, and the message is taken out of the inbox.',
+    whenToUse:
+      'To answer a message of a person or another agent. The answer stays in the same conversation and says what it ' +
+      'answers, so that the other side can match the two; do not start something new for it. The message is acknowledged ' +
+      'together with the answer, so that inbox_pop is not needed. If it carries a task (task_id), your answer is its result ' +
+      'and ends it, unless outcome says that it failed or is still in_progress.',
+    command: { none: 'An agent answers its own messages.' },
+    input: z.object({
+      activity_id: ActivityReference,
+      message: keepableText().max(MESSAGE_BYTES).describe('What you answer.'),
+      outcome: DelegationOutcome.optional().describe(
+        'For a message that carries a task (task_id): completed (the default), failed, or in_progress to say how it goes or to ask something.',
+      ),
+      attachments: AttachmentRefs.optional().describe(ATTACHMENTS_INPUT),
+    }),
+    output: Output,
+    examples: [{ query: 'say yes', input: { activity_id: 'msg_8f2c_in', message: 'Yes, it is done.' } }],
+    mutates: true,
+    async handler({ activity_id, message, attachments: named, outcome }, context) {
+      if (message.trim() === '') throw new AppError('INPUT_INVALID', '"message" is blank. Say something.')
+      const attached = await attach(named, context)
+      // A new attempt at the same call is the same answer.
+      const answer = { text: message, ...attached, outcome, idempotencyKey: context.idempotencyKey }
+      const { activityId, conversationId, peerName } = await (await inbox()).reply(
+        actorOf(context),
+        activity_id,
+        answer,
+      )
+      const text = `Answered "${escapeLine(peerName)}"; the message is out of the inbox. Your answer has the activity_id ${activityId}.`
+      return toolResult({
+        content: [{ type: 'text', text }],
+        structuredContent: { activity_id: activityId, conversation_id: conversationId },
+      })
+    },
+  })
+}

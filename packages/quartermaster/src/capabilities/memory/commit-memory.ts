@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import {
+  type CommittedMemory,
+  MemoryContent,
+  MemoryConversation,
+  MemoryId,
+  MemoryScope,
+  type Platform,
+} from '../../contracts/index.ts'
+import { defineTool, toolResult } from '../../core/catalogue/index.ts'
+import { actorOf } from '../shared/actor.ts'
+import { toWire, WireMemory } from './wire.ts'
+
+const Input = z.object({
+  content: MemoryContent.describe('What to remember — be specific.'),
+  scope: MemoryScope.optional().describe('Memory scope (default LOCAL; as before when a memory is updated).'),
+  memory_id: MemoryId.optional().describe('The memory that is to say this from now on, instead of a new one.'),
+  version: z
+    .number()
+    .int()
+    .positive()
+    .optional()
+    .describe('With memory_id: the version you know. Refused when it was changed since.'),
+  conversation_id: MemoryConversation.optional().describe(
+    'The conversation it comes from, so that its parts stay together.',
+  ),
+})
+
+const Output = z.object({
+  memory: WireMemory,
+  outcome: z.enum(['created', 'updated', 'known']),
+  redacted: z.number().int().nonnegative().describe('How many secrets were taken out.'),
+  note: z.string(),
+})
+
+/** The tool that remembers something. */
+export function createCommitMemory(memory: Platform['memory']) {
+  return defineTool({
+    name: 'commit_memory',
+    title: 'Remember',
+    short: 'Save a fact to persistent memory; survives across sessions and restarts.',
+    whenToUse:
+      'Commit decisions, learned facts and summaries of finished work, so that future sessions and teammates can recall ' +
+      'them. Scopes: LOCAL (only you, the default), TEAM (you, your parent and your siblings; the root shares with those ' +
+      'directly below it), GLOBAL (the whole organisation, with the ability "memory.global"). With memory_id it changes ' +
+      'a memory of yours. The same content in the same scope is kept once. Passwords, keys and tokens are taken out ' +
+      'before anything is kept; this is no place for secrets or for whole files.',
+    command: { none: 'It works for the workspace of an agent. Over the API: POST /api/v1/memories.' },
+    input: Input,
+    output: Output,
+    examples: [
+      { query: 'remember that deployments happen on Tuesdays', input: { content: 'Deployments happen on Tuesdays.' } },
+      {
+        query: 'let the team know which region we chose',
+        input: { content: 'We chose the region eu-central-1 for the archive.', scope: 'TEAM' },
+      },
+    ],
+    mutates: true,
+    // The same content in the same scope is kept once, and an update says the same however often it is made.
+    idempotent: true,
+    async handler({ content, scope, memory_id, version, conversation_id }, context) {
+      const desk = await memory()
+      const wish = { content, scope, version, memoryId: memory_id, conversationId: conversation_id }
+      const committed = await desk.commit(actorOf(context), wish)
+      const { outcome, redacted } = committed
+      const wire = toWire(committed.memory)
+      const note = noteOf(committed)
+      return toolResult({
+        content: [{ type: 'text', text: `${note} memory_id: ${wire.memory_id}` }],
+        structuredContent: { memory: wire, outcome, redacted, note },
+      })
+    },
+  })
+}
+
+function noteOf({ memory, outcome, redacted }: CommittedMemory): string {
+  const what = {
+    created: `Remembered for ${READERS[memory.scope]}.`,
+    updated: `It is version ${memory.version} now and took the place of version ${memory.version - 1}, for ${READERS[memory.scope]}.`,
+    known: `"${memory.provenance.workspaceName}" has remembered exactly this before, for ${READERS[memory.scope]}; nothing was added.`,
+  }[outcome]
+  if (redacted === 0) return what
+  return `${what} ${redacted === 1 ? 'One secret was' : `${redacted} secrets were`} taken out of it first.`
+}
+
+const READERS = { LOCAL: 'this workspace', TEAM: 'the team', GLOBAL: 'the whole organisation' } as const

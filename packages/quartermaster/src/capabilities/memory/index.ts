@@ -1,0 +1,17 @@
+import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
+import { createCommitMemory } from './commit-memory.ts'
+import { createForgetMemory } from './forget-memory.ts'
+import { createRecallMemory } from './recall-memory.ts'
+
+/** What an agent remembers from one session to the next, alone, with its team or with everybody. */
+export default defineModule({
+  needs: ['memory'],
+  create({ memory }) {
+    return defineCapability({
+      key: 'memory',
+      title: 'Memory',
+      short: 'Remember facts across sessions, find them again, and share them with the team or the organisation.',
+      tools: [createCommitMemory(memory), createRecallMemory(memory), createForgetMemory(memory)],
+    })
+  },
+})

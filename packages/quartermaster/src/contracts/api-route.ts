@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import type { AttachmentFacts } from './attachment.ts'
+import type { ErrorCode } from './errors.ts'
+import { Name } from './names.ts'
+import type { TokenScope } from './organisation.ts'
+
+/** Who may ask: the owner of the data folder, a person, a workspace with a token, or anybody at all. */
+export type ApiVisitorKind = 'owner' | 'person' | 'workspace' | 'anyone'
+
+export interface ApiRoute {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Below `/api/v1`. */
+  readonly path: `/${string}`
+  /** One sentence for people. */
+  readonly summary: string
+  readonly who: readonly ApiVisitorKind[]
+  /** What a token that is limited must be for. */
+  readonly scope?: TokenScope
+  readonly params: z.ZodObject
+  readonly query: z.ZodObject
+  readonly body?: z.ZodType
+  /** How large the body may be, where that is not as usual. */
+  readonly bodyBytes?: number
+  readonly output: z.ZodType
+  /**
+   * `events` where it is answered with a stream of Server-Sent Events, each of which has the output as its data; `upload` where
+   * the body is a file, `download` where the answer is one.
+   */
+  readonly wire?: 'events' | 'upload' | 'download'
+  /** When it is done; 200 unless said. */
+  readonly status?: 201
+  /** What can go wrong besides what can go wrong everywhere. */
+  readonly errors: readonly ErrorCode[]
+}
+
+/** A file that comes with a request, piece by piece. */
+export interface ApiUpload {
+  readonly name: string
+  readonly mediaType: string
+  /** What was said about its size before it came. */
+  readonly announcedSize: number | undefined
+  readonly content: AsyncIterable<Uint8Array>
+}
+
+/** A file that goes with an answer, piece by piece. Its content breaks off with an error when it is damaged. */
+export interface ApiDownload {
+  readonly facts: AttachmentFacts
+  readonly content: AsyncIterable<Uint8Array>
+}
+
+/** One event of a stream, or only a place where a reader that has had none yet goes on. */
+export interface ApiEvent<T = unknown> {
+  /** The place behind it: where a reader that was cut off goes on. */
+  readonly id: string
+  readonly told?: { readonly event: string; readonly data: T }
+}
+
+/** A stream that begins when it is asked for its first event, and ends with the signal. */
+export type ApiEvents<T = unknown> = (signal: AbortSignal) => AsyncIterable<ApiEvent<T>>
+
+export const none = z.strictObject({})
+export const one = z.strictObject({ id: z.string().min(1).max(128).describe('Its id.') })
+/** Which organisation the owner means. Everybody else has exactly one. */
+const organisation = Name.optional().describe('The organisation; the first one, "default", when absent.')
+export const within = z.strictObject({ organisation })
+export const page = {
+  limit: z.coerce.number().int().min(1).max(1_000).optional().describe('How many at most; 100 when absent.'),
+  cursor: z.string().max(128).optional().describe('Where the page before ended: its `nextCursor`.'),
+}

@@ -1,0 +1,146 @@
+import type { AttachmentChip } from './attachment.ts'
+import type { DelegationDetail, DelegationOutcome, DelegationWish } from './delegation.ts'
+import type { CommittedMemory, ForgottenMemory, MemoryPage, MemoryUpdate, MemoryWish, RecallWish } from './memory.ts'
+import type { HistoryMessage, InboxMessage } from './message.ts'
+import type { PeerPage, WorkspaceFacts } from './organisation.ts'
+
+/** On whose behalf a tool of the platform works: the workspace of the agent that calls it. */
+export interface Actor {
+  readonly organisation: string
+  /** The workspace's name. */
+  readonly workspace: string
+  /** Which of its clients calls: the same text for the same one. */
+  readonly client: string
+  /** The call it works for. */
+  readonly operationId: string
+  /** Aborts when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
+}
+
+/** Which part of a list. */
+export interface PageWish {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** What an agent may know about its own workspace and those it can reach. */
+export interface WorkspaceDesk {
+  info(actor: Actor): Promise<WorkspaceFacts>
+  peers(actor: Actor, page: PageWish): Promise<PeerPage>
+}
+
+/** What an agent remembers, and what it can read of what others do. */
+export interface MemoryDesk {
+  /** With a `memoryId`, that memory says this from now on. */
+  commit(
+    actor: Actor,
+    wish: MemoryWish & Pick<MemoryUpdate, 'version'> & { readonly memoryId?: string | undefined },
+  ): Promise<CommittedMemory>
+  recall(actor: Actor, wish: RecallWish): Promise<MemoryPage>
+  forget(actor: Actor, id: string): Promise<ForgottenMemory>
+  /** What its workspace has in mind when a session starts: a few lines; `undefined` when there is nothing. */
+  remembered(of: Pick<Actor, 'organisation' | 'workspace'>): Promise<string | undefined>
+}
+
+/** What waits for an agent, and how it answers. */
+export interface InboxDesk {
+  /** The next messages for this client, who has them for the time of a lease; waits for the first if it may. */
+  take(actor: Actor, wish: PageWish & { readonly waitMs?: number | undefined }): Promise<InboxTaking>
+  /** Acknowledges a message. */
+  pop(actor: Actor, activityId: string): Promise<Popped>
+  /** Answers whoever sent a message, and acknowledges it with that. */
+  reply(actor: Actor, activityId: string, answer: ReplyWish): Promise<ReplyFacts>
+}
+
+/** Tasks that an agent gives its peers. */
+export interface DelegationDesk {
+  delegate(actor: Actor, wish: DelegationWish): Promise<DelegationDetail>
+  /** Waits until it is over, as long as the setting says; the asker counts as told of an end that this answers. */
+  wait(actor: Actor, id: string, onChange: (words: string) => void): Promise<DelegationDetail>
+  show(actor: Actor, id: string, offset: number | undefined): Promise<DelegationDetail>
+  cancel(actor: Actor, id: string): Promise<DelegationDetail>
+}
+
+export interface Popped {
+  /** Whether it was there. */
+  readonly isRemoved: boolean
+  /** The task that it carries and that still has no answer. */
+  readonly openTask?: string | undefined
+}
+
+/** What was taken out of an inbox; or why this workspace has none to take from. */
+export type InboxTaking =
+  | { readonly isPush: true }
+  | { readonly isPush: false; readonly messages: readonly InboxMessage[]; readonly nextCursor: string | null }
+
+export interface ReplyWish {
+  readonly text: string
+  /** Of an answer to a task: whether it is done. */
+  readonly outcome?: DelegationOutcome | undefined
+  readonly attachments?: readonly string[] | undefined
+  /** The attachments as the agent has named them, where that was not by id. */
+  readonly named?: readonly string[] | undefined
+  readonly idempotencyKey?: string | undefined
+}
+
+export interface ReplyFacts {
+  readonly activityId: string
+  readonly conversationId: string
+  readonly peerName: string
+}
+
+/** What an agent and one of its peers have said to each other. */
+export interface HistoryDesk {
+  read(
+    actor: Actor,
+    wish: { readonly peer: string; readonly limit: number; readonly before?: string | undefined },
+  ): Promise<{ readonly messages: readonly HistoryMessage[]; readonly before: string | null }>
+}
+
+/** How an agent reaches the people who see its chat. */
+export interface PeopleDesk {
+  /** Throws `INPUT_INVALID` when another workspace is named than the agent's own. */
+  send(actor: Actor, wish: PeopleWish): Promise<PeopleFacts>
+}
+
+export interface PeopleWish extends Omit<ReplyWish, 'outcome'> {
+  /** Whose chat; the agent's own workspace when absent. */
+  readonly workspaceId?: string | undefined
+}
+
+export interface PeopleFacts {
+  readonly activityId: string
+  readonly conversationId: string
+  readonly createdAt: number
+  readonly attachments: readonly AttachmentChip[]
+}
+
+/** Takes in files that an agent has beside the tool. */
+export interface AttachmentDesk {
+  /** The folder whose files it may name by their paths; nothing where the tool does not run beside the agent. */
+  folderOf(actor: Actor): string | undefined
+  /** Answers the id of the attachment. */
+  receive(actor: Actor, file: FileToAttach): Promise<string>
+}
+
+/** A file as it is handed in, piece by piece. */
+export interface FileToAttach {
+  readonly name: string
+  readonly mediaType: string
+  readonly size: number
+  readonly content: AsyncIterable<Uint8Array>
+}
+
+/** Definitions are read before the store is open, so whoever needs a desk asks for it when it is called. */
+export type AskFor<Desk> = () => Promise<Desk>
+
+/** What the platform's own tools work with. A module gets the desks that it names, and no other. */
+export interface Platform {
+  workspace: AskFor<WorkspaceDesk>
+  memory: AskFor<MemoryDesk>
+  inbox: AskFor<InboxDesk>
+  history: AskFor<HistoryDesk>
+  delegation: AskFor<DelegationDesk>
+  people: AskFor<PeopleDesk>
+  attachments: AskFor<AttachmentDesk>
+}

@@ -1,0 +1,8 @@
+export { type AttachmentDeskDeps, createAttachmentDesk } from './attachment-desk.ts'
+export { attachmentChip } from './attachment-facts.ts'
+export { attachmentHandlers } from './attachment-handlers.ts'
+export { type AttachmentPruner, type AttachmentPrunerDeps, createAttachmentPruner } from './attachment-pruner.ts'
+export { type Attachments, createAttachments } from './attachments.ts'
+export { type IntakeDeps, MOST_UNUSED } from './intake.ts'
+export type { AttachmentReader, OpenedAttachment, RunningDigest, Upload } from './ports.ts'
+export { type AttachmentUses, attachmentGone, isAttachmentGone, type Uses, type UsingRow } from './uses.ts'

@@ -1,0 +1,239 @@
+import {
+  AppError,
+  type DelegationRow,
+  type DelegationWish,
+  MOST_OPEN_DELEGATIONS,
+  MOST_QUEUED_DELEGATIONS,
+  MOST_WAITING_MESSAGES,
+  type Settings,
+  TASK_BYTES,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import { canonicalJson, type Digest } from '../kernel/index.ts'
+import { foreignConversation, noPeer } from '../messages/index.ts'
+import { mayReach } from '../organisation/index.ts'
+import { insert, mustExist, mustNotExist, type Write } from '../store/index.ts'
+import { type ChainPlace, placeInChain } from './chain.ts'
+import { filesOf } from './files.ts'
+import { heldBy, type Ledger, type LedgerDeps } from './ledger.ts'
+import { askedDraft, bytesOf, deliver } from './notices.ts'
+
+export interface Accepting {
+  /** Puts it on record and hands it to the peer, or has it wait for its turn. The same key and content is the same delegation. */
+  accept(asker: WorkspaceRow, wish: DelegationWish, options?: AcceptOptions): Promise<Accepted>
+}
+
+export interface AcceptOptions {
+  /** One that the two have with each other, or a new one; made up when absent. */
+  readonly conversationId?: string | undefined
+}
+
+export interface Accepted {
+  readonly row: DelegationRow
+  /** Whether it was there before under the same key. */
+  readonly isRepeat: boolean
+}
+
+export interface AcceptingDeps extends LedgerDeps {
+  readonly digest: Digest
+  readonly ledger: Ledger
+  readonly settings: Pick<Settings, 'delegationHops' | 'delegationDeadlineSeconds'>
+  /** One more is open until then. */
+  onDue(at: number): void
+}
+
+/** Each failed try means that somebody else has got a place, or has moved. */
+const TRIES = 50
+
+export function createAccepting(deps: AcceptingDeps): Accepting {
+  const { store, clock, ids, digest, messages, ledger, settings, tell } = deps
+  const { workspaces } = deps.organisation
+
+  async function repeatOf({ askKey, bodyDigest }: Key): Promise<Accepted | undefined> {
+    if (askKey === null) return undefined
+    const [row] = await store.find('delegations', { where: { askKey }, limit: 1 })
+    if (!row) return undefined
+    if (row.bodyDigest === bodyDigest) return { row, isRepeat: true }
+    throw new AppError(
+      'IDEMPOTENCY_CONFLICT',
+      'Another task was given away under this key. Take a new key for a new task.',
+    )
+  }
+
+  function keyed({ id, organisation }: WorkspaceRow, { idempotencyKey, ...body }: DelegationWish & AcceptOptions): Key {
+    if (idempotencyKey === undefined) return { askKey: null, bodyDigest: null }
+    return {
+      askKey: digest(canonicalJson([organisation, id, idempotencyKey])),
+      bodyDigest: digest(canonicalJson(body)),
+    }
+  }
+
+  /** Both sides by what counts now. What cannot be reached is answered like what is not there. */
+  async function sidesOf(from: WorkspaceRow, to: string): Promise<{ asker: WorkspaceRow; peer: WorkspaceRow }> {
+    const { organisation } = from
+    const asker = (await workspaces.find(organisation, from.id)) ?? from
+    const peer = (await workspaces.find(organisation, to)) ?? (await workspaces.named(organisation, to))
+    if (!peer || !mayReach(asker, peer)) throw noPeer(to)
+    if (peer.id === asker.id)
+      throw new AppError('INPUT_INVALID', 'This is your own workspace. Nobody gives tasks to themselves; name a peer.')
+    return { asker, peer }
+  }
+
+  async function chainFor(asker: WorkspaceRow, peer: WorkspaceRow, forTask: string | undefined): Promise<ChainPlace> {
+    const held = await store.find('delegations', {
+      where: heldBy(asker.organisation, asker.id),
+      columns: ['id', 'state', 'hops', 'chain', 'startedAt'],
+      limit: MOST_OPEN_DELEGATIONS,
+    })
+    return placeInChain({ asker, peer, held, forTask, mostHops: settings.delegationHops })
+  }
+
+  async function slotFor({ organisation, id: toId, workspace, ...peer }: WorkspaceRow): Promise<number | null> {
+    const queued = await store.count('delegations', { organisation, toId, state: 'queued' })
+    if (queued >= MOST_QUEUED_DELEGATIONS) throw full(workspace, MOST_QUEUED_DELEGATIONS)
+    // Nobody gets past those that wait already.
+    if (queued > 0) return null
+    return (await ledger.freeSlot({ organisation, id: toId, workspace, ...peer })) ?? null
+  }
+
+  function rowOf(
+    { asker, peer }: Pair,
+    wish: DelegationWish,
+    more: Key & ChainPlace & Pick<DelegationRow, 'slot' | 'attachments' | 'conversationId'>,
+  ): DelegationRow {
+    const createdAt = Math.round(clock.now())
+    const deadlineAt = createdAt + (wish.deadlineSeconds ?? settings.delegationDeadlineSeconds) * 1_000
+    const messageId = ids.next('msg')
+    return {
+      id: ids.next('task'),
+      organisation: asker.organisation,
+      workspace: asker.workspace,
+      fromId: asker.id,
+      fromName: asker.workspace,
+      toId: peer.id,
+      toName: peer.workspace,
+      state: more.slot === null ? 'queued' : 'pending',
+      task: wish.task,
+      ...more,
+      deadlineAt,
+      dueAt: deadlineAt,
+      messageId,
+      activityId: `${messageId}_in`,
+      result: null,
+      error: null,
+      progress: null,
+      progressAt: null,
+      createdAt,
+      updatedAt: createdAt,
+      startedAt: null,
+      endedAt: null,
+      noticeId: null,
+      version: 1,
+    }
+  }
+
+  async function attempt(
+    from: WorkspaceRow,
+    wish: DelegationWish,
+    { key, conversationId: named }: { readonly key: Key } & AcceptOptions,
+  ): Promise<Accepted | undefined> {
+    const { asker, peer } = await sidesOf(from, wish.to)
+    const chain = await chainFor(asker, peer, wish.forTask)
+    if (await messages.inbox.isFull(peer)) throw full(peer.workspace, MOST_WAITING_MESSAGES)
+    const files = await filesOf(deps.attachments, asker, wish.attachments ?? [])
+    const slot = await slotFor(peer)
+    const conversationId = named ?? ids.next('conv')
+    const row = rowOf({ asker, peer }, wish, { ...key, ...chain, slot, conversationId, attachments: files.facts })
+    const drafts = [askedDraft(row, asker), ...(slot === null ? [] : [deliver(row, peer, row.createdAt)])]
+    const outcome = await messages.sending.commit(drafts, [
+      ...guardsOf({ asker, peer }, slot),
+      ...(named === undefined ? [] : ownConversation({ asker, peer }, named)),
+      insert('delegations', row, 'delegation.key'),
+      ...(await files.writesFor(drafts)),
+    ])
+    if (!outcome.committed) {
+      if (outcome.failed.guard === 'conversation.own') throw foreignConversation(conversationId)
+      return undefined
+    }
+    tell({
+      organisation: row.organisation,
+      id: row.id,
+      from: row.fromName,
+      to: row.toName,
+      before: undefined,
+      state: row.state,
+      at: row.createdAt,
+    })
+    return { row, isRepeat: false }
+  }
+
+  return {
+    async accept(from, wish, { conversationId } = {}) {
+      refuseLarge(wish.task)
+      const key = keyed(from, { ...wish, ...(conversationId !== undefined && { conversationId }) })
+      for (let tries = 0; tries < TRIES; tries++) {
+        const done = (await repeatOf(key)) ?? (await attempt(from, wish, { key, conversationId }))
+        if (!done) continue
+        if (done.isRepeat) return done
+        deps.onDue(done.row.deadlineAt)
+        if (done.row.state !== 'queued') return done
+        // The last one may have ended while this one was put behind it.
+        await ledger.advance(done.row.organisation, done.row.toId)
+        return { row: (await ledger.get(done.row.organisation, done.row.id)) ?? done.row, isRepeat: false }
+      }
+      throw new AppError('STORE_BUSY', 'Others give this peer tasks all the time. Try again in a moment.')
+    },
+  }
+}
+
+interface Pair {
+  readonly asker: WorkspaceRow
+  readonly peer: WorkspaceRow
+}
+
+interface Key {
+  readonly askKey: string | null
+  readonly bodyDigest: string | null
+}
+
+/** Both are still where they were, the place is still free, and the peer has not asked for something meanwhile. */
+function guardsOf({ asker, peer }: Pair, slot: number | null): Write[] {
+  const places = [asker, peer].map(({ id, parentId, status }) =>
+    mustExist('workspaces', { id, parentId, status }, 'workspace.place'),
+  )
+  // By the places, as only what is open has one: the commit must not look through all that the two ever gave each other.
+  const back = { fromId: peer.id, toId: asker.id, slot: { atLeast: 1 } }
+  return [
+    ...places,
+    mustNotExist('delegations', back, 'delegation.loop'),
+    ...(slot === null ? [] : [mustNotExist('delegations', { toId: peer.id, slot }, 'delegation.slot')]),
+  ]
+}
+
+/** What belongs together is told by the conversation, so it has to be one of these two and nobody else. */
+function ownConversation({ asker, peer }: Pair, conversationId: string): Write[] {
+  return [
+    { of: asker.id, with: peer.id },
+    { of: peer.id, with: asker.id },
+  ].flatMap(({ of: workspaceId, with: other }) => [
+    mustNotExist(
+      'activity',
+      { workspaceId, conversationId, peerKind: 'workspace', peerId: { not: other } },
+      'conversation.own',
+    ),
+    mustNotExist('activity', { workspaceId, conversationId, peerKind: 'person' }, 'conversation.own'),
+  ])
+}
+
+function refuseLarge(task: string): void {
+  if (task.trim() === '') throw new AppError('INPUT_INVALID', '"task" says nothing. Say what the peer is to do.')
+  const size = bytesOf(task)
+  if (size <= TASK_BYTES) return
+  const message = `A task has at most ${TASK_BYTES} bytes; this has ${size}. Attach what is longer.`
+  throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: TASK_BYTES } })
+}
+
+function full(peer: string, limit: number): AppError {
+  const message = `${limit} wait for "${peer}" already, and it takes no more. Try again when it has done some, or ask another peer.`
+  return new AppError('LIMIT_EXCEEDED', message, { details: { limit } })
+}

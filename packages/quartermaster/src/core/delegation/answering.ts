@@ -1,0 +1,161 @@
+import {
+  AppError,
+  DELEGATION_RESULT_BYTES,
+  type DelegationOutcome,
+  type DelegationReply,
+  type DelegationResult,
+  type DelegationRow,
+  MESSAGE_BYTES,
+  MOST_WAITING_MESSAGES,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import { canonicalJson, type Digest } from '../kernel/index.ts'
+import type { MessageDraft } from '../messages/index.ts'
+import { filesOf } from './files.ts'
+import type { Ledger, LedgerDeps, StepParts } from './ledger.ts'
+import { nextStep } from './machine.ts'
+import { bytesOf, replyDraft, resultText, wellCut } from './notices.ts'
+import { notYet } from './words.ts'
+
+/** What peers say of the tasks that they have. */
+export interface Answering {
+  /** How it went or goes. Throws `DELEGATION_ENDED`. */
+  reply(row: DelegationRow, peer: WorkspaceRow, said: PeerWords, answered?: string): Promise<Answered>
+  /** What was said under the same key before. Throws `IDEMPOTENCY_CONFLICT` when that was something else. */
+  repeatOf(row: DelegationRow, said: PeerWords): Promise<Answered | undefined>
+}
+
+export interface PeerWords extends DelegationReply {
+  /** The same key with the same content is the same answer. */
+  readonly idempotencyKey?: string | undefined
+  /** The attachments as the peer has named them, where that was not by id. */
+  readonly named?: readonly string[] | undefined
+}
+
+/** What the peer has said, on record. */
+export interface Answered {
+  readonly row: DelegationRow
+  readonly messageId: string
+  /** Whether exactly this was said before. */
+  readonly isRepeat: boolean
+}
+
+export interface AnsweringDeps extends LedgerDeps {
+  readonly ledger: Ledger
+  readonly digest: Digest
+}
+
+export function createAnswering(deps: AnsweringDeps): Answering {
+  const { store, ids, digest, messages, ledger, attachments } = deps
+
+  function keyed({ id, organisation, toId }: DelegationRow, { idempotencyKey, ...said }: PeerWords): Key | undefined {
+    if (idempotencyKey === undefined) return undefined
+    const { outcome = 'completed', message, parts, named, attachments: files } = said
+    return {
+      sentKey: digest(canonicalJson(['answer', organisation, toId, idempotencyKey])),
+      bodyDigest: digest(canonicalJson({ id, outcome, message, parts, attachments: named ?? files })),
+    }
+  }
+
+  async function repeatOf(row: DelegationRow, said: PeerWords): Promise<Answered | undefined> {
+    const key = keyed(row, said)
+    const [before] = key ? await store.find('activity', { where: { sentKey: key.sentKey }, limit: 1 }) : []
+    if (!before) return undefined
+    if (before.bodyDigest === key?.bodyDigest) return { row, messageId: before.messageId, isRepeat: true }
+    throw new AppError('IDEMPOTENCY_CONFLICT', 'Another answer was given under this key. Take a new key for a new one.')
+  }
+
+  /** An answer whose own answer got lost is given once more. */
+  async function already(now: DelegationRow, said: PeerWords, result: DelegationResult): Promise<Answered | undefined> {
+    const repeat = await repeatOf(now, said)
+    if (repeat || !isSame(now, said.outcome ?? 'completed', result)) return repeat
+    return { row: now, messageId: now.noticeId?.replace(/_in$/, '') ?? '', isRepeat: true }
+  }
+
+  /** Every end is told, whatever waits already; what is said on the way is a message like any other. */
+  async function refuseFull({ organisation, fromId, fromName }: DelegationRow): Promise<void> {
+    if (!(await messages.inbox.isFull({ organisation, id: fromId }))) return
+    const message = `${MOST_WAITING_MESSAGES} messages wait for "${fromName}" already, and it takes no more. Go on with the task; its end is told in any case.`
+    throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: MOST_WAITING_MESSAGES } })
+  }
+
+  async function reply(row: DelegationRow, peer: WorkspaceRow, said: PeerWords, answered?: string): Promise<Answered> {
+    const { outcome = 'completed', message = '', parts: own = [] } = said
+    const files = await filesOf(attachments, peer, said.attachments ?? [])
+    const result = { text: message, parts: own, attachments: files.facts }
+    refuseEmpty(result)
+    refuseLarge(result, outcome)
+    let repeat: Answered | undefined
+    let messageId: string | undefined
+
+    async function parts(now: DelegationRow, at: number): Promise<StepParts> {
+      const step = nextStep(now.state, EVENT[outcome])
+      const state = 'to' in step ? step.to : now.state
+      const isEnd = outcome !== 'in_progress'
+      if (!isEnd) await refuseFull(now)
+      const words = { next: ids.next, at, result, state, isEnd, key: keyed(now, said) }
+      const draft = replyDraft(now, await ledger.sides(now), words)
+      messageId = draft.messageId
+      const set = isEnd ? endSet(result, state, draft) : { progress: shortened(result), progressAt: at }
+      const handled = new Set([now.activityId, ...(answered === undefined ? [] : [answered])])
+      return {
+        set: { ...set, startedAt: now.startedAt ?? at },
+        drafts: [draft],
+        writes: [
+          ...[...handled].flatMap(id => messages.inbox.popWrites(peer, id)),
+          ...(await files.writesFor([draft])),
+        ],
+      }
+    }
+    const isDone = async (now: DelegationRow) => (repeat = await already(now, said, result)) !== undefined
+    const done = await ledger.step(row, EVENT[outcome], { parts, isDone })
+    if (repeat) return repeat
+    if (messageId === undefined) throw notYet(row.id)
+    return { row: done, messageId, isRepeat: false }
+  }
+
+  return { reply, repeatOf }
+}
+
+interface Key {
+  readonly sentKey: string
+  readonly bodyDigest: string
+}
+
+const EVENT = { completed: 'complete', failed: 'fail', in_progress: 'progress' } as const
+
+function isSame(
+  { state, result: before }: DelegationRow,
+  outcome: DelegationOutcome,
+  result: DelegationResult,
+): boolean {
+  return state === outcome && before !== null && canonicalJson(before) === canonicalJson(result)
+}
+
+function endSet(result: DelegationResult, state: DelegationRow['state'], draft: MessageDraft): Partial<DelegationRow> {
+  const error = state === 'failed' ? shortened(result) : null
+  return { result, error, noticeId: draft.received?.id ?? null }
+}
+
+/** What is shown of words that are on record elsewhere. */
+const SHORT = 2_000
+
+function shortened(result: DelegationResult): string {
+  const text = resultText(result)
+  return text.length > SHORT ? `${wellCut(text, SHORT)}…` : text
+}
+
+function refuseEmpty({ text, parts, attachments }: DelegationResult): void {
+  if (text.trim() !== '' || parts.length > 0 || attachments.length > 0) return
+  throw new AppError('INPUT_INVALID', 'The answer says nothing. Say what came of the task.')
+}
+
+/** Only a result is kept in pages. What is said on the way is in the message alone, and must fit into it. */
+function refuseLarge({ text, parts }: DelegationResult, outcome: DelegationOutcome): void {
+  const limit = outcome === 'in_progress' ? MESSAGE_BYTES : DELEGATION_RESULT_BYTES
+  const size = bytesOf(text) + (parts.length > 0 ? bytesOf(JSON.stringify(parts)) : 0)
+  if (size <= limit) return
+  const what = outcome === 'in_progress' ? 'What is said on the way' : 'A result'
+  const message = `${what} has at most ${limit} bytes; this has ${size}. Attach what is longer.`
+  throw new AppError('LIMIT_EXCEEDED', message, { details: { limit } })
+}

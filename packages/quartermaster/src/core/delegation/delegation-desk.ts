@@ -1,0 +1,45 @@
+import type { DelegationDesk, DelegationRow, Settings } from '../../contracts/index.ts'
+import { type Organisation, workspaceOf } from '../organisation/index.ts'
+import type { Delegations } from './delegations.ts'
+import { isOpen } from './machine.ts'
+
+export interface DelegationDeskDeps {
+  readonly delegations: Delegations
+  readonly organisation: Organisation
+  readonly settings: Pick<Settings, 'delegationWaitSeconds'>
+}
+
+/** Gives tasks to peers for an agent's tools, on behalf of its workspace. */
+export function createDelegationDesk({ delegations, organisation, settings }: DelegationDeskDeps): DelegationDesk {
+  return {
+    async delegate(actor, wish) {
+      const asker = await workspaceOf(organisation, actor)
+      return delegations.detail((await delegations.delegate(asker, wish)).row)
+    },
+    async wait(actor, id, onChange) {
+      const asker = await workspaceOf(organisation, actor)
+      const waitMs = settings.delegationWaitSeconds * 1_000
+      const { signal } = actor
+      const row = await delegations.wait(await delegations.expect(asker, id), {
+        waitMs,
+        signal,
+        onChange: now => onChange(wordsFor(now)),
+      })
+      // Nobody here can tell whether an answer was heard; one whose asker has gone is told by the notice.
+      if (!isOpen(row.state) && !signal.aborted) await delegations.seen(row)
+      return delegations.detail(row)
+    },
+    async show(actor, id, offset) {
+      const asker = await workspaceOf(organisation, actor)
+      return delegations.detail(await delegations.expect(asker, id), offset)
+    },
+    async cancel(actor, id) {
+      return delegations.detail(await delegations.cancel(await workspaceOf(organisation, actor), id))
+    },
+  }
+}
+
+function wordsFor({ state, progress, toName }: DelegationRow): string {
+  if (state !== 'in_progress') return `${toName}: ${state}`
+  return progress === null ? `${toName} has taken the task` : `${toName}: ${progress}`
+}

@@ -1,0 +1,289 @@
+import {
+  AppError,
+  DELEGATION_PAGE,
+  type DelegationDetail,
+  type DelegationPage,
+  type DelegationReply,
+  type DelegationRow,
+  type DelegationState,
+  type DelegationWish,
+  type Settings,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import {
+  type CancelSignal,
+  type Clock,
+  createEmitter,
+  type Digest,
+  type Emitter,
+  type Ids,
+  type Log,
+} from '../kernel/index.ts'
+import {
+  type Attachments,
+  type CarriedTasks,
+  createWatchers,
+  type Messages,
+  NO_ATTACHMENTS,
+  waitUntilFound,
+} from '../messages/index.ts'
+import type { Organisation } from '../organisation/index.ts'
+import type { Store, StoreNews } from '../store/index.ts'
+import { type Accepted, type AcceptOptions, createAccepting } from './accepting.ts'
+import { type Answered, createAnswering, type PeerWords } from './answering.ts'
+import { type BetweenPage, type BetweenQuery, createBetween } from './between.ts'
+import { carriedTasks } from './carried.ts'
+import { delegationDetail, delegationFacts, LISTED } from './facts.ts'
+import { createLedger, type LedgerDeps } from './ledger.ts'
+import { isOpen } from './machine.ts'
+import { createSettling } from './settling.ts'
+import { createSweeper } from './sweeper.ts'
+import { unknownTask } from './words.ts'
+
+/** Tasks that workspaces give each other, each with exactly one outcome. */
+export interface Delegations {
+  /** Throws `PEER_NOT_FOUND` for whoever cannot be reached, and `DELEGATION_LOOP` for what would go in a circle. */
+  delegate(asker: WorkspaceRow, wish: DelegationWish, options?: AcceptOptions): Promise<Accepted>
+  /** Waits for the end; answers it as it is when the time is over. */
+  wait(row: DelegationRow, options: WaitForEnd): Promise<DelegationRow>
+  /** One that this workspace has asked for or has to do. Throws `NAME_UNKNOWN`. */
+  expect(workspace: WorkspaceRow, id: string): Promise<DelegationRow>
+  /** Any of the organisation: for its owner and persons. */
+  expectAny(organisation: string, id: string): Promise<DelegationRow>
+  detail(row: DelegationRow, offset?: number): Promise<DelegationDetail>
+  list(query: ListQuery): Promise<DelegationPage>
+  /** What one workspace has given another, what changed last first. */
+  between(query: BetweenQuery): Promise<BetweenPage>
+  /** What the peer says of the one with this id. */
+  reply(peer: WorkspaceRow, id: string, reply: DelegationReply): Promise<DelegationRow>
+  /** Ends or advances what a message of the peer's log carries; nothing when it carries none that is the peer's to answer. */
+  replyTo(peer: WorkspaceRow, activityId: string, said: PeerWords): Promise<Answered | undefined>
+  /** By the asker; by the peer as failed. */
+  cancel(workspace: WorkspaceRow, id: string): Promise<DelegationRow>
+  /** By the owner. */
+  cancelAny(organisation: string, id: string): Promise<DelegationRow>
+  /** What becomes of tasks when their messages are handed out and answered. */
+  readonly carried: CarriedTasks
+  /** The asker has got the end with an answer. */
+  seen(row: DelegationRow): Promise<void>
+  /** `delegation.changed`. */
+  readonly events: Pick<Emitter, 'on'>
+  start(): void
+  sweep(): Promise<void>
+  prune(): Promise<number>
+  /** Ends all waiting and what is done by the clock. */
+  stop(): Promise<void>
+}
+
+export interface WaitForEnd {
+  readonly waitMs: number
+  readonly signal?: CancelSignal | undefined
+  /** Told whenever it has changed meanwhile, and from time to time that it has not. */
+  onChange?(row: DelegationRow): void
+}
+
+export interface ListQuery {
+  readonly organisation: string
+  /** Only those of this workspace, in this role; both roles when it says none. */
+  readonly workspace?: WorkspaceRow | undefined
+  readonly as?: 'asker' | 'peer' | undefined
+  readonly states?: readonly DelegationState[] | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+export interface DelegationsDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly digest: Digest
+  readonly log: Log
+  /** News of other processes; absent where none shares the store. */
+  readonly news?: StoreNews | undefined
+  readonly organisation: Pick<Organisation, 'workspaces' | 'presence' | 'events'>
+  readonly messages: Pick<Messages, 'sending' | 'inbox' | 'activity'>
+  /** Who keeps files; without it delegations carry none. */
+  readonly attachments?: Attachments | undefined
+  readonly settings: Pick<Settings, 'delegationHops' | 'delegationDeadlineSeconds' | 'activityDays'>
+  readonly isOurs?: (() => boolean) | undefined
+}
+
+export function createDelegations(deps: DelegationsDeps): Delegations {
+  const { store, clock, log, news, organisation, messages } = deps
+  const watchers = createWatchers()
+  const emitter = createEmitter({
+    onError: (error, event) => log.error('a listener failed', { event, error: String(error) }),
+  })
+  const parts: LedgerDeps = {
+    ...deps,
+    attachments: deps.attachments ?? NO_ATTACHMENTS,
+    tell(change) {
+      watchers.tell([change.id])
+      emitter.emit('delegation.changed', change)
+    },
+  }
+  const ledger = createLedger(parts)
+  const settling = createSettling({ ...parts, ledger })
+  const answering = createAnswering({ ...parts, ledger, digest: deps.digest })
+  const sweeper = createSweeper({ ...deps, ledger, settling })
+  const { accept } = createAccepting({ ...deps, ...parts, ledger, onDue: sweeper.expect })
+  const offs = [
+    organisation.events.on('workspace.changed', ({ organisation: of, id, status }) => {
+      if (status === 'archived') endArchived(of, id)
+    }),
+    ...(news ? [news.listen({ changed: heard, lost: watchers.lost, back: watchers.back })] : []),
+  ]
+
+  function endArchived(of: string, id: string): void {
+    // The next look ends them where this has failed.
+    sweeper
+      .archived(of, id)
+      .catch(error => log.warn('ending the tasks of an archived workspace failed', { error: String(error) }))
+  }
+
+  function heard(rows: Parameters<typeof watchers.changed>[0]): void {
+    for (const { table, ids } of rows) {
+      if (table !== 'delegations') continue
+      if (ids === 'any') watchers.back()
+      else watchers.tell(ids)
+    }
+  }
+
+  async function expectAny(of: string, id: string): Promise<DelegationRow> {
+    const row = await ledger.get(of, id)
+    if (row) return row
+    throw unknownTask(id)
+  }
+
+  async function expect(workspace: WorkspaceRow, id: string): Promise<DelegationRow> {
+    const row = await ledger.get(workspace.organisation, id)
+    if (row && (row.fromId === workspace.id || row.toId === workspace.id)) return row
+    throw unknownTask(id)
+  }
+
+  async function reply(peer: WorkspaceRow, id: string, said: DelegationReply): Promise<DelegationRow> {
+    const row = await expect(peer, id)
+    if (row.toId === peer.id) return (await answering.reply(row, peer, said)).row
+    throw new AppError(
+      'INPUT_INVALID',
+      `The task "${id}" is one that you gave away. Its peer answers it; you can cancel it.`,
+    )
+  }
+
+  /** What a message of this log carries, whose ever it is. */
+  async function taskIn(owner: WorkspaceRow, activityId: string): Promise<DelegationRow | undefined> {
+    const message = await messages.activity.get(owner, activityId)
+    if (message?.direction !== 'in' || message.kind !== 'peer_agent' || message.delegationId === null) return undefined
+    return ledger.get(owner.organisation, message.delegationId)
+  }
+
+  async function openIn(owner: WorkspaceRow, activityId: string): Promise<string | undefined> {
+    const row = await taskIn(owner, activityId)
+    return row?.activityId === activityId && isOpen(row.state) ? row.id : undefined
+  }
+
+  async function replyTo(peer: WorkspaceRow, activityId: string, said: PeerWords): Promise<Answered | undefined> {
+    const row = await taskIn(peer, activityId)
+    const isPeers = row?.toId === peer.id
+    const repeat = row && isPeers ? await answering.repeatOf(row, said) : undefined
+    if (repeat) return repeat
+    // What was said around a task that is over is ordinary conversation; only an answer to the task itself is too late.
+    const isOver = row && !isOpen(row.state) && row.activityId !== activityId && said.outcome === undefined
+    if (row && isPeers && !isOver) return answering.reply(row, peer, said, activityId)
+    if (said.outcome === undefined || said.outcome === 'completed') return undefined
+    throw new AppError(
+      'INPUT_INVALID',
+      'This message carries no task of yours, so "outcome" has no meaning. Leave it out.',
+    )
+  }
+
+  async function wait(row: DelegationRow, { waitMs, signal, onChange }: WaitForEnd): Promise<DelegationRow> {
+    let last = row
+    let toldAt = clock.now()
+    if (!isOpen(row.state) || waitMs <= 0) return row
+    const found = await waitUntilFound({ clock, watchers, news }, { workspaceId: row.id, waitMs, signal }, async () => {
+      const now = (await ledger.get(row.organisation, row.id)) ?? last
+      if (now.version !== last.version || clock.now() - toldAt >= TELL_MS) {
+        onChange?.(now)
+        toldAt = clock.now()
+      }
+      last = now
+      return isOpen(now.state) ? { again: onChange && toldAt + TELL_MS } : { found: now }
+    })
+    return found ?? last
+  }
+
+  async function list({
+    organisation: of,
+    workspace,
+    as,
+    states,
+    limit = DELEGATION_PAGE.usual,
+    cursor,
+  }: ListQuery): Promise<DelegationPage> {
+    const after = cursor === undefined ? undefined : await placeOf(of, cursor, workspace)
+    const base = { organisation: of, ...(states && { state: { in: states } }) }
+    const roles = workspace ? ROLES.filter(role => as === undefined || as === role) : []
+    const wheres = workspace
+      ? roles.map(role => ({ ...base, [role === 'asker' ? 'fromId' : 'toId']: workspace.id }))
+      : [base]
+    const order = { by: ['createdAt', 'id'] as const, direction: 'descending' } as const
+    const pages = await Promise.all(
+      wheres.map(where =>
+        store.find('delegations', { where, order, columns: LISTED, limit: limit + 1, ...(after && { after }) }),
+      ),
+    )
+    const rows = pages.flat().toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+    const shown = rows.slice(0, limit)
+    const delegations = await Promise.all(
+      shown.map(async row =>
+        delegationFacts(row, await organisation.workspaces.find(of, row.toId), organisation.presence),
+      ),
+    )
+    return { delegations, nextCursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
+  }
+
+  /** A place in a list, which only what the list may have in it is. */
+  async function placeOf(of: string, id: string, whose?: WorkspaceRow): Promise<readonly (string | number)[]> {
+    const row = await ledger.get(of, id)
+    if (row && (!whose || whose.id === row.fromId || whose.id === row.toId)) return [row.createdAt, row.id]
+    throw new AppError('CURSOR_GONE', 'What this cursor points at is not kept any more. Begin again without it.')
+  }
+
+  return {
+    delegate: accept,
+    wait,
+    expect,
+    expectAny,
+    list,
+    between: createBetween(store),
+    reply,
+    replyTo,
+    async detail(row, offset) {
+      const { peer } = await ledger.sides(row)
+      return delegationDetail(row, delegationFacts(row, peer, organisation.presence), offset)
+    },
+    async cancel(workspace, id) {
+      const row = await expect(workspace, id)
+      if (row.fromId === workspace.id) return settling.cancel(row, 'asker')
+      const message = `"${workspace.workspace}" has declined the task.`
+      return (await answering.reply(row, workspace, { message, outcome: 'failed' })).row
+    },
+    cancelAny: async (of, id) => settling.cancel(await expectAny(of, id), 'owner'),
+    carried: carriedTasks({ taken: settling.taken, openIn, replyTo }),
+    seen: settling.seen,
+    events: emitter,
+    start: sweeper.start,
+    sweep: sweeper.sweep,
+    prune: sweeper.prune,
+    async stop() {
+      for (const off of offs) off()
+      watchers.stop()
+      await sweeper.stop()
+    },
+  }
+}
+
+/** Clients give up on a call that they hear nothing of, many after a minute; words on the way keep them. */
+const TELL_MS = 15_000
+const ROLES = ['asker', 'peer'] as const

@@ -1,0 +1,145 @@
+import {
+  type DelegationResult,
+  type DelegationRow,
+  type DelegationState,
+  MESSAGE_BYTES,
+  type MessagePart,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import {
+  draftMessage,
+  type MessageDraft,
+  messageText,
+  type NewMessage,
+  type Party,
+  workspaceParty,
+} from '../messages/index.ts'
+
+/** What is told when the platform itself speaks. */
+const PLATFORM: Party = { kind: 'platform', id: 'platform', name: 'Quartermaster' }
+
+/** The two workspaces of a delegation, by what is on record now. */
+export interface Sides {
+  readonly asker: WorkspaceRow | undefined
+  readonly peer: WorkspaceRow | undefined
+}
+
+type Ids = (prefix: string) => string
+
+/** The row of the asker's log that it has given the task away. */
+export function askedDraft(row: DelegationRow, asker: WorkspaceRow): MessageDraft {
+  return draftMessage({ ...taskMessage(row), from: workspaceParty(asker), to: aside(row.toId, row.toName) })
+}
+
+/** How a task gets to a peer: into its log and inbox. What a peer elsewhere is sent takes the place of this one. */
+export function deliver(row: DelegationRow, peer: WorkspaceRow, at: number): MessageDraft {
+  const from = aside(row.fromId, row.fromName)
+  return draftMessage({ ...taskMessage(row), from, to: workspaceParty(peer), createdAt: at })
+}
+
+/** What the peer says, to both logs. The inbox of the asker has it too. */
+export function replyDraft(row: DelegationRow, sides: Sides, reply: Said): MessageDraft {
+  const { asker, peer } = sides
+  return draftMessage({
+    ...about(row, reply),
+    from: peer ? workspaceParty(peer) : aside(row.toId, row.toName),
+    to: asker ? workspaceParty(asker) : aside(row.fromId, row.fromName),
+    kind: reply.isEnd ? 'delegation_result' : 'peer_agent',
+    answers: row.messageId,
+    ...noticed(row, reply),
+    ...reply.key,
+  })
+}
+
+/** What the asker is told of an end that the peer has not brought about. */
+export function endDraft(row: DelegationRow, { asker }: Sides, end: PlatformWords): MessageDraft {
+  const to = asker ? workspaceParty(asker) : aside(row.fromId, row.fromName)
+  return draftMessage({
+    ...about(row, end),
+    from: PLATFORM,
+    to,
+    kind: 'delegation_result',
+    text: end.text,
+    answers: row.messageId,
+  })
+}
+
+/** What the peer is told when nobody wants its answer any more. */
+export function stopDraft(row: DelegationRow, { peer }: Sides, stop: PlatformWords): MessageDraft {
+  const to = peer ? workspaceParty(peer) : aside(row.toId, row.toName)
+  return draftMessage({ ...about(row, stop), from: PLATFORM, to, kind: 'notice', text: stop.text })
+}
+
+/** In the log, and not in the inbox: whoever it is for knows already. */
+export function logOnly(draft: MessageDraft): MessageDraft {
+  return { ...draft, writes: draft.writes.filter(({ table }) => table !== 'inbox') }
+}
+
+export interface PlatformWords {
+  readonly next: Ids
+  readonly at: number
+  readonly text: string
+}
+
+export interface Said {
+  readonly next: Ids
+  readonly at: number
+  readonly result: DelegationResult
+  readonly state: DelegationState
+  readonly isEnd: boolean
+  /** What a repeat of it is known by. */
+  readonly key?: { readonly sentKey: string; readonly bodyDigest: string } | undefined
+}
+
+/** All the words of a result. */
+export function resultText({ text, parts, attachments }: DelegationResult): string {
+  return messageText({ text, parts, attachments })
+}
+
+function taskMessage(row: DelegationRow): Omit<NewMessage, 'from' | 'to'> {
+  const { messageId, organisation, conversationId, id: delegationId, task: text, attachments, createdAt } = row
+  return { messageId, organisation, kind: 'peer_agent', conversationId, delegationId, text, attachments, createdAt }
+}
+
+function about(row: DelegationRow, { next, at }: { readonly next: Ids; readonly at: number }) {
+  const { organisation, conversationId, id: delegationId } = row
+  return { messageId: next('msg'), organisation, conversationId, delegationId, createdAt: at }
+}
+
+/** Somebody whose log is not written to. */
+function aside(id: string, name: string): Party {
+  return { kind: 'workspace', id, name }
+}
+
+/** A message has less room than a result; the ledger has all of it. */
+function noticed({ id, toName, toId }: DelegationRow, { result, state, isEnd }: Said) {
+  const { parts, attachments } = result
+  const all = resultText(result)
+  const failed = state === 'failed' ? `"${toName}" could not do the task:\n\n` : ''
+  if (!isEnd || bytesOf(all) + bytesOf(JSON.stringify(parts)) <= MESSAGE_BYTES - 1_024)
+    return { text: `${failed}${result.text}`, parts: [...parts] as MessagePart[], attachments }
+  const shown = wellCut(all, SHOWN)
+  const rest = `(${all.length} characters in all. The rest: check_task_status with workspace_id "${toId}", task_id "${id}", offset ${shown.length})`
+  return { text: `${failed}${shown}\n\n${rest}`, attachments }
+}
+
+/** Of a result that is too large for a message. */
+const SHOWN = 50_000
+
+/** Up to there, and no half of a character. */
+export function wellCut(text: string, length: number): string {
+  return text.slice(0, characterAt(text, length))
+}
+
+/** Where the character begins that this place is in. */
+export function characterAt(text: string, at: number): number {
+  const code = text.charCodeAt(at - 1)
+  return at < text.length && code >= 0xd8_00 && code <= 0xdb_ff ? at - 1 : at
+}
+
+const encoder = new TextEncoder()
+
+/** As UTF-8. */
+export function bytesOf(text: string): number {
+  return encoder.encode(text).byteLength
+}

@@ -1,0 +1,97 @@
+import type { ActivityRow, DelegationRow } from '../../contracts/index.ts'
+import { remove, update, type Write } from '../store/index.ts'
+import type { Ledger, LedgerDeps, StepParts } from './ledger.ts'
+import { type DelegationEvent, nextStep } from './machine.ts'
+import { endDraft, logOnly, stopDraft } from './notices.ts'
+import {
+  archivedSide,
+  CANCELLED_BY_ASKER,
+  CANCELLED_BY_OWNER,
+  EXPIRED,
+  endWords,
+  expiredAt,
+  stopWords,
+} from './words.ts'
+
+/** What becomes of delegations that are open. */
+export interface Settling {
+  /** Nobody wants it any more. An asker that says so itself has no need of a notice. */
+  cancel(row: DelegationRow, by: 'asker' | 'owner'): Promise<DelegationRow>
+  expire(row: DelegationRow): Promise<DelegationRow>
+  /** One of its workspaces is archived. */
+  archive(row: DelegationRow, whose: string): Promise<DelegationRow>
+  /** The peer was handed these rows of its log. */
+  taken(rows: readonly ActivityRow[]): Promise<void>
+  /** The asker has the end of it already. */
+  seen(row: DelegationRow): Promise<void>
+}
+
+export function createSettling(deps: LedgerDeps & { readonly ledger: Ledger }): Settling {
+  const { store, clock, ids, messages, ledger, tell } = deps
+
+  /** The task's message: nobody is handed it any more. */
+  const withoutTask = ({ organisation, toId, activityId }: DelegationRow): readonly Write[] =>
+    messages.inbox.popWrites({ organisation, id: toId }, activityId)
+
+  /** An end that the peer has not brought about. */
+  function close(row: DelegationRow, event: DelegationEvent, { why, whyOf = () => why, isKnown = false }: Why) {
+    async function parts(now: DelegationRow, at: number): Promise<StepParts> {
+      const step = nextStep(now.state, event)
+      const state = 'to' in step ? step.to : now.state
+      const sides = await ledger.sides(now)
+      const end = endDraft(now, sides, { next: ids.next, at, text: endWords(now, state, whyOf(now)) })
+      const stop = stopDraft(now, sides, { next: ids.next, at, text: stopWords(now, state, why) })
+      // Whoever has not been handed it has nothing to stop; its log says why the task is not in the inbox any more.
+      const stops = now.state === 'queued' ? [] : [now.state === 'in_progress' ? stop : logOnly(stop)]
+      return {
+        set: { error: whyOf(now), noticeId: end.received?.id ?? null },
+        drafts: [isKnown ? logOnly(end) : end, ...stops],
+        writes: withoutTask(now),
+      }
+    }
+    // Whoever cancels what is cancelled wants what is so already.
+    const isDone = (now: DelegationRow) => event === 'cancel' && now.state === 'cancelled'
+    return ledger.step(row, event, { parts, isDone })
+  }
+
+  async function taken(rows: readonly ActivityRow[]): Promise<void> {
+    const carrying = rows.flatMap(({ id, delegationId }) => (delegationId === null ? [] : [{ id, delegationId }]))
+    if (carrying.length === 0) return
+    const where = { id: { in: carrying.map(({ delegationId }) => delegationId) }, state: 'pending' } as const
+    const pending = await store.find('delegations', { where, limit: 1_000 })
+    for (const row of pending) if (carrying.some(({ id }) => id === row.activityId)) await take(row)
+  }
+
+  /** Whoever else has come first is right: there is nothing to do then. */
+  async function take(row: DelegationRow): Promise<void> {
+    const step = nextStep(row.state, 'take')
+    if (!('to' in step)) return
+    const at = Math.round(clock.now())
+    const { id, version, organisation, fromName: from, toName: to, state: before } = row
+    const set = { state: step.to, startedAt: at, updatedAt: at, version: version + 1 }
+    const { committed } = await store.commit([
+      update('delegations', { where: { id, version }, set, guard: 'delegation.version' }),
+    ])
+    if (committed) tell({ organisation, id, from, to, before, state: step.to, at })
+  }
+
+  return {
+    cancel: (row, by) =>
+      close(row, 'cancel', { why: by === 'asker' ? CANCELLED_BY_ASKER : CANCELLED_BY_OWNER, isKnown: by === 'asker' }),
+    expire: row => close(row, 'expire', { why: EXPIRED, whyOf: expiredAt }),
+    archive: (row, whose) => close(row, 'archive', { why: archivedSide(whose) }),
+    taken,
+    async seen({ organisation, fromId: workspaceId, noticeId }) {
+      if (noticeId === null) return
+      await store.commit([remove('inbox', { where: { organisation, workspaceId, id: noticeId }, rows: 'any' })])
+    },
+  }
+}
+
+interface Why {
+  readonly why: string
+  /** For the asker, where it is told more. */
+  readonly whyOf?: (now: DelegationRow) => string
+  /** Whether the asker knows already. */
+  readonly isKnown?: boolean
+}

@@ -1,0 +1,215 @@
+import { type DelegationRow, isAppError, messageOf, type Settings } from '../../contracts/index.ts'
+import type { Cancel, Clock, Log } from '../kernel/index.ts'
+import { mustNotExist, type Query, remove, type Store } from '../store/index.ts'
+import type { Ledger } from './ledger.ts'
+import { OPEN_STATES } from './machine.ts'
+import type { Settling } from './settling.ts'
+
+/** Ends what nobody else ends: what is due, and what has lost its workspace. */
+export interface Sweeper {
+  start(): void
+  /** Something is due then. */
+  expect(at: number): void
+  /** Once, now. */
+  sweep(): Promise<void>
+  /** Forgets what has been over for long enough; answers how much. */
+  prune(): Promise<number>
+  /** Ends what this workspace has or has asked for. */
+  archived(organisation: string, workspaceId: string): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface SweeperDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+  readonly ledger: Ledger
+  readonly settling: Settling
+  readonly settings: Pick<Settings, 'activityDays'>
+  /** Whether forgetting is this process's to do; always when absent. */
+  readonly isOurs?: (() => boolean) | undefined
+}
+
+/** What another process has left, and what has more room since, is found within this. */
+const LOOK_MS = 60_000
+const PAGE = 200
+/** As the index knows them. */
+const OPEN = { dueAt: { atLeast: 0 } } as const
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+
+export function createSweeper(deps: SweeperDeps): Sweeper {
+  const { store, clock, log, ledger, settling, settings, isOurs = () => true } = deps
+  let isStarted = false
+  let isStopped = false
+  const isOver = () => isStopped
+  let cancelTimer: Cancel = () => {}
+  let wakesAt = Number.POSITIVE_INFINITY
+  let sweeping: Promise<void> = Promise.resolve()
+  let prunedAt = Number.NEGATIVE_INFINITY
+
+  /** Ends them all, one after the other. One that cannot be ended now keeps no other from its end; the first such is thrown. */
+  async function endAll(
+    query: Pick<Query<'delegations'>, 'where'> & { order: { by: readonly ['deadlineAt' | 'createdAt', 'id'] } },
+    how: (row: DelegationRow) => Promise<unknown>,
+  ): Promise<void> {
+    const failures: unknown[] = []
+    for (let after: readonly (string | number)[] | undefined; !isOver(); ) {
+      const rows = await store.find('delegations', { ...query, limit: PAGE, ...(after && { after }) })
+      for (const row of rows) await how(row).catch(error => isEnded(error) || failures.push(error))
+      const last = rows.at(-1)
+      if (!last || rows.length < PAGE) break
+      after = [last[query.order.by[0]], last.id]
+    }
+    if (failures.length > 0) throw failures[0]
+  }
+
+  const expireDue = () =>
+    endAll(
+      { where: { ...OPEN, deadlineAt: { atMost: Math.round(clock.now()) } }, order: { by: ['deadlineAt', 'id'] } },
+      settling.expire,
+    )
+
+  async function archived(organisation: string, id: string): Promise<void> {
+    const open = { organisation, state: { in: OPEN_STATES } }
+    const order = { by: ['createdAt', 'id'] } as const
+    const how = (row: DelegationRow) => settling.archive(row, row.toId === id ? row.toName : row.fromName)
+    await inTurn([
+      () => endAll({ where: { ...open, toId: id }, order }, how),
+      () => endAll({ where: { ...open, fromId: id }, order }, how),
+    ])
+  }
+
+  /** Each, whether or not one before it has failed. */
+  async function inTurn(works: readonly (() => Promise<void>)[]): Promise<void> {
+    const failures: unknown[] = []
+    for (const work of works) if (!isOver()) await work().catch(error => failures.push(error))
+    if (failures.length > 0) throw failures[0]
+  }
+
+  /** Each workspace that has something open, once. */
+  async function lookAtOpen(): Promise<void> {
+    const sides = new Map<string, string>()
+    const waitedFor = new Map<string, string>()
+    for (let after: readonly (string | number)[] | undefined; !isOver(); await clock.breathe()) {
+      const columns = ['id', 'organisation', 'fromId', 'toId', 'state', 'deadlineAt'] as const
+      const query = { where: OPEN, order: { by: ['deadlineAt', 'id'] as const }, limit: PAGE }
+      const rows = await store.find('delegations', { ...query, columns, ...(after && { after }) })
+      for (const { organisation, fromId, toId, state } of rows) {
+        sides.set(fromId, organisation).set(toId, organisation)
+        if (state === 'queued') waitedFor.set(toId, organisation)
+      }
+      const last = rows.at(-1)
+      if (!last || rows.length < PAGE) break
+      after = [last.deadlineAt, last.id]
+    }
+    const endOf = async (organisation: string, id: string) => {
+      const row = await store.get('workspaces', id)
+      if (row?.status !== 'active') await archived(organisation, id)
+    }
+    await inTurn([
+      ...[...sides].map(
+        ([id, organisation]) =>
+          () =>
+            endOf(organisation, id),
+      ),
+      ...[...waitedFor].map(
+        ([id, organisation]) =>
+          () =>
+            ledger.advance(organisation, id),
+      ),
+    ])
+  }
+
+  async function pruneHourly(): Promise<void> {
+    if (clock.now() - prunedAt < HOUR_MS || !isOurs()) return
+    prunedAt = clock.now()
+    await prune()
+  }
+
+  const sweep = () => inTurn([expireDue, lookAtOpen, pruneHourly])
+
+  async function prune(): Promise<number> {
+    const endedAt = { below: Math.round(clock.now() - settings.activityDays * DAY_MS) }
+    let count = 0
+    for (let after: readonly (string | number)[] | undefined; !isOver(); await clock.breathe()) {
+      const query = {
+        where: { endedAt },
+        order: { by: ['endedAt', 'id'] as const },
+        columns: ['id', 'noticeId', 'endedAt'] as const,
+        limit: PAGE,
+      }
+      const rows = await store.find('delegations', { ...query, ...(after && { after }) })
+      const last = rows.at(-1)
+      if (!last) break
+      count += await forget(rows)
+      after = [last.endedAt ?? 0, last.id]
+    }
+    return count
+  }
+
+  /** What the asker has not acknowledged yet, it may still ask for. */
+  async function forget(rows: readonly Pick<DelegationRow, 'id' | 'noticeId'>[]): Promise<number> {
+    const noticeIds = rows.flatMap(({ noticeId }) => (noticeId === null ? [] : [noticeId]))
+    const unread = await store.find('inbox', { where: { id: { in: noticeIds } }, columns: ['id'], limit: PAGE })
+    const kept = new Set(unread.map(({ id }) => id))
+    const gone = rows.filter(({ noticeId }) => noticeId === null || !kept.has(noticeId))
+    if (gone.length === 0) return 0
+    const read = gone.flatMap(({ noticeId }) => (noticeId === null ? [] : [noticeId]))
+    const outcome = await store.commit([
+      mustNotExist('inbox', { id: { in: read } }, 'inbox.without'),
+      remove('delegations', { where: { id: { in: gone.map(({ id }) => id) }, dueAt: null }, rows: 'any' }),
+    ])
+    return outcome.committed ? (outcome.rows[1] ?? 0) : 0
+  }
+
+  function arm(at: number): void {
+    if (!isStarted || isStopped || at >= wakesAt) return
+    cancelTimer()
+    wakesAt = at
+    cancelTimer = clock.after(Math.max(1, at - clock.now()), begin)
+  }
+
+  function begin(): void {
+    wakesAt = Number.POSITIVE_INFINITY
+    // One that is expected while everything is looked at is looked for right after, never beside.
+    sweeping = sweeping
+      .then(sweep)
+      .then(armNext)
+      .catch(error => {
+        log.warn('ending what is due failed and is tried again', { error: messageOf(error) })
+        arm(clock.now() + LOOK_MS)
+      })
+  }
+
+  async function armNext(): Promise<void> {
+    const [next] = await store.find('delegations', {
+      where: OPEN,
+      order: { by: ['deadlineAt', 'id'] },
+      limit: 1,
+      columns: ['deadlineAt'],
+    })
+    arm(Math.min(next?.deadlineAt ?? Number.POSITIVE_INFINITY, clock.now() + LOOK_MS))
+  }
+
+  return {
+    start() {
+      isStarted = true
+      begin()
+    },
+    expect: arm,
+    sweep,
+    prune,
+    archived,
+    async stop() {
+      isStopped = true
+      cancelTimer()
+      await sweeping
+    },
+  }
+}
+
+/** Another process may have been faster, which is as good. */
+function isEnded(error: unknown): boolean {
+  return isAppError(error) && error.code === 'DELEGATION_ENDED'
+}

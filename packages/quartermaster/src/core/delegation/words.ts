@@ -1,0 +1,69 @@
+import { AppError, type DelegationRow, type DelegationState } from '../../contracts/index.ts'
+
+/** The error for a delegation that is over. Nothing of what was said is kept, so whoever said it still has it. */
+export function ended({ id, state, error }: Pick<DelegationRow, 'id' | 'state' | 'error'>): AppError {
+  const why = error !== null && state === 'failed' ? ` (${error.slice(0, 200)})` : ''
+  return new AppError(
+    'DELEGATION_ENDED',
+    `The task "${id}" ${BECAME[state]}${why}; nothing was changed. ${AFTER[state] ?? ''}`.trim(),
+    {
+      details: { state },
+    },
+  )
+}
+
+const BECAME: Readonly<Record<DelegationState, string>> = {
+  pending: 'is pending',
+  queued: 'is queued',
+  in_progress: 'is in progress',
+  completed: 'was completed before',
+  failed: 'has failed before',
+  cancelled: 'was cancelled',
+  expired: 'has expired',
+}
+
+const AFTER: Readonly<Partial<Record<DelegationState, string>>> = {
+  cancelled: 'Nobody waits for it any more: stop working on it.',
+  expired: 'Its deadline has passed: stop working on it.',
+}
+
+/** The error for a delegation that is not there, and just as well for one of others. */
+export function unknownTask(id: string): AppError {
+  return new AppError(
+    'NAME_UNKNOWN',
+    `There is no task "${id.slice(0, 100)}" here. Take the task_id that delegating answered.`,
+  )
+}
+
+export const CANCELLED_BY_ASKER = 'The asker has cancelled it.'
+export const CANCELLED_BY_OWNER = 'The owner has cancelled it.'
+export const EXPIRED = 'Its deadline has passed.'
+
+/** How far one came that has expired, for whoever waited for it. */
+export function expiredAt({ state, toName }: Pick<DelegationRow, 'state' | 'toName'>): string {
+  const where = { queued: 'was busy with other tasks all the time', pending: 'has not taken it' } as const
+  const came = state === 'queued' || state === 'pending' ? where[state] : 'has taken it and has not answered'
+  return `${EXPIRED} "${toName}" ${came}.`
+}
+
+/** The error for an answer to a delegation that its peer has not been handed. */
+export function notYet(id: string): AppError {
+  return new AppError(
+    'EDIT_CONFLICT',
+    `The task "${id}" waits for its turn, and nothing was kept of this answer. It comes into your inbox when you have room for it; until then you can only decline it.`,
+  )
+}
+
+export function archivedSide(name: string): string {
+  return `The workspace "${name}" was archived.`
+}
+
+/** What the asker is told of an end that nobody has worked for. */
+export function endWords(row: DelegationRow, state: DelegationState, why: string): string {
+  return `The task "${row.id}" that you gave "${row.toName}" ${BECAME[state].replace(' before', '')}. ${why}`
+}
+
+/** What the peer is told. */
+export function stopWords(row: DelegationRow, state: DelegationState, why: string): string {
+  return `Stop working on the task "${row.id}" of "${row.fromName}": it ${BECAME[state].replace(' before', '')}. ${why} Answers to it are refused from now on.`
+}

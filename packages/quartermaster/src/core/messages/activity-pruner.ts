@@ -1,0 +1,99 @@
+import { messageOf, type Settings } from '../../contracts/index.ts'
+import type { Cancel, Clock, Log } from '../kernel/index.ts'
+import { mustNotExist, remove, type Store, type Write } from '../store/index.ts'
+
+/** Forgets what has been in the logs long enough. */
+export interface ActivityPruner {
+  /** Begins now, and again every hour. */
+  start(): void
+  /** Resolves when the batch it is at is done. */
+  stop(): Promise<void>
+  /** Once; answers how many rows went. */
+  prune(): Promise<number>
+}
+
+export interface ActivityPrunerDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+  readonly settings: Pick<Settings, 'activityDays'>
+  /** Whether it is this process's to do; always when absent. */
+  readonly isOurs?: (() => boolean) | undefined
+  /** What else goes with rows of the logs, in the same commit. */
+  withThem?(activityIds: readonly string[]): Promise<readonly Write[]>
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** Small enough that a message's commit behind it does not feel it. */
+const BATCH = 500
+
+export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
+  const { store, clock, log, settings, isOurs = () => true, withThem = async () => [] } = deps
+  let isStopped = false
+  let cancelTimer: Cancel = () => {}
+  let pruning: Promise<unknown> | undefined
+
+  async function prune(): Promise<number> {
+    // Cursors end where the days do. What goes is older by an hour, so that clocks that differ leave no hole behind a cursor.
+    const createdAt = { below: Math.round(clock.now() - settings.activityDays * DAY_MS - HOUR_MS) }
+    const query = { where: { createdAt }, order: { by: ['createdAt', 'id'] as const }, limit: BATCH }
+    const columns = ['id', 'createdAt', 'workspaceId', 'sequence'] as const
+    let count = 0
+    for (let after: readonly (string | number)[] | undefined; ; await clock.breathe()) {
+      const rows = isStopped ? [] : await store.find('activity', { ...query, columns, ...(after && { after }) })
+      const last = rows.at(-1)
+      if (!last) return count
+      count += await forget(rows)
+      after = [last.createdAt, last.id]
+    }
+  }
+
+  /** Numbers come again once the highest is gone, and what waits must be there to be handed out. Both stay. */
+  async function forget(rows: readonly Old[]): Promise<number> {
+    const all = rows.map(({ id }) => id)
+    const waiting = await store.find('inbox', { where: { id: { in: all } }, columns: ['id'], limit: BATCH })
+    const kept = new Set([...waiting.map(({ id }) => id), ...(await newestAmong(rows))])
+    const ids = all.filter(id => !kept.has(id))
+    if (ids.length === 0) return 0
+    const outcome = await store.commit([
+      mustNotExist('inbox', { id: { in: ids } }, 'inbox.without'),
+      remove('activity', { where: { id: { in: ids } }, rows: 'any' }),
+      ...(await withThem(ids)),
+    ])
+    return outcome.committed ? (outcome.rows[1] ?? 0) : 0
+  }
+
+  async function newestAmong(rows: readonly Old[]): Promise<readonly string[]> {
+    const found: string[] = []
+    for (const workspaceId of new Set(rows.map(row => row.workspaceId))) {
+      const order = { by: ['sequence'] as const, direction: 'descending' } as const
+      const [newest] = await store.find('activity', { where: { workspaceId }, order, limit: 1, columns: ['id'] })
+      if (newest) found.push(newest.id)
+    }
+    return found
+  }
+
+  function begin(): void {
+    pruning = (isOurs() ? prune() : Promise.resolve())
+      .catch(error => log.warn('forgetting old activity failed and is tried again', { error: messageOf(error) }))
+      .finally(() => {
+        if (!isStopped) cancelTimer = clock.after(HOUR_MS, begin)
+      })
+  }
+
+  return {
+    start: begin,
+    async stop() {
+      isStopped = true
+      cancelTimer()
+      await pruning
+    },
+    prune,
+  }
+}
+
+interface Old {
+  readonly id: string
+  readonly workspaceId: string
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { openMessages } from '../../testing/message-desk.ts'
+import type { NewsListener, StoreNews } from '../store/index.ts'
+import { createWatchers } from './watchers.ts'
+
+describe('an inbox', () => {
+  it('shows what waits in its order until it is acknowledged, and that only once', async () => {
+    const { messages, workspaces, say, texts } = await openMessages()
+    const { ada, bob } = await workspaces('ada', 'bob')
+    const first = await say(ada, bob, 'one')
+    await say(ada, bob, 'two')
+    expect([await texts(bob), await texts(bob), await texts(ada)]).toEqual([['one', 'two'], ['one', 'two'], []])
+    const id = first.activityId.replace(/_out$/, '_in')
+    expect(await messages.inbox.pop(ada, id)).toBe(false)
+    expect([await messages.inbox.pop(bob, id), await messages.inbox.pop(bob, id)]).toEqual([true, false])
+    expect(await texts(bob)).toEqual(['two'])
+  })
+
+  it('is read in pages', async () => {
+    const { messages, workspaces, say } = await openMessages()
+    const { ada, bob } = await workspaces('ada', 'bob')
+    for (const text of ['one', 'two', 'three']) await say(ada, bob, text)
+    const take = (after?: number) => messages.inbox.take({ workspace: bob, reader: 'r', limit: 2, after })
+    const page = await take()
+    const rest = await take(page.next)
+    expect([page, rest].map(({ rows }) => rows.map(({ text }) => text))).toEqual([['one', 'two'], ['three']])
+    expect([page.next, rest.next]).toEqual([2, undefined])
+  })
+
+  it('gives a conversation to one reader at a time, and to another when the lease is over', async () => {
+    const { workspaces, say, texts, clock } = await openMessages({ settings: { inboxLeaseSeconds: 60 } })
+    const { ada, bob } = await workspaces('ada', 'bob')
+    await say(ada, bob, 'a1', 'a')
+    await say(ada, bob, 'b1', 'b')
+    await say(ada, bob, 'a2', 'a')
+    expect(await texts(bob, 'r1', 1)).toEqual(['a1'])
+    expect(await texts(bob, 'r2')).toEqual(['b1'])
+    await clock.advance(40_000)
+    // Whoever asks again keeps what it has.
+    expect(await texts(bob, 'r1')).toEqual(['a1', 'a2'])
+    await clock.advance(30_000)
+    expect(await texts(bob, 'r2')).toEqual(['b1'])
+    await clock.advance(30_000)
+    expect(await texts(bob, 'r2')).toEqual(['a1', 'b1', 'a2'])
+  })
+})
+
+describe('waiting', () => {
+  const waitFor = 60_000
+
+  it('ends with what comes, as soon as it is written', async () => {
+    const { messages, workspaces, say } = await openMessages()
+    const { ada, bob } = await workspaces('ada', 'bob')
+    const waiting = messages.inbox.take({ workspace: bob, reader: 'r', limit: 1, waitMs: waitFor })
+    await say(ada, bob, 'here')
+    expect((await waiting).rows.map(({ text }) => text)).toEqual(['here'])
+    expect(messages.watchers.count()).toBe(0)
+  })
+
+  it('ends with nothing when the time is over, when whoever waits goes, and when everything stops', async () => {
+    const { messages, workspaces, clock } = await openMessages()
+    const { bob } = await workspaces('bob')
+    const going = new AbortController()
+    const wait = (waitMs: number, signal?: AbortSignal) =>
+      messages.inbox.take({ workspace: bob, reader: 'r', limit: 1, waitMs, signal })
+    const [late, gone, stopped] = [wait(5_000), wait(waitFor, going.signal), wait(waitFor)]
+    expect(messages.watchers.count()).toBe(3)
+    await clock.advance(5_000)
+    expect((await late).rows).toEqual([])
+    going.abort()
+    expect((await gone).rows).toEqual([])
+    expect(messages.watchers.count()).toBe(1)
+    messages.stop()
+    expect((await stopped).rows).toEqual([])
+    expect(messages.watchers.count()).toBe(0)
+  })
+
+  it('goes on when another reader acknowledges, and when its lease runs out', async () => {
+    const { messages, workspaces, say, texts, clock } = await openMessages()
+    const { ada, bob } = await workspaces('ada', 'bob')
+    const first = await say(ada, bob, 'a1', 'a')
+    await say(ada, bob, 'a2', 'a')
+    await texts(bob, 'r1', 1)
+    const next = messages.inbox.take({ workspace: bob, reader: 'r2', limit: 1, waitMs: waitFor })
+    expect(messages.watchers.count()).toBe(1)
+    await messages.inbox.pop(bob, first.activityId.replace(/_out$/, '_in'))
+    expect((await next).rows.map(({ text }) => text)).toEqual(['a2'])
+    const later = messages.inbox.take({ workspace: bob, reader: 'r3', limit: 1, waitMs: 600_000 })
+    await clock.advance(120_000)
+    expect((await later).rows.map(({ text }) => text)).toEqual(['a2'])
+  })
+
+  it('hears of what another process writes, and looks by itself while nothing is heard', async () => {
+    const { another, workspaces, say, clock } = await openMessages()
+    const { ada, bob } = await workspaces('ada', 'bob')
+    const line = createLine()
+    const elsewhere = another(line)
+    const wait = () => elsewhere.inbox.take({ workspace: bob, reader: 'r', limit: 1, waitMs: waitFor })
+    const heard = wait()
+    expect(elsewhere.watchers.count()).toBe(1)
+    const { activityId } = await say(ada, bob, 'one')
+    line.each(listener => listener.changed([{ table: 'activity', ids: [bob.id] }]))
+    expect((await heard).rows).toHaveLength(1)
+    await elsewhere.inbox.pop(bob, activityId.replace(/_out$/, '_in'))
+    line.isLost = true
+    const looking = wait()
+    expect(elsewhere.watchers.count()).toBe(1)
+    await say(ada, bob, 'two')
+    await clock.advance(1_000)
+    expect((await looking).rows.map(({ text }) => text)).toEqual(['two'])
+  })
+
+  it('is for so many and no more', () => {
+    const watchers = createWatchers({ most: 2 })
+    const leave = [watchers.watch('w', () => {}), watchers.watch('w', () => {})]
+    expect(() => watchers.watch('w', () => {})).toThrow(expect.objectContaining({ code: 'RATE_LIMITED' }))
+    leave[0]?.()
+    watchers.watch('w', () => {})
+    expect(watchers.count()).toBe(2)
+  })
+})
+
+function createLine() {
+  const listeners = new Set<NewsListener>()
+  const line = {
+    isLost: false,
+    each: (work: (listener: NewsListener) => void) => listeners.forEach(work),
+    listen(listener: NewsListener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    isHeard: () => !line.isLost,
+  }
+  return line satisfies StoreNews
+}

@@ -1,0 +1,182 @@
+import { type ActivityRow, AppError, type InboxRow, type Settings, type WorkspaceRow } from '../../contracts/index.ts'
+import type { CancelSignal, Clock } from '../kernel/index.ts'
+import { mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
+import type { CarriedTasks } from './carried-tasks.ts'
+import { createFullness } from './fullness.ts'
+import { rowsWithin } from './rows-within.ts'
+import { type Look, type WaitDeps, waitUntilFound } from './waiting.ts'
+import type { Watchers } from './watchers.ts'
+
+/** Whoever takes messages out of an inbox: one client of the workspace. */
+export type Reader = string
+
+/** What is not acknowledged. Nothing is lost of it when whoever took it goes away. */
+export interface Inbox {
+  /**
+   * The next messages for this reader, who has them for the time of a lease: no other gets anything of these conversations
+   * meanwhile, and the same one gets them again. Waits for the first when it may and there are none.
+   */
+  take(request: TakeRequest): Promise<Taken>
+  /** Acknowledges a message. Whether it was there. */
+  pop(workspace: Owner, activityId: string): Promise<boolean>
+  /** What acknowledges it, to be committed with its answer. */
+  popWrites(workspace: Owner, activityId: string): readonly Write[]
+  count(workspace: Owner): Promise<number>
+  /** Whether it takes no more. */
+  isFull(workspace: Owner): Promise<boolean>
+}
+
+export interface TakeRequest {
+  readonly workspace: Owner
+  readonly reader: Reader
+  readonly limit: number
+  /** Behind this one: where the page before ended. */
+  readonly after?: number | undefined
+  readonly waitMs?: number | undefined
+  readonly signal?: CancelSignal | undefined
+}
+
+export interface Taken {
+  readonly rows: readonly ActivityRow[]
+  /** Where the next page begins, when there is one. */
+  readonly next: number | undefined
+}
+
+export type Owner = Pick<WorkspaceRow, 'id' | 'organisation'>
+
+export interface InboxDeps extends WaitDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly watchers: Watchers
+  readonly settings: Pick<Settings, 'inboxLeaseSeconds'>
+  readonly tasks?: (() => CarriedTasks | undefined) | undefined
+}
+
+const PAGE = 500
+/** Each failed try means that somebody else has got something, so that many in a row are a flood of readers. */
+const TRIES = 20
+
+export function createInbox(deps: InboxDeps): Inbox {
+  const { store, clock, watchers, settings } = deps
+  const leaseMs = settings.inboxLeaseSeconds * 1_000
+  /**
+   * A lease that ends later was given by a clock that was put back since, and would keep a message from everybody for as long as
+   * it was put back. The clocks of two nodes are never a whole lease apart.
+   */
+  const latestEnd = (now: number) => now + 2 * leaseMs
+
+  /** The conversations that others have now, and when the first of them is free again. */
+  async function heldByOthers({ id: workspaceId, organisation }: Owner, reader: Reader, now: number) {
+    const where = { organisation, workspaceId, leaseUntil: { above: now }, leaseOwner: { not: reader } }
+    // By the time that they end, as the index has it: an inbox may be full of what nobody has taken yet.
+    const order = { by: ['leaseUntil', 'sequence'] as const }
+    const conversations = new Set<string>()
+    let freeAt: number | undefined
+    for (let after: readonly number[] | undefined; ; ) {
+      const rows = await store.find('inbox', { where, order, limit: PAGE, ...(after && { after }) })
+      const held = rows.filter(({ leaseUntil }) => (leaseUntil ?? 0) <= latestEnd(now))
+      freeAt ??= held[0]?.leaseUntil ?? undefined
+      for (const { conversationId } of held) conversations.add(conversationId)
+      const last = rows.at(-1)
+      if (!last || rows.length < PAGE) return { conversations, freeAt }
+      after = [last.leaseUntil ?? now, last.sequence]
+    }
+  }
+
+  /** One more than wanted, so that it is known whether there are more. */
+  async function candidates(
+    { workspace: { id: workspaceId, organisation }, limit, after: first }: TakeRequest,
+    held: ReadonlySet<string>,
+  ): Promise<readonly InboxRow[]> {
+    const found: InboxRow[] = []
+    // Few are wanted and most inboxes hold little that others have; where one does, more is looked through at a time.
+    for (let after = first ?? 0, page = Math.min(limit + 1, PAGE); ; page = PAGE) {
+      const query = { where: { organisation, workspaceId }, order: { by: ['sequence'] as const }, after: [after] }
+      const rows = await store.find('inbox', { ...query, limit: page })
+      found.push(...rows.filter(({ conversationId }) => !held.has(conversationId)))
+      if (rows.length < page || found.length > limit) return found.slice(0, limit + 1)
+      after = rows.at(-1)?.sequence ?? after
+    }
+  }
+
+  /** Whether this reader has them all from now on. */
+  async function lease(rows: readonly InboxRow[], reader: Reader, now: number): Promise<boolean> {
+    const [first] = rows
+    // Whoever looks twice in a moment need not write it down twice.
+    const isOurs = ({ leaseOwner, leaseUntil }: InboxRow) =>
+      leaseOwner === reader && (leaseUntil ?? 0) > now + leaseMs / 2 && (leaseUntil ?? 0) <= latestEnd(now)
+    if (!first || rows.every(isOurs)) return true
+    const { workspaceId } = first
+    const conversationId = { in: [...new Set(rows.map(row => row.conversationId))] }
+    const elsewhere = { workspaceId, conversationId, leaseUntil: { above: now }, leaseOwner: { not: reader } }
+    const { committed } = await store.commit([
+      update('inbox', {
+        where: { workspaceId, conversationId, leaseUntil: { above: latestEnd(now) } },
+        set: { leaseOwner: null, leaseUntil: null },
+        rows: 'any',
+      }),
+      mustNotExist('inbox', elsewhere, 'inbox.free'),
+      update('inbox', {
+        where: { workspaceId, id: { in: rows.map(({ id }) => id) } },
+        set: { leaseOwner: reader, leaseUntil: now + leaseMs },
+        rows: rows.length,
+        guard: 'inbox.there',
+      }),
+    ])
+    return committed
+  }
+
+  async function look(request: TakeRequest): Promise<Look<Taken>> {
+    const { workspace, reader, limit } = request
+    for (let tries = 0; tries < TRIES; tries++) {
+      const now = Math.round(clock.now())
+      const { conversations, freeAt } = await heldByOthers(workspace, reader, now)
+      const rows = await candidates(request, conversations)
+      const chosen = rows.slice(0, limit)
+      if (chosen.length === 0) return { again: freeAt }
+      if (!(await lease(chosen, reader, now))) continue
+      const { rows: messages } = await rowsWithin(limit, (last, wanted) => {
+        const behind = chosen.filter(({ sequence }) => sequence > (last?.sequence ?? 0))
+        return whole(store, behind.slice(0, wanted))
+      })
+      await deps.tasks?.()?.taken(messages)
+      const next = messages.length < rows.length ? messages.at(-1)?.sequence : undefined
+      return { found: { rows: messages, next } }
+    }
+    throw new AppError('STORE_BUSY', 'Others take from this inbox all the time. Try again in a moment.')
+  }
+
+  const count = ({ id: workspaceId, organisation }: Owner) => store.count('inbox', { workspaceId, organisation })
+
+  function popWrites({ id: workspaceId, organisation }: Owner, id: string): readonly Write[] {
+    return [remove('inbox', { where: { workspaceId, organisation, id }, rows: 'any' })]
+  }
+
+  return {
+    async take(request) {
+      const { workspace, waitMs = 0, signal } = request
+      if (waitMs > 0)
+        return (await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal }, () => look(request))) ?? NONE
+      const seen = await look(request)
+      return 'found' in seen ? seen.found : NONE
+    },
+    async pop(workspace, activityId) {
+      const outcome = await store.commit(popWrites(workspace, activityId))
+      const isRemoved = outcome.committed && outcome.rows[0] === 1
+      if (isRemoved) watchers.tell([workspace.id])
+      return isRemoved
+    },
+    popWrites,
+    count,
+    isFull: createFullness(count),
+  }
+}
+
+const NONE: Taken = { rows: [], next: undefined }
+
+/** The messages themselves, in their order. */
+async function whole(store: Store, rows: readonly InboxRow[]): Promise<readonly ActivityRow[]> {
+  if (rows.length === 0) return []
+  const found = await store.find('activity', { where: { id: { in: rows.map(({ id }) => id) } }, limit: rows.length })
+  return found.toSorted((a, b) => a.sequence - b.sequence)
+}

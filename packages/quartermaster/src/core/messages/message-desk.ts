@@ -1,0 +1,84 @@
+import { type Actor, AppError, type HistoryDesk, type InboxDesk, type PeopleDesk } from '../../contracts/index.ts'
+import { attachmentChip } from '../attachments/index.ts'
+import { type Organisation, workspaceOf } from '../organisation/index.ts'
+import type { CarriedTasks } from './carried-tasks.ts'
+import { inboxMessage } from './facts.ts'
+import type { Messages } from './messages.ts'
+
+const USUAL_PAGE = 10
+
+/** The inbox of an agent, for its tools. */
+export function createInboxDesk(
+  { inbox, sending, activity, cardUrlOf }: Messages,
+  organisation: Organisation,
+  tasks?: Pick<CarriedTasks, 'openIn'>,
+): InboxDesk {
+  return {
+    async take(actor, { limit = USUAL_PAGE, cursor, waitMs }) {
+      const workspace = await workspaceOf(organisation, actor)
+      organisation.presence.beat(workspace)
+      if (workspace.delivery === 'push') return { isPush: true }
+      const after = cursor === undefined ? undefined : sequenceIn(cursor)
+      const request = { workspace, reader: readerOf(actor), limit, after, waitMs, signal: actor.signal }
+      // Whoever waits for messages is there.
+      const { rows, next } = await organisation.presence.during(workspace, () => inbox.take(request))
+      const messages = rows.map(row => inboxMessage(row, cardUrlOf))
+      return { isPush: false, messages, nextCursor: next === undefined ? null : String(next) }
+    },
+    async pop(actor, activityId) {
+      const workspace = await workspaceOf(organisation, actor)
+      const isRemoved = await inbox.pop(workspace, activityId)
+      return { isRemoved, openTask: await tasks?.openIn(workspace, activityId) }
+    },
+    async reply(actor, activityId, answer) {
+      const workspace = await workspaceOf(organisation, actor)
+      const sent = await sending.reply(workspace, activityId, answer)
+      const row = await activity.get(workspace, sent.activityId)
+      return { activityId: sent.activityId, conversationId: sent.conversationId, peerName: row?.peerName ?? '' }
+    },
+  }
+}
+
+/** The people of an agent, for its tools. */
+export function createPeopleDesk({ sending, activity }: Messages, organisation: Organisation): PeopleDesk {
+  return {
+    async send(actor, { workspaceId, ...post }) {
+      const workspace = await workspaceOf(organisation, actor)
+      if (workspaceId !== undefined && workspaceId !== workspace.id) throw notYours(workspace.id)
+      const { activityId, conversationId, createdAt } = await sending.toPeople(workspace, post)
+      const row = await activity.get(workspace, activityId)
+      const attachments = (row?.attachments ?? []).map(attachmentChip)
+      return { activityId, conversationId, createdAt, attachments }
+    },
+  }
+}
+
+function notYours(own: string): AppError {
+  return new AppError(
+    'INPUT_INVALID',
+    `"workspace_id" names no workspace of yours. Leave it out, or give your own: ${own}. Nothing was sent.`,
+  )
+}
+
+/** What an agent and its peers have said, for its tools. */
+export function createHistoryDesk({ history, cardUrlOf }: Messages, organisation: Organisation): HistoryDesk {
+  return {
+    async read(actor, wish) {
+      const { rows, before } = await history.read(await workspaceOf(organisation, actor), wish)
+      const messages = rows.map(row => ({ ...inboxMessage(row, cardUrlOf), direction: row.direction }))
+      return { messages, before: before ?? null }
+    },
+  }
+}
+
+const LONGEST_READER = 200
+
+/** A call that no client made is its own, and the next one would find what it took with somebody else. */
+function readerOf({ client, operationId, workspace }: Actor): string {
+  return (client === operationId ? `workspace ${workspace}` : client).slice(0, LONGEST_READER)
+}
+
+function sequenceIn(cursor: string): number {
+  if (/^\d{1,15}$/.test(cursor)) return Number(cursor)
+  throw new AppError('INPUT_INVALID', '"cursor" must be the "next_cursor" of the page before.')
+}

@@ -1,0 +1,73 @@
+import type { ActivityRow, Settings } from '../../contracts/index.ts'
+import type { Clock, Digest, Ids } from '../kernel/index.ts'
+import type { Organisation } from '../organisation/index.ts'
+import type { Store, StoreNews } from '../store/index.ts'
+import { type ActivityLog, createActivityLog, type LogOwner } from './activity-log.ts'
+import { type Attachments, NO_ATTACHMENTS } from './attachments.ts'
+import type { CarriedTasks } from './carried-tasks.ts'
+import { type Chat, createChat } from './chat.ts'
+import { followLog } from './follow.ts'
+import { createHistory, type History } from './history.ts'
+import { createInbox, type Inbox } from './inbox.ts'
+import { createSending, type Sending } from './sending.ts'
+import { createWatchers, type Watchers } from './watchers.ts'
+
+/** Messages between workspaces and persons: the logs that they are in, and the inboxes that they wait in. */
+export interface Messages {
+  readonly sending: Sending
+  readonly inbox: Inbox
+  readonly activity: ActivityLog
+  readonly history: History
+  readonly chat: Chat
+  /** Those who wait for something to happen to a workspace. */
+  readonly watchers: Pick<Watchers, 'watch' | 'tell' | 'count' | 'isStopped'>
+  /** Every row of a log behind a place, as they come. */
+  follow(owner: LogOwner, options: { readonly from: number; readonly signal: AbortSignal }): AsyncIterable<ActivityRow>
+  /** Where this is reached from now on, for the addresses that messages have. */
+  tellUrl(url: string): void
+  /** Where it is told what a workspace can do. */
+  cardUrlOf(workspaceId: string): string
+  /** Ends all waiting. */
+  stop(): void
+}
+
+export interface MessagesDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly digest: Digest
+  /** News of other processes; absent where none shares the store. */
+  readonly news?: StoreNews | undefined
+  readonly organisation: Pick<Organisation, 'workspaces'>
+  /** Who keeps files; without it messages carry none. */
+  readonly attachments?: Attachments | undefined
+  readonly settings: Pick<Settings, 'inboxLeaseSeconds' | 'activityDays'>
+  /** Asked when it is needed, as tasks are built upon messages. Without it messages carry none. */
+  readonly tasks?: (() => CarriedTasks | undefined) | undefined
+}
+
+export function createMessages(deps: MessagesDeps): Messages {
+  const watchers = createWatchers()
+  let origin = ''
+  const stopListening = deps.news?.listen(watchers)
+  const inbox = createInbox({ ...deps, watchers })
+  const attachments = deps.attachments ?? NO_ATTACHMENTS
+  const activity = createActivityLog(deps)
+  return {
+    inbox,
+    sending: createSending({ ...deps, attachments, inbox, tell: watchers.tell }),
+    activity,
+    follow: (owner, options) => followLog({ ...deps, watchers, activity }, owner, options),
+    history: createHistory(deps),
+    chat: createChat(deps),
+    watchers,
+    tellUrl(url) {
+      origin = url
+    },
+    cardUrlOf: id => `${origin}/api/v1/workspaces/${id}/card`,
+    stop() {
+      stopListening?.()
+      watchers.stop()
+    },
+  }
+}

@@ -1,0 +1,255 @@
+import { type ActivityRow, AppError, MOST_WAITING_MESSAGES, type WorkspaceRow } from '../../contracts/index.ts'
+import { type Clock, canonicalJson, type Digest, type Ids } from '../kernel/index.ts'
+import { mayReach, type Organisation } from '../organisation/index.ts'
+import { type CommitOutcome, type Store, type Write } from '../store/index.ts'
+import type { Attachments } from './attachments.ts'
+import type { CarriedTasks } from './carried-tasks.ts'
+import {
+  activityId,
+  chatOf,
+  draftMessage,
+  type MessageDraft,
+  peopleParty,
+  personParty,
+  workspaceParty,
+} from './draft.ts'
+import type { Inbox } from './inbox.ts'
+import {
+  factsOf,
+  foreignConversation,
+  guardsOf,
+  type Key,
+  type Letter,
+  noPeer,
+  type Post,
+  personal,
+  refuseLarge,
+  type Sent,
+  sentOf,
+} from './letter.ts'
+
+export interface Sending {
+  /** To a peer that this workspace can reach, by its id or name. Throws `PEER_NOT_FOUND` for all others alike. */
+  toPeer(from: WorkspaceRow, to: string, post: Post): Promise<Sent>
+  /** A person's words to a workspace. */
+  fromPerson(person: string, to: WorkspaceRow, post: Post): Promise<Sent>
+  /** To the people of a workspace, into its chat. It waits in no inbox. */
+  toPeople(from: WorkspaceRow, post: Post): Promise<Sent>
+  /** Answers a message of this workspace's log, and acknowledges it with the same commit. Throws `NAME_UNKNOWN`. */
+  reply(from: WorkspaceRow, activityId: string, post: Post): Promise<Sent>
+  /** Commits drafts with what belongs to them, and tells whoever waits. */
+  commit(drafts: readonly MessageDraft[], more?: readonly Write[]): Promise<CommitOutcome>
+}
+
+export interface SendingDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly digest: Digest
+  readonly organisation: Pick<Organisation, 'workspaces'>
+  readonly attachments: Attachments
+  readonly inbox: Inbox
+  readonly tasks?: (() => CarriedTasks | undefined) | undefined
+  tell(workspaceIds: readonly string[]): void
+}
+
+/** A place that changes while a message is on its way is looked at again this often. */
+const TRIES = 3
+
+export function createSending(deps: SendingDeps): Sending {
+  const { store, clock, ids, digest, inbox } = deps
+  const { workspaces } = deps.organisation
+
+  async function commit(drafts: readonly MessageDraft[], more: readonly Write[] = []): Promise<CommitOutcome> {
+    const outcome = await store.commit([...more, ...drafts.flatMap(({ writes }) => writes)])
+    if (outcome.committed) deps.tell([...new Set(drafts.flatMap(({ workspaceIds }) => workspaceIds))])
+    return outcome
+  }
+
+  /** Who it is for, by what counts now. Throws unless the one may write to the other. */
+  async function peerOf(from: WorkspaceRow, to: string): Promise<{ self: WorkspaceRow; peer: WorkspaceRow }> {
+    const { organisation } = from
+    const self = (await workspaces.find(organisation, from.id)) ?? from
+    const peer = (await workspaces.find(organisation, to)) ?? (await workspaces.named(organisation, to))
+    if (!peer || !mayReach(self, peer)) throw noPeer(to)
+    if (peer.id === self.id)
+      throw new AppError('INPUT_INVALID', 'This is your own workspace. Nobody writes to themselves; name a peer.')
+    return { self, peer }
+  }
+
+  async function post(letter: Letter): Promise<Sent | 'moved'> {
+    const { organisation, from, to, sent, kind } = letter
+    const key = keyed(letter)
+    const before = key && (await repeatOf(key))
+    if (before) return before
+    if (to.workspace) await refuseFull(to.workspace)
+    refuseLarge(sent)
+    const messageId = ids.next('msg')
+    const { facts, writes } = await usesIn(letter, messageId)
+    const draft = draftMessage({
+      messageId,
+      organisation,
+      from,
+      to,
+      kind,
+      text: sent.text,
+      parts: sent.parts,
+      attachments: facts.map(({ id, name, mediaType, size }) => ({ id, name, mediaType, size })),
+      conversationId: letter.conversationId ?? ids.next('conv'),
+      answers: letter.answers?.messageId,
+      delegationId: letter.answers?.delegationId ?? undefined,
+      ...key,
+      createdAt: Math.round(clock.now()),
+    })
+    const outcome = await commit([draft], [...guardsOf(letter), ...(letter.more ?? []), ...writes])
+    if (outcome.committed) return sentOf(draft)
+    const { guard } = outcome.failed
+    if (guard === 'workspace.place') return 'moved'
+    if (guard === 'attachment.there')
+      throw new AppError('NAME_UNKNOWN', 'An attachment was removed while the message was sent. Upload the file again.')
+    if (guard === 'conversation.own') throw foreignConversation(sent.conversationId ?? '')
+    const repeat = key && (await repeatOf(key))
+    if (repeat) return repeat
+    throw new AppError('EDIT_CONFLICT', 'The message could not be written as things are now. Try again.')
+  }
+
+  /** The message that was sent under this key before. */
+  async function repeatOf({ sentKey, bodyDigest }: Key): Promise<Sent | undefined> {
+    const [row] = await store.find('activity', { where: { sentKey }, limit: 1 })
+    if (!row) return undefined
+    if (row.bodyDigest === bodyDigest) return { ...factsOf(row), isRepeat: true }
+    const message = 'Another message was sent under this key. Take a new key for a new message.'
+    throw new AppError('IDEMPOTENCY_CONFLICT', message)
+  }
+
+  function keyed({ from, to, sent }: Letter): Key | undefined {
+    const { idempotencyKey, named, ...body } = sent
+    if (idempotencyKey === undefined) return undefined
+    return {
+      sentKey: digest(
+        canonicalJson([from.kind, from.workspace?.organisation, from.id, idempotencyKey, ...personal(from, to)]),
+      ),
+      bodyDigest: digest(canonicalJson({ to: to.id, ...body, ...(named && { attachments: named }) })),
+    }
+  }
+
+  async function refuseFull(to: WorkspaceRow): Promise<void> {
+    if (!(await inbox.isFull(to))) return
+    const message = `${MOST_WAITING_MESSAGES} messages wait in the inbox of "${to.workspace}" already, and it takes no more. Try again when it has read some.`
+    throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: MOST_WAITING_MESSAGES } })
+  }
+
+  /** Its files, for both rows that it will have. */
+  async function usesIn({ organisation, from, to, sent }: Letter, messageId: string) {
+    const { attachments: wanted = [] } = sent
+    if (wanted.length === 0) return { facts: [], writes: [] }
+    const rows = ([from, to] as const).flatMap(({ workspace: row }, i) =>
+      row ? [{ id: activityId(messageId, i === 0 ? 'out' : 'in'), workspaceId: row.id, workspace: row.workspace }] : [],
+    )
+    return deps.attachments.usesOf(wanted, { organisation, workspaceId: from.workspace?.id ?? null }, rows)
+  }
+
+  async function toPeer(from: WorkspaceRow, to: string, sent: Post): Promise<Sent> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const { self, peer } = await peerOf(from, to)
+      const answers = sent.inReplyTo === undefined ? undefined : await answered(self, sent.inReplyTo, peer.id)
+      const outcome = await post({
+        organisation: self.organisation,
+        from: workspaceParty(self),
+        to: workspaceParty(peer),
+        kind: 'peer_agent',
+        sent,
+        conversationId: sent.conversationId ?? answers?.conversationId,
+        answers,
+      })
+      if (outcome !== 'moved') return outcome
+    }
+    throw noPeer(to)
+  }
+
+  /** A message of this log that was received, from this peer if one is named. */
+  async function answered(self: WorkspaceRow, id: string, peerId?: string): Promise<ActivityRow> {
+    const row = await store.get('activity', id)
+    const isOwn = row?.workspaceId === self.id && row.organisation === self.organisation && row.direction === 'in'
+    if (row && isOwn && (peerId === undefined || row.peerId === peerId)) return row
+    const whose = peerId === undefined ? 'in your log' : 'of this peer in your log'
+    throw new AppError(
+      'NAME_UNKNOWN',
+      `There is no message ${whose} that has this id. Take the activity_id of one you received.`,
+    )
+  }
+
+  async function reply(from: WorkspaceRow, id: string, answer: Post): Promise<Sent> {
+    const ofTask = await deps.tasks?.()?.reply(from, id, answer)
+    if (ofTask) return ofTask
+    const { outcome: _, ...sent } = answer
+    for (let tries = 0; tries < TRIES; tries++) {
+      const answers = await answered(from, id)
+      const { to, self } = await sideOf(from, answers)
+      const outcome = await post({
+        organisation: self.organisation,
+        from: workspaceParty(self),
+        to,
+        kind: to.kind === 'person' ? 'canvas_user' : 'peer_agent',
+        sent: { ...sent, inReplyTo: id },
+        conversationId: answers.conversationId,
+        answers,
+        more: inbox.popWrites(self, id),
+      })
+      if (outcome !== 'moved') return outcome
+    }
+    throw new AppError('PEER_NOT_FOUND', 'Whoever sent this cannot be reached any more.')
+  }
+
+  /** Who hears of an answer. */
+  async function sideOf(from: WorkspaceRow, { peerKind, peerId, peerName }: ActivityRow) {
+    if (peerKind === 'person') return { self: from, to: personParty(peerName) }
+    if (peerKind === 'workspace') {
+      const { self, peer } = await peerOf(from, peerId)
+      return { self, to: workspaceParty(peer) }
+    }
+    throw new AppError(
+      'INPUT_INVALID',
+      'This is a notice of the platform, and nobody reads answers to it. Take it out of the inbox.',
+    )
+  }
+
+  return {
+    toPeer,
+    reply,
+    commit,
+    async toPeople({ organisation, id }, sent) {
+      for (let tries = 0; tries < TRIES; tries++) {
+        const self = await workspaces.find(organisation, id)
+        if (self?.status !== 'active') break
+        const outcome = await post({
+          organisation,
+          from: workspaceParty(self),
+          to: peopleParty(),
+          kind: 'canvas_user',
+          sent,
+          conversationId: chatOf(id),
+        })
+        if (outcome !== 'moved') return outcome
+      }
+      throw new AppError('EDIT_CONFLICT', 'This workspace is archived, or is being moved. Nothing was sent.')
+    },
+    async fromPerson(person, to, sent) {
+      if (to.status !== 'active')
+        throw new AppError('EDIT_CONFLICT', `The workspace "${to.workspace}" is archived, and nobody reads there.`)
+      const outcome = await post({
+        organisation: to.organisation,
+        from: personParty(person),
+        to: workspaceParty(to),
+        kind: 'canvas_user',
+        sent,
+        conversationId: chatOf(to.id),
+      })
+      if (outcome !== 'moved') return outcome
+      throw new AppError(
+        'EDIT_CONFLICT',
+        `The workspace "${to.workspace}" was moved or archived meanwhile. Look again.`,
+      )
+    },
+  }
+}

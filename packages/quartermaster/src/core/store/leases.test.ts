@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest'
+import { silentLog } from '../../adapters/system/index.ts'
+import { AppError } from '../../contracts/index.ts'
+import { createFakeClock, type FakeClock } from '../../testing/fake-clock.ts'
+import { type SharedStorage, sharedStorages } from '../../testing/shared-storage.ts'
+import { createLeases, type Store } from './index.ts'
+
+interface Situation {
+  readonly store?: Store
+  readonly folder?: string
+}
+
+function leaseOf(clock: FakeClock, at: SharedStorage | undefined, { store, folder }: Situation = {}) {
+  if (!at) throw new Error('There is no such process.')
+  const self = { id: at.owner, host: `host-${at.owner}`, folder: folder ?? at.owner }
+  const place = async () => ({ store: store ?? at.store, news: at.news, self })
+  return createLeases({ clock, log: silentLog, leaseMs: 30_000, place }).of('upstream printer')
+}
+
+async function two() {
+  const clock = createFakeClock()
+  const [a, b] = await sharedStorages(['a', 'b'], { clock })
+  return { clock, a, b }
+}
+
+const TAKEN_BY_A = { kind: 'taken', by: { holder: 'a', host: 'host-a' } }
+
+describe('a lease', () => {
+  it('is held by the first that wants it, and the other knows by whom', async () => {
+    const { clock, a, b } = await two()
+    const [first, second] = [leaseOf(clock, a), leaseOf(clock, b)]
+    await first.want()
+    await second.want()
+    expect([first.standing(), second.standing()]).toEqual([{ kind: 'held' }, TAKEN_BY_A])
+    await clock.advance(300_000)
+    expect([first.standing(), second.standing()]).toEqual([{ kind: 'held' }, TAKEN_BY_A])
+  })
+
+  it('goes to one of those that want it at the same moment', async () => {
+    const { clock, a, b } = await two()
+    const leases = [leaseOf(clock, a), leaseOf(clock, b)]
+    await Promise.all(leases.map(lease => lease.want()))
+    await clock.advance(10)
+    expect(leases.map(lease => lease.standing().kind).toSorted()).toEqual(['held', 'taken'])
+  })
+
+  it('goes to the next at once when it is given back', async () => {
+    const { clock, a, b } = await two()
+    const [first, second] = [leaseOf(clock, a), leaseOf(clock, b)]
+    await first.want()
+    await second.want()
+    await first.release()
+    await clock.advance(0)
+    expect(second.standing()).toEqual({ kind: 'held' })
+  })
+
+  it('goes to the next within its time when its holder says nothing more', async () => {
+    const { clock, a, b } = await two()
+    const killed = createFakeClock(clock.now())
+    const [first, second] = [leaseOf(killed, a), leaseOf(clock, b)]
+    await first.want()
+    await second.want()
+    await clock.advance(29_999)
+    expect(second.standing()).toEqual(TAKEN_BY_A)
+    await clock.advance(1)
+    expect(second.standing()).toEqual({ kind: 'held' })
+  })
+
+  it('goes at once to whoever has the data folder of one that is gone', async () => {
+    const { clock, a, b } = await two()
+    await leaseOf(createFakeClock(clock.now()), a, { folder: 'f' }).want()
+    const after = leaseOf(clock, b, { folder: 'f' })
+    await after.want()
+    expect(after.standing()).toEqual({ kind: 'held' })
+  })
+
+  it('is not taken by one that only looks, which sees it come and go', async () => {
+    const { clock, a, b } = await two()
+    const [first, second] = [leaseOf(clock, a), leaseOf(clock, b)]
+    const seen: string[] = []
+    second.onChange(() => seen.push(second.standing().kind))
+    await second.look()
+    await first.want()
+    await clock.advance(0)
+    await first.release()
+    await clock.advance(0)
+    expect(seen).toEqual(['free', 'taken', 'free'])
+  })
+
+  it('is over for a holder that cannot say so before another one gets it', async () => {
+    const { clock, a, b } = await two()
+    let isCut = false
+    const cut: Store = {
+      ...(a?.store as Store),
+      async get(...asked) {
+        if (isCut) throw new AppError('STORE_UNAVAILABLE', 'It is away.')
+        return (a?.store as Store).get(...asked)
+      },
+    }
+    const [first, second] = [leaseOf(clock, a, { store: cut }), leaseOf(clock, b)]
+    await first.want()
+    await second.want()
+    isCut = true
+    await clock.advance(20_000)
+    expect([first.standing().kind, second.standing().kind]).toEqual(['unknown', 'taken'])
+    await clock.advance(10_000)
+    expect(second.standing().kind).toBe('held')
+    isCut = false
+    await clock.advance(10_000)
+    expect(first.standing()).toMatchObject({ kind: 'taken', by: { holder: 'b' } })
+  })
+
+  it('is the same for all in a process, and given back with the last of them', async () => {
+    const { clock, a, b } = await two()
+    const self = { id: 'a', host: 'here', folder: 'a' }
+    const place = async () => a && { store: a.store, news: a.news, self }
+    const leases = createLeases({ clock, log: silentLog, leaseMs: 30_000, place })
+    const [old, replaced] = [leases.of('upstream printer'), leases.of('upstream printer')]
+    await old.want()
+    expect(replaced.standing()).toEqual({ kind: 'held' })
+    await old.release()
+    await old.release()
+    expect(await b?.store.count('leases')).toBe(1)
+    await replaced.release()
+    expect(await b?.store.count('leases')).toBe(0)
+  })
+
+  it('is always held where nobody shares the store', async () => {
+    const alone = createLeases({
+      clock: createFakeClock(),
+      log: silentLog,
+      leaseMs: 30_000,
+      place: async () => undefined,
+    })
+    const lease = alone.of('upstream printer')
+    await lease.want()
+    expect(lease.standing()).toEqual({ kind: 'held' })
+  })
+})

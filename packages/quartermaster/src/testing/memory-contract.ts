@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest'
+import type { Store } from '../core/store/index.ts'
+import { family } from './memory-desk.ts'
+
+/** What recall promises, on every store. Each test has an organisation of its own, so that all share one store. */
+export function memoryContract(name: string, open: () => Store): void {
+  describe(`memory in ${name}`, () => {
+    it.each([
+      ['any of the words', 'red OR purple', ['The door is red.']],
+      ['another form of a word', 'painting doors', ['The door is red.', 'She paints every morning.']],
+      ['a word without its accent', 'cafe', ['Le café ferme à midi.']],
+      ['a word of a language without spaces', '東京', ['東京のサーバーは火曜日に再起動する。']],
+      ['one character of it', '京', ['東京のサーバーは火曜日に再起動する。']],
+      ['a word between such', 'iPhone', ['新しいiPhoneを買った']],
+      ['another alphabet', 'сервер', ['Наш сервер стоит в подвале.']],
+      ['a part of an identifier', 'deploy', ['Run deployServer before noon.']],
+      ['quotes and stars as nothing', '"door* NEAR(', ['The door is red.']],
+      ['what could end a text of SQL', `'; drop table memories; -- door`, ['The door is red.']],
+      ['a column of the index as a word', 'shelf:door', ['The door is red.']],
+      ['a word that says nothing when there is no other', 'every', ['She paints every morning.']],
+      ['no word that is there', 'zeppelin', []],
+      ['no word at all', '!!! …', []],
+    ])('finds memories by %s', async (_what, query, expected) => {
+      const { ada, keep, found } = family(open())
+      for (const content of CONTENTS) await keep(ada, content)
+      expect((await found(ada, query)).toSorted()).toEqual(expected.toSorted())
+    })
+
+    it('puts what fits more words first, then what is rarer, then what is newer', async () => {
+      const { ada, clock, keep, found } = family(open())
+      await keep(ada, 'the backup runs at night')
+      await clock.advance(90 * DAY)
+      for (let i = 0; i < 5; i++) await keep(ada, `server number ${i} was moved`)
+      await clock.advance(DAY)
+      await keep(ada, 'the backup of the server runs at noon')
+      await clock.advance(DAY)
+      await keep(ada, 'the backup runs in the morning')
+      expect((await found(ada, 'server backup')).slice(0, 3)).toEqual([
+        'the backup of the server runs at noon',
+        'the backup runs in the morning',
+        'the backup runs at night',
+      ])
+    })
+
+    it('lifts what stands beside a match in the same conversation, and shows it as context', async () => {
+      const { ada, memory, keep, found } = family(open())
+      await keep(ada, 'Mia: Which instrument does your sister play in the orchestra?', 'LOCAL', 'c1')
+      await keep(ada, 'Tom: The cello, since she was six.', 'LOCAL', 'c1')
+      await keep(ada, 'Tom: I bought bread.', 'LOCAL', 'c2')
+      expect(await found(ada, 'sister orchestra instrument')).toEqual([
+        'Mia: Which instrument does your sister play in the orchestra?',
+        'Tom: The cello, since she was six.',
+      ])
+      const { memories } = await memory.recall(ada, { query: 'cello' })
+      expect(memories[0]?.content).toBe('Tom: The cello, since she was six.')
+      const one = await memory.recall(ada, { query: 'cello', limit: 1 })
+      expect(one.memories[0]?.neighbours).toMatchObject([{ stands: 'before', content: /^Mia: Which/ }].map(loose))
+    })
+
+    it('lists the newest first when nothing is asked, of all scopes or of one', async () => {
+      const { root, ada, bob, keep, found } = family(open())
+      await keep(ada, 'one')
+      await keep(bob, 'two', 'TEAM')
+      await keep(root, 'three', 'GLOBAL')
+      await keep(bob, 'not for ada')
+      expect(await found(ada, '')).toEqual(['three', 'two', 'one'])
+      expect(await found(ada, '  ', { scope: 'TEAM' })).toEqual(['two'])
+      expect(await found(ada, 'one two three', { scope: 'GLOBAL' })).toEqual(['three'])
+    })
+
+    it('lists everything of an organisation for its owner, page by page, and nothing of another', async () => {
+      const { root, ada, bob, memory, organisation, keep } = family(open())
+      const other = family(open())
+      await keep(ada, 'one')
+      await other.keep(other.ada, 'not ours')
+      await keep(bob, 'two', 'TEAM')
+      await keep(root, 'three', 'GLOBAL')
+      const first = await memory.listAny(organisation, { limit: 2 })
+      expect(first.memories.map(({ content }) => content)).toEqual(['three', 'two'])
+      const last = await memory.listAny(organisation, { limit: 2, cursor: first.nextCursor ?? '' })
+      expect(last).toMatchObject({ memories: [{ content: 'one' }], nextCursor: null })
+      expect((await memory.listAny(organisation, { scope: 'TEAM' })).memories).toMatchObject([{ content: 'two' }])
+    })
+
+    it('finds the answer to a question about what was said, and what one could only know by asking on', async () => {
+      const { ada, keep, found } = family(open())
+      await keep(ada, 'Mia: The backup failed last night.', 'LOCAL', 'c1')
+      await keep(ada, 'Tom: Again? What did the log say?', 'LOCAL', 'c1')
+      await keep(ada, 'Mia: Disk full, somebody put the drone films there.', 'LOCAL', 'c1')
+      await keep(ada, 'Tom: I bought bread.', 'LOCAL', 'c2')
+      expect(await found(ada, 'why did the backup fail')).toEqual([
+        'Mia: The backup failed last night.',
+        'Mia: Disk full, somebody put the drone films there.',
+        'Tom: Again? What did the log say?',
+      ])
+    })
+
+    it('finds memories by another word for what is asked, after those that have the word', async () => {
+      const { ada, keep, found } = family(open())
+      await keep(ada, 'Her mum lives in Porto.')
+      await keep(ada, 'Her mother has a boat.')
+      expect(await found(ada, 'mother')).toEqual(['Her mother has a boat.', 'Her mum lives in Porto.'])
+    })
+
+    it.each(['', 'fact'])('pages “%s” without losing or repeating one while others are added', async query => {
+      const { ada, root, memory, keep } = family(open())
+      for (let i = 0; i < 23; i++)
+        await keep(i % 2 ? ada : root, `fact ${i}${' more'.repeat(i % 5)}`, i % 2 ? 'LOCAL' : 'GLOBAL')
+      const seen: string[] = []
+      let cursor: string | undefined
+      for (let page = 0; ; page++) {
+        const { memories, nextCursor } = await memory.recall(ada, { query, limit: 5, cursor })
+        seen.push(...memories.map(({ content }) => content))
+        if (nextCursor === null) break
+        cursor = nextCursor
+        await keep(ada, `fact of page ${page}`)
+        await keep(root, `another fact of page ${page}`, 'GLOBAL')
+      }
+      expect(seen).toHaveLength(23)
+      expect(new Set(seen).size).toBe(23)
+      expect(seen.some(content => content.includes('page'))).toBe(false)
+    })
+
+    it('refuses the cursor of another question', async () => {
+      const { ada, memory, keep } = family(open())
+      for (let i = 0; i < 3; i++) await keep(ada, `fact ${i}`)
+      const { nextCursor } = await memory.recall(ada, { query: 'fact', limit: 1 })
+      const cursor = nextCursor ?? ''
+      for (const wish of [{ query: 'facts' }, { query: 'fact', scope: 'LOCAL' as const }, { query: '' }])
+        await expect(memory.recall(ada, { ...wish, cursor })).rejects.toMatchObject({ code: 'CURSOR_GONE' })
+      await expect(memory.recall(ada, { query: 'fact', cursor: 'zz' })).rejects.toMatchObject({ code: 'CURSOR_GONE' })
+    })
+
+    it('finds a changed memory by what it says now, and a forgotten one by nothing', async () => {
+      const { ada, memory, keep, found } = family(open())
+      const { id } = await keep(ada, 'the password policy is weekly')
+      const { memory: changed, outcome } = await memory.update({ workspace: ada }, id, { content: 'it is monthly' })
+      expect(outcome).toBe('updated')
+      expect(changed).toMatchObject({ id, version: 2, provenance: { updatedBy: 'ada' } })
+      expect(await found(ada, 'weekly')).toEqual([])
+      expect(await found(ada, 'monthly')).toEqual(['it is monthly'])
+      expect(await memory.forget(ada, id)).toEqual({ id, forgotten: true })
+      expect(await memory.forget(ada, id)).toEqual({ id, forgotten: false })
+      expect(await found(ada, 'monthly')).toEqual([])
+    })
+
+    it('keeps the same content once in a scope, also when it is committed at the same moment', async () => {
+      const { ada, bob, memory, found } = family(open())
+      const commits = [ada, bob, ada, bob].map(workspace =>
+        memory.commit({ workspace }, { content: 'We meet on Mondays.', scope: 'TEAM' }),
+      )
+      const outcomes = (await Promise.all(commits)).map(({ outcome }) => outcome)
+      expect(outcomes.toSorted()).toEqual(['created', 'known', 'known', 'known'])
+      expect(await found(bob, 'mondays')).toEqual(['We meet on Mondays.'])
+    })
+
+    it('lets one of two updates through that were made from the same version', async () => {
+      const { ada, memory, keep } = family(open())
+      const { id, version } = await keep(ada, 'one')
+      const updates = ['two', 'three'].map(content => memory.update({ workspace: ada }, id, { content, version }))
+      const [won, lost] = (await Promise.allSettled(updates)).toSorted((a, b) => (a.status < b.status ? -1 : 1))
+      expect(won).toMatchObject({ status: 'fulfilled', value: { memory: { version: 2 } } })
+      expect(lost).toMatchObject({ status: 'rejected', reason: { code: 'EDIT_CONFLICT' } })
+    })
+
+    it('finds the few that fit among many, whatever the words that all of them have', async () => {
+      const { ada, keep, found } = family(open())
+      await keep(ada, 'project note: the key to the cellar hangs behind the calendar')
+      for (let i = 0; i < 260; i++) await keep(ada, `project note: number ${i} of the calendar`)
+      expect((await found(ada, 'project note calendar cellar'))[0]).toContain('cellar')
+    })
+  })
+}
+
+const DAY = 86_400_000
+
+const CONTENTS = [
+  'The door is red.',
+  'She paints every morning.',
+  'Le café ferme à midi.',
+  '東京のサーバーは火曜日に再起動する。',
+  '新しいiPhoneを買った',
+  'Наш сервер стоит в подвале.',
+  'Run deployServer before noon.',
+]
+
+function loose({ stands, content }: { stands: string; content: RegExp }) {
+  return { stands, content: expect.stringMatching(content) }
+}

@@ -1,0 +1,22 @@
+import type { MemoryRow } from '../contracts/index.ts'
+import type { WordScope, WordSearch } from '../core/store/index.ts'
+
+/** Finds memories of a test by looking at all of them. */
+export function createWordSearch(rows: () => readonly MemoryRow[]): WordSearch {
+  const having = (word: string, { shelves, upTo }: WordScope) =>
+    rows()
+      .filter(row => shelves.includes(row.shelf) && row.slot <= upTo && row.words.split(' ').includes(word))
+      .toSorted((a, b) => b.slot - a.slot)
+  return {
+    count: async (word, scope) => Math.min(scope.most, having(word, scope).length),
+    async find(words, scope) {
+      const scores = new Map<number, number>()
+      for (const { word, weight, most } of words)
+        for (const { slot } of having(word, scope).slice(0, most)) scores.set(slot, (scores.get(slot) ?? 0) + weight)
+      return [...scores]
+        .toSorted(([a, x], [b, y]) => y - x || b - a)
+        .slice(0, scope.limit)
+        .map(([slot]) => slot)
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { expect, it, onTestFinished } from 'vitest'
+import type { JoinCodeFacts, WorkspaceFacts } from '../src/contracts/index.ts'
+import { writeFiles } from './support/product.ts'
+import { openDesk, type UpstreamDesk } from './support/upstream-desk.ts'
+
+interface Joined {
+  readonly token: string
+  readonly workspace: WorkspaceFacts
+}
+
+async function join(at: UpstreamDesk, name: string): Promise<Joined> {
+  const { code } = await at.control<JoinCodeFacts & { code: string }>('createJoinCode', { name })
+  const answer = await fetch(`${at.up.url}/api/v1/join`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ code }),
+  })
+  return (await answer.json()) as Joined
+}
+
+async function clientOf(at: UpstreamDesk, token: string): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+  const requestInit = { headers: { authorization: `Bearer ${token}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${at.up.url}/mcp`), { requestInit }))
+  onTestFinished(() => client.close().catch(() => {}))
+  return client
+}
+
+const toolsOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name)
+
+it('gives whoever has joined the tools of the platform, and nothing of an agent that gets its name', async () => {
+  const at = await openDesk({ mcpServers: {}, agents: { default: { capabilities: { delegation: {} } } } })
+  const { token, workspace } = await join(at, 'scout')
+  const scout = await clientOf(at, token)
+  const tools = await toolsOf(scout)
+  expect(tools).toEqual(expect.arrayContaining(['list_peers', 'get_workspace_info', 'inbox_peek', 'recall_memory']))
+  const info = await scout.callTool({ name: 'get_workspace_info', arguments: {} })
+  expect(info.structuredContent).toMatchObject({ id: workspace.id, name: 'scout', tier: 1, parent: { name: 'root' } })
+  const peers = await scout.callTool({ name: 'list_peers', arguments: { limit: 1_000 } })
+  expect(peers.structuredContent).toMatchObject({
+    peers: expect.arrayContaining([expect.objectContaining({ name: 'default', relation: 'sibling' })]),
+    note: expect.stringContaining('lowered from 1000 to 200'),
+  })
+
+  await writeFiles(at.dir, { 'agents/scout.json': JSON.stringify({ capabilities: { files: { dirs: ['.'] } } }) })
+  await at.control('reload')
+  expect(await toolsOf(await clientOf(at, token))).toEqual(tools)
+
+  await at.control('archiveWorkspace', { id: workspace.id })
+  await expect(clientOf(at, token)).rejects.toThrow(/401|token/i)
+})

@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import type { Client } from '@modelcontextprotocol/client'
+import { expect, it } from 'vitest'
+import type { InboxMessage } from '../src/contracts/index.ts'
+import { onDesk, openDesk } from './support/upstream-desk.ts'
+
+async function call<T>(client: Client, name: string, input: Record<string, unknown> = {}): Promise<T> {
+  const { structuredContent, isError, content } = await client.callTool({ name, arguments: input })
+  if (isError) throw new Error(JSON.stringify(content))
+  return structuredContent as T
+}
+
+interface Taken {
+  readonly message: InboxMessage | null
+  readonly note?: string
+}
+
+it('carries messages between two agents and a person, while waiting blocks nothing', { timeout: 60_000 }, async () => {
+  const agent = { capabilities: { inbox: {}, history: {}, delegation: {} } }
+  const at = await openDesk({ mcpServers: {}, agents: { ada: agent, bob: agent } })
+  const [ada, bob] = await Promise.all([at.connect('auto', { agent: 'ada' }), at.connect('legacy', { agent: 'bob' })])
+  const { token: asPat } = await at.control<{ token: string }>('createToken', { person: 'pat' })
+  const me = await call<{ id: string }>(bob, 'get_workspace_info')
+  const api = async (path: string, token: string, body: object) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' }
+    const answer = await fetch(`${at.up.url}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(answer.status).toBe(201)
+    return (await answer.json()) as { activityId: string }
+  }
+
+  const waiting = call<Taken>(bob, 'wait_for_message', { timeout_secs: 300 })
+  expect(await call(bob, 'inbox_peek')).toEqual({ messages: [], next_cursor: null })
+  await api(`/workspaces/${me.id}/messages`, asPat, { text: 'Hello\u202e Bob' })
+  const { message: fromPat } = await waiting
+  expect(fromPat).toMatchObject({ kind: 'canvas_user', peer_id: 'person:pat', peer_name: 'pat', agent_card_url: null })
+  expect(fromPat).not.toHaveProperty('arrival_workspace_id')
+  await call(bob, 'reply', { activity_id: fromPat?.activity_id, message: 'Hello Pat' })
+  const { content } = await bob.callTool({ name: 'chat_history', arguments: { peer_id: 'person:pat' } })
+  expect(JSON.stringify(content)).toContain('> Hello\\\\u{202e} Bob')
+
+  // Two clients of one agent, one of each era: each message is for one of them.
+  const bobToo = await at.connect('auto', { agent: 'bob' })
+  const asAda = await at.tokenFor('ada')
+  const both = [bob, bobToo].map(client => call<Taken>(client, 'wait_for_message', { timeout_secs: 300 }))
+  await Promise.all(['one', 'two'].map(text => api('/messages', asAda, { to: 'bob', text })))
+  const heard = (await Promise.all(both)).map(taken => taken.message)
+  expect(heard.map(one => one?.text).toSorted()).toEqual(['one', 'two'])
+  for (const one of heard) await call(bob, 'inbox_pop', { activity_id: one?.activity_id })
+
+  const question = await api('/messages', asAda, { to: 'bob', text: 'How many?' })
+  const { message } = await call<Taken>(bob, 'wait_for_message', { timeout_secs: 9_999 })
+  expect(message).toMatchObject({ kind: 'peer_agent', peer_name: 'ada', text: 'How many?' })
+  expect(await call(bobToo, 'inbox_peek')).toEqual({ messages: [], next_cursor: null })
+  expect(message?.agent_card_url).toBe(`${at.up.url}/api/v1/workspaces/${message?.peer_id}/card`)
+  await call(bob, 'reply', { activity_id: message?.activity_id, message: 'Three' })
+  expect(await call(bob, 'inbox_pop', { activity_id: message?.activity_id })).toMatchObject({ removed: false })
+  const { message: answer } = await call<Taken>(ada, 'wait_for_message')
+  expect(answer).toMatchObject({ text: 'Three', in_reply_to: question.activityId })
+  expect(await call(ada, 'inbox_pop', { activity_id: answer?.activity_id })).toMatchObject({ removed: true })
+  const late = await call<Taken>(ada, 'wait_for_message', { timeout_secs: 1 })
+  expect(late).toEqual({ message: null, note: 'No message came within 1 seconds.' })
+  await expect(call(ada, 'wait_for_message', { timeout_secs: 0 })).rejects.toThrow('INPUT_INVALID')
+
+  // Whoever waits when it ends is let go.
+  const open = call<Taken>(ada, 'wait_for_message', { timeout_secs: 300 }).catch(() => 'over')
+  expect(await at.up.stop()).toBe(0)
+  await open
+})
+
+it('has every message that was not acknowledged after it was killed, and none that was', {
+  timeout: 60_000,
+}, async () => {
+  const first = await openDesk({ mcpServers: {}, agents: { bob: { capabilities: { inbox: {} } } } })
+  const token = await first.tokenFor('bob')
+  const { token: asPat } = await first.control<{ token: string }>('createToken', { person: 'pat' })
+  const ask = async <T>(url: string, path: string, as: string, { method = 'GET', body = '' } = {}) => {
+    const headers = { authorization: `Bearer ${as}`, 'content-type': 'application/json', connection: 'close' }
+    const answer = await fetch(`${url}/api/v1${path}`, { method, headers, ...(body && { body }) })
+    return (await answer.json()) as T
+  }
+  interface Page {
+    readonly messages: readonly { readonly activityId: string; readonly text: string }[]
+  }
+  const { url, child } = first.up
+  const { workspaces } = await ask<{ workspaces: { id: string; name: string }[] }>(url, '/workspaces', asPat)
+  const id = workspaces.find(({ name }) => name === 'bob')?.id
+  for (const text of ['handled', 'in hand', 'not seen'])
+    await ask(url, `/workspaces/${id}/messages`, asPat, { method: 'POST', body: JSON.stringify({ text }) })
+  const { messages } = await ask<Page>(url, '/inbox?limit=2', token)
+  expect(messages.map(({ text }) => text)).toEqual(['handled', 'in hand'])
+  await ask(url, `/inbox/${messages[0]?.activityId}`, token, { method: 'DELETE' })
+  const dead = once(child, 'exit')
+  child.kill('SIGKILL')
+  await dead
+  const again = await onDesk(first.dir)
+  const left = await ask<Page>(again.up.url, '/inbox', token)
+  expect(left.messages.map(({ text }) => text)).toEqual(['in hand', 'not seen'])
+  expect(left.messages[0]?.activityId).toBe(messages[1]?.activityId)
+})

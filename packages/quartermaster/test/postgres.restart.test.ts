@@ -1,0 +1,105 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { StatusReport } from '../src/contracts/index.ts'
+import { hasPostgresBinaries, startPostgres } from '../src/testing/postgres/postgres-server.ts'
+import { ask } from '../src/testing/postgres/test-database.ts'
+import { createLeanClient } from './support/lean-client.ts'
+import { makeProject, startUp } from './support/product.ts'
+
+/** Its one tool may change something, and answers under which id that is on record. */
+const DESK = `
+  import { defineCapability, defineTool } from 'quartermaster'
+  const stamp = defineTool({
+    name: 'stamp', short: 'Stamps.', input: { type: 'object', properties: {} },
+    handler: (_input, { operationId }) => 'stamped as ' + operationId,
+  })
+  export default defineCapability({ key: 'desk', short: 'A desk.', tools: [stamp] })
+`
+const POLL = { timeout: 30_000, interval: 20 }
+const CALLERS = 4
+
+async function startNode(env: Record<string, string>) {
+  const dir = await makeProject({
+    'capabilities/desk.js': DESK,
+    'agents/default.json': '{ "capabilities": { "desk": {} } }',
+  })
+  const up = await startUp(dir, [], env)
+  const secret = async (file: string) => (await readFile(join(dir, '.quartermaster', file), 'utf8')).trim()
+  const admin = await secret('admin-token')
+  const control = async <T>(operation: string, input: object = {}): Promise<T> => {
+    const headers = { authorization: `Bearer ${admin}`, 'content-type': 'application/json', connection: 'close' }
+    const request = { method: 'POST', headers, body: JSON.stringify(input) }
+    return (await fetch(`${up.url}/api/v1/control/${operation}`, request)).json() as Promise<T>
+  }
+  await expect.poll(async () => JSON.stringify(await control('tools')), POLL).toContain('stamp')
+  const { token } = await control<{ token: string }>('createToken', { agent: 'default' })
+  return { up, control, token, sealingKey: () => secret('sealing-key') }
+}
+
+type Node = Awaited<ReturnType<typeof startNode>>
+
+/** Calls again and again, several at a time. */
+function keepCalling({ up, token }: Node) {
+  const client = createLeanClient(up.url, token)
+  const answered: string[] = []
+  const over = new AbortController()
+  const caller = async () => {
+    while (!over.signal.aborted) {
+      const id = /stamped as (op_[\w-]+)/.exec(await client.call('stamp', {}))?.[1]
+      if (id !== undefined) answered.push(id)
+    }
+  }
+  const callers = Promise.all(Array.from({ length: CALLERS }, caller))
+  onTestFinished(() => client.close())
+  return {
+    answered,
+    async end() {
+      over.abort()
+      await callers
+    },
+  }
+}
+
+describe.runIf(hasPostgresBinaries())('a database that is restarted under load', { timeout: 120_000 }, () => {
+  it('takes nothing along that two nodes have answered, and both go on', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.stop())
+    const env = { DATABASE_URL: server.url }
+    const here = await startNode(env)
+    const there = await startNode({ ...env, QUARTERMASTER_SEALING_KEY: await here.sealingKey() })
+    const calls = [here, there].map(keepCalling)
+    const bothHave = async (count: number) => {
+      await expect.poll(() => Math.min(...calls.map(({ answered }) => answered.length)), POLL).toBeGreaterThan(count)
+    }
+    const most = () => Math.max(...calls.map(({ answered }) => answered.length))
+    await bothHave(20)
+    await server.crash()
+    await server.start()
+    await bothHave(most() + 20)
+    await server.shutDown()
+    await server.start()
+    await bothHave(most() + 20)
+    for (const call of calls) await call.end()
+
+    const done = (await ask(server.url, "select id from operations where state = 'succeeded'")) as { id: string }[]
+    const onRecord = new Set(done.map(({ id }) => id))
+    expect(calls.flatMap(({ answered }) => answered).filter(id => !onRecord.has(id))).toEqual([])
+    // What nobody knows the end of is nobody's any more, and neither takes the other for gone.
+    await expect.poll(() => ask(server.url, "select id from operations where state = 'leased'"), POLL).toEqual([])
+    for (const { control } of [here, there])
+      expect((await control<StatusReport>('status')).store?.nodes).toHaveLength(2)
+
+    // News come through again: a token that is made on one is good on the other at once, and so is its end.
+    const { token, facts } = await here.control<{ token: string; facts: { id: string } }>('createToken', {
+      agent: 'default',
+    })
+    const answerAt = async ({ up }: Node) => {
+      const client = createLeanClient(up.url, token)
+      return client.call('stamp', {}).finally(client.close)
+    }
+    await expect.poll(() => answerAt(there), POLL).toContain('stamped as')
+    await here.control('revokeToken', { id: facts.id })
+    await expect.poll(() => answerAt(there), POLL).not.toContain('stamped as')
+  })
+})
