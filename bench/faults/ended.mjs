@@ -18,17 +18,17 @@ export function run({ store, rounds, seed }) {
     let unsaid = 0
     let badEnds = 0
     for (let round = 0; round < rounds; round++) {
+      if (round > 0) {
+        await node.start()
+        await repeat(notes, random)
+      }
       const end = load.begin()
       await untilSomeMoment()
       if ((await node.stop()) !== 0) badEnds++
       await end()
       unsaid += unsaidIn(await recordsIn(await house.rows()), notes)
-      await node.start()
       await look()
-      await repeat(notes, random)
     }
-    await load.drain()
-    await look()
     return [
       ...figures(rounds),
       never('done and not answered', unsaid, 'things'),

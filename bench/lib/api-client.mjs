@@ -18,35 +18,38 @@ import { Agent, request } from 'node:http'
  */
 export function createApiClient(url, token) {
   const agent = new Agent({ keepAlive: true, maxSockets: 128 })
-  return {
-    /**
-     * @param {string} method
-     * @param {string} path
-     * @param {object} [body]
-     * @returns {Promise<Answer>}
-     */
-    ask(method, path, body) {
-      const text = body === undefined ? undefined : JSON.stringify(body)
-      const headers = {
-        authorization: `Bearer ${token}`,
-        ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+
+  /**
+   * @param {string} method
+   * @param {string} path
+   * @param {object} [body]
+   * @returns {Promise<Answer>}
+   */
+  function ask(method, path, body) {
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+    }
+    return new Promise(resolve => {
+      const failed = (/** @type {Error & { code?: string }} */ error) => {
+        // A kept connection may be closed by the other side just when it is used; to read once more changes nothing.
+        if (method === 'GET' && sent.reusedSocket && error.code === 'ECONNRESET') resolve(ask(method, path))
+        else resolve({ status: 0, body: undefined, failure: error.code ?? error.message })
       }
-      return new Promise(resolve => {
-        const failed = (/** @type {Error & { code?: string }} */ error) =>
-          resolve({ status: 0, body: undefined, failure: error.code ?? error.message })
-        const sent = request(`${url()}/api/v1${path}`, { method, agent, headers }, answer => {
-          let received = ''
-          answer.setEncoding('utf8')
-          answer.on('data', chunk => (received += chunk))
-          answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body: parsed(received) }))
-          answer.on('error', failed)
-        })
-        sent.on('error', failed)
-        sent.end(text)
+      const sent = request(`${url()}/api/v1${path}`, { method, agent, headers }, answer => {
+        let received = ''
+        answer.setEncoding('utf8')
+        answer.on('data', chunk => (received += chunk))
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, body: parsed(received) }))
+        answer.on('error', failed)
       })
-    },
-    close: () => agent.destroy(),
+      sent.on('error', failed)
+      sent.end(text)
+    })
   }
+
+  return { ask, close: () => agent.destroy() }
 }
 
 /** @param {string} text */

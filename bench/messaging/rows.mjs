@@ -16,7 +16,13 @@ const CROWD = 100
 /** @typedef {import('./house.mjs').WorkspaceRow} WorkspaceRow */
 
 /**
- * What things cost with ten rows, a thousand and a hundred thousand in the same store; then how a process starts on it.
+ * A store with so many rows, and whose inbox and log are looked at.
+ * @typedef {{ house: House, from: WorkspaceRow, to: WorkspaceRow }} Shelf
+ */
+
+/**
+ * What things cost in three stores that take turns, with ten rows, a thousand and a hundred thousand; then how a process starts
+ * on the largest, against an empty one.
  * @param {object} options
  * @param {import('./stage.mjs').StoreKind} options.store
  * @param {number} options.total
@@ -26,36 +32,42 @@ const CROWD = 100
 export function run({ store, total, boxes, samples }) {
   return onStage(async stage => {
     const place = await stage.place(store)
-    const empty = await stage.up(place)
-    const idle = { started: empty.started.ms, residentMb: empty.usage().residentMb }
-    await empty.stop()
     const direct = await openDirect(place.databaseUrl)
-    const house = await openHouse(place)
-    const ada = await house.workspace('sender')
-    const box = await house.workspace('box')
-    const others = await Promise.all(Array.from({ length: boxes - 1 }, (_, i) => house.workspace(`box-${i}`)))
-    const measure = () => costs({ house, direct, from: ada, to: box, samples })
-    await addRows(house, ada, [box], FEW)
-    // What is asked for the first time takes longer, however little there is.
-    await measure()
-    const few = await measure()
-    await addRows(house, ada, [box], SOME - FEW)
-    const some = await measure()
-    await addRows(house, ada, [box, ...others], total - SOME)
-    const many = await measure()
+    const shelves = [
+      await openShelf(await stage.place(store), { rows: FEW, boxes: 1 }),
+      await openShelf(await stage.place(store), { rows: SOME, boxes: 1 }),
+      await openShelf(place, { rows: total, boxes }),
+    ]
+    const measured = await costs({ shelves, direct, samples })
     await direct.close()
-    await house.close()
+    for (const { house } of shelves) await house.close()
+    const empty = await stage.up(await stage.place(store))
     const full = await stage.up(place)
+    const [idle, filled] = [empty.usage().residentMb, full.usage().residentMb]
     return [
-      ...figuresOf({ few, some, many }, total),
-      figure('ready, empty', idle.started, 'ms'),
+      ...figuresOf(measured, total),
+      figure('ready, empty', empty.started.ms, 'ms'),
       figure(`ready, ${total} rows`, full.started.ms, 'ms'),
-      figure(`ready, ${total} rows against empty`, full.started.ms / idle.started, 'times', MOST_TIMES),
-      figure('resident when ready, empty', idle.residentMb, 'MB'),
-      figure(`resident when ready, ${total} rows`, full.usage().residentMb, 'MB'),
-      figure(`resident, ${total} rows against empty`, full.usage().residentMb / idle.residentMb, 'times', MOST_TIMES),
+      figure(`ready, ${total} rows against empty`, full.started.ms / empty.started.ms, 'times', MOST_TIMES),
+      figure('resident when ready, empty', idle, 'MB'),
+      figure(`resident when ready, ${total} rows`, filled, 'MB'),
+      figure(`resident, ${total} rows against empty`, filled / idle, 'times', MOST_TIMES),
     ]
   })
+}
+
+/**
+ * @param {import('./stage.mjs').Place} place
+ * @param {{ rows: number, boxes: number }} size
+ * @returns {Promise<Shelf>}
+ */
+async function openShelf(place, { rows, boxes }) {
+  const house = await openHouse(place)
+  const from = await house.workspace('sender')
+  const to = await house.workspace('box')
+  const others = await Promise.all(Array.from({ length: boxes - 1 }, (_, i) => house.workspace(`box-${i}`)))
+  await addRows(house, from, [to, ...others], rows)
+  return { house, from, to }
 }
 
 /**
@@ -78,58 +90,65 @@ async function addRows(house, from, boxes, count) {
 
 /**
  * @param {object} what
- * @param {House} what.house
+ * @param {readonly Shelf[]} what.shelves
  * @param {import('./direct.mjs').Direct} what.direct
- * @param {WorkspaceRow} what.from
- * @param {WorkspaceRow} what.to
  * @param {number} what.samples
+ * @returns {Promise<{ commit: number[], works: Record<string, number[][]> }>} of each work the times in each store
  */
-async function costs({ house, direct, from, to, samples }) {
-  const { messages, memory } = house
-  const reader = { workspace: to, reader: 'reader' }
-  const { cursor } = await messages.activity.read(to, { sinceSeconds: 1, limit: 1 })
-  return {
-    'a direct commit': await timed(samples, direct.commit),
-    'a message': await timed(samples, () => messages.sending.toPeer(from, to.id, { text: 'One more.' })),
-    'a message taken and acknowledged': await timed(samples, async () => {
-      const { rows } = await messages.inbox.take({ ...reader, limit: 1 })
-      await messages.inbox.pop(to, rows[0]?.id ?? '')
-    }),
-    'a look into the inbox, 10 messages': await timed(samples, () => messages.inbox.take({ ...reader, limit: 10 })),
-    'a page of the log, 10 rows': await timed(samples, () => messages.activity.read(to, { since: cursor, limit: 10 })),
-    'a page of the history with a peer, 10 rows': await timed(samples, () =>
-      messages.history.read(to, { peer: from.id, limit: 10 }),
-    ),
-    'recall of six words': await timed(samples, () => memory.recall(to, { query: words(6) })),
-    'a memory': await timed(samples, () => memory.commit({ workspace: to }, { content: sentence() })),
+async function costs({ shelves, direct, samples }) {
+  /** @type {Record<string, number[][]>} */
+  const works = {}
+  const commit = []
+  for (const [name, work] of Object.entries(WORKS)) {
+    const times = shelves.map(() => /** @type {number[]} */ ([]))
+    works[name] = times
+    for (let i = -Math.ceil(samples / 10); i < samples; i++) {
+      commit.push(await timed(direct.commit))
+      for (const [k, shelf] of shelves.entries()) {
+        const ms = await timed(() => work(shelf))
+        if (i >= 0) times[k]?.push(ms)
+      }
+    }
   }
+  return { commit, works }
 }
 
-/** @param {number} samples @param {() => Promise<unknown>} work */
-async function timed(samples, work) {
-  const times = []
-  for (let i = 0; i < samples; i++) {
-    const startedAt = performance.now()
-    await work()
-    times.push(performance.now() - startedAt)
-  }
-  return times
+/** @type {Record<string, (shelf: Shelf) => Promise<unknown>>} */
+const WORKS = {
+  'a message': ({ house, from, to }) => house.messages.sending.toPeer(from, to.id, { text: 'One more.' }),
+  async 'a message taken and acknowledged'({ house: { messages }, to }) {
+    const { rows } = await messages.inbox.take({ workspace: to, reader: 'reader', limit: 1 })
+    await messages.inbox.pop(to, rows[0]?.id ?? '')
+  },
+  'a look into the inbox, 10 messages': ({ house, to }) =>
+    house.messages.inbox.take({ workspace: to, reader: 'reader', limit: 10 }),
+  'a page of the log, 10 rows': ({ house, to }) =>
+    house.messages.activity.read(to, { sinceSeconds: 86_400, limit: 10 }),
+  'a page of the history with a peer, 10 rows': ({ house, from, to }) =>
+    house.messages.history.read(to, { peer: from.id, limit: 10 }),
+  'recall of six words': ({ house, to }) => house.memory.recall(to, { query: words(6) }),
+  'a memory': ({ house, to }) => house.memory.commit({ workspace: to }, { content: sentence() }),
 }
 
-/** @param {Record<'few' | 'some' | 'many', Record<string, number[]>>} at @param {number} total */
-function figuresOf({ few, some, many }, total) {
-  return Object.keys(few).flatMap(what => {
-    const [ten = [], thousand = [], all = []] = [few[what], some[what], many[what]]
-    const isOurs = what !== 'a direct commit'
-    const commit = median(many['a direct commit'] ?? [])
-    return [
-      figure(`${what}, ${FEW} rows, p50`, median(ten), 'ms'),
-      ...(isOurs
-        ? [figure(`${what}, ${SOME} rows against ${FEW}`, median(thousand) / median(ten), 'times', MOST_TIMES)]
-        : []),
-      figure(`${what}, ${total} rows, p50`, median(all), 'ms'),
-      figure(`${what}, ${total} rows, p99`, p99(all), 'ms'),
-      ...(isOurs ? [figure(`${what}, ${total} rows, p50 against a direct commit`, median(all) / commit, 'times')] : []),
-    ]
-  })
+/** @param {() => Promise<unknown>} work */
+async function timed(work) {
+  const startedAt = performance.now()
+  await work()
+  return performance.now() - startedAt
+}
+
+/** @param {Awaited<ReturnType<typeof costs>>} measured @param {number} total */
+function figuresOf({ commit, works }, total) {
+  const bare = median(commit)
+  return [
+    figure('a direct commit, p50', bare, 'ms'),
+    ...Object.entries(works).flatMap(([what, [few = [], some = [], many = []]]) => [
+      figure(`${what}, ${FEW} rows, p50`, median(few), 'ms'),
+      figure(`${what}, ${SOME} rows against ${FEW}`, median(some) / median(few), 'times', MOST_TIMES),
+      figure(`${what}, ${total} rows against ${FEW}`, median(many) / median(few), 'times'),
+      figure(`${what}, ${total} rows, p50`, median(many), 'ms'),
+      figure(`${what}, ${total} rows, p99`, p99(many), 'ms'),
+      figure(`${what}, ${total} rows, p50 against a direct commit`, median(many) / bare, 'times'),
+    ]),
+  ]
 }

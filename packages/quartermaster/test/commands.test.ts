@@ -31,6 +31,7 @@ const HERE: readonly (readonly string[])[] = [
   ['join-codes', 'create'],
   ['persons', 'list'],
   ['memory', 'list'],
+  ['delegations', 'list'],
   ['recheck', 'list_files'],
   ['reload'],
   ['operations', 'list'],

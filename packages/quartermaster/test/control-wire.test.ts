@@ -53,6 +53,8 @@ describe('Control over the wire', () => {
       removePerson: { name: 'x' },
       memory: { id: 'x' },
       forgetMemory: { id: 'x' },
+      delegation: { id: 'x' },
+      cancelDelegation: { id: 'x' },
       operation: { id: 'x' },
       retryOperation: { id: 'x' },
       cancelOperation: { id: 'x' },

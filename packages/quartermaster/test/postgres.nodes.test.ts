@@ -2,8 +2,15 @@ import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { ApprovalSummary, OperationPage, StatusReport } from '../src/contracts/index.ts'
+import type {
+  AddedUpstream,
+  ApprovalSummary,
+  OperationPage,
+  StatusReport,
+  UpstreamStatus,
+} from '../src/contracts/index.ts'
 import { endListening, hasPostgres, testDatabase } from '../src/testing/postgres/test-database.ts'
+import { GREETER } from './support/greeter.ts'
 import { createLeanClient } from './support/lean-client.ts'
 import { makeProject, quartermaster, type RunningUp, startUp } from './support/product.ts'
 
@@ -49,7 +56,7 @@ interface Node {
 
 /** Two nodes on one database, each with a folder of its own and the same tools. */
 async function twoNodes() {
-  const shared = await makeProject()
+  const shared = await makeProject({ 'greeter.mjs': GREETER })
   const url = await testDatabase()
   const settings = { leaseSeconds: 2, consentWaitSeconds: 60 }
   const env: Record<string, string> = { DATABASE_URL: url }
@@ -97,7 +104,7 @@ async function kill({ up: { child } }: Node): Promise<void> {
 const POLL = { timeout: 20_000, interval: 20 }
 
 describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 }, () => {
-  it('share tokens, answers and the work of one that is killed', async () => {
+  it('share tokens, answers, what runs once, and the work of one that is killed', async () => {
     const { here, there, url, shared, noted } = await twoNodes()
     const nodes = async () => (await here.control<StatusReport>('status')).store?.nodes
     expect(await nodes()).toMatchObject([
@@ -127,6 +134,13 @@ describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 },
     await Promise.all([here.control('revokeToken', { id: other.facts.id }), endListening(url)])
     await expect.poll(() => letsIn(there, other.token), POLL).toBe(false)
 
+    // What runs on one node at a time runs on the first that needs it, and the other says where.
+    const entry = { command: process.execPath, args: [join(shared, 'greeter.mjs')], single: true }
+    const add = { name: 'greeter', entry, grant: false }
+    expect((await there.control<AddedUpstream>('addUpstream', add)).status).toMatchObject({ state: 'up' })
+    const elsewhere = (await here.control<AddedUpstream>('addUpstream', add)).status
+    expect(elsewhere).toMatchObject({ state: 'elsewhere', reason: expect.stringContaining('process_'), pids: [] })
+
     // What a node has in hand when it is killed is done by the other.
     const dug = callAt(there, issued.token, 'dig').catch((error: unknown) => error)
     await expect.poll(() => existsSync(join(shared, 'begun')), POLL).toBe(true)
@@ -137,5 +151,6 @@ describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 },
     await expect.poll(last, POLL).toMatchObject({ tool: 'dig', state: 'succeeded' })
     expect([await noted('begun'), await noted('dug')]).toEqual(['there\nhere\n', 'here\n'])
     await expect.poll(async () => (await nodes())?.length, POLL).toBe(1)
+    await expect.poll(() => here.control<UpstreamStatus[]>('upstreams'), POLL).toMatchObject([{ state: 'up' }])
   })
 })

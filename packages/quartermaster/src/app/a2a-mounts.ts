@@ -1,8 +1,8 @@
-import { createA2aFront } from '../adapters/a2a/index.ts'
+import type { A2aFront } from '../adapters/a2a/index.ts'
 import type { ApiDoor, Mount } from '../adapters/http/index.ts'
 import { createIds, createSystemClock } from '../adapters/system/index.ts'
 import type { Settings, Skill } from '../contracts/index.ts'
-import type { Log } from '../core/kernel/index.ts'
+import { type Log, remembered } from '../core/kernel/index.ts'
 import type { OpenedStore } from './open-store.ts'
 import { VERSION } from './version.ts'
 
@@ -16,8 +16,19 @@ export interface A2aParts {
 }
 
 /** Every workspace as an A2A agent, and everything below it. */
-export function a2aMounts({ store, settings, log, door, skillsOf }: A2aParts): Mount[] {
-  const { answer: handle } = createA2aFront({
+export function a2aMounts(parts: A2aParts): Mount[] {
+  // With the first request: most that start never have one.
+  const front = remembered(() => openFront(parts))
+  const handle: Mount['handle'] = async (request, gone) => (await front()).answer(request, gone)
+  return [
+    { path: '/a2a/:workspace', handle },
+    { path: '/a2a/:workspace/:rest{.+}', handle },
+  ]
+}
+
+async function openFront({ store, settings, log, door, skillsOf }: A2aParts): Promise<A2aFront> {
+  const { createA2aFront } = await import('../adapters/a2a/index.ts')
+  return createA2aFront({
     ...store,
     ...door,
     clock: createSystemClock(),
@@ -27,8 +38,4 @@ export function a2aMounts({ store, settings, log, door, skillsOf }: A2aParts): M
     skillsOf,
     version: VERSION,
   })
-  return [
-    { path: '/a2a/:workspace', handle },
-    { path: '/a2a/:workspace/:rest{.+}', handle },
-  ]
 }

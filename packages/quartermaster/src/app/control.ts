@@ -16,9 +16,11 @@ import {
   type UpstreamConfig,
   type WorkspaceRow,
 } from '../contracts/index.ts'
+import type { Delegations } from '../core/delegation/index.ts'
 import type { Memory } from '../core/memory/index.ts'
 import type { Organisation, Tokens } from '../core/organisation/index.ts'
 import { createConsentControl, OWNER } from './consent-control.ts'
+import { createDelegationControl } from './delegation-control.ts'
 import { diagnose } from './doctor.ts'
 import { createEventFeed, type EventFeed } from './event-feed.ts'
 import { createFollower } from './follow-operation.ts'
@@ -44,6 +46,8 @@ export interface ControlParts {
   organisation(): Promise<Organisation>
   /** And its memories. */
   memory(): Promise<Memory>
+  /** And the tasks that workspaces gave each other. */
+  delegations(): Promise<Delegations>
   /** Whether the store answers; of one that is not open nobody asks. */
   storeAnswers?(): Promise<boolean>
   /** The processes that share the store; nobody asks of one that is not open, or cannot be shared. */
@@ -104,6 +108,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     rotateToken: async ({ id, overlapMs }) => (await parts.tokens()).rotate(id, { overlapMs }),
     ...createOrganisationControl(parts.organisation),
     ...createMemoryControl(parts),
+    ...createDelegationControl(parts),
     ...(parts.up ?? WITHOUT_UP),
     ...createOperationControl({ operations: core.operations, desk: core.operationDesk, emitter: core.emitter }),
     ...createConsentControl({

@@ -61,7 +61,8 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
     const tokens = async () => (await storage.open()).tokens
     const organisation = async () => (await platform()).organisation
     const memory = async () => (await storage.open()).memory
-    const parts = { tokens, organisation, memory }
+    const delegations = async () => (await storage.open()).delegations
+    const parts = { tokens, organisation, memory, delegations }
     const control = createControl(runtime, { from: 'process', isReady: () => true, ...parts })
     const close = async () => {
       await runtime.stop()

@@ -71,7 +71,11 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   const seating = createSeating(runtime, store.organisation, log)
   life.onClose(seating.stop)
   store.delegations.events.on('delegation.changed', event => runtime.core.emitter.emit('delegation.changed', event))
-  const kept = { organisation: async () => store.organisation, memory: async () => store.memory }
+  const kept = {
+    organisation: async () => store.organisation,
+    memory: async () => store.memory,
+    delegations: async () => store.delegations,
+  }
   const lent = { tokens: async () => tokens, ...kept, storeAnswers, nodes: () => nodeFacts(store) }
   const control = createControl(runtime, { from: 'up', isReady: readiness.is, ...lent, up, feed })
   const guests = await createGuestList({ organisation: store.organisation, news: store.shared?.news, log })

@@ -91,7 +91,8 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
   const tokens = async () => (await storage.open()).tokens
   const organisation = async () => (await platform()).organisation
   const memory = async () => (await storage.open()).memory
-  const parts = { tokens, organisation, memory }
+  const delegations = async () => (await storage.open()).delegations
+  const parts = { tokens, organisation, memory, delegations }
   const control = createControl(runtime, { from: 'process', isReady: () => true, ...parts })
   const tools: Quartermaster['tools'] = filter => listTools(catalogue.current().tools.values(), health, filter)
   return {

@@ -13,6 +13,7 @@ import {
   ToolDetail,
   ToolSummary,
 } from './control-report.ts'
+import { DELEGATION_PAGE, DelegationDetail, DelegationPage, DelegationState } from './delegation.ts'
 import { RecheckAnswer } from './dependency.ts'
 import { ForgottenMemory, LONGEST_MEMORY_QUERY, MEMORY_PAGE, MemoryFacts, MemoryPage, MemoryScope } from './memory.ts'
 import { Name, PersonName } from './names.ts'
@@ -158,6 +159,26 @@ export const CONTROL = {
   },
   memory: { input: z.strictObject({ id: z.string(), organisation }), output: MemoryFacts },
   forgetMemory: { input: z.strictObject({ id: z.string(), organisation }), output: ForgottenMemory },
+  /** Tasks that workspaces gave each other, the newest first. */
+  delegations: {
+    input: z.strictObject({
+      /** Only those of this workspace, by its id or name. */
+      workspace: z.string().optional(),
+      /** Those it has given, or those it was given. */
+      role: z.enum(['asker', 'peer']).optional(),
+      state: DelegationState.optional(),
+      organisation,
+      limit: z.number().int().min(1).max(DELEGATION_PAGE.most).optional(),
+      cursor: z.string().max(200).optional(),
+    }),
+    output: DelegationPage,
+  },
+  /** One of them, with a page of its result. */
+  delegation: {
+    input: z.strictObject({ id: z.string(), organisation, offset: z.number().int().nonnegative().optional() }),
+    output: DelegationDetail,
+  },
+  cancelDelegation: { input: z.strictObject({ id: z.string(), organisation }), output: DelegationDetail },
   /** A token for one run, which only a running `up` can lend: it lives in that process. */
   lendToken: { input: z.strictObject({ agent: z.string() }), output: LentToken },
   /** Keeps a lent token for another while. */

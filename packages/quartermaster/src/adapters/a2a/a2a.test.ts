@@ -150,6 +150,10 @@ describe('a task', () => {
     await at.clock.advance(86_400_000)
     await at.delegations.sweep()
     const { body } = await at.hear<Task>(`${at.bob.id}/tasks/${two}`)
+    // What the platform says of it is part of the conversation, and keeps nobody from going on with it.
+    const next = said('three', { contextId: body.contextId })
+    const third = await at.rpc<{ result: { task: Task } }>('SendMessage', { message: next, ...AT_ONCE })
+    expect(third.result.task.contextId).toBe(body.contextId)
     expect(body.status).toMatchObject({
       state: 'TASK_STATE_FAILED',
       message: { parts: [{ text: expect.stringContaining('Its deadline has passed.') }] },
@@ -212,6 +216,26 @@ describe('what is refused', () => {
     expect((await at.rpc<Failed>('SendMessage', joined)).error.code).toBe(-32_602)
     const { result } = await at.rpc<{ result: { tasks: Task[] } }>('ListTasks', {})
     expect(result.tasks).toEqual([])
+  })
+
+  it('is what is in another organisation, exactly like what is not there', async () => {
+    const at = await openA2a()
+    await at.organisation.organisations.create({ name: 'acme' })
+    await at.organisation.workspaces.create('acme', { name: 'stranger' })
+    const { token } = await at.organisation.tokens.create({ agent: 'stranger', organisation: 'acme' })
+    const { task } = (await at.rpc<{ result: { task: Task } }>('SendMessage', { message: said('x'), ...AT_ONCE }))
+      .result
+    const below = ['', '/.well-known/agent-card.json', '/tasks', `/tasks/${task.id}`, `/tasks/${task.id}:cancel`]
+    for (const path of below) {
+      const method = path === '' || path.endsWith(':cancel') ? 'POST' : 'GET'
+      const seen = async (id: string) => {
+        const { status, body } = await at.hear(`${id}${path}`, { token, method })
+        return `${status} ${JSON.stringify(body)}`.replaceAll(id, '')
+      }
+      expect(await seen(at.bob.id)).toBe(await seen('ws_made_up'))
+      expect(await seen(at.bob.id)).toContain('NAME_UNKNOWN')
+    }
+    expect(await at.stateOf(task.id)).toBe('pending')
   })
 
   it('is every version but 1.0, and none said is 0.3', async () => {

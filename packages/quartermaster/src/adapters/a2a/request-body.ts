@@ -1,4 +1,4 @@
-import { AppError, TASK_BYTES } from '../../contracts/index.ts'
+import { AppError, isAppError, TASK_BYTES } from '../../contracts/index.ts'
 import { parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
 import { Refusal } from './errors.ts'
 
@@ -14,19 +14,12 @@ export async function readJson(request: Request): Promise<unknown> {
       'CONTENT_TYPE_NOT_SUPPORTED',
       'The content type must be application/json or application/a2a+json.',
     )
-  const text = textOfBody(await readBytes(request))
+  const bytes = await readBytes(request)
   try {
-    return parseBoundedJson(text, LIMITS)
+    return parseBoundedJson(textOfBody(bytes), LIMITS)
   } catch (error) {
-    throw isJson(text) ? error : new Refusal('PARSE_ERROR', 'The body is no JSON.')
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    return text !== '' && JSON.parse(text) !== undefined
-  } catch {
-    return false
+    // What is too deep or too much keeps its own words.
+    throw isAppError(error) && error.code === 'INPUT_INVALID' ? new Refusal('PARSE_ERROR', error.message) : error
   }
 }
 

@@ -7,6 +7,7 @@ import { registerCapabilities } from './commands/capabilities.ts'
 import { registerComplete } from './commands/complete.ts'
 import { registerCompletion } from './commands/completion.ts'
 import { registerConnect } from './commands/connect.ts'
+import { registerDelegations } from './commands/delegations.ts'
 import { registerDoctor } from './commands/doctor.ts'
 import { registerGrant } from './commands/grant.ts'
 import { registerGrants } from './commands/grants.ts'
@@ -103,6 +104,7 @@ const REGISTER = [
   registerJoinCodes,
   registerPersons,
   registerMemory,
+  registerDelegations,
   registerCall,
   registerRecheck,
   registerReload,

@@ -70,5 +70,7 @@ export function traced(tracer: Tracer, route: string): MiddlewareHandler<HttpEnv
 
 /** What matches everything matches nothing in particular: paths that strangers invent must not become labels. */
 function routeOf(pattern: string): string {
-  return pattern.endsWith('*') ? 'other' : pattern
+  if (pattern.endsWith('*')) return 'other'
+  // What a parameter may look like is nobody's business: `:rest{.+}` is `:rest`.
+  return pattern.replaceAll(/\{[^}]*\}/g, '')
 }

@@ -45,7 +45,11 @@ const SQLITE_WORDS = [
     'delete from "memory_words" where "rowid" = old."slot"; end',
 ]
 
-/** The shelf is among the words, so that one index answers for both. */
+/**
+ * The shelf is among the words, so that one index answers for both. They are kept cut, because a word that most rows have is looked
+ * for in the rows themselves, and to cut the words of each would take most of the time.
+ */
 const POSTGRES_WORDS = [
-  `create index "memories_by_words" on "memories" using gin ((string_to_array("shelf" || ' ' || "words", ' ')))`,
+  `alter table "memories" add column "memory_words" text[] generated always as (string_to_array("shelf" || ' ' || "words", ' ')) stored`,
+  'create index "memories_by_words" on "memories" using gin ("memory_words")',
 ]

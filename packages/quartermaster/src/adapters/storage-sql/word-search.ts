@@ -41,11 +41,10 @@ const HAVING: Readonly<Record<DialectName, Having>> = {
     return `select "rowid" as "slot" from "memory_words" where "memory_words" match ${match} and "rowid" <= ${highest}`
   },
   postgres(word, { shelves, upTo }, parameters) {
-    const all = `string_to_array("shelf" || ' ' || "words", ' ')`
     const wanted = place('postgres', parameters, word)
     const where = [
-      `${all} @> array[${wanted}::text]`,
-      `${all} && string_to_array(${place('postgres', parameters, shelves.join(' '))}::text, ' ')`,
+      `"memory_words" @> array[${wanted}::text]`,
+      `"memory_words" && string_to_array(${place('postgres', parameters, shelves.join(' '))}::text, ' ')`,
       // A word can look like a shelf.
       `"shelf" = any(string_to_array(${place('postgres', parameters, shelves.join(' '))}::text, ' '))`,
       `"slot" <= ${place('postgres', parameters, upTo)}::bigint`,

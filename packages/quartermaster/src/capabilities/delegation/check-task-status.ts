@@ -14,7 +14,7 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
       'Statuses: pending and in_progress (the peer still works: wait), queued (the peer is busy with other tasks: do NOT ' +
       'send it again, the answer comes by itself), completed (the result is there, in pages if it is long), failed (a real ' +
       'end: ask another peer or do it yourself), cancelled, expired.',
-    command: { none: 'People read tasks under /api/v1/delegations.' },
+    command: { none: 'On the command line: quartermaster delegations show ID.' },
     input: z.object({
       workspace_id: z.string().min(1).max(128).describe('Workspace ID the task was sent to.'),
       task_id: z.string().min(1).max(128).describe('task_id returned by delegate_task or delegate_task_async.'),

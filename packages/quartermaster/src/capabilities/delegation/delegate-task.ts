@@ -18,7 +18,7 @@ export function createDelegateTask(delegation: Platform['delegation']) {
       'longer than a call waits, the status is in_progress with a task_id: that is no failure, do not send it again; ask ' +
       'with check_task_status, or wait for the result in your inbox. For long work use delegate_task_async. Other calls ' +
       'can be made meanwhile.',
-    command: { none: 'Agents give each other tasks; people read them under /api/v1/delegations.' },
+    command: { none: 'Agents give each other tasks; on the command line: quartermaster delegations list.' },
     input: TaskInput,
     output: TaskAnswer,
     examples: [
@@ -34,7 +34,8 @@ export function createDelegateTask(delegation: Platform['delegation']) {
       const { id } = await desk.delegate(actor, wishOf(input, context))
       let steps = 0
       const detail = await desk.wait(actor, id, message => context.progress({ progress: ++steps, message }))
-      return taskAnswer(detail)
+      // For whoever has waited it goes on, whether the peer was handed it or will be; the note tells which.
+      return taskAnswer(detail, detail.state === 'pending' ? { status: 'in_progress' } : {})
     },
   })
 }

@@ -29,13 +29,13 @@ export const TaskAnswer = z.object({
 })
 export type TaskAnswer = z.infer<typeof TaskAnswer>
 
-/** A task as its asker is told of it, structured and in words. */
-export function taskAnswer(detail: DelegationDetail) {
+/** A task as its asker is told of it, structured and in words; with `status` where it is called something else. */
+export function taskAnswer(detail: DelegationDetail, { status = detail.state }: { status?: DelegationState } = {}) {
   const { id, state, to, result, error, progress, deadlineAt } = detail
   const note = NOTES[state](detail)
   const answer: TaskAnswer = {
     task_id: id,
-    status: state,
+    status,
     workspace_id: to.id,
     peer_name: to.name,
     peer_status: to.presence,
@@ -47,7 +47,10 @@ export function taskAnswer(detail: DelegationDetail) {
     deadline_at: iso(deadlineAt),
     note,
   }
-  return toolResult({ content: [{ type: 'text', text: inWords(detail, note) }], structuredContent: answer })
+  return toolResult({
+    content: [{ type: 'text', text: inWords({ ...detail, state: status }, note) }],
+    structuredContent: answer,
+  })
 }
 
 function inWords({ id, state, to, result, error, progress }: DelegationDetail, note: string): string {

@@ -88,7 +88,7 @@ const WINDOWS_DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])
 const WINDOWS_CHARACTER = /[<>:"|?*]/
 const WINDOWS_ENDING = /[. ]$/
 
-function apiOf(platform: Platform): path.PlatformPath {
+function apiOf(platform: Platform): typeof path.posix {
   return platform === 'win32' ? path.win32 : path.posix
 }
 
@@ -128,7 +128,7 @@ function placesOf({ requested, roots, projectDir, platform }: PlacesOptions): st
 interface DisplayOptions {
   root: Root
   place: string
-  api: path.PlatformPath
+  api: typeof path.posix
   alone: boolean
 }
 

@@ -58,12 +58,12 @@ export function createSettling(deps: LedgerDeps & { readonly ledger: Ledger }): 
     const carrying = rows.flatMap(({ id, delegationId }) => (delegationId === null ? [] : [{ id, delegationId }]))
     if (carrying.length === 0) return
     const where = { id: { in: carrying.map(({ delegationId }) => delegationId) }, state: 'pending' } as const
-    const pending = await store.find('delegations', { where, limit: 1_000 })
+    const pending = await store.find('delegations', { where, columns: TAKEN, limit: 1_000 })
     for (const row of pending) if (carrying.some(({ id }) => id === row.activityId)) await take(row)
   }
 
   /** Whoever else has come first is right: there is nothing to do then. */
-  async function take(row: DelegationRow): Promise<void> {
+  async function take(row: Pick<DelegationRow, (typeof TAKEN)[number]>): Promise<void> {
     const step = nextStep(row.state, 'take')
     if (!('to' in step)) return
     const at = Math.round(clock.now())
@@ -87,6 +87,9 @@ export function createSettling(deps: LedgerDeps & { readonly ledger: Ledger }): 
     },
   }
 }
+
+/** What is read of one that is handed out. */
+const TAKEN = ['id', 'organisation', 'fromName', 'toName', 'state', 'version', 'activityId'] as const
 
 interface Why {
   readonly why: string

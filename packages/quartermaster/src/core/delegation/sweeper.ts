@@ -54,9 +54,15 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
     how: (row: DelegationRow) => Promise<unknown>,
   ): Promise<void> {
     const failures: unknown[] = []
+    // A page of tasks as long as they may be would be hundreds of megabytes, so each is read when it is its turn.
+    const columns = ['id', 'organisation', 'deadlineAt', 'createdAt'] as const
+    async function endOne({ organisation, id }: Pick<DelegationRow, 'organisation' | 'id'>): Promise<void> {
+      const row = await ledger.get(organisation, id)
+      if (row) await how(row)
+    }
     for (let after: readonly (string | number)[] | undefined; !isOver(); ) {
-      const rows = await store.find('delegations', { ...query, limit: PAGE, ...(after && { after }) })
-      for (const row of rows) await how(row).catch(error => isEnded(error) || failures.push(error))
+      const rows = await store.find('delegations', { ...query, columns, limit: PAGE, ...(after && { after }) })
+      for (const row of rows) await endOne(row).catch(error => isEnded(error) || failures.push(error))
       const last = rows.at(-1)
       if (!last || rows.length < PAGE) break
       after = [last[query.order.by[0]], last.id]

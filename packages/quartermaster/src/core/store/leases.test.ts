@@ -90,11 +90,12 @@ describe('a lease', () => {
   it('is over for a holder that cannot say so before another one gets it', async () => {
     const { clock, a, b } = await two()
     let isCut = false
+    const { store } = a as SharedStorage
     const cut: Store = {
-      ...(a?.store as Store),
+      ...store,
       async get(...asked) {
         if (isCut) throw new AppError('STORE_UNAVAILABLE', 'It is away.')
-        return (a?.store as Store).get(...asked)
+        return store.get(...asked)
       },
     }
     const [first, second] = [leaseOf(clock, a, { store: cut }), leaseOf(clock, b)]

@@ -94,6 +94,7 @@ describe('completion', () => {
       'join-codes',
       'persons',
       'memory',
+      'delegations',
       'call',
       'recheck',
       'reload',
