@@ -23,10 +23,10 @@ describe('the reference servers from npm', () => {
       everything: npmServer('everything'),
       // It says itself that writing destroys; whoever mounts it may allow that.
       filesystem: { ...npmServer('filesystem', folder), tools: { write_file: { consent: [] } } },
-      memory: { ...npmServer('memory'), env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') } },
+      graph: { ...npmServer('memory'), env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') } },
       thinking: npmServer('sequential-thinking'),
     })
-    for (const name of ['everything', 'filesystem', 'memory', 'thinking']) await product.reaches(name)
+    for (const name of ['everything', 'filesystem', 'graph', 'thinking']) await product.reaches(name)
   })
   afterAll(async () => {
     await product?.stop()
@@ -44,7 +44,7 @@ describe('the reference servers from npm', () => {
     expect((await upstreams()).map(({ name, tools }) => ({ name, ...tools }))).toEqual([
       { name: 'everything', offered: 17, held: 0 },
       { name: 'filesystem', offered: 14, held: 0 },
-      { name: 'memory', offered: 9, held: 0 },
+      { name: 'graph', offered: 9, held: 0 },
       { name: 'thinking', offered: 1, held: 0 },
     ])
     expect((await product.run('upstreams', 'review', '--json')).json()).toEqual([])
@@ -70,7 +70,7 @@ describe('the reference servers from npm', () => {
         expect.arrayContaining([
           'everything_echo',
           'filesystem_read_text_file',
-          'memory_read_graph',
+          'graph_read_graph',
           'thinking_sequentialthinking',
           // Some of them ask for consent, so that calls may have to wait.
           'get_status',
@@ -94,14 +94,14 @@ describe('the reference servers from npm', () => {
       expect(outside).toMatchObject({ isError: true, text: expect.stringContaining('Access denied') })
     })
 
-    it('memory remembers, also when its process is killed', async () => {
+    it('graph remembers, also when its process is killed', async () => {
       const entity = { name: `Ada ${era}`, entityType: 'person', observations: ['likes tea'] }
-      await call('memory_create_entities', { entities: [entity] })
-      const before = await processOf('memory')
+      await call('graph_create_entities', { entities: [entity] })
+      const before = await processOf('graph')
       process.kill(before, 'SIGKILL')
-      const { structuredContent } = await call('memory_open_nodes', { names: [entity.name] })
+      const { structuredContent } = await call('graph_open_nodes', { names: [entity.name] })
       expect(structuredContent).toEqual({ entities: [entity], relations: [] })
-      expect(await processOf('memory')).not.toBe(before)
+      expect(await processOf('graph')).not.toBe(before)
     })
 
     it('sequential-thinking counts thoughts', async () => {

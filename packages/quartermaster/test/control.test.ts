@@ -64,9 +64,14 @@ function controlContract(name: string, open: () => Promise<Opened>): void {
     it('shows capabilities and agents, and explains a bad agent', async () => {
       const { control } = await open()
       expect((await control.capabilities({})).map(capability => capability.key)).toEqual([
+        'delegation',
         'files',
+        'history',
+        'inbox',
+        'memory',
         'notes',
         'registry',
+        'user',
         'maths',
       ])
       expect((await control.agents({})).map(agent => [agent.name, agent.granted])).toEqual([

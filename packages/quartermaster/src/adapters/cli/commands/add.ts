@@ -42,7 +42,7 @@ export const registerAdd: Register = (program, act) => {
   )
   addExamples(command, [
     [
-      'quartermaster add notes --pin -- npx -y @modelcontextprotocol/server-memory',
+      'quartermaster add graph --pin -- npx -y @modelcontextprotocol/server-memory',
       'a program, in its present version',
     ],
     ['quartermaster add search https://mcp.example.com/mcp --header Authorization="Bearer $TOKEN"', 'an address'],
