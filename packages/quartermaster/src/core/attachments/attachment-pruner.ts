@@ -1,5 +1,5 @@
 import { type AttachmentRow, messageOf, type Settings } from '../../contracts/index.ts'
-import type { Cancel, Clock, Log } from '../kernel/index.ts'
+import { type Clock, createRounds, type Log, type Rounds } from '../kernel/index.ts'
 import { mustExist, mustNotExist, remove, type Store, update, type Where, type Write } from '../store/index.ts'
 import { createRemoval, ending } from './removal.ts'
 
@@ -29,11 +29,15 @@ const BATCH = 100
 const MEGABYTES_AN_HOUR = 25
 
 export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPruner {
-  const { store, clock, log, settings, isOurs = () => true } = deps
+  const { store, clock, log, settings, isOurs } = deps
   const takeAway = createRemoval({ store, clock })
-  let isStopped = false
-  let cancelTimer: Cancel = () => {}
-  let pruning: Promise<unknown> | undefined
+  const rounds: Rounds = createRounds({
+    clock,
+    everyMs: HOUR_MS,
+    isOurs,
+    work: prune,
+    onError: error => log.warn('removing unused attachments failed and is tried again', { error: messageOf(error) }),
+  })
 
   async function prune(): Promise<number> {
     const loose = await inBatches(looseAttachments, removeLoose)
@@ -48,8 +52,8 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
   ): Promise<number> {
     let removed = 0
     for (let after: [number, string] | undefined; ; await clock.breathe()) {
-      const rows = isStopped ? [] : await find(after)
-      for (const row of rows) if (!isStopped && (await removeOne(row))) removed++
+      const rows = rounds.isStopped() ? [] : await find(after)
+      for (const row of rows) if (!rounds.isStopped() && (await removeOne(row))) removed++
       const last = rows.at(-1)
       if (!last || rows.length < BATCH) return removed
       after = [last.since, last.id]
@@ -111,23 +115,7 @@ export function createAttachmentPruner(deps: AttachmentPrunerDeps): AttachmentPr
     return true
   }
 
-  function begin(): void {
-    pruning = (isOurs() ? prune() : Promise.resolve())
-      .catch(error => log.warn('removing unused attachments failed and is tried again', { error: messageOf(error) }))
-      .finally(() => {
-        if (!isStopped) cancelTimer = clock.after(HOUR_MS, begin)
-      })
-  }
-
-  return {
-    start: begin,
-    async stop() {
-      isStopped = true
-      cancelTimer()
-      await pruning
-    },
-    prune,
-  }
+  return { start: rounds.start, stop: rounds.stop, prune }
 }
 
 interface Seen {

@@ -1,5 +1,5 @@
 import { messageOf, type Settings } from '../../contracts/index.ts'
-import type { Cancel, Clock, Log } from '../kernel/index.ts'
+import { type Clock, createRounds, type Log, type Rounds } from '../kernel/index.ts'
 import { mustNotExist, remove, type Store, type Write } from '../store/index.ts'
 
 /** Forgets what has been in the logs long enough. */
@@ -29,10 +29,14 @@ const DAY_MS = 24 * HOUR_MS
 const BATCH = 500
 
 export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
-  const { store, clock, log, settings, isOurs = () => true, withThem = async () => [] } = deps
-  let isStopped = false
-  let cancelTimer: Cancel = () => {}
-  let pruning: Promise<unknown> | undefined
+  const { store, clock, log, settings, isOurs, withThem = async () => [] } = deps
+  const rounds: Rounds = createRounds({
+    clock,
+    everyMs: HOUR_MS,
+    isOurs,
+    work: prune,
+    onError: error => log.warn('forgetting old activity failed and is tried again', { error: messageOf(error) }),
+  })
 
   async function prune(): Promise<number> {
     // Cursors end where the days do. What goes is older by an hour, so that clocks that differ leave no hole behind a cursor.
@@ -41,7 +45,9 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
     const columns = ['id', 'createdAt', 'workspaceId', 'sequence'] as const
     let count = 0
     for (let after: readonly (string | number)[] | undefined; ; await clock.breathe()) {
-      const rows = isStopped ? [] : await store.find('activity', { ...query, columns, ...(after && { after }) })
+      const rows = rounds.isStopped()
+        ? []
+        : await store.find('activity', { ...query, columns, ...(after && { after }) })
       const last = rows.at(-1)
       if (!last) return count
       count += await forget(rows)
@@ -74,23 +80,7 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
     return found
   }
 
-  function begin(): void {
-    pruning = (isOurs() ? prune() : Promise.resolve())
-      .catch(error => log.warn('forgetting old activity failed and is tried again', { error: messageOf(error) }))
-      .finally(() => {
-        if (!isStopped) cancelTimer = clock.after(HOUR_MS, begin)
-      })
-  }
-
-  return {
-    start: begin,
-    async stop() {
-      isStopped = true
-      cancelTimer()
-      await pruning
-    },
-    prune,
-  }
+  return { start: rounds.start, stop: rounds.stop, prune }
 }
 
 interface Old {

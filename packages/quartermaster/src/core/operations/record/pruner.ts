@@ -1,5 +1,5 @@
 import { messageOf, type Settings } from '../../../contracts/index.ts'
-import type { Cancel, Clock, Log } from '../../kernel/index.ts'
+import { type Clock, createRounds, type Log, type Rounds } from '../../kernel/index.ts'
 import { remove, type Store, type Where, type Write } from '../../store/index.ts'
 import { DAY_MS } from './keep-until.ts'
 import { ORGANISATION } from './organisation.ts'
@@ -29,13 +29,22 @@ const HOUR_MS = 60 * MINUTE_MS
 /** Small enough that a call's commit behind it does not feel it. */
 const BATCH = 500
 
-export function createPruner({ store, clock, log, settings, isOurs = () => true }: PrunerDeps): Pruner {
-  let isStopped = false
-  let cancelTimer: Cancel = () => {}
-  let cancelRoom: Cancel = () => {}
-  let pruning: Promise<unknown> | undefined
-  let makingRoom: Promise<unknown> | undefined
+export function createPruner({ store, clock, log, settings, isOurs }: PrunerDeps): Pruner {
   const room = createResultRoom({ store, clock, settings })
+  const forgetting: Rounds = createRounds({
+    clock,
+    everyMs: HOUR_MS,
+    isOurs,
+    work: prune,
+    onError: error => log.warn('forgetting old operations failed and is tried again', { error: messageOf(error) }),
+  })
+  const makingRoom: Rounds = createRounds({
+    clock,
+    everyMs: MINUTE_MS,
+    isOurs,
+    work: () => room(makingRoom.isStopped),
+    onError: error => log.warn('making room for results failed and is tried again', { error: messageOf(error) }),
+  })
 
   async function prune(): Promise<number> {
     let total = 0
@@ -46,7 +55,7 @@ export function createPruner({ store, clock, log, settings, isOurs = () => true 
 
   async function inBatches(removeBatch: () => Promise<number>): Promise<number> {
     for (let total = 0; ; await clock.breathe()) {
-      const removed = isStopped ? 0 : await removeBatch()
+      const removed = forgetting.isStopped() ? 0 : await removeBatch()
       total += removed
       if (removed < BATCH) return total
     }
@@ -87,32 +96,13 @@ export function createPruner({ store, clock, log, settings, isOurs = () => true 
     return ids.length
   }
 
-  function begin(): void {
-    pruning = (isOurs() ? prune() : Promise.resolve())
-      .catch(error => log.warn('forgetting old operations failed and is tried again', { error: messageOf(error) }))
-      .finally(() => {
-        if (!isStopped) cancelTimer = clock.after(HOUR_MS, begin)
-      })
-  }
-
-  function makeRoom(): void {
-    makingRoom = (isOurs() ? room(() => isStopped) : Promise.resolve())
-      .catch(error => log.warn('making room for results failed and is tried again', { error: messageOf(error) }))
-      .finally(() => {
-        if (!isStopped) cancelRoom = clock.after(MINUTE_MS, makeRoom)
-      })
-  }
-
   return {
     start() {
-      begin()
-      makeRoom()
+      forgetting.start()
+      makingRoom.start()
     },
     async stop() {
-      isStopped = true
-      cancelTimer()
-      cancelRoom()
-      await Promise.all([pruning, makingRoom])
+      await Promise.all([forgetting.stop(), makingRoom.stop()])
     },
     prune,
   }
