@@ -120,6 +120,14 @@ describe('servers of another client', () => {
     const again = (await run('import', 'claude', '--json')).json<{ servers: { outcome: string }[] }>()
     expect(again.servers[0]).toMatchObject({ outcome: 'unchanged' })
   })
+
+  it('takes a server that is called like one of our own capabilities under another name', async () => {
+    const { dir, run, json } = await project()
+    const server = { command: process.execPath, args: ['greeter.mjs'] }
+    await writeFile(join(dir, 'mcp.json'), JSON.stringify({ mcpServers: { memory: server } }))
+    expect((await run('import', './mcp.json')).stdout).toMatch(/memory-server.*"memory" there/s)
+    expect(Object.keys((await json('quartermaster.config.json')).mcpServers)).toEqual(['memory-server'])
+  })
 })
 
 describe('a wrong entry of mcpServers', () => {

@@ -13,6 +13,8 @@ export interface ReadOptions extends ClientSurroundings {
   readonly source?: string | undefined
   /** Where our own server listens, if it does. */
   readonly ownUrl?: string | undefined
+  /** Names that no upstream can have, because something of our own has them. */
+  readonly reserved?: readonly string[]
 }
 
 /** Reads what other clients have configured, and puts it into our words. Their files are only ever read. */
@@ -71,10 +73,15 @@ function isElsewhere({ server: { folder } }: Placed, { dir }: ClientSurroundings
 
 /** Gives every server a name of its own. The same one in two places is one; another one under the same name is skipped. */
 function named(placed: readonly Placed[], options: ReadOptions): ForeignServer[] {
+  const reserved = new Set(options.reserved)
   const taken = new Map<string, { readonly name: string; readonly text: string; readonly file: string }>()
   return placed.flatMap(one => {
     const { place, server } = one
-    const as = fittingName(server.name, name => (taken.get(name)?.name ?? server.name) === server.name)
+    const wanted = reserved.has(server.name) ? `${server.name}-server` : server.name
+    const as = fittingName(
+      wanted,
+      name => !reserved.has(name) && (taken.get(name)?.name ?? server.name) === server.name,
+    )
     const text = canonicalJson(JSON.parse(JSON.stringify(server.entry ?? null)))
     const first = taken.get(as)
     if (first?.text === text) return []

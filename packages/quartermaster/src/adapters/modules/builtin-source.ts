@@ -32,6 +32,11 @@ export function createBuiltinSource(options: BuiltinSourceOptions): Source {
   }
 }
 
+/** What the capabilities that come with the package are called. */
+export async function builtinNames(dir: string): Promise<string[]> {
+  return (await listModules(dir)).map(({ name }) => name)
+}
+
 interface ModuleFolder {
   name: string
   dir: string

@@ -1,2 +1,2 @@
-export { type BuiltinSourceOptions, createBuiltinSource } from './builtin-source.ts'
+export { type BuiltinSourceOptions, builtinNames, createBuiltinSource } from './builtin-source.ts'
 export { type ClosableSource, createProjectSource, type ProjectSourceOptions } from './project-source.ts'

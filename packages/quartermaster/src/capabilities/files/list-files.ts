@@ -166,7 +166,7 @@ async function fill({ page, met, sandbox, untold }: FillOptions): Promise<void> 
 }
 
 async function describe(met: Met, sandbox: Sandbox): Promise<Entry | 'unusable' | undefined> {
-  const stat = met.pinned?.stat ?? (await lookAt(met))
+  const stat = met.pinned?.stat ?? (await lookAt(met, sandbox))
   if (!stat) return undefined
   const entry = { path: met.display, kind: met.kind, modified: stat.mtime.toISOString() }
   if (met.kind === 'file') return { ...entry, size: Number(stat.size) }
@@ -175,9 +175,11 @@ async function describe(met: Met, sandbox: Sandbox): Promise<Entry | 'unusable' 
   return leadsTo === undefined || leadsTo === 'link' ? 'unusable' : { ...entry, leadsTo }
 }
 
-async function lookAt(met: Met): Promise<BigIntStats | undefined> {
+async function lookAt({ folder, name }: Met, { walker }: Sandbox): Promise<BigIntStats | undefined> {
   try {
-    return await lstat(met.folder.at(met.name), { bigint: true })
+    const stat = await lstat(folder.at(name), { bigint: true })
+    await walker.confirm(folder)
+    return stat
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error

@@ -54,7 +54,8 @@ describe.each(['handles', 'paths'] as const)('a link swapped in between check an
       for (const each of said) seen.add(JSON.stringify(each.result))
     })
     expect(rounds).toBeGreaterThan(0)
-    expect([...seen].filter(text => /OUTSIDE|only-outside/.test(text))).toEqual([])
+    // The double outside is one byte longer.
+    expect([...seen].filter(text => /OUTSIDE|only-outside|"size":7/.test(text))).toEqual([])
   })
 
   it('never makes a read of a single file follow it', async () => {
