@@ -56,10 +56,10 @@ export async function startWithUpstreams(
   return startIn(folder, { mcpServers, settings })
 }
 
-/** Starts `up` in a folder that has nothing but agents, and these have nothing. */
-export async function startWithAgents(agents: readonly string[]): Promise<RunningProduct> {
+/** Starts `up` in a folder that has nothing but agents, each with these capabilities. */
+export async function startWithAgents(agents: readonly string[], capabilities: object = {}): Promise<RunningProduct> {
   const folder = await freshFolder()
-  await writeAgents(folder, Object.fromEntries(agents.map(agent => [agent, {}])))
+  await writeAgents(folder, Object.fromEntries(agents.map(agent => [agent, capabilities])))
   return startIn(folder, {})
 }
 
