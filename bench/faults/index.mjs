@@ -14,7 +14,7 @@ const { values } = parseArgs({
 
 if (!['sqlite', 'postgres'].includes(values.store)) throw new Error('--store is sqlite or postgres.')
 const options = { store: values.store, rounds: Number(values.rounds), seed: Number(values.seed) }
-const ANYWHERE = ['killed', 'ended', 'pruned']
+const ANYWHERE = ['killed', 'ended', 'pruned', 'clock']
 const SHARED = ['node', 'database']
 const parts = values.store === 'postgres' ? [...ANYWHERE, ...SHARED] : ANYWHERE
 

@@ -8,6 +8,7 @@ import { openDatabase } from './database-rows.mjs'
 
 /** Short, so that what a reader has left comes to another within a round. */
 export const LEASE_MS = 1_000
+const CLOCK = new URL('./clock-preload.mjs', import.meta.url).href
 /** Longer than ends under load take. */
 const END_WITHIN_MS = 20_000
 const SETTINGS = {
@@ -50,15 +51,24 @@ function createStage({ atEnd, folder, up }) {
       return { DATABASE_URL: server.url, ...(key !== undefined && { QUARTERMASTER_SEALING_KEY: key }) }
     }
 
-    /** One more node, in a folder of its own; it can be started again after its end. */
-    async function node() {
+    /**
+     * One more node, in a folder of its own; it can be started again after its end.
+     * @param {{ hasOwnClock?: boolean }} [options] whether its clock can be put
+     */
+    async function node({ hasOwnClock = false } = {}) {
       const dir = await folder()
       await writeFile(join(dir, 'quartermaster.config.json'), JSON.stringify({ settings: SETTINGS }))
-      const start = async () => up({ cwd: dir, env: await env() })
+      const clock = join(await folder(), 'clock')
+      /** How far its clock is ahead of the machine's. @param {number} ms */
+      const putClock = ms => writeFile(clock, String(ms))
+      await putClock(0)
+      const ownClock = { NODE_OPTIONS: `--import ${CLOCK}`, BENCH_CLOCK_FILE: clock }
+      const start = async () => up({ cwd: dir, env: { ...(hasOwnClock && ownClock), ...(await env()) } })
       let running = await start()
       dirs.push(dir)
       return {
         url: () => running.url,
+        putClock,
         kill: () => running.kill(),
         stop: () => running.stop(END_WITHIN_MS),
         async start() {

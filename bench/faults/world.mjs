@@ -15,7 +15,7 @@ const READERS = 2
  * Three workspaces that write to each other, remember and do tasks, and a fourth that gives them.
  * @param {import('./stage.mjs').House} house
  * @param {readonly import('./stage.mjs').Node[]} nodes
- * @param {{ seed: number, deadlineSeconds?: number }} options
+ * @param {{ seed: number, deadlineSeconds?: number, leasesHold?: boolean }} options
  */
 export async function openWorld(house, nodes, { seed, ...more }) {
   const [first] = nodes

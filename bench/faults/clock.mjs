@@ -1,0 +1,36 @@
+// @ts-check
+import { repeat } from './load.mjs'
+import { onStage } from './stage.mjs'
+import { openWorld } from './world.mjs'
+
+/** Less than the deadline of a task and the age at which logs are forgotten. */
+const FARTHEST_MS = 2 * 3_600_000
+
+/**
+ * One node whose clock is put forward or back while everybody works, and that is killed and started with another one.
+ * @param {import('./stage.mjs').FaultOptions} options
+ */
+export function run({ store, rounds, seed }) {
+  return onStage(async stage => {
+    const house = await stage.house(store)
+    const node = await house.node({ hasOwnClock: true })
+    const world = await openWorld(house, [node], { seed, leasesHold: false })
+    const { load, notes, random, untilSomeMoment, look, figures } = world
+    const putClock = () => node.putClock(random.below(2 * FARTHEST_MS) - FARTHEST_MS)
+    for (let round = 0; round < rounds; round++) {
+      const end = load.begin()
+      await untilSomeMoment()
+      await putClock()
+      await untilSomeMoment()
+      await node.kill()
+      await end()
+      await putClock()
+      await node.start()
+      await look()
+      await repeat(notes, random)
+    }
+    await load.drain()
+    await look()
+    return figures(rounds)
+  })
+}
