@@ -65,7 +65,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'interop',
-          include: ['interop/{conformance,clients,upstreams}/**/*.test.ts'],
+          include: ['interop/{conformance,clients,upstreams,peers}/**/*.test.ts'],
           // Begins only when one of these tests is to run, so whoever runs others does not install what these need. They
           // come last: the install is done beside the product's own tests, and they wait for what is left of it.
           globalSetup: ['interop/install.ts'],

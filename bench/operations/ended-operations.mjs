@@ -30,6 +30,7 @@ function endedOperation(i) {
   return {
     id: `op_${String(i).padStart(22, '0')}`,
     workspace: 'clerk',
+    organisation: 'default',
     callerKind: 'agent',
     callerName: 'clerk',
     tool: 'post',

@@ -45,6 +45,7 @@ export function auditLine(i) {
   return {
     id: `aud_${String(i).padStart(22, '0')}`,
     workspace: 'researcher',
+    organisation: 'default',
     callerKind: 'agent',
     callerName: 'researcher',
     at: 1_700_000_000_000 + i,

@@ -20,6 +20,10 @@ export interface RunningProduct {
   issue(agent: string): Promise<IssuedToken>
   /** Resolves when it has reached an upstream. */
   reaches(upstream: string): Promise<void>
+  /** Ends it as a crash does. */
+  kill(): Promise<void>
+  /** Starts it again in its folder, at the same address. */
+  again(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -73,7 +77,8 @@ const freshFolder = () => mkdtemp(join(tmpdir(), 'interop-'))
 
 async function startIn(folder: string, configuration: object): Promise<RunningProduct> {
   await writeFile(join(folder, 'quartermaster.config.json'), JSON.stringify(configuration))
-  const up = await launchUp(folder, {})
+  let up = await launchUp(folder, {})
+  const { port } = new URL(up.url)
   const adminToken = await readFile(join(folder, '.quartermaster', 'admin-token'), 'utf8')
   const control = createControlClient({ url: up.url, token: adminToken.trim() })
   const run = async (...args: readonly string[]) => {
@@ -93,6 +98,14 @@ async function startIn(folder: string, configuration: object): Promise<RunningPr
     },
     async reaches(upstream) {
       await vi.waitFor(async () => expect(await statusOf(control, upstream)).toMatchObject({ state: 'up' }), PATIENCE)
+    },
+    async kill() {
+      const gone = new Promise(resolve => up.child.once('exit', resolve))
+      up.child.kill('SIGKILL')
+      await gone
+    },
+    async again() {
+      up = await launchUp(folder, { args: ['--port', port] })
     },
     async stop() {
       await up.stop()

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createControlClient } from '../src/adapters/control-client/index.ts'
 import { connectToOwner } from '../src/adapters/data-folder/index.ts'
+import { deferred } from '../src/testing/deferred.ts'
 import { connectClient, deskProject, endBackgroundAfter, ownerOf } from './support/bridge.ts'
 import { quartermaster, startUp, writeFiles } from './support/product.ts'
 
@@ -85,6 +86,29 @@ describe('connect where nothing runs', { timeout: 120_000 }, () => {
     expect(owner && (await createControlClient(owner).stepAside({}))).toEqual({ leaving: true })
     await writeFiles(dir, { 'go.txt': '' })
     expect((await transfer).content).toEqual([{ type: 'text', text: 'transferred' }])
+    await expect.poll(() => ownerOf(dir), { timeout: 30_000 }).toBeUndefined()
+  })
+
+  it('stays for as long as somebody follows what happens there, and then leaves', async () => {
+    const dir = await deskProject({
+      'quartermaster.config.json': '{ "settings": { "backgroundIdleSeconds": 1, "recoveringSeconds": 0 } }',
+    })
+    endBackgroundAfter(dir)
+    const { client } = await connectClient(dir, 'legacy')
+    await client.callTool({ name: 'work' })
+    const owner = await connectToOwner({ dir: join(dir, '.quartermaster') })
+    const [leaving, begun] = [new AbortController(), deferred()]
+    const told = { signal: leaving.signal, onEvent: () => begun.resolve() }
+    const followed = owner && createControlClient(owner).events({}, told)
+    const isOver = followed?.catch((error: unknown) => error)
+    await begun.promise
+    await client.close()
+    // Four times as long as it stays for nobody.
+    const until = performance.now() + 4_000
+    const standing = async () => ({ pid: await ownerOf(dir), isLate: performance.now() > until })
+    await expect.poll(standing, { timeout: 30_000 }).toEqual({ pid: expect.any(Number), isLate: true })
+    leaving.abort()
+    await isOver
     await expect.poll(() => ownerOf(dir), { timeout: 30_000 }).toBeUndefined()
   })
 

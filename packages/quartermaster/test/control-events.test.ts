@@ -24,7 +24,10 @@ async function serving() {
   }
   const control = fakeControl({ events })
   const token = { isGood: true }
-  const persons = { holderOf: () => (token.isGood ? { person: 'eve' } : undefined), controlOf: () => control }
+  const persons = {
+    holderOf: () => (token.isGood ? { organisation: 'default', person: 'eve' } : undefined),
+    controlOf: () => control,
+  }
   server = await startHttpServer({ control, persons })
   return { server, token, following: following.promise }
 }

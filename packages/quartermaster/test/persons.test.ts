@@ -93,3 +93,34 @@ it('records whose word it was, and stops hearing a token that was taken back', {
   ])
   expect(await at.control('revokeGrants', { by: 'eve' })).toEqual({ count: 1 })
 })
+
+it('shows a person of another organisation nothing that is asked here, not even that it is', {
+  timeout: 90_000,
+}, async () => {
+  const at = await desk()
+  await at.control('createOrganisation', { name: 'acme' })
+  // Of the same name as somebody here.
+  const { token: eve } = await at.control<{ token: string }>('createToken', { person: 'eve' })
+  const { token } = await at.control<{ token: string }>('createToken', { person: 'eve', organisation: 'acme' })
+  const id = await waiting(at, 'a.txt')
+  const ask = (operation: string, input: object, who = token) => post(at, `/api/v1/control/${operation}`, who, input)
+  expect(await ask('approvals', {}, eve)).toMatchObject({ status: 200, body: [{ id }] })
+  expect(await ask('approvals', {})).toEqual({ status: 200, body: [] })
+  const always = { decision: 'allow', lasting: 'always' }
+  for (const [operation, more] of [
+    ['approval', {}],
+    ['answerApproval', always],
+  ] as const) {
+    const real = await ask(operation, { id, ...more })
+    const guessed = await ask(operation, { id: 'op_nothing', ...more })
+    expect(real).toMatchObject({ status: 404, body: { code: 'NAME_UNKNOWN' } })
+    expect(JSON.stringify(real).replaceAll(id, 'op_nothing')).toBe(JSON.stringify(guessed))
+  }
+  const elsewhere = await Promise.all(['default', 'nowhere'].map(organisation => ask('approvals', { organisation })))
+  expect(elsewhere[0]).toEqual(elsewhere[1])
+  expect(elsewhere[0]).toMatchObject({ status: 404, body: { code: 'NAME_UNKNOWN' } })
+  await ask('answerApproval', { id, ...always }, eve)
+  expect(await ask('grants', { by: 'eve' })).toEqual({ status: 200, body: [] })
+  expect(await ask('revokeGrants', { by: 'eve' })).toEqual({ status: 200, body: { count: 0 } })
+  expect(await at.control<GrantFacts[]>('grants', { by: 'eve' })).toHaveLength(1)
+})

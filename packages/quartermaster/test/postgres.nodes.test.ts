@@ -12,7 +12,8 @@ import type {
 import { endListening, hasPostgres, testDatabase } from '../src/testing/postgres/test-database.ts'
 import { GREETER } from './support/greeter.ts'
 import { createLeanClient } from './support/lean-client.ts'
-import { makeProject, quartermaster, type RunningUp, startUp } from './support/product.ts'
+import { kill, type Node, nodesOn } from './support/nodes.ts'
+import { makeProject } from './support/product.ts'
 
 /** Digs, for as long as nobody has filled it in; and burns, which a person has to allow. What is done is noted in one folder. */
 const yard = (dir: string) => `
@@ -47,38 +48,23 @@ interface Issued {
   readonly facts: { readonly id: string }
 }
 
-interface Node {
-  readonly up: RunningUp
-  /** One operation of the control API. */
-  control<T>(operation: string, input?: Record<string, unknown>): Promise<T>
-  run(...args: string[]): ReturnType<typeof quartermaster>
-}
-
 /** Two nodes on one database, each with a folder of its own and the same tools. */
 async function twoNodes() {
   const shared = await makeProject({ 'greeter.mjs': GREETER })
   const url = await testDatabase()
   const settings = { leaseSeconds: 2, consentWaitSeconds: 60 }
-  const env: Record<string, string> = { DATABASE_URL: url }
+  const startNode = nodesOn(url)
   const start = async (name: string): Promise<Node> => {
-    const dir = await makeProject({
+    const files = {
       'quartermaster.config.json': JSON.stringify({ settings }),
       'capabilities/yard.js': yard(shared),
       'agents/default.json': '{ "capabilities": { "yard": {} } }',
-    })
-    const up = await startUp(dir, [], { ...env, YARD: name })
-    const secret = async (file: string) => (await readFile(join(dir, '.quartermaster', file), 'utf8')).trim()
-    const token = await secret('admin-token')
-    env.QUARTERMASTER_SEALING_KEY ??= await secret('sealing-key')
-    const control: Node['control'] = async (operation, input = {}) => {
-      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' }
-      const request = { method: 'POST', headers, body: JSON.stringify(input) }
-      return (await fetch(`${up.url}/api/v1/control/${operation}`, request)).json() as never
     }
+    const node = await startNode({ files, env: { YARD: name } })
     // On a busy machine a file takes its time.
-    const tools = async () => (await control<unknown[]>('tools')).length
+    const tools = async () => (await node.control<unknown[]>('tools')).length
     await expect.poll(tools, POLL).toBeGreaterThan(1)
-    return { up, control, run: (...args) => quartermaster(args, { cwd: dir, env }) }
+    return node
   }
   const noted = (what: string) => readFile(join(shared, what), 'utf8').catch(() => '')
   return { url, here: await start('here'), there: await start('there'), shared, noted }
@@ -93,12 +79,6 @@ const callAt = ({ up }: Node, token: string, tool: string) => {
 async function letsIn({ up }: Node, token: string): Promise<boolean> {
   const headers = { authorization: `Bearer ${token}`, connection: 'close' }
   return (await fetch(`${up.url}/mcp`, { headers })).status !== 401
-}
-
-async function kill({ up: { child } }: Node): Promise<void> {
-  const gone = new Promise(resolve => child.once('exit', resolve))
-  child.kill('SIGKILL')
-  await gone
 }
 
 const POLL = { timeout: 20_000, interval: 20 }

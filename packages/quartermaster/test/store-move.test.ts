@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { MovedStore } from '../src/contracts/index.ts'
+import type { ApiAnswer, Me, MemoryPage, MovedStore } from '../src/contracts/index.ts'
 import { ask, hasPostgres, testDatabase } from '../src/testing/postgres/test-database.ts'
 import { makeProject, quartermaster, startUp } from './support/product.ts'
+import { onDesk, openDesk, type UpstreamDesk } from './support/upstream-desk.ts'
 
 type Moved = MovedStore & Record<string, unknown>
 
@@ -15,6 +16,19 @@ async function usedProject() {
   const token = (await run(['tokens', 'create', 'default', '--label', 'laptop', '--json'])).json<{ token: string }>()
   await run(['call', 'list_files', '--json'])
   return { dir, run, up, token: token.token }
+}
+
+/** What agents and people have of a running `up`, with tokens that outlive it. */
+function seatsOn(desk: UpstreamDesk, tokens: Readonly<Record<string, string>>) {
+  const api = (as: string, path: string, init: RequestInit = {}) => {
+    const headers = { authorization: `Bearer ${tokens[as]}`, 'content-type': 'application/json', connection: 'close' }
+    return fetch(`${desk.up.url}/api/v1${path}`, { ...init, headers })
+  }
+  const ask = async <T>(as: string, method: string, path: string, body?: object) =>
+    (await (await api(as, path, { method, ...(body && { body: JSON.stringify(body) }) })).json()) as T
+  const recalled = async (as: string, query: string) =>
+    (await ask<MemoryPage>(as, 'GET', `/memories?query=${encodeURIComponent(query)}`)).memories.map(one => one.content)
+  return { api, ask, recalled }
 }
 
 const fileOf = (dir: string) => readFile(join(dir, '.quartermaster', 'store.db'))
@@ -51,5 +65,67 @@ describe.runIf(hasPostgres())('`store move`', { timeout: 120_000 }, () => {
     expect(answer.status).not.toBe(401)
     const tokens = await run(['tokens', '--json'], { DATABASE_URL: url })
     expect(tokens.json<unknown[]>()).toContainEqual(expect.objectContaining({ label: 'laptop', state: 'active' }))
+  })
+
+  it('takes memories, attachments, messages and open delegations along, and all of it goes on there', async () => {
+    const agent = { capabilities: { memory: {}, inbox: {}, delegation: {}, user: {} } }
+    const desk = await openDesk({ mcpServers: {}, agents: { ada: agent, bob: agent } })
+    const { token: pat } = await desk.control<{ token: string }>('createToken', { person: 'pat' })
+    const tokens = { ada: await desk.tokenFor('ada'), bob: await desk.tokenFor('bob'), pat }
+    const before = seatsOn(desk, tokens)
+
+    const question = { content: 'Mia: Which region has the archive?', scope: 'TEAM', conversationId: 'c1' }
+    await before.ask('ada', 'POST', '/memories', question)
+    await before.ask('ada', 'POST', '/memories', { ...question, content: 'Tom: Oslo, since May. 東京 is the copy.' })
+    const { memory } = await before.ask<ApiAnswer<'commitMemory'>>('ada', 'POST', '/memories', { content: 'I am old.' })
+    await before.ask('ada', 'PATCH', `/memories/${memory.id}`, { content: 'I was changed.', version: 1 })
+    const gone = await before.ask<ApiAnswer<'commitMemory'>>('ada', 'POST', '/memories', {
+      content: 'Forgotten words.',
+    })
+    await before.ask('ada', 'DELETE', `/memories/${gone.memory.id}`)
+    const told = await before.recalled('bob', 'where is the archive')
+
+    const idOf = async (name: string) => (await before.ask<Me>(name, 'GET', '/me')).workspace?.id ?? ''
+    const [ada, bob] = [await idOf('ada'), await idOf('bob')]
+    const file = Buffer.alloc(600_000, 'ä\0')
+    const uploaded = await before.api('pat', '/attachments?name=b%C3%A4r.bin', { method: 'POST', body: file })
+    const { id: attachment } = (await uploaded.json()) as { id: string }
+    const words = { text: 'Look at this.', attachments: [attachment] }
+    await before.ask('pat', 'POST', `/workspaces/${ada}/messages`, words)
+    const task = await before.ask<{ id: string }>('ada', 'POST', '/delegations', {
+      to: bob,
+      task: 'Count the boxes.',
+    })
+    await desk.up.stop()
+
+    const url = await testDatabase()
+    const moved = await quartermaster(['store', 'move', '--to', url, '--json'], { cwd: desk.dir })
+    const rows = Object.fromEntries(moved.json<Moved>().tables.map(({ table, rows: count }) => [table, count]))
+    expect(rows).toMatchObject({ memories: 3, attachments: 1, blobs: 1, chunks: 3, delegations: 1 })
+
+    const there = await onDesk(desk.dir, { DATABASE_URL: url })
+    const after = seatsOn(there, tokens)
+    expect(told).toHaveLength(2)
+    expect(await after.recalled('bob', 'where is the archive')).toEqual(told)
+    expect((await after.recalled('bob', '東京'))[0]).toBe('Tom: Oslo, since May. 東京 is the copy.')
+    expect(await after.recalled('ada', 'forgotten old changed')).toEqual(['I was changed.'])
+    const next = await after.ask<ApiAnswer<'commitMemory'>>('ada', 'POST', '/memories', {
+      ...question,
+      content: 'New.',
+    })
+    expect(next.outcome).toBe('created')
+    expect(await after.recalled('bob', '')).toEqual(['New.', ...told.toReversed()])
+
+    const content = await after.api('ada', `/attachments/${attachment}/content`)
+    expect(Buffer.from(await content.arrayBuffer()).equals(file)).toBe(true)
+    const inbox = await after.ask<ApiAnswer<'readInbox'>>('ada', 'GET', '/inbox')
+    expect(inbox.messages).toMatchObject([
+      { text: 'Look at this.', attachments: [{ id: attachment, name: 'bär.bin' }] },
+    ])
+    await after.ask('bob', 'POST', `/delegations/${task.id}/reply`, { message: 'Seven.' })
+    expect(await after.ask('ada', 'GET', `/delegations/${task.id}`)).toMatchObject({
+      state: 'completed',
+      result: { text: 'Seven.' },
+    })
   })
 })

@@ -1,18 +1,18 @@
 import type { A2aFront } from '../adapters/a2a/index.ts'
 import type { ApiDoor, Mount } from '../adapters/http/index.ts'
-import { createIds, createSystemClock } from '../adapters/system/index.ts'
-import type { Settings, Skill } from '../contracts/index.ts'
+import { createIds } from '../adapters/system/index.ts'
+import type { Settings, Skill, WorkspaceRow } from '../contracts/index.ts'
 import { type Log, remembered } from '../core/kernel/index.ts'
 import type { OpenedStore } from './open-store.ts'
 import { VERSION } from './version.ts'
 
 export interface A2aParts {
-  readonly store: Pick<OpenedStore, 'delegations' | 'messages' | 'organisation'>
+  readonly store: Pick<OpenedStore, 'clock' | 'delegations' | 'messages' | 'organisation'>
   readonly settings: Settings
   readonly log: Log
   /** Whoever gets in there gets in here. */
   readonly door: Required<Pick<ApiDoor, 'identify' | 'onAccessChange'>>
-  skillsOf(agent: string): Skill[] | undefined
+  skillsOf(place: Pick<WorkspaceRow, 'organisation' | 'workspace'>): Skill[] | undefined
 }
 
 /** Every workspace as an A2A agent, and everything below it. */
@@ -31,7 +31,6 @@ async function openFront({ store, settings, log, door, skillsOf }: A2aParts): Pr
   return createA2aFront({
     ...store,
     ...door,
-    clock: createSystemClock(),
     ids: createIds(),
     log,
     settings,

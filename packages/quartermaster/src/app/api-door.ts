@@ -1,8 +1,8 @@
 import type { ApiDoor } from '../adapters/http/index.ts'
-import { createSystemClock } from '../adapters/system/index.ts'
-import type { Settings, Skill } from '../contracts/index.ts'
+import { DEFAULT_ORGANISATION, type Settings, type Skill, type WorkspaceRow } from '../contracts/index.ts'
 import { attachmentHandlers } from '../core/attachments/index.ts'
 import { delegationHandlers } from '../core/delegation/index.ts'
+import { type ExternalPeers, externalPeerHandlers } from '../core/external-peers/index.ts'
 import { memoryHandlers } from '../core/memory/index.ts'
 import { chatHandlers, messageHandlers } from '../core/messages/index.ts'
 import { createApiDesk, type Handlers, organisationHandlers } from '../core/organisation/index.ts'
@@ -12,7 +12,11 @@ import { VERSION } from './version.ts'
 
 export interface ApiDoorParts {
   readonly runtime: Pick<Runtime, 'core'>
-  readonly store: Pick<OpenedStore, 'store' | 'attachments' | 'delegations' | 'memory' | 'messages' | 'organisation'>
+  readonly store: Pick<
+    OpenedStore,
+    'store' | 'clock' | 'attachments' | 'delegations' | 'memory' | 'messages' | 'organisation'
+  >
+  readonly peers: ExternalPeers
   readonly settings: Settings
   /** Somebody with a token is there. */
   onVisit(): void
@@ -24,11 +28,11 @@ export type OpenedDoor = ApiDoor & Required<Pick<ApiDoor, 'onAccessChange'>>
 /** The API over the store and the agents of this folder. */
 export function apiDoor(parts: ApiDoorParts): OpenedDoor {
   const { runtime, store: opened, settings, onVisit } = parts
-  const { store, memory, messages, organisation } = opened
-  const clock = createSystemClock()
-  const skillsOf = (agent: string) => skillsIn(runtime, agent)
+  const { store, clock, memory, messages, organisation } = opened
+  const skillsOf: Parameters<typeof organisationHandlers>[0]['skillsOf'] = place => skillsIn(runtime, place)
   const handlers: Handlers = {
     ...organisationHandlers({ organisation, store, clock, skillsOf, version: VERSION }),
+    ...externalPeerHandlers(parts.peers),
     ...attachmentHandlers(opened.attachments),
     ...memoryHandlers({ memory, organisation }),
     ...messageHandlers({ messages, organisation }),
@@ -53,9 +57,12 @@ export function apiDoor(parts: ApiDoorParts): OpenedDoor {
   }
 }
 
-/** What an agent can do is what its view has. */
-export function skillsIn({ core: { agents } }: Pick<Runtime, 'core'>, agent: string): Skill[] | undefined {
-  if (!agents.has(agent)) return undefined
+/** What an agent can do is what its view has. Whoever has its name in another organisation is somebody else. */
+export function skillsIn(
+  { core: { agents } }: Pick<Runtime, 'core'>,
+  { organisation, workspace: agent }: Pick<WorkspaceRow, 'organisation' | 'workspace'>,
+): Skill[] | undefined {
+  if (organisation !== DEFAULT_ORGANISATION || !agents.has(agent)) return undefined
   const { tools } = agents.seat(agent).view()
   return tools.map(({ tool }) => ({ id: tool.name, name: tool.title ?? tool.name, description: tool.short }))
 }

@@ -1,4 +1,4 @@
-import { type AgentConfig, type DependencyOptions, messageOf, type Settings } from '../contracts/index.ts'
+import { type AgentConfig, type Caller, type DependencyOptions, messageOf, type Settings } from '../contracts/index.ts'
 import {
   type AgentStore,
   type Agents,
@@ -6,6 +6,7 @@ import {
   createAgents,
   createAnnouncer,
   createCapabilityRegistry,
+  type GuestBook,
   type Mount,
   type ServerFactory,
 } from '../core/agents/index.ts'
@@ -30,11 +31,11 @@ import {
 import {
   awaitedIn,
   type Calls,
-  type ConsentDesk,
+  type ConsentDesks,
   createAdmission,
   createApprovals,
   createCalls,
-  createConsentDesk,
+  createConsentDesks,
   createConsentGate,
   createEffectsStage,
   createEndsTeller,
@@ -86,8 +87,10 @@ export interface CorePorts {
   readonly mount?: Mount | undefined
   /** Tells whoever asked for it that an operation has ended, where nobody waited for its answer. */
   readonly tellEnd?: TellEnd | undefined
-  /** The agents that have anybody to tell ends to; all of them when absent. */
-  readonly endListeners?: (() => readonly string[]) | undefined
+  /** The callers that have anybody to tell ends to; all of them when absent. */
+  readonly endListeners?: (() => readonly Caller[]) | undefined
+  /** Who has a workspace and runs elsewhere; nobody when absent. */
+  readonly guests?: GuestBook | undefined
   /** How long the first load of a source may hold up the others. */
   readonly patienceMs: number
   dependencyOptions(name: string): DependencyOptions
@@ -118,7 +121,7 @@ export interface Core {
   readonly results: KeptResults
   readonly operations: Operations
   readonly operationDesk: OperationDesk
-  readonly consentDesk: ConsentDesk
+  readonly consentDesks: ConsentDesks
   /** Goes on with what earlier processes left to be done. */
   work(): void
   stop(): Promise<void>
@@ -163,6 +166,7 @@ export function buildCore(outside: CorePorts): Core {
     digest,
     settings,
     mount: ports.mount,
+    guests: ports.guests,
     folders: ports.folders,
   })
   const results = createKeptResults(ports)
@@ -176,7 +180,7 @@ export function buildCore(outside: CorePorts): Core {
   const effectKinds: EffectKinds = ports.effectKinds ?? new Map()
   const lastLook = createLastLook({ ...ports, catalogue, effectKinds })
   const whereAwaited = awaitedIn({ storage, isHeld: id => approvals.isHeld(id) })
-  const consentDesk = createConsentDesk({ ...ports, emitter, lastLook, catalogue, whereAwaited })
+  const consentDesks = createConsentDesks({ ...ports, emitter, lastLook, catalogue, whereAwaited })
   const approvals = createApprovals({ ...ports, emitter, owner, operations: operationLog })
   // The two know each other: the desk stops what runs, and a call that is given up while it waits is ended there.
   const operationDesk: OperationDesk = createOperationDesk({
@@ -191,7 +195,7 @@ export function buildCore(outside: CorePorts): Core {
     ...ports,
     gate,
     approvals,
-    desk: consentDesk,
+    desks: consentDesks,
     operations: operationLog,
     operationDesk,
     idempotency,
@@ -211,7 +215,7 @@ export function buildCore(outside: CorePorts): Core {
     operations: operationLog,
     idempotency,
     approvals,
-    desk: consentDesk,
+    desks: consentDesks,
     records: operations,
     lastLook,
     emitter,
@@ -280,7 +284,7 @@ export function buildCore(outside: CorePorts): Core {
     results,
     operations,
     operationDesk,
-    consentDesk,
+    consentDesks,
     work() {
       waited.start()
       teller.start()

@@ -81,5 +81,5 @@ async function leasePlace({ storeChoice }: Project, { storage }: UpstreamPorts):
   // A file in the data folder is opened for this by nobody who has no other use for it.
   if (storeChoice.databaseUrl === undefined) return undefined
   const { store, shared } = await storage.open()
-  return shared && { store, news: shared.news, self: shared.nodes.self }
+  return shared && { store, news: shared.news, time: shared.time, self: shared.nodes.self }
 }

@@ -7,15 +7,20 @@ import { didYouMean } from '../core/kernel/index.ts'
 import { locateProject, type ProjectPlace } from './locate-project.ts'
 
 /** How a client starts the bridge, from whatever folder it is in. */
-export async function connectCommand(agent: string, place: ProjectPlace): Promise<ConnectCommand> {
+export async function connectCommand(
+  { agent, organisation }: { agent: string; organisation?: string | undefined },
+  place: ProjectPlace,
+): Promise<ConnectCommand> {
   const { projectDir, configFile, dataDir } = await locateProject(place)
   const config = configFile === undefined ? [] : ['--config', configFile]
   const data = configFile === undefined || place.data !== undefined ? ['--data', dataDir] : []
+  const within = organisation === undefined ? [] : ['--organisation', organisation]
   return {
     program: [process.execPath, process.argv[1] ?? ''],
     name: isOnPath('quartermaster', process.env) ? 'quartermaster' : undefined,
-    args: ['connect', '--agent', agent, ...config, ...data],
-    doubts: await doubtsAbout(agent, { projectDir, configFile }),
+    args: ['connect', '--agent', agent, ...within, ...config, ...data],
+    // Which workspaces others have is in the store, and not looked up for a line of text.
+    doubts: organisation === undefined ? await doubtsAbout(agent, { projectDir, configFile }) : [],
   }
 }
 

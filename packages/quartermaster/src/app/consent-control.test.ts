@@ -24,7 +24,8 @@ async function waiting({ isBrief = false } = {}) {
   })
   const follower = isBrief ? createFollower(hub) : undefined
   const control = createConsentControl({
-    desk: hub.consentDesk,
+    desks: hub.consentDesks,
+    within: async (named = 'default') => named,
     operations: hub.operations,
     by: OWNER,
     events,
@@ -83,14 +84,20 @@ it('stays for the run that the answer leads to, where the process would be gone'
 
 it('lets a person answer in their own name, and tells them nothing of what the tool answered', async () => {
   const { hub, control, id, sent } = await waiting()
-  const eve = createPersonControl('eve', { desk: hub.consentDesk, operations: hub.operations, events })
+  const eve = createPersonControl(
+    { organisation: 'default', name: 'eve' },
+    { desks: hub.consentDesks, operations: hub.operations, events },
+  )
   const facts = await eve.answerApproval({ id, decision: 'allow', lasting: 'always' })
   expect(facts).not.toHaveProperty('result')
   await hub.clock.advance(0)
   expect(sent).toEqual([SECRET])
   expect(await control.approval({ id })).toMatchObject({ state: 'allowed', answeredBy: 'eve', via: 'person' })
   expect(await eve.grants({ by: 'eve' })).toMatchObject([{ grantedBy: 'eve', via: 'person' }])
-  const lines = (await hub.operations.audit({})).lines.map(({ code, consent }) => [code, consent?.by])
+  const lines = (await hub.operations.audit({ organisation: 'default' })).lines.map(({ code, consent }) => [
+    code,
+    consent?.by,
+  ])
   expect(lines).toEqual(
     expect.arrayContaining([
       [null, 'person eve'],

@@ -1,9 +1,19 @@
-import type { ApprovalFacts, ApprovalRow, ApprovalSummary, GrantFacts, PersonControl } from '../contracts/index.ts'
-import type { Answerer, ConsentDesk, LiveGrant, Operations } from '../core/operations/index.ts'
+import {
+  AppError,
+  type ApprovalFacts,
+  type ApprovalRow,
+  type ApprovalSummary,
+  type GrantFacts,
+  type PersonControl,
+} from '../contracts/index.ts'
+import type { Answerer, ConsentDesks, LiveGrant, Operations } from '../core/operations/index.ts'
 import type { Follower } from './follow-operation.ts'
+import type { Within } from './within.ts'
 
 export interface ConsentControlDeps {
-  readonly desk: ConsentDesk
+  readonly desks: ConsentDesks
+  /** The organisation that whoever asks means. Rejects where they have no business there. */
+  readonly within: Within
   readonly operations: Pick<Operations, 'find'>
   /** Who answers and takes back. */
   readonly by: Answerer
@@ -16,30 +26,44 @@ export interface ConsentControlDeps {
 export const OWNER: Answerer = { name: 'owner', via: 'owner' }
 
 /** What a person is asked, answers and takes back. */
-export function createConsentControl({ desk, operations, by, events, follower }: ConsentControlDeps): PersonControl {
+export function createConsentControl(deps: ConsentControlDeps): PersonControl {
+  const { desks, within, operations, by, events, follower } = deps
+  const deskFor = async (named: string | undefined) => desks(await within(named))
   return {
-    approvals: async ({ agent }) => (await desk.open(agent)).map(toSummary),
-    async approval({ id }) {
+    approvals: async ({ organisation, agent }) => (await (await deskFor(organisation)).open(agent)).map(toSummary),
+    async approval({ organisation, id }) {
+      const desk = await deskFor(organisation)
       const row = await desk.request(id)
       return toFacts(row, await desk.argumentsOf(id))
     },
-    async answerApproval({ id, ...answer }, options) {
-      const give = () => desk.answer(id, answer, by)
-      await (follower ? follower.takeAndFollow(id, give, options) : give())
-      return operations.find(id)
+    async answerApproval({ organisation: named, id, ...answer }, options) {
+      const organisation = await within(named)
+      const give = () => desks(organisation).answer(id, answer, by)
+      await (follower ? follower.takeAndFollow({ organisation, id }, give, options) : give())
+      return operations.find(organisation, id)
     },
-    grants: async filter => (await desk.grants(filter)).map(toGrant),
-    revokeGrants: async filter => ({ count: await desk.revoke(filter, by) }),
+    grants: async ({ organisation, ...filter }) => (await (await deskFor(organisation)).grants(filter)).map(toGrant),
+    revokeGrants: async ({ organisation, ...filter }) => ({
+      count: await (await deskFor(organisation)).revoke(filter, by),
+    }),
     events,
   }
 }
 
-/** The same for somebody with a token of their own. What a tool answered is its agent's and the owner's, and left out. */
+/**
+ * The same for somebody with a token of their own, in their own organisation. What a tool answered is its agent's and the
+ * owner's, and left out.
+ */
 export function createPersonControl(
-  name: string,
-  deps: Pick<ConsentControlDeps, 'desk' | 'operations' | 'events'>,
+  { organisation, name }: { readonly organisation: string; readonly name: string },
+  deps: Pick<ConsentControlDeps, 'desks' | 'operations' | 'events'>,
 ): PersonControl {
-  const control = createConsentControl({ ...deps, by: { name, via: 'person' } })
+  const within: Within = async (named = organisation) => {
+    if (named === organisation) return organisation
+    // As one that is not there: who belongs to one organisation does not learn of another.
+    throw new AppError('NAME_UNKNOWN', 'There is no such organisation.')
+  }
+  const control = createConsentControl({ ...deps, within, by: { name, via: 'person' } })
   return {
     ...control,
     async answerApproval(answer, options) {

@@ -17,12 +17,14 @@ import {
   type WorkspaceRow,
 } from '../contracts/index.ts'
 import type { Delegations } from '../core/delegation/index.ts'
+import type { ExternalPeers } from '../core/external-peers/index.ts'
 import type { Memory } from '../core/memory/index.ts'
 import type { Organisation, Tokens } from '../core/organisation/index.ts'
 import { createConsentControl, OWNER } from './consent-control.ts'
 import { createDelegationControl } from './delegation-control.ts'
 import { diagnose } from './doctor.ts'
 import { createEventFeed, type EventFeed } from './event-feed.ts'
+import { createExternalPeerControl } from './external-peer-control.ts'
 import { createFollower } from './follow-operation.ts'
 import { grantCapability } from './grant.ts'
 import { createLogins } from './logins.ts'
@@ -35,6 +37,7 @@ import { listTools, toolDetail } from './tool-report.ts'
 import { type UpControl, WITHOUT_UP } from './up-control.ts'
 import { createUpstreamControl } from './upstream-control.ts'
 import { VERSION } from './version.ts'
+import { ownersWithin } from './within.ts'
 
 /** What a control needs beside the runtime. */
 export interface ControlParts {
@@ -48,6 +51,7 @@ export interface ControlParts {
   memory(): Promise<Memory>
   /** And the tasks that workspaces gave each other. */
   delegations(): Promise<Delegations>
+  peers(): Promise<ExternalPeers>
   /** Whether the store answers; of one that is not open nobody asks. */
   storeAnswers?(): Promise<boolean>
   /** The processes that share the store; nobody asks of one that is not open, or cannot be shared. */
@@ -62,6 +66,7 @@ export interface ControlParts {
 export function createControl(runtime: Runtime, parts: ControlParts): Control {
   const { core } = runtime
   const { catalogue, health, agents, registry, calls, results } = core
+  const within = ownersWithin(parts.organisation)
   const feed = parts.feed ?? createEventFeed({ emitter: core.emitter, clock: createSystemClock() })
   return {
     status: async () => statusOf(runtime, parts),
@@ -94,14 +99,17 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     },
     readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
     recheck: ({ name, force = false }) => health.recheck(name, { force }),
-    async createToken({ agent, person, ...facts }) {
-      const organisation = await parts.organisation()
-      if (person !== undefined) return organisation.persons.issueToAny(DEFAULT_ORGANISATION, person, facts)
-      return organisation.tokens.create({ agent: await holderNamed(runtime, organisation, agent ?? ''), ...facts })
+    async createToken({ organisation: named, agent = '', person, ...facts }) {
+      const { persons, tokens, ...places } = await parts.organisation()
+      const organisation = await within(named)
+      if (person !== undefined) return persons.issueToAny(organisation, person, facts)
+      const holder = await holderNamed(runtime, places, { organisation, workspace: agent })
+      return tokens.create({ organisation, agent: holder, ...facts })
     },
-    async tokens({ agent }) {
-      const found = (await parts.tokens()).list(agent)
-      const missing = await withoutPlace(runtime, parts, found)
+    async tokens({ organisation: named, agent }) {
+      const organisation = await within(named)
+      const found = (await parts.tokens()).list(organisation, agent)
+      const missing = await withoutPlace(runtime, parts, { organisation, found })
       return found.map(facts => (missing.has(facts.agent) ? { ...facts, agentMissing: true } : facts))
     },
     revokeToken: async ({ id }) => (await parts.tokens()).revoke(id),
@@ -109,16 +117,22 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     ...createOrganisationControl(parts.organisation),
     ...createMemoryControl(parts),
     ...createDelegationControl(parts),
+    ...createExternalPeerControl(parts),
     ...(parts.up ?? WITHOUT_UP),
-    ...createOperationControl({ operations: core.operations, desk: core.operationDesk, emitter: core.emitter }),
+    ...createOperationControl({
+      operations: core.operations,
+      desk: core.operationDesk,
+      within,
+      emitter: core.emitter,
+    }),
     ...createConsentControl({
-      desk: core.consentDesk,
+      desks: core.consentDesks,
+      within,
       operations: core.operations,
       by: OWNER,
       events: feed.all,
       follower: parts.from === 'process' ? createFollower(core) : undefined,
     }),
-    audit: filter => core.operations.audit(filter),
     ...createUpstreamControl({
       project: runtime.project,
       upstreams: runtime.upstreams,
@@ -149,12 +163,13 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
 /** An agent of the folder or, by its name, a workspace of somebody elsewhere. Throws `AGENT_NOT_FOUND`. */
 async function holderNamed(
   { core: { agents } }: Runtime,
-  { seats, workspaces }: Organisation,
-  name: string,
+  { seats, workspaces }: Pick<Organisation, 'seats' | 'workspaces'>,
+  { organisation, workspace: name }: Pick<WorkspaceRow, 'organisation' | 'workspace'>,
 ): Promise<string> {
+  if (organisation !== DEFAULT_ORGANISATION) return (await workspaces.pick(organisation, name)).workspace
   // It would stand for whoever has joined under this name.
   if (seats.isTaken(name)) throw new AppError('NAME_TAKEN', seats.problems().get(name) ?? '')
-  const isThere = !agents.has(name) && isElsewhere(await workspaces.named(DEFAULT_ORGANISATION, name))
+  const isThere = !agents.has(name) && isElsewhere(await workspaces.named(organisation, name))
   return isThere ? name : agents.entry(name).name
 }
 
@@ -165,13 +180,14 @@ function isElsewhere(row: WorkspaceRow | undefined): boolean {
 /** Those that are neither agents of the folder nor workspaces of others: their tokens let nobody in. */
 async function withoutPlace(
   { core: { agents } }: Runtime,
-  { organisation }: ControlParts,
-  found: readonly TokenFacts[],
+  { organisation: open }: ControlParts,
+  { organisation, found }: { organisation: string; found: readonly TokenFacts[] },
 ): Promise<ReadonlySet<string | undefined>> {
-  const absent = [...new Set(found.flatMap(({ agent }) => (agent === undefined || agents.has(agent) ? [] : [agent])))]
+  const isAgent = (name: string) => organisation === DEFAULT_ORGANISATION && agents.has(name)
+  const absent = [...new Set(found.flatMap(({ agent }) => (agent === undefined || isAgent(agent) ? [] : [agent])))]
   if (absent.length === 0) return new Set()
-  const { workspaces } = await organisation()
-  const rows = await Promise.all(absent.map(name => workspaces.named(DEFAULT_ORGANISATION, name)))
+  const { workspaces } = await open()
+  const rows = await Promise.all(absent.map(name => workspaces.named(organisation, name)))
   return new Set(absent.filter((_, index) => !isElsewhere(rows[index])))
 }
 

@@ -5,8 +5,8 @@ import type { Clock, Emitter } from '../core/kernel/index.ts'
 export interface EventFeed {
   /** Everything: for the owner. */
   readonly all: Control['events']
-  /** What is asked, answered and taken back: for persons. */
-  readonly ofConsent: Control['events']
+  /** What is asked, answered and taken back in an organisation: for its persons. */
+  ofConsent(organisation: string): Control['events']
   /** Ends all who follow. */
   stop(): void
 }
@@ -27,18 +27,18 @@ export function createEventFeed({ emitter, clock }: EventFeedDeps): EventFeed {
     /** Whether a person need not answer any more, and nobody has: an answer is told right before what it leads to. */
     const isClosing = ({ id, from }: OperationChange) => from === 'waitingForApproval' && !answered.delete(id)
     return [
-      emitter.on('approval.opened', ({ id, tool, agent }) =>
-        tell({ name: 'approval.opened', at: at(), id, tool, agent }),
+      emitter.on('approval.opened', ({ id, tool, organisation, agent }) =>
+        tell({ name: 'approval.opened', at: at(), id, tool, organisation, agent }),
       ),
-      emitter.on('approval.answered', ({ id, tool, agent, state, by: { name, via } }) => {
+      emitter.on('approval.answered', ({ id, tool, organisation, agent, state, by: { name, via } }) => {
         answered.add(id)
-        tell({ name: 'approval.answered', at: at(), id, tool, agent, state, by: { name, via } })
+        tell({ name: 'approval.answered', at: at(), id, tool, organisation, agent, state, by: { name, via } })
       }),
       emitter.on('operation.changed', change => {
         if (isClosing(change)) tell({ name: 'approval.closed', ...factsOf(change) })
       }),
-      emitter.on('grants.revoked', ({ id, agent, operation, grantedBy, by, count }) =>
-        tell({ name: 'grants.revoked', at: at(), id, agent, operation, grantedBy, by, count }),
+      emitter.on('grants.revoked', ({ organisation, id, agent, operation, grantedBy, by, count }) =>
+        tell({ name: 'grants.revoked', at: at(), organisation, id, agent, operation, grantedBy, by, count }),
       ),
     ]
   }
@@ -74,13 +74,18 @@ export function createEventFeed({ emitter, clock }: EventFeedDeps): EventFeed {
 
   return {
     all: follow(consentEvents, operationEvents, presenceEvents, delegationEvents),
-    ofConsent: follow(consentEvents),
+    ofConsent: organisation =>
+      follow(tell =>
+        consentEvents(event => {
+          if ('organisation' in event && event.organisation === organisation) tell(event)
+        }),
+      ),
     stop: () => stopping.abort(),
   }
 }
 
 function factsOf({ id, tool, caller, at }: Pick<OperationChange, 'id' | 'tool' | 'caller' | 'at'>) {
-  return { at, id, tool, agent: caller.name }
+  return { at, id, tool, organisation: caller.organisation, agent: caller.name }
 }
 
 function aborted(signals: readonly AbortSignal[]): Promise<void> {

@@ -2,10 +2,16 @@ import { AppError, type ControlOptions, type OperationChange } from '../contract
 import type { Emitter } from '../core/kernel/index.ts'
 import type { Operations } from '../core/operations/index.ts'
 
+/** An operation of an organisation. */
+export interface WhichOperation {
+  readonly organisation: string
+  readonly id: string
+}
+
 /** Waits for what becomes of an operation after a step that somebody takes with it. */
 export interface Follower {
   /** Resolves when the run that the step leads to is over, or when it has ended without one. */
-  takeAndFollow(id: string, take: () => Promise<unknown>, options?: ControlOptions): Promise<void>
+  takeAndFollow(which: WhichOperation, take: () => Promise<unknown>, options?: ControlOptions): Promise<void>
 }
 
 export interface FollowerDeps {
@@ -16,11 +22,11 @@ export interface FollowerDeps {
 export function createFollower({ operations, emitter }: FollowerDeps): Follower {
   return {
     /** Listens before the step is taken, so that no end is missed, however soon it comes. */
-    async takeAndFollow(id, take, { signal } = {}) {
+    async takeAndFollow({ organisation, id }, take, { signal } = {}) {
       const { over, release } = endOfRun(id, emitter)
       try {
         await take()
-        const { endedAt } = await operations.find(id)
+        const { endedAt } = await operations.find(organisation, id)
         if (endedAt === undefined) await untilGone(over, signal)
       } finally {
         release()

@@ -12,6 +12,8 @@ import { locateProject, type ProjectPlace } from './locate-project.ts'
 export interface GatewayFinderDeps {
   readonly place: ProjectPlace
   readonly agent: string
+  /** Whose agent; the first one's when absent. */
+  readonly organisation?: string | undefined
   readonly clock: Clock
   tell(text: string): void
 }
@@ -84,13 +86,15 @@ async function start({ dataDir }: Found, place: ProjectPlace, signal: AbortSigna
   throw new AppError('DEPENDENCY_UNAVAILABLE', '"up" did not start in time. Start it yourself: quartermaster up')
 }
 
-interface BorrowDeps extends Pick<GatewayFinderDeps, 'agent'> {
+interface BorrowDeps extends Pick<GatewayFinderDeps, 'agent' | 'organisation'> {
   readonly dataDir: string
 }
 
 /** A token of the owner's for this agent. */
-export async function borrow(owner: Owner, { agent, dataDir }: BorrowDeps): Promise<Gateway> {
-  const { id, token, goodForMs, files } = await createControlClient(owner).lendToken({ agent })
+export async function borrow(owner: Owner, { agent, organisation, dataDir }: BorrowDeps): Promise<Gateway> {
+  const { id, token, goodForMs, files } = await createControlClient(owner).lendToken(
+    organisation === undefined ? { agent } : { agent, organisation },
+  )
   const withLender = async <T>(ask: (control: Control, signal: AbortSignal) => Promise<T>): Promise<void> => {
     await ask(createControlClient(await lender(owner, id, dataDir)), AbortSignal.timeout(ANSWER_MS))
   }

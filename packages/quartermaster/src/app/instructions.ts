@@ -1,4 +1,4 @@
-import { DEFAULT_ORGANISATION, messageOf, type Platform } from '../contracts/index.ts'
+import { messageOf, type Platform } from '../contracts/index.ts'
 import type { Seat } from '../core/agents/index.ts'
 import type { Clock, Log } from '../core/kernel/index.ts'
 
@@ -13,9 +13,9 @@ const PATIENCE_MS = 500
 
 /** What a client is told when a session of its agent begins: what the agent's workspace remembers, if it has that capability. */
 export function createInstructions({ memory, clock, log }: InstructionsDeps) {
-  async function remembered({ caller: { workspace } }: Seat): Promise<string | undefined> {
+  async function remembered({ caller: { organisation, workspace } }: Seat): Promise<string | undefined> {
     try {
-      return await (await memory()).remembered({ organisation: DEFAULT_ORGANISATION, workspace })
+      return await (await memory()).remembered({ organisation, workspace })
     } catch (error) {
       log.debug('a session begins without what its workspace remembers', { workspace, error: messageOf(error) })
       return undefined

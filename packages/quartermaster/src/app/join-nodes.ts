@@ -4,12 +4,13 @@ import type { DataFolder } from '../adapters/data-folder/index.ts'
 import { sha256 } from '../adapters/system/index.ts'
 import { messageOf, type Settings } from '../contracts/index.ts'
 import type { Clock, Ids, Log } from '../core/kernel/index.ts'
-import { createNodes, type Nodes, type Store, type StoreNews } from '../core/store/index.ts'
+import { createNodes, type Nodes, type SharedTime, type Store, type StoreNews } from '../core/store/index.ts'
 import { VERSION } from './version.ts'
 
 export interface JoinOptions {
   readonly store: Store
   readonly news: StoreNews
+  readonly time: SharedTime
   readonly folder: DataFolder
   readonly clock: Clock
   readonly ids: Ids
@@ -24,6 +25,7 @@ export interface JoinOptions {
 export async function joinNodes({
   store,
   news,
+  time,
   folder,
   clock,
   ids,
@@ -40,6 +42,7 @@ export async function joinNodes({
     clock,
     log,
     news,
+    time,
     self: { id: owner, host: hostname().slice(0, 255), folder: await folderId(folder), version: VERSION },
     leaseMs: settings.leaseSeconds * 1000,
     onGone() {

@@ -1,6 +1,6 @@
 import { openDataFolder } from '../adapters/data-folder/index.ts'
 import type { OperationChange, Settings } from '../contracts/index.ts'
-import type { Log } from '../core/kernel/index.ts'
+import type { FollowingClock, Log } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import type { OpenedStore } from './open-store.ts'
 import type { StoreChoice } from './store-choice.ts'
@@ -9,6 +9,8 @@ export interface LazyStoreOptions {
   readonly dataDir: string
   readonly choice: StoreChoice
   readonly settings: Settings
+  /** Of the whole process. */
+  readonly clock: FollowingClock
   /** Who this process is among those that run operations; made up when absent. */
   readonly owner?: string | undefined
   readonly log: Log

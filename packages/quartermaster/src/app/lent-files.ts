@@ -1,8 +1,7 @@
 import { type LentFiles, NAMES_ATTACHMENTS } from '../contracts/index.ts'
+import { mostBytes } from '../core/attachments/index.ts'
 import type { Tool } from '../core/catalogue/index.ts'
 import type { Runtime } from './runtime.ts'
-
-const MEGABYTE = 1024 * 1024
 
 /** What a bridge is told that hands in files for an agent. */
 export function lentFiles({ core, project, folders, upstreams }: LentFilesParts): (agent: string) => LentFiles {
@@ -12,7 +11,7 @@ export function lentFiles({ core, project, folders, upstreams }: LentFilesParts)
     const own = [...core.catalogue.current().tools.values()].filter(({ source }) => source !== upstreams.source.id)
     return {
       workspaceDir: folders({ ...config, name: agent }).workspaceDir,
-      maxBytes: project.settings.attachmentMegabytes * MEGABYTE,
+      maxBytes: mostBytes(project.settings),
       inputs: own.flatMap(inputsOf),
     }
   }

@@ -84,9 +84,9 @@ export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: 
       const { connect } = await import('./connect.ts')
       return connect({ from: cwd, ...options, stdin, stdout, stderr, signal })
     },
-    async connectCommand({ agent, ...place }) {
+    async connectCommand({ agent, organisation, ...place }) {
       const { connectCommand } = await import('./connect-command.ts')
-      return connectCommand(agent, { from: cwd, ...place })
+      return connectCommand({ agent, organisation }, { from: cwd, ...place })
     },
     openBrowser: url => openBrowser(url, { platform: process.platform, env }),
     async clientConfigs({ source, ...place }) {

@@ -1,9 +1,9 @@
 import { createControlClient } from '../adapters/control-client/index.ts'
 import { connectToOwner } from '../adapters/data-folder/index.ts'
 import type { Environment } from '../adapters/project-files/index.ts'
-import { createIds } from '../adapters/system/index.ts'
+import { createIds, createSystemClock } from '../adapters/system/index.ts'
 import { type AppError, CONTROL, type Control, type ControlOperation, isAppError } from '../contracts/index.ts'
-import type { Log } from '../core/kernel/index.ts'
+import { type Log, remembered } from '../core/kernel/index.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -31,24 +31,28 @@ export async function openControl(options: OpenControlOptions): Promise<OpenCont
 
 async function openInProcess(options: OpenControlOptions): Promise<OpenControl> {
   // Not needed, and so not loaded, when an `up` answers.
-  const [{ openProject }, { createRuntime }, { createControl }, { lazyStore }, { seatedOnce }] = await Promise.all([
-    import('./project.ts'),
-    import('./runtime.ts'),
-    import('./control.ts'),
-    import('./lazy-store.ts'),
-    import('./seating.ts'),
-  ])
+  const [{ openProject }, { createRuntime }, { createControl }, { lazyStore }, { seatedOnce }, { buildExternalPeers }] =
+    await Promise.all([
+      import('./project.ts'),
+      import('./runtime.ts'),
+      import('./control.ts'),
+      import('./lazy-store.ts'),
+      import('./seating.ts'),
+      import('./build-external-peers.ts'),
+    ])
   try {
     const project = await openProject({ ...options, watch: false })
     const { dataDir, settings, storeChoice: choice } = project
     const owner = createIds().next('process')
-    const storage = lazyStore({ dataDir, choice, settings, log: options.log, owner })
+    const clock = createSystemClock()
+    const storage = lazyStore({ dataDir, choice, settings, clock, log: options.log, owner })
     const platform = async () => {
       const opened = await storage.open()
       return { ...opened, organisation: await seatedOnce(runtime, opened.organisation) }
     }
     const runtime: Runtime = await createRuntime(project, {
       log: options.log,
+      clock,
       storage,
       platform,
       owner,
@@ -62,7 +66,9 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
     const organisation = async () => (await platform()).organisation
     const memory = async () => (await storage.open()).memory
     const delegations = async () => (await storage.open()).delegations
-    const parts = { tokens, organisation, memory, delegations }
+    const built = remembered(async () => buildExternalPeers(project, await storage.open(), options.log))
+    const peers = async () => (await built()).peers
+    const parts = { tokens, organisation, memory, delegations, peers }
     const control = createControl(runtime, { from: 'process', isReady: () => true, ...parts })
     const close = async () => {
       await runtime.stop()

@@ -3,15 +3,16 @@ import { createSealer } from '../adapters/sealing/index.ts'
 import type { StoreStatistics } from '../adapters/storage-sql/index.ts'
 import { isStoreAbsent, openSqliteStore, storeFile } from '../adapters/storage-sqlite/index.ts'
 import { AppError } from '../contracts/index.ts'
-import type { Clock, Log } from '../core/kernel/index.ts'
-import type { Sealer, Store, StoreNews } from '../core/store/index.ts'
+import type { FollowingClock, Log } from '../core/kernel/index.ts'
+import { createSharedTime, type Sealer, type SharedTime, type Store, type StoreNews } from '../core/store/index.ts'
 import { proveSameKey } from './sealing-witness.ts'
 import { STORE_VARIABLES, type StoreChoice } from './store-choice.ts'
 
 export interface OpenDatabaseOptions {
   readonly folder: DataFolder
   readonly choice: StoreChoice
-  readonly clock: Clock
+  /** Goes by the time of a store that several processes share. */
+  readonly clock: FollowingClock
   readonly log: Log
 }
 
@@ -21,6 +22,8 @@ export interface OpenedDatabase {
   readonly sealer: Sealer
   /** Of a store that several processes share: news of what the others do. */
   readonly news?: StoreNews
+  /** And the time that all of them go by. */
+  readonly time?: SharedTime
   statistics(): StoreStatistics
   /** Whether it answers now. */
   answers(): Promise<boolean>
@@ -49,14 +52,17 @@ async function openServer(url: string, { folder, choice, clock, log }: OpenDatab
   // Loaded here, because most have their store in a file.
   const { openPostgresStore } = await import('../adapters/storage-postgres/index.ts')
   const store = await openPostgresStore({ url, log })
+  const time = createSharedTime({ clock, log, time: store.time })
   try {
+    // Before anything gets a date.
+    await time.align()
     await proveSameKey({ store, sealer, clock, place: store.place })
   } catch (error) {
     await store.close()
     throw error
   }
   const { statistics, answers, close, news } = store
-  return { store, sealer, statistics, answers, close, news }
+  return { store, sealer, statistics, answers, close, news, time }
 }
 
 /** 256 bits in base64url, as in the file `sealing-key` of a data folder. */

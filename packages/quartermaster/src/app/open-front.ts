@@ -14,14 +14,15 @@ import { type HttpFront, PROTOCOL_VERSIONS, type Who } from '../adapters/mcp-ser
 import { createSystemClock } from '../adapters/system/index.ts'
 import { type Control, messageOf } from '../contracts/index.ts'
 import type { Log, Tracer } from '../core/kernel/index.ts'
-import type { Organisation, Tokens } from '../core/organisation/index.ts'
+import type { Tokens } from '../core/organisation/index.ts'
 import { a2aMounts } from './a2a-mounts.ts'
 import { apiDoor, skillsIn } from './api-door.ts'
+import { type BuiltExternalPeers, buildExternalPeers } from './build-external-peers.ts'
 import { createPersonControl } from './consent-control.ts'
 import { createControl } from './control.ts'
 import { createEventFeed, type EventFeed } from './event-feed.ts'
 import { followPins } from './follow-pins.ts'
-import { createGuestList, type GuestList } from './guest-list.ts'
+import type { GuestList } from './guest-list.ts'
 import { createIdleWatch, type IdleWatch } from './idle-watch.ts'
 import { lentFiles } from './lent-files.ts'
 import { metricsOf } from './metrics.ts'
@@ -54,13 +55,15 @@ export interface FrontParts {
   readonly folder: DataFolder
   readonly runtime: Runtime
   readonly store: OpenedStore
+  /** The list that the runtime was made with. */
+  readonly guests: GuestList
   readonly readiness: Readiness
   readonly tracer: Tracer | undefined
 }
 
 /** Everything that can be reached from outside. */
 export async function openFront(parts: FrontParts): Promise<{ url: string; control: Control; seating: Seating }> {
-  const { options, life, folder, runtime, store, readiness } = parts
+  const { options, life, folder, runtime, store, readiness, guests } = parts
   const { log, host, port, background } = options
   const { tokens } = store
   const leave = background ? stepAside(parts) : undefined
@@ -71,17 +74,23 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   const seating = createSeating(runtime, store.organisation, log)
   life.onClose(seating.stop)
   store.delegations.events.on('delegation.changed', event => runtime.core.emitter.emit('delegation.changed', event))
+  const outside = buildExternalPeers(parts.project, store, log)
+  life.onClose(() => outside.stop())
+  outside.start()
   const kept = {
     organisation: async () => store.organisation,
     memory: async () => store.memory,
     delegations: async () => store.delegations,
+    peers: async () => outside.peers,
   }
   const lent = { tokens: async () => tokens, ...kept, storeAnswers, nodes: () => nodeFacts(store) }
   const control = createControl(runtime, { from: 'up', isReady: readiness.is, ...lent, up, feed })
-  const guests = await createGuestList({ organisation: store.organisation, news: store.shared?.news, log })
-  life.onClose(async () => guests.stop())
-  const mcp = openMcp(parts, guests)
-  const listener = await listen({ ...(await openApp(parts, { control, mcp, feed, guests })), host, port, log })
+  await guests.open({ organisation: store.organisation, news: store.shared?.news })
+  const mcp = openMcp(parts)
+  let requests = () => 0
+  const app = await openApp(parts, { control, mcp, feed, outside, requests: () => requests() })
+  const listener = await listen({ ...app, host, port, log })
+  requests = listener.open
   life.onClose(() => listener.close())
   // Streams that are meant to stay open would hold up the listener's end for its whole grace time.
   life.onClose(async () => {
@@ -115,16 +124,15 @@ function stepAside({ runtime: { core }, life: { leave } }: FrontParts): () => vo
 }
 
 /** MCP for whoever has a token, and only as long as it is good. */
-function openMcp({ options: { log }, life, runtime, store }: FrontParts, guests: GuestList): HttpFront {
-  const { tokens, organisation } = store
-  const mcp = runtime.mcp.overHttp({ authenticate: authenticator(organisation, runtime, guests), log })
+function openMcp({ options: { log }, life, runtime, store: { tokens }, guests }: FrontParts): HttpFront {
+  const mcp = runtime.mcp.overHttp({ authenticate: authenticator(tokens, runtime), log })
   life.onClose(() => mcp.close())
   const failed = (error: unknown) => log.error('ending sessions failed', { error: messageOf(error) })
   tokens.onRevoked(id => {
     mcp.end(id).catch(failed)
   })
   const { agents, emitter } = runtime.core
-  const endOthers = () => void mcp.endAgentsBut(name => agents.has(name) || guests.has(name)).catch(failed)
+  const endOthers = () => void mcp.endAllBut(caller => agents.seatOf(caller) !== undefined).catch(failed)
   emitter.on('agents.reloaded', endOthers)
   guests.onLeft(endOthers)
   return mcp
@@ -135,22 +143,29 @@ interface OpenedApp {
   readonly shortWay: ShortWay
 }
 
-async function openApp(
-  parts: FrontParts,
-  { control, mcp, feed, guests }: { control: Control; mcp: HttpFront; feed: EventFeed; guests: GuestList },
-): Promise<OpenedApp> {
-  const { options, life, project, folder, runtime, store, readiness, tracer } = parts
+interface Opened {
+  readonly control: Control
+  readonly mcp: HttpFront
+  readonly feed: EventFeed
+  readonly outside: BuiltExternalPeers
+  /** How many are not answered to their end. */
+  requests(): number
+}
+
+async function openApp(parts: FrontParts, { control, mcp, feed, outside, requests }: Opened): Promise<OpenedApp> {
+  const { options, life, project, folder, runtime, store, guests, readiness, tracer } = parts
   const token = await folder.adminToken()
   const metrics = metricsOf(runtime, { mcp, store })
   life.onClose(async () => metrics.stop())
   const { leave } = life
-  const { tokens, messages } = store
-  const watched = { project, runtime, tokens, messages, mcp, leave, isReady: readiness.is }
+  const { tokens } = store
+  const { courier } = outside
+  const watched = { project, runtime, tokens, mcp, courier, requests, leave, isReady: readiness.is }
   const idle = options.background ? idleWatch(watched) : undefined
   life.onClose(async () => idle?.stop())
   const { settings } = project
-  const door = apiDoor({ runtime, store, settings, onVisit: () => idle?.touch() })
-  const a2a = a2aMounts({ store, settings, log: options.log, door, skillsOf: agent => skillsIn(runtime, agent) })
+  const door = apiDoor({ runtime, store, peers: outside.peers, settings, onVisit: () => idle?.touch() })
+  const a2a = a2aMounts({ store, settings, log: options.log, door, skillsOf: place => skillsIn(runtime, place) })
   const app: HttpAppOptions = {
     control,
     isAdmin: folder.verifier(token),
@@ -182,7 +197,7 @@ function mcpMount(
       onVisit()
       const token = bearerOf(request.headers.get('authorization'))
       // Where nothing is heard of what other processes do, a token that was taken back there must not count here.
-      if (token !== undefined) await Promise.all([tokens.fresh(token), guests.fresh()])
+      if (token !== undefined) await refreshed(token, tokens, guests)
       return mcp.answer(request, gone)
     },
     short: {
@@ -195,23 +210,25 @@ function mcpMount(
   }
 }
 
+async function refreshed(token: string, tokens: Tokens, guests: GuestList): Promise<void> {
+  await tokens.fresh(token)
+  const holding = tokens.holderOf(token)
+  if (holding?.kind === 'agent') await guests.fresh({ organisation: holding.organisation, workspace: holding.name })
+}
+
 function bearerOf(header: string | null): string | undefined {
   return /^Bearer (\S+)$/i.exec(header ?? '')?.[1]
 }
 
 /** Whom a token lets in: its agent, as long as there is one, or whoever has a workspace and runs elsewhere. */
-function authenticator(
-  { tokens, seats }: Organisation,
-  { core: { agents } }: Runtime,
-  guests: GuestList,
-): (token: string) => Who | undefined {
+function authenticator(tokens: Tokens, { core: { agents } }: Runtime): (token: string) => Who | undefined {
   return token => {
-    const { tokenId, agent } = tokens.verify(token) ?? {}
+    const holder = tokens.verify(token)
     // A person's token stands for no agent, and so opens nothing here.
-    if (tokenId === undefined || agent === undefined) return undefined
-    // It may be the token of somebody who joined under the name that an agent has by now, and has nothing of that agent's.
-    if (agents.has(agent) && !seats.isTaken(agent)) return { tokenId, seat: agents.seat(agent) }
-    return guests.has(agent) ? { tokenId, seat: agents.guest(agent) } : undefined
+    if (holder?.agent === undefined) return undefined
+    const { tokenId, organisation, agent: workspace } = holder
+    const seat = agents.seatOf({ organisation, workspace })
+    return seat && { tokenId, seat }
   }
 }
 
@@ -220,8 +237,12 @@ function personsOf(tokens: Tokens, { core }: Runtime, feed: EventFeed): Persons 
   return {
     holderOf: token => tokens.verify(token),
     fresh: token => tokens.fresh(token),
-    controlOf: name =>
-      createPersonControl(name, { desk: core.consentDesk, operations: core.operations, events: feed.ofConsent }),
+    controlOf: person =>
+      createPersonControl(person, {
+        desks: core.consentDesks,
+        operations: core.operations,
+        events: feed.ofConsent(person.organisation),
+      }),
   }
 }
 
@@ -229,19 +250,21 @@ interface Watched {
   readonly project: Project
   readonly runtime: Runtime
   readonly tokens: Tokens
-  readonly messages: OpenedStore['messages']
   readonly mcp: Pick<HttpFront, 'counts'>
+  readonly courier: BuiltExternalPeers['courier']
+  requests(): number
   isReady(): boolean
   leave(): void
 }
 
 /** Leaves when no bridge, no client and no call has been there for the time that is set. */
-function idleWatch({ project, runtime, tokens, messages, mcp, isReady, leave }: Watched): IdleWatch {
+function idleWatch({ project, runtime, tokens, mcp, courier, requests, isReady, leave }: Watched): IdleWatch {
   const isBusy = () => {
-    const { sessions, streams } = mcp.counts()
+    // Sessions and bridges are there between two requests. Streams and those who wait are requests themselves.
+    const present = tokens.lent() + mcp.counts().sessions + requests()
+    const working = runtime.core.operations.running().length + courier.counts().held
     // Whoever started it waits until it is ready.
-    const waiting = messages.watchers.count()
-    return !isReady() || tokens.lent() + sessions + streams + waiting + runtime.core.operations.running().length > 0
+    return !isReady() || present + working > 0
   }
   const idleMs = project.settings.backgroundIdleSeconds * 1000
   return createIdleWatch({ clock: createSystemClock(), idleMs, isBusy, onIdle: leave })

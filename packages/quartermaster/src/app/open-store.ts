@@ -5,12 +5,12 @@ import { createIds, createSystemClock, openSha256, sha256, systemRandom } from '
 import { isAppError, messageOf, type OperationChange, type Settings } from '../contracts/index.ts'
 import { type Attachments, createAttachmentPruner, createAttachments } from '../core/attachments/index.ts'
 import { createDelegations, type Delegations } from '../core/delegation/index.ts'
-import type { Log } from '../core/kernel/index.ts'
+import type { Clock, FollowingClock, Log } from '../core/kernel/index.ts'
 import { createMemory, type Memory } from '../core/memory/index.ts'
 import { createActivityPruner, createMessages, type Messages } from '../core/messages/index.ts'
 import { createPruner, type LeftBehind, type Storage, settleLeftBehind } from '../core/operations/index.ts'
 import { createOrganisation, createTokens, type Organisation, type Tokens } from '../core/organisation/index.ts'
-import type { Nodes, StoreNews } from '../core/store/index.ts'
+import { createRememberingStore, type Nodes, type SharedTime, type StoreNews } from '../core/store/index.ts'
 import { joinNodes } from './join-nodes.ts'
 import { openDatabase } from './open-database.ts'
 import type { StoreChoice } from './store-choice.ts'
@@ -20,6 +20,8 @@ export interface OpenStoreOptions {
   /** Which store it is; the file in the folder when nothing else was named. */
   readonly choice?: StoreChoice
   readonly settings: Settings
+  /** Of the whole process: from now on it goes by the time of a store that several share. A new one when absent. */
+  readonly clock?: FollowingClock | undefined
   readonly log: Log
   /** Who this process is among those that run operations; made up when absent. */
   readonly owner?: string | undefined
@@ -39,10 +41,12 @@ export interface OpenedStore extends Storage {
   /** Messages, inboxes and logs. */
   readonly messages: Messages
   readonly settings: Settings
+  /** What everything in it is dated by. */
+  readonly clock: Clock
   /** Tasks that workspaces give each other. */
   readonly delegations: Delegations
-  /** Where several processes share it: they, and news of what they do. */
-  readonly shared?: { readonly news: StoreNews; readonly nodes: Nodes } | undefined
+  /** Where several processes share it: they, news of what they do, and the time they go by. */
+  readonly shared?: { readonly news: StoreNews; readonly nodes: Nodes; readonly time: SharedTime } | undefined
   /** What it has done since it was opened. */
   statistics(): StoreStatistics
   /** Whether it answers now. */
@@ -68,20 +72,21 @@ export async function openStore(options: OpenStoreOptions): Promise<OpenedStore>
 }
 
 async function open(options: OpenStoreOptions): Promise<OpenedStore> {
-  const { folder, choice = IN_FOLDER, settings, log, onChange } = options
-  const clock = createSystemClock()
+  const { folder, choice = IN_FOLDER, settings, log, onChange, clock = createSystemClock() } = options
   const ids = createIds()
   const database = await openDatabase({ folder, choice, clock, log })
-  const { store, sealer, news } = database
+  const { sealer, news, time } = database
+  const store = createRememberingStore(database)
   const parts = { store, clock, ids, random: systemRandom, settings, onChange }
   const settle = async (nodes: Nodes | undefined) => {
+    await time?.align()
     const at = clock.now()
     const running = nodes && (async () => new Set((await nodes.running()).map(({ id }) => id)))
     tellLeftBehind(await settleLeftBehind({ ...parts, running }), log)
     await nodes?.forgetGone(at)
   }
   try {
-    const nodes = news && (await joinNodes({ ...parts, ...options, news, settle }))
+    const nodes = news && time && (await joinNodes({ ...options, ...parts, news, time, settle }))
     const tokens = createTokens({ store, clock, ids, digest: sha256, news })
     await tokens.load()
     // By what is in it: on another machine it is the same one.
@@ -114,7 +119,7 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
       await nodes?.leave().catch(error => log.debug('could not say good-bye', { error: messageOf(error) }))
       await database.close()
     }
-    const shared = news && nodes && { news, nodes }
+    const shared = news && nodes && time && { news, nodes, time }
     return {
       ...database,
       store,
@@ -126,6 +131,7 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
       messages,
       delegations,
       settings,
+      clock,
       shared,
       close,
     }

@@ -1,4 +1,4 @@
-import type { Platform } from '../contracts/index.ts'
+import type { Actor, Platform } from '../contracts/index.ts'
 import { createAttachmentDesk } from '../core/attachments/index.ts'
 import { createDelegationDesk } from '../core/delegation/index.ts'
 import { createMemoryDesk } from '../core/memory/index.ts'
@@ -15,7 +15,7 @@ export type PlatformStore = Pick<
 /** The desks of the platform's tools, over the store once it is open. `folderOf` says where an agent's files are beside us. */
 export function createPlatform(
   open: () => Promise<PlatformStore>,
-  folderOf: (workspace: string) => string | undefined = () => undefined,
+  folderOf: (actor: Actor) => string | undefined = () => undefined,
 ): Platform {
   return {
     workspace: async () => createWorkspaceDesk((await open()).organisation),
@@ -40,8 +40,8 @@ export function createPlatform(
       return createPeopleDesk(messages, organisation)
     },
     async attachments() {
-      const { attachments, organisation } = await open()
-      return createAttachmentDesk({ attachments, organisation, folderOf })
+      const { attachments, organisation, settings } = await open()
+      return createAttachmentDesk({ attachments, organisation, folderOf, settings })
     },
   }
 }

@@ -1,4 +1,4 @@
-import { createIds, silentLog } from '../adapters/system/index.ts'
+import { createIds, createSystemClock, silentLog } from '../adapters/system/index.ts'
 import {
   type AgentConfig,
   AppError,
@@ -22,7 +22,8 @@ import {
 } from '../contracts/index.ts'
 import type { CapabilityRegistry } from '../core/agents/index.ts'
 import type { Capability } from '../core/catalogue/index.ts'
-import type { Log } from '../core/kernel/index.ts'
+import { type Log, remembered } from '../core/kernel/index.ts'
+import { buildExternalPeers } from './build-external-peers.ts'
 import { createControl } from './control.ts'
 import { createEarlyChanges } from './early-changes.ts'
 import { lazyStore } from './lazy-store.ts'
@@ -78,12 +79,24 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
   const early = createEarlyChanges()
   const { dataDir, settings, storeChoice: choice } = project
   const owner = createIds().next('process')
-  const storage = lazyStore({ dataDir, choice, settings, log, owner, onChange: early.note })
+  const clock = createSystemClock()
+  const storage = lazyStore({ dataDir, choice, settings, clock, log, owner, onChange: early.note })
+  const outside = remembered(async () => buildExternalPeers(project, await storage.open(), log))
   const platform = async () => {
     const opened = await storage.open()
+    // What its agents give away is sent by this process, as nobody else has the folder.
+    ;(await outside()).start()
     return { ...opened, organisation: await seatedOnce(runtime, opened.organisation) }
   }
-  const runtime: Runtime = await startRuntime(project, { log, storage, platform, owner, capabilities, isBeside: true })
+  const runtime: Runtime = await startRuntime(project, {
+    log,
+    clock,
+    storage,
+    platform,
+    owner,
+    capabilities,
+    isBeside: true,
+  })
   const { core } = runtime
   const { catalogue, health, registry, agents } = core
   if (watch) runtime.watch()
@@ -92,7 +105,8 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
   const organisation = async () => (await platform()).organisation
   const memory = async () => (await storage.open()).memory
   const delegations = async () => (await storage.open()).delegations
-  const parts = { tokens, organisation, memory, delegations }
+  const peers = async () => (await outside()).peers
+  const parts = { tokens, organisation, memory, delegations, peers }
   const control = createControl(runtime, { from: 'process', isReady: () => true, ...parts })
   const tools: Quartermaster['tools'] = filter => listTools(catalogue.current().tools.values(), health, filter)
   return {
@@ -114,6 +128,7 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
       return { ...runtime.folders(named), agent: named, ...run }
     },
     async stop() {
+      if (storage.current()) await (await outside()).stop()
       await runtime.stop()
       await storage.close()
     },

@@ -2,10 +2,18 @@ import { join, resolve } from 'node:path'
 import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
 import type { McpServers } from '../adapters/mcp-server/index.ts'
 import type { UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
-import { createIds, createSystemClock, sha256, systemRandom } from '../adapters/system/index.ts'
-import { AppError, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
+import { createIds, sha256, systemRandom } from '../adapters/system/index.ts'
+import {
+  type Actor,
+  AppError,
+  DEFAULT_ORGANISATION,
+  messageOf,
+  type Problem,
+  type ReloadReport,
+} from '../contracts/index.ts'
+import type { GuestBook } from '../core/agents/index.ts'
 import type { RegistryDesk } from '../core/catalogue/index.ts'
-import { didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
+import { type Clock, didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { buildCore, type Core, type CorePorts } from './build-core.ts'
 import { buildUpstreams } from './build-upstreams.ts'
@@ -48,12 +56,16 @@ export interface Runtime {
 
 export interface RuntimeOptions {
   readonly log: Log
+  /** Of the whole process. */
+  readonly clock: Clock
   /** Where calls are written down. */
   readonly storage: StorageAccess
   /** What the platform's tools work on: the store, once every agent has its place. */
   readonly platform: () => Promise<PlatformStore>
   /** Who this process is among those that run operations; made up when absent. */
   readonly owner?: string | undefined
+  /** Who has a workspace and runs elsewhere; nobody when absent. */
+  readonly guests?: GuestBook | undefined
   readonly tracer?: Tracer | undefined
   /** How long one slow file may hold up the first generation. A command waits for all; `up` is there for the rest at once. */
   readonly patienceMs?: number
@@ -75,9 +87,11 @@ export async function createRuntime(
   project: Project,
   {
     log,
+    clock,
     storage,
     platform,
     owner,
+    guests,
     tracer,
     patienceMs = PATIENCE_MS,
     keepsUpstreams = false,
@@ -86,12 +100,11 @@ export async function createRuntime(
     ownsProcess = false,
   }: RuntimeOptions,
 ): Promise<Runtime> {
-  const clock = createSystemClock()
   const ids = createIds()
   // Loaded here and not above, so that commands which only talk to a running `up` do without the MCP SDK.
   const { createMcpServers } = await import('../adapters/mcp-server/index.ts')
   let mcp: McpServers | undefined
-  const desks = createPlatform(platform, name => (isBeside ? workspaceDirOf(name) : undefined))
+  const desks = createPlatform(platform, actor => (isBeside ? workspaceDirOf(actor) : undefined))
   const instructionsFor = createInstructions({ memory: desks.memory, clock, log })
   const outside = { clock, ids, random: systemRandom, digest: sha256, log, storage }
   const { upstreams, auth } = buildUpstreams(project, {
@@ -108,6 +121,7 @@ export async function createRuntime(
   const ports: CorePorts = {
     ...outside,
     owner,
+    guests,
     mount: named.mount,
     compiler: createSchemaCompiler(),
     effectKinds: effectKindsOf(project),
@@ -122,7 +136,7 @@ export async function createRuntime(
       agentDir: join(project.projectDir, 'agents'),
       workspaceDir: resolve(project.projectDir, workspaceDir ?? '.'),
     }),
-    tellEnd: operation => mcp?.tellEnd(operation) ?? false,
+    tellEnd: (operation, caller) => mcp?.tellEnd(operation, caller) ?? false,
     endListeners: () => mcp?.endListeners() ?? [],
     serverFactory: parts => {
       mcp = createMcpServers({
@@ -149,8 +163,9 @@ export async function createRuntime(
     await core.health.probeNew()
   }
 
-  function workspaceDirOf(name: string): string | undefined {
-    if (!core.agents.has(name)) return undefined
+  /** Agents are of the first organisation: who has an agent's name in another has none of its folders. */
+  function workspaceDirOf({ organisation, workspace: name }: Actor): string | undefined {
+    if (organisation !== DEFAULT_ORGANISATION || !core.agents.has(name)) return undefined
     const { config = { capabilities: {} } } = core.agents.entry(name)
     return ports.folders({ ...config, name }).workspaceDir
   }

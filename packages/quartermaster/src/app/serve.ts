@@ -1,6 +1,6 @@
 import { type DataFolder, openDataFolder } from '../adapters/data-folder/index.ts'
 import type { Environment } from '../adapters/project-files/index.ts'
-import { createIds } from '../adapters/system/index.ts'
+import { createIds, createSystemClock } from '../adapters/system/index.ts'
 import { openTelemetry } from '../adapters/telemetry/index.ts'
 import { type Control, type Events, messageOf, type Settings, type StatusReport } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
@@ -8,6 +8,7 @@ import type { Storage, StorageAccess } from '../core/operations/index.ts'
 import { loadUpstreamCode } from './build-upstreams.ts'
 import { createEarlyChanges } from './early-changes.ts'
 import { type FirstAgent, makeFirstAgent } from './first-agent.ts'
+import { createGuestList } from './guest-list.ts'
 import type { ProjectPlace } from './locate-project.ts'
 import { type Life, openFront } from './open-front.ts'
 import { openStore } from './open-store.ts'
@@ -72,18 +73,23 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   const early = createEarlyChanges()
   const { settings, storeChoice: choice } = project
   const owner = createIds().next('process')
-  const opening = openStore({ folder, choice, settings, log, owner, onChange: early.note })
+  const clock = createSystemClock()
+  const opening = openStore({ folder, choice, settings, clock, log, owner, onChange: early.note })
   // It may fail before anybody waits for it, and whoever does takes the error.
   opening.catch(() => {})
   life.onClose(async () => (await opening.catch(() => undefined))?.close())
   const { tracer, close: sendTraces } = await openTelemetry({ env, version: VERSION, log })
   life.onClose(sendTraces)
   const storage = storageOf(opening)
+  const guests = createGuestList({ clock, log })
+  life.onClose(async () => guests.stop())
   const runtime = await createRuntime(project, {
     log,
+    clock,
     storage,
     platform: () => opening,
     owner,
+    guests,
     tracer,
     patienceMs: PATIENCE_MS,
     keepsUpstreams: true,
@@ -91,7 +97,9 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   })
   life.onClose(() => runtime.stop())
   announce(runtime, options)
-  // The store opens in threads of its own; meanwhile this one reads definitions.
+  // What is looked at from here on is dated, and a database may have another time than this machine.
+  if (choice.databaseUrl !== undefined) await opening
+  // A file opens in threads of its own; meanwhile this one reads definitions.
   runtime.begin()
   const store = await opening
   const readiness = createReadiness()
@@ -102,6 +110,7 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
     folder,
     runtime,
     store,
+    guests,
     readiness,
     tracer,
   })

@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { openSqliteStore } from '../adapters/storage-sqlite/index.ts'
 import { createIds, sha256, silentLog } from '../adapters/system/index.ts'
 import { AppError } from '../contracts/index.ts'
+import type { Seat } from '../core/agents/index.ts'
 import { createTokens } from '../core/organisation/index.ts'
 import { deferred } from '../testing/deferred.ts'
 import { createFakeClock } from '../testing/fake-clock.ts'
@@ -18,7 +19,9 @@ async function upControl({ ready = Promise.resolve(), leave }: { ready?: Promise
     if (name !== 'worker') throw new AppError('AGENT_NOT_FOUND', `There is no agent "${name}".`)
     return { name, file: '', hash: '', problems: [] }
   }
-  const control = createUpControl({ tokens, agents: { entry }, ready, leave })
+  const has = (name: string) => name === 'worker'
+  const seatOf = ({ workspace }: { workspace: string }) => (has(workspace) ? ({} as Seat) : undefined)
+  const control = createUpControl({ tokens, agents: { entry, has, seatOf }, ready, leave })
   return { control, tokens, clock }
 }
 
@@ -30,7 +33,7 @@ describe('what an up does for bridges', () => {
     await clock.advance(60_000)
     expect((await control.extendToken({ id })).expiresAt - clock.now()).toBe(90_000)
     await clock.advance(60_000)
-    expect(tokens.verify(token)).toEqual({ tokenId: id, agent: 'worker' })
+    expect(tokens.verify(token)).toEqual({ tokenId: id, organisation: 'default', agent: 'worker' })
   })
 
   it('lends nothing to an agent that does not exist, and says so only when it can know', async () => {

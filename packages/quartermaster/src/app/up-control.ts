@@ -1,4 +1,4 @@
-import { AppError, type Control, type LentFiles } from '../contracts/index.ts'
+import { AppError, type Control, DEFAULT_ORGANISATION, type LentFiles } from '../contracts/index.ts'
 import type { Agents } from '../core/agents/index.ts'
 import type { Tokens } from '../core/organisation/index.ts'
 
@@ -7,7 +7,7 @@ export type UpControl = Pick<Control, 'lendToken' | 'extendToken' | 'stepAside'>
 
 export interface UpControlDeps {
   readonly tokens: Tokens
-  readonly agents: Pick<Agents, 'entry'>
+  readonly agents: Pick<Agents, 'entry' | 'has' | 'seatOf'>
   /** What a bridge beside the agent hands in files with. */
   filesOf?(agent: string): LentFiles
   /** Resolves when agents and definitions are read; before that nobody can be told what exists. */
@@ -24,11 +24,21 @@ export const LENT_MS = 90_000
 
 /** Lends tokens, and gives way when asked to. */
 export function createUpControl({ tokens, agents, filesOf, ready, leave }: UpControlDeps): UpControl {
+  function expectSeat(organisation: string, workspace: string): void {
+    if (agents.seatOf({ organisation, workspace })) return
+    // It says which there are.
+    if (organisation === DEFAULT_ORGANISATION) agents.entry(workspace)
+    const message = `No active workspace "${workspace}" is in the organisation "${organisation}".`
+    throw new AppError('AGENT_NOT_FOUND', `${message} \`quartermaster workspaces list\` lists them.`)
+  }
+
   return {
-    async lendToken({ agent }) {
+    async lendToken({ agent, organisation = DEFAULT_ORGANISATION }) {
       await ready
-      agents.entry(agent)
-      return { ...tokens.lend(agent, { ttlMs: LENT_MS }), ...(filesOf && { files: filesOf(agent) }) }
+      expectSeat(organisation, agent)
+      const lent = tokens.lend(agent, { organisation, ttlMs: LENT_MS })
+      const hasFolder = organisation === DEFAULT_ORGANISATION && agents.has(agent)
+      return filesOf && hasFolder ? { ...lent, files: filesOf(agent) } : lent
     },
     extendToken: async ({ id }) => ({ expiresAt: tokens.extend(id, { ttlMs: LENT_MS }) }),
     async stepAside() {

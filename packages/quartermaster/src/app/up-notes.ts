@@ -21,7 +21,7 @@ export async function upNotes(serving: Serving, place: ProjectPlace): Promise<Up
   const names = (await serving.control.agents({})).map(({ name }) => name)
   const agent = names.includes('default') ? 'default' : names[0]
   if (agent === undefined) return { facts: { mcpUrl }, notes: [address] }
-  const { text } = clientSetup('claude', await connectCommand(agent, place))
+  const { text } = clientSetup('claude', await connectCommand({ agent }, place))
   return {
     facts: { mcpUrl },
     notes: [address, 'Connect Claude Code (others: quartermaster connect --help):', `  ${text}`],

@@ -39,6 +39,8 @@ export type AgentConfig = z.infer<typeof AgentConfig>
 /** Who makes a call. Known from a credential, never asserted by the caller. */
 export const Caller = z.object({
   kind: z.enum(['agent', 'person']),
+  /** Two organisations may have workspaces of the same name; nothing of one is the other's. */
+  organisation: Name,
   name: Name,
   workspace: Name,
 })

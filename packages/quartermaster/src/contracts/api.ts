@@ -3,6 +3,7 @@ import type { ApiDownload, ApiEvents, ApiUpload } from './api-route.ts'
 import { ATTACHMENT_ROUTES } from './attachment-routes.ts'
 import { CHAT_ROUTES } from './chat-routes.ts'
 import { DELEGATION_ROUTES } from './delegation-routes.ts'
+import { EXTERNAL_PEER_ROUTES } from './external-peer-routes.ts'
 import { MEMORY_ROUTES } from './memory-routes.ts'
 import { MESSAGE_ROUTES } from './message-routes.ts'
 import { ORGANISATION_ROUTES } from './organisation-routes.ts'
@@ -12,6 +13,7 @@ export type { ApiDownload, ApiEvent, ApiEvents, ApiRoute, ApiUpload, ApiVisitorK
 /** The API below `/api/v1`. The router, the OpenAPI document and the reference page are made from this table. */
 export const API = {
   ...ORGANISATION_ROUTES,
+  ...EXTERNAL_PEER_ROUTES,
   ...MEMORY_ROUTES,
   ...MESSAGE_ROUTES,
   ...CHAT_ROUTES,

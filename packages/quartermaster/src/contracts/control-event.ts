@@ -4,7 +4,14 @@ import { Presence } from './organisation.ts'
 import { AnsweredVia, OperationState } from './rows.ts'
 
 /** What an event is about: one operation. Never its arguments, its result or a secret. */
-const operation = { at: z.number(), id: z.string(), tool: z.string(), agent: z.string() }
+const operation = {
+  at: z.number(),
+  id: z.string(),
+  tool: z.string(),
+  /** Absent when an older server tells. */
+  organisation: z.string().optional(),
+  agent: z.string(),
+}
 
 /** What is told to whoever follows the events of an `up`. */
 export const ControlEvent = z.discriminatedUnion('name', [
@@ -36,6 +43,8 @@ export const ControlEvent = z.discriminatedUnion('name', [
   z.object({
     name: z.literal('grants.revoked'),
     at: z.number(),
+    /** Absent when an older server tells. */
+    organisation: z.string().optional(),
     /** Which were meant. */
     id: z.string().optional(),
     agent: z.string().optional(),

@@ -15,7 +15,16 @@ import {
 } from './control-report.ts'
 import { DELEGATION_PAGE, DelegationDetail, DelegationPage, DelegationState } from './delegation.ts'
 import { RecheckAnswer } from './dependency.ts'
-import { ForgottenMemory, LONGEST_MEMORY_QUERY, MEMORY_PAGE, MemoryFacts, MemoryPage, MemoryScope } from './memory.ts'
+import { ExternalPeerFacts, NewExternalPeer } from './external-peer.ts'
+import {
+  ForgottenMemory,
+  LONGEST_MEMORY_QUERY,
+  MEMORY_PAGE,
+  MemoryFacts,
+  MemoryId,
+  MemoryPage,
+  MemoryScope,
+} from './memory.ts'
 import { Name, PersonName } from './names.ts'
 import { AuditPage, IdempotencyKey, OperationFacts, OperationPage, OperationVerification } from './operation.ts'
 import {
@@ -107,6 +116,7 @@ export const CONTROL = {
         agent: z.string().optional(),
         /** Whose it is instead: it answers for this person, and calls no tools. */
         person: PersonName.optional(),
+        organisation,
         /** What a person calls it. */
         label: z.string().min(1).max(200).optional(),
         /** How long it is good; for ever when absent. */
@@ -117,7 +127,7 @@ export const CONTROL = {
       }),
     output: IssuedToken,
   },
-  tokens: { input: z.strictObject({ agent: z.string().optional() }), output: z.array(TokenFacts) },
+  tokens: { input: z.strictObject({ organisation, agent: z.string().optional() }), output: z.array(TokenFacts) },
   revokeToken: { input: z.strictObject({ id: z.string() }), output: TokenFacts },
   rotateToken: {
     /** For the overlap both are good. */
@@ -137,6 +147,14 @@ export const CONTROL = {
   archiveWorkspace: { input: z.strictObject({ id: z.string(), organisation }), output: WorkspaceFacts },
   /** Brings back one that was archived. */
   restoreWorkspace: { input: z.strictObject({ id: z.string(), organisation }), output: WorkspaceFacts },
+  /** The A2A agents elsewhere that are peers. */
+  externalPeers: { input: z.strictObject({ organisation }), output: z.array(ExternalPeerFacts) },
+  /** One of them, by its id or name. */
+  externalPeer: { input: z.strictObject({ id: z.string(), organisation }), output: ExternalPeerFacts },
+  addExternalPeer: { input: NewExternalPeer.extend({ organisation }), output: ExternalPeerFacts },
+  /** Looks at its card now. */
+  refreshExternalPeer: { input: z.strictObject({ id: z.string(), organisation }), output: ExternalPeerFacts },
+  removeExternalPeer: { input: z.strictObject({ id: z.string(), organisation }), output: ExternalPeerFacts },
   joinCodes: { input: z.strictObject({ organisation }), output: z.array(JoinCodeFacts) },
   createJoinCode: { input: NewJoinCode.extend({ organisation }), output: IssuedJoinCode },
   revokeJoinCode: { input: z.strictObject({ id: z.string(), organisation }), output: JoinCodeFacts },
@@ -157,8 +175,8 @@ export const CONTROL = {
     }),
     output: MemoryPage,
   },
-  memory: { input: z.strictObject({ id: z.string(), organisation }), output: MemoryFacts },
-  forgetMemory: { input: z.strictObject({ id: z.string(), organisation }), output: ForgottenMemory },
+  memory: { input: z.strictObject({ id: MemoryId, organisation }), output: MemoryFacts },
+  forgetMemory: { input: z.strictObject({ id: MemoryId, organisation }), output: ForgottenMemory },
   /** Tasks that workspaces gave each other, the newest first. */
   delegations: {
     input: z.strictObject({
@@ -180,13 +198,14 @@ export const CONTROL = {
   },
   cancelDelegation: { input: z.strictObject({ id: z.string(), organisation }), output: DelegationDetail },
   /** A token for one run, which only a running `up` can lend: it lives in that process. */
-  lendToken: { input: z.strictObject({ agent: z.string() }), output: LentToken },
+  lendToken: { input: z.strictObject({ agent: z.string(), organisation }), output: LentToken },
   /** Keeps a lent token for another while. */
   extendToken: { input: z.strictObject({ id: z.string() }), output: z.object({ expiresAt: z.number() }) },
   /** Asks an `up` that was started in the background to stop, because a person starts one. */
   stepAside: { input: nothing, output: z.object({ leaving: z.boolean() }) },
   operations: {
     input: z.strictObject({
+      organisation,
       agent: z.string().optional(),
       state: OperationState.optional(),
       /** Only those that can be tried again by hand. */
@@ -195,28 +214,29 @@ export const CONTROL = {
     }),
     output: OperationPage,
   },
-  operation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
+  operation: { input: z.strictObject({ id: z.string(), organisation }), output: OperationFacts },
   /** Has one tried at once that waits, or tried again that was given up, and waits for the end of that try. */
-  retryOperation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
+  retryOperation: { input: z.strictObject({ id: z.string(), organisation }), output: OperationFacts },
   /** Ends one that waits, or tells the one that runs to stop and waits until it has. */
-  cancelOperation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
+  cancelOperation: { input: z.strictObject({ id: z.string(), organisation }), output: OperationFacts },
   /** Looks at what it was to leave behind. One of which nobody knew whether it was done is on record as done when all is there. */
-  verifyOperation: { input: z.strictObject({ id: z.string() }), output: OperationVerification },
+  verifyOperation: { input: z.strictObject({ id: z.string(), organisation }), output: OperationVerification },
   /** Gives up for good what could be tried again: its arguments are forgotten, its record stays. */
-  dropOperation: { input: z.strictObject({ id: z.string() }), output: OperationFacts },
+  dropOperation: { input: z.strictObject({ id: z.string(), organisation }), output: OperationFacts },
   /** What waits for a person, oldest first. */
   approvals: {
     persons: true,
-    input: z.strictObject({ agent: z.string().optional() }),
+    input: z.strictObject({ organisation, agent: z.string().optional() }),
     output: z.array(ApprovalSummary),
   },
   /** One of them, answered or not, with the arguments as they are: whoever decides has to see them. */
-  approval: { persons: true, input: z.strictObject({ id: z.string() }), output: ApprovalFacts },
+  approval: { persons: true, input: z.strictObject({ id: z.string(), organisation }), output: ApprovalFacts },
   /** The answer of whoever asks this, the owner or a person. The first one counts. */
   answerApproval: {
     persons: true,
     input: z.strictObject({
       id: z.string(),
+      organisation,
       decision: z.enum(['allow', 'deny']),
       lasting: Lasting,
       /** Of one for a time. */
@@ -228,6 +248,7 @@ export const CONTROL = {
   grants: {
     persons: true,
     input: z.strictObject({
+      organisation,
       agent: z.string().optional(),
       operation: z.string().optional(),
       /** Who gave them: "owner", or a person by name. */
@@ -239,12 +260,13 @@ export const CONTROL = {
     persons: true,
     input: z
       .strictObject({
+        organisation,
         id: z.string().optional(),
         agent: z.string().optional(),
         operation: z.string().optional(),
         by: z.string().optional(),
       })
-      .refine(filter => Object.values(filter).some(value => value !== undefined), {
+      .refine(({ id, agent, operation, by }) => [id, agent, operation, by].some(value => value !== undefined), {
         error: 'say which: id, agent, operation or by',
       }),
     output: z.object({ count: z.number().int() }),
@@ -253,6 +275,7 @@ export const CONTROL = {
   events: { persons: true, input: nothing, output: z.object({}) },
   audit: {
     input: z.strictObject({
+      organisation,
       agent: z.string().optional(),
       tool: z.string().optional(),
       /** From this time on, as epoch milliseconds. */

@@ -25,16 +25,18 @@ export interface Events {
   /** A person gave up for good what could have been tried again: what it was to do is forgotten. */
   'operation.dropped': { id: string; tool: string; caller: Caller; at: number }
   /** A person is asked for consent. */
-  'approval.opened': { id: string; tool: string; agent: string }
+  'approval.opened': { id: string; tool: string; organisation: string; agent: string }
   'approval.answered': {
     id: string
     tool: string
+    organisation: string
     agent: string
     state: 'allowed' | 'denied'
     by: { readonly name: string; readonly via: 'owner' | 'person' | 'client' }
   }
   /** Grants were taken back: one, or those of an agent, for an operation, or by whom they were given. */
   'grants.revoked': {
+    organisation: string
     id?: string | undefined
     agent?: string | undefined
     operation?: string | undefined
@@ -77,7 +79,7 @@ export interface OperationChange {
 export interface AuditEntry {
   at: number
   operationId: string
-  caller: { kind: 'agent' | 'person'; name: string; workspace: string }
+  caller: Caller
   tool: string
   /** SHA-256 over the canonical JSON of the arguments. */
   digest: string

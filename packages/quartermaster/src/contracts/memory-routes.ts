@@ -6,11 +6,12 @@ import {
   LONGEST_MEMORY_QUERY,
   MEMORY_PAGE,
   MemoryContent,
-  MemoryConversation,
   MemoryFacts,
   MemoryPage,
   MemoryScope,
+  MemoryScopeFilter,
 } from './memory.ts'
+import { ConversationId } from './message.ts'
 
 /** What workspaces remember. */
 export const MEMORY_ROUTES = {
@@ -23,10 +24,7 @@ export const MEMORY_ROUTES = {
     params: none,
     query: within.extend({
       query: z.string().max(LONGEST_MEMORY_QUERY).optional().describe('Words to look for. Nothing in them is syntax.'),
-      scope: z
-        .union([MemoryScope, z.literal('')])
-        .optional()
-        .describe('Only memories of this scope; all when empty.'),
+      scope: MemoryScopeFilter.optional().describe('Only memories of this scope; all when empty.'),
       workspaceId: z
         .string()
         .max(128)
@@ -55,7 +53,7 @@ export const MEMORY_ROUTES = {
     body: z.strictObject({
       content: MemoryContent.describe('What to remember.'),
       scope: MemoryScope.optional().describe('LOCAL when absent.'),
-      conversationId: MemoryConversation.optional().describe('The conversation it comes from.'),
+      conversationId: ConversationId.optional().describe('The conversation it comes from.'),
     }),
     output: CommittedMemory,
     status: 201,

@@ -1,9 +1,14 @@
 import { z } from 'zod'
+import { isBlank } from './blank.ts'
 import { keepableText } from './keepable-text.ts'
 
 /** Who is to read a memory: its workspace, the team of its workspace, or everybody in the organisation. */
 export const MemoryScope = z.enum(['LOCAL', 'TEAM', 'GLOBAL'])
 export type MemoryScope = z.infer<typeof MemoryScope>
+
+/** Which memories are looked through; all that can be read when empty. */
+export const MemoryScopeFilter = z.enum([...MemoryScope.options, ''])
+export type MemoryScopeFilter = z.infer<typeof MemoryScopeFilter>
 
 /** What is longer is a document, and belongs in a file. */
 export const LONGEST_MEMORY = 65_536
@@ -13,16 +18,12 @@ export const LONGEST_MEMORY_QUERY = 4_096
 
 /** What is to be remembered. Its size is counted in UTF-8. */
 export const MemoryContent = keepableText()
-  .refine(text => text.trim() !== '', { error: 'must not be blank' })
+  .refine(text => !isBlank(text), { error: 'must not be blank' })
   .refine(text => text.length <= LONGEST_MEMORY && new TextEncoder().encode(text).length <= LONGEST_MEMORY, {
     error: `must not be larger than ${LONGEST_MEMORY} bytes`,
   })
 
 export const MemoryId = z.string().min(1).max(128)
-/** Which conversation something was said in, as whoever remembers it calls it. */
-export const MemoryConversation = z
-  .string()
-  .regex(/^[\w.:-]{1,128}$/, 'must be 1 to 128 of the characters A–Z a–z 0–9 _ . : -')
 
 /** Who wrote something, and when. */
 export const MemoryProvenance = z.object({
@@ -104,7 +105,7 @@ export interface RecallWish {
   /** Everything, the newest first, when blank. */
   readonly query?: string | undefined
   /** All that can be read when empty. */
-  readonly scope?: MemoryScope | '' | undefined
+  readonly scope?: MemoryScopeFilter | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { type ApiRoute, none, within } from './api-route.ts'
 import { AttachmentIds } from './attachment.ts'
+import { isBlank } from './blank.ts'
 import { keepableText } from './keepable-text.ts'
 import {
   Activity,
@@ -32,7 +33,7 @@ interface Content {
 }
 
 const isSaid = ({ text = '', parts = [], attachments = [] }: Content) =>
-  text.trim() !== '' || parts.length > 0 || attachments.length > 0
+  !isBlank(text) || parts.length > 0 || attachments.length > 0
 const UNSAID = { error: 'say something: text, parts or attachments' }
 
 const activityId = z.strictObject({
@@ -94,7 +95,16 @@ export const MESSAGE_ROUTES = {
     who: ['owner', 'person'],
     params: z.strictObject({ id: z.string().min(1).max(128).describe('Its id.') }),
     query: within,
-    body: z.strictObject(content).refine(isSaid, UNSAID),
+    body: z
+      .strictObject({
+        ...content,
+        inReplyTo: keepableText()
+          .min(1)
+          .max(128)
+          .optional()
+          .describe('The id of an entry of its chat that the workspace has written, and that this answers.'),
+      })
+      .refine(isSaid, UNSAID),
     bodyBytes: BODY_BYTES,
     output: SentMessage,
     status: 201,

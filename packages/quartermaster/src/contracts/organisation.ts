@@ -32,8 +32,8 @@ export type Placement = z.infer<typeof Placement>
 export const WorkspaceStatus = z.enum(['active', 'archived'])
 export type WorkspaceStatus = z.infer<typeof WorkspaceStatus>
 
-/** Where a workspace comes from: there from the start, an agent of the folder, made by the owner, joined with a code. */
-export const WorkspaceOrigin = z.enum(['root', 'folder', 'made', 'joined'])
+/** Where a workspace comes from: there from the start, an agent of the folder, made by the owner, joined with a code, an A2A agent elsewhere. */
+export const WorkspaceOrigin = z.enum(['root', 'folder', 'made', 'joined', 'external'])
 export type WorkspaceOrigin = z.infer<typeof WorkspaceOrigin>
 
 /** How messages get to it: it asks for them, or they are brought. */

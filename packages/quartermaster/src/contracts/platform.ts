@@ -1,4 +1,4 @@
-import type { AttachmentChip } from './attachment.ts'
+import type { AttachmentChip, AttachmentFacts } from './attachment.ts'
 import type { DelegationDetail, DelegationOutcome, DelegationWish } from './delegation.ts'
 import type { CommittedMemory, ForgottenMemory, MemoryPage, MemoryUpdate, MemoryWish, RecallWish } from './memory.ts'
 import type { HistoryMessage, InboxMessage } from './message.ts'
@@ -115,12 +115,22 @@ export interface PeopleFacts {
   readonly attachments: readonly AttachmentChip[]
 }
 
-/** Takes in files that an agent has beside the tool. */
+/** Takes in files that an agent has beside the tool, and gives out those that it was sent. */
 export interface AttachmentDesk {
   /** The folder whose files it may name by their paths; nothing where the tool does not run beside the agent. */
   folderOf(actor: Actor): string | undefined
+  /** The largest file that is taken in. */
+  readonly maxBytes: number
   /** Answers the id of the attachment. */
   receive(actor: Actor, file: FileToAttach): Promise<string>
+  /** Throws `NAME_UNKNOWN` for what is not there, and for what nobody has sent its workspace in the same words. */
+  open(actor: Actor, id: string): Promise<OpenedAttachment>
+}
+
+/** A file on its way out. Its content breaks off with an error when it is not what was handed in. */
+export interface OpenedAttachment {
+  readonly facts: AttachmentFacts
+  readonly content: AsyncIterable<Uint8Array>
 }
 
 /** A file as it is handed in, piece by piece. */

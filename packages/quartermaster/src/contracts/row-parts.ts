@@ -20,8 +20,9 @@ export const place = {
   workspace: Name,
 }
 
-/** On whose behalf something was done. */
+/** On whose behalf something was done. Of which organisation is never assumed: forgotten, it would be another's. */
 export const caller = {
+  organisation: Caller.shape.organisation,
   callerKind: Caller.shape.kind,
   callerName: Name,
 }

@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import { AttachmentRow, AttachmentUseRow, BlobRow, ChunkRow } from './attachment-rows.ts'
 import { ApprovalRow, GrantRow } from './consent-rows.ts'
 import { DelegationRow } from './delegation-rows.ts'
+import { ExternalPeerRow, OutgoingTaskRow } from './external-peer-rows.ts'
 import { MemoryRow } from './memory-rows.ts'
 import { ActivityRow, InboxRow } from './message-rows.ts'
 import { LeaseRow, SeatRow } from './node-rows.ts'
@@ -12,6 +13,7 @@ import { PinRow, SecretRow, UpstreamRow } from './upstream-rows.ts'
 export * from './attachment-rows.ts'
 export * from './consent-rows.ts'
 export * from './delegation-rows.ts'
+export * from './external-peer-rows.ts'
 export * from './memory-rows.ts'
 export * from './message-rows.ts'
 export * from './node-rows.ts'
@@ -46,6 +48,8 @@ export const ROWS = {
   delegations: DelegationRow,
   seats: SeatRow,
   leases: LeaseRow,
+  externalpeers: ExternalPeerRow,
+  outgoingtasks: OutgoingTaskRow,
 } as const
 
 export type Table = keyof typeof ROWS

@@ -16,12 +16,8 @@ export function openAttachments(store: Store, settings: Partial<Settings> = {}) 
   /** Hands a file in as a workspace; as a person of the first organisation when no id is named. */
   const receive = (
     content: Content,
-    { name = 'a.txt', workspaceId = null, organisation = DEFAULT_ORGANISATION }: Who = {},
-  ) =>
-    attachments.receive(
-      { organisation, workspaceId, by: workspaceId ?? 'zoe', name, mediaType: 'text/plain' },
-      piecesOf(content),
-    )
+    { name = 'a.txt', workspaceId = null, organisation = DEFAULT_ORGANISATION, by = workspaceId ?? 'zoe' }: Who = {},
+  ) => attachments.receive({ organisation, workspaceId, by, name, mediaType: 'text/plain' }, piecesOf(content))
 
   const read = async (reader: AttachmentReader, id: string): Promise<Buffer> => {
     const pieces: Uint8Array[] = []
@@ -44,6 +40,8 @@ interface Who {
   readonly name?: string
   readonly workspaceId?: string | null
   readonly organisation?: string
+  /** The name of the workspace or person. */
+  readonly by?: string
 }
 
 async function* piecesOf(content: Content): AsyncGenerator<Uint8Array> {

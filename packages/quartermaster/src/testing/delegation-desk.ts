@@ -9,7 +9,8 @@ import {
   type WorkspaceRow,
 } from '../contracts/index.ts'
 import { createDelegations, type Delegations } from '../core/delegation/index.ts'
-import { createMessages } from '../core/messages/index.ts'
+import type { Clock } from '../core/kernel/index.ts'
+import { type Attachments, createMessages } from '../core/messages/index.ts'
 import type { Store, StoreNews } from '../core/store/index.ts'
 import { createMemoryStore } from './memory-store.ts'
 import { openOrganisation } from './organisation-desk.ts'
@@ -18,10 +19,12 @@ export interface DelegationDeskOptions {
   readonly settings?: Partial<Settings>
   /** One in memory when absent. */
   readonly store?: Store
+  /** Who keeps files; nobody when absent. */
+  attachments?(parts: { readonly store: Store; readonly clock: Clock }): Attachments
 }
 
 /** Workspaces that give each other tasks, with a clock that stands still. */
-export async function openDelegations({ settings, store: given }: DelegationDeskOptions = {}) {
+export async function openDelegations({ settings, store: given, attachments }: DelegationDeskOptions = {}) {
   const store = given ?? createMemoryStore()
   const all = { ...DEFAULT_SETTINGS, ...settings }
   const desk = await openOrganisation({ store, ...(settings && { settings }) })
@@ -38,6 +41,7 @@ export async function openDelegations({ settings, store: given }: DelegationDesk
       settings: all,
       news,
       log: silentLog,
+      attachments: attachments?.({ store: over, clock }),
     }
     const late: { delegations?: Delegations } = {}
     const messages = createMessages({ ...parts, tasks: () => late.delegations?.carried })

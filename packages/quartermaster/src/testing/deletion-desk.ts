@@ -48,9 +48,9 @@ export async function deletionDesk({ tool, storage = faultyStorage(), ...more }:
   const call = (path = 'a', options: Partial<CallRequest> = {}, name = 'delete_file') =>
     hub.callAs('ada', name, { path }, options)
   const { store } = storage
-  const open = () => hub.consentDesk.open()
+  const open = () => hub.consentDesks('default').open()
   const row = (id: string) => store.get('operations', id)
-  return { hub, store, storage, runs, told, call, open, row, answer: hub.consentDesk.answer }
+  return { hub, store, storage, runs, told, call, open, row, answer: hub.consentDesks('default').answer }
 }
 
 /** Lets work come to where it waits. */

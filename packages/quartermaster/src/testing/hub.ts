@@ -11,7 +11,7 @@ import {
   type Problem,
   type SettingsInput,
 } from '../contracts/index.ts'
-import type { Mount } from '../core/agents/index.ts'
+import type { GuestBook, Mount } from '../core/agents/index.ts'
 import {
   type AnyPrompt,
   type AnyResource,
@@ -79,6 +79,8 @@ export interface HubOptions {
   effectKinds?: EffectKinds
   /** Told of ends that nobody waited for. */
   tellEnd?: TellEnd
+  /** Who has a workspace and runs elsewhere; nobody when absent. */
+  guests?: GuestBook
   /** What its leases are held under; made up when absent. */
   owner?: string
   /** Shared by several; one of its own when absent. */
@@ -134,6 +136,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     effectKinds: options.effectKinds,
     mount: options.mount,
     tellEnd: options.tellEnd,
+    guests: options.guests,
     dependencyOptions: name => dependencyOptions.get(name) ?? {},
     folders: () => ({ agentDir: '/project/agents', workspaceDir: '/project' }),
     serverFactory: parts => {

@@ -30,7 +30,7 @@ export async function openInboxes(options: MessageDeskOptions = {}) {
   ) => {
     const tool = tools.find(one => one.name === name)
     if (!tool) throw new AppError('TOOL_NOT_FOUND', `There is no tool "${name}".`)
-    const caller = { kind: 'agent', name: workspace, workspace } as const
+    const caller = { kind: 'agent', organisation: 'default', name: workspace, workspace } as const
     const context: CallContext = { ...plainContext({}), caller, ...calling }
     return callTool(tool, input, context)
   }

@@ -13,6 +13,9 @@ export function memoryContract(name: string, open: () => Store): void {
       ['one character of it', '京', ['東京のサーバーは火曜日に再起動する。']],
       ['a word between such', 'iPhone', ['新しいiPhoneを買った']],
       ['another alphabet', 'сервер', ['Наш сервер стоит в подвале.']],
+      ['a word with vowels that are no letters', 'किताब', ['मेरी किताब मेज़ पर है।']],
+      ['a word of Arabic', 'الخادم', ['الخادم في برلين']],
+      ['a word of Thai', 'เซิร์ฟเวอร์', ['เซิร์ฟเวอร์อยู่ที่เชียงใหม่']],
       ['a part of an identifier', 'deploy', ['Run deployServer before noon.']],
       ['quotes and stars as nothing', '"door* NEAR(', ['The door is red.']],
       ['what could end a text of SQL', `'; drop table memories; -- door`, ['The door is red.']],
@@ -121,6 +124,47 @@ export function memoryContract(name: string, open: () => Store): void {
       expect(seen.some(content => content.includes('page'))).toBe(false)
     })
 
+    it.each(['', 'fact'])('pages “%s” without losing one while those that were shown are forgotten', async query => {
+      const { ada, memory, keep } = family(open())
+      for (let i = 0; i < 30; i++) await keep(ada, `fact ${i}${' more'.repeat(i % 7)}${i % 3 ? '' : ' fact'}`)
+      const seen: string[] = []
+      let cursor: string | undefined
+      do {
+        const page = await memory.recall(ada, { query, limit: 5, cursor })
+        seen.push(...page.memories.map(({ content }) => content))
+        for (const { id } of page.memories) await memory.forget(ada, id)
+        cursor = page.nextCursor ?? undefined
+      } while (cursor !== undefined)
+      expect(seen).toHaveLength(30)
+      expect(new Set(seen).size).toBe(30)
+    })
+
+    it.each(['', 'chapter'])('ends a page of “%s” early where the memories are large, and loses none', async query => {
+      const { ada, memory, keep } = family(open())
+      for (let i = 0; i < 5; i++) await keep(ada, `chapter ${i} ${'word '.repeat(12_000)}`)
+      const pages: number[] = []
+      let cursor: string | undefined
+      do {
+        const { memories, nextCursor } = await memory.recall(ada, { query, cursor })
+        pages.push(memories.length)
+        cursor = nextCursor ?? undefined
+      } while (cursor !== undefined)
+      expect(pages).toEqual([2, 2, 1])
+    })
+
+    it('gives a cursor that can stand in an address as it is, however long the question', async () => {
+      const { ada, memory, keep } = family(open())
+      const query = Array.from({ length: 30 }, (_, i) => `term${String.fromCharCode(97 + (i % 26))}x${i}`).join(' ')
+      for (let i = 0; i < 40; i++) await keep(ada, `${query} ${i}`)
+      for (const asked of ['', query]) {
+        const cursors: string[] = []
+        for (let cursor: string | undefined | null; cursor !== null; cursors.push(cursor ?? ''))
+          cursor = (await memory.recall(ada, { query: asked, limit: 1, cursor })).nextCursor
+        expect(cursors).toHaveLength(40)
+        expect(cursors.filter(cursor => !/^[\w-]{0,512}$/.test(cursor))).toEqual([])
+      }
+    })
+
     it('refuses the cursor of another question', async () => {
       const { ada, memory, keep } = family(open())
       for (let i = 0; i < 3; i++) await keep(ada, `fact ${i}`)
@@ -129,6 +173,25 @@ export function memoryContract(name: string, open: () => Store): void {
       for (const wish of [{ query: 'facts' }, { query: 'fact', scope: 'LOCAL' as const }, { query: '' }])
         await expect(memory.recall(ada, { ...wish, cursor })).rejects.toMatchObject({ code: 'CURSOR_GONE' })
       await expect(memory.recall(ada, { query: 'fact', cursor: 'zz' })).rejects.toMatchObject({ code: 'CURSOR_GONE' })
+    })
+
+    it.each(['', 'fact'])('shows no more than can be read, whatever is made of a cursor of “%s”', async query => {
+      const { ada, bob, memory, keep } = family(open())
+      for (let i = 0; i < 3; i++) await keep(ada, `fact ${i}`)
+      await keep(bob, 'a fact of another')
+      const { nextCursor } = await memory.recall(ada, { query, limit: 1 })
+      const [mark, ...numbers] = JSON.parse(atob(nextCursor ?? '')) as [string, ...number[]]
+      const seen = new Set<string>()
+      for (const at of numbers.keys())
+        for (const value of [0, -1, 0.5, 1e15, Number.MAX_SAFE_INTEGER, 1e300, null, 'x']) {
+          const cursor = btoa(JSON.stringify([mark, ...numbers.with(at, value as number)]))
+          const told = await memory.recall(ada, { query, cursor }).then(
+            ({ memories }) => memories.map(({ provenance }) => provenance.workspaceName),
+            (error: { code: string }) => [error.code],
+          )
+          for (const one of told) seen.add(one)
+        }
+      expect([...seen].toSorted()).toEqual(['CURSOR_GONE', 'ada'])
     })
 
     it('finds a changed memory by what it says now, and a forgotten one by nothing', async () => {
@@ -163,6 +226,14 @@ export function memoryContract(name: string, open: () => Store): void {
       expect(lost).toMatchObject({ status: 'rejected', reason: { code: 'EDIT_CONFLICT' } })
     })
 
+    it('answers an update that was made before with what is there, and counts nothing', async () => {
+      const { ada, memory, keep } = family(open())
+      const { id } = await keep(ada, 'one')
+      const change = () => memory.update({ workspace: ada }, id, { content: 'two', version: 1 })
+      expect(await change()).toMatchObject({ outcome: 'updated', memory: { version: 2 } })
+      expect(await change()).toMatchObject({ outcome: 'known', memory: { id, version: 2, content: 'two' } })
+    })
+
     it('finds the few that fit among many, whatever the words that all of them have', async () => {
       const { ada, keep, found } = family(open())
       await keep(ada, 'project note: the key to the cellar hangs behind the calendar')
@@ -182,6 +253,12 @@ const CONTENTS = [
   '新しいiPhoneを買った',
   'Наш сервер стоит в подвале.',
   'Run deployServer before noon.',
+  'मेरी किताब मेज़ पर है।',
+  'तब बारिश हो रही थी।',
+  'الخادم في برلين',
+  'القهوة في المطبخ',
+  'เซิร์ฟเวอร์อยู่ที่เชียงใหม่',
+  'ฝนตกทุกวัน',
 ]
 
 function loose({ stands, content }: { stands: string; content: RegExp }) {

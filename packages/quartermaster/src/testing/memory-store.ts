@@ -96,6 +96,8 @@ const UNIQUE: Record<Table, readonly string[]> = {
   delegations: ['askKey'],
   seats: ['organisation', 'workspace', 'folder'],
   leases: [],
+  externalpeers: [],
+  outgoingtasks: [],
 }
 
 function collides(table: Table, row: AnyRow, other: AnyRow): boolean {

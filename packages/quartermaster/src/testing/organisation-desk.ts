@@ -43,7 +43,8 @@ export async function openOrganisation({ settings, store: given }: OrganisationD
   const organisation = await make()
   const told: Events['presence.changed'][] = []
   organisation.events.on('presence.changed', event => void told.push(event))
-  const skillsOf = (agent: string) => (agent === 'ada' ? [{ id: 'add', name: 'Add', description: 'Adds.' }] : undefined)
+  const skillsOf = ({ workspace }: { workspace: string }) =>
+    workspace === 'ada' ? [{ id: 'add', name: 'Add', description: 'Adds.' }] : undefined
   const desk = createApiDesk(organisationHandlers({ organisation, store, clock, skillsOf, version: '1.2.3' }))
 
   /** Asks as this visitor; the owner of the first organisation when absent. */

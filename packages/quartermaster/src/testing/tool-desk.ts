@@ -16,7 +16,7 @@ export function plainContext(config: unknown): CallContext {
     throw new AppError('ANSWER_UNAVAILABLE', 'Nobody answers in a test.')
   }
   return {
-    caller: { kind: 'agent', name: 'tester', workspace: 'tester' },
+    caller: { kind: 'agent', organisation: 'default', name: 'tester', workspace: 'tester' },
     client: 'client_1',
     config,
     signal: new AbortController().signal,

@@ -56,7 +56,8 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'adapters/storage-sqlite': ['adapters/storage-sql'],
   'adapters/storage-postgres': ['adapters/storage-sql'],
   'adapters/mcp-bridge': ['adapters/mcp-wire'],
-  'adapters/mcp-upstream': ['adapters/mcp-wire'],
+  'adapters/mcp-upstream': ['adapters/mcp-wire', 'adapters/http-client'],
+  'adapters/a2a-client': ['adapters/http-client'],
   bin: ['adapters/cli'],
 }
 

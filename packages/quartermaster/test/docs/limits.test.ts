@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { HTTP_LIMITS, SERVER_LIMITS } from '../../src/adapters/http/limits.ts'
+import { MOST_HELD, TAIL_MS } from '../../src/adapters/http-client/index.ts'
 import { FRONT_LIMITS } from '../../src/adapters/mcp-server/front-limits.ts'
 import { MOST_SUBSCRIPTIONS } from '../../src/adapters/mcp-server/subscriptions.ts'
 import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
 import { MOST_WATCHED } from '../../src/adapters/mcp-server/watches.ts'
 import { MOST_GUESTS } from '../../src/adapters/mcp-upstream/guests.ts'
-import { MOST_HELD, TAIL_MS } from '../../src/adapters/mcp-upstream/http/http-body.ts'
 import { LONGEST_RETRY_MS } from '../../src/adapters/mcp-upstream/http/http-failure.ts'
 import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/http/http-sender.ts'
 import { MOST_UNDER_WAY, MOST_VISITS } from '../../src/adapters/mcp-upstream/offer/upstream-calls.ts'
@@ -41,6 +41,7 @@ import {
 import { MOST_UNUSED } from '../../src/core/attachments/index.ts'
 import { MOST_LOOKS } from '../../src/core/memory/candidates.ts'
 import { MOST_ASKED as MOST_ASKED_WORDS } from '../../src/core/memory/memory-words.ts'
+import { MOST_ON_A_PAGE } from '../../src/core/memory/page-size.ts'
 import { MOST_CHARACTERS } from '../../src/core/memory/remembered.ts'
 import { MOST_READERS } from '../../src/core/messages/watchers.ts'
 import { ANSWER_SECONDS, MOST_WAITING } from '../../src/core/operations/index.ts'
@@ -87,6 +88,7 @@ describe('docs/security.md', () => {
       ['attachments of one message', count(MOST_ATTACHMENTS)],
       ['messages that wait in one inbox', count(MOST_WAITING_MESSAGES)],
       ['readers that wait for one workspace', count(MOST_READERS)],
+      ['streams that follow one log', count(MOST_READERS)],
     ])
   })
 
@@ -96,6 +98,7 @@ describe('docs/security.md', () => {
       ['characters of a question', count(LONGEST_MEMORY_QUERY)],
       ['words of a question that count', count(MOST_ASKED_WORDS)],
       ['memories on a page', count(MEMORY_PAGE.most)],
+      ['characters of the memories on a page', count(MOST_ON_A_PAGE)],
       ['rows that one question makes the database look at', count(MOST_LOOKS)],
       ['characters at the start of a session', count(MOST_CHARACTERS)],
     ])

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { launchUp, writeFiles } from './product.ts'
 
 /** What an API answered. */
@@ -9,21 +10,42 @@ export interface Answered {
   readonly text: string
 }
 
-/** Two organisations in one `up`: everything that is named here is in the first, the strangers are of the second. */
+/** Organisations in one `up`: everything that is named here is in the first, the strangers are of others. */
 export interface Tenants {
+  readonly dir: string
+  readonly url: string
   /** One of each thing that a path can name. */
   readonly ids: Readonly<Record<Thing, string>>
-  /** Tokens of the other organisation, and of a workspace of the first that reaches none of it. */
-  readonly strangers: Readonly<Record<'workspace' | 'person' | 'cousin', string>>
+  /**
+   * Tokens of the other organisation, and of a workspace of the first that reaches none of it. A twin has the names that
+   * somebody of the first has: its own, and that of the one above it.
+   */
+  readonly strangers: Readonly<Record<'workspace' | 'person' | 'cousin' | 'twin', string>>
+  /** Whose everything is, and who is above the twin. */
+  readonly tokens: Readonly<Record<'helper' | 'aboveTwin', string>>
   /** Tokens that were taken back. */
   readonly revoked: string
   /** Texts that nobody else may ever see. */
   readonly private: readonly string[]
   ask(method: string, path: string, token: string | undefined, body?: object | string): Promise<Answered>
+  /** A client of whoever has the token, closed in the end. */
+  connect(token: string, era?: 'auto' | 'legacy'): Promise<Client>
   close(): Promise<void>
 }
 
-export type Thing = 'workspace' | 'token' | 'person' | 'joinCode' | 'activity' | 'attachment' | 'memory' | 'delegation'
+export type Thing =
+  | 'workspace'
+  | 'token'
+  | 'person'
+  | 'joinCode'
+  | 'activity'
+  | 'attachment'
+  | 'memory'
+  | 'delegation'
+  | 'operation'
+
+/** What a caller names a call, so that it can be repeated. Each of them uses the same. */
+export const SAME_KEY = { _meta: { 'quartermaster/idempotencyKey': 'the-same' } }
 
 export async function launchTenants(): Promise<Tenants> {
   const dir = await mkdtemp(join(tmpdir(), 'tenants-'))
@@ -54,6 +76,9 @@ export async function launchTenants(): Promise<Tenants> {
   const cousin = await seated('cousin', { parent: other.id })
   await made('/organisations', { name: 'acme' })
   const stranger = await seated('stranger', { query: '?organisation=acme' })
+  await made('/organisations', { name: 'mirror' })
+  const aboveTwin = await seated('lead', { query: '?organisation=mirror' })
+  const twin = await seated('helper', { parent: 'lead', query: '?organisation=mirror' })
   const mallory = await made('/persons?organisation=acme', { name: 'mallory' })
   await made('/persons', { name: 'ada' })
   const gone = await made(`/workspaces/${helper.id}/tokens`, {})
@@ -62,8 +87,28 @@ export async function launchTenants(): Promise<Tenants> {
   const message = await made('/messages', { to: 'lead', text: 'the secret word' }, helper.token)
   const task = await made('/delegations', { to: 'lead', task: 'the secret task' }, helper.token)
   const inbox = await ask('GET', '/inbox', lead.token)
+  const clients: Client[] = []
+  const connect: Tenants['connect'] = async (token, mode = 'auto') => {
+    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+    clients.push(client)
+    const requestInit = { headers: { authorization: `Bearer ${token}` } }
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${up.url}/mcp`), { requestInit }))
+    return client
+  }
+  const committed = (await (
+    await connect(helper.token)
+  ).callTool({
+    name: 'commit_memory',
+    arguments: { content: 'the secret of a call' },
+    ...SAME_KEY,
+  })) as CallToolResult
   return {
+    dir,
+    url: up.url,
+    tokens: { helper: helper.token, aboveTwin: aboveTwin.token },
+    connect,
     ids: {
+      operation: String(committed._meta?.['quartermaster/operationId']),
       workspace: helper.id,
       token: (await made(`/workspaces/${helper.id}/tokens`, {})).facts.id,
       person: 'ada',
@@ -73,15 +118,34 @@ export async function launchTenants(): Promise<Tenants> {
       delegation: task.id,
       memory: (await made('/memories', { content: 'the secret fact' }, helper.token)).memory.id,
     },
-    strangers: { workspace: stranger.token, person: mallory.token, cousin: cousin.token },
+    strangers: { workspace: stranger.token, person: mallory.token, cousin: cousin.token, twin: twin.token },
     revoked: gone.token,
     private: ['the secret', 'plan.txt', 'helper', lead.id, helper.id, message.conversationId],
     ask,
     async close() {
+      await Promise.all(clients.map(client => client.close().catch(() => {})))
       await up.stop()
       await rm(dir, { recursive: true, force: true })
     },
   }
+}
+
+/** For each thing one that is not there. */
+export function guessesOf(ids: Tenants['ids']): Tenants['ids'] {
+  return Object.fromEntries(Object.entries(ids).map(([thing, id]) => [thing, guess(id)])) as Tenants['ids']
+}
+
+/** As many characters of the same kinds, and nothing that is there. Names are short, and stand in other words. */
+function guess(id: string): string {
+  if (id.length < 8) return `not-${id}`
+  return id.replaceAll(/[a-z](?=[^_]*$)/g, letter => (letter === 'q' ? 'z' : 'q'))
+}
+
+/** An answer may repeat what was asked. */
+export function without(text: string, ids: Tenants['ids']): string {
+  return Object.values(ids)
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((left, id) => left.replaceAll(id, '…'), text)
 }
 
 /** Whatever was made has some of these. */

@@ -46,8 +46,8 @@ export interface A2aDeps {
   identify(token: string): Promise<Visitor | undefined>
   /** Calls back when a token or a workspace may have ended. */
   onAccessChange(look: () => void): () => void
-  /** What an agent of the folder can do; `undefined` for one that is none. */
-  skillsOf(agent: string): readonly Skill[] | undefined
+  /** What an agent of the folder can do; `undefined` for whoever is none. */
+  skillsOf(place: Pick<WorkspaceRow, 'organisation' | 'workspace'>): readonly Skill[] | undefined
   /** Of this program. */
   readonly version: string
 }
@@ -74,7 +74,7 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
 
   function cardOf(peer: WorkspaceRow, url: string): Response {
     const isOfFolder = peer.origin === 'folder' || peer.origin === 'root'
-    const skills = isOfFolder ? deps.skillsOf(peer.workspace) : undefined
+    const skills = isOfFolder ? deps.skillsOf(peer) : undefined
     // What an agent can do changes with its file and with what works.
     return Response.json(agentCard(peer, { skills, version: deps.version, url }), {
       headers: { 'Cache-Control': 'private, max-age=60' },

@@ -19,6 +19,7 @@ import { registerLogs } from './commands/logs.ts'
 import { registerMemory } from './commands/memory.ts'
 import { registerOperations } from './commands/operations.ts'
 import { registerOrganisations } from './commands/organisations.ts'
+import { registerPeers } from './commands/peers.ts'
 import { registerPersons } from './commands/persons.ts'
 import { registerRecheck } from './commands/recheck.ts'
 import { registerReload } from './commands/reload.ts'
@@ -101,6 +102,7 @@ const REGISTER = [
   registerTokens,
   registerOrganisations,
   registerWorkspaces,
+  registerPeers,
   registerJoinCodes,
   registerPersons,
   registerMemory,

@@ -4,6 +4,7 @@ import { dependencyInWords, problemInWords } from './explain.ts'
 import type { UpEvent } from './host.ts'
 import { count } from './layout.ts'
 import type { Session } from './session.ts'
+import { againWithin, fullName } from './workspace-options.ts'
 
 export interface UpLog {
   add(event: UpEvent): void
@@ -59,26 +60,38 @@ function describe(happened: UpEvent): readonly string[] {
     case 'operation.changed':
       return operationLines(happened.event)
     case 'operation.dropped':
-      return [`${happened.event.tool} of ${happened.event.caller.name}: given up for good (${happened.event.id})`]
+      return [`${happened.event.tool} of ${whose(happened.event.caller)}: given up for good (${happened.event.id})`]
     case 'approval.opened':
-      return [
-        `${happened.event.agent} asks for consent to ${happened.event.tool}: quartermaster approvals show ${happened.event.id}`,
-      ]
+      return [askLine(happened.event)]
     case 'approval.answered':
-      return [
-        `${happened.event.tool} of ${happened.event.agent}: ${happened.event.state} by ${happened.event.by.name} (${happened.event.id})`,
-      ]
+      return [answerLine(happened.event)]
     case 'grants.revoked':
       return [`${count(happened.event.count, 'grant')} taken back by ${happened.event.by}`]
     case 'workspace.changed':
-      return happened.event.status === 'archived' ? [`workspace archived: ${happened.event.name}`] : []
+      return happened.event.status === 'archived' ? [`workspace archived: ${whose(happened.event)}`] : []
     case 'delegation.changed':
-      return [`${happened.event.from} → ${happened.event.to}: ${happened.event.state} (${happened.event.id})`]
+      return [delegationLine(happened.event)]
     case 'presence.changed':
-      return [`${happened.event.name} is ${happened.event.to}`]
+      return [`${whose(happened.event)} is ${happened.event.to}`]
     case 'notice':
       return [`${happened.event.level === 'warning' ? 'warning: ' : ''}${happened.event.text}`]
   }
+}
+
+/** Of another organisation than the first it is said which. */
+const whose = ({ organisation, name }: { organisation: string; name: string }) => fullName(organisation, name)
+
+function askLine({ id, tool, organisation, agent }: Events['approval.opened']): string {
+  const show = `quartermaster approvals show ${id}${againWithin(organisation)}`
+  return `${fullName(organisation, agent)} asks for consent to ${tool}: ${show}`
+}
+
+function answerLine({ id, tool, organisation, agent, state, by }: Events['approval.answered']): string {
+  return `${tool} of ${fullName(organisation, agent)}: ${state} by ${by.name} (${id})`
+}
+
+function delegationLine({ organisation, from, to, state, id }: Events['delegation.changed']): string {
+  return `${fullName(organisation, from)} → ${to}: ${state} (${id})`
 }
 
 /** As many names as a line can hold. */
@@ -128,9 +141,9 @@ function operationLines(change: OperationChange): readonly string[] {
   // What nobody allowed is not to be tried, however often somebody says so.
   const next =
     GIVEN_UP.has(to) && from !== 'waitingForApproval'
-      ? `; to try it again: quartermaster operations retry ${id}`
+      ? `; to try it again: quartermaster operations retry ${id}${againWithin(caller.organisation)}`
       : ` (${id})`
-  return [`${tool} of ${caller.name}: ${OPERATION_STATES[to]}${next}`]
+  return [`${tool} of ${whose(caller)}: ${OPERATION_STATES[to]}${next}`]
 }
 
 const GIVEN_UP: ReadonlySet<OperationState> = new Set(['exhausted', 'expired'])
@@ -152,5 +165,5 @@ const OUTCOMES = { succeeded: 'done', failed: 'failed', unknown: 'outcome unknow
 
 function callLine({ caller, tool, outcome, code, durationMs }: AuditEntry): string {
   const end = code === undefined ? OUTCOMES[outcome] : `${OUTCOMES[outcome]}, ${code}`
-  return `${caller.name} called ${tool}: ${end} (${Math.round(durationMs)} ms)`
+  return `${whose(caller)} called ${tool}: ${end} (${Math.round(durationMs)} ms)`
 }

@@ -52,7 +52,7 @@ export function createApi(options: ApiOptions): HttpApp {
   const api = new Hono<HttpEnv>()
   // Made when somebody asks: it would be a good part of the start.
   let document: string | undefined
-  const limits = createLimits(options)
+  const answering: Answering = { ...options, takeTurn: createLimits(options) }
   const methods = new Map<string, string[]>([['/openapi.json', ['GET']]])
   api.get('/openapi.json', () => {
     document ??= JSON.stringify(openApiDocument({ version: options.version }))
@@ -60,7 +60,7 @@ export function createApi(options: ApiOptions): HttpApp {
   })
   for (const [operation, { method, path }] of Object.entries(API)) {
     const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1')
-    api.on(method, pattern, c => answer(c, operation as ApiOperation, { ...options, takeTurn: limits }))
+    api.on(method, pattern, c => answer(c, operation as ApiOperation, answering))
     methods.set(pattern, [...(methods.get(pattern) ?? []), method])
   }
   for (const [pattern, allowed] of methods) api.all(pattern, methodNotAllowed(allowed.map(withHead).join(', ')))
@@ -114,12 +114,21 @@ async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Ans
     const answered = await desk.answer(operation, visitor, asked, contextOf(c))
     if (route.wire === 'download') return await sendDownload(c, answered as ApiDownload)
     if (route.wire === 'events') return stream(c, answered as ApiEvents, { ...options, operation })
-    return Response.json(answered, { status: route.status ?? 200 })
+    return sendJson(c, answered, route.status ?? 200)
   } catch (error) {
     // The framework's own handler sees nothing that is not an Error.
     return problemResponse(report(error))
   }
 }
+
+/** Written out as it is, because a `Response` and its stream cost more than most of what they carry. */
+function sendJson(c: Context<HttpEnv>, answered: unknown, status: number): Response {
+  if (c.req.method === 'HEAD') return Response.json(answered, { status })
+  writeAnswer({ status, headers: JSON_HEADERS, text: JSON.stringify(answered) }, c.env.outgoing)
+  return RESPONSE_ALREADY_SENT
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json' }
 
 /** A stream stays open for as long as whoever follows it may. */
 function stream(
@@ -165,11 +174,11 @@ function refuseUnkeepable(c: Context<HttpEnv>): void {
 }
 
 async function readRequest(c: Context<HttpEnv>, route: ApiRoute, { limits: usual }: Answering) {
-  const limits = { ...usual, maxBodyBytes: route.bodyBytes ?? usual.maxBodyBytes }
   const params = parsed('path', route.params, c.req.param())
   const query = parsed('query', route.query, c.req.query())
   if (!route.body) return { params, query, body: undefined }
-  return { params, query, body: parsed('body', route.body, await readJsonBody(c.req.raw, limits)) }
+  const limits = { ...usual, maxBodyBytes: route.bodyBytes ?? usual.maxBodyBytes }
+  return { params, query, body: parsed('body', route.body, await readJsonBody(c, limits)) }
 }
 
 function parsed(where: string, schema: NonNullable<ApiRoute['body']>, value: unknown): unknown {

@@ -40,6 +40,8 @@ export async function sendDownload(c: Context<HttpEnv>, { facts, content }: ApiD
     // What an id stands for never changes; whether somebody may have it does.
     'Cache-Control': 'private, no-cache',
     ETag: tag,
+    // A part of it could not be compared with what was handed in.
+    'Accept-Ranges': 'none',
   }
   if (c.req.header('if-none-match')?.includes(tag)) return new Response(null, { status: 304, headers })
   const sized = { ...headers, 'Content-Length': String(facts.size) }

@@ -76,6 +76,7 @@ describe('attachments over HTTP', () => {
       'x-content-type-options': 'nosniff',
       'content-security-policy': expect.stringMatching(/^sandbox; default-src 'none'/),
       'cache-control': 'private, no-cache',
+      'accept-ranges': 'none',
       etag: `"${sha256}"`,
     })
     const head = await send(`/attachments/${facts.id}/content`, { method: 'HEAD' })
@@ -177,6 +178,7 @@ describe('the name of a file', () => {
     ['attachment; filename=plain.txt', 'plain.txt'],
     ['attachment; filename="na\u00c3\u00afve.txt"', 'naïve.txt'],
     ["attachment; filename*=UTF-8''%ff", undefined],
+    ["attachment; filename*=UTF-8''%ff; filename=plain.txt", 'plain.txt'],
     ['attachment', undefined],
   ])('is read from %s', (header, name) => {
     expect(fileNameIn(header)).toBe(name)

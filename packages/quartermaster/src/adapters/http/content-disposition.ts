@@ -4,7 +4,8 @@ import { LONGEST_ATTACHMENT_NAME } from '../../contracts/index.ts'
 export function fileNameIn(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   const extended = /;\s*filename\*\s*=\s*utf-8'[\w-]*'([^;\s]+)/i.exec(header)?.[1]
-  if (extended !== undefined) return decoded(extended)
+  const name = extended === undefined ? undefined : decoded(extended)
+  if (name !== undefined) return name
   const quoted = /;\s*filename\s*=\s*"((?:[^"\\]|\\.)*)"/i.exec(header)?.[1]
   if (quoted !== undefined) return fromLatin1(quoted.replaceAll(/\\(.)/g, '$1'))
   const token = /;\s*filename\s*=\s*([^;\s"]+)/i.exec(header)?.[1]

@@ -63,7 +63,7 @@ const GivenAnswer = z.strictObject({ id: z.string(), answer: Answer })
 /** Somebody has been at the page that a call asked for, or will not go. */
 async function takeAnswer(c: Context<HttpEnv>, { limits, questions, ...doors }: Answering): Promise<Response> {
   refuseOwnersOnly(visitorOf(c, doors), undefined)
-  const given = GivenAnswer.safeParse(await readJsonBody(c.req.raw, limits))
+  const given = GivenAnswer.safeParse(await readJsonBody(c, limits))
   if (!given.success) throw new AppError('INPUT_INVALID', 'The body must be { id, answer: { action } }.')
   const { id, answer } = given.data
   if (!questions.answer(id, answer)) throw new AppError('NAME_UNKNOWN', `No call waits for an answer to "${id}".`)
@@ -77,7 +77,7 @@ async function answer(c: Context<HttpEnv>, { limits, report, ...parts }: Answeri
   const operation = parseOperation(c.req.param('operation') ?? '')
   refuseOwnersOnly(visitorOf(c, parts), operation)
   if (!isJson(c.req.header('content-type'))) return unsupportedMediaType()
-  const body = await readJsonBody(c.req.raw, limits)
+  const body = await readJsonBody(c, limits)
   const input = parseInput(operation, operation === 'call' ? withKey(body, c.req.header(KEY_HEADER)) : body)
   // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
   const operations = operationsFor(visitorOf(c, parts), parts)
@@ -112,13 +112,13 @@ function queueOf(operation: ControlOperation): { queuedBytes?: number } {
 
 /** Of a person only what is theirs exists, so that nothing can be done as the owner by mistake. */
 function operationsFor(visitor: Visitor, { control, persons }: Pick<Answering, 'control' | 'persons'>) {
-  const own = visitor.kind === 'owner' ? control : persons?.controlOf(visitor.name)
+  const own = visitor.kind === 'owner' ? control : persons?.controlOf(visitor)
   return own as unknown as Record<ControlOperation, Run>
 }
 
 /** Each person has places of their own, so that nobody can take the owner's. */
 function placeOf(visitor: Visitor): string {
-  return visitor.kind === 'owner' ? 'admin' : `person ${visitor.name}`
+  return visitor.kind === 'owner' ? 'admin' : `person ${visitor.organisation}/${visitor.name}`
 }
 
 const KEY_HEADER = 'idempotency-key'

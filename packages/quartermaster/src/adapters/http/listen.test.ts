@@ -97,6 +97,17 @@ describe('closing', () => {
     await closed
   })
 
+  it('knows how many wait for their answer', async () => {
+    const { server, entered, finish } = await busyServer()
+    expect(server.open()).toBe(0)
+    const answer = server.post('status', {})
+    await entered
+    expect(server.open()).toBe(1)
+    finish()
+    await (await answer).text()
+    await vi.waitFor(() => expect(server.open()).toBe(0))
+  })
+
   it('says with what it still answers that the connection ends, so that nobody sends the next question into it', async () => {
     const { server, entered, finish } = await busyServer()
     const answer = server.post('status', {})

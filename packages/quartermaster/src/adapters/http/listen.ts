@@ -26,6 +26,8 @@ export interface Listener {
   /** Where a program on this machine reaches the server. */
   readonly url: string
   readonly port: number
+  /** Requests that are not answered, or not to their end: whoever waits, and whoever follows a stream. */
+  open(): number
   /**
    * Stops accepting, lets requests in flight finish within the grace time, then cuts them. Calling it again waits for
    * the same end; a shorter grace time brings it closer.
@@ -41,7 +43,9 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   // Without a listener, one connection that could not be accepted would end the process.
   server.on('error', error => log.warn('A connection could not be accepted.', { reason: error.message }))
   const bound = (server.address() as AddressInfo).port
-  return { url: `http://${urlHost(host)}:${bound}`, port: bound, close: createClose(server) }
+  const parting = createParting(server)
+  const close = createClose(server, parting)
+  return { url: `http://${urlHost(host)}:${bound}`, port: bound, open: parting.open, close }
 }
 
 function createLimitedServer({ app, shortWay }: ListenOptions, limits: ServerLimits): Server {
@@ -145,9 +149,8 @@ const GRACE_MS = 5_000
 /** Time for whoever is about to ask to be answered once more, and told that this was the last. */
 const SWEEP_MS = 20
 
-function createClose(server: Server): (graceMs?: number) => Promise<void> {
+function createClose(server: Server, parting: Parting): (graceMs?: number) => Promise<void> {
   let closed: Promise<void> | undefined
-  const parting = createParting(server)
   return async (graceMs = GRACE_MS) => {
     // Not the way of an HTTP server, which closes what is idle at once: some of it has just been sent a request.
     closed ??= new Promise(resolve => TcpServer.prototype.close.call(server, () => resolve()))
@@ -162,22 +165,29 @@ function createClose(server: Server): (graceMs?: number) => Promise<void> {
   }
 }
 
+interface Parting {
+  begin(): void
+  /** How many are being answered. */
+  open(): number
+}
+
 /**
  * From its beginning on every answer says that the connection ends with it. A client that is not told so sends its next request
  * into a connection that is about to be closed, and cannot know what became of it.
  */
-function createParting(server: Server): { begin(): void } {
+function createParting(server: Server): Parting {
   const open = new Set<ServerResponse>()
   let hasBegun = false
   const part = (response: ServerResponse) => {
     response.shouldKeepAlive = false
   }
   server.prependListener('request', (_request, response) => {
-    if (hasBegun) return part(response)
+    if (hasBegun) part(response)
     open.add(response)
     response.once('close', () => open.delete(response))
   })
   return {
+    open: () => open.size,
     begin() {
       hasBegun = true
       for (const response of open) part(response)

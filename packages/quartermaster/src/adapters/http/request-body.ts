@@ -1,10 +1,13 @@
+import type { IncomingMessage } from 'node:http'
+import type { Context } from 'hono'
 import { AppError } from '../../contracts/index.ts'
 import { parseBoundedJson, textOfBody } from '../../core/kernel/index.ts'
+import type { HttpEnv } from './env.ts'
 import type { HttpLimits } from './limits.ts'
 
 /** The JSON body of a request, read within the limits. */
-export async function readJsonBody(request: Request, limits: HttpLimits): Promise<unknown> {
-  return parseBoundedJson(textOfBody(await readBytes(request, limits.maxBodyBytes)), limits)
+export async function readJsonBody(c: Context<HttpEnv>, limits: HttpLimits): Promise<unknown> {
+  return parseBoundedJson(textOfBody(await readBytes(c, limits.maxBodyBytes)), limits)
 }
 
 /** Whether the body says that it is JSON. A form can be posted from any web page without asking; JSON cannot. */
@@ -12,11 +15,17 @@ export function isJson(contentType: string | undefined): boolean {
   return /^application\/json\s*(;|$)/i.test(contentType ?? '')
 }
 
-async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
+async function readBytes({ req, env: { incoming } }: Context<HttpEnv>, limit: number): Promise<Uint8Array> {
+  if (Number(req.header('content-length') ?? 0) > limit) throw tooLarge(limit)
+  // What is left of one that has gone already is with the adapter in front of the application.
+  if (incoming.destroyed || incoming.readableEnded) return bytesOf(received(req.raw), limit)
+  return readIncoming(incoming, limit)
+}
+
+async function bytesOf(pieces: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of received(request)) {
+  for await (const chunk of pieces) {
     size += chunk.byteLength
     if (size > limit) throw tooLarge(limit)
     chunks.push(chunk)
@@ -24,13 +33,38 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   return Buffer.concat(chunks)
 }
 
+/** From Node's own request: to make a `Request` and a stream of the web for a small body costs more than what is done with it. */
+function readIncoming(incoming: IncomingMessage, limit: number): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const end = (settle: () => void) => {
+      incoming.off('data', take).off('end', finish).off('error', breakOff).off('close', breakOff).pause()
+      settle()
+    }
+    const take = (chunk: Buffer) => {
+      size += chunk.byteLength
+      chunks.push(chunk)
+      // The rest is left where it is, as that of every request that is refused before it is read.
+      if (size > limit) end(() => reject(tooLarge(limit)))
+    }
+    const finish = () => end(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+    const breakOff = (cause?: unknown) => end(() => reject(brokenOff(cause)))
+    incoming.on('data', take).once('end', finish).once('error', breakOff).once('close', breakOff)
+  })
+}
+
 /** The pieces of a body as they come. Throws `CANCELLED` when the connection ends before all of it has. */
 export async function* received(request: Request): AsyncGenerator<Uint8Array> {
   try {
     yield* request.body ?? []
   } catch (cause) {
-    throw new AppError('CANCELLED', 'The connection ended before the request was complete.', { cause })
+    throw brokenOff(cause)
   }
+}
+
+function brokenOff(cause: unknown): AppError {
+  return new AppError('CANCELLED', 'The connection ended before the request was complete.', { cause })
 }
 
 function tooLarge(limit: number): AppError {

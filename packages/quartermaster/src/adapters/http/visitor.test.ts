@@ -2,6 +2,7 @@ import { afterEach, expect, it } from 'vitest'
 import type { PersonControl } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { startHttpServer, type TestServer } from '../../testing/http-server.ts'
+import type { Person } from './visitor.ts'
 
 let server: TestServer | undefined
 
@@ -12,14 +13,16 @@ afterEach(async () => {
 
 /** A server that knows the tokens of one person and one agent, and what was answered in whose name. */
 async function serve() {
-  const tokens = new Map<string, { person?: string; agent?: string }>([
-    ['qm_eve', { person: 'eve' }],
-    ['qm_ada', { agent: 'ada' }],
+  const tokens = new Map<string, { organisation: string; person?: string; agent?: string }>([
+    ['qm_eve', { organisation: 'default', person: 'eve' }],
+    ['qm_ada', { organisation: 'default', agent: 'ada' }],
   ])
   const known = deferred<void>()
   const answers: string[] = []
-  const controlOf = (name: string) =>
-    ({ approvals: async () => (answers.push(name), []) }) as Partial<PersonControl> as PersonControl
+  const controlOf = ({ organisation, name }: Person) =>
+    ({
+      approvals: async () => (answers.push(`${organisation}/${name}`), []),
+    }) as Partial<PersonControl> as PersonControl
   const holderOf = (token: string) => {
     known.resolve()
     return tokens.get(token)
@@ -34,10 +37,10 @@ async function serve() {
 it('does what a person asks in their name', async () => {
   const { answers, post } = await serve()
   expect((await post('qm_eve')).status).toBe(200)
-  expect(answers).toEqual(['eve'])
+  expect(answers).toEqual(['default/eve'])
   expect([(await post('qm_ada')).status, (await post('qm_nobody')).status]).toEqual([401, 401])
   expect((await post('qm_eve', '{}', 'status')).status).toBe(403)
-  expect(answers).toEqual(['eve'])
+  expect(answers).toEqual(['default/eve'])
 })
 
 it('hears no token that was taken back while its request was on the way', async () => {

@@ -6,15 +6,27 @@ import type { HttpEnv } from './env.ts'
 /** How persons come in with tokens of their own. */
 export interface Persons {
   /** Whom a token stands for, as long as it is good. */
-  holderOf(token: string): { readonly agent?: string | undefined; readonly person?: string | undefined } | undefined
+  holderOf(token: string): TokenBearer | undefined
   /** Resolves when what is known of a token is what counts now; nothing to wait for where it is. */
   fresh?(token: string): Promise<void> | undefined
-  /** What persons may do, done as this one. */
-  controlOf(name: string): PersonControl
+  /** What persons may do, done as this one: in their own organisation alone. */
+  controlOf(person: Person): PersonControl
+}
+
+export interface TokenBearer {
+  readonly organisation: string
+  readonly agent?: string | undefined
+  readonly person?: string | undefined
+}
+
+/** Two organisations may have persons of the same name. */
+export interface Person {
+  readonly organisation: string
+  readonly name: string
 }
 
 /** Who knocks at the control API. */
-export type Visitor = { readonly kind: 'owner' } | { readonly kind: 'person'; readonly name: string }
+export type Visitor = { readonly kind: 'owner' } | ({ readonly kind: 'person' } & Person)
 
 export interface Doors {
   isAdmin(token: string): boolean
@@ -30,7 +42,7 @@ export function visitorOf(c: Context<HttpEnv>, { isAdmin, persons }: Doors): Vis
   if (token === undefined) throw notAdmin(token)
   if (isAdmin(token)) return { kind: 'owner' }
   const holder = persons?.holderOf(token)
-  if (holder?.person !== undefined) return { kind: 'person', name: holder.person }
+  if (holder?.person !== undefined) return { kind: 'person', organisation: holder.organisation, name: holder.person }
   throw holder === undefined ? unknownToken(persons) : agentsToken()
 }
 

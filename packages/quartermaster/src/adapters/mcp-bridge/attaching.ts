@@ -1,5 +1,12 @@
 import type { IncomingMessage } from 'node:http'
-import { AppError, type ErrorCode, type FileToAttach, isAppError, isAttachmentId } from '../../contracts/index.ts'
+import {
+  AppError,
+  type ErrorCode,
+  type FileToAttach,
+  isAppError,
+  isAttachmentId,
+  MOST_ATTACHMENTS,
+} from '../../contracts/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
 import { isRecord, type Request } from '../mcp-wire/index.ts'
 import { deliver, type Outcome } from './delivery.ts'
@@ -7,22 +14,24 @@ import { type Attaching, type Parts, textOf } from './exchange-parts.ts'
 import type { Gateway } from './gateway.ts'
 import { Dropped } from './http-exchange.ts'
 
-/** Opens a file in a folder of the agent's, and does something with it while it is open. Throws when it is none. */
-export type OpenFile = <T>(
-  request: { readonly folder: string; readonly path: string },
-  work: (file: FileToAttach & { readonly identity: string }) => Promise<T>,
+/** Opens files in a folder of the agent's, and does something with them while they are open. Throws when one cannot be sent. */
+export type OpenFiles = <T>(
+  request: { readonly folder: string; readonly paths: readonly string[]; readonly maxBytes: number },
+  work: (files: readonly OpenedFile[]) => Promise<T>,
 ) => Promise<T>
+
+type OpenedFile = FileToAttach & { readonly identity: string }
 
 export interface AttachingDeps extends Pick<Parts, 'link' | 'exchange' | 'facts' | 'pause'> {
   readonly clock: Clock
-  readonly openFile: OpenFile | undefined
+  readonly openFiles: OpenFiles | undefined
 }
 
 /** A call that is made again means the same files; after this they may have been cleaned away. */
 const REMEMBERED_MS = 30 * 60_000
 
 export function createAttaching(deps: AttachingDeps): Attaching {
-  const { link, clock, openFile } = deps
+  const { link, clock, openFiles } = deps
   const known = new Map<string, { readonly id: string; readonly at: number }>()
 
   function remembered(key: string): string | undefined {
@@ -30,30 +39,35 @@ export function createAttaching(deps: AttachingDeps): Attaching {
     return known.get(key)?.id
   }
 
-  async function handIn(path: string, call: Call): Promise<string> {
+  async function idOf(file: OpenedFile, call: Call): Promise<string> {
+    const key = `${file.identity} ${file.name}`
+    const before = remembered(key)
+    if (before !== undefined) return before
+    const id = await upload(file, call, deps)
+    known.set(key, { id, at: clock.now() })
+    return id
+  }
+
+  /** The ids of files by their paths. All of them are open before the first is handed in: one that cannot be stops the rest. */
+  function handIn(paths: readonly string[], call: Call): Promise<ReadonlyMap<string, string>> {
     const { workspaceDir: folder, maxBytes } = call.files
-    return call.open({ folder, path }, async file => {
-      const key = `${file.identity} ${file.name}`
-      const before = remembered(key)
-      if (before !== undefined) return before
-      if (file.size > maxBytes) throw tooLarge(path, maxBytes)
-      const id = await upload(file, call, deps)
-      known.set(key, { id, at: clock.now() })
-      return id
+    return call.open({ folder, paths, maxBytes }, async files => {
+      const ids = new Map<string, string>()
+      for (const [i, file] of files.entries()) ids.set(paths[i] ?? '', await idOf(file, call))
+      return ids
     })
   }
 
   return {
     async prepare(incoming, signal) {
       const { message: request } = incoming
-      if (!openFile || request.method !== 'tools/call' || !hasPaths(request.params?.arguments)) return incoming
+      if (!openFiles || request.method !== 'tools/call' || !hasPaths(request.params?.arguments)) return incoming
       const { files } = await link.gateway()
       const place = files && placeIn(request, files)
       if (!place) return incoming
-      const call = { request, files, open: openFile, signal }
-      const ids: string[] = []
-      for (const path of place.named) ids.push(isAttachmentId(path) ? path : await handIn(path, call))
-      const message = place.with(ids)
+      const paths = new Set(place.named.filter(name => !isAttachmentId(name)))
+      const ids = await handIn([...paths], { request, files, open: openFiles, signal })
+      const message = place.with(place.named.map(name => ids.get(name) ?? name))
       return { message, text: JSON.stringify(message) }
     },
   }
@@ -64,18 +78,20 @@ type Files = NonNullable<Gateway['files']>
 interface Call {
   readonly request: Request
   readonly files: Files
-  readonly open: OpenFile
+  readonly open: OpenFiles
   readonly signal: AbortSignal
 }
 
 /** Whether anything in the arguments, or in those of a call inside them, can be a list of paths. */
 function hasPaths(input: unknown): boolean {
   if (!isRecord(input)) return false
-  return Object.values(input).some(isListWithPath) || hasPaths(input.arguments)
+  const inner = isRecord(input.arguments) ? Object.values(input.arguments) : []
+  return [...Object.values(input), ...inner].some(isListWithPath)
 }
 
+/** Longer lists than a message may have are refused by the server, and nothing is handed in for them. */
 function isListWithPath(value: unknown): value is string[] {
-  return isTexts(value) && value.some(text => !isAttachmentId(text))
+  return isTexts(value) && value.length <= MOST_ATTACHMENTS && value.some(text => !isAttachmentId(text))
 }
 
 function isTexts(value: unknown): value is string[] {
@@ -112,7 +128,9 @@ async function upload(file: FileToAttach, { request, signal }: Call, deps: Attac
   const attempt = async (gateway: Gateway): Promise<Outcome> => {
     const reply = await send(file, { gateway, signal, deps })
     if (reply === undefined || reply.statusCode === 401) return 'notSent'
-    id = await idIn(reply)
+    const body = await bodyOf(reply)
+    if (body === undefined || body.code === 'STOPPING') return 'notSent'
+    id = idIn(body, reply.statusCode)
     return 'answered'
   }
   await deliver(deps, { request, isOver: () => signal.aborted, attempt })
@@ -158,15 +176,19 @@ async function* exactly(size: number, content: AsyncIterable<Uint8Array>): Async
   throw new AppError('EDIT_CONFLICT', 'A file was written to while it was handed in. Nothing was sent; try again.')
 }
 
-async function idIn(reply: IncomingMessage): Promise<string> {
-  const body: unknown = JSON.parse(await textOf(reply))
-  if (isRecord(body) && typeof body.id === 'string' && reply.statusCode === 201) return body.id
-  const { code, detail } = isRecord(body) ? body : {}
-  const message = `${typeof detail === 'string' ? detail : `Quartermaster answered HTTP ${reply.statusCode}.`} Nothing was sent.`
-  throw new AppError(typeof code === 'string' ? (code as ErrorCode) : 'INTERNAL', message)
+/** What was answered; `undefined` when it broke off, or is none of our answers. */
+async function bodyOf(reply: IncomingMessage): Promise<Record<string, unknown> | undefined> {
+  try {
+    const body: unknown = JSON.parse(await textOf(reply))
+    return isRecord(body) ? body : undefined
+  } catch {
+    // Whether the file has arrived is not known then, and does not matter: nothing refers to it.
+    return undefined
+  }
 }
 
-function tooLarge(path: string, maxBytes: number): AppError {
-  const message = `"${path}" is larger than ${maxBytes} bytes, the most that an attachment has. Nothing was sent.`
-  return new AppError('LIMIT_EXCEEDED', message, { details: { limit: maxBytes } })
+function idIn({ id, code, detail }: Record<string, unknown>, status: number | undefined): string {
+  if (typeof id === 'string' && status === 201) return id
+  const message = `${typeof detail === 'string' ? detail : `Quartermaster answered HTTP ${status}.`} Nothing was sent.`
+  throw new AppError(typeof code === 'string' ? (code as ErrorCode) : 'INTERNAL', message)
 }

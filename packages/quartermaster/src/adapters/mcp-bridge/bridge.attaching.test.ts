@@ -1,20 +1,24 @@
 import { expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
-import type { Gateway, OpenFile } from './index.ts'
+import type { Gateway, OpenFiles } from './index.ts'
 import { bridge, endpoint, type Visit } from './testing/bridge-desk.ts'
 
 const BYTES = Buffer.from('{"rows":[1,2,3]}')
 
 /** Files that are there by their names, all with the same content. */
-const openFile: OpenFile = async ({ folder, path }, work) => {
-  if (folder !== '/work' || path.startsWith('..')) throw new AppError('INPUT_INVALID', 'It is outside.')
-  const size = path === 'large' ? 1_000 : path === 'grown' ? BYTES.length - 1 : BYTES.length
-  const content = {
-    [Symbol.asyncIterator]: async function* () {
-      yield BYTES
-    },
-  }
-  return work({ name: path, mediaType: 'application/json', size, identity: `1:${path}`, content })
+const openFiles: OpenFiles = async ({ folder, paths, maxBytes }, work) => {
+  const files = paths.map(path => {
+    if (folder !== '/work' || path.startsWith('..')) throw new AppError('INPUT_INVALID', 'It is outside.')
+    if (path === 'large') throw new AppError('LIMIT_EXCEEDED', `It has more than ${maxBytes} bytes.`)
+    const size = path === 'grown' ? BYTES.length - 1 : BYTES.length
+    const content = {
+      [Symbol.asyncIterator]: async function* () {
+        yield BYTES
+      },
+    }
+    return { name: path, mediaType: 'application/json', size, identity: `1:${path}`, content }
+  })
+  return work(files)
 }
 
 async function desk(onUpload: (visit: Visit, count: number) => void = visit => visit.json(201, { id: 'att_1' })) {
@@ -31,7 +35,7 @@ async function desk(onUpload: (visit: Visit, count: number) => void = visit => v
   }
   const extend = async () => {}
   const find = async (): Promise<Gateway> => ({ url, token: 't', goodForMs: 60_000, files, extend, giveBack: extend })
-  const at = bridge({ find, openFile })
+  const at = bridge({ find, openFiles })
   let id = 0
   const call = async (name: string, input: object) => {
     const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
@@ -48,10 +52,10 @@ function argumentsOf({ body }: Visit): unknown {
 
 it('hands in the files that a call names, once, and passes their ids on', async () => {
   const { call, calls, uploads, visits } = await desk()
-  await call('send', { attachments: ['a.json', 'att_0'] })
+  await call('send', { attachments: ['a.json', 'att_0', 'a.json'] })
   await call('call_tool', { name: 'send', arguments: { attachments: ['a.json'] } })
   expect(calls()).toEqual([
-    { attachments: ['att_1', 'att_0'] },
+    { attachments: ['att_1', 'att_0', 'att_1'] },
     { name: 'send', arguments: { attachments: ['att_1'] } },
   ])
   expect(uploads()).toBe(1)
@@ -61,27 +65,46 @@ it('hands in the files that a call names, once, and passes their ids on', async 
   })
 })
 
-it('leaves the paths of other tools as they are', async () => {
+it('leaves the paths of other tools as they are, and lists that no message may have', async () => {
   const { call, calls, uploads } = await desk()
+  const many = Array.from({ length: 33 }, (_, i) => `${i}.json`)
   await call('upload', { attachments: ['a.json'] })
-  expect(calls()).toEqual([{ attachments: ['a.json'] }])
+  await call('send', { attachments: many })
+  expect(calls()).toEqual([{ attachments: ['a.json'] }, { attachments: many }])
   expect(uploads()).toBe(0)
 })
 
-it('hands a file in again when the connection was lost on the way', async () => {
-  const { call, calls } = await desk((visit, count) => (count === 1 ? visit.drop() : visit.json(201, { id: 'att_2' })))
+it.each([
+  ['the connection was lost on the way', (visit: Visit) => visit.drop()],
+  ['it was lost with half of the answer', (visit: Visit) => void half(visit)],
+  ['the server is about to stop', (visit: Visit) => visit.json(503, { code: 'STOPPING', detail: 'It stops.' })],
+  ['something in between answers', (visit: Visit) => void visit.response.writeHead(502).end('<html>')],
+])('hands a file in again when %s', async (_what, fail) => {
+  const { call, calls } = await desk((visit, count) => (count === 1 ? fail(visit) : visit.json(201, { id: 'att_2' })))
   await call('send', { attachments: ['a.json'] })
   expect(calls()).toEqual([{ attachments: ['att_2'] }])
 })
 
+function half({ response }: Visit): void {
+  response.writeHead(201, { 'content-length': '100' }).write('{"id":"att', () => response.destroy())
+}
+
 it.each([
-  ['outside', '../a.json', 'INPUT_INVALID'],
-  ['too large', 'large', 'LIMIT_EXCEEDED'],
-  ['written to meanwhile', 'grown', 'EDIT_CONFLICT'],
-  ['refused by the server', 'a.json', 'RATE_LIMITED'],
-])('passes nothing on when a file is %s, and says so as the result of the call', async (_what, path, code) => {
-  const { call, calls } = await desk(visit => visit.json(429, { code: 'RATE_LIMITED', detail: 'Wait.' }))
-  const { result } = await call('send', { attachments: [path] })
-  expect(result).toMatchObject({ isError: true, structuredContent: { error: { code } } })
-  expect(calls()).toEqual([])
-})
+  ['outside', '../a.json', 'INPUT_INVALID', 0],
+  ['too large', 'large', 'LIMIT_EXCEEDED', 0],
+  ['written to meanwhile', 'grown', 'EDIT_CONFLICT', 1],
+  ['refused by the server', 'a.json', 'RATE_LIMITED', 2],
+])(
+  'passes nothing on when a file is %s, and says so as the result of the call',
+  async (_what, path, code, handedIn) => {
+    const refuse = (visit: Visit) => visit.json(429, { code: 'RATE_LIMITED', detail: 'Wait.' })
+    const { call, calls, uploads } = await desk((visit, count) =>
+      count === 1 ? visit.json(201, { id: 'att_1' }) : refuse(visit),
+    )
+    const { result } = await call('send', { attachments: ['good.json', path] })
+    expect(result).toMatchObject({ isError: true, structuredContent: { error: { code } } })
+    expect(calls()).toEqual([])
+    // What is wrong with a file is seen before any of them is handed in.
+    expect(uploads()).toBe(handedIn)
+  },
+)

@@ -11,7 +11,7 @@ import {
   type Response,
   readLines,
 } from '../mcp-wire/index.ts'
-import { createAttaching, type OpenFile } from './attaching.ts'
+import { createAttaching, type OpenFiles } from './attaching.ts'
 import { notUnderstood, tooLong } from './errors.ts'
 import type { Incoming, Parts } from './exchange-parts.ts'
 import { createHttpExchange } from './http-exchange.ts'
@@ -30,7 +30,7 @@ export interface BridgeOptions {
   readonly random: Random
   find: LinkDeps['find']
   /** Opens files of the agent; without it paths are passed on as they are. */
-  readonly openFile?: OpenFile | undefined
+  readonly openFiles?: OpenFiles | undefined
   /** Diagnostics for people. */
   tell(text: string): void
   /** Aborts to end it at once. */
@@ -61,7 +61,7 @@ export async function runBridge(options: BridgeOptions): Promise<{ failure?: App
   const exchange = createHttpExchange()
   const pause = createPause({ clock, random, signal: closing })
   const facts = createToolFacts()
-  const attaching = createAttaching({ link, exchange, clock, facts, pause, openFile: options.openFile })
+  const attaching = createAttaching({ link, exchange, clock, facts, pause, openFiles: options.openFiles })
   const parts: Parts = { link, exchange, writer, clock, pause, closing, tell, facts, attaching }
   const lanes = { modern: createModernLane(parts), legacy: createLegacyLane(parts) }
   // Found before anyone asks, so that the first request does not have to wait; whoever asks is told what went wrong.

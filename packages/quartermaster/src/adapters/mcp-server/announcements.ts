@@ -75,7 +75,7 @@ export function withAnnouncements(server: Server, shelf: Shelf, deps: Announceme
       if (isHeard) send(server.sendLoggingMessage({ level: 'info', logger: 'quartermaster', data: endText(operation) }))
       return isHeard
     }
-    const ignore = endNews.follow(shelf.seat.caller.name, hearEnd, canHear)
+    const ignore = endNews.follow(shelf.seat.caller, hearEnd, canHear)
     stop = () => {
       unfollow()
       ignore()

@@ -24,7 +24,7 @@ async function open() {
   const hub = await createHub({
     units: { 'main.ts': { capabilities: [simpleCapability('main', [pay], { consentOperations })] } },
     agents: { strict: { capabilities }, trusted: { capabilities, consent: { allow: [], askClient: true } } },
-    tellEnd: operation => hub.mcp.tellEnd(operation),
+    tellEnd: (operation, caller) => hub.mcp.tellEnd(operation, caller),
   })
   hub.work()
   return { hub, runs, front: frontOf(hub, {}) }
@@ -33,8 +33,8 @@ async function open() {
 const call = (client: Client) => client.callTool({ name: 'pay', arguments: { to: 'eve' } })
 
 /** The id of the one call that waits, once it does. */
-async function waiting({ consentDesk }: Hub): Promise<string> {
-  const first = await vi.waitUntil(async () => (await consentDesk.open())[0], { timeout: 20_000 })
+async function waiting({ consentDesks }: Hub): Promise<string> {
+  const first = await vi.waitUntil(async () => (await consentDesks('default').open())[0], { timeout: 20_000 })
   return first.id
 }
 
@@ -62,7 +62,7 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
   ] as const)('is answered when it is %s in time', async (_what, answer, expected, times) => {
     const { hub, front, runs } = await open()
     const answered = call(await connect(front, 'strict', era))
-    await hub.consentDesk.answer(await waiting(hub), answer, OWNER)
+    await hub.consentDesks('default').answer(await waiting(hub), answer, OWNER)
     expect(await answered).toMatchObject(expected)
     expect(runs).toHaveLength(times)
   })
@@ -75,7 +75,7 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     expect(await statusOf(client, id)).toMatchObject({ state: 'waitingForApproval' })
     await hub.clock.advance(25 * HOUR_MS)
     expect(await statusOf(client, id)).toMatchObject({ state: 'expired', error: { code: expect.any(String) } })
-    await expect(hub.consentDesk.answer(id, ONCE, OWNER)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+    await expect(hub.consentDesks('default').answer(id, ONCE, OWNER)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
     expect([await statusOf(client, id), runs]).toMatchObject([{ state: 'expired' }, []])
   })
 
@@ -89,9 +89,9 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     client.callTool({ name: 'pay', arguments: {} }, { signal: stop.signal }).catch(() => {})
     const id = await waiting(hub)
     await leave(front, stop)
-    await vi.waitUntil(async () => (await hub.consentDesk.open()).length === 0)
-    expect((await hub.operations.find(id)).state).toBe('cancelled')
-    await expect(hub.consentDesk.answer(id, ONCE, OWNER)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
+    await vi.waitUntil(async () => (await hub.consentDesks('default').open()).length === 0)
+    expect((await hub.operations.find('default', id)).state).toBe('cancelled')
+    await expect(hub.consentDesks('default').answer(id, ONCE, OWNER)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
     await hub.clock.advance(60_000)
     expect(runs).toEqual([])
   })
@@ -101,7 +101,7 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     const { client, asked, late } = await slowClient(front, era)
     const answered = call(client)
     await asked.promise
-    await hub.consentDesk.answer(await waiting(hub), NO, OWNER)
+    await hub.consentDesks('default').answer(await waiting(hub), NO, OWNER)
     late.resolve({ action: 'accept', content: { allow: true } })
     expect(await answered).toMatchObject({ _meta: { 'quartermaster/error': { code: 'CONSENT_DENIED' } } })
     expect(runs).toEqual([])
@@ -118,9 +118,9 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     late.resolve({ action: 'accept', content: { allow: true } })
     await answered
     // From 2026-07-28 on nobody hears that a client has given up a call between two requests: it is as if its person thought.
-    if (era === 'legacy') await vi.waitUntil(async () => (await hub.consentDesk.open()).length === 0)
+    if (era === 'legacy') await vi.waitUntil(async () => (await hub.consentDesks('default').open()).length === 0)
     await hub.clock.advance(60_000)
-    expect((await hub.operations.find(id)).state).toBe(era === 'legacy' ? 'cancelled' : 'waitingForApproval')
+    expect((await hub.operations.find('default', id)).state).toBe(era === 'legacy' ? 'cancelled' : 'waitingForApproval')
     expect(runs).toEqual([])
   })
 
@@ -134,7 +134,7 @@ describe.each(ERAS)('a client of the era %s whose call a person has to allow', e
     })
     const answered = call(client)
     await asked.promise
-    await hub.consentDesk.answer(await waiting(hub), NO, OWNER)
+    await hub.consentDesks('default').answer(await waiting(hub), NO, OWNER)
     expect(await answered).toMatchObject({ _meta: { 'quartermaster/error': { code: 'CONSENT_DENIED' } } })
     expect(runs).toEqual([])
   })
@@ -165,7 +165,7 @@ describe('a client that says yes', () => {
   ] as const)('long after somebody else has %s it gets the end of that', async (_what, answer, expected, times) => {
     const { hub, front, runs } = await open()
     const { result } = await ask(front, 'trusted', said({}))
-    await hub.consentDesk.answer(await waiting(hub), answer, OWNER)
+    await hub.consentDesks('default').answer(await waiting(hub), answer, OWNER)
     await hub.clock.advance(5 * 60_000)
     const { requestState } = result as { requestState: string }
     expect((await ask(front, 'trusted', said({ inputResponses: yes, requestState }))).result).toMatchObject(expected)
@@ -206,13 +206,13 @@ describe('the state that a client carries between the question and its answer', 
       const changed = `${requestState.slice(0, place)}${other}${requestState.slice(place + 1)}`
       expect(await answer(changed)).toHaveProperty('error')
     }
-    expect([await hub.consentDesk.open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
+    expect([await hub.consentDesks('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
   })
 
   it('is refused when it has run out, and the call goes on waiting', async () => {
     const { hub, runs, requestState, answer } = await asked()
     await hub.clock.advance(HOUR_MS)
     expect(await answer(requestState)).toHaveProperty('error')
-    expect([await hub.consentDesk.open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
+    expect([await hub.consentDesks('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
   })
 })

@@ -1,39 +1,50 @@
-import type { OperationSummary } from '../../contracts/index.ts'
-import type { Cancel } from '../../core/kernel/index.ts'
+import type { Caller, OperationSummary } from '../../contracts/index.ts'
+import { type Cancel, callerKey } from '../../core/kernel/index.ts'
 
 /** What clients that are there hear of operations that ended without them. */
 export interface EndNews {
   /** Answers whether anybody heard it. */
-  tell(operation: OperationSummary): boolean
-  /** Calls back for every operation of an agent that ends. */
-  follow(agent: string, listener: EndListener, canHear?: () => boolean): Cancel
+  tell(operation: OperationSummary, caller: Caller): boolean
+  /** Calls back for every operation of a caller that ends. */
+  follow(caller: Caller, listener: EndListener, canHear?: () => boolean): Cancel
   /** Somebody who follows can hear now, and could not before. */
   arrived(): void
-  /** The agents that have anybody who follows, and can hear now. */
-  listening(): readonly string[]
+  /** The callers that have anybody who follows, and can hear now. */
+  listening(): readonly Caller[]
 }
 
 /** Answers whether it was heard: it may be about another operation, and a client may have no stream open. */
 export type EndListener = (operation: OperationSummary) => boolean
 
+/** Who follows the ends of a caller's operations, each with whether it can hear now. */
+interface Followers {
+  readonly caller: Caller
+  readonly listeners: Map<EndListener, () => boolean>
+}
+
 /** @param onArrival told when there may be somebody to hear of what was told to nobody */
 export function createEndNews(onArrival: () => void): EndNews {
-  const followers = new Map<string, Map<EndListener, () => boolean>>()
+  const followers = new Map<string, Followers>()
   return {
-    tell(operation) {
+    tell(operation, caller) {
       // All of them hear it, whoever was first.
-      const heard = [...(followers.get(operation.agent)?.keys() ?? [])].map(listener => listener(operation))
+      const heard = [...(followers.get(callerKey(caller))?.listeners.keys() ?? [])].map(listener => listener(operation))
       return heard.includes(true)
     },
     arrived: onArrival,
-    listening: () => [...followers].flatMap(([agent, own]) => ([...own.values()].some(can => can()) ? agent : [])),
-    follow(agent, listener, canHear = ALWAYS) {
-      const own = followers.get(agent) ?? new Map()
-      followers.set(agent, own.set(listener, canHear))
+    listening: () =>
+      [...followers.values()].flatMap(({ caller, listeners }) =>
+        [...listeners.values()].some(can => can()) ? caller : [],
+      ),
+    follow(caller, listener, canHear = ALWAYS) {
+      const key = callerKey(caller)
+      const own = followers.get(key) ?? { caller, listeners: new Map() }
+      own.listeners.set(listener, canHear)
+      followers.set(key, own)
       onArrival()
       return () => {
-        own.delete(listener)
-        if (own.size === 0 && followers.get(agent) === own) followers.delete(agent)
+        own.listeners.delete(listener)
+        if (own.listeners.size === 0 && followers.get(key) === own) followers.delete(key)
       }
     },
   }

@@ -229,7 +229,7 @@ describe('the endpoint', () => {
     await connect(front, 'worker', 'auto', { listChanged: { tools: { onChanged() {} } } })
     await expect.poll(() => front.counts().streams).toBe(1)
     await hub.setAgents({ stranger: { capabilities: { other: {} } } })
-    await front.endAgentsBut(hub.agents.has)
+    await front.endAllBut(({ name }) => hub.agents.has(name))
     await expect.poll(() => front.counts().streams).toBe(0)
   })
 

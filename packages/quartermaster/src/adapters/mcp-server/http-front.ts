@@ -1,5 +1,5 @@
 import { isLegacyRequest } from '@modelcontextprotocol/server'
-import { AppError, type Settings } from '../../contracts/index.ts'
+import { AppError, type Caller, type Settings } from '../../contracts/index.ts'
 import type { Agents } from '../../core/agents/index.ts'
 import { type CancelSignal, type Clock, createInFlight, type Ids, type Log } from '../../core/kernel/index.ts'
 import { withAnnouncements } from './announcements.ts'
@@ -46,8 +46,8 @@ export interface HttpFront {
   answerWhole(request: WholeRequest, gone: CancelSignal): Promise<Served> | undefined
   /** Ends what a token has open: it was revoked. */
   end(tokenId: string): Promise<void>
-  /** Ends what the tokens of all other agents have open: those are gone. */
-  endAgentsBut(isThere: (agent: string) => boolean): Promise<void>
+  /** Ends what the tokens of all other callers have open: those are gone. */
+  endAllBut(isThere: (caller: Caller) => boolean): Promise<void>
   counts(): { sessions: number; streams: number; requests: number }
   close(): Promise<void>
 }
@@ -72,8 +72,8 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     onListening: deps.endNews.arrived,
     calls: directCalls ? createLegacyCalls({ ...deps, begun }) : undefined,
   })
-  /** Whose the tokens are that were used: an agent that is taken away takes along what they have open. */
-  const agents = new Map<string, string>()
+  /** Whose the tokens are that were used: a caller that is taken away takes along what they have open. */
+  const callers = new Map<string, Caller>()
   const modern = createModernHandlers({ ...deps, maxBodyBytes: limits.maxBodyBytes })
 
   async function serve(request: Request, who: Who, gone: CancelSignal | undefined): Promise<HeldAnswer> {
@@ -124,7 +124,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
 
   /** Ends everything that is open for a token. */
   async function close(tokenId: string): Promise<void> {
-    agents.delete(tokenId)
+    callers.delete(tokenId)
     deps.exchanges.end(tokenId)
     streams.end(tokenId)
     await sessions.end(tokenId)
@@ -136,7 +136,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     let leave = () => {}
     try {
       leave = inFlight.enter(who.tokenId)
-      agents.set(who.tokenId, who.seat.caller.name)
+      callers.set(who.tokenId, who.seat.caller)
       return send(await serve(request, who, gone), who, { headers: request.headers, leave })
     } catch (error) {
       leave()
@@ -161,7 +161,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     try {
       const ordinary = serveOrdinary({ headers, body, gone }, who)
       if (!ordinary) leave()
-      else agents.set(who.tokenId, who.seat.caller.name)
+      else callers.set(who.tokenId, who.seat.caller)
       return ordinary?.then(held => send(held, who, { headers, leave })).catch(quit)
     } catch (error) {
       return Promise.resolve(quit(error))
@@ -177,8 +177,8 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       const served = await answer(request)
       return served instanceof Response ? served : new Response(served.text, served)
     },
-    async endAgentsBut(isThere) {
-      const gone = [...agents].filter(([, agent]) => !isThere(agent)).map(([tokenId]) => tokenId)
+    async endAllBut(isThere) {
+      const gone = [...callers].filter(([, caller]) => !isThere(caller)).map(([tokenId]) => tokenId)
       await Promise.all(gone.map(close))
     },
     end: close,

@@ -46,7 +46,7 @@ const ENDINGS: Record<string, (stage: Stage) => Promise<unknown>> = {
   'loses its token': ({ front }) => front.revoke('worker'),
   'loses its agent': async ({ hub, front }) => {
     await hub.setAgents({})
-    await front.endAgentsBut(hub.agents.has)
+    await front.endAllBut(({ name }) => hub.agents.has(name))
   },
   'is on a server that stops': ({ front }) => front.close(),
 }

@@ -1,4 +1,4 @@
-import type { McpServerConfig, OperationSummary, Settings } from '../../contracts/index.ts'
+import type { Caller, McpServerConfig, OperationSummary, Settings } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
 import type { Clock, Ids, Log } from '../../core/kernel/index.ts'
 import {
@@ -42,10 +42,10 @@ export interface McpServersDeps {
 export interface McpServers {
   /** The server of one capability, inside this process. */
   inProcess(options: { key: string; seat: Seat }): McpServerConfig
-  /** Tells the clients of its agent that an operation has ended, those that are there; answers whether any heard it. */
-  tellEnd(operation: OperationSummary): boolean
-  /** The agents that have clients to tell it to. */
-  endListeners(): readonly string[]
+  /** Tells the clients of its caller that an operation has ended, those that are there; answers whether any heard it. */
+  tellEnd(operation: OperationSummary, caller: Caller): boolean
+  /** The callers that have clients to tell it to. */
+  endListeners(): readonly Caller[]
   /** Ends what waits for answers: nobody will give them any more. */
   stop(): void
   /** The endpoint for clients elsewhere. */

@@ -1,7 +1,7 @@
 import type { CompleteResult, Prompt as McpPrompt, Server } from '@modelcontextprotocol/server'
 import { AppError, type PromptResult } from '../../contracts/index.ts'
 import type { Prompt } from '../../core/catalogue/index.ts'
-import { canonicalJson } from '../../core/kernel/index.ts'
+import { callerKey, canonicalJson } from '../../core/kernel/index.ts'
 import type { Readings } from '../../core/operations/index.ts'
 import { orProtocolError, readingError, toProtocolError } from './errors.ts'
 import { clientOf, type McpRequest, requestOf } from './mcp-request.ts'
@@ -43,7 +43,7 @@ function promptWork(
 ): RoundWork<PromptResult> {
   const { seat } = shelf
   return {
-    owner: () => ownerOf(seat.caller.name, `prompt:${name}`, canonicalJson(given ?? {})),
+    owner: () => ownerOf(callerKey(seat.caller), `prompt:${name}`, canonicalJson(given ?? {})),
     async begin({ signal, ask, canAnswer, onLog, client = shelf.client }) {
       if (!findPrompt(shelf, name)) throw new AppError('PROMPT_NOT_FOUND', `"${shelf.name}" has no prompt "${name}".`)
       return readings.renderPrompt({ seat, name, arguments: given, signal, ask, canAnswer, client, onLog })

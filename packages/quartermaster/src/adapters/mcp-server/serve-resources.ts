@@ -7,6 +7,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { isAppError } from '../../contracts/index.ts'
 import type { Grant, ResourceGrant } from '../../core/agents/index.ts'
+import { callerKey } from '../../core/kernel/index.ts'
 import { toolPage } from '../../core/knowledge/index.ts'
 import type { KeptResults, Readings, ReadResult } from '../../core/operations/index.ts'
 import { OPERATIONS_URI, parseOperationUri } from './end-news.ts'
@@ -74,7 +75,7 @@ function templatesOn(shelf: Shelf): ResourceTemplateType[] {
 
 function readWork({ seat, client: only }: Shelf, uri: string, readings: Readings): RoundWork<ReadResult> {
   return {
-    owner: () => ownerOf(seat.caller.name, `resource:${uri}`),
+    owner: () => ownerOf(callerKey(seat.caller), `resource:${uri}`),
     begin: ({ signal, ask, canAnswer, onLog, client = only }) =>
       readings.readResource({ seat, uri, signal, ask, canAnswer, client, onLog }),
   }
@@ -105,7 +106,11 @@ async function readOperation(
 ): Promise<ReadResourceResult | undefined> {
   const { caller } = shelf.seat
   if (uri === OPERATIONS_URI) {
-    const page = await operations.list({ agent: caller.workspace, limit: MOST_OPERATIONS })
+    const page = await operations.list({
+      organisation: caller.organisation,
+      agent: caller.workspace,
+      limit: MOST_OPERATIONS,
+    })
     return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(page.operations) }] }
   }
   const id = parseOperationUri(uri)

@@ -39,7 +39,7 @@ export function createSubscriptions(
   function followEnd(uri: string): Cancel {
     const wanted = parseOperationUri(uri)
     if (wanted === undefined && uri !== OPERATIONS_URI) return () => {}
-    return endNews.follow(shelf.seat.caller.name, ({ id }) => {
+    return endNews.follow(shelf.seat.caller, ({ id }) => {
       const isHeard = (wanted === undefined || id === wanted) && (canHear?.() ?? true)
       if (isHeard) onUpdated(uri)
       return isHeard

@@ -63,7 +63,7 @@ describe('the end of a task', () => {
     await clock.advance(4_000)
     await send(method, taskId, { taskId, inputResponses: {} })
     await clock.advance(3_000)
-    const facts = await hub.operations.find(taskId)
+    const facts = await hub.operations.find('default', taskId)
     expect([facts.state, facts.announcedAt]).toEqual(['succeeded', undefined])
   })
 
@@ -73,6 +73,6 @@ describe('the end of a task', () => {
     await clock.advance(4_000)
     await send('tasks/get', taskId, { taskId })
     await clock.advance(3_000)
-    expect(await hub.operations.find(taskId)).toMatchObject({ announcedAt: expect.any(Number) })
+    expect(await hub.operations.find('default', taskId)).toMatchObject({ announcedAt: expect.any(Number) })
   })
 })

@@ -7,7 +7,13 @@ import {
   type Progress,
   type Settings,
 } from '../../contracts/index.ts'
-import { type CancelSignal, type Clock, createCancellation, createInFlight } from '../../core/kernel/index.ts'
+import {
+  type CancelSignal,
+  type Clock,
+  callerKey,
+  createCancellation,
+  createInFlight,
+} from '../../core/kernel/index.ts'
 import {
   type Audience,
   type CallRequest,
@@ -135,7 +141,7 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
 
   function findLive(caller: Caller, taskId: string): LiveTask | undefined {
     const task = live.get(taskId)
-    return task && isSame(task.seed.caller, caller) ? task : undefined
+    return task && callerKey(task.seed.caller) === callerKey(caller) ? task : undefined
   }
 
   async function stored(caller: Caller, taskId: string, isHeard: IsHeard = UNSEEN): Promise<OperationFacts> {
@@ -167,7 +173,7 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
 
   return {
     seed(caller) {
-      const leave = places.enter(caller.name)
+      const leave = places.enter(callerKey(caller))
       let onRecorded = (_operationId: string): void => {}
       const recorded = new Promise<string>(resolve => {
         onRecorded = resolve
@@ -239,10 +245,6 @@ function noted(seed: TaskSeed, audience: Audience): Audience {
       audience.onProgress?.(progress)
     },
   }
-}
-
-function isSame(a: Caller, b: Caller): boolean {
-  return a.kind === b.kind && a.name === b.name && a.workspace === b.workspace
 }
 
 function createLeash(signal: CancelSignal): { signal: CancelSignal; release(): void } {

@@ -2,7 +2,7 @@ import { type InputRequiredResult, MissingRequiredClientCapabilityError } from '
 import { AppError, type CallAnswer, isAppError, type TraceContext } from '../../contracts/index.ts'
 import type { Grant } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
-import { canonicalJson } from '../../core/kernel/index.ts'
+import { callerKey, canonicalJson } from '../../core/kernel/index.ts'
 import type { Calls, Exchanges } from '../../core/operations/index.ts'
 import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
 import { checkedKey } from './idempotency-key.ts'
@@ -80,7 +80,7 @@ function workOf(calls: Calls, { shelf, grant, input, seed, trace, idempotencyKey
   // A host that offers to answer is asked directly; the client is asked where there is none.
   const isHosted = seat.callbacks?.ask !== undefined
   return {
-    owner: () => ownerOf(seat.caller.name, `tool:${tool}`, canonicalJson(input)),
+    owner: () => ownerOf(callerKey(seat.caller), `tool:${tool}`, canonicalJson(input)),
     // Every property by its name: what is spread is slow to make and slow to read, and this is read all along the way.
     begin: ({ ask, canAnswer, client = shelf.client, signal, isHeard, onRecorded, onProgress, onLog }) =>
       calls.call({

@@ -25,7 +25,7 @@ async function open(failures = 0) {
   const hub = await createHub({
     units: { 'main.ts': { capabilities: [simpleCapability('main', [sendMail, weigh])] } },
     agents: { worker: { capabilities: { main: {} } }, other: { capabilities: { main: {} } } },
-    tellEnd: operation => hub.mcp.tellEnd(operation),
+    tellEnd: (operation, caller) => hub.mcp.tellEnd(operation, caller),
   })
   hub.work()
   return { hub, runs, front: frontOf(hub, {}) }
@@ -110,11 +110,11 @@ describe.each(ERAS)('a client of the era %s', era => {
     const { _meta } = result as { _meta: Record<string, string> }
     const id = _meta['quartermaster/operationId'] ?? ''
     await hub.clock.advance(10_000)
-    const ended = await hub.operations.find(id)
+    const ended = await hub.operations.find('default', id)
     expect([ended.state, ended.announcedAt]).toEqual(['succeeded', undefined])
     const client = await connect(front, 'worker', era)
     const heard = await listenTo(client, 'quartermaster://operations')
-    await expect.poll(() => hub.operations.find(id)).toMatchObject({ announcedAt: expect.any(Number) })
+    await expect.poll(() => hub.operations.find('default', id)).toMatchObject({ announcedAt: expect.any(Number) })
     // One of the older era may be told by a log message alone, as soon as its stream is there.
     const few = era === 'legacy' ? 0 : 1
     await expect.poll(() => heard().length).toBeGreaterThanOrEqual(few)

@@ -1,6 +1,6 @@
 import { messageOf, type Settings } from '../../contracts/index.ts'
 import type { ResourceGrant, Seat } from '../../core/agents/index.ts'
-import type { Cancel, Clock, Log } from '../../core/kernel/index.ts'
+import { type Cancel, type Clock, callerKey, type Log } from '../../core/kernel/index.ts'
 
 /** One client's wish to hear of an address. */
 export interface Watching {
@@ -95,7 +95,7 @@ export function createWatches({ clock, log, settings }: WatchesDeps): Watches {
 
 /** A resource that was changed is another, and watched anew. */
 function keyOf({ seat, grant: { resource }, uri }: Watching): string {
-  return [seat.caller.kind, seat.caller.name, resource.hash, uri].join('\n')
+  return [callerKey(seat.caller), resource.hash, uri].join('\n')
 }
 
 function once(work: () => void): Cancel {

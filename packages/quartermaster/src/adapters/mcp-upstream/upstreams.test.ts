@@ -450,6 +450,45 @@ describe('one that runs on one node at a time', () => {
     await expect.poll(() => first.status()?.pids, PATIENT).toEqual([])
   })
 
+  /** Calls a tool of it that never answers. */
+  const callFrom = async ({ units }: Awaited<ReturnType<typeof stage>>) => {
+    const [unit] = await units()
+    const [tool] = unit?.definitions.capabilities?.[0]?.tools ?? []
+    const context = { caller: { name: 'ada' }, client: 'one', signal: SIGNAL, canAnswer: () => false, progress() {} }
+    return tool?.handler({} as never, context as never)
+  }
+  const silent = entry({ single: true }, '--hang-on=tools/call')
+
+  it('ends what is under way when its lease is lost, and nothing goes on twice', async () => {
+    const [leaseClock, stranded] = [createFakeClock(), createFakeClock()]
+    const [a, b] = await sharedStorages(['a', 'b'], { clock: leaseClock })
+    const first = await stage({ ...on(a), leaseClock: stranded })
+    await first.configure({ ill: silent })
+    await first.isUp()
+    const ended = callFrom(first).catch((error: unknown) => error)
+    const second = await stage({ ...on(b), leaseClock })
+    await second.configure({ ill: silent })
+    // The other one has it: the first finds that out with its next look.
+    await leaseClock.advance(30_000)
+    await second.isUp()
+    await stranded.advance(10_000)
+    expect(await ended).toMatchObject({ code: 'XX' })
+    expect(first.status()).toMatchObject({ state: 'elsewhere', pids: [] })
+    expect(second.status()).toMatchObject({ state: 'up', restarts: 0 })
+  })
+
+  it('starts anew with another configuration only when what it was has ended', async () => {
+    const leaseClock = createFakeClock()
+    const [a] = await sharedStorages(['a'], { clock: leaseClock })
+    const node = await stage({ ...on(a), leaseClock })
+    await node.configure({ ill: entry({ single: true }, '--linger=1000') })
+    await node.isUp()
+    const [before = 0] = node.status()?.pids ?? []
+    await node.configure({ ill: entry({ single: true }) })
+    await expect.poll(() => node.status()?.state, PATIENT).toBe('up')
+    expect(() => process.kill(before, 0)).toThrow('ESRCH')
+  })
+
   it('stays where it is when somebody asks briefly', async () => {
     const leaseClock = createFakeClock()
     const [a, b] = await sharedStorages(['a', 'b'], { clock: leaseClock })

@@ -28,7 +28,7 @@ function metricsWith(more: Partial<MetricsSources> = {}) {
 const settled = (entry: Partial<AuditEntry>): AuditEntry => ({
   at: 0,
   operationId: 'op_1',
-  caller: { kind: 'agent', name: 'worker', workspace: 'worker' },
+  caller: { kind: 'agent', organisation: 'default', name: 'worker', workspace: 'worker' },
   tool: 'add',
   digest: '',
   decision: 'allowed',

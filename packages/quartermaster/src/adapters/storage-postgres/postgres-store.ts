@@ -30,6 +30,8 @@ export interface PostgresStore extends Store {
   statistics(): StoreStatistics
   /** Whether the database answers within a moment. */
   answers(): Promise<boolean>
+  /** What time it is there. */
+  time(): Promise<number>
   /** Finishes what was asked for before, then lets go of the database. May be called again. */
   close(): Promise<void>
 }
@@ -96,6 +98,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
       restarts: committer.restarts() + reader.restarts() + line.restarts(),
     }),
     answers: () => answers(reader),
+    time: () => timeOf(reader),
     close: () => Promise.all([committer.close(), reader.close(), line.close()]).then(() => undefined),
   }
 }
@@ -107,6 +110,14 @@ function connectFirst(connect: Connect, patienceMs: number): Promise<Connected> 
   const startedAt = performance.now()
   const mayGoOn = () => performance.now() - startedAt < patienceMs
   return connect({ prepare: async () => {}, mayGoOn, isFirst: true })
+}
+
+/** Of the moment, and not of the transaction. */
+const TIME = { sql: 'select extract(epoch from clock_timestamp())::float8 * 1000', parameters: [] }
+
+async function timeOf(reader: ReadLane): Promise<number> {
+  const [[time] = []] = await reader.ask(TIME)
+  return Number(time)
 }
 
 async function answers(reader: ReadLane): Promise<boolean> {

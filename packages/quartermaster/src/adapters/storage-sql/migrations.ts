@@ -1,6 +1,7 @@
 import { attachmentTables } from './attachment-tables.ts'
 import { delegationTables } from './delegation-tables.ts'
 import { createSqlWriter, type DialectName } from './dialect.ts'
+import { externalPeerTables } from './external-peer-tables.ts'
 import { firstTables } from './first-tables.ts'
 import { memoryTables } from './memory-tables.ts'
 import { messageTables } from './message-tables.ts'
@@ -54,4 +55,5 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'attachments and their content', build: attachmentTables },
   { name: 'delegations', build: delegationTables },
   { name: 'who seats an agent, and what runs once', build: nodeTables },
+  { name: 'A2A agents elsewhere, and what they are sent', build: externalPeerTables },
 ]

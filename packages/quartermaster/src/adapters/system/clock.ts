@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/kernel/index.ts'
+import type { Clock, FollowingClock } from '../../core/kernel/index.ts'
 
 /** Where a machine's time comes from, in milliseconds since 1970. */
 export interface TimeSource {
@@ -10,28 +10,56 @@ export interface TimeSource {
 
 /** Beyond this the machine has slept or its clock was put forward; less is the drift that time servers mend. */
 const MISSED_MS = 2_000
+/** Who goes by another's time waits this long for it; then the machine has to be believed, lest what is over goes on. */
+const DOUBT_MS = 2_000
 
 /**
  * The machine's time. It starts at the wall clock and then counts, so that it never goes back. Time that was missed is
  * caught up with: it is stored as the end of tokens and the time of calls, and a night asleep must not prolong a token.
  */
-export function createSystemClock(source: TimeSource = MACHINE): Clock {
+export function createSystemClock(source: TimeSource = MACHINE): FollowingClock {
   let missed = 0
+  // Of what the machine says, for whoever goes by another time.
+  let wrongBy = 0
+  let onDoubt: (() => void) | undefined
+  let doubtedAt: number | undefined
+
+  /** It cannot be told here whether the machine has slept or somebody has put its clock forward. */
+  function isInDoubt(counted: number): boolean {
+    if (!onDoubt) return false
+    if (doubtedAt === undefined) {
+      doubtedAt = counted
+      onDoubt()
+    }
+    return counted - doubtedAt < DOUBT_MS
+  }
+
   return {
     now() {
       const counted = source.counted() + missed
-      const behind = source.wall() - counted
-      if (behind <= MISSED_MS) return counted
+      const behind = source.wall() - wrongBy - counted
+      if (behind <= MISSED_MS || isInDoubt(counted)) return counted
+      doubtedAt = undefined
       missed += behind
       return counted + behind
     },
-    after(ms, task) {
-      const timer = setTimeout(task, Math.max(0, Math.min(ms, LONGEST_MS)))
-      timer.unref()
-      return () => clearTimeout(timer)
-    },
+    after,
     breathe: () => new Promise(resolve => setImmediate(resolve)),
+    setTo(time) {
+      missed = time - source.counted()
+      wrongBy = source.wall() - time
+      doubtedAt = undefined
+    },
+    onDoubt(ask) {
+      onDoubt = ask
+    },
   }
+}
+
+const after: Clock['after'] = (ms, task) => {
+  const timer = setTimeout(task, Math.max(0, Math.min(ms, LONGEST_MS)))
+  timer.unref()
+  return () => clearTimeout(timer)
 }
 
 const MACHINE: TimeSource = {

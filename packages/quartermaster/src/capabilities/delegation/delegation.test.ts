@@ -19,7 +19,7 @@ async function openTools() {
   const call = async ({ workspace }: WorkspaceRow, name: string, input: object, more: Partial<CallContext> = {}) => {
     const tool = tools.find(one => one.name === name)
     if (!tool) throw new AppError('TOOL_NOT_FOUND', `There is no tool "${name}".`)
-    const caller = { kind: 'agent', name: workspace, workspace } as const
+    const caller = { kind: 'agent', organisation: 'default', name: workspace, workspace } as const
     return callTool(tool, input, { ...plainContext({}), caller, ...more })
   }
   return { ...at, ...(await at.workspaces('ada', 'bob', 'cid')), call }

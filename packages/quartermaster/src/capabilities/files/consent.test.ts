@@ -21,14 +21,14 @@ async function desk(dirs = ['./out']) {
   })
   /** Whether it was run, refused or asked about. */
   const write = async (path: string, createFolders = false) => {
-    const before = new Set((await hub.consentDesk.open()).map(({ id }) => id))
+    const before = new Set((await hub.consentDesks('default').open()).map(({ id }) => id))
     const calling = hub.callAs('ada', 'write_file', { path, content: 'new', createFolders })
     let isOver = false
     const over = () => void (isOver = true)
     calling.then(over, over)
     // The files are real, so nobody knows when the next step is due.
     await expect.poll(() => hub.clock.advance(1).then(() => isOver), { interval: 1 }).toBe(true)
-    const asked = (await hub.consentDesk.open()).find(({ id }) => !before.has(id))
+    const asked = (await hub.consentDesks('default').open()).find(({ id }) => !before.has(id))
     if (asked) return { id: asked.id, scope: asked.asks[0]?.scope }
     return await calling.then(
       ({ result }) => result.structuredContent,
@@ -45,7 +45,9 @@ describe('consent to a file', () => {
     for (const name of ['seen.md', 'unseen.md']) {
       const asked = await write(`out/${name}`)
       expect(asked).toMatchObject({ scope: project.path(`out/${name}`) })
-      await hub.consentDesk.answer((asked as { id: string }).id, { decision: 'deny', lasting: 'always' }, OWNER)
+      await hub
+        .consentDesks('default')
+        .answer((asked as { id: string }).id, { decision: 'deny', lasting: 'always' }, OWNER)
     }
     const spellings = [
       'out/NAME',
@@ -67,7 +69,9 @@ describe('consent to a file', () => {
     const { project, hub, write } = await desk()
     await mkdir(project.path('prod'))
     const asked = await write('a.md')
-    await hub.consentDesk.answer((asked as { id: string }).id, { decision: 'allow', lasting: 'always' }, OWNER)
+    await hub
+      .consentDesks('default')
+      .answer((asked as { id: string }).id, { decision: 'allow', lasting: 'always' }, OWNER)
     expect(await write('a.md')).toMatchObject({ path: 'a.md' })
     await hub.setAgents({ ada: { capabilities: { files: { dirs: ['./prod'] } } } })
     expect(await write('a.md')).toMatchObject({ scope: project.path('prod/a.md') })
@@ -79,9 +83,9 @@ describe('consent to a file', () => {
     const { id } = (await write('a.md')) as { id: string }
     await hub.setAgents({ ada: { capabilities: { files: { dirs: ['./prod'] } } } })
     hub.work()
-    await hub.consentDesk.answer(id, { decision: 'allow', lasting: 'once' }, OWNER)
+    await hub.consentDesks('default').answer(id, { decision: 'allow', lasting: 'once' }, OWNER)
     const scopes = async () => (
-      await hub.clock.advance(5), (await hub.consentDesk.open()).map(({ asks }) => asks[0]?.scope)
+      await hub.clock.advance(5), (await hub.consentDesks('default').open()).map(({ asks }) => asks[0]?.scope)
     )
     await expect.poll(scopes).toEqual([project.path('prod/a.md')])
     await hub.stop()

@@ -2,6 +2,7 @@ import { defineCapability, defineModule } from '../../core/catalogue/index.ts'
 import { createAttacher } from '../shared/attached.ts'
 import { createInboxPeek } from './inbox-peek.ts'
 import { createInboxPop } from './inbox-pop.ts'
+import { createReadAttachment } from './read-attachment.ts'
 import { createReply } from './reply.ts'
 import { createWaitForMessage } from './wait-for-message.ts'
 
@@ -14,7 +15,13 @@ export default defineModule({
       key: 'inbox',
       title: 'Inbox',
       short: 'Wait for messages of people and other agents, read and answer them.',
-      tools: [createWaitForMessage(inbox), createInboxPeek(inbox), createInboxPop(inbox), createReply(inbox, attach)],
+      tools: [
+        createWaitForMessage(inbox),
+        createInboxPeek(inbox),
+        createInboxPop(inbox),
+        createReply(inbox, attach),
+        createReadAttachment(attachments),
+      ],
     })
   },
 })

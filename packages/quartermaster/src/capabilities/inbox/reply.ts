@@ -3,6 +3,7 @@ import {
   AppError,
   AttachmentRefs,
   DelegationOutcome,
+  isBlank,
   keepableText,
   MESSAGE_BYTES,
   type Platform,
@@ -43,7 +44,7 @@ export function createReply(inbox: Platform['inbox'], attach: Attacher) {
     examples: [{ query: 'say yes', input: { activity_id: 'msg_8f2c_in', message: 'Yes, it is done.' } }],
     mutates: true,
     async handler({ activity_id, message, attachments: named, outcome }, context) {
-      if (message.trim() === '') throw new AppError('INPUT_INVALID', '"message" is blank. Say something.')
+      if (isBlank(message)) throw new AppError('INPUT_INVALID', '"message" is blank. Say something.')
       const attached = await attach(named, context)
       // A new attempt at the same call is the same answer.
       const answer = { text: message, ...attached, outcome, idempotencyKey: context.idempotencyKey }

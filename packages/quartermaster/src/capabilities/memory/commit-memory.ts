@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import {
+  AppError,
   type CommittedMemory,
+  ConversationId,
   MemoryContent,
-  MemoryConversation,
   MemoryId,
   MemoryScope,
   type Platform,
@@ -21,8 +22,8 @@ const Input = z.object({
     .positive()
     .optional()
     .describe('With memory_id: the version you know. Refused when it was changed since.'),
-  conversation_id: MemoryConversation.optional().describe(
-    'The conversation it comes from, so that its parts stay together.',
+  conversation_id: ConversationId.optional().describe(
+    'Of a new memory: the conversation it comes from, so that its parts stay together.',
   ),
 })
 
@@ -58,7 +59,9 @@ export function createCommitMemory(memory: Platform['memory']) {
     mutates: true,
     // The same content in the same scope is kept once, and an update says the same however often it is made.
     idempotent: true,
-    async handler({ content, scope, memory_id, version, conversation_id }, context) {
+    async handler(input, context) {
+      expectUsed(input)
+      const { content, scope, memory_id, version, conversation_id } = input
       const desk = await memory()
       const wish = { content, scope, version, memoryId: memory_id, conversationId: conversation_id }
       const committed = await desk.commit(actorOf(context), wish)
@@ -71,6 +74,20 @@ export function createCommitMemory(memory: Platform['memory']) {
       })
     },
   })
+}
+
+/** What would be passed over is refused: whoever said it believes that it counts. */
+function expectUsed({ memory_id, version, conversation_id }: z.infer<typeof Input>): void {
+  if (memory_id === undefined && version !== undefined)
+    throw new AppError(
+      'INPUT_INVALID',
+      '"version" is for an update: name the memory_id of what is to be changed as well.',
+    )
+  if (memory_id !== undefined && conversation_id !== undefined)
+    throw new AppError(
+      'INPUT_INVALID',
+      '"conversation_id" is for a new memory: an updated one stays where it was said.',
+    )
 }
 
 function noteOf({ memory, outcome, redacted }: CommittedMemory): string {

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { type MemoryFacts, MemoryScope } from '../../contracts/index.ts'
-import { escapeCharacter, UNSAFE } from '../../core/kernel/index.ts'
 
 /** A memory under the names that tools use. */
 export const WireMemory = z.object({
@@ -30,14 +29,4 @@ export function toWire({ id, scope, content, version, provenance }: MemoryFacts)
     updated_at: new Date(provenance.updatedAt).toISOString(),
     updated_by: provenance.updatedBy,
   }
-}
-
-/** Somebody's words with a bar before each line, so that nothing in them can pass for a line of ours. */
-export function quoted(text: string): string {
-  return text
-    .split(/\r\n|[\r\n]/)
-    .map(
-      line => `| ${line.replace(UNSAFE, character => (character === '\t' ? character : escapeCharacter(character)))}`,
-    )
-    .join('\n')
 }

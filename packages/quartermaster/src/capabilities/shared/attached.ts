@@ -1,7 +1,7 @@
 import { AppError, isAttachmentId } from '../../contracts/index.ts'
 import type { CallContext, Services } from '../../core/catalogue/index.ts'
 import { actorOf } from './actor.ts'
-import { createFileOpener } from './attached-file.ts'
+import { createFilesOpener } from './attached-files.ts'
 
 /** Calls are tried again within minutes. */
 const MOST_REMEMBERED = 200
@@ -19,23 +19,29 @@ export type Attacher = (
 ) => Promise<Attached | undefined>
 
 export function createAttacher({ paths, attachments }: Pick<Services, 'paths' | 'attachments'>): Attacher {
-  const openFile = createFileOpener(paths)
+  const openFiles = createFilesOpener(paths)
   /** What calls have handed in, by the call and what it names: a new attempt means the same files. */
   const before = new Map<string, readonly string[]>()
 
-  async function handIn(path: string, context: CallContext): Promise<string> {
+  /** The ids of files by their paths. What is wrong with one is found before any of them is handed in. */
+  async function handIn(wanted: readonly string[], context: CallContext): Promise<ReadonlyMap<string, string>> {
+    const ids = new Map<string, string>()
+    const [first] = wanted
+    if (first === undefined) return ids
     const desk = await attachments()
     const actor = actorOf(context)
     const folder = desk.folderOf(actor)
-    if (folder === undefined) throw notHere(path)
-    return openFile({ folder, path }, file => desk.receive(actor, file))
+    if (folder === undefined) throw notHere(first)
+    return openFiles({ folder, paths: wanted, maxBytes: desk.maxBytes }, async files => {
+      for (const [i, file] of files.entries()) ids.set(wanted[i] ?? '', await desk.receive(actor, file))
+      return ids
+    })
   }
 
   async function idsOf(named: readonly string[], context: CallContext): Promise<readonly string[]> {
-    const ids: string[] = []
-    // One after the other: when one is refused, nothing behind it is handed in.
-    for (const reference of named) ids.push(isAttachmentId(reference) ? reference : await handIn(reference, context))
-    return ids
+    const wanted = new Set(named.filter(reference => !isAttachmentId(reference)))
+    const ids = await handIn([...wanted], context)
+    return named.map(reference => ids.get(reference) ?? reference)
   }
 
   return async (named, context) => {

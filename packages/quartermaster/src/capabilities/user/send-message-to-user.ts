@@ -3,6 +3,7 @@ import {
   AppError,
   AttachmentChip,
   AttachmentRefs,
+  isBlank,
   keepableText,
   MESSAGE_BYTES,
   type PeopleFacts,
@@ -12,7 +13,7 @@ import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { ATTACHMENTS_INPUT, type Attacher } from '../shared/attached.ts'
-import { filesNamedIn } from './files-named.ts'
+import { fileNamedIn } from './file-named.ts'
 
 const Output = z.object({
   activity_id: z.string().describe('Of your message. What a person answers to it names this in in_reply_to.'),
@@ -64,7 +65,7 @@ export function createSendMessageToUser({ people, attach }: SendMessageToUserDep
     ],
     mutates: true,
     async handler({ message, attachments: named, workspace_id: workspaceId }, context) {
-      if (message.trim() === '')
+      if (isBlank(message))
         throw new AppError('INPUT_INVALID', '"message" is blank. Say something, also when you attach files.')
       const attached = await attach(named, context)
       // A new attempt at the same call is the same message.
@@ -76,9 +77,9 @@ export function createSendMessageToUser({ people, attach }: SendMessageToUserDep
 }
 
 function warningFor(message: string): string | undefined {
-  const [first] = filesNamedIn(message)
-  if (first === undefined) return undefined
-  return `The message was sent as it is, but it names a file ("${escapeLine(first)}") that people cannot open from the chat. Send the file itself in "attachments".`
+  const named = fileNamedIn(message)
+  if (named === undefined) return undefined
+  return `The message was sent as it is, but it names a file ("${escapeLine(named)}") that people cannot open from the chat. Send the file itself in "attachments".`
 }
 
 function answer({ activityId, conversationId, createdAt, attachments }: PeopleFacts, warning: string | undefined) {

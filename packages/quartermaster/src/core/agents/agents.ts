@@ -3,6 +3,7 @@ import {
   type AgentSummary,
   AppError,
   type Caller,
+  DEFAULT_ORGANISATION,
   type Problem,
   type ResolverContext,
   type Settings,
@@ -13,7 +14,7 @@ import { type Placements, placeAgents } from '../organisation/index.ts'
 import type { AgentEntry, AgentStore } from './agent-entry.ts'
 import type { Announcer, ViewChange } from './announcer.ts'
 import { type CapabilityIssue, NOTHING_GRANTED, type Resolution, type ShadowedResources } from './grants.ts'
-import { createGuests } from './guests.ts'
+import { createGuests, type GuestBook } from './guests.ts'
 import type { Mount } from './mount.ts'
 import { resolveCapabilities } from './resolve-capabilities.ts'
 import { createSeat, type Seat, type SeatDeps } from './seat.ts'
@@ -33,8 +34,11 @@ export interface Agents {
   issuesWith(name: string, config: AgentConfig): readonly CapabilityIssue[]
   /** The agent's seat; the same object each time. Throws `AGENT_NOT_FOUND`. */
   seat(name: string): Seat
-  /** The seat of whoever has this workspace and runs elsewhere. No file counts for it, also not one of the same name. */
-  guest(workspace: string): Seat
+  /**
+   * The seat of whoever is known by a credential or from the record: an agent of the folder, in the first organisation, or somebody
+   * who has a workspace in any and runs elsewhere, for whom no file counts. Nobody's when there is neither by now.
+   */
+  seatOf(place: Pick<Caller, 'organisation' | 'workspace'>): Seat | undefined
   /** Calls back when what this seat can see changed, and says which lists. */
   follow(seat: Seat, listener: (change: ViewChange) => void): Cancel
 }
@@ -44,6 +48,8 @@ export interface AgentsDeps extends SeatDeps {
   readonly emitter: Emitter
   readonly announcer: Announcer
   readonly mount?: Mount | undefined
+  /** Who has a workspace and runs elsewhere; nobody when absent. */
+  readonly guests?: GuestBook | undefined
   readonly settings: Pick<Settings, 'gatewayViewOver' | 'workspaceDepth'>
   /** Where an agent lives, for resolvers. */
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
@@ -84,12 +90,20 @@ export function createAgents(deps: AgentsDeps): Agents {
     entry(name)
     const known = seats.get(name)
     if (known) return known
-    const caller: Caller = { kind: 'agent', name, workspace: name }
+    const caller: Caller = { kind: 'agent', organisation: DEFAULT_ORGANISATION, name, workspace: name }
     const config = () => entries.get(name)?.config
     const key = () => entries.get(name)
     const made = createSeat({ caller, agent: config, key, resolve: () => resolve(name) }, deps)
     seats.set(name, made)
     return made
+  }
+
+  /** Somebody may have joined under the name that an agent has by now, and has nothing of that agent's. */
+  function seatOf(place: Pick<Caller, 'organisation' | 'workspace'>): Seat | undefined {
+    const { organisation, workspace: name } = place
+    const isAgent = organisation === DEFAULT_ORGANISATION && entries.has(name) && !deps.guests?.hasJoined(name)
+    if (isAgent) return seat(name)
+    return deps.guests?.has(place) ? guests.seat(place) : undefined
   }
 
   async function read(): Promise<void> {
@@ -128,7 +142,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     // Nothing is mounted for what is only considered.
     issuesWith: (name, config) => resolveWith(name, config, undefined).issues,
     seat,
-    guest: guests.seat,
+    seatOf,
     follow: (one, listener) => announcer.follow(one, listener),
   }
 }

@@ -5,7 +5,14 @@ import { createSeat, type Seat, type SeatDeps } from './seat.ts'
 /** Those who have a place in the organisation and no file here: they run elsewhere, and have the platform's tools and no others. */
 export interface Guests {
   /** The seat of whoever has this workspace; the same object each time. Nobody's file counts for it. */
-  seat(workspace: string): Seat
+  seat(place: Pick<Caller, 'organisation' | 'workspace'>): Seat
+}
+
+/** Which workspaces are there, known without asking the store: every request needs it. */
+export interface GuestBook {
+  has(place: Pick<Caller, 'organisation' | 'workspace'>): boolean
+  /** Whether somebody has joined the first organisation under this name. */
+  hasJoined(name: string): boolean
 }
 
 export interface GuestsDeps extends SeatDeps {
@@ -25,15 +32,16 @@ export function createGuests(deps: GuestsDeps): Guests {
   }
 
   return {
-    seat(workspace) {
-      const known = seats.get(workspace)
+    seat({ organisation, workspace }) {
+      const key = `${organisation}/${workspace}`
+      const known = seats.get(key)
       if (known) return known
-      const caller: Caller = { kind: 'agent', name: workspace, workspace }
+      const caller: Caller = { kind: 'agent', organisation, name: workspace, workspace }
       const made = createSeat(
         { caller, agent: () => CONFIG, key: () => CONFIG, resolve: () => resolve(workspace) },
         deps,
       )
-      seats.set(workspace, made)
+      seats.set(key, made)
       return made
     },
   }

@@ -3,6 +3,7 @@ export { type Agents, type AgentsDeps, createAgents } from './agents.ts'
 export { type Announcer, createAnnouncer, type ViewChange } from './announcer.ts'
 export type { GatewayConfig } from './gateway-view.ts'
 export type { Grant, PromptGrant, ResourceGrant } from './grants.ts'
+export type { GuestBook } from './guests.ts'
 export type { Mount, Mounted, MountRequest } from './mount.ts'
 export {
   type CapabilityRegistry,

@@ -4,6 +4,7 @@ import {
   AppError,
   type CapabilityConfig,
   type CapabilityDescriptor,
+  DEFAULT_ORGANISATION,
   issueText,
   type McpServerConfig,
   messageOf,
@@ -48,7 +49,7 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
     const { name } = context.agent
     return createSeat(
       {
-        caller: { kind: 'agent', name, workspace: name },
+        caller: { kind: 'agent', organisation: DEFAULT_ORGANISATION, name, workspace: name },
         callbacks: context.callbacks,
         isDirect: true,
         agent: () => context.agent,

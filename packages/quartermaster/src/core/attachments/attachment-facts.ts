@@ -1,12 +1,23 @@
-import { AppError, type AttachmentChip, type AttachmentFacts, type AttachmentRow } from '../../contracts/index.ts'
+import {
+  AppError,
+  type AttachmentChip,
+  type AttachmentFacts,
+  type AttachmentRow,
+  type MessageAttachment,
+} from '../../contracts/index.ts'
 
 /** An attachment as its readers are shown it. */
 export function attachmentFacts({ id, name, mediaType, size, sha256 }: AttachmentRow): AttachmentFacts {
   return { id, name, mediaType, size, sha256 }
 }
 
-/** An attachment as a message shows it. */
-export function attachmentChip({ id, name, mediaType, size }: Omit<AttachmentFacts, 'sha256'>): AttachmentChip {
+/** An attachment as a message keeps it. */
+export function messageAttachment({ id, name, mediaType, size }: AttachmentRow): MessageAttachment {
+  return { id, name, mediaType, size }
+}
+
+/** An attachment of a message as people are shown it. */
+export function attachmentChip({ id, name, mediaType, size }: MessageAttachment): AttachmentChip {
   return { id, name, mediaType, size, url: `/api/v1/attachments/${id}/content` }
 }
 

@@ -1,7 +1,8 @@
-import { AppError, type AttachmentFacts, type AttachmentRow, messageOf, type Settings } from '../../contracts/index.ts'
+import { AppError, type AttachmentFacts, type AttachmentRow, messageOf } from '../../contracts/index.ts'
 import type { Clock, Ids, Log } from '../kernel/index.ts'
 import { insert, mustExist, mustNotExist, type Store, update, type Write } from '../store/index.ts'
 import { attachmentFacts } from './attachment-facts.ts'
+import { type AttachmentSettings, mostBytes } from './most-bytes.ts'
 import { inPieces } from './pieces.ts'
 import type { RunningDigest, Upload } from './ports.ts'
 import { createRemoval, ending } from './removal.ts'
@@ -12,13 +13,12 @@ export interface IntakeDeps {
   readonly ids: Ids
   readonly log: Log
   openDigest(): RunningDigest
-  readonly settings: Pick<Settings, 'attachmentMegabytes'>
+  readonly settings: AttachmentSettings
 }
 
 /** Takes a file in while it comes. What is cut off or too large leaves nothing. */
 export type Intake = (upload: Upload, content: AsyncIterable<Uint8Array>) => Promise<AttachmentFacts>
 
-const MEGABYTE = 1024 * 1024
 /** Of one workspace or person. Whoever sends what they upload has one or two; more would be a way to fill the disk. */
 export const MOST_UNUSED = 200
 /** Each time somebody else has brought or lost the same content at that very moment. */
@@ -43,11 +43,12 @@ interface Whole {
 }
 
 export function createIntake({ store, clock, ids, log, openDigest, settings }: IntakeDeps): Intake {
-  const limit = settings.attachmentMegabytes * MEGABYTE
+  const limit = mostBytes(settings)
   const takeAway = createRemoval({ store, clock })
 
-  async function refuseHoarding({ organisation, by }: Upload): Promise<void> {
-    const unused = await store.count('attachments', { organisation, workspace: by, looseSince: { not: null } })
+  async function refuseHoarding({ organisation, by, workspaceId }: Upload): Promise<void> {
+    const own = { organisation, workspace: by, workspaceId }
+    const unused = await store.count('attachments', { ...own, looseSince: { not: null } })
     if (unused < MOST_UNUSED) return
     const message = `"${by}" has ${unused} attachments that no message has. Send them, or wait until they are removed.`
     throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: MOST_UNUSED } })
@@ -174,9 +175,9 @@ function adding({ incoming, sha256, last }: Whole, now: number): readonly Write[
   return [isNew, counts, pieceOf(incoming, last)]
 }
 
-function tooLarge({ attachmentMegabytes }: IntakeDeps['settings']): AppError {
-  const message = `The file is larger than ${attachmentMegabytes} MB, which is as much as an attachment may have (attachmentMegabytes).`
-  return new AppError('LIMIT_EXCEEDED', message, { details: { limit: attachmentMegabytes * MEGABYTE } })
+function tooLarge(settings: AttachmentSettings): AppError {
+  const message = `The file is larger than ${settings.attachmentMegabytes} MB, which is as much as an attachment may have (attachmentMegabytes).`
+  return new AppError('LIMIT_EXCEEDED', message, { details: { limit: mostBytes(settings) } })
 }
 
 /** It was taken for what a dead process had left. */

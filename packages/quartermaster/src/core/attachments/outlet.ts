@@ -1,9 +1,9 @@
-import { AppError, type AttachmentRow } from '../../contracts/index.ts'
+import { AppError, type AttachmentRow, type OpenedAttachment } from '../../contracts/index.ts'
 import type { Log } from '../kernel/index.ts'
 import type { Store } from '../store/index.ts'
 import { attachmentFacts, unknownAttachment } from './attachment-facts.ts'
 import { pieceId } from './intake.ts'
-import type { AttachmentReader, OpenedAttachment, RunningDigest } from './ports.ts'
+import type { AttachmentReader, RunningDigest } from './ports.ts'
 
 export interface OutletDeps {
   readonly store: Store
@@ -39,7 +39,7 @@ export function createOutlet({ store, log, openDigest }: OutletDeps): Outlet {
     let size = 0
     for (let position = 0; position === 0 || size < row.size; position++) {
       const piece = await store.get('chunks', pieceId(row.blobId, position))
-      if (!piece) throw damaged(row, `piece ${position} is missing`)
+      if (!piece) throw await missing(row, position)
       if (held) yield held
       held = piece.bytes
       size += held.length
@@ -47,6 +47,12 @@ export function createOutlet({ store, log, openDigest }: OutletDeps): Outlet {
     }
     if (size !== row.size || digest.end() !== row.sha256) throw damaged(row, 'it is not what was handed in')
     if (held && held.length > 0) yield held
+  }
+
+  /** Content goes when nothing has it any more, also from under somebody who reads it. */
+  async function missing(row: AttachmentRow, position: number): Promise<AppError> {
+    const isThere = (await store.get('attachments', row.id)) !== undefined
+    return isThere ? damaged(row, `piece ${position} is missing`) : unknownAttachment(row.id)
   }
 
   function damaged({ id, blobId, organisation }: AttachmentRow, reason: string): AppError {

@@ -1,5 +1,3 @@
-import type { AttachmentFacts } from '../../contracts/index.ts'
-
 /** Hashes what comes piece by piece. */
 export interface RunningDigest {
   add(bytes: Uint8Array): void
@@ -22,10 +20,4 @@ export interface Upload extends AttachmentReader {
   readonly mediaType: string
   /** What was said about its size before it came. */
   readonly announcedSize?: number | undefined
-}
-
-/** A file on its way out. Its content breaks off with an error when it is not what was handed in. */
-export interface OpenedAttachment {
-  readonly facts: AttachmentFacts
-  readonly content: AsyncIterable<Uint8Array>
 }

@@ -1,7 +1,7 @@
-import { AppError, type AttachmentFacts } from '../../contracts/index.ts'
+import { AppError, type MessageAttachment } from '../../contracts/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import { type FailedGuard, insert, remove, type Store, update, type Write } from '../store/index.ts'
-import { attachmentFacts } from './attachment-facts.ts'
+import { messageAttachment } from './attachment-facts.ts'
 import type { Outlet } from './outlet.ts'
 import type { AttachmentReader } from './ports.ts'
 
@@ -16,7 +16,7 @@ export interface UsingRow {
 
 /** Attachments of a message: what it shows of them, and what is to be written in its commit. */
 export interface Uses {
-  readonly facts: readonly AttachmentFacts[]
+  readonly facts: readonly MessageAttachment[]
   /** Each is guarded: a message whose attachment is cleaned away at that very moment is not sent. */
   readonly writes: readonly Write[]
 }
@@ -55,7 +55,7 @@ export function createUses({
           return insert('attachmentuses', { id, organisation, workspace, attachmentId, workspaceId, activityId })
         }),
       ])
-      return { facts: found.map(attachmentFacts), writes }
+      return { facts: found.map(messageAttachment), writes }
     },
     async releaseOf(activityIds) {
       const ids = await usedBy(store, activityIds)

@@ -2,6 +2,7 @@ import {
   AppError,
   type DelegationRow,
   type DelegationWish,
+  isBlank,
   MOST_OPEN_DELEGATIONS,
   MOST_QUEUED_DELEGATIONS,
   MOST_WAITING_MESSAGES,
@@ -226,7 +227,7 @@ function ownConversation({ asker, peer }: Pair, conversationId: string): Write[]
 }
 
 function refuseLarge(task: string): void {
-  if (task.trim() === '') throw new AppError('INPUT_INVALID', '"task" says nothing. Say what the peer is to do.')
+  if (isBlank(task)) throw new AppError('INPUT_INVALID', '"task" says nothing. Say what the peer is to do.')
   const size = bytesOf(task)
   if (size <= TASK_BYTES) return
   const message = `A task has at most ${TASK_BYTES} bytes; this has ${size}. Attach what is longer.`

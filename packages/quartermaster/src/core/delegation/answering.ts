@@ -5,6 +5,7 @@ import {
   type DelegationReply,
   type DelegationResult,
   type DelegationRow,
+  isBlank,
   MESSAGE_BYTES,
   MOST_WAITING_MESSAGES,
   type WorkspaceRow,
@@ -21,6 +22,8 @@ import { notYet } from './words.ts'
 export interface Answering {
   /** How it went or goes. Throws `DELEGATION_ENDED`. */
   reply(row: DelegationRow, peer: WorkspaceRow, said: PeerWords, answered?: string): Promise<Answered>
+  /** How it goes, for whoever looks. Nobody is sent it. */
+  note(row: DelegationRow, words: string | undefined): Promise<DelegationRow>
   /** What was said under the same key before. Throws `IDEMPOTENCY_CONFLICT` when that was something else. */
   repeatOf(row: DelegationRow, said: PeerWords): Promise<Answered | undefined>
 }
@@ -114,7 +117,17 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     return { row: done, messageId, isRepeat: false }
   }
 
-  return { reply, repeatOf }
+  function note(row: DelegationRow, words: string | undefined): Promise<DelegationRow> {
+    const isDone = (now: DelegationRow) =>
+      now.state === 'in_progress' && (words === undefined || shortenedText(words) === now.progress)
+    const parts = async (now: DelegationRow, at: number): Promise<StepParts> => {
+      const said = words === undefined ? {} : { progress: shortenedText(words), progressAt: at }
+      return { set: { ...said, startedAt: now.startedAt ?? at } }
+    }
+    return ledger.step(row, 'progress', { parts, isDone })
+  }
+
+  return { reply, note, repeatOf }
 }
 
 interface Key {
@@ -141,12 +154,15 @@ function endSet(result: DelegationResult, state: DelegationRow['state'], draft: 
 const SHORT = 2_000
 
 function shortened(result: DelegationResult): string {
-  const text = resultText(result)
+  return shortenedText(resultText(result))
+}
+
+function shortenedText(text: string): string {
   return text.length > SHORT ? `${wellCut(text, SHORT)}…` : text
 }
 
 function refuseEmpty({ text, parts, attachments }: DelegationResult): void {
-  if (text.trim() !== '' || parts.length > 0 || attachments.length > 0) return
+  if (!isBlank(text) || parts.length > 0 || attachments.length > 0) return
   throw new AppError('INPUT_INVALID', 'The answer says nothing. Say what came of the task.')
 }
 

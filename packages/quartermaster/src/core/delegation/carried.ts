@@ -6,14 +6,16 @@ import type { Answered, PeerWords } from './answering.ts'
 export function carriedTasks({
   taken,
   openIn,
+  isOpen,
   replyTo,
-}: Pick<CarriedTasks, 'openIn'> & {
+}: Pick<CarriedTasks, 'openIn' | 'isOpen'> & {
   taken(rows: readonly ActivityRow[]): Promise<void>
   replyTo(peer: WorkspaceRow, activityId: string, said: PeerWords): Promise<Answered | undefined>
 }): CarriedTasks {
   return {
     taken,
     openIn,
+    isOpen,
     async reply(from, activityId, { text, parts, attachments, named, outcome, idempotencyKey }) {
       const said = {
         message: text,

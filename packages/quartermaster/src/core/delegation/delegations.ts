@@ -3,7 +3,6 @@ import {
   DELEGATION_PAGE,
   type DelegationDetail,
   type DelegationPage,
-  type DelegationReply,
   type DelegationRow,
   type DelegationState,
   type DelegationWish,
@@ -55,7 +54,9 @@ export interface Delegations {
   /** What one workspace has given another, what changed last first. */
   between(query: BetweenQuery): Promise<BetweenPage>
   /** What the peer says of the one with this id. */
-  reply(peer: WorkspaceRow, id: string, reply: DelegationReply): Promise<DelegationRow>
+  reply(peer: WorkspaceRow, id: string, reply: PeerWords): Promise<DelegationRow>
+  /** How it goes with one that this peer has, for whoever looks. Nobody is sent it. */
+  note(peer: WorkspaceRow, id: string, words: string | undefined): Promise<DelegationRow>
   /** Ends or advances what a message of the peer's log carries; nothing when it carries none that is the peer's to answer. */
   replyTo(peer: WorkspaceRow, activityId: string, said: PeerWords): Promise<Answered | undefined>
   /** By the asker; by the peer as failed. */
@@ -161,9 +162,14 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     throw unknownTask(id)
   }
 
-  async function reply(peer: WorkspaceRow, id: string, said: DelegationReply): Promise<DelegationRow> {
+  async function reply(peer: WorkspaceRow, id: string, said: PeerWords): Promise<DelegationRow> {
+    const row = await heldBy(peer, id)
+    return (await answering.repeatOf(row, said))?.row ?? (await answering.reply(row, peer, said)).row
+  }
+
+  async function heldBy(peer: WorkspaceRow, id: string): Promise<DelegationRow> {
     const row = await expect(peer, id)
-    if (row.toId === peer.id) return (await answering.reply(row, peer, said)).row
+    if (row.toId === peer.id) return row
     throw new AppError(
       'INPUT_INVALID',
       `The task "${id}" is one that you gave away. Its peer answers it; you can cancel it.`,
@@ -180,6 +186,11 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   async function openIn(owner: WorkspaceRow, activityId: string): Promise<string | undefined> {
     const row = await taskIn(owner, activityId)
     return row?.activityId === activityId && isOpen(row.state) ? row.id : undefined
+  }
+
+  async function isOpenFor(peer: WorkspaceRow, id: string): Promise<boolean> {
+    const row = await ledger.get(peer.organisation, id)
+    return row?.toId === peer.id && isOpen(row.state)
   }
 
   async function replyTo(peer: WorkspaceRow, activityId: string, said: PeerWords): Promise<Answered | undefined> {
@@ -258,6 +269,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     list,
     between: createBetween(store),
     reply,
+    note: async (peer, id, words) => answering.note(await heldBy(peer, id), words),
     replyTo,
     async detail(row, offset) {
       const { peer } = await ledger.sides(row)
@@ -270,7 +282,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       return (await answering.reply(row, workspace, { message, outcome: 'failed' })).row
     },
     cancelAny: async (of, id) => settling.cancel(await expectAny(of, id), 'owner'),
-    carried: carriedTasks({ taken: settling.taken, openIn, replyTo }),
+    carried: carriedTasks({ taken: settling.taken, openIn, isOpen: isOpenFor, replyTo }),
     seen: settling.seen,
     events: emitter,
     start: sweeper.start,

@@ -19,7 +19,7 @@ export async function filesOf(
   const from = { organisation, workspaceId }
   const { facts } = await attachments.usesOf(ids, from, [])
   return {
-    facts: facts.map(({ id, name, mediaType, size }) => ({ id, name, mediaType, size })),
+    facts: [...facts],
     async writesFor(drafts) {
       const rows = drafts.flatMap(({ sent, received }) => [sent, received].flatMap(row => (row ? [row] : [])))
       return (await attachments.usesOf(ids, from, rows)).writes

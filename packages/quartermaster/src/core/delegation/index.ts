@@ -1,4 +1,5 @@
 export type { Accepted, AcceptOptions } from './accepting.ts'
+export type { PeerWords } from './answering.ts'
 export { type BetweenPage, type BetweenQuery, placeBehind } from './between.ts'
 export { createDelegationDesk, type DelegationDeskDeps } from './delegation-desk.ts'
 export { type DelegationHandlersDeps, delegationHandlers } from './delegation-handlers.ts'

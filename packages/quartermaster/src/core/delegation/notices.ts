@@ -14,6 +14,7 @@ import {
   type Party,
   workspaceParty,
 } from '../messages/index.ts'
+import { isOutside, sentOutside } from './outgoing.ts'
 
 /** What is told when the platform itself speaks. */
 const PLATFORM: Party = { kind: 'platform', id: 'platform', name: 'Quartermaster' }
@@ -31,10 +32,11 @@ export function askedDraft(row: DelegationRow, asker: WorkspaceRow): MessageDraf
   return draftMessage({ ...taskMessage(row), from: workspaceParty(asker), to: aside(row.toId, row.toName) })
 }
 
-/** How a task gets to a peer: into its log and inbox. What a peer elsewhere is sent takes the place of this one. */
+/** How a task gets to a peer: into its log and inbox. A peer elsewhere is sent it instead, and its log alone has it here. */
 export function deliver(row: DelegationRow, peer: WorkspaceRow, at: number): MessageDraft {
   const from = aside(row.fromId, row.fromName)
-  return draftMessage({ ...taskMessage(row), from, to: workspaceParty(peer), createdAt: at })
+  const draft = draftMessage({ ...taskMessage(row), from, to: workspaceParty(peer), createdAt: at })
+  return isOutside(peer) ? sentOutside(row, logOnly(draft), at) : draft
 }
 
 /** What the peer says, to both logs. The inbox of the asker has it too. */

@@ -3,6 +3,7 @@ import { remove, update, type Write } from '../store/index.ts'
 import type { Ledger, LedgerDeps, StepParts } from './ledger.ts'
 import { type DelegationEvent, nextStep } from './machine.ts'
 import { endDraft, logOnly, stopDraft } from './notices.ts'
+import { isOutside } from './outgoing.ts'
 import {
   archivedSide,
   CANCELLED_BY_ASKER,
@@ -39,12 +40,15 @@ export function createSettling(deps: LedgerDeps & { readonly ledger: Ledger }): 
       const step = nextStep(now.state, event)
       const state = 'to' in step ? step.to : now.state
       const sides = await ledger.sides(now)
-      const end = endDraft(now, sides, { next: ids.next, at, text: endWords(now, state, whyOf(now)) })
+      const told = await whyOf(now)
+      const end = endDraft(now, sides, { next: ids.next, at, text: endWords(now, state, told) })
       const stop = stopDraft(now, sides, { next: ids.next, at, text: stopWords(now, state, why) })
       // Whoever has not been handed it has nothing to stop; its log says why the task is not in the inbox any more.
-      const stops = now.state === 'queued' ? [] : [now.state === 'in_progress' ? stop : logOnly(stop)]
+      // One elsewhere is told by whoever has sent it the task.
+      const isTold = now.state === 'in_progress' && !(sides.peer && isOutside(sides.peer))
+      const stops = now.state === 'queued' ? [] : [isTold ? stop : logOnly(stop)]
       return {
-        set: { error: whyOf(now), noticeId: end.received?.id ?? null },
+        set: { error: told, noticeId: end.received?.id ?? null },
         drafts: [isKnown ? logOnly(end) : end, ...stops],
         writes: withoutTask(now),
       }
@@ -52,6 +56,11 @@ export function createSettling(deps: LedgerDeps & { readonly ledger: Ledger }): 
     // Whoever cancels what is cancelled wants what is so already.
     const isDone = (now: DelegationRow) => event === 'cancel' && now.state === 'cancelled'
     return ledger.step(row, event, { parts, isDone })
+  }
+
+  /** Why one elsewhere could not be reached, where that is so. */
+  async function troubleOf({ id }: DelegationRow): Promise<string | undefined> {
+    return (await store.get('outgoingtasks', id))?.trouble ?? undefined
   }
 
   async function taken(rows: readonly ActivityRow[]): Promise<void> {
@@ -78,7 +87,7 @@ export function createSettling(deps: LedgerDeps & { readonly ledger: Ledger }): 
   return {
     cancel: (row, by) =>
       close(row, 'cancel', { why: by === 'asker' ? CANCELLED_BY_ASKER : CANCELLED_BY_OWNER, isKnown: by === 'asker' }),
-    expire: row => close(row, 'expire', { why: EXPIRED, whyOf: expiredAt }),
+    expire: row => close(row, 'expire', { why: EXPIRED, whyOf: async now => expiredAt(now, await troubleOf(now)) }),
     archive: (row, whose) => close(row, 'archive', { why: archivedSide(whose) }),
     taken,
     async seen({ organisation, fromId: workspaceId, noticeId }) {
@@ -94,7 +103,7 @@ const TAKEN = ['id', 'organisation', 'fromName', 'toName', 'state', 'version', '
 interface Why {
   readonly why: string
   /** For the asker, where it is told more. */
-  readonly whyOf?: (now: DelegationRow) => string
+  readonly whyOf?: (now: DelegationRow) => string | Promise<string>
   /** Whether the asker knows already. */
   readonly isKnown?: boolean
 }

@@ -40,10 +40,11 @@ export const CANCELLED_BY_OWNER = 'The owner has cancelled it.'
 export const EXPIRED = 'Its deadline has passed.'
 
 /** How far one came that has expired, for whoever waited for it. */
-export function expiredAt({ state, toName }: Pick<DelegationRow, 'state' | 'toName'>): string {
+export function expiredAt({ state, toName }: Pick<DelegationRow, 'state' | 'toName'>, trouble?: string): string {
   const where = { queued: 'was busy with other tasks all the time', pending: 'has not taken it' } as const
   const came = state === 'queued' || state === 'pending' ? where[state] : 'has taken it and has not answered'
-  return `${EXPIRED} "${toName}" ${came}.`
+  const why = trouble === undefined ? '' : ` It could not be reached: ${trouble}`
+  return `${EXPIRED} "${toName}" ${came}.${why}`
 }
 
 /** The error for an answer to a delegation that its peer has not been handed. */

@@ -11,6 +11,14 @@ export interface Clock {
   breathe(): Promise<void>
 }
 
+/** A clock that can go by the time of another one. */
+export interface FollowingClock extends Clock {
+  /** Shows this time from now on, also if that is earlier. */
+  setTo(time: number): void
+  /** Has `ask` called when the machine's time has jumped. It is not believed unless nobody calls `setTo` within a moment. */
+  onDoubt(ask: () => void): void
+}
+
 /** Makes identifiers nobody can guess. */
 export interface Ids {
   next(prefix: string): string

@@ -32,6 +32,11 @@ export const SECRET_FORMS: readonly RegExp[] = [
   /\bhv[sb]\.[\w-]{24,256}/,
   /\bdp\.(?:pt|st|ct|sa)\.[\w.-]{40,64}/,
   /\bAGE-SECRET-KEY-1[0-9A-Z]{40,64}/,
+  // Docker, Tailscale, 1Password, Twilio.
+  /\bdckr_(?:pat|oat)_[\w-]{20,64}/,
+  /\btskey-[a-z]{1,16}-\w{8,64}-\w{8,64}/,
+  /\bops_eyJ[\w-]{16,8192}/,
+  /\bSK[0-9a-f]{32}\b/,
   // SendGrid.
   /\bSG\.[\w-]{16,64}\.[\w-]{16,64}/,
   // Bots of Telegram and of Discord.

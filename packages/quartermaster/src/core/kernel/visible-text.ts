@@ -12,7 +12,7 @@ const INVISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u00b7]/u
 
 /** A text of one line that a terminal cannot take for commands. Line breaks become spaces. */
 export function escapeLine(text: string): string {
-  return text.replace(/\s*[\r\n]+\s*/g, ' ').replace(UNSAFE, escapeCharacter)
+  return text.replace(/\s+/g, run => (/[\r\n]/.test(run) ? ' ' : run)).replace(UNSAFE, escapeCharacter)
 }
 
 /**

@@ -12,8 +12,12 @@ export interface Candidates {
   readonly facts: WordFacts
 }
 
-/** Those that the database finds among so many, and what stands beside them. */
-export type CandidateFinder = (asked: readonly AskedWord[], total: number, scope: NeighbourScope) => Promise<Candidates>
+/** Those that the database finds, and what stands beside them. */
+export type CandidateFinder = (
+  asked: readonly AskedWord[],
+  known: { readonly total: number; readonly counts?: readonly number[] | undefined },
+  scope: NeighbourScope,
+) => Promise<Candidates>
 
 /** From how many the best are chosen. What the question's rarest words do not bring among these is no answer to it. */
 const MOST_CANDIDATES = 200
@@ -43,11 +47,13 @@ export function createCandidates(store: Store): CandidateFinder {
     return [...found, ...(await before)]
   }
 
-  return async (asked, total, scope) => {
+  function countsOf(asked: readonly AskedWord[], { shelves, upTo }: NeighbourScope): Promise<readonly number[]> {
+    return Promise.all(asked.map(({ word }) => store.words.count(word, { shelves, upTo, most: MOST_COUNTED })))
+  }
+
+  return async (asked, { total, counts: known }, scope) => {
     const { shelves, upTo } = scope
-    const counts = await Promise.all(
-      asked.map(({ word }) => store.words.count(word, { shelves, upTo, most: MOST_COUNTED })),
-    )
+    const counts = known ?? (await countsOf(asked, scope))
     const words = asked.map((one, i): RankedWord => ({ ...one, having: counts[i] ?? 0 }))
     const slots = await store.words.find(wantedWords(words, total), { shelves, upTo, limit: MOST_CANDIDATES })
     const facts = { words, total }

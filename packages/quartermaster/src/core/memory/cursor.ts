@@ -3,38 +3,67 @@ import { AppError } from '../../contracts/index.ts'
 import type { Digest } from '../kernel/index.ts'
 
 /** Where a page of answers ended, and what the question was then. */
-export interface RecallPlace {
+export interface RankedPlace {
+  readonly slot: number
+  readonly score: number
   /** Memories with a higher slot came later, and are no part of these pages. */
   readonly upTo: number
   readonly askedAt: number
-  /** How many there were to choose from. */
-  readonly total: number
-  readonly score: number
-  readonly slot: number
+  readonly known: KnownThen
 }
 
-const Place = z.tuple([z.string(), z.number().int(), z.number().int(), z.number().int(), z.number(), z.number().int()])
+/**
+ * What the first page was ranked by. Counted again once some were forgotten, all others would score higher, and those that just
+ * passed the end of the page would be on none.
+ */
+export interface KnownThen {
+  /** How many there were to choose from. */
+  readonly total: number
+  /** How many words a memory had. */
+  readonly usual: number
+  /** How many had each word of the question. */
+  readonly counts: readonly number[]
+}
+
+const Count = z.number().int().nonnegative()
+const ListPlace = z.tuple([z.string(), Count])
+const Place = z.tuple([z.string(), Count, z.number(), Count, z.number().int(), Count, z.number()], Count)
 
 /** What makes two questions the same, in few characters. */
 export function markOf(digest: Digest, parts: readonly unknown[]): string {
   return digest(JSON.stringify(parts)).slice(0, 8)
 }
 
-/** The place as a text that means nothing to whoever has it. */
-export function toCursor(mark: string, { upTo, askedAt, total, score, slot }: RecallPlace): string {
-  return hexOf(JSON.stringify([mark, upTo, askedAt, total, score, slot]))
+/** The slot that a page of a list ended at, as a text that means nothing to whoever has it. */
+export function toListCursor(mark: string, slot: number): string {
+  return written([mark, slot])
 }
 
-/** The place in the answers to this very question. */
-export function fromCursor(mark: string, cursor: string): RecallPlace {
-  const [known, upTo, askedAt, total, score, slot] = parse(cursor)
+/** The slot that a page of this very list ended at. */
+export function fromListCursor(mark: string, cursor: string): number {
+  const [known, slot] = parse(ListPlace, cursor)
   if (known !== mark) throw foreign()
-  return { upTo, askedAt, total, score, slot }
+  return slot
 }
 
-function parse(cursor: string): z.infer<typeof Place> {
+/** The place as a text that means nothing to whoever has it. */
+export function toCursor(mark: string, { slot, score, upTo, askedAt, known }: RankedPlace): string {
+  return written([mark, slot, score, upTo, askedAt, known.total, known.usual, ...known.counts])
+}
+
+/** The place in the answers to this very question, which has so many words. */
+export function fromCursor(mark: string, cursor: string, words: number): RankedPlace {
+  const [known, slot, score, upTo, askedAt, total, usual, ...counts] = parse(Place, cursor)
+  if (known !== mark || counts.length !== words) throw foreign()
+  return { slot, score, upTo, askedAt, known: { total, usual, counts } }
+}
+
+/** Of digits, signs and the letters of a digest alone: their base64 has nothing that means something in an address. */
+const written = (place: readonly unknown[]) => btoa(JSON.stringify(place)).replaceAll('=', '')
+
+function parse<P>(shape: z.ZodType<P>, cursor: string): P {
   try {
-    return Place.parse(JSON.parse(textOf(cursor)))
+    return shape.parse(JSON.parse(atob(cursor)))
   } catch {
     throw foreign()
   }
@@ -43,7 +72,3 @@ function parse(cursor: string): z.infer<typeof Place> {
 function foreign(): AppError {
   return new AppError('CURSOR_GONE', 'This cursor belongs to another question. Ask again without it.')
 }
-
-const hexOf = (text: string) => [...text].map(one => one.charCodeAt(0).toString(16).padStart(2, '0')).join('')
-const textOf = (hex: string) =>
-  (hex.match(/../g) ?? []).map(pair => String.fromCharCode(Number.parseInt(pair, 16))).join('')

@@ -2,6 +2,7 @@ import {
   AppError,
   type CommittedMemory,
   type MemoryRow,
+  type MemoryScope,
   type MemoryUpdate,
   type MemoryWish,
   type WorkspaceRow,
@@ -99,12 +100,14 @@ export function createKeeping({ store, clock, ids, digest, shelves, words }: Kee
   async function change({ workspace }: Author, row: MemoryRow, wish: MemoryUpdate): Promise<CommittedMemory> {
     const { version = row.version } = wish
     const scope = wish.scope ?? row.scope
-    expectChangeable(workspace, row)
+    expectChangeable(workspace, row, scope)
     // Also where it already lies: who may not write there any more changes nothing there.
     shelves.writable(workspace, row.scope)
     const shelf = scope === row.scope ? row.shelf : shelves.writable(workspace, scope)
     const { text: content, count: redacted } = redactSecrets(wish.content)
     const hash = digest(content)
+    // An update that is made once more, because its answer got lost, is no other.
+    if (row.shelf === shelf && row.digest === hash) return { memory: memoryFacts(row), outcome: 'known', redacted }
     const set = {
       scope,
       shelf,
@@ -134,9 +137,17 @@ export function createKeeping({ store, clock, ids, digest, shelves, words }: Kee
   }
 }
 
-/** What an author wrote it may change; what the organisation reads, whoever may write there. */
-function expectChangeable(workspace: WorkspaceRow, row: MemoryRow): void {
-  if (row.scope === 'GLOBAL' || row.workspaceId === workspace.id) return
+/**
+ * What an author wrote it may change; what the organisation reads, whoever may write there. Only an author takes it elsewhere:
+ * on the shelf of another it would be neither the author's to read nor the other's to change.
+ */
+function expectChangeable(workspace: WorkspaceRow, row: MemoryRow, scope: MemoryScope): void {
+  if (row.workspaceId === workspace.id || (row.scope === 'GLOBAL' && scope === 'GLOBAL')) return
+  if (row.scope === 'GLOBAL')
+    throw new AppError(
+      'REQUEST_REFUSED',
+      `"${row.id}" was written by "${row.workspace}": you may change what it says, and only its author where it is read. Leave out "scope".`,
+    )
   throw new AppError(
     'REQUEST_REFUSED',
     `"${row.id}" was written by "${row.workspace}", and only it may change it. Commit what you know as a memory of your own.`,

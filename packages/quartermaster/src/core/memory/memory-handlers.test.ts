@@ -100,3 +100,25 @@ it('lets an author change its own, whoever has the ability change GLOBAL, and th
   await expect(ask('forgetMemory', as('default/ada'), own)).rejects.toMatchObject({ code: 'REQUEST_REFUSED' })
   expect(await ask('changeMemory', root, { ...own, body: { content: 'h' } })).toMatchObject({ memory: { version: 2 } })
 })
+
+it('leaves a GLOBAL memory of another where everybody reads it, whoever changes what it says', async () => {
+  const { ask, as, organisation } = await openDesk()
+  const workspace = await organisation.workspaces.pick('default', 'root')
+  const root: Visitor = { kind: 'workspace', organisation: 'default', workspace, tokenId: 't', scopes: [] }
+  const bob = as('default/bob')
+  const able: Visitor = { ...bob, workspace: { ...bob.workspace, abilities: ['memory.global'] } }
+  const { memory } = await ask('commitMemory', root, { body: { content: 'g', scope: 'GLOBAL' } })
+  const params = { id: memory.id }
+  for (const scope of ['LOCAL', 'TEAM'] as const)
+    await expect(ask('changeMemory', able, { params, body: { content: 'mine', scope } })).rejects.toMatchObject({
+      code: 'REQUEST_REFUSED',
+      message: expect.stringContaining('"root"'),
+    })
+  expect(await ask('changeMemory', able, { params, body: { content: 'h', scope: 'GLOBAL' } })).toMatchObject({
+    memory: { content: 'h', provenance: { workspaceName: 'root', updatedBy: 'bob' } },
+  })
+  expect(await ask('changeMemory', root, { params, body: { content: 'h', scope: 'LOCAL' } })).toMatchObject({
+    memory: { scope: 'LOCAL' },
+  })
+  await expect(ask('showMemory', able, { params })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+})

@@ -19,9 +19,15 @@ const CONVERSATION_SHARE = 0.1
 const RECENCY_SHARE = 0.1
 const HALF_LIFE_MS = 30 * 86_400_000
 
-/** Those that have anything to do with the question, the best first, and of equal ones the newest. */
-export function rankMemories(candidates: readonly Candidate[], facts: RankingFacts): readonly RankedMemory[] {
-  const own = voicesOf(candidates, facts)
+export interface Ranking {
+  /** Those that have anything to do with the question, the best first, and of equal ones the newest. */
+  readonly ranked: readonly RankedMemory[]
+  /** How many words a memory has, as it was reckoned with. */
+  readonly usual: number
+}
+
+export function rankMemories(candidates: readonly Candidate[], facts: RankingFacts): Ranking {
+  const { own, usual } = voicesOf(candidates, facts)
   const heardBy = createHearing(candidates, own)
   const conversations = fitOfConversations(candidates, own)
   const ranked: RankedMemory[] = []
@@ -32,7 +38,7 @@ export function rankMemories(candidates: readonly Candidate[], facts: RankingFac
     const lift = conversation === null ? 0 : CONVERSATION_SHARE * (conversations.get(conversation) ?? 0)
     ranked.push({ id, slot, score: (fit + lift) * recency(facts.now - createdAt) })
   }
-  return ranked.toSorted(compareRanked)
+  return { ranked: ranked.toSorted(compareRanked), usual }
 }
 
 /** The order of the answers to one question. */

@@ -8,10 +8,11 @@ import {
 import type { Clock, Digest } from '../kernel/index.ts'
 import type { Store } from '../store/index.ts'
 import { createCandidates } from './candidates.ts'
-import { fromCursor, markOf, toCursor } from './cursor.ts'
+import { fromCursor, fromListCursor, markOf, toCursor, toListCursor } from './cursor.ts'
 import { memoryFacts } from './memory-row.ts'
 import type { MemoryWords } from './memory-words.ts'
 import { besideOf, createNeighbours } from './neighbours.ts'
+import { fittingOnePage } from './page-size.ts'
 import { compareRanked, type RankedMemory, rankMemories } from './ranking.ts'
 import { createTotals } from './totals.ts'
 
@@ -67,32 +68,35 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
     { limit, mark, cursor }: Ask,
     find: (page: Page) => Promise<readonly MemoryRow[]>,
   ): Promise<MemoryPage> {
-    const below = cursor === undefined ? undefined : fromCursor(mark, cursor).slot
+    const below = cursor === undefined ? undefined : fromListCursor(mark, cursor)
     const rows = await find({ limit: limit + 1, below })
-    const shown = rows.slice(0, limit)
-    const last = rows.length > limit ? shown.at(-1) : undefined
+    const shown = fittingOnePage(rows.slice(0, limit))
+    const last = rows.length > shown.length ? shown.at(-1) : undefined
     return {
       memories: shown.map(row => ({ ...memoryFacts(row), score: null, neighbours: [] })),
-      nextCursor: last ? toCursor(mark, { upTo: 0, askedAt: 0, total: 0, score: 0, slot: last.slot }) : null,
+      nextCursor: last ? toListCursor(mark, last.slot) : null,
     }
   }
 
   async function search(scope: RecallScope, query: string, { limit, mark, cursor }: Ask): Promise<MemoryPage> {
     const asked = words.asked(query)
-    const after = cursor === undefined ? undefined : fromCursor(mark, cursor)
+    const after = cursor === undefined ? undefined : fromCursor(mark, cursor, asked.length)
     const askedAt = after?.askedAt ?? Math.round(clock.now())
     const upTo = after?.upTo ?? (await highest(scope))
     if (asked.length === 0 || upTo === 0) return { memories: [], nextCursor: null }
-    const total = after?.total ?? (await totalOf({ ...scope, upTo }))
-    const { candidates, facts } = await candidatesFor(asked, total, { ...scope, upTo })
-    const ranked = rankMemories(candidates, { ...facts, now: askedAt })
+    const known = after?.known ?? { total: await totalOf({ ...scope, upTo }) }
+    const { candidates, facts } = await candidatesFor(asked, known, { ...scope, upTo })
+    const { ranked, usual } = rankMemories(candidates, { ...facts, usual: after?.known.usual, now: askedAt })
     const left = after ? ranked.filter(one => compareRanked(one, after) > 0) : ranked
     const page = left.slice(0, limit)
-    const last = left.length > limit ? page.at(-1) : undefined
-    return {
-      memories: await shownOf(scope, page, upTo),
-      nextCursor: last ? toCursor(mark, { upTo, askedAt, total, score: last.score, slot: last.slot }) : null,
-    }
+    const shown = await shownOf(scope, page, upTo)
+    const memories = fittingOnePage(shown)
+    const cut = shown[memories.length]
+    const end = cut ? page.findIndex(({ id }) => id === cut.id) : page.length
+    const last = end < left.length ? page[end - 1] : undefined
+    const then = { total: facts.total, usual, counts: facts.words.map(({ having }) => having) }
+    const nextCursor = last ? toCursor(mark, { ...last, upTo, askedAt, known: then }) : null
+    return { memories, nextCursor }
   }
 
   async function shownOf(

@@ -6,6 +6,11 @@ const of = (...parts: string[]) => parts.join('')
 const JWT = of('eyJhbGciOiJIUzI1NiIs', '.eyJzdWIiOiIxMjM0NTY3ODkwIn0', '.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U')
 const BLOCK = of('-----BEGIN RSA ', 'PRIVATE KEY-----\nMIIEowIBAAKCAQEA75\nabc/+=\n-----END RSA ', 'PRIVATE KEY-----')
 
+const PIECES = [
+  ...['a.b-c_', 'password', 'eyJ', 'https://x:', 'bearer ', '-----BEGIN PRIVATE KEY', 'key', 'token_', 'password: "'],
+  ...['authorization: ', 'Private-Lines: 1\n', 'basic aaaa', '--api-', '?sig', 'password is ', 'https://x:@'],
+]
+
 describe('redaction takes', () => {
   it.each([
     ['a key of OpenAI', of('use sk-', 'proj-abcdEFGH1234ijklMNOP5678'), `use ${TAKEN_OUT}`],
@@ -29,6 +34,52 @@ describe('redaction takes', () => {
     ['one in the environment', of('DB_PASSWORD=', 's3cr3t-thing'), `DB_PASSWORD=${TAKEN_OUT}`],
     ['one of a connection string', of('Server=db;Pwd=', 'abc123;Port=1'), `Server=db;Pwd=${TAKEN_OUT};Port=1`],
     ['one in prose', of('The password: ', 'Tr0ub4dor&3'), `The password: ${TAKEN_OUT}`],
+    ['one of PostgreSQL', of('PGPASSWORD=', 'hunter2x psql'), `PGPASSWORD=${TAKEN_OUT} psql`],
+    ['one named in camel case', of('dbPassword: ', 'hunter2x'), `dbPassword: ${TAKEN_OUT}`],
+    [
+      'a secret key of AWS',
+      of('SecretAccessKey: ', 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYz'),
+      `SecretAccessKey: ${TAKEN_OUT}`,
+    ],
+    ['one that begins with a slash', of('access_key=', '/JalrXUtnFEMI7MDENG/bPxRfiCYz'), `access_key=${TAKEN_OUT}`],
+    ['one named in words', of('the secret access key: ', 'wJalrXUtnFEMI/K7'), `the secret access key: ${TAKEN_OUT}`],
+    ['a key named in words', of('api key: ', 'abcdef1234'), `api key: ${TAKEN_OUT}`],
+    ['a password of several words', of('password: "', 'correct horse battery"'), `password: "${TAKEN_OUT}"`],
+    [
+      'a password in a sentence',
+      of('The password is ', 'Tr0ub4dor&3, ask Ada'),
+      `The password is ${TAKEN_OUT}, ask Ada`,
+    ],
+    ['one given to a command', of('login --password ', 'hunter2x now'), `login --password ${TAKEN_OUT} now`],
+    ['a token given to a command', of('login --token=', 'abc123def456'), `login --token=${TAKEN_OUT}`],
+    ['a password in German', of('Das Passwort: ', 'hunter2x'), `Das Passwort: ${TAKEN_OUT}`],
+    ['one in Japanese', of('パスワード：', 'hunter2x'), `パスワード：${TAKEN_OUT}`],
+    ['one in Russian', of('пароль: ', 'hunter2x'), `пароль: ${TAKEN_OUT}`],
+    ['an address with an @ in the password', of('https://me:', 'p@ss@db.org/x'), `https://me:${TAKEN_OUT}@db.org/x`],
+    [
+      'the signature of an address',
+      of('https://a.org/b?sv=1&sig=', 'abcDEF123%3D'),
+      `https://a.org/b?sv=1&sig=${TAKEN_OUT}`,
+    ],
+    [
+      'a bearer token in a header',
+      of('Authorization: bearer ', 'AbCdEfGhIjKlMn'),
+      `Authorization: bearer ${TAKEN_OUT}`,
+    ],
+    ['a short one', of('"Authorization": "Bearer ', 'abc123"'), `"Authorization": "Bearer ${TAKEN_OUT}"`],
+    ['one with another name', of('Authorization: token ', 'abcdef1234567890'), `Authorization: token ${TAKEN_OUT}`],
+    ['one set apart', of('bearer `', 'abc123def456`'), `bearer \`${TAKEN_OUT}\``],
+    ['a basic one in a header', of('authorization: basic ', 'dXNlcjpwYXNzd29'), `authorization: basic ${TAKEN_OUT}`],
+    [
+      'a key of SSH2',
+      of('---- BEGIN SSH2 ENCRYPTED PRIVATE', ' KEY ----\nP2/56\n---- END SSH2 ENCRYPTED PRIVATE', ' KEY ----'),
+      TAKEN_OUT,
+    ],
+    [
+      'a key of PuTTY',
+      of('Public-Lines: 1\nAAAA\nPrivate-', 'Lines: 2\nAAAAgQCb\nzz09/+==\nPrivate-MAC: 0a1b'),
+      `Public-Lines: 1\nAAAA\nPrivate-Lines: 2\n${TAKEN_OUT}\nPrivate-MAC: 0a1b`,
+    ],
     [
       'an address that lets in',
       of('https://hooks.slack.com/services/', 'T000/B000/XXXXabcd'),
@@ -73,6 +124,10 @@ describe('redaction takes', () => {
     ['Google’s clients', of('GOCSPX-', 'a1B2c3D4e5F6g7H8i9J0k1L2m3N4')],
     ['Google’s access', of('ya29.', 'a0AfH6SMBx1234567890abcdef')],
     ['Atlassian', of('ATATT3x', 'FfGF0a1b2c3d4e5f60718293a4b5c6d7e8f9')],
+    ['Docker', of('dckr_pat_', 'a1B2c3D4e5F6g7H8i9J0k1L2m3N')],
+    ['Tailscale', of('tskey-', 'auth-kABC123CNTRL-abcdef1234567890')],
+    ['1Password', of('ops_', 'eyJhbGciOiJIUzI1NiJ9abcdefgh')],
+    ['Twilio', of('SK', '0a1b2c3d4e5f60718293a4b5c6d7e8f9')],
     ['Postman', of('PMAK-', '0a1b2c3d4e5f607182930a1b-0a1b2c3d4e5f60718293a4b5c6d7e8f90a')],
   ])('a key of %s', (_what, secret) => {
     expect(redactSecrets(`We use ${secret} there.`)).toEqual({ text: `We use ${TAKEN_OUT} there.`, count: 1 })
@@ -138,13 +193,35 @@ describe('redaction spares', () => {
     'glob **/*.test.ts, regex ^[A-Za-z0-9_-]{43}$, cron 0 3 * * 1',
     'xoxo-from-all-of-us-2026 said the card',
     'bot 123456789 answered 42 messages at 12:45:07',
+    'the working folder is PWD=/home/ada/project, before that OLDPWD=/tmp/x1',
+    'pwd: /home/ada',
+    'GOOGLE_APPLICATION_CREDENTIALS=/home/ada/creds.json',
+    'ssl_private_key=/etc/ssl/private/server.key and signing_key: ./keys/2024.pem',
+    'credentials: C:\\creds\\ada2.json, token: ~/.config/token',
+    'password: /run/secrets/db_password_2, secret: ../secrets/x1.txt',
+    'api_key=process.env.API_KEY_2 and password = os.environ["DB_PASSWORD"]',
+    'const token = getToken(), clientSecret: config.clientSecret2',
+    'Basic JavaScript, basic iOS/Android apps and the basic idea/plan of Basic CS101/102',
+    'basic functionality/features, HTTP Basic Auth2',
+    'Authorization: required; authorization: handled by the proxy',
+    'Authorization: Bearer tokens are checked by the front',
+    'The password is hashed with argon2id and the token is checked',
+    'the password is sha256-hashed, the secret is rotated every 30 days',
+    'the api key: rotated weekly, as X-Api-Key header; access key: see the wiki',
+    'token: Bearer, auth token: JWT, client_secret=client_secret',
+    'bearer tokens, the bearer of the ring; bearer: nobody',
+    'login --token string --password <password>; --password-file /run/x1',
+    'das Passwort ist alt, le mot de passe a changé',
+    'the signature: sha256=9fceb02d0ae598e95dc970b74767f19372d61af8',
+    'the cache key is build-key-d41d8cd98f00b204e9800998ecf8427e',
+    'etag: d41d8cd98f00b204e9800998ecf8427e, md5=1B2M2Y8AsgTpgAmY7PhCfg==',
     'chr7:140453136-140453137 is the place of the mutation BRAF V600E',
   ])('%s', text => {
     expect(redactSecrets(text)).toEqual({ text, count: 0 })
   })
 
   it('and takes no time over long texts that only begin like something', () => {
-    for (const piece of ['a.b-c_', 'password', 'eyJ', 'https://x:', 'bearer ', '-----BEGIN PRIVATE KEY'])
+    for (const piece of PIECES)
       expect(redactSecrets(piece.repeat(Math.floor(60_000 / piece.length))).count).toBeLessThan(60_000)
   })
 })

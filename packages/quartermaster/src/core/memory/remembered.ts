@@ -28,16 +28,21 @@ export function createRemembered(memory: Pick<Memory, 'recall'>): Remembered {
 }
 
 function lineOf({ scope, content, provenance }: RecalledMemory): string {
-  const text = escapeLine(content.length > LONGEST_ROW ? `${content.slice(0, LONGEST_ROW)}…` : content)
   const day = new Date(provenance.updatedAt).toISOString().slice(0, 10)
-  return `- [${scope}, by ${provenance.workspaceName}, ${day}] "${text.replaceAll('"', '\\"')}"`
+  return `- [${scope}, by ${provenance.workspaceName}, ${day}] "${shown(content)}"`
+}
+
+/** The beginning of somebody's words as a literal: nothing in them ends the line or the quotation marks. */
+function shown(content: string): string {
+  let text = ''
+  for (const character of content) {
+    const next = escapeLine(JSON.stringify(character).slice(1, -1))
+    if (text.length + next.length > LONGEST_ROW) return `${text}…`
+    text += next
+  }
+  return text
 }
 
 function bounded(lines: readonly string[]): string {
-  let text = HEAD
-  for (const line of lines) {
-    if (text.length + line.length + 1 > MOST_CHARACTERS) break
-    text += `\n${line}`
-  }
-  return text
+  return lines.reduce((text, line) => (text.length + line.length < MOST_CHARACTERS ? `${text}\n${line}` : text), HEAD)
 }

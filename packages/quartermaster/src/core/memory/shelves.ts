@@ -1,4 +1,4 @@
-import { AppError, type MemoryScope, type WorkspaceRow } from '../../contracts/index.ts'
+import { AppError, type MemoryScope, type MemoryScopeFilter, type WorkspaceRow } from '../../contracts/index.ts'
 import type { Digest } from '../kernel/index.ts'
 
 /** As much of a workspace as it is decided by where its memories lie, and which it reads. */
@@ -10,7 +10,7 @@ export type Reader = Pick<WorkspaceRow, 'id' | 'organisation' | 'parentId' | 'ab
  */
 export interface Shelves {
   /** All that a workspace reads, or those of one scope. */
-  readable(reader: Reader, scope?: MemoryScope | ''): readonly string[]
+  readable(reader: Reader, scope?: MemoryScopeFilter): readonly string[]
   /** Where a memory of this scope lies. Throws `REQUEST_REFUSED` when the workspace may not put it there. */
   writable(reader: Reader, scope: MemoryScope): string
   /** The shelf of the team that a workspace leads: what lies there it may take away, whoever wrote it. */
@@ -52,6 +52,6 @@ export function createShelves(digest: Digest): Shelves {
 function refused(): AppError {
   return new AppError(
     'REQUEST_REFUSED',
-    `GLOBAL memory is for workspaces with the ability "${MAY_WRITE_GLOBAL}", which an administrator gives. Nothing was kept. TEAM reaches the workspaces above and beside this one, LOCAL only itself.`,
+    `GLOBAL memory is written, changed and forgotten by workspaces with the ability "${MAY_WRITE_GLOBAL}", which an administrator gives. Nothing was done. For what is to be remembered, TEAM reaches the workspaces above and beside this one, LOCAL only itself.`,
   )
 }

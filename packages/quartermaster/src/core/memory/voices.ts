@@ -15,6 +15,8 @@ export interface WordFacts {
   readonly words: readonly RankedWord[]
   /** How many memories can be read. */
   readonly total: number
+  /** How many words a memory has, where that was found out before. */
+  readonly usual?: number | undefined
 }
 
 /** What each meaning of the question says for one memory. */
@@ -24,13 +26,18 @@ export type Voices = readonly number[]
 const SATURATION = 1.2
 const LENGTH_SHARE = 0.6
 
-/** What each meaning says for each memory by itself. */
-export function voicesOf(candidates: readonly Candidate[], { words, total }: WordFacts): ReadonlyMap<string, Voices> {
+/** What each meaning says for each memory by itself, and how many words a memory usually has. */
+export interface OwnVoices {
+  readonly own: ReadonlyMap<string, Voices>
+  readonly usual: number
+}
+
+export function voicesOf(candidates: readonly Candidate[], { words, total, usual: known }: WordFacts): OwnVoices {
   const places = new Map(words.map((one, i) => [one.word, i]))
   const worth = words.map(({ weight, having }) => weight * rarity(having, total))
   const silence = Array.from({ length: Math.max(0, ...words.map(({ meaning }) => meaning + 1)) }, () => 0)
   const counted = candidates.map(({ words: text }) => count(text, places))
-  const usual = counted.reduce((all, { length }) => all + length, 0) / Math.max(1, counted.length)
+  const usual = known ?? counted.reduce((all, { length }) => all + length, 0) / Math.max(1, counted.length)
   const voices = counted.map(({ counts, length }) => {
     const room = SATURATION * (1 - LENGTH_SHARE + (LENGTH_SHARE * length) / Math.max(1, usual))
     const heard = [...silence]
@@ -40,7 +47,7 @@ export function voicesOf(candidates: readonly Candidate[], { words, total }: Wor
     }
     return heard
   })
-  return new Map(candidates.map(({ id }, i) => [id, voices[i] ?? silence]))
+  return { own: new Map(candidates.map(({ id }, i) => [id, voices[i] ?? silence])), usual }
 }
 
 /** How rare a word is; above 0 also for one that all have. */

@@ -31,6 +31,24 @@ describe('the chat of a workspace', () => {
     expect(oldest.before).toBeUndefined()
   })
 
+  it('shows which message of the workspace a person answers, and to the workspace as well', async () => {
+    const { messages, workspaces, say } = await openMessages()
+    const { ada, bob } = await workspaces('ada', 'bob')
+    const { sending, chat, inbox } = messages
+    const asked = await sending.toPeople(ada, { text: 'This one?' })
+    const answer = { text: 'Yes.', inReplyTo: asked.activityId }
+    const { activityId } = await sending.fromPerson('pat', ada, answer)
+    expect((await chat.read(ada, { limit: 1 })).rows).toMatchObject([{ id: activityId, inReplyTo: asked.activityId }])
+    const { rows } = await inbox.take({ workspace: ada, reader: 'r', limit: 1 })
+    expect(rows).toMatchObject([{ text: 'Yes.', inReplyTo: asked.activityId }])
+    const elsewhere = await sending.toPeople(bob, { text: 'x' })
+    const toPeer = await say(ada, bob, 'x')
+    for (const inReplyTo of ['msg_none_out', activityId, elsewhere.activityId, toPeer.activityId])
+      await expect(sending.fromPerson('pat', ada, { text: 'x', inReplyTo })).rejects.toMatchObject({
+        code: 'NAME_UNKNOWN',
+      })
+  })
+
   it('has nothing of peers, whatever they call their conversation', async () => {
     const { messages, workspaces, say } = await openMessages()
     const { ada, bob } = await workspaces('ada', 'bob')

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../../testing/memory-store.ts'
 import { openMessages } from '../../testing/message-desk.ts'
-import type { NewsListener, StoreNews } from '../store/index.ts'
+import type { NewsListener, Store, StoreNews } from '../store/index.ts'
 import { createWatchers } from './watchers.ts'
 
 describe('an inbox', () => {
@@ -108,6 +109,56 @@ describe('waiting', () => {
     await say(ada, bob, 'two')
     await clock.advance(1_000)
     expect((await looking).rows.map(({ text }) => text)).toEqual(['two'])
+  })
+
+  it('costs few looks into the inbox for each message, however many wait', async () => {
+    const base = createMemoryStore()
+    let looks = 0
+    const store: Store = { ...base, find: (table, query) => (table === 'inbox' && looks++, base.find(table, query)) }
+    const { messages, workspaces, say, clock } = await openMessages({ store })
+    const { ada, bob } = await workspaces('ada', 'bob')
+    const wait = (_: unknown, i: number) =>
+      messages.inbox.take({ workspace: bob, reader: `r${i}`, limit: 1, waitMs: waitFor })
+    const waiting = Array.from({ length: 20 }, wait)
+    await clock.advance(0)
+    looks = 0
+    const texts = Array.from({ length: 20 }, (_, i) => `message ${i}`)
+    for (const text of texts) await say(ada, bob, text)
+    const taken = (await Promise.all(waiting)).flatMap(({ rows }) => rows.map(({ text }) => text))
+    expect(taken.toSorted()).toEqual(texts.toSorted())
+    // Two for each, and as many again where one came while another was being taken.
+    expect(looks).toBeLessThanOrEqual(4 * texts.length)
+  })
+
+  it('ends for whoever has the conversation, also where others look first, and for all calls of one reader', async () => {
+    const { messages, workspaces, say, texts } = await openMessages()
+    const { ada, bob } = await workspaces('ada', 'bob')
+    await say(ada, bob, 'a1', 'a')
+    expect(await texts(bob, 'r1')).toEqual(['a1'])
+    const wait = (reader: string, after?: number) =>
+      messages.inbox.take({ workspace: bob, reader, limit: 1, waitMs: waitFor, after })
+    const [other, holder] = [wait('r2'), wait('r1', 1)]
+    await say(ada, bob, 'a2', 'a')
+    expect((await holder).rows.map(({ text }) => text)).toEqual(['a2'])
+    const again = wait('r2')
+    await say(ada, bob, 'b1', 'b')
+    for (const one of [other, again]) expect((await one).rows.map(({ text }) => text)).toEqual(['b1'])
+  })
+
+  it('has a place however many follow the log', async () => {
+    const { messages, workspaces, say, clock } = await openMessages()
+    const { ada, bob } = await workspaces('ada', 'bob')
+    const over = new AbortController()
+    const follow = () => messages.follow(bob, { from: 0, signal: over.signal })[Symbol.asyncIterator]().next()
+    const following = Array.from({ length: 64 }, follow)
+    await clock.advance(0)
+    expect(messages.watchers.count()).toBe(64)
+    const waiting = messages.inbox.take({ workspace: bob, reader: 'r', limit: 1, waitMs: waitFor })
+    await clock.advance(0)
+    await say(ada, bob, 'hello')
+    expect((await waiting).rows).toMatchObject([{ text: 'hello' }])
+    for (const one of following) expect(await one).toMatchObject({ value: { text: 'hello' } })
+    over.abort()
   })
 
   it('is for so many and no more', () => {

@@ -3,8 +3,9 @@ import type { CancelSignal, Clock } from '../kernel/index.ts'
 import { mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
 import type { CarriedTasks } from './carried-tasks.ts'
 import { createFullness } from './fullness.ts'
+import { createLooks, type Glance } from './looks.ts'
 import { rowsWithin } from './rows-within.ts'
-import { type Look, type WaitDeps, waitUntilFound } from './waiting.ts'
+import { type WaitDeps, waitUntilFound } from './waiting.ts'
 import type { Watchers } from './watchers.ts'
 
 /** Whoever takes messages out of an inbox: one client of the workspace. */
@@ -53,11 +54,13 @@ export interface InboxDeps extends WaitDeps {
 }
 
 const PAGE = 500
+const firstPage = (limit: number) => Math.min(limit + 1, PAGE)
 /** Each failed try means that somebody else has got something, so that many in a row are a flood of readers. */
 const TRIES = 20
 
 export function createInbox(deps: InboxDeps): Inbox {
   const { store, clock, watchers, settings } = deps
+  const looks = createLooks(deps)
   const leaseMs = settings.inboxLeaseSeconds * 1_000
   /**
    * A lease that ends later was given by a clock that was put back since, and would keep a message from everybody for as long as
@@ -65,37 +68,46 @@ export function createInbox(deps: InboxDeps): Inbox {
    */
   const latestEnd = (now: number) => now + 2 * leaseMs
 
-  /** The conversations that others have now, and when the first of them is free again. */
+  /** The conversations that others have now, who these are, and when the first of them is free again. */
   async function heldByOthers({ id: workspaceId, organisation }: Owner, reader: Reader, now: number) {
     const where = { organisation, workspaceId, leaseUntil: { above: now }, leaseOwner: { not: reader } }
     // By the time that they end, as the index has it: an inbox may be full of what nobody has taken yet.
     const order = { by: ['leaseUntil', 'sequence'] as const }
     const conversations = new Set<string>()
+    const readers = new Set<Reader>()
     let freeAt: number | undefined
     for (let after: readonly number[] | undefined; ; ) {
       const rows = await store.find('inbox', { where, order, limit: PAGE, ...(after && { after }) })
       const held = rows.filter(({ leaseUntil }) => (leaseUntil ?? 0) <= latestEnd(now))
       freeAt ??= held[0]?.leaseUntil ?? undefined
-      for (const { conversationId } of held) conversations.add(conversationId)
+      for (const { conversationId, leaseOwner } of held) {
+        conversations.add(conversationId)
+        if (leaseOwner !== null) readers.add(leaseOwner)
+      }
       const last = rows.at(-1)
-      if (!last || rows.length < PAGE) return { conversations, freeAt }
+      if (!last || rows.length < PAGE) return { conversations, readers, freeAt }
       after = [last.leaseUntil ?? now, last.sequence]
     }
   }
 
-  /** One more than wanted, so that it is known whether there are more. */
+  function pageBehind({ id: workspaceId, organisation }: Owner, after: number, limit: number) {
+    const order = { by: ['sequence'] as const }
+    return store.find('inbox', { where: { organisation, workspaceId }, order, after: [after], limit })
+  }
+
+  /** One more than wanted, so that it is known whether there are more. Begins with a page that was read already. */
   async function candidates(
-    { workspace: { id: workspaceId, organisation }, limit, after: first }: TakeRequest,
+    { workspace, limit }: TakeRequest,
+    first: readonly InboxRow[],
     held: ReadonlySet<string>,
   ): Promise<readonly InboxRow[]> {
     const found: InboxRow[] = []
     // Few are wanted and most inboxes hold little that others have; where one does, more is looked through at a time.
-    for (let after = first ?? 0, page = Math.min(limit + 1, PAGE); ; page = PAGE) {
-      const query = { where: { organisation, workspaceId }, order: { by: ['sequence'] as const }, after: [after] }
-      const rows = await store.find('inbox', { ...query, limit: page })
+    for (let rows = first, page = firstPage(limit); ; page = PAGE) {
       found.push(...rows.filter(({ conversationId }) => !held.has(conversationId)))
-      if (rows.length < page || found.length > limit) return found.slice(0, limit + 1)
-      after = rows.at(-1)?.sequence ?? after
+      const last = rows.at(-1)
+      if (!last || rows.length < page || found.length > limit) return found.slice(0, limit + 1)
+      rows = await pageBehind(workspace, last.sequence, PAGE)
     }
   }
 
@@ -126,22 +138,35 @@ export function createInbox(deps: InboxDeps): Inbox {
     return committed
   }
 
-  async function look(request: TakeRequest): Promise<Look<Taken>> {
+  /** What a log has never changes, so that it may be read before these are anybody's. */
+  function contentOf(chosen: readonly InboxRow[], limit: number) {
+    return rowsWithin(limit, (last, wanted) => {
+      const behind = chosen.filter(({ sequence }) => sequence > (last?.sequence ?? 0))
+      return whole(store, behind.slice(0, wanted))
+    })
+  }
+
+  async function look(request: TakeRequest): Promise<Glance<Taken>> {
     const { workspace, reader, limit } = request
     for (let tries = 0; tries < TRIES; tries++) {
       const now = Math.round(clock.now())
-      const { conversations, freeAt } = await heldByOthers(workspace, reader, now)
-      const rows = await candidates(request, conversations)
+      // Asked for together, as each answer takes its time to come; so are the lease and what is in the messages below.
+      const [{ conversations, readers, freeAt }, first] = await Promise.all([
+        heldByOthers(workspace, reader, now),
+        pageBehind(workspace, request.after ?? 0, firstPage(limit)),
+      ])
+      const rows = await candidates(request, first, conversations)
       const chosen = rows.slice(0, limit)
-      if (chosen.length === 0) return { again: freeAt }
-      if (!(await lease(chosen, reader, now))) continue
-      const { rows: messages } = await rowsWithin(limit, (last, wanted) => {
-        const behind = chosen.filter(({ sequence }) => sequence > (last?.sequence ?? 0))
-        return whole(store, behind.slice(0, wanted))
-      })
+      // Behind a place there may be nothing while there is something for others before it.
+      const others = request.after === undefined ? readers : 'everybody'
+      if (chosen.length === 0) return { others, again: freeAt }
+      const [isOurs, { rows: messages }] = await Promise.all([lease(chosen, reader, now), contentOf(chosen, limit)])
+      if (!isOurs) continue
       await deps.tasks?.()?.taken(messages)
       const next = messages.length < rows.length ? messages.at(-1)?.sequence : undefined
-      return { found: { rows: messages, next } }
+      const again = Math.min(freeAt ?? Number.POSITIVE_INFINITY, now + leaseMs)
+      const left = next === undefined && others !== 'everybody' ? others.add(reader) : 'everybody'
+      return { found: { rows: messages, next }, others: left, again }
     }
     throw new AppError('STORE_BUSY', 'Others take from this inbox all the time. Try again in a moment.')
   }
@@ -155,8 +180,10 @@ export function createInbox(deps: InboxDeps): Inbox {
   return {
     async take(request) {
       const { workspace, waitMs = 0, signal } = request
-      if (waitMs > 0)
-        return (await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal }, () => look(request))) ?? NONE
+      if (waitMs > 0) {
+        const inTurn = looks.inTurn({ workspaceId: workspace.id, reader: request.reader }, () => look(request))
+        return (await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal }, inTurn)) ?? NONE
+      }
       const seen = await look(request)
       return 'found' in seen ? seen.found : NONE
     },

@@ -90,6 +90,12 @@ export function noPeer(to: string): AppError {
   )
 }
 
+/** The error for words to an A2A agent elsewhere that are about no task that it has. */
+export function outside(name: string, taskId: string | null): AppError {
+  const why = taskId === null ? 'it is given tasks, and hears nothing else' : `the task "${taskId}" is over there`
+  return new AppError('REQUEST_REFUSED', `"${name}" is an A2A agent elsewhere: ${why}. Delegate what it is to do.`)
+}
+
 export function foreignConversation(id: string): AppError {
   return new AppError(
     'INPUT_INVALID',

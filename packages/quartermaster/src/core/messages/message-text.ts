@@ -1,4 +1,4 @@
-import type { MessageAttachment, MessagePart } from '../../contracts/index.ts'
+import { isBlank, type MessageAttachment, type MessagePart } from '../../contracts/index.ts'
 
 /** What a message is made of. */
 export interface Content {
@@ -21,5 +21,5 @@ export function messageText({ text = '', parts = [], attachments = [], summary =
 }
 
 function isSaid(text: string): boolean {
-  return text.trim() !== ''
+  return !isBlank(text)
 }

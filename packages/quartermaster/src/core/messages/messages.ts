@@ -20,7 +20,7 @@ export interface Messages {
   readonly history: History
   readonly chat: Chat
   /** Those who wait for something to happen to a workspace. */
-  readonly watchers: Pick<Watchers, 'watch' | 'tell' | 'count' | 'isStopped'>
+  readonly watchers: Pick<Watchers, 'watch' | 'count'>
   /** Every row of a log behind a place, as they come. */
   follow(owner: LogOwner, options: { readonly from: number; readonly signal: AbortSignal }): AsyncIterable<ActivityRow>
   /** Where this is reached from now on, for the addresses that messages have. */
@@ -48,26 +48,31 @@ export interface MessagesDeps {
 
 export function createMessages(deps: MessagesDeps): Messages {
   const watchers = createWatchers()
+  // They have places of their own: an agent must hear, however many watch what it does.
+  const followers = createWatchers()
   let origin = ''
-  const stopListening = deps.news?.listen(watchers)
+  const stops = [watchers, followers].map(those => deps.news?.listen(those))
   const inbox = createInbox({ ...deps, watchers })
   const attachments = deps.attachments ?? NO_ATTACHMENTS
+  const tell: Watchers['tell'] = workspaceIds => {
+    for (const those of [watchers, followers]) those.tell(workspaceIds)
+  }
   const activity = createActivityLog(deps)
   return {
     inbox,
-    sending: createSending({ ...deps, attachments, inbox, tell: watchers.tell }),
+    sending: createSending({ ...deps, attachments, inbox, tell }),
     activity,
-    follow: (owner, options) => followLog({ ...deps, watchers, activity }, owner, options),
+    follow: (owner, options) => followLog({ ...deps, watchers: followers, activity }, owner, options),
     history: createHistory(deps),
     chat: createChat(deps),
-    watchers,
+    watchers: { watch: watchers.watch, count: () => watchers.count() + followers.count() },
     tellUrl(url) {
       origin = url
     },
     cardUrlOf: id => `${origin}/api/v1/workspaces/${id}/card`,
     stop() {
-      stopListening?.()
-      watchers.stop()
+      for (const stop of stops) stop?.()
+      for (const those of [watchers, followers]) those.stop()
     },
   }
 }

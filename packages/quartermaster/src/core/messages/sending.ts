@@ -1,4 +1,5 @@
 import { type ActivityRow, AppError, MOST_WAITING_MESSAGES, type WorkspaceRow } from '../../contracts/index.ts'
+import { attachmentGone, isAttachmentGone } from '../attachments/index.ts'
 import { type Clock, canonicalJson, type Digest, type Ids } from '../kernel/index.ts'
 import { mayReach, type Organisation } from '../organisation/index.ts'
 import { type CommitOutcome, type Store, type Write } from '../store/index.ts'
@@ -21,6 +22,7 @@ import {
   type Key,
   type Letter,
   noPeer,
+  outside,
   type Post,
   personal,
   refuseLarge,
@@ -83,6 +85,7 @@ export function createSending(deps: SendingDeps): Sending {
     const before = key && (await repeatOf(key))
     if (before) return before
     if (to.workspace) await refuseFull(to.workspace)
+    if (to.workspace?.origin === 'external') await refuseOutside(to.workspace, letter)
     refuseLarge(sent)
     const messageId = ids.next('msg')
     const { facts, writes } = await usesIn(letter, messageId)
@@ -94,7 +97,7 @@ export function createSending(deps: SendingDeps): Sending {
       kind,
       text: sent.text,
       parts: sent.parts,
-      attachments: facts.map(({ id, name, mediaType, size }) => ({ id, name, mediaType, size })),
+      attachments: facts,
       conversationId: letter.conversationId ?? ids.next('conv'),
       answers: letter.answers?.messageId,
       delegationId: letter.answers?.delegationId ?? undefined,
@@ -103,10 +106,9 @@ export function createSending(deps: SendingDeps): Sending {
     })
     const outcome = await commit([draft], [...guardsOf(letter), ...(letter.more ?? []), ...writes])
     if (outcome.committed) return sentOf(draft)
+    if (isAttachmentGone(outcome.failed)) throw attachmentGone()
     const { guard } = outcome.failed
     if (guard === 'workspace.place') return 'moved'
-    if (guard === 'attachment.there')
-      throw new AppError('NAME_UNKNOWN', 'An attachment was removed while the message was sent. Upload the file again.')
     if (guard === 'conversation.own') throw foreignConversation(sent.conversationId ?? '')
     const repeat = key && (await repeatOf(key))
     if (repeat) return repeat
@@ -131,6 +133,13 @@ export function createSending(deps: SendingDeps): Sending {
       ),
       bodyDigest: digest(canonicalJson({ to: to.id, ...body, ...(named && { attachments: named }) })),
     }
+  }
+
+  /** An A2A agent elsewhere has no inbox that anybody looks into: it hears what is about a task that it has, and nothing else. */
+  async function refuseOutside(to: WorkspaceRow, { answers }: Letter): Promise<void> {
+    const taskId = answers?.delegationId ?? null
+    if (taskId !== null && (await deps.tasks?.()?.isOpen(to, taskId))) return
+    throw outside(to.workspace, taskId)
   }
 
   async function refuseFull(to: WorkspaceRow): Promise<void> {
@@ -176,6 +185,17 @@ export function createSending(deps: SendingDeps): Sending {
     throw new AppError(
       'NAME_UNKNOWN',
       `There is no message ${whose} that has this id. Take the activity_id of one you received.`,
+    )
+  }
+
+  /** What a workspace has said in its chat. */
+  async function saidToPeople({ id: workspaceId, organisation }: WorkspaceRow, id: string): Promise<ActivityRow> {
+    const row = await store.get('activity', id)
+    const isOwn = row?.workspaceId === workspaceId && row.organisation === organisation
+    if (row && isOwn && row.direction === 'out' && row.peerKind === 'person') return row
+    throw new AppError(
+      'NAME_UNKNOWN',
+      'This workspace has said nothing in its chat that has this id. Take the id of an entry that is from it.',
     )
   }
 
@@ -237,6 +257,7 @@ export function createSending(deps: SendingDeps): Sending {
     async fromPerson(person, to, sent) {
       if (to.status !== 'active')
         throw new AppError('EDIT_CONFLICT', `The workspace "${to.workspace}" is archived, and nobody reads there.`)
+      const answers = sent.inReplyTo === undefined ? undefined : await saidToPeople(to, sent.inReplyTo)
       const outcome = await post({
         organisation: to.organisation,
         from: personParty(person),
@@ -244,6 +265,7 @@ export function createSending(deps: SendingDeps): Sending {
         kind: 'canvas_user',
         sent,
         conversationId: chatOf(to.id),
+        answers,
       })
       if (outcome !== 'moved') return outcome
       throw new AppError(

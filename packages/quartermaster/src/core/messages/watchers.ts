@@ -7,36 +7,49 @@ export interface Watchers extends Required<NewsListener> {
   watch(workspaceId: string, wake: () => void): () => void
   /** Something has happened in these. */
   tell(workspaceIds: readonly string[]): void
+  /** How often something may have happened there while somebody was watching; it begins anew when nobody is. */
+  told(workspaceId: string): number
   count(): number
   /** Everybody is woken, and finds that it is over. */
   stop(): void
   isStopped(): boolean
 }
 
+interface Watched {
+  readonly wakes: Set<() => void>
+  told: number
+}
+
 /** An agent has a few clients, and each waits once or twice. */
 export const MOST_READERS = 64
 
 export function createWatchers({ most = MOST_READERS }: { readonly most?: number } = {}): Watchers {
-  const waiting = new Map<string, Set<() => void>>()
+  const waiting = new Map<string, Watched>()
   let isOver = false
 
   function tell(workspaceIds: Iterable<string>): void {
-    for (const id of workspaceIds) for (const wake of [...(waiting.get(id) ?? [])]) wake()
+    for (const id of workspaceIds) {
+      const watched = waiting.get(id)
+      if (!watched) continue
+      watched.told++
+      for (const wake of [...watched.wakes]) wake()
+    }
   }
 
   const tellAll = () => tell([...waiting.keys()])
 
   function leave(workspaceId: string, wake: () => void): void {
-    const those = waiting.get(workspaceId)
-    those?.delete(wake)
-    if (those?.size === 0) waiting.delete(workspaceId)
+    const wakes = waiting.get(workspaceId)?.wakes
+    wakes?.delete(wake)
+    if (wakes?.size === 0) waiting.delete(workspaceId)
   }
 
   return {
     watch(workspaceId, wake) {
-      const those = waiting.get(workspaceId) ?? new Set()
-      if (those.size >= most) throw tooMany(most)
-      waiting.set(workspaceId, those.add(wake))
+      const watched: Watched = waiting.get(workspaceId) ?? { wakes: new Set(), told: 0 }
+      if (watched.wakes.size >= most) throw tooMany(most)
+      watched.wakes.add(wake)
+      waiting.set(workspaceId, watched)
       return () => leave(workspaceId, wake)
     },
     tell,
@@ -50,7 +63,8 @@ export function createWatchers({ most = MOST_READERS }: { readonly most?: number
     // Whoever waits has to look by itself from now on, or may have missed something.
     lost: tellAll,
     back: tellAll,
-    count: () => [...waiting.values()].reduce((sum, those) => sum + those.size, 0),
+    told: workspaceId => waiting.get(workspaceId)?.told ?? 0,
+    count: () => [...waiting.values()].reduce((sum, { wakes }) => sum + wakes.size, 0),
     stop() {
       isOver = true
       tellAll()

@@ -148,7 +148,11 @@ async function liveThrough(point: Point, tool: Partial<AnyTool>) {
 async function allowAll(world: World, hub: Awaited<ReturnType<typeof start>>): Promise<void> {
   const open = await world.shared.store.find('approvals', { where: { state: 'open' } })
   const once = { decision: 'allow', lasting: 'once' } as const
-  for (const { id } of open) void hub.consentDesk.answer(id, once, { name: 'owner', via: 'owner' }).catch(() => {})
+  for (const { id } of open)
+    void hub
+      .consentDesks('default')
+      .answer(id, once, { name: 'owner', via: 'owner' })
+      .catch(() => {})
   await settle(world)
 }
 

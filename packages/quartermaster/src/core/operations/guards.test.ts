@@ -36,6 +36,7 @@ async function stored(store: Store, row: NewRow<'operations'>) {
 const grant = (more: Partial<NewRow<'grants'>>): NewRow<'grants'> => ({
   id: 'grant_1',
   workspace: 'ada',
+  organisation: 'default',
   callerKind: 'agent',
   callerName: 'ada',
   operation: 'files.delete',
@@ -79,7 +80,7 @@ async function guardedHub(weight: 'moderate' | 'high') {
   const call = () => hub.callAs('ada', 'delete_file')
   const asked = async () => {
     for (let i = 0; i < 20; i++) await hub.clock.breathe()
-    return (await hub.consentDesk.open()).at(-1)?.id ?? ''
+    return (await hub.consentDesks('default').open()).at(-1)?.id ?? ''
   }
   return { hub, store, runs, call, asked }
 }
@@ -88,7 +89,7 @@ describe('what was allowed', () => {
   it('does not run when it is taken back after its record and before its run', async () => {
     const { hub, store, runs, call, asked } = await guardedHub('moderate')
     const first = call()
-    await hub.consentDesk.answer(await asked(), { decision: 'allow', lasting: 'always' }, OWNER)
+    await hub.consentDesks('default').answer(await asked(), { decision: 'allow', lasting: 'always' }, OWNER)
     await first
     const { commit } = store
     const isRecord = (writes: readonly Write[]) =>
@@ -96,7 +97,7 @@ describe('what was allowed', () => {
     Object.assign(store, {
       async commit(writes: readonly Write[]) {
         const outcome = await commit(writes)
-        if (isRecord(writes)) await hub.consentDesk.revoke({ agent: 'ada' }, OWNER)
+        if (isRecord(writes)) await hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)
         return outcome
       },
     })
@@ -109,9 +110,9 @@ describe('what was allowed', () => {
     void call().catch(() => {})
     const id = await asked()
     const client = { name: 'the client of ada', via: 'client' } as const
-    const answer = hub.consentDesk.answer(id, { decision: 'allow', lasting: 'once' }, client)
+    const answer = hub.consentDesks('default').answer(id, { decision: 'allow', lasting: 'once' }, client)
     expect(await failureOf(answer)).toMatchObject({ code: 'REQUEST_REFUSED' })
-    expect([runs, await hub.consentDesk.open()]).toMatchObject([[], [{ id, state: 'open' }]])
+    expect([runs, await hub.consentDesks('default').open()]).toMatchObject([[], [{ id, state: 'open' }]])
   })
 })
 
@@ -120,8 +121,19 @@ describe('a request that somebody changes at the moment in which it is to be ope
     const all = parts()
     const { store } = all.storage
     const row = await stored(store, operation('op_1', { state: 'queued', dueAt: 1, expiresAt: 9_000_000_000_000 }))
-    const { id, workspace, callerKind, callerName, tool, definitionHash, digest } = row
-    const request = { id, workspace, callerKind, callerName, tool, definitionHash, digest, asks: [], createdAt: 1 }
+    const { id, organisation, workspace, callerKind, callerName, tool, definitionHash, digest } = row
+    const request = {
+      id,
+      organisation,
+      workspace,
+      callerKind,
+      callerName,
+      tool,
+      definitionHash,
+      digest,
+      asks: [],
+      createdAt: 1,
+    }
     await store.commit([insert('approvals', { ...request, state: 'allowed', expiresAt: 2 })])
     let isFirst = true
     all.storage.fault = async () => {
@@ -196,7 +208,7 @@ describe('a run that somebody else has taken over', () => {
       endedAt: 5,
       keepUntil: 9,
     })
-    const caller = { kind: 'agent', name: 'ada', workspace: 'ada' } as const
+    const caller = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } as const
     const audit: AuditEntry = {
       at: 1,
       operationId: 'op_1',

@@ -3,7 +3,8 @@ export {
   type Answerer,
   type ConsentAnswer,
   type ConsentDesk,
-  createConsentDesk,
+  type ConsentDesks,
+  createConsentDesks,
   type GrantFilter,
   type LiveGrant,
 } from './consent/consent-desk.ts'

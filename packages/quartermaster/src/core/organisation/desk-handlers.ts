@@ -1,4 +1,4 @@
-import type { API, ApiAnswer, ApiOperation, ApiRequest, Skill } from '../../contracts/index.ts'
+import type { API, ApiAnswer, ApiOperation, ApiRequest, Skill, WorkspaceRow } from '../../contracts/index.ts'
 import type { CancelSignal, Clock } from '../kernel/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Organisation } from './organisation.ts'
@@ -19,8 +19,8 @@ export interface DeskDeps {
   readonly organisation: Organisation
   readonly store: Store
   readonly clock: Clock
-  /** What an agent of the folder can do; `undefined` for one that is none. */
-  skillsOf(agent: string): readonly Skill[] | undefined
+  /** What an agent of the folder can do; `undefined` for whoever is none. */
+  skillsOf(place: Pick<WorkspaceRow, 'organisation' | 'workspace'>): readonly Skill[] | undefined
   readonly version: string
 }
 

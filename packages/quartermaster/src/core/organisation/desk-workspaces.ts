@@ -44,7 +44,7 @@ export function workspaceHandlers({ organisation: org, skillsOf, version }: Desk
     async workspaceCard(visitor, { params }, { origin }) {
       const row = await visible(org, visitor, params.id)
       const isOfFolder = row.origin === 'folder' || row.origin === 'root'
-      const skills = isOfFolder ? skillsOf(row.workspace) : undefined
+      const skills = isOfFolder ? skillsOf(row) : undefined
       return cardOf(row, { skills, version, url: `${origin}/a2a/${row.id}` })
     },
   }

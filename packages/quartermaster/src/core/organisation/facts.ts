@@ -31,12 +31,12 @@ export function workspaceFacts(
 
 /** A workspace as one that can reach it is shown it. */
 export function peerFacts(row: WorkspaceRow, relation: Relation, presence: Pick<PresenceBook, 'of'>): PeerFacts {
-  const { id, role, description, status, delivery, capacity } = row
+  const { id, role, status, delivery, capacity } = row
   return {
     id,
     name: row.workspace,
     role,
-    description,
+    description: row.description ?? row.card?.description ?? null,
     status,
     presence: presence.of(row),
     delivery,

@@ -7,6 +7,7 @@ export type { JoinCodes } from './join-codes.ts'
 export { createOrganisation, type Organisation, type OrganisationDeps } from './organisation.ts'
 export type { Persons } from './persons.ts'
 export { type FolderPlace, type PlacedAgent, type Placements, placeAgents } from './placement.ts'
+export type { NamedPlace } from './places.ts'
 export type { PresenceBook } from './presence.ts'
 export type { Seats } from './seats.ts'
 export {
@@ -22,4 +23,4 @@ export {
 } from './tokens.ts'
 export type { Visitor, WorkspaceVisitor } from './visitors.ts'
 export { createWorkspaceDesk, workspaceOf } from './workspace-desk.ts'
-export type { Workspaces } from './workspaces.ts'
+export { refusedDraft, type Workspaces } from './workspaces.ts'

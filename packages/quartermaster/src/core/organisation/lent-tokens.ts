@@ -3,11 +3,11 @@ import type { Cancel, Clock, Digest, Ids } from '../kernel/index.ts'
 
 /** Tokens for one run: in memory only, good for a while, gone with the process. */
 export interface LentTokens {
-  lend(agent: string, options: { ttlMs: number }): LentToken
+  lend(agent: string, options: { organisation: string; ttlMs: number }): LentToken
   /** Makes it good for this long from now; `undefined` when it has ended. */
   extend(id: string, options: { ttlMs: number }): number | undefined
   /** The token with this hash, if it is good. */
-  find(hash: string): { readonly id: string; readonly agent: string } | undefined
+  find(hash: string): { readonly id: string; readonly organisation: string; readonly agent: string } | undefined
   /** Ends it; `undefined` when there is none. */
   revoke(id: string): TokenFacts | undefined
   /** How many are good. */
@@ -25,6 +25,7 @@ export interface LentTokensDeps {
 
 interface Lent {
   readonly id: string
+  readonly organisation: string
   readonly agent: string
   readonly hash: string
   readonly createdAt: number
@@ -50,10 +51,11 @@ export function createLentTokens({ clock, ids, digest, prefix, onEnded }: LentTo
   }
 
   return {
-    lend(agent, { ttlMs }) {
+    lend(agent, { organisation, ttlMs }) {
       const token = ids.secret(prefix)
       const createdAt = Math.round(clock.now())
-      const lent = { id: ids.next('run'), agent, hash: digest(token), createdAt, expiresAt: 0, cancel: () => {} }
+      const whose = { id: ids.next('run'), organisation, agent }
+      const lent = { ...whose, hash: digest(token), createdAt, expiresAt: 0, cancel: () => {} }
       keep(lent, ttlMs)
       byHash.set(lent.hash, lent)
       byId.set(lent.id, lent)

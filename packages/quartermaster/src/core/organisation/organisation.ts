@@ -5,6 +5,7 @@ import { workspaceFacts } from './facts.ts'
 import { createJoinCodes, type JoinCodes } from './join-codes.ts'
 import { createOrganisations, type Organisations } from './organisations.ts'
 import { createPersons, type Persons } from './persons.ts'
+import { type NamedPlace, placesIn } from './places.ts'
 import { createPresence, type PresenceBook } from './presence.ts'
 import { createSeats, type Seats } from './seats.ts'
 import type { Tokens } from './tokens.ts'
@@ -24,6 +25,8 @@ export interface Organisation {
   readonly events: Pick<Emitter, 'on'>
   /** Whose token this is, by what counts at this moment. */
   identify(token: string): Promise<Exclude<Visitor, { kind: 'owner' }> | undefined>
+  /** The places of every organisation: all of them, or those whose workspaces have these ids. */
+  places(ids?: readonly string[]): Promise<NamedPlace[]>
   /** A workspace as it is shown. */
   factsOf(row: WorkspaceRow): Promise<WorkspaceFacts>
   /** Makes what must be there, and goes on with who was there not long ago. */
@@ -48,7 +51,7 @@ export function createOrganisation(deps: OrganisationDeps): Organisation {
   const emitter = createEmitter({
     onError: (error, event) => log.error('a listener failed', { event, error: String(error) }),
   })
-  const organisations = createOrganisations(deps)
+  const organisations = createOrganisations({ ...deps, onRoot: root => workspaces.tell(root) })
   const presence = createPresence({ ...deps, emitter })
   const workspaces = createWorkspaces({ ...deps, emitter, isAgent: name => seats.isAgent(name) })
   const seats: Seats = createSeats({ ...deps, workspaces })
@@ -62,6 +65,7 @@ export function createOrganisation(deps: OrganisationDeps): Organisation {
     seats,
     events: emitter,
     identify: token => identify(token, { tokens, workspaces }),
+    places: ids => placesIn(deps.store, ids),
     factsOf: async row => workspaceFacts(row, await workspaces.above(row), presence),
     async load() {
       await organisations.ensureFirst()

@@ -5,6 +5,7 @@ import {
   type OrganisationFacts,
   type OrganisationRow,
   ROOT_WORKSPACE,
+  type WorkspaceRow,
 } from '../../contracts/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
 import { insert, type Store, type Write } from '../store/index.ts'
@@ -26,15 +27,17 @@ export interface OrganisationsDeps {
   readonly store: Store
   readonly clock: Clock
   readonly ids: Ids
+  /** Told of the root of a new one, which is a workspace like any other. */
+  onRoot(root: WorkspaceRow): void
 }
 
-export function createOrganisations({ store, clock, ids }: OrganisationsDeps): Organisations {
+export function createOrganisations({ store, clock, ids, onRoot }: OrganisationsDeps): Organisations {
   async function has(name: string): Promise<boolean> {
     return isId(name) && (await store.count('organisations', { organisation: name })) > 0
   }
 
   /** Both or neither: an organisation without a root would have no place for anybody. */
-  function draft({ name, title }: NewOrganisation): { row: OrganisationRow; writes: Write[] } {
+  function draft({ name, title }: NewOrganisation): { row: OrganisationRow; root: WorkspaceRow; writes: Write[] } {
     const createdAt = Math.round(clock.now())
     const row: OrganisationRow = {
       id: ids.next('org'),
@@ -47,7 +50,7 @@ export function createOrganisations({ store, clock, ids }: OrganisationsDeps): O
       { name: ROOT_WORKSPACE, abilities: ['memory.global'] },
       { id: ids.next('ws'), organisation: name, parentId: null, origin: 'root', createdAt },
     )
-    return { row, writes: [insert('organisations', row, 'organisation.name'), insert('workspaces', root)] }
+    return { row, root, writes: [insert('organisations', row, 'organisation.name'), insert('workspaces', root)] }
   }
 
   return {
@@ -57,9 +60,11 @@ export function createOrganisations({ store, clock, ids }: OrganisationsDeps): O
       await store.commit(draft({ name: DEFAULT_ORGANISATION }).writes)
     },
     async create(request) {
-      const { row, writes } = draft(request)
-      if ((await store.commit(writes)).committed) return factsOf(row)
-      throw new AppError('NAME_TAKEN', `An organisation is named "${request.name}" already. Choose another name.`)
+      const { row, root, writes } = draft(request)
+      if (!(await store.commit(writes)).committed)
+        throw new AppError('NAME_TAKEN', `An organisation is named "${request.name}" already. Choose another name.`)
+      onRoot(root)
+      return factsOf(row)
     },
     list: async () => (await allRows(store, 'organisations', {})).map(factsOf).toSorted(byName),
     async expect(name) {

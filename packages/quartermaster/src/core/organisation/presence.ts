@@ -152,7 +152,12 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
         stop()
       }
     },
-    of: row => (row.status === 'active' ? stateAt(lastSeenAt(row)) : 'offline'),
+    of(row) {
+      if (row.status !== 'active') return 'offline'
+      // It says nothing by itself: it is there when its card was, at the last look.
+      if (row.origin === 'external') return row.registeredAt === null ? 'offline' : 'online'
+      return stateAt(lastSeenAt(row))
+    },
     lastSeenAt,
     async stop() {
       timer?.()

@@ -3,6 +3,7 @@ import {
   DEFAULT_ORGANISATION,
   ROOT_WORKSPACE,
   type SeatRow,
+  type WorkspaceOrigin,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
@@ -81,7 +82,7 @@ export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps
   }
 
   function learn(rows: readonly WorkspaceRow[]): void {
-    for (const { origin, workspace } of rows) if (origin === 'joined') joined.add(workspace)
+    for (const { origin, workspace } of rows) if (isElsewhere(origin)) joined.add(workspace)
   }
 
   async function written(writes: readonly Write[]): Promise<boolean> {
@@ -92,7 +93,7 @@ export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps
 
   return {
     load: async () =>
-      learn(await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION, origin: 'joined' })),
+      learn(await allRows(store, 'workspaces', { organisation: DEFAULT_ORGANISATION, origin: { in: ELSEWHERE } })),
     joined: name => void joined.add(name),
     isAgent: name => names.has(name),
     follow(placements) {
@@ -122,12 +123,15 @@ function planFor(placements: Placements, rows: readonly WorkspaceRow[], { seats,
     writes.push(write)
   }
   // Also of those whose files are wrong about their place: they have tools nevertheless.
-  for (const name of placements.names) if (byName.get(name)?.origin === 'joined') problems.set(name, takenText(name))
+  for (const name of placements.names) {
+    const origin = byName.get(name)?.origin
+    if (isElsewhere(origin)) problems.set(name, takenText(name, origin))
+  }
   for (const place of placements.places) {
     if (problems.has(place.name)) continue
     const known = byName.get(place.name)
     const parent = place.parent === null ? null : byName.get(place.parent)
-    if (parent === undefined || parent?.origin === 'joined')
+    if (parent === undefined || isElsewhere(parent?.origin))
       problems.set(place.name, `"${place.parent}" has no place itself, so there is none below it.`)
     else if (known && parent && isBelow(parent, known, [...byName.values()]))
       problems.set(
@@ -219,6 +223,14 @@ function seatWrite({ id, origin, status, parentId }: WorkspaceRow, row: Workspac
   return update('workspaces', { where: { id, origin, status, parentId }, set, guard: 'seat.current' })
 }
 
-function takenText(name: string): string {
-  return `A workspace that joined is named "${name}", so this agent has no place and its tokens let nobody in. Rename the file.`
+/** Whoever has such a workspace has nothing of this folder's. */
+const ELSEWHERE = ['joined', 'external'] as const
+
+function isElsewhere(origin: WorkspaceOrigin | undefined): boolean {
+  return ELSEWHERE.some(one => one === origin)
+}
+
+function takenText(name: string, origin: WorkspaceOrigin | undefined): string {
+  const who = origin === 'external' ? 'An A2A agent elsewhere' : 'A workspace that joined'
+  return `${who} is named "${name}", so this agent has no place and its tokens let nobody in. Rename the file.`
 }

@@ -54,7 +54,7 @@ describe('a token that is taken back', () => {
     answer()
     const fresh = await rotating
     expect([tokens.verify(token), tokens.verify(fresh.token)?.agent]).toEqual([undefined, 'worker'])
-    expect(tokens.list().find(({ id }) => id === facts.id)).toMatchObject({
+    expect(tokens.list('default').find(({ id }) => id === facts.id)).toMatchObject({
       state: 'revoked',
       replacedBy: fresh.facts.id,
     })

@@ -29,12 +29,12 @@ describe('tokens that another process', () => {
     const { here, there, heard } = await twoProcesses()
     const { token, facts } = await here.tokens.create({ agent: 'worker' })
     await heard()
-    expect(there.tokens.verify(token)).toEqual({ tokenId: facts.id, agent: 'worker' })
+    expect(there.tokens.verify(token)).toEqual({ tokenId: facts.id, organisation: 'default', agent: 'worker' })
     expect(there.tokens.fresh(token)).toBeUndefined()
     await here.tokens.revoke(facts.id)
     await heard()
     expect([there.tokens.verify(token), there.ended]).toEqual([undefined, [facts.id]])
-    expect(there.tokens.list()).toMatchObject([{ id: facts.id, state: 'revoked' }])
+    expect(there.tokens.list('default')).toMatchObject([{ id: facts.id, state: 'revoked' }])
   })
 
   it('rotates end here when their overlap is over', async () => {

@@ -27,8 +27,8 @@ describe('tokens', () => {
     const { tokens, reopen } = await open()
     const { token, facts } = await tokens.create({ agent: 'worker', label: 'laptop' })
     expect(token).toMatch(/^qm_[\w-]{43}$/)
-    expect(tokens.verify(token)).toEqual({ tokenId: facts.id, agent: 'worker' })
-    expect((await reopen()).verify(token)).toEqual({ tokenId: facts.id, agent: 'worker' })
+    expect(tokens.verify(token)).toEqual({ tokenId: facts.id, organisation: 'default', agent: 'worker' })
+    expect((await reopen()).verify(token)).toEqual({ tokenId: facts.id, organisation: 'default', agent: 'worker' })
   })
 
   it('of persons stand for no agent, and their successors neither', async () => {
@@ -43,8 +43,8 @@ describe('tokens', () => {
         [token, facts.id],
         [next.token, next.facts.id],
       ] as const)
-        expect(one.verify(text)).toStrictEqual({ tokenId, person: 'eve' })
-    expect([tokens.list('eve').length, tokens.list().length]).toEqual([1, 3])
+        expect(one.verify(text)).toStrictEqual({ tokenId, organisation: 'default', person: 'eve' })
+    expect([tokens.list('default', 'eve').length, tokens.list('default').length]).toEqual([1, 3])
   })
 
   it('are kept as a hash, and their text nowhere', async () => {
@@ -53,7 +53,7 @@ describe('tokens', () => {
     const row = await store.get('tokens', facts.id)
     expect(row?.hash).toBe(sha256(token))
     expect(JSON.stringify(row)).not.toContain(token.slice(3))
-    expect(JSON.stringify(tokens.list())).not.toContain(token.slice(3))
+    expect(JSON.stringify(tokens.list('default'))).not.toContain(token.slice(3))
   })
 
   it.each(['', 'qm_', 'qm_nonsense', 'Bearer x', '__proto__'])('let nobody in with %j', async text => {
@@ -80,7 +80,7 @@ describe('tokens', () => {
     expect(tokens.verify(token)).toBeDefined()
     await clock.advance(60_000)
     expect(tokens.verify(token)).toBeUndefined()
-    expect(tokens.list()).toMatchObject([{ state: 'expired' }])
+    expect(tokens.list('default')).toMatchObject([{ state: 'expired' }])
   })
 
   it('are rotated with an overlap in which both are good', async () => {
@@ -90,7 +90,7 @@ describe('tokens', () => {
     expect([tokens.verify(old.token)?.agent, tokens.verify(fresh.token)?.agent]).toEqual(['worker', 'worker'])
     await clock.advance(3_600_000)
     expect([tokens.verify(old.token), tokens.verify(fresh.token)?.agent]).toEqual([undefined, 'worker'])
-    expect(tokens.list('worker')).toMatchObject([
+    expect(tokens.list('default', 'worker')).toMatchObject([
       { replacedBy: fresh.facts.id, state: 'expired' },
       { label: 'laptop', state: 'active' },
     ])
@@ -123,8 +123,8 @@ describe('lent tokens', () => {
     const { id, token, expiresAt } = tokens.lend('worker', TTL)
     expect(token).toMatch(/^qm_[\w-]{43}$/)
     expect(expiresAt).toBe(1_700_000_060_000)
-    expect(tokens.verify(token)).toEqual({ tokenId: id, agent: 'worker' })
-    expect([tokens.list(), await store.count('tokens'), tokens.lent()]).toEqual([[], 0, 1])
+    expect(tokens.verify(token)).toEqual({ tokenId: id, organisation: 'default', agent: 'worker' })
+    expect([tokens.list('default'), await store.count('tokens'), tokens.lent()]).toEqual([[], 0, 1])
     expect((await reopen()).verify(token)).toBeUndefined()
   })
 

@@ -19,7 +19,7 @@ export type Bearer =
   | { readonly person: string; readonly agent?: undefined }
 
 /** Whom a token stands for. */
-export type TokenHolder = Bearer & { readonly tokenId: string }
+export type TokenHolder = Bearer & { readonly tokenId: string; readonly organisation: string }
 
 /** Whose tokens, in which organisation. */
 export interface TokenOwner {
@@ -56,8 +56,8 @@ export interface Tokens {
     also: readonly Write[],
     refusal?: (guard: string | undefined) => AppError,
   ): Promise<IssuedToken | undefined>
-  /** Those of the first organisation. */
-  list(agent?: string): TokenFacts[]
+  /** Those of an organisation, or of one agent in it. */
+  list(organisation: string, agent?: string): TokenFacts[]
   /** All that somebody has or had. */
   listOf(owner: TokenOwner): TokenFacts[]
   /** Whose token this is, good or not. */
@@ -68,13 +68,16 @@ export interface Tokens {
   revokeAll(owner: TokenOwner, also: readonly Write[]): Promise<boolean>
   /** Makes a successor; the old one stays good for the overlap, so that nobody is cut off while it is handed out. */
   rotate(id: string, options: { overlapMs: number }): Promise<IssuedToken>
-  /** Makes a token for one run. It is in memory only: not stored, not listed, and gone with this process. */
-  lend(agent: string, options: { ttlMs: number }): LentToken
+  /**
+   * Makes a token for one run, in the first organisation unless said. It is in memory only: not stored, not listed, and gone with
+   * this process.
+   */
+  lend(agent: string, options: { organisation?: string | undefined; ttlMs: number }): LentToken
   /** Keeps a lent token for this long from now, and answers until when. Throws `NAME_UNKNOWN` when it has ended. */
   extend(id: string, options: { ttlMs: number }): number
   /** How many lent tokens are good now. */
   lent(): number
-  /** Whom a token stands for in the first organisation, where it is for everything or for tools. */
+  /** Whom a token stands for, where it is for everything or for tools. */
   verify(token: string): TokenHolder | undefined
   /** Whom a token stands for, in whichever organisation and whatever it is for. */
   holderOf(token: string): Holding | undefined
@@ -215,8 +218,8 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
     const hash = digest(token)
     const borrowed = lent.find(hash)
     if (borrowed) {
-      const { id: tokenId, agent: name } = borrowed
-      return { tokenId, organisation: DEFAULT_ORGANISATION, kind: 'agent', name, scopes: [] }
+      const { id: tokenId, organisation, agent: name } = borrowed
+      return { tokenId, organisation, kind: 'agent', name, scopes: [] }
     }
     const row = byHash.get(hash)
     return row && stateOf(row, clock.now()) === 'active' ? holdingOf(row) : undefined
@@ -230,9 +233,9 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
       return issued
     },
     createWith,
-    list(agent) {
+    list(organisation, agent) {
       const isMeant = (row: TokenRow) =>
-        row.organisation === DEFAULT_ORGANISATION && (agent === undefined || bearerOf(row).agent === agent)
+        row.organisation === organisation && (agent === undefined || bearerOf(row).agent === agent)
       return listed([...byHash.values()].filter(isMeant), now())
     },
     listOf: owner => listed([...byHash.values()].filter(isOf(owner)), now()),
@@ -288,7 +291,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
       keep(row)
       return { token, facts: factsOf(row, now()) }
     },
-    lend: (agent, options) => lent.lend(agent, options),
+    lend: (agent, { organisation = DEFAULT_ORGANISATION, ttlMs }) => lent.lend(agent, { organisation, ttlMs }),
     extend(id, options) {
       const expiresAt = lent.extend(id, options)
       if (expiresAt === undefined)
@@ -298,12 +301,13 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
     lent: () => lent.count(),
     verify(token) {
       const holding = holderOf(token)
-      if (holding?.organisation !== DEFAULT_ORGANISATION || !isFor(holding, 'mcp')) return undefined
-      const { tokenId, kind, name } = holding
-      return kind === 'person' ? { tokenId, person: name } : { tokenId, agent: name }
+      if (!holding || !isFor(holding, 'mcp')) return undefined
+      const { tokenId, organisation, kind, name } = holding
+      return kind === 'person' ? { tokenId, organisation, person: name } : { tokenId, organisation, agent: name }
     },
     holderOf,
-    fresh: token => (token.startsWith(`${PREFIX}_`) ? others.fresh(digest(token)) : undefined),
+    // Most of the time there is nothing to read, and then nothing to make a hash for.
+    fresh: token => (others.isFresh() || !token.startsWith(`${PREFIX}_`) ? undefined : others.fresh(digest(token))),
     isFresh: () => others.isFresh(),
     onRevoked(listener) {
       listeners.add(listener)

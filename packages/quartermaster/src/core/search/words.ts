@@ -17,8 +17,11 @@ export const spokenName = (name: string): string => withoutAccents(name).match(P
 
 /** Letters of scripts that are written without spaces between words. */
 const UNSPACED_LETTER = String.raw`(?=[\p{L}\p{N}])[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]`
-/** Between them and other scripts a word ends: "iPhoneを" has one of each. */
-const RUN = new RegExp(String.raw`(?:${UNSPACED_LETTER})+|(?:(?!${UNSPACED_LETTER})[\p{L}\p{N}])+`, 'gu')
+/**
+ * Between them and other scripts a word ends: "iPhoneを" has one of each. In the scripts of India some vowels are marks that take
+ * a place of their own; without them every word would fall apart into its consonants.
+ */
+const RUN = new RegExp(String.raw`(?:${UNSPACED_LETTER})+|(?:(?!${UNSPACED_LETTER})[\p{L}\p{N}\p{Mc}])+`, 'gu')
 const UNSPACED = new RegExp(UNSPACED_LETTER, 'u')
 /** `HTTPServer2` is HTTP, Server and 2. */
 const PART = /\p{Lu}+(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lm}\p{Lo}]+|\p{Lu}|\p{N}+/gu

@@ -1,6 +1,7 @@
 import { type LeaseRow, messageOf, type NodeRow } from '../../contracts/index.ts'
 import type { Cancel, Clock, Log } from '../kernel/index.ts'
 import type { StoreNews } from './news.ts'
+import type { SharedTime } from './shared-time.ts'
 import type { Store } from './store.ts'
 import { insert, remove, update, type Write } from './write.ts'
 
@@ -10,7 +11,7 @@ export interface Lease {
   want(): Promise<void>
   /** Finds out who has it, and leaves it there. */
   look(): Promise<void>
-  /** As of the last look. */
+  /** As of the last look, and held for no longer than its time. */
   standing(): LeaseStanding
   /** Calls back whenever somebody else has it than before. */
   onChange(listener: () => void): Cancel
@@ -27,6 +28,8 @@ export type LeaseStanding =
 export interface LeasePlace {
   readonly store: Store
   readonly news: StoreNews
+  /** What they are judged by; the clock alone when absent. */
+  readonly time?: SharedTime | undefined
   readonly self: Pick<NodeRow, 'id' | 'host' | 'folder'>
 }
 
@@ -49,6 +52,7 @@ export function createLease(deps: LeaseDeps): Lease {
   const { id, clock, log, leaseMs } = deps
   const listeners = new Set<() => void>()
   let standing = UNKNOWN
+  let heldUntil = Number.POSITIVE_INFINITY
   let [isWanted, wasHeld, isOver] = [false, false, false]
   let working: Promise<void> = Promise.resolve()
   let cancelLook: Cancel = () => {}
@@ -61,6 +65,11 @@ export function createLease(deps: LeaseDeps): Lease {
     const isSame = JSON.stringify(next) === JSON.stringify(standing)
     standing = next
     if (!isSame) for (const listener of [...listeners]) listener()
+  }
+
+  /** By the time and not by the timer: a process that was stopped gets to requests before it gets to its timers. */
+  function current(): LeaseStanding {
+    return standing.kind === 'held' && now() >= heldUntil ? UNKNOWN : standing
   }
 
   function lookIn(ms: number): void {
@@ -85,6 +94,7 @@ export function createLease(deps: LeaseDeps): Lease {
   async function lookNow(): Promise<void> {
     const place = await open()
     if (!place) return stand(HELD)
+    await place.time?.align()
     const row = await place.store.get('leases', id)
     if (isOver) return
     if (row && !isFree(row, place)) return taken(row)
@@ -132,8 +142,15 @@ export function createLease(deps: LeaseDeps): Lease {
   /** It ends here well before it does in the store: what runs by it has to be over when another one begins. */
   function held(at: number): void {
     cancelEnd()
-    cancelEnd = clock.after(at + (leaseMs * 2) / 3 - now(), () => stand(UNKNOWN))
     wasHeld = true
+    heldUntil = at + (leaseMs * 2) / 3
+    const leftMs = heldUntil - now()
+    // Whoever was stopped for so long while it was written asks anew, before anything is begun.
+    if (leftMs <= 0) {
+      stand(UNKNOWN)
+      return lookIn(1)
+    }
+    cancelEnd = clock.after(leftMs, () => stand(UNKNOWN))
     stand(HELD)
     lookIn(leaseMs / 3)
   }
@@ -141,10 +158,10 @@ export function createLease(deps: LeaseDeps): Lease {
   return {
     want() {
       isWanted = true
-      return standing.kind === 'held' ? Promise.resolve() : look()
+      return current().kind === 'held' ? Promise.resolve() : look()
     },
     look,
-    standing: () => standing,
+    standing: current,
     onChange(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

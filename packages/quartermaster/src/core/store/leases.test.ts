@@ -1,19 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { silentLog } from '../../adapters/system/index.ts'
 import { AppError } from '../../contracts/index.ts'
-import { createFakeClock, type FakeClock } from '../../testing/fake-clock.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
 import { type SharedStorage, sharedStorages } from '../../testing/shared-storage.ts'
-import { createLeases, type Store } from './index.ts'
+import type { Clock } from '../kernel/index.ts'
+import { createLeases, type SharedTime, type Store } from './index.ts'
 
 interface Situation {
   readonly store?: Store
   readonly folder?: string
+  readonly time?: SharedTime
 }
 
-function leaseOf(clock: FakeClock, at: SharedStorage | undefined, { store, folder }: Situation = {}) {
+function leaseOf(clock: Clock, at: SharedStorage | undefined, { store, folder, time }: Situation = {}) {
   if (!at) throw new Error('There is no such process.')
   const self = { id: at.owner, host: `host-${at.owner}`, folder: folder ?? at.owner }
-  const place = async () => ({ store: store ?? at.store, news: at.news, self })
+  const place = async () => ({ store: store ?? at.store, news: at.news, time, self })
   return createLeases({ clock, log: silentLog, leaseMs: 30_000, place }).of('upstream printer')
 }
 
@@ -111,16 +113,69 @@ describe('a lease', () => {
     expect(first.standing()).toMatchObject({ kind: 'taken', by: { holder: 'b' } })
   })
 
-  it('is the same for all in a process, and given back with the last of them', async () => {
+  it('is over for a holder that was stopped, before it gets to anything else', async () => {
+    const { clock, a } = await two()
+    let stoppedMs = 0
+    const first = leaseOf({ ...clock, now: () => clock.now() + stoppedMs }, a)
+    await first.want()
+    expect(first.standing()).toEqual({ kind: 'held' })
+    // Its timers have not had their turn yet.
+    stoppedMs = 20_000
+    expect(first.standing()).toEqual({ kind: 'unknown' })
+    await first.want()
+    expect(first.standing()).toEqual({ kind: 'held' })
+  })
+
+  it('is not begun with by one that was stopped while it took it', async () => {
+    const { clock, a } = await two()
+    let stoppedMs = 0
+    const slow: Store = {
+      ...(a as SharedStorage).store,
+      async commit(writes) {
+        const outcome = await (a as SharedStorage).store.commit(writes)
+        if (stoppedMs === 0) stoppedMs = 25_000
+        return outcome
+      },
+    }
+    const first = leaseOf({ ...clock, now: () => clock.now() + stoppedMs }, a, { store: slow })
+    const seen: string[] = []
+    first.onChange(() => seen.push(first.standing().kind))
+    await first.want()
+    expect(seen).toEqual([])
+    await clock.advance(1)
+    expect(seen).toEqual(['held'])
+  })
+
+  it('is not taken from one that holds it by a process whose clock is ahead', async () => {
+    const { clock, a, b } = await two()
+    let aheadMs = 600_000
+    const align = async () => {
+      aheadMs = 0
+    }
+    const [first, second] = [
+      leaseOf(clock, a),
+      leaseOf({ ...clock, now: () => clock.now() + aheadMs }, b, { time: { align } }),
+    ]
+    await first.want()
+    await second.want()
+    expect([first.standing(), second.standing()]).toEqual([{ kind: 'held' }, TAKEN_BY_A])
+  })
+
+  it('goes from one to the next in a process without being given back, and is with the last of them', async () => {
     const { clock, a, b } = await two()
     const self = { id: 'a', host: 'here', folder: 'a' }
     const place = async () => a && { store: a.store, news: a.news, self }
     const leases = createLeases({ clock, log: silentLog, leaseMs: 30_000, place })
     const [old, replaced] = [leases.of('upstream printer'), leases.of('upstream printer')]
     await old.want()
-    expect(replaced.standing()).toEqual({ kind: 'held' })
+    const seen: string[] = []
+    replaced.onChange(() => seen.push(replaced.standing().kind))
+    const wanted = replaced.want()
+    expect(replaced.standing()).toEqual({ kind: 'unknown' })
     await old.release()
     await old.release()
+    await wanted
+    expect([replaced.standing(), seen]).toEqual([{ kind: 'held' }, ['held']])
     expect(await b?.store.count('leases')).toBe(1)
     await replaced.release()
     expect(await b?.store.count('leases')).toBe(0)

@@ -52,6 +52,26 @@ describe('the processes that share a store', () => {
     expect([await names(after), after.isAlone()]).toEqual([['after'], true])
   })
 
+  it('are judged by the time of the store, and not by a clock that is ahead', async () => {
+    const [store, clock] = [createMemoryStore(), createFakeClock()]
+    await node('a')(store, clock).join()
+    let [aheadMs, gone] = [0, 0]
+    const self = { id: 'b', host: 'here', folder: 'b', version: '0.0.0' }
+    const time = {
+      async align() {
+        aheadMs = 0
+      },
+    }
+    const wrong = { ...clock, now: () => clock.now() + aheadMs }
+    const onGone = () => void gone++
+    const b = createNodes({ store, clock: wrong, log: silentLog, self, leaseMs: 30_000, news: NO_NEWS, time, onGone })
+    await b.join()
+    aheadMs = 600_000
+    await b.look()
+    aheadMs = 600_000
+    expect([await names(b), b.isAlone(), gone]).toEqual([['a', 'b'], false, 0])
+  })
+
   it('are there again when they were thought to be gone and forgotten', async () => {
     const [store, clock] = [createMemoryStore(), createFakeClock()]
     const slept = node('a')(store, clock)

@@ -1,6 +1,7 @@
 import { messageOf, type NodeRow } from '../../contracts/index.ts'
 import type { Cancel, Clock, Log } from '../kernel/index.ts'
 import type { StoreNews } from './news.ts'
+import type { SharedTime } from './shared-time.ts'
 import type { Store } from './store.ts'
 import { insert, remove, update } from './write.ts'
 
@@ -35,13 +36,15 @@ export interface NodesDeps {
   /** How long a process counts as running that says nothing more. */
   readonly leaseMs: number
   readonly news: StoreNews
+  /** What leases are judged by; the clock alone when absent. */
+  readonly time?: SharedTime | undefined
   /** Told when others were there and are not any more, and with every look for as long as one that is gone is not forgotten. */
   onGone?: (() => void) | undefined
 }
 
 const MOST = 1_000
 
-export function createNodes({ store, clock, log, self, leaseMs, news, onGone }: NodesDeps): Nodes {
+export function createNodes({ store, clock, log, self, leaseMs, news, time, onGone }: NodesDeps): Nodes {
   const startedAt = now()
   let url: string | null = null
   let known: readonly NodeRow[] = []
@@ -62,7 +65,10 @@ export function createNodes({ store, clock, log, self, leaseMs, news, onGone }: 
     leaseUntil: now() + leaseMs,
   })
 
-  const all = () => store.find('nodes', { order: { by: ['startedAt', 'id'] }, limit: MOST })
+  async function all(): Promise<readonly NodeRow[]> {
+    await time?.align()
+    return store.find('nodes', { order: { by: ['startedAt', 'id'] }, limit: MOST })
+  }
 
   const running = async () => (await all()).filter(isRunning)
 

@@ -30,7 +30,7 @@ export function createPersons({ random, store, note }: PersonsDeps): Persons {
   }
 
   async function revoke(hub: Hub): Promise<void> {
-    await hub.consentDesk.revoke({ agent: 'ada' }, OWNER).catch(ignore)
+    await hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER).catch(ignore)
   }
 
   /** In the middle of what was allowed. */
@@ -50,7 +50,7 @@ export function createPersons({ random, store, note }: PersonsDeps): Persons {
       )
       // Some run out before the next try of what they allow.
       const minutes = random.pick([0.05, 5])
-      await hub.consentDesk.answer(id, { decision, lasting, minutes }, OWNER).catch(ignore)
+      await hub.consentDesks('default').answer(id, { decision, lasting, minutes }, OWNER).catch(ignore)
       if (decision === 'allow' && random.chance(lasting === 'once' ? 0.5 : 0.2)) await thinkBetter(hub)
     },
     revoke,

@@ -49,6 +49,7 @@ const FULL = [
   insert('results', {
     id: 'o.3',
     workspace: 'w',
+    organisation: 'default',
     callerKind: 'agent',
     callerName: 'w',
     operationId: 'o',

@@ -60,6 +60,7 @@ export function operation(id: string, more: Partial<NewRow<'operations'>> = {}):
   return {
     id,
     workspace: 'researcher',
+    organisation: 'default',
     callerKind: 'agent',
     callerName: 'researcher',
     tool: 'send_mail',
@@ -75,13 +76,23 @@ export function operation(id: string, more: Partial<NewRow<'operations'>> = {}):
 
 export function token(id: string, more: Partial<NewRow<'tokens'>> = {}): NewRow<'tokens'> {
   const hash = Buffer.from(id).toString('hex').padStart(64, '0')
-  return { id, workspace: 'researcher', callerKind: 'agent', callerName: 'researcher', hash, createdAt: 1, ...more }
+  return {
+    id,
+    workspace: 'researcher',
+    organisation: 'default',
+    callerKind: 'agent',
+    callerName: 'researcher',
+    hash,
+    createdAt: 1,
+    ...more,
+  }
 }
 
 export function auditLine(id: string, more: Partial<NewRow<'audit'>> = {}): NewRow<'audit'> {
   return {
     id,
     workspace: 'researcher',
+    organisation: 'default',
     callerKind: 'agent',
     callerName: 'researcher',
     at: 1,

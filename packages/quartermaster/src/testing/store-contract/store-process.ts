@@ -18,7 +18,7 @@ const say = line => writeSync(1, line + '\\n')
 const log = { debug() {}, info: (message, { version }) => say('shape ' + version), warn() {}, error() {} }
 const store = await open({ dir, log, ...more, ...(migrations ? { migrations } : {}) })
 const line = id => ({
-  id, workspace: 'w', callerKind: 'agent', callerName: 'w', at: 1, operationId: 'o', tool: 't', digest: '0'.repeat(64),
+  id, workspace: 'w', organisation: 'default', callerKind: 'agent', callerName: 'w', at: 1, operationId: 'o', tool: 't', digest: '0'.repeat(64),
   decision: 'allowed', outcome: 'succeeded', mutates: true, durationMs: 1,
 })
 const commit = id => store.commit([insert('audit', line(id + '/1')), insert('audit', line(id + '/2'))])

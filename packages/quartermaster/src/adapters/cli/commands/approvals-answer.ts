@@ -10,8 +10,9 @@ import { escapeLine } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { urlOption } from '../url-option.ts'
+import { organisationOption, type Within, withinOf } from '../workspace-options.ts'
 
-interface AnswerOptions {
+interface AnswerOptions extends Within {
   once?: boolean
   for?: number
   always?: boolean
@@ -29,7 +30,9 @@ export const registerAnswers: Register = (approvals, act) => {
     'allow',
   )
     .option('--yes', 'do not show it and do not ask; needed where there is no terminal')
-    .action((id: string, options: AnswerOptions) => act(session => answerOne(session, id, 'allow', options)))
+    .action((id: string, _: object, command: Command) =>
+      act(session => answerOne(session, id, 'allow', command.optsWithGlobals<AnswerOptions>())),
+    )
   addExamples(allow, [
     ['quartermaster approvals allow op_9fGk', 'this call and no other'],
     ['quartermaster approvals allow op_9fGk --for 10m', 'for ten minutes whatever asks for the same'],
@@ -40,7 +43,9 @@ export const registerAnswers: Register = (approvals, act) => {
       .description('Do not allow a call that waits. Whoever called is told.')
       .argument('<ID>', 'the operation that waits, by its id'),
     'deny',
-  ).action((id: string, options: AnswerOptions) => act(session => answerOne(session, id, 'deny', options)))
+  ).action((id: string, _: object, command: Command) =>
+    act(session => answerOne(session, id, 'deny', command.optsWithGlobals<AnswerOptions>())),
+  )
   addExamples(deny, [
     ['quartermaster approvals deny op_9fGk', 'this call; the next one asks again'],
     ['quartermaster approvals deny op_9fGk --for 1h', 'and for an hour nobody is asked again'],
@@ -57,6 +62,7 @@ function withLasting(command: Command, verb: string): Command {
       ).argParser(toMs),
     )
     .option('--always', `${verb} them as long as the setting grantHours lets any answer last`)
+    .addOption(organisationOption())
     .addOption(urlOption())
 }
 
@@ -72,7 +78,7 @@ async function answerOne(
   decision: GivenAnswer['decision'],
   options: AnswerOptions,
 ): Promise<number> {
-  const answer = toAnswer(decision, options)
+  const answer = { ...toAnswer(decision, options), ...withinOf(options) }
   const isAsked = decision === 'allow' && options.yes !== true
   if (isAsked && !canAsk(session)) throw new UsageError(unasked(id))
   session.hints = { operation: id, isApproval: true }
@@ -105,9 +111,9 @@ async function isWanted(
   session: Session,
   control: PersonControl,
   id: string,
-  { lasting }: GivenAnswer,
+  { lasting, ...answer }: GivenAnswer,
 ): Promise<boolean> {
-  const facts = await session.attend('Looking', options => control.approval({ id }, options))
+  const facts = await session.attend('Looking', options => control.approval({ id, ...withinOf(answer) }, options))
   if (facts.state !== 'open') return true
   await session.notices.write(approvalText(facts, session, session.notices))
   return await askYes(session, QUESTIONS[lasting])

@@ -11,6 +11,7 @@ import { count } from '../layout.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { urlOption } from '../url-option.ts'
+import { organisationOption, type Within, withinOf } from '../workspace-options.ts'
 import { sendAnswer } from './approvals-answer.ts'
 
 /** `answer`: one after the other. */
@@ -19,21 +20,27 @@ export const registerWalk: Register = (approvals, act) => {
     .command('answer')
     .description('Go through everything that waits, at a terminal: each is shown whole, and you are asked.')
     .addOption(new CompletingOption('--agent <NAME>', 'only those of this agent', 'agent'))
+    .addOption(organisationOption())
     .addOption(urlOption())
     // The command above has an option of the same name, which takes it where it stands before this one.
-    .action((_: object, command: { optsWithGlobals(): { agent?: string } }) =>
-      act(session => walk(session, command.optsWithGlobals().agent)),
+    .action((_: object, command: { optsWithGlobals(): WalkOptions }) =>
+      act(session => walk(session, command.optsWithGlobals())),
     )
   addExamples(answer, [['quartermaster approvals answer', 'all that waits']])
 }
 
-async function walk(session: Session, agent: string | undefined): Promise<number> {
+interface WalkOptions extends Within {
+  agent?: string
+}
+
+async function walk(session: Session, { agent, ...options }: WalkOptions): Promise<number> {
+  const within = withinOf(options)
   if (!canAsk(session))
     throw new UsageError('nobody can be asked without a terminal. Use approvals show, allow and deny.')
   return await session.connectAsPerson(async control => {
-    const open = await session.attend('Looking', options => control.approvals(defined({ agent }), options))
+    const open = await session.attend('Looking', options => control.approvals(defined({ agent, ...within }), options))
     await session.notices.write(open.length === 0 ? 'Nothing waits for you.\n' : `${waitingLine(open.length)}\n`)
-    const answered = await answerEach(session, control, open)
+    const answered = await answerEach(session, control, { open, within })
     if (session.json) await session.printJson(answered)
     return EXIT.done
   })
@@ -46,16 +53,16 @@ function waitingLine(amount: number): string {
 async function answerEach(
   session: Session,
   control: PersonControl,
-  open: readonly ApprovalSummary[],
+  { open, within }: { open: readonly ApprovalSummary[]; within: Within },
 ): Promise<object[]> {
   const answered: object[] = []
   for (const { id } of open) {
-    const facts = await session.attend('Looking', options => control.approval({ id }, options))
+    const facts = await session.attend('Looking', options => control.approval({ id, ...within }, options))
     if (facts.state !== 'open') continue
     await session.notices.write(`\n${approvalText(facts, session, session.notices)}`)
     const choice = await choose(session, facts)
     if (choice === 'quit') break
-    if (choice !== 'skip') answered.push(...(await give(session, control, id, choice)))
+    if (choice !== 'skip') answered.push(...(await give(session, control, id, { ...choice, ...within })))
   }
   return answered
 }

@@ -1,15 +1,22 @@
-import type { ApprovalSummary, ControlEvent, PersonControl } from '../../../contracts/index.ts'
+import {
+  type ApprovalSummary,
+  type ControlEvent,
+  type ControlInput,
+  DEFAULT_ORGANISATION,
+  type PersonControl,
+} from '../../../contracts/index.ts'
 import { approvalLine } from '../approval-text.ts'
-import { defined } from '../defined.ts'
 import { EXIT, UsageError } from '../errors.ts'
 import { escapeLine, toJsonText } from '../escape.ts'
 import type { Session } from '../session.ts'
 
+type Wanted = ControlInput<'approvals'>
+
 /** Shows what waits, and then each request and each answer as it comes, until Ctrl-C or the end of the `up`. */
-export async function watchApprovals(session: Session, agent: string | undefined): Promise<number> {
+export async function watchApprovals(session: Session, wanted: Wanted): Promise<number> {
   return await session.connectAsPerson(async control => {
     if (session.from !== 'up') throw new UsageError('--watch needs a running "up": nobody else hears of what is asked.')
-    const watch = createWatch(session, control, agent)
+    const watch = createWatch(session, control, whatCounts(session, wanted))
     // Ctrl-C is how this ends and no failure.
     await Promise.race([follow(session, control, watch.tell), watch.failed]).catch(error => {
       if (!session.host.signal.aborted) throw error
@@ -25,7 +32,7 @@ function follow({ host, untilAborted }: Session, control: PersonControl, onEvent
 }
 
 /** One after the other, in the order in which they happened. */
-function createWatch(session: Session, control: PersonControl, agent: string | undefined) {
+function createWatch(session: Session, control: PersonControl, wanted: Wanted) {
   const shown = new Set<string>()
   let printing: Promise<void> = Promise.resolve()
   let fail: (error: unknown) => void = () => {}
@@ -43,11 +50,10 @@ function createWatch(session: Session, control: PersonControl, agent: string | u
   }
 
   async function print(event: ControlEvent): Promise<void> {
-    const isOther = agent !== undefined && 'agent' in event && event.agent !== agent
-    if (isOther) return
+    if (isOther(event, wanted)) return
     // Everything that waits by now: nothing is missed between looking and listening.
     if (event.name === 'events.started' || event.name === 'approval.opened')
-      return open(await control.approvals(defined({ agent })))
+      return open(await control.approvals(wanted))
     // The same operation may ask again.
     if (event.name === 'approval.answered' || event.name === 'approval.closed') shown.delete(event.id)
     const line = lineOf(event)
@@ -62,6 +68,21 @@ function createWatch(session: Session, control: PersonControl, agent: string | u
     /** Rejects when what is to be shown cannot be had: nobody should go on looking at a silent screen. */
     failed,
   }
+}
+
+/** The owner hears of all organisations, and means the first where none is named. A person hears of their own alone. */
+function whatCounts({ host }: Session, wanted: Wanted): Wanted {
+  const isOwner = host.io.env.QUARTERMASTER_TOKEN === undefined
+  return isOwner ? { organisation: DEFAULT_ORGANISATION, ...wanted } : wanted
+}
+
+function isOther(event: ControlEvent, { agent, organisation }: Wanted): boolean {
+  if (agent !== undefined && 'agent' in event && event.agent !== agent) return true
+  return (
+    organisation !== undefined &&
+    'organisation' in event &&
+    (event.organisation ?? DEFAULT_ORGANISATION) !== organisation
+  )
 }
 
 async function write({ out, json }: Session, event: object, line: string): Promise<void> {

@@ -6,8 +6,9 @@ import { EXIT, exitCodeOf } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { organisationOption, type Within } from '../workspace-options.ts'
 
-interface ConnectFlags {
+interface ConnectFlags extends Within {
   agent: string
   print?: ClientName
 }
@@ -17,6 +18,7 @@ export const registerConnect: Register = (program, act) => {
     .command('connect')
     .description('Be an MCP server on standard input and output, by way of the running "up".')
     .addOption(new CompletingOption('--agent <NAME>', 'the agent that the client is', 'agent').default('default'))
+    .addOption(organisationOption())
     .addOption(new Option('--print <CLIENT>', 'print how this client is told to connect, instead').choices(CLIENTS))
     .action((flags: ConnectFlags) => act(session => connect(session, flags)))
   addExamples(command, [
@@ -28,9 +30,9 @@ export const registerConnect: Register = (program, act) => {
 /** Whoever types the command at a terminal has probably looked for the other form of it. */
 const FOR_CLIENTS = 'This speaks MCP with a client that starts it. To tell one: quartermaster connect --print claude\n'
 
-async function connect(session: Session, { agent, print }: ConnectFlags): Promise<number> {
+async function connect(session: Session, { agent, organisation, print }: ConnectFlags): Promise<number> {
   const { config, data } = session.options
-  const options = { agent, ...defined({ config, data }) }
+  const options = { agent, ...defined({ organisation, config, data }) }
   if (print) return printSetup(session, print, options)
   if (session.host.io.stdin.isTTY) await session.notices.write(FOR_CLIENTS)
   const { failure } = await session.host.connect(options)

@@ -7,8 +7,9 @@ import { count } from '../layout.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { urlOption } from '../url-option.ts'
+import { organisationOption, type Within, withinOf } from '../workspace-options.ts'
 
-interface GrantFilter {
+interface GrantFilter extends Within {
   agent?: string
   operation?: string
   by?: string
@@ -30,6 +31,7 @@ const registerList: Register = (grants, act) => {
     .addOption(agentOption('only those of this agent'))
     .addOption(new Option('--operation <NAME>', 'only those for this consent operation'))
     .addOption(new Option('--by <NAME>', 'only those that this person gave, or "owner"'))
+    .addOption(organisationOption())
     .addOption(urlOption())
     .action((options: GrantFilter) => act(session => listGrants(session, options)))
   addExamples(list, [
@@ -46,6 +48,7 @@ const registerRevoke: Register = (grants, act) => {
     .addOption(agentOption('all of this agent'))
     .addOption(new Option('--operation <NAME>', 'all for this consent operation'))
     .addOption(new Option('--by <NAME>', 'all that this person gave, or "owner"'))
+    .addOption(organisationOption())
     .addOption(urlOption())
     .action((id: string | undefined, options: GrantFilter) => act(session => revokeGrants(session, id, options)))
   addExamples(revoke, [
@@ -69,14 +72,18 @@ async function listGrants(session: Session, filter: GrantFilter): Promise<number
   return EXIT.done
 }
 
-async function revokeGrants(session: Session, id: string | undefined, options: GrantFilter): Promise<number> {
+async function revokeGrants(
+  session: Session,
+  id: string | undefined,
+  { organisation, ...options }: GrantFilter,
+): Promise<number> {
   const filter = defined({ id, ...options })
   const named = Object.keys(filter).length
   if (named === 0) throw new UsageError('name one by its id, or say --agent, --operation or --by.')
   if (id !== undefined && named > 1)
     throw new UsageError('an id names one already; leave --agent, --operation and --by out.')
   const revoked = await session.connectAsPerson(control =>
-    session.attend('Revoking', on => control.revokeGrants(filter, on)),
+    session.attend('Revoking', on => control.revokeGrants({ ...filter, ...withinOf(defined({ organisation })) }, on)),
   )
   if (session.json) await session.printJson(revoked)
   else if (revoked.count === 0) await session.notices.write('There is no such grant that counts.\n')

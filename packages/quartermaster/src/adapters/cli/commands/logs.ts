@@ -9,8 +9,9 @@ import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { renderTable } from '../table.ts'
 import { upstreamLogs } from '../upstream-logs.ts'
+import { organisationOption, type Within } from '../workspace-options.ts'
 
-interface LogsOptions {
+interface LogsOptions extends Within {
   agent?: string
   tool?: string
   since?: Since
@@ -35,6 +36,7 @@ export const registerLogs: Register = (program, act) => {
     .addOption(new Option('--since <TIME>', 'from then on: 2h for two hours ago, or a date').argParser(toSince))
     .addOption(limitOption())
     .addOption(cursorOption())
+    .addOption(organisationOption())
     .addOption(new Option('--lines <NUMBER>', 'of an upstream: the last so many (default: 100)').argParser(toLines))
     .option('--follow', 'of an upstream: go on with what it says, until Ctrl-C; with --json an object per line')
     .action((name: string | undefined, options: LogsOptions, command: Command) =>
@@ -52,7 +54,7 @@ export const registerLogs: Register = (program, act) => {
 }
 
 const OF_UPSTREAMS = ['lines', 'follow']
-const OF_THE_AUDIT = ['agent', 'tool', 'since', 'limit', 'cursor']
+const OF_THE_AUDIT = ['agent', 'tool', 'since', 'limit', 'cursor', 'organisation']
 
 /** The two kinds of logs have options of their own, and one that is ignored would mislead. */
 function refuseMixture(name: string | undefined, command: Command): void {
@@ -81,8 +83,10 @@ function toSince(text: string): Since {
   return { at: Math.max(0, at) }
 }
 
-async function showLogs(session: Session, { agent, tool, limit, cursor, since }: LogsOptions): Promise<number> {
-  const filter = defined({ agent, tool, limit, cursor, since: since && startOf(since, session.host.clock.now()) })
+async function showLogs(session: Session, { since, ...options }: LogsOptions): Promise<number> {
+  const { agent, tool, limit, cursor, organisation } = options
+  const from = since && startOf(since, session.host.clock.now())
+  const filter = defined({ organisation, agent, tool, limit, cursor, since: from })
   const page = await session.connect(control => session.attend('Looking', options => control.audit(filter, options)))
   if (session.json) await session.printJson(page)
   else if (page.lines.length === 0) await session.notices.write('Nothing was called.\n')

@@ -1,9 +1,11 @@
 import type { Control, ControlOptions, OperationFacts, OperationState } from '../../../contracts/index.ts'
+import { defined } from '../defined.ts'
 import { EXIT } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { nextAttemptText } from '../waiting-text.ts'
+import { againWithin, organisationOption, type Within } from '../workspace-options.ts'
 
 /** What a person can have done about an operation: `retry`, `cancel` and `drop`. */
 export const registerOperationDesk: Register = (operations, act) => {
@@ -17,7 +19,8 @@ const registerRetry: Register = (operations, act) => {
     .command('retry')
     .description('Have an operation tried now that waits, or tried again that was given up, and wait for how it goes.')
     .argument('<ID>', 'the operation, by its id')
-    .action((id: string) => act(session => retryOperation(session, id)))
+    .addOption(organisationOption())
+    .action((id: string, within: Within) => act(session => retryOperation(session, defined({ id, ...within }))))
   addExamples(retry, [
     ['quartermaster operations list --dead', 'what can be tried again'],
     ['quartermaster operations retry op_9fGk', 'now, with the arguments it was called with'],
@@ -29,7 +32,8 @@ const registerCancel: Register = (operations, act) => {
     .command('cancel')
     .description('Cancel an operation that waits, or tell the one that runs to stop.')
     .argument('<ID>', 'the operation, by its id')
-    .action((id: string) => act(session => cancelOperation(session, id)))
+    .addOption(organisationOption())
+    .action((id: string, within: Within) => act(session => cancelOperation(session, defined({ id, ...within }))))
   addExamples(cancel, [['quartermaster operations cancel op_9fGk', 'it is not tried again']])
 }
 
@@ -38,36 +42,42 @@ const registerDrop: Register = (operations, act) => {
     .command('drop')
     .description('Give up for good what could be tried again: its arguments are forgotten, its record stays.')
     .argument('<ID>', 'the operation, by its id')
-    .action((id: string) => act(session => dropOperation(session, id)))
+    .addOption(organisationOption())
+    .action((id: string, within: Within) => act(session => dropOperation(session, defined({ id, ...within }))))
   addExamples(drop, [['quartermaster operations drop op_9fGk', 'nobody wants it done any more']])
 }
 
-async function retryOperation(session: Session, id: string): Promise<number> {
-  const facts = await ask(session, id, 'Trying', (control, options) => control.retryOperation({ id }, options))
-  if (facts.state === 'succeeded') return await tell(session, facts, { line: 'is done.', code: EXIT.done })
-  if (facts.state === 'queued')
-    return await tell(session, facts, { line: againLine(session, facts), code: EXIT.waiting })
-  return await tell(session, facts, { line: `${UNDONE[facts.state]}${why(facts)}`, code: EXIT.no })
+interface Which extends Within {
+  id: string
 }
 
-async function cancelOperation(session: Session, id: string): Promise<number> {
-  const facts = await ask(session, id, 'Cancelling', (control, options) => control.cancelOperation({ id }, options))
+async function retryOperation(session: Session, which: Which): Promise<number> {
+  const facts = await ask(session, which, 'Trying', (control, options) => control.retryOperation(which, options))
+  if (facts.state === 'succeeded') return await tell(session, facts, { ...which, line: 'is done.', code: EXIT.done })
+  if (facts.state === 'queued')
+    return await tell(session, facts, { ...which, line: againLine(session, facts), code: EXIT.waiting })
+  return await tell(session, facts, { ...which, line: `${UNDONE[facts.state]}${why(facts)}`, code: EXIT.no })
+}
+
+async function cancelOperation(session: Session, which: Which): Promise<number> {
+  const facts = await ask(session, which, 'Cancelling', (control, options) => control.cancelOperation(which, options))
   const code = facts.state === 'cancelled' ? EXIT.done : EXIT.no
   return await tell(session, facts, {
+    ...which,
     line: CANCELLED[facts.state] ?? `could not be stopped any more: it is ${facts.state}.`,
     code,
   })
 }
 
-async function dropOperation(session: Session, id: string): Promise<number> {
-  const facts = await ask(session, id, 'Dropping', (control, options) => control.dropOperation({ id }, options))
+async function dropOperation(session: Session, which: Which): Promise<number> {
+  const facts = await ask(session, which, 'Dropping', (control, options) => control.dropOperation(which, options))
   const line = 'is dropped: its arguments are forgotten, and it cannot be tried again.'
-  return await tell(session, facts, { line, code: EXIT.done })
+  return await tell(session, facts, { ...which, line, code: EXIT.done })
 }
 
 async function ask(
   session: Session,
-  id: string,
+  { id }: Which,
   label: string,
   run: (control: Control, options: ControlOptions) => Promise<OperationFacts>,
 ): Promise<OperationFacts> {
@@ -78,12 +88,15 @@ async function ask(
 async function tell(
   session: Session,
   facts: OperationFacts,
-  { line, code }: { line: string; code: number },
+  { organisation, line, code }: Which & { line: string; code: number },
 ): Promise<number> {
   const text = escapeLine(`"${facts.tool}" ${line} (${facts.id})`)
   if (session.json) await session.printJson(facts)
   else if (code === EXIT.done) await session.out.write(`${session.out.paint.green('✓')} ${text}\n`)
-  else await session.notices.write(`${text}\nSee all of it: quartermaster operations show ${escapeLine(facts.id)}\n`)
+  else
+    await session.notices.write(
+      `${text}\nSee all of it: quartermaster operations show ${escapeLine(facts.id)}${againWithin(organisation)}\n`,
+    )
   return code
 }
 

@@ -1,4 +1,5 @@
 import type { EffectFinding, OperationVerification } from '../../../contracts/index.ts'
+import { defined } from '../defined.ts'
 import { EXIT } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import type { Printer } from '../printer.ts'
@@ -6,6 +7,7 @@ import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { renderTable } from '../table.ts'
 import { nextAttemptText } from '../waiting-text.ts'
+import { organisationOption, type Within } from '../workspace-options.ts'
 
 /** `operations verify`: looks at what an operation was to leave behind. */
 export const registerVerify: Register = (operations, act) => {
@@ -15,17 +17,18 @@ export const registerVerify: Register = (operations, act) => {
       'Look whether what an operation was to leave behind is there, and put it on record as done when all is.',
     )
     .argument('<ID>', 'the operation, by its id')
-    .action((id: string) => act(session => verifyOperation(session, id)))
+    .addOption(organisationOption())
+    .action((id: string, within: Within) => act(session => verifyOperation(session, id, within)))
   addExamples(verify, [
     ['quartermaster operations list --state unknown', 'those of which nobody knows whether they were done'],
     ['quartermaster operations verify op_9fGk', 'what of it is there'],
   ])
 }
 
-async function verifyOperation(session: Session, id: string): Promise<number> {
+async function verifyOperation(session: Session, id: string, within: Within): Promise<number> {
   session.hints = { operation: id }
   const found = await session.connect(control =>
-    session.attend('Looking', options => control.verifyOperation({ id }, options)),
+    session.attend('Looking', options => control.verifyOperation(defined({ id, ...within }), options)),
   )
   if (session.json) await session.printJson(found)
   else await tell(session, found)

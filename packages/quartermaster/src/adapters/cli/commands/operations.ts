@@ -9,6 +9,7 @@ import { operationsText, operationText } from '../operation-text.ts'
 import { cursorOption, limitOption, nextPage } from '../paging.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { againWithin, organisationOption, type Within } from '../workspace-options.ts'
 import { registerOperationDesk } from './operations-desk.ts'
 import { registerVerify } from './operations-verify.ts'
 
@@ -23,7 +24,7 @@ export const registerOperations: Register = (program, act) => {
   registerVerify(operations, act)
 }
 
-interface ListOptions {
+interface ListOptions extends Within {
   agent?: string
   state?: OperationState
   dead?: boolean
@@ -40,6 +41,7 @@ const registerList: Register = (operations, act) => {
     .option('--dead', 'only those that were given up, or whose outcome nobody knows, and that can be tried again')
     .addOption(limitOption())
     .addOption(cursorOption())
+    .addOption(organisationOption())
     .action((options: ListOptions) => act(session => listOperations(session, options)))
   addExamples(list, [
     ['quartermaster operations list', 'the last fifty'],
@@ -53,7 +55,8 @@ const registerShow: Register = (operations, act) => {
     .command('show')
     .description('Show everything about one operation.')
     .argument('<ID>', 'the operation, by its id')
-    .action((id: string) => act(session => showOperation(session, id)))
+    .addOption(organisationOption())
+    .action((id: string, within: Within) => act(session => showOperation(session, id, within)))
   addExamples(show, [['quartermaster operations show op_9fGk', 'how it ended, and why']])
 }
 
@@ -71,13 +74,13 @@ async function listOperations(session: Session, { dead, ...options }: ListOption
   return EXIT.done
 }
 
-async function showOperation(session: Session, id: string): Promise<number> {
+async function showOperation(session: Session, id: string, within: Within): Promise<number> {
   session.hints = { operation: id }
   const facts = await session.connect(control =>
-    session.attend('Looking', options => control.operation({ id }, options)),
+    session.attend('Looking', options => control.operation(defined({ id, ...within }), options)),
   )
   if (session.json) await session.printJson(facts)
-  else await printFacts(session, facts)
+  else await printFacts(session, facts, within)
   return EXIT.done
 }
 
@@ -85,11 +88,11 @@ async function showOperation(session: Session, id: string): Promise<number> {
 const MOST_SHOWN = 2_000
 
 /** On a terminal a long result is cut; anywhere else, and with `--json`, it goes out whole. */
-async function printFacts({ out, notices }: Session, facts: OperationFacts): Promise<void> {
+async function printFacts({ out, notices }: Session, facts: OperationFacts, within: Within): Promise<void> {
   const result = facts.result && toJsonText(facts.result, { pretty: false })
   const isCut = out.isTerminal && result !== undefined && result.length > MOST_SHOWN
   await out.write(operationText(facts, isCut ? `${headOf(result)}…` : result, out))
-  if (isCut) await notices.write(cutNotice(result, facts.id))
+  if (isCut) await notices.write(cutNotice(result, `${facts.id}${againWithin(within.organisation)}`))
 }
 
 /** Not in the middle of a character. */
@@ -97,7 +100,7 @@ function headOf(text: string): string {
   return text.slice(0, MOST_SHOWN).replace(/[\uD800-\uDBFF]$/, '')
 }
 
-function cutNotice(result: string, id: string): string {
+function cutNotice(result: string, which: string): string {
   const [shown, all] = [headOf(result), result].map(text => sizeInWords(new TextEncoder().encode(text).length))
-  return `The result is cut at ${shown} of ${all}. To see all of it: quartermaster operations show ${escapeLine(id)} --json, or into a file or a pager.\n`
+  return `The result is cut at ${shown} of ${all}. To see all of it: quartermaster operations show ${escapeLine(which)} --json, or into a file or a pager.\n`
 }

@@ -9,15 +9,17 @@ import { escapeLine } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { renderTable } from '../table.ts'
+import { organisationOption, type Within } from '../workspace-options.ts'
 
 export const registerTokens: Register = (program, act) => {
   const tokens = program
     .command('tokens')
     .description('List the tokens of agents and persons.')
     .usage('[create | revoke | rotate] [options]')
+    .addOption(organisationOption())
     // Otherwise a mistyped subcommand would be told to be "too many arguments".
     .allowExcessArguments()
-    .action((_options: object, command: Command) => act(session => list(session, command.args)))
+    .action((within: Within, command: Command) => act(session => list(session, within, command.args)))
   addExamples(tokens, [['quartermaster tokens', 'all of them, without their texts']])
   registerCreate(tokens, act)
   registerRevoke(tokens, act)
@@ -32,11 +34,13 @@ const registerCreate: Register = (tokens, act) => {
     .option('--person <NAME>', 'for this person instead: it answers approvals, and calls no tools')
     .option('--label <TEXT>', 'what you call it')
     .addOption(new Option('--for <TIME>', 'how long it is good, such as 8h or 90d; for ever without').argParser(toMs))
-    .action((agent: string | undefined, { person, label, for: ttlMs }: CreateOptions) =>
+    .addOption(organisationOption())
+    .action((agent: string | undefined, _: object, command: Command) =>
       act(session => {
+        const { person, label, for: ttlMs, organisation } = command.optsWithGlobals<CreateOptions>()
         if ((agent === undefined) === (person === undefined))
           throw new UsageError('say whose it is: an agent, or --person NAME.')
-        const request = defined({ agent, person, label, ttlMs })
+        const request = defined({ organisation, agent, person, label, ttlMs })
         return issue(session, 'Making a token', control => control.createToken(request))
       }),
     )
@@ -47,7 +51,7 @@ const registerCreate: Register = (tokens, act) => {
   ])
 }
 
-interface CreateOptions {
+interface CreateOptions extends Within {
   person?: string
   label?: string
   for?: number
@@ -99,11 +103,13 @@ async function issue(session: Session, what: string, run: (control: Control) => 
   return EXIT.done
 }
 
-async function list(session: Session, [unknown]: readonly string[]): Promise<number> {
+async function list(session: Session, within: Within, [unknown]: readonly string[]): Promise<number> {
   if (unknown !== undefined) {
     throw new UsageError(`unknown command 'tokens ${unknown}'.${didYouMean(unknown, ['create', 'revoke', 'rotate'])}`)
   }
-  const tokens = await session.connect(control => session.attend('Looking', options => control.tokens({}, options)))
+  const tokens = await session.connect(control =>
+    session.attend('Looking', options => control.tokens(defined({ ...within }), options)),
+  )
   if (session.json) await session.printJson(tokens)
   else if (tokens.length > 0) await session.out.write(listText(tokens, session))
   else await session.notices.write('No tokens yet. Make one: quartermaster tokens create AGENT\n')

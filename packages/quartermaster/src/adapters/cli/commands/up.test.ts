@@ -98,7 +98,7 @@ describe('up', () => {
     onEvent({ name: 'tools.disabled', event: { tools: ['send'], dependency: 'mail', reason: 'no answer' } })
     onEvent({ name: 'tools.restored', event: { tools: ['send'], dependency: 'mail' } })
     onEvent({ name: 'generation.swapped', event: { generation: 2, added: ['tool:a'], changed: [], removed: [] } })
-    const caller = { kind: 'agent', name: 'worker', workspace: 'worker' } as const
+    const caller = { kind: 'agent', organisation: 'default', name: 'worker', workspace: 'worker' } as const
     const audit = { at: 0, operationId: 'op_1', caller, tool: 'send', digest: '', mutates: true, durationMs: 3.2 }
     onEvent({
       name: 'call.settled',
@@ -192,7 +192,7 @@ describe('up', () => {
     })
 
     it('tells of operations what the lines about calls do not', async () => {
-      const caller = { kind: 'agent', name: 'worker', workspace: 'worker' } as const
+      const caller = { kind: 'agent', organisation: 'default', name: 'worker', workspace: 'worker' } as const
       const change = (from: OperationState | undefined, to: OperationState): UpEvent => ({
         name: 'operation.changed',
         event: { id: 'op_1', tool: 'send', caller, from, to, at: 0, isTold: false },
@@ -217,8 +217,8 @@ describe('up', () => {
     })
 
     it('tells who asks for consent and what was answered, each once', async () => {
-      const caller = { kind: 'agent', name: 'worker', workspace: 'worker' } as const
-      const about = { id: 'op_1', tool: 'send', agent: 'worker' }
+      const caller = { kind: 'agent', organisation: 'default', name: 'worker', workspace: 'worker' } as const
+      const about = { id: 'op_1', tool: 'send', organisation: 'default', agent: 'worker' }
       const change = (from: OperationState | undefined, to: OperationState): UpEvent => ({
         name: 'operation.changed',
         event: { id: 'op_1', tool: 'send', caller, from, to, at: 0, isTold: false },
@@ -233,7 +233,7 @@ describe('up', () => {
           change('waitingForApproval', 'denied'),
           { name: 'approval.answered', event: { ...about, state: 'denied', by } },
           change('waitingForApproval', 'expired'),
-          { name: 'grants.revoked', event: { by: 'owner', count: 1 } },
+          { name: 'grants.revoked', event: { organisation: 'default', by: 'owner', count: 1 } },
         ]),
       ).toEqual([
         'worker asks for consent to send: quartermaster approvals show op_1',

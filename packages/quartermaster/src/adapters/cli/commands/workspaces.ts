@@ -141,6 +141,7 @@ const ORIGINS = {
   folder: 'an agent of this folder',
   made: 'the owner',
   joined: 'a join code',
+  external: 'an A2A agent elsewhere',
 } as const satisfies Record<WorkspaceFacts['origin'], string>
 
 async function createWorkspace(session: Session, input: ControlInput<'createWorkspace'>): Promise<number> {

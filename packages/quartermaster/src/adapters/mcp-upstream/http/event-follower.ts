@@ -1,8 +1,7 @@
 import type { CancelSignal, Clock } from '../../../core/kernel/index.ts'
+import type { EventParserOptions, HttpAnswer, ServerEvent } from '../../http-client/index.ts'
 import { pause } from '../pausing.ts'
-import type { EventParserOptions, ServerEvent } from './event-parser.ts'
 import type { EventTurns, StreamEnd } from './event-turns.ts'
-import type { HttpAnswer } from './http-answer.ts'
 
 export interface EventFollower {
   /** The stream that is open already; it is opened when absent. */

@@ -1,7 +1,6 @@
 import { messageOf } from '../../../contracts/index.ts'
+import { createEventParser, type EventParserOptions, type HttpBody } from '../../http-client/index.ts'
 import { createTurnWorker } from '../session/turn-worker.ts'
-import { createEventParser, type EventParserOptions } from './event-parser.ts'
-import type { HttpBody } from './http-answer.ts'
 
 /** How a stream of events ended, or that there was none. */
 export interface StreamEnd {

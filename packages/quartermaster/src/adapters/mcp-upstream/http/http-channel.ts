@@ -1,4 +1,5 @@
 import type { Clock } from '../../../core/kernel/index.ts'
+import { createDiscard, createHttpClient } from '../../http-client/index.ts'
 import { isRequest, type Message } from '../../mcp-wire/index.ts'
 import {
   type Channel,
@@ -11,8 +12,6 @@ import {
 import { guardMessages } from '../session/incoming-message.ts'
 import { MESSAGE_LIMITS } from '../session/message-limits.ts'
 import type { HttpAuth } from './http-auth.ts'
-import { createDiscard } from './http-body.ts'
-import { createHttpClient } from './http-client.ts'
 import { createExchanges, type Exchange } from './http-exchanges.ts'
 import { createHttpIncoming } from './http-incoming.ts'
 import { createHttpSender } from './http-sender.ts'

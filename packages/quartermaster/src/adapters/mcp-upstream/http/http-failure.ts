@@ -1,6 +1,6 @@
+import { type HttpAnswer, headerOf } from '../../http-client/index.ts'
 import { isRecord, isRequest, type Message, parseJson, type Response } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure, type WasSent } from '../session/channel.ts'
-import { type HttpAnswer, headerOf } from './http-answer.ts'
 
 /** What becomes of a request that was answered with an HTTP error. */
 export interface Refusal {

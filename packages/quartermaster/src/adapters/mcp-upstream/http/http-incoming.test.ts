@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
+import type { HttpAnswer, HttpBody } from '../../http-client/index.ts'
 import type { Id } from '../../mcp-wire/index.ts'
 import { call } from '../testing/http-desk.ts'
-import type { HttpAnswer, HttpBody } from './http-answer.ts'
 import { createExchanges } from './http-exchanges.ts'
 import { createHttpIncoming } from './http-incoming.ts'
 

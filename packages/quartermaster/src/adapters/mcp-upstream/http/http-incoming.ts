@@ -1,16 +1,23 @@
 import type { Cancel, CancelSignal, Clock } from '../../../core/kernel/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
+import {
+  type Discard,
+  type HttpAnswer,
+  headerOf,
+  isGood,
+  MOST_SAID,
+  readShortText,
+  readText,
+  reasonOf,
+  TAIL_MS,
+} from '../../http-client/index.ts'
 import { claimedVersion, type Id, isRequest, isResponse, type Message, type Request } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { messagesIn } from '../session/incoming-message.ts'
-import { MOST_SAID } from '../session/trouble.ts'
 import { type EventFollower, followEvents } from './event-follower.ts'
 import { createEventTurns } from './event-turns.ts'
-import { type HttpAnswer, headerOf, isGood } from './http-answer.ts'
-import { type Discard, readShortText, readText, TAIL_MS } from './http-body.ts'
 import type { Exchange, Exchanges } from './http-exchanges.ts'
 import { type Refusal, readRefusal } from './http-failure.ts'
-import { reasonOf } from './http-reason.ts'
 
 export interface HttpIncomingDeps {
   readonly clock: Clock

@@ -1,11 +1,16 @@
 import { messageOf } from '../../../contracts/index.ts'
 import { type CancelSignal, loginStep } from '../../../core/kernel/index.ts'
+import {
+  type Discard,
+  type HttpAnswer,
+  type HttpClient,
+  HttpFailure,
+  type HttpRequest,
+  headerOf,
+} from '../../http-client/index.ts'
 import { beforeAbort } from '../session/before-abort.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
-import { type HttpAnswer, HttpFailure, type HttpRequest, headerOf } from './http-answer.ts'
 import { type Challenge, type HttpAuth, parseChallenge } from './http-auth.ts'
-import type { Discard } from './http-body.ts'
-import type { HttpClient } from './http-client.ts'
 import { keySettings, type SentKeys } from './key-settings.ts'
 
 /** What the configuration wants sent along goes to this origin and nowhere else. */

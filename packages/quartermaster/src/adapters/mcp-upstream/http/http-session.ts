@@ -1,6 +1,6 @@
 import { IDEMPOTENCY_HEADER, IDEMPOTENCY_META } from '../../../contracts/index.ts'
+import { type HttpAnswer, headerOf, isGood } from '../../http-client/index.ts'
 import { isRequest, type Message, metaOf, type Request, standardHeaders } from '../../mcp-wire/index.ts'
-import { type HttpAnswer, headerOf, isGood } from './http-answer.ts'
 
 /** What connects the requests of one connection. From 2026-07-28 on there is nothing but what each request says itself. */
 export interface HttpSession {

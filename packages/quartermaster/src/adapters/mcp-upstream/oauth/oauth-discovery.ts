@@ -1,8 +1,7 @@
 import type { Clock } from '../../../core/kernel/index.ts'
+import { createHttpClient, headerOf } from '../../http-client/index.ts'
 import type { GuardedFetch } from '../http/guarded-fetch.ts'
-import { headerOf } from '../http/http-answer.ts'
 import { type Challenge, parseChallenge } from '../http/http-auth.ts'
-import { createHttpClient } from '../http/http-client.ts'
 import type { AuthorizationServer, OAuthSdk } from './oauth-parts.ts'
 
 export interface Discovery {

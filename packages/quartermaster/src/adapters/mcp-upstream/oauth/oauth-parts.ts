@@ -1,7 +1,6 @@
 import type { AuthorizationServerMetadata, OAuthClientInformationMixed } from '@modelcontextprotocol/client'
 import { AppError, type HttpUpstream, isAppError } from '../../../contracts/index.ts'
-import { AddressRefused } from '../http/address-guard.ts'
-import { HttpFailure } from '../http/http-answer.ts'
+import { AddressRefused, HttpFailure } from '../../http-client/index.ts'
 
 /** The part of the SDK that knows OAuth, loaded by the first who needs it: few do, and it takes a while. */
 export const loadOAuth = () => import('@modelcontextprotocol/client')

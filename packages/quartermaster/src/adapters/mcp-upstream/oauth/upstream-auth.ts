@@ -1,7 +1,7 @@
 import { AppError, type HttpUpstream } from '../../../contracts/index.ts'
 import type { Clock, Ids } from '../../../core/kernel/index.ts'
 import type { LoginOwner, UpstreamCredentialStore, UpstreamLogin } from '../../../core/upstreams/index.ts'
-import type { Resolve } from '../http/address-guard.ts'
+import type { Resolve } from '../../http-client/index.ts'
 import { createGuardedFetch } from '../http/guarded-fetch.ts'
 import type { Challenge, HttpAuth } from '../http/http-auth.ts'
 import { askForChallenge } from './oauth-discovery.ts'

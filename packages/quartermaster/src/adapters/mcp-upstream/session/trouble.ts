@@ -1,5 +1,6 @@
 import { messageOf } from '../../../contracts/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
+import { MOST_SAID } from '../../http-client/index.ts'
 import { isRecord } from '../../mcp-wire/index.ts'
 import { sentence } from '../sentence.ts'
 import { ChannelFailure, SendFailure } from './channel.ts'
@@ -40,6 +41,3 @@ const MOST_VERSIONS = 8
 export function forPeople({ reason, said }: Trouble): string {
   return said === undefined ? reason : `${reason.replace(/\.$/, '')}: ${said}`
 }
-
-/** What is shown of a server's words. */
-export const MOST_SAID = 300

@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises'
 import { isAppError } from '../../../contracts/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
-import { MOST_SAID, type Trouble } from '../session/trouble.ts'
+import { MOST_SAID } from '../../http-client/index.ts'
+import type { Trouble } from '../session/trouble.ts'
 import type { ChildExit } from './child.ts'
 
 /** What to do about a program that could not be started, in a sentence or two. */

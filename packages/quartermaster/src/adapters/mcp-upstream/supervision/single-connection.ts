@@ -19,7 +19,8 @@ export interface SingleConnectionDeps {
 export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   const { lease, clock, dependency, create, onChange } = deps
   let inner: Connection | undefined
-  let ending: Promise<unknown> = Promise.resolve()
+  /** There is none while the last one has not ended. */
+  let ending: Promise<void> | undefined
   let [isStarted, isStopped] = [false, false]
   let since = clock.now()
   const stopFollowing = lease.onChange(() => {
@@ -30,14 +31,22 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   })
 
   function current(): Connection | undefined {
-    if (isStopped || lease.standing().kind !== 'held') return undefined
+    if (isStopped || ending || lease.standing().kind !== 'held') return undefined
     inner ??= create()
     return inner
   }
 
   function end(): void {
-    ending = Promise.all([ending, inner?.stop()])
+    if (!inner) return
+    ending = inner.stop().then(ended, ended)
     inner = undefined
+  }
+
+  /** Meanwhile the lease may be back. */
+  function ended(): void {
+    ending = undefined
+    if (isStarted) current()?.start()
+    if (!isStopped) onChange()
   }
 
   function want(): void {
@@ -47,12 +56,13 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   }
 
   function state(): ConnectionState {
-    const { kind, reason } = isStopped ? STOPPED : absence(lease, isStarted)
+    const { kind, reason } = isStopped ? STOPPED : absence(lease, { isStarted, isEnding: ending !== undefined })
     return inner?.state() ?? { kind, reason, since }
   }
 
   async function taken({ budgetMs, signal }: TakeOptions): Promise<Connection> {
-    await within(lease.want(), { clock, ms: budgetMs, signal })
+    const isThere = Promise.all([lease.want(), ending])
+    await within(isThere, { clock, ms: budgetMs, signal })
     signal.throwIfAborted()
     const found = current()
     if (found) return found
@@ -94,15 +104,20 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   }
 }
 
+const ENDING = { kind: 'starting', reason: 'It runs once, and the one before has not ended yet.' } as const
 const STOPPED = { kind: 'stopped', reason: 'It was stopped.' } as const
 
 /** Where it stands while it is not connected here. */
-function absence(lease: Lease, isStarted: boolean): Pick<ConnectionState, 'kind' | 'reason'> {
+function absence(
+  lease: Lease,
+  { isStarted, isEnding }: { readonly isStarted: boolean; readonly isEnding: boolean },
+): Pick<ConnectionState, 'kind' | 'reason'> {
   const standing = lease.standing()
   if (standing.kind === 'taken') {
     const { host, holder } = standing.by
     return { kind: 'elsewhere', reason: `It runs on one node at a time, and now on "${host}" (${holder}).` }
   }
+  if (isEnding) return ENDING
   if (isStarted && standing.kind !== 'held')
     return { kind: 'starting', reason: 'It runs on one node at a time; which one is being found out.' }
   return { kind: 'idle', reason: 'It starts when it is needed.' }
@@ -114,7 +129,7 @@ interface Limits {
   readonly signal: AbortSignal
 }
 
-function within(work: Promise<void>, { clock, ms, signal }: Limits): Promise<void> {
+function within(work: Promise<unknown>, { clock, ms, signal }: Limits): Promise<void> {
   return new Promise(resolve => {
     const end = () => {
       cancel()

@@ -1,5 +1,6 @@
 import type { NewRow, Settings } from '../../../contracts/index.ts'
 import type { Ids } from '../../kernel/index.ts'
+import { whoseOf } from '../record/whose.ts'
 import type { GivenAnswer } from './given-answer.ts'
 
 const HOUR_MS = 3_600_000
@@ -23,9 +24,7 @@ export function grantsFor(given: GivenAnswer, terms: GrantTerms): NewRow<'grants
   const single = lasting === 'once' ? { tool: request.tool, digest: request.digest } : {}
   return request.asks.map(({ operation, scope }) => ({
     id: terms.ids.next('grant'),
-    workspace: request.workspace,
-    callerKind: request.callerKind,
-    callerName: request.callerName,
+    ...whoseOf(request),
     operation,
     scope,
     decision,

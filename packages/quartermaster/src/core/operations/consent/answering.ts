@@ -76,7 +76,7 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     const { writes, change } = due(await waiting(store, request), now)
     const close = { where: { id: request.id, state: 'open' as const }, set: { state: 'closed' as const } }
     const { committed } = await store.commit([update('approvals', { ...close, guard: 'approval.open' }), ...writes])
-    if (!committed) throw answeredAlready(await findRequest(store, request.id))
+    if (!committed) throw answeredAlready(await findRequest(store, request.organisation, request.id))
     emitter.emit('operation.changed', change)
     throw voidAnswer(request, worth)
   }
@@ -110,8 +110,9 @@ export function createAnswering(deps: AnsweringDeps): Answering {
       ...writes,
       insert('audit', auditRow(ids.next('audit'), line)),
     ])
-    if (!committed) throw answeredAlready(await findRequest(store, request.id))
-    emitter.emit('approval.answered', { id: request.id, tool: request.tool, agent: request.callerName, state, by })
+    if (!committed) throw answeredAlready(await findRequest(store, request.organisation, request.id))
+    const { id, tool, organisation, callerName: agent } = request
+    emitter.emit('approval.answered', { id, tool, organisation, agent, state, by })
     emitter.emit('operation.changed', change)
   }
 

@@ -62,7 +62,7 @@ describe('a caller that waits for a person', () => {
     const one = await waiting()
     if (how === 'gave up') one.deadline.cancel(new AppError('CANCELLED', 'Not wanted any more.'))
     else {
-      const caller = { kind: 'agent', name: 'ada', workspace: 'ada' } as const
+      const caller = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } as const
       const change = { id: 'op_1', tool: 'send', caller, at: 1, isTold: false } as const
       one.emitter.emit('operation.changed', { ...change, from: 'waitingForApproval', to: 'queued' })
     }

@@ -8,6 +8,7 @@ import type { StorageAccess } from '../record/storage.ts'
 import { askedAgain, leased } from '../record/transitions.ts'
 import { commitLease } from '../record/unseen-commit.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
+import { whoseOf, whoseRow } from '../record/whose.ts'
 import { byWhom, type Consent, type ConsentDecision } from './consent-decision.ts'
 import { consentWrites } from './consent-writes.ts'
 import { createWaitingRoom } from './waiting-room.ts'
@@ -116,9 +117,8 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   ) {
     const createdAt = Math.round(clock.now())
     const open = { ...again, state: 'open' as const, createdAt }
-    const { id, workspace, callerKind, callerName, tool, definitionHash, digest } = row
-    if (!before)
-      return insert('approvals', { id, workspace, callerKind, callerName, tool, definitionHash, digest, ...open })
+    const { id, tool, definitionHash, digest } = row
+    if (!before) return insert('approvals', { id, ...whoseOf(row), tool, definitionHash, digest, ...open })
     const where = { id, state: before.state }
     return update('approvals', { where, set: { ...open, ...UNANSWERED }, guard: 'approval.answered' })
   }
@@ -126,7 +126,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   return {
     async askAgain(row, asks) {
       const { store } = await storage.open()
-      const { id, tool, callerName: agent } = row
+      const { id, tool, organisation, callerName: agent } = row
       const now = Math.round(clock.now())
       const expiresAt = Math.min(row.expiresAt ?? Number.POSITIVE_INFINITY, now + settings.approvalHours * HOUR_MS)
       const before = await store.get('approvals', id)
@@ -144,20 +144,28 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       ])
       if (!committed) return
       emitter.emit('operation.changed', change)
-      emitter.emit('approval.opened', { id, tool, agent })
+      emitter.emit('approval.opened', { id, tool, organisation, agent })
       emitter.emit('call.settled', line)
     },
     async open({ record, asks, budgetMs }) {
       const { id, caller, tool, definitionHash, digest } = record
       const now = Math.round(clock.now())
       const expiresAt = now + settings.approvalHours * HOUR_MS
-      const { workspace, kind: callerKind, name: callerName } = caller
-      const whose = { id, workspace, callerKind, callerName }
-      const request = { ...whose, tool, definitionHash, digest, asks: [...asks], createdAt: now, expiresAt }
+      const request = {
+        id,
+        ...whoseRow(caller),
+        tool,
+        definitionHash,
+        digest,
+        asks: [...asks],
+        createdAt: now,
+        expiresAt,
+      }
       const begun = await room.enter(caller, () =>
         operations.park(record, { ...request, state: 'open' }, now + budgetMs),
       )
-      if (begun === 'begun') emitter.emit('approval.opened', { id, tool, agent: callerName })
+      const { organisation, name: agent } = caller
+      if (begun === 'begun') emitter.emit('approval.opened', { id, tool, organisation, agent })
       return begun
     },
     next: ({ record: { id }, deadline, budgetMs }) => waitFor(id, budgetMs, deadline),

@@ -1,5 +1,6 @@
 import type { ApprovalRow, AuditEntry, GrantRow, Lasting, OperationRow } from '../../../contracts/index.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
+import { callerOf } from '../record/whose.ts'
 import { type Answerer, byWhom } from './consent-decision.ts'
 
 /** What was said about a request. */
@@ -23,7 +24,7 @@ export function auditOfRevocation(grant: GrantRow, { by, tool }: { by: string; t
   return {
     at,
     operationId: grant.askedFor ?? grant.id,
-    caller: { kind: grant.callerKind, name: grant.callerName, workspace: grant.workspace },
+    caller: callerOf(grant),
     tool: grant.tool ?? tool,
     digest: grant.digest ?? '',
     // What was allowed is not any more; what was forbidden may be asked for again.

@@ -1,9 +1,8 @@
 import type { ApprovalRow, GrantRow } from '../../../contracts/index.ts'
 import type { Where } from '../../store/index.ts'
 import { openArguments } from '../record/operation-row.ts'
-import { ORGANISATION } from '../record/organisation.ts'
 import type { StorageAccess } from '../record/storage.ts'
-import { type AnsweringDeps, createAnswering } from './answering.ts'
+import { type Answering, type AnsweringDeps, createAnswering } from './answering.ts'
 import type { Answerer } from './consent-decision.ts'
 import type { ConsentAnswer } from './given-answer.ts'
 import { liveGrants } from './live-grants.ts'
@@ -28,7 +27,10 @@ export type LiveGrant = GrantRow & {
   readonly isUnnamed: boolean
 }
 
-/** Where persons answer what agents' calls ask for, and take back what they allowed. */
+/** The desk of each organisation. What another one's calls ask for is not there. */
+export type ConsentDesks = (organisation: string) => ConsentDesk
+
+/** Where persons of an organisation answer what its agents' calls ask for, and take back what they allowed. */
 export interface ConsentDesk {
   /** What waits for an answer, oldest first; of more than a thousand as many of each agent as of any other. */
   open(agent?: string): Promise<readonly ApprovalRow[]>
@@ -51,13 +53,17 @@ export interface ConsentDeskDeps extends AnsweringDeps {
 /** Longer lists are nobody's to read. */
 const MOST_GRANTS = 1_000
 
-export function createConsentDesk(deps: ConsentDeskDeps): ConsentDesk {
-  const { storage, clock, ids, emitter, catalogue } = deps
+export function createConsentDesks(deps: ConsentDeskDeps): ConsentDesks {
   const answering = createAnswering(deps)
+  return organisation => createConsentDesk(organisation, { ...deps, answering })
+}
+
+function createConsentDesk(organisation: string, deps: ConsentDeskDeps & { answering: Answering }): ConsentDesk {
+  const { storage, clock, ids, emitter, catalogue, answering } = deps
 
   function whereOf({ id, agent, operation, by }: GrantFilter): Where<'grants'> {
     return {
-      organisation: ORGANISATION,
+      organisation,
       revokedAt: null,
       expiresAt: { above: Math.round(clock.now()) },
       ...(id === undefined ? {} : { id }),
@@ -76,21 +82,22 @@ export function createConsentDesk(deps: ConsentDeskDeps): ConsentDesk {
   return {
     async open(agent) {
       const { store } = await storage.open()
+      const whose = agent === undefined ? { organisation } : { organisation, workspace: agent }
       const open: ApprovalRow[] = []
-      for await (const page of openRequests(store, agent === undefined ? {} : { workspace: agent })) open.push(...page)
+      for await (const page of openRequests(store, whose)) open.push(...page)
       return listed(open)
     },
     async request(operationId) {
-      return findRequest((await storage.open()).store, operationId)
+      return findRequest((await storage.open()).store, organisation, operationId)
     },
     async argumentsOf(operationId) {
       const { store, sealer } = await storage.open()
       const row = await store.get('operations', operationId)
-      return row && row.arguments !== null ? openArguments(row, sealer) : undefined
+      return row?.organisation === organisation && row.arguments !== null ? openArguments(row, sealer) : undefined
     },
     async answer(operationId, answer, by) {
       const { store } = await storage.open()
-      await answering.take(store, { request: await findRequest(store, operationId), answer, by })
+      await answering.take(store, { request: await findRequest(store, organisation, operationId), answer, by })
     },
     async grants(filter = {}) {
       const { store } = await storage.open()
@@ -105,7 +112,7 @@ export function createConsentDesk(deps: ConsentDeskDeps): ConsentDesk {
       const { store } = await storage.open()
       const count = await revokeGrants(store, { where: whereOf(filter), by, now: Math.round(clock.now()), ids })
       const { by: grantedBy, ...asked } = filter
-      if (count > 0) emitter.emit('grants.revoked', { ...asked, grantedBy, by: by.name, count })
+      if (count > 0) emitter.emit('grants.revoked', { organisation, ...asked, grantedBy, by: by.name, count })
       return count
     },
   }

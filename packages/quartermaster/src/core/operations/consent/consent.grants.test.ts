@@ -39,7 +39,7 @@ async function desk(options: Omit<HubOptions, 'storage' | 'units'> = {}) {
     return await calling
   }
   const state = async (id: string) => (await storage.store.get('operations', id))?.state
-  const { open, answer, grants, revoke } = hub.consentDesk
+  const { open, answer, grants, revoke } = hub.consentDesks('default')
   return { hub, store: storage.store, runs, call, state, open, answer, grants, revoke }
 }
 
@@ -154,7 +154,7 @@ describe('an answer that lasts', () => {
     // Asked in the same millisecond, so in any order.
     expect((await one.open()).map(({ id }) => id).toSorted()).toEqual(apart.toSorted())
     expect(one.runs).toHaveLength(2)
-    expect(await one.hub.consentDesk.request(second.operationId)).toMatchObject({
+    expect(await one.hub.consentDesks('default').request(second.operationId)).toMatchObject({
       state: 'allowed',
       answeredBy: 'owner',
       lasting: 'always',
@@ -233,6 +233,7 @@ describe('an agent that asks for more than anybody can answer', () => {
       insert('approvals', {
         id,
         workspace,
+        organisation: 'default',
         callerKind: 'agent',
         callerName: workspace,
         tool: 'send',

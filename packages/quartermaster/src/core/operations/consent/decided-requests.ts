@@ -1,6 +1,7 @@
 import type { ApprovalRow } from '../../../contracts/index.ts'
 import type { Generation } from '../../catalogue/index.ts'
 import type { Store } from '../../store/index.ts'
+import { callerOf, whoseOf } from '../record/whose.ts'
 import { type ConsentDecision, decideConsent } from './consent-decision.ts'
 import { findGrants } from './find-grants.ts'
 import { openRequests } from './open-requests.ts'
@@ -15,10 +16,10 @@ export interface DecidedOptions {
 /** What waits of the same caller, and what grants that last decide so by now: nobody need be asked about that any more. */
 export async function* decidedRequests(
   store: Store,
-  { workspace, callerKind, callerName }: ApprovalRow,
+  answered: ApprovalRow,
   { decision, generation, now }: DecidedOptions,
 ): AsyncGenerator<ApprovalRow> {
-  for await (const page of openRequests(store, { workspace, callerKind, callerName })) {
+  for await (const page of openRequests(store, whoseOf(answered))) {
     for (const request of page) {
       if (worthOf(request, generation) !== 'sound') continue
       if ((await decisionOn(store, request, now)) === KINDS[decision]) yield request
@@ -29,9 +30,9 @@ export async function* decidedRequests(
 const KINDS = { allow: 'allowed', deny: 'denied' } as const
 
 async function decisionOn(store: Store, request: ApprovalRow, now: number): Promise<ConsentDecision['kind']> {
-  const { id: operationId, asks, tool, digest, workspace, callerKind: kind, callerName: name } = request
+  const { id: operationId, asks, tool, digest } = request
   const live = { expiresAt: { above: now }, revokedAt: null }
-  const grants = await findGrants(store, { caller: { kind, name, workspace }, asks, operationId }, live)
+  const grants = await findGrants(store, { caller: callerOf(request), asks, operationId }, live)
   // What the agent's file allowed was not asked for.
   const nothing = { standing: new Set<string>(), allowedNow: new Set<string>() }
   return decideConsent({ operationId, tool, digest, asks, grants, now, ...nothing }).kind

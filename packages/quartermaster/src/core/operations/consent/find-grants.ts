@@ -1,6 +1,6 @@
 import type { Caller, ConsentAsk, GrantRow } from '../../../contracts/index.ts'
 import type { Store, Where } from '../../store/index.ts'
-import { ORGANISATION } from '../record/organisation.ts'
+import { whoseRow } from '../record/whose.ts'
 
 /** Whose grants, and for what. */
 export interface GrantsWanted {
@@ -22,8 +22,8 @@ export async function findGrants(
   { caller, asks, operationId }: GrantsWanted,
   more: Where<'grants'>,
 ): Promise<readonly GrantRow[]> {
-  const { workspace, kind: callerKind, name: callerName } = caller
-  const whose = { organisation: ORGANISATION, workspace, callerKind, callerName, ...more }
+  const { workspace: _, ...own } = whoseRow(caller)
+  const whose = { ...whoseRow(caller), ...more }
   const lasting = asks.map(({ operation, scope, grantable }) =>
     store.find('grants', {
       // Of what can be allowed for itself only, or of which nobody can tell what it is about, any no counts and no yes.
@@ -38,11 +38,11 @@ export async function findGrants(
       limit: 1,
     }),
   )
-  const own = store.find('grants', {
+  const single = store.find('grants', {
     // Not by workspace, or an index would be taken that finds those of all other calls as well.
-    where: { callerKind, callerName, askedFor: operationId, lasting: 'once', ...more },
+    where: { ...own, askedFor: operationId, lasting: 'once', ...more },
     order: { by: ['createdAt', 'id'], direction: 'descending' },
     limit: MOST_OF_ONE_CALL,
   })
-  return (await Promise.all([...lasting, own])).flat()
+  return (await Promise.all([...lasting, single])).flat()
 }

@@ -1,12 +1,14 @@
 import { type ApprovalRow, MOST_APPROVALS } from '../../../contracts/index.ts'
 import type { Store, Where } from '../../store/index.ts'
-import { ORGANISATION } from '../record/organisation.ts'
 
 const PAGE = 500
 
-/** What waits for an answer, oldest first, a page at a time. */
-export async function* openRequests(store: Store, whose: Where<'approvals'>): AsyncGenerator<readonly ApprovalRow[]> {
-  const where = { organisation: ORGANISATION, state: 'open' as const, ...whose }
+/** What waits for an answer in an organisation, oldest first, a page at a time. */
+export async function* openRequests(
+  store: Store,
+  whose: Where<'approvals'> & { readonly organisation: string },
+): AsyncGenerator<readonly ApprovalRow[]> {
+  const where = { state: 'open' as const, ...whose }
   const query = { where, order: { by: ['createdAt', 'id'] as const }, limit: PAGE }
   for (let after: readonly [number, string] | undefined; ; ) {
     const page = await store.find('approvals', after ? { ...query, after } : query)

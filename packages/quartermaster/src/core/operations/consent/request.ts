@@ -1,10 +1,10 @@
 import { AppError, type ApprovalRow } from '../../../contracts/index.ts'
 import type { Store } from '../../store/index.ts'
 
-/** What persons are asked about one operation, answered or not. Throws `NAME_UNKNOWN`. */
-export async function findRequest(store: Store, id: string): Promise<ApprovalRow> {
+/** What persons of an organisation are asked about one operation, answered or not. Throws `NAME_UNKNOWN`. */
+export async function findRequest(store: Store, organisation: string, id: string): Promise<ApprovalRow> {
   const row = await store.get('approvals', id)
-  if (row) return row
+  if (row?.organisation === organisation) return row
   throw new AppError('NAME_UNKNOWN', `Nobody asked for consent to "${id}". See \`quartermaster approvals\`.`)
 }
 

@@ -1,5 +1,5 @@
 import { AppError, type Caller, type Settings } from '../../../contracts/index.ts'
-import { ORGANISATION } from '../record/organisation.ts'
+import { callerKey } from '../../kernel/index.ts'
 import type { StorageAccess } from '../record/storage.ts'
 
 /** Sees to it that nobody has more calls waiting for persons than persons can look through. */
@@ -15,19 +15,19 @@ export interface WaitingRoomDeps {
 
 export function createWaitingRoom({ storage, settings }: WaitingRoomDeps): WaitingRoom {
   const most = settings.approvalsPerAgent
-  /** By agent, how many are at the door: those that come together would all find the same number on record. */
+  /** By caller, how many are at the door: those that come together would all find the same number on record. */
   const entering = new Map<string, number>()
 
-  function step(workspace: string, by: 1 | -1): number {
-    const now = (entering.get(workspace) ?? 0) + by
-    if (now === 0) entering.delete(workspace)
-    else entering.set(workspace, now)
+  function step(who: string, by: 1 | -1): number {
+    const now = (entering.get(who) ?? 0) + by
+    if (now === 0) entering.delete(who)
+    else entering.set(who, now)
     return now
   }
 
-  async function refuseFull({ workspace, name }: Caller, together: number): Promise<void> {
+  async function refuseFull({ organisation, workspace, name }: Caller, together: number): Promise<void> {
     const { store } = await storage.open()
-    const inside = await store.count('approvals', { organisation: ORGANISATION, state: 'open', workspace })
+    const inside = await store.count('approvals', { organisation, state: 'open', workspace })
     if (inside + together <= most) return
     const next = 'Wait until a person has answered some with `quartermaster approvals`, or cancel what is not needed.'
     throw new AppError('LIMIT_EXCEEDED', `"${name}" has ${inside} calls that wait for a person; ${most} may. ${next}`)
@@ -35,12 +35,13 @@ export function createWaitingRoom({ storage, settings }: WaitingRoomDeps): Waiti
 
   return {
     async enter(caller, work) {
-      const together = step(caller.workspace, 1)
+      const who = callerKey(caller)
+      const together = step(who, 1)
       try {
         await refuseFull(caller, together)
         return await work()
       } finally {
-        step(caller.workspace, -1)
+        step(who, -1)
       }
     },
   }

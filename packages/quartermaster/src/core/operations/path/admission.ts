@@ -12,7 +12,7 @@ import type { Clock, Log } from '../../kernel/index.ts'
 import type { Approvals, UnallowedCall } from '../consent/approvals.ts'
 import { clientAnswer, clientQuestion, mayAskClient } from '../consent/client-question.ts'
 import type { Consent } from '../consent/consent-decision.ts'
-import type { ConsentDesk } from '../consent/consent-desk.ts'
+import type { ConsentDesks } from '../consent/consent-desk.ts'
 import { type ConsentGate, consentDenied, consentRequired } from '../consent/consent-gate.ts'
 import { consentWrites } from '../consent/consent-writes.ts'
 import { ANSWER_SECONDS } from '../exchange/exchanges.ts'
@@ -43,7 +43,7 @@ export interface Admission {
 export interface AdmissionDeps {
   readonly gate: ConsentGate
   readonly approvals: Approvals
-  readonly desk: Pick<ConsentDesk, 'answer'>
+  readonly desks: ConsentDesks
   readonly operations: Pick<OperationLog, 'begin' | 'adopt'>
   readonly operationDesk: Pick<OperationDesk, 'cancel'>
   readonly idempotency: Pick<Idempotency, 'answerOf'>
@@ -243,7 +243,7 @@ export function createAdmission(deps: AdmissionDeps): Admission {
         const answer = clientAnswer(given)
         const by = { name: `the client of ${request.seat.caller.name}`, via: 'client' as const }
         if (!answer) return waitForOthers()
-        await deps.desk.answer(operationId, answer, by)
+        await deps.desks(request.seat.caller.organisation).answer(operationId, answer, by)
       })
       .catch(error => {
         if (over.signal.aborted) return

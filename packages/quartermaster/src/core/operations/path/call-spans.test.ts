@@ -5,7 +5,7 @@ import { createEmitter, type Span, type SpanStart, type Tracer } from '../../ker
 import { createCallSpans } from './call-spans.ts'
 
 const emitter = () => createEmitter({ onError: error => expect.fail(String(error)) })
-const seat = { caller: { kind: 'agent', name: 'worker', workspace: 'worker' } } as Seat
+const seat = { caller: { kind: 'agent', organisation: 'default', name: 'worker', workspace: 'worker' } } as Seat
 const PARENT: TraceContext = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` }
 const OWN: TraceContext = { traceparent: `00-${'a'.repeat(32)}-${'c'.repeat(16)}-01` }
 

@@ -296,7 +296,10 @@ describe('nested calls', () => {
     const hub = await workerHub([nest('outer', 'inner'), inner])
     const started = hub.clock.now()
     await hub.callAs('worker', 'outer', {}, { timeoutMs: 700 })
-    expect(seen).toEqual({ caller: { kind: 'agent', name: 'worker', workspace: 'worker' }, deadline: started + 700 })
+    expect(seen).toEqual({
+      caller: { kind: 'agent', organisation: 'default', name: 'worker', workspace: 'worker' },
+      deadline: started + 700,
+    })
     expect(hub.audit.map(entry => entry.tool)).toEqual(['inner', 'outer'])
   })
 

@@ -6,7 +6,7 @@ import {
   type Settings,
   type ToolResult,
 } from '../../../contracts/index.ts'
-import type { Clock } from '../../kernel/index.ts'
+import { type Clock, callerKey } from '../../kernel/index.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { storedPage } from '../record/stored-results.ts'
 import { pageAt, restOfPage, type WholeResult, wholeOf } from './result-pages.ts'
@@ -78,7 +78,7 @@ export function createKeptResults({ clock, storage, settings }: KeptResultsDeps)
       if (text === undefined) return { result }
       const most = Math.min(settings.keptResultBytes, settings.keptResultsBytes)
       const whole = wholeOf(text, { most, pageBytes: maxBytes })
-      keep(operationId, whole, ownerOf(caller))
+      keep(operationId, whole, callerKey(caller))
       const first = pageAt(whole, 0)
       const info: KeptResult = {
         resultId: operationId,
@@ -91,7 +91,7 @@ export function createKeptResults({ clock, storage, settings }: KeptResultsDeps)
     async page(caller, resultId, offset) {
       makeRoom(0)
       const entry = kept.get(resultId)
-      if (entry?.owner === ownerOf(caller)) return pageAt(entry.whole, offset)
+      if (entry?.owner === callerKey(caller)) return pageAt(entry.whole, offset)
       return await onRecord(caller, resultId, offset)
     },
   }
@@ -160,8 +160,4 @@ function cutResult(result: ToolResult, text: string, { resultId, totalBytes, nex
       { type: 'text', text: note },
     ],
   }
-}
-
-function ownerOf({ kind, name }: Caller): string {
-  return `${kind}:${name}`
 }

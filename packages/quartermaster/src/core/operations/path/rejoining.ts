@@ -1,11 +1,12 @@
 import { AppError, type ApprovalRow, isAppError, type OperationRow } from '../../../contracts/index.ts'
 import type { Seat } from '../../agents/index.ts'
-import type { Digest } from '../../kernel/index.ts'
+import { callerKey, type Digest } from '../../kernel/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
 import { clientAnswer, mayAskClient } from '../consent/client-question.ts'
-import type { ConsentDesk } from '../consent/consent-desk.ts'
+import type { ConsentDesks } from '../consent/consent-desk.ts'
 import type { Idempotency, KnownCall } from '../record/idempotency.ts'
 import type { StorageAccess } from '../record/storage.ts'
+import { callerOf } from '../record/whose.ts'
 import { digestOf } from './arguments-digest.ts'
 import type { RejoinRequest } from './call-request.ts'
 import { followForward, permit } from './permission-stage.ts'
@@ -13,7 +14,7 @@ import { followForward, permit } from './permission-stage.ts'
 export interface RejoiningDeps {
   readonly storage: StorageAccess
   readonly idempotency: Pick<Idempotency, 'answerOf'>
-  readonly desk: Pick<ConsentDesk, 'answer'>
+  readonly desks: ConsentDesks
   readonly approvals: Pick<Approvals, 'hold'>
   readonly digest: Digest
 }
@@ -35,7 +36,7 @@ export async function rejoin(request: RejoinRequest, deps: RejoiningDeps): Promi
 async function take(
   { operationId, seat, answered }: RejoinRequest,
   approval: ApprovalRow | undefined,
-  { desk, approvals }: RejoiningDeps,
+  { desks, approvals }: RejoiningDeps,
 ): Promise<void> {
   const answer = answered && clientAnswer(answered.answer)
   if (!answer || !approval || approval.createdAt > answered.askedAt) return
@@ -44,6 +45,7 @@ async function take(
   // Who said no hears of the end here, and need not be told.
   const release = approvals.hold(operationId)
   // Whoever was faster has answered it, and that is what it goes on with.
+  const desk = desks(seat.caller.organisation)
   await desk.answer(operationId, answer, by).catch(unlessRefused).finally(release)
 }
 
@@ -51,8 +53,7 @@ async function take(
 function isOwn(row: OperationRow, request: RejoinRequest, digest: Digest): boolean {
   const { seat, tool: name, input } = followForward(request)
   const { tool } = permit(seat, name)
-  const { workspace, kind, name: callerName } = seat.caller
-  const isTheirs = row.workspace === workspace && row.callerKind === kind && row.callerName === callerName
+  const isTheirs = callerKey(callerOf(row)) === callerKey(seat.caller)
   return isTheirs && row.tool === tool.name && row.digest === digestOf(tool, input, digest)
 }
 

@@ -1,16 +1,17 @@
-import { messageOf, type OperationRow, type OperationSummary } from '../../../contracts/index.ts'
+import { type Caller, messageOf, type OperationRow, type OperationSummary } from '../../../contracts/index.ts'
 import type { Cancel, Clock, Emitter, Log } from '../../kernel/index.ts'
 import type { Store } from '../../store/index.ts'
 import { SUMMARY_COLUMNS, summaryOf } from '../record/operation-row.ts'
 import { toldWrite, type Untold } from '../record/receipts.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { isEnd } from '../record/transitions.ts'
+import { callerOf } from '../record/whose.ts'
 
 /**
  * Tells whoever asked for it that an operation has ended, where nobody waited for its answer. Answers `false` where nobody was
  * there to hear it: then it is told to whoever comes.
  */
-export type TellEnd = (operation: OperationSummary) => Promise<boolean | void> | boolean | void
+export type TellEnd = (operation: OperationSummary, caller: Caller) => Promise<boolean | void> | boolean | void
 
 /** Sees to it that every end is told, once, also those that happened while nobody was there to tell. */
 export interface EndsTeller {
@@ -27,8 +28,8 @@ export interface EndsTellerDeps {
   readonly log: Log
   readonly emitter: Emitter
   readonly tell: TellEnd
-  /** The agents that have anybody to tell it to; all of them when absent. */
-  readonly listening?: (() => readonly string[]) | undefined
+  /** The callers that have anybody to tell it to; all of them when absent. */
+  readonly listening?: (() => readonly Caller[]) | undefined
   /** Whether somebody here waits for its answer, or has just got it. */
   readonly isAwaited?: ((end: Untold) => boolean) | undefined
 }
@@ -36,7 +37,7 @@ export interface EndsTellerDeps {
 const BATCH = 100
 /** Whoever takes longer to hear of an end is told again later. */
 const TELLING_MS = 10_000
-const COLUMNS = [...SUMMARY_COLUMNS, 'tellAt'] as const
+const COLUMNS = [...SUMMARY_COLUMNS, 'organisation', 'workspace', 'callerKind', 'tellAt'] as const
 /** What could not be told, or nobody heard of, is looked for again then. */
 const PAUSE_MS = 60_000
 /** Whoever waits for an answer has it by then, or never gets it. */
@@ -89,11 +90,11 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
 
   async function tellAll(store: Store): Promise<void> {
     const order = { by: ['tellAt', 'id'] as const }
-    const agents = listening?.()
+    const callers = listening?.()
     // What nobody would hear is not even looked for: it may be much, and may stay for long.
-    if (agents?.length === 0) return
+    if (callers?.length === 0) return
     const now = Math.round(clock.now())
-    const theirs = agents ? { callerName: { in: agents } } : {}
+    const theirs = callers ? ofAny(callers) : {}
     const where = { tellAt: { atMost: now }, ...theirs }
     let after: [number, string] | undefined
     for (;;) {
@@ -129,7 +130,7 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
       cancel = clock.after(TELLING_MS, late)
     })
     try {
-      return await Promise.race([tell(summaryOf(row)), enough])
+      return await Promise.race([tell(summaryOf(row), callerOf(row)), enough])
     } finally {
       cancel()
     }
@@ -154,4 +155,11 @@ export function createEndsTeller(deps: EndsTellerDeps): EndsTeller {
       await telling
     },
   }
+}
+
+/** One question for all of them. It may find somebody of the same name elsewhere, who is not there, and so is told nothing. */
+function ofAny(callers: readonly Caller[]) {
+  const organisations = new Set(callers.map(({ organisation }) => organisation))
+  const names = new Set(callers.map(({ name }) => name))
+  return { organisation: { in: [...organisations] }, callerName: { in: [...names] } }
 }

@@ -4,6 +4,7 @@ import type { ChangedRows, NewsListener, Store } from '../../store/index.ts'
 import type { Approvals } from '../consent/approvals.ts'
 import type { OperationLog } from '../record/operation-log.ts'
 import type { StorageAccess } from '../record/storage.ts'
+import { callerOf } from '../record/whose.ts'
 
 export interface ForeignStepsDeps {
   readonly storage: StorageAccess
@@ -26,6 +27,7 @@ const LOOK_EVERY_MS = 1_000
 const COLUMNS = [
   'id',
   'tool',
+  'organisation',
   'workspace',
   'callerKind',
   'callerName',
@@ -60,22 +62,22 @@ export function createForeignSteps(deps: ForeignStepsDeps): NewsListener & { sto
     const over = new Set<string>()
     for (const some of chunks(asked)) {
       const rows = await store.find('approvals', { where: { id: { in: some } }, limit: MOST_IDS })
-      for (const { id, tool, callerName: agent, state, answeredBy, via } of rows) {
-        if (state === 'open') emitter.emit('approval.opened', { id, tool, agent })
+      for (const { id, tool, organisation, callerName: agent, state, answeredBy, via } of rows) {
+        if (state === 'open') emitter.emit('approval.opened', { id, tool, organisation, agent })
         else over.add(id)
         if ((state === 'allowed' || state === 'denied') && answeredBy !== null && via !== null)
-          emitter.emit('approval.answered', { id, tool, agent, state, by: { name: answeredBy, via } })
+          emitter.emit('approval.answered', { id, tool, organisation, agent, state, by: { name: answeredBy, via } })
       }
     }
     return over
   }
 
   function tell(row: Pick<OperationRow, (typeof COLUMNS)[number]>, wasAsked: boolean): void {
-    const { id, tool, workspace, callerKind: kind, callerName: name, state: to, updatedAt: at, tellAt } = row
+    const { id, tool, state: to, updatedAt: at, tellAt } = row
     if (to === 'leased') return cancelWanted(row)
     const from = wasAsked && to !== 'waitingForApproval' ? 'waitingForApproval' : undefined
     const isTold = tellAt === null || tellAt > at
-    const change: OperationChange = { id, tool, caller: { kind, name, workspace }, from, to, at, isTold }
+    const change: OperationChange = { id, tool, caller: callerOf(row), from, to, at, isTold }
     emitter.emit('operation.changed', change)
   }
 

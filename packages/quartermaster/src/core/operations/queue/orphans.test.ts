@@ -38,8 +38,8 @@ describe('a call inside another one that had not run when its process was killed
 
   it('asks nobody any more', async () => {
     const inner = operation('inner', { ...NESTED, state: 'waitingForApproval' })
-    const { id, workspace, callerKind, callerName, tool, definitionHash, digest } = inner
-    const whose = { id, workspace, callerKind, callerName, tool, definitionHash, digest }
+    const { id, organisation, workspace, callerKind, callerName, tool, definitionHash, digest } = inner
+    const whose = { id, organisation, workspace, callerKind, callerName, tool, definitionHash, digest }
     const store = createMemoryStore()
     await store.commit([
       insert('operations', inner),

@@ -74,7 +74,7 @@ describe('a queue whose store is busy for a moment', () => {
 
   async function openRequest(hub: Hub): Promise<string> {
     for (let i = 0; i < 40; i++) await hub.clock.breathe()
-    return (await hub.consentDesk.open())[0]?.id ?? ''
+    return (await hub.consentDesks('default').open())[0]?.id ?? ''
   }
 
   it('ends no operation because what allows it could not be read once', async () => {
@@ -91,7 +91,9 @@ describe('a queue whose store is busy for a moment', () => {
         return find(table, query)
       },
     })
-    await hub.consentDesk.answer(id, { decision: 'allow', lasting: 'once' }, { name: 'the owner', via: 'owner' })
+    await hub
+      .consentDesks('default')
+      .answer(id, { decision: 'allow', lasting: 'once' }, { name: 'the owner', via: 'owner' })
     await hub.clock.advance(MINUTE_MS)
     expect(failures).toBeLessThan(1)
     expect(await store.get('operations', id)).toMatchObject({ state: 'succeeded' })
@@ -144,6 +146,6 @@ describe('a tool that was run and met a disabled one inside', () => {
     await hub.clock.advance(5 * MINUTE_MS)
     const { operationId } = await answered
     expect(runs).toBe(3)
-    expect(await hub.operations.find(operationId)).toMatchObject({ state: 'exhausted', attempts: 3 })
+    expect(await hub.operations.find('default', operationId)).toMatchObject({ state: 'exhausted', attempts: 3 })
   })
 })

@@ -1,5 +1,5 @@
-import { type AppError, messageOf, type OperationRow, type Settings, toAppError } from '../../../contracts/index.ts'
-import type { Agents } from '../../agents/index.ts'
+import { AppError, messageOf, type OperationRow, type Settings, toAppError } from '../../../contracts/index.ts'
+import type { Agents, Seat } from '../../agents/index.ts'
 import type { Catalogue } from '../../catalogue/index.ts'
 import type { Health } from '../../health/index.ts'
 import type { Emitter } from '../../kernel/index.ts'
@@ -15,6 +15,7 @@ import { recordOf } from '../record/operation-record.ts'
 import { openArguments } from '../record/operation-row.ts'
 import { giveUpAt } from '../record/standing.ts'
 import { auditOfRow } from '../record/waited-audit.ts'
+import { callerOf } from '../record/whose.ts'
 import { createQueue, type Queue, type QueueDeps, type RunTerms } from './queue.ts'
 
 export interface WaitedOperationsDeps
@@ -23,7 +24,7 @@ export interface WaitedOperationsDeps
     'isReady' | 'isRunning' | 'isHeld' | 'isForOthers' | 'isAlone' | 'terms' | 'askAgain' | 'refuse' | 'run'
   > {
   readonly emitter: Emitter
-  readonly agents: Pick<Agents, 'seat' | 'has'>
+  readonly agents: Pick<Agents, 'seatOf'>
   readonly catalogue: Pick<Catalogue, 'current'>
   readonly health: Pick<Health, 'availability'>
   readonly calls: Pick<Calls, 'resume'>
@@ -46,11 +47,18 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
   }
 
   /** What this process could not run, and another may: the tool as it was called, working, and the agent that may call it. */
-  function isForOthers({ tool: name, definitionHash, callerName }: OperationRow): boolean {
+  function isForOthers(row: OperationRow): boolean {
+    const { tool: name, definitionHash } = row
     if (isAlone()) return false
     const tool = catalogue.current().tools.get(name)
     if (!tool || tool.hash !== definitionHash || !health.availability(tool).active) return true
-    return !agents.has(callerName) || !agents.seat(callerName).grant(name)
+    return !agents.seatOf(callerOf(row))?.grant(name)
+  }
+
+  function seatFor(row: OperationRow): Seat {
+    const seat = agents.seatOf(callerOf(row))
+    if (seat) return seat
+    throw new AppError('AGENT_NOT_FOUND', `There is no agent "${row.callerName}" any more, for whom it was to be done.`)
   }
 
   /** A no that came meanwhile, or a yes that was taken back, ends it before it runs. A yes that ran out is asked for again. */
@@ -60,7 +68,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     if (!tool || tool.consent.length === 0 || tool.hash !== row.definitionHash) return { writes: [] }
     const { store, sealer } = await storage.open()
     const { id: operationId, digest } = row
-    const seat = agents.seat(row.callerName)
+    const seat = seatFor(row)
     const granted = seat.grant(tool.name)
     // The same holds for whoever does not have it any more.
     if (!granted) return { writes: [] }
@@ -84,7 +92,7 @@ export function createWaitedOperations(deps: WaitedOperationsDeps): Queue {
     let request: ResumeRequest
     try {
       request = {
-        seat: agents.seat(row.callerName),
+        seat: seatFor(row),
         input: openArguments(row, sealer),
         effects: openEffects(row, sealer),
       }

@@ -9,7 +9,7 @@ import { createAuditBatch } from './audit-batch.ts'
 const ENTRY: AuditEntry = {
   at: 1,
   operationId: 'op_1',
-  caller: { kind: 'agent', name: 'ada', workspace: 'ada' },
+  caller: { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' },
   tool: 'look',
   digest: '',
   decision: 'allowed',

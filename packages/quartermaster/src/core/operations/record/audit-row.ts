@@ -1,13 +1,12 @@
 import { type AuditEntry, type AuditLine, type AuditRow, type NewRow, toKeepable } from '../../../contracts/index.ts'
+import { whoseRow } from './whose.ts'
 
 /** A line of the audit as the store keeps it. */
 export function auditRow(id: string, entry: AuditEntry): NewRow<'audit'> {
   const { at, operationId, caller, digest, decision, outcome, mutates, durationMs, consent } = entry
   return {
     id,
-    workspace: caller.workspace,
-    callerKind: caller.kind,
-    callerName: caller.name,
+    ...whoseRow(caller),
     at: Math.round(at),
     operationId,
     tool: keepable(entry.tool),

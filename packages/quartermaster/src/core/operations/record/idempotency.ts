@@ -8,10 +8,10 @@ import {
   type OperationRow,
 } from '../../../contracts/index.ts'
 import type { OperationLog } from './operation-log.ts'
-import { ORGANISATION } from './organisation.ts'
 import type { IsHeard, Receipts } from './receipts.ts'
 import type { StorageAccess } from './storage.ts'
 import { waitingAnswer } from './waiting-answer.ts'
+import { whoseRow } from './whose.ts'
 
 /** A call that its caller gave a name, so that it can be repeated without being done twice. */
 export interface KeyedCall {
@@ -46,8 +46,7 @@ export interface IdempotencyDeps {
 export function createIdempotency({ storage, log, receipts }: IdempotencyDeps): Idempotency {
   async function find({ caller, tool, key }: KeyedCall): Promise<OperationRow | undefined> {
     const { store } = await storage.open()
-    const { workspace, kind: callerKind, name: callerName } = caller
-    const where = { organisation: ORGANISATION, workspace, callerKind, callerName, tool, idempotencyKey: key }
+    const where = { ...whoseRow(caller), tool, idempotencyKey: key }
     const [row] = await store.find('operations', { where, limit: 1 })
     return row
   }

@@ -47,8 +47,9 @@ async function cutOff(facts: Partial<AnyTool> = {}, { minutes = 120, isDefinite 
   }
   const calling = hub.callAs('ada', 'make', { title: 'a' }).catch(error => error)
   await settle()
-  const [request] = await hub.consentDesk.open()
-  if (request) await hub.consentDesk.answer(request.id, { decision: 'allow', lasting: 'time', minutes }, OWNER)
+  const [request] = await hub.consentDesks('default').open()
+  if (request)
+    await hub.consentDesks('default').answer(request.id, { decision: 'allow', lasting: 'time', minutes }, OWNER)
   const answer = await calling
   const [first] = await store.find('operations', {})
   const id = first?.id ?? ''
@@ -61,7 +62,7 @@ async function cutOff(facts: Partial<AnyTool> = {}, { minutes = 120, isDefinite 
 type Situation = Awaited<ReturnType<typeof cutOff>>
 
 const STOPPED: Record<string, (one: Situation) => Promise<unknown>> = {
-  'what allowed it is taken back': ({ hub }) => hub.consentDesk.revoke({ agent: 'ada' }, OWNER),
+  'what allowed it is taken back': ({ hub }) => hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER),
   'its agent does not have the tool any more': ({ hub }) => hub.setAgents({ ada: { capabilities: {} } }),
   'its agent is gone': ({ hub }) => hub.setAgents({}),
   'its definition changes': ({ hub, make, consentOperations }) => {
@@ -90,7 +91,10 @@ describe('a call whose run was cut off, and that is stopped before it is looked 
     expect(await one.row()).toMatchObject({ state: 'succeeded', outcome: 'succeeded', error: null })
     expect(one.told.at(-1)).toMatchObject({ id: one.id, state: 'succeeded' })
     expect(one.hub.audit.every(({ code }) => code !== 'CONSENT_DENIED')).toBe(true)
-    expect((await one.hub.operations.audit({})).lines[0]).toMatchObject({ outcome: 'succeeded', operationId: one.id })
+    expect((await one.hub.operations.audit({ organisation: 'default' })).lines[0]).toMatchObject({
+      outcome: 'succeeded',
+      operationId: one.id,
+    })
     expect(one.runs()).toBe(1)
   })
 
@@ -114,7 +118,7 @@ describe('a call whose run was cut off, and that is stopped before it is looked 
 
   it('is unknown also where its tool does not say what it leaves behind', async () => {
     const one = await cutOff({ effects: [], retry: 'replay' })
-    await one.hub.consentDesk.revoke({ agent: 'ada' }, OWNER)
+    await one.hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)
     await one.next()
     expect(await one.row()).toMatchObject({
       state: 'unknown',
@@ -126,7 +130,7 @@ describe('a call whose run was cut off, and that is stopped before it is looked 
 
   it('is what it was where its run is known to have failed', async () => {
     const one = await cutOff({}, { isDefinite: true })
-    await one.hub.consentDesk.revoke({ agent: 'ada' }, OWNER)
+    await one.hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)
     await one.next()
     expect(await one.row()).toMatchObject({ state: 'denied', outcome: 'failed', arguments: null })
   })
@@ -141,7 +145,7 @@ describe('a call whose run was cut off, and about which a person is asked again'
     await one.next()
     expect(await one.row()).toMatchObject({ state: 'waitingForApproval', outcome: 'unknown' })
     if (isThere) one.world.add('note a')
-    await one.hub.consentDesk.answer(one.id, { decision: 'deny', lasting: 'once' }, OWNER)
+    await one.hub.consentDesks('default').answer(one.id, { decision: 'deny', lasting: 'once' }, OWNER)
     expect(await one.row()).toMatchObject({ state })
     expect((await one.row())?.sealedEffects === null).toBe(isThere)
   })
@@ -251,7 +255,7 @@ describe('trying again by a person’s word', () => {
     const one = await cutOff({}, { isDefinite: true })
     await one.hub.clock.advance(3_700_000)
     expect(await one.row()).toMatchObject({ state: 'exhausted' })
-    await one.hub.consentDesk.revoke({ agent: 'ada' }, OWNER)
+    await one.hub.consentDesks('default').revoke({ agent: 'ada' }, OWNER)
     await one.hub.clock.advance(10)
     await one.hub.operationDesk.retry(one.id)
     await one.settle()

@@ -285,7 +285,8 @@ describe('the end of an operation that nobody waited for', () => {
       one.state.isClosed = false
       await one.hub.clock.advance(10_000)
       expect(await one.row(id)).toMatchObject({ state: 'succeeded', announcedAt: null })
-      if (look === 'show') await one.hub.operations.show({ kind: 'agent', name: 'ada', workspace: 'ada' }, id)
+      if (look === 'show')
+        await one.hub.operations.show({ kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' }, id)
       else await again()
       await one.hub.clock.advance(1_000)
       expect(await one.row(id)).toMatchObject({ announcedAt: expect.any(Number), tellAt: null })

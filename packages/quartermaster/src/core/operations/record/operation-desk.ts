@@ -19,6 +19,7 @@ import type { Standing } from './standing.ts'
 import type { StorageAccess } from './storage.ts'
 import { canRepeat, ended, FORGOTTEN, isInDoubt, queued, type Step } from './transitions.ts'
 import { auditOfRow } from './waited-audit.ts'
+import { callerOf } from './whose.ts'
 
 /** What a person can have done about an operation. Whoever it belongs to was asked before. */
 export interface OperationDesk {
@@ -122,8 +123,7 @@ export function createOperationDesk(deps: OperationDeskDeps): OperationDesk {
       insert('audit', auditRow(ids.next('audit'), { ...line, durationMs: 0 })),
     ])
     if (!committed) throw justChanged(id)
-    const caller = { kind: row.callerKind, name: row.callerName, workspace: row.workspace }
-    emitter.emit('operation.dropped', { id, tool, caller, at })
+    emitter.emit('operation.dropped', { id, tool, caller: callerOf(row), at })
   }
 
   return {

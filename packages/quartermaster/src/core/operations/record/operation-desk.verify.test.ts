@@ -41,8 +41,19 @@ async function desk(tool: Partial<AnyTool> = {}, storage = faultyStorage()) {
   const row = async () => (await storage.store.find('operations', {}))[0]
   const id = async () => (await row())?.id ?? ''
   const verify = async () => hub.operationDesk.verify(await id())
-  const audit = async () => (await hub.operations.audit({})).lines
-  return { hub, storage, world, told, call, row, id, verify, audit, show: async () => hub.operations.find(await id()) }
+  const audit = async () => (await hub.operations.audit({ organisation: 'default' })).lines
+  return {
+    hub,
+    storage,
+    world,
+    told,
+    call,
+    row,
+    id,
+    verify,
+    audit,
+    show: async () => hub.operations.find('default', await id()),
+  }
 }
 
 /** One that has run, and nobody knows whether it was done. */

@@ -11,6 +11,7 @@ import { effectFactsOf } from './kept-effects.ts'
 import { maskArguments } from './mask.ts'
 import type { OperationRecord } from './operation-log.ts'
 import { canRepeat, type LeaseTerms } from './transitions.ts'
+import { whoseRow } from './whose.ts'
 
 /** The first lease of an operation. */
 export const FIRST_FENCE = 1
@@ -46,9 +47,7 @@ function factsFor(record: OperationRecord, sealer: Sealer): Omit<NewRow<'operati
   const now = Math.round(record.startedAt)
   return {
     id,
-    workspace: caller.workspace,
-    callerKind: caller.kind,
-    callerName: caller.name,
+    ...whoseRow(caller),
     tool: record.tool,
     definitionHash: record.definitionHash,
     mutates: record.mutates,

@@ -5,8 +5,8 @@ import { auditLine, operation } from '../../../testing/store-contract/stage.ts'
 import { insert } from '../../store/index.ts'
 import { createOperations, type OperationFilter } from '../index.ts'
 
-const ADA: Caller = { kind: 'agent', name: 'ada', workspace: 'ada' }
-const EVE: Caller = { kind: 'agent', name: 'eve', workspace: 'eve' }
+const ADA: Caller = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' }
+const EVE: Caller = { kind: 'agent', organisation: 'default', name: 'eve', workspace: 'eve' }
 
 async function operationsWith(rows: readonly NewRow<'operations'>[], lines: readonly NewRow<'audit'>[] = []) {
   const storage = memoryStorage()
@@ -28,8 +28,8 @@ describe('operations', () => {
 
   it('are all there for the owner of the folder, who is told when one is not', async () => {
     const { operations } = await operationsWith([operation('op_1', of('ada'))])
-    expect(await operations.find('op_1')).toMatchObject({ id: 'op_1' })
-    await expect(operations.find('op_2')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+    expect(await operations.find('default', 'op_1')).toMatchObject({ id: 'op_1' })
+    await expect(operations.find('default', 'op_2')).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
   })
 
   it('show the names of their arguments and none of the values', async () => {
@@ -38,14 +38,14 @@ describe('operations', () => {
     const { sealer } = await storage.open()
     const sealed = sealer.seal('{"password":"hunter2","to":{"bob":1}}', place)
     const { operations } = await operationsWith([operation('op_1', { arguments: sealed })])
-    const facts = await operations.find('op_1')
+    const facts = await operations.find('default', 'op_1')
     expect(facts.arguments).toEqual({ password: '•••', to: '•••' })
     expect(JSON.stringify(facts)).not.toMatch(/hunter2|bob/)
   })
 
   it('are shown without arguments when the key is gone', async () => {
     const { operations } = await operationsWith([operation('op_1', { arguments: 's1.aaaaaaaa.bbbb' })])
-    expect(await operations.find('op_1')).not.toHaveProperty('arguments')
+    expect(await operations.find('default', 'op_1')).not.toHaveProperty('arguments')
   })
 
   it('are listed newest first, page by page, by agent and state', async () => {
@@ -60,14 +60,14 @@ describe('operations', () => {
     const seen: string[] = []
     let cursor: string | undefined
     do {
-      const page = await operations.list({ limit: 7, cursor })
+      const page = await operations.list({ organisation: 'default', limit: 7, cursor })
       seen.push(...page.operations.map(({ id }) => id))
       cursor = page.nextCursor
     } while (cursor !== undefined)
     expect(seen).toHaveLength(25)
     expect(new Set(seen).size).toBe(25)
     expect(seen[0]).toBe('op_24')
-    const unknown = await operations.list({ agent: 'ada', state: 'unknown' })
+    const unknown = await operations.list({ organisation: 'default', agent: 'ada', state: 'unknown' })
     expect(unknown).toMatchObject({ operations: [{ id: 'op_4' }, { id: 'op_2' }, { id: 'op_0' }] })
     expect(unknown).not.toHaveProperty('nextCursor')
   })
@@ -81,17 +81,19 @@ describe('operations', () => {
       operation('op_5', { state: 'failed', arguments: null, createdAt: 5 }),
     ]
     const { operations } = await operationsWith(rows)
-    const ids = async (filter: OperationFilter) => (await operations.list(filter)).operations.map(({ id }) => id)
+    const ids = async (filter: Partial<OperationFilter>) =>
+      (await operations.list({ organisation: 'default', ...filter })).operations.map(({ id }) => id)
     expect(await ids({ canRetry: true })).toEqual(['op_2', 'op_1'])
     expect(await ids({ canRetry: true, state: 'unknown' })).toEqual(['op_2'])
     expect(await ids({ canRetry: true, state: 'failed' })).toEqual([])
-    expect(await operations.find('op_1')).toMatchObject({ canRetry: true })
-    for (const id of ['op_3', 'op_4', 'op_5']) expect(await operations.find(id)).not.toHaveProperty('canRetry')
+    expect(await operations.find('default', 'op_1')).toMatchObject({ canRetry: true })
+    for (const id of ['op_3', 'op_4', 'op_5'])
+      expect(await operations.find('default', id)).not.toHaveProperty('canRetry')
   })
 
   it.each(['', 'x', '12', '12.', '12.op 1', '-1.op'])('take no cursor that no page gave: %j', async cursor => {
     const { operations } = await operationsWith([])
-    await expect(operations.list({ cursor })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    await expect(operations.list({ organisation: 'default', cursor })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
   })
 })
 
@@ -104,12 +106,13 @@ describe('the audit', () => {
       auditLine('a4', { ...of('ada'), at: 4 }),
     ]
     const { operations } = await operationsWith([], lines)
-    const ids = async (filter: object) => (await operations.audit(filter)).lines.map(({ id }) => id)
+    const ids = async (filter: object) =>
+      (await operations.audit({ organisation: 'default', ...filter })).lines.map(({ id }) => id)
     expect(await ids({})).toEqual(['a4', 'a3', 'a2', 'a1'])
     expect(await ids({ agent: 'ada' })).toEqual(['a4', 'a2', 'a1'])
     expect(await ids({ agent: 'ada', tool: 'look' })).toEqual(['a2'])
     expect(await ids({ since: 3 })).toEqual(['a4', 'a3'])
-    const first = await operations.audit({ limit: 3 })
+    const first = await operations.audit({ organisation: 'default', limit: 3 })
     expect(first.nextCursor).toBe('2.a2')
     expect(await ids({ cursor: first.nextCursor })).toEqual(['a1'])
   })

@@ -12,7 +12,6 @@ import type { Store, Where } from '../../store/index.ts'
 import { lineOf } from './audit-row.ts'
 import type { OperationLog, RunningOperation } from './operation-log.ts'
 import { factsOf, SUMMARY_COLUMNS, summaryOf } from './operation-row.ts'
-import { ORGANISATION } from './organisation.ts'
 import { cursorAt, placeOf } from './page-cursor.ts'
 import type { IsHeard, Receipts } from './receipts.ts'
 import type { Storage, StorageAccess } from './storage.ts'
@@ -27,6 +26,7 @@ export interface PageRequest {
 }
 
 export interface OperationFilter extends PageRequest {
+  readonly organisation: string
   readonly agent?: string | undefined
   readonly state?: OperationState | undefined
   /** Only those that a person can have tried again. */
@@ -34,6 +34,7 @@ export interface OperationFilter extends PageRequest {
 }
 
 export interface AuditFilter extends PageRequest {
+  readonly organisation: string
   readonly agent?: string | undefined
   readonly tool?: string | undefined
   /** From this time on. */
@@ -46,8 +47,8 @@ export interface Operations {
   show(caller: Caller, id: string, isHeard?: IsHeard): Promise<OperationFacts | undefined>
   /** Those of the caller's workspace that wait, newest first; a hundred at most. */
   waiting(caller: Caller): Promise<readonly OperationSummary[]>
-  /** Any operation, for the owner of the folder. Throws `NAME_UNKNOWN`. */
-  find(id: string): Promise<OperationFacts>
+  /** Any operation of an organisation, for the owner of the folder. Throws `NAME_UNKNOWN`. */
+  find(organisation: string, id: string): Promise<OperationFacts>
   /** Newest first. */
   list(filter: OperationFilter): Promise<OperationPage>
   /** Newest first. What is still on its way into the store is not there yet. */
@@ -76,34 +77,34 @@ export function createOperations({ storage, log, receipts }: OperationsDeps): Op
   }
 
   return {
-    async show({ workspace }, id, isHeard) {
+    async show({ organisation, workspace }, id, isHeard) {
       const { store, sealer } = await storage.open()
-      const row = await rowOf(store, { organisation: ORGANISATION, workspace, id })
+      const row = await rowOf(store, { organisation, workspace, id })
       if (row) receipts.expect(row, isHeard)
       return row && shown(row, sealer)
     },
-    async waiting({ workspace }) {
+    async waiting({ organisation, workspace }) {
       const { store } = await storage.open()
       const state = { in: ['waitingForApproval', 'queued'] as const }
       // By the index of what waits: everything that does has an expiry.
-      const where = { organisation: ORGANISATION, workspace, state, expiresAt: { not: null } }
+      const where = { organisation, workspace, state, expiresAt: { not: null } }
       const order = { by: ['createdAt', 'id'] as const, direction: 'descending' as const }
       return (await store.find('operations', { where, order, columns: SUMMARY_COLUMNS, limit: MOST_WAITING })).map(
         summaryOf,
       )
     },
-    async find(id) {
+    async find(organisation, id) {
       const { store, sealer } = await storage.open()
-      const row = await rowOf(store, { organisation: ORGANISATION, id })
+      const row = await rowOf(store, { organisation, id })
       if (row) return shown(row, sealer)
       const next =
         'Calls that change nothing leave none, and old ones are forgotten; see `quartermaster operations list`.'
       throw new AppError('NAME_UNKNOWN', `There is no operation "${id}". ${next}`)
     },
-    async list({ agent, state, canRetry, limit = USUAL_LIMIT, cursor }) {
+    async list({ organisation, agent, state, canRetry, limit = USUAL_LIMIT, cursor }) {
       const { store } = await storage.open()
       const rows = await store.find('operations', {
-        where: { organisation: ORGANISATION, ...given('workspace', agent), ...stateWanted(state, canRetry) },
+        where: { organisation, ...given('workspace', agent), ...stateWanted(state, canRetry) },
         order: { by: ['createdAt', 'id'], direction: 'descending' },
         columns: SUMMARY_COLUMNS,
         limit,
@@ -111,11 +112,11 @@ export function createOperations({ storage, log, receipts }: OperationsDeps): Op
       })
       return { operations: rows.map(summaryOf), ...next(rows, limit, ({ createdAt, id }) => cursorAt(createdAt, id)) }
     },
-    async audit({ agent, tool, since, limit = USUAL_LIMIT, cursor }) {
+    async audit({ organisation, agent, tool, since, limit = USUAL_LIMIT, cursor }) {
       const { store } = await storage.open()
       const from = since === undefined ? {} : { at: { atLeast: Math.round(since) } }
       const rows = await store.find('audit', {
-        where: { organisation: ORGANISATION, ...given('workspace', agent), ...given('tool', tool), ...from },
+        where: { organisation, ...given('workspace', agent), ...given('tool', tool), ...from },
         order: { by: ['at', 'id'], direction: 'descending' },
         limit,
         ...placeOf(cursor),

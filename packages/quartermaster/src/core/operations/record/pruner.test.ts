@@ -45,7 +45,7 @@ describe('forgetting', () => {
     const ended = (id: string, keepUntil: number) => [
       insert('operations', operation(id, { state: 'succeeded', endedAt: 5, keepUntil })),
       ...resultWrites(
-        { id, caller: { kind: 'agent', name: 'ada', workspace: 'ada' } },
+        { id, caller: { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } },
         [
           { text: 'a', offset: 0, nextOffset: 1, totalBytes: 2 },
           { text: 'b', offset: 1, totalBytes: 2 },
@@ -77,7 +77,7 @@ describe('forgetting', () => {
     const ended = (id: string) => [
       insert('operations', operation(id, { state: 'exhausted', endedAt: 5, keepUntil: now - 1 })),
       ...resultWrites(
-        { id, caller: { kind: 'agent', name: 'ada', workspace: 'ada' } },
+        { id, caller: { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } },
         [{ text: 'a', offset: 0, totalBytes: 1 }],
         5,
       ),
@@ -98,7 +98,7 @@ describe('forgetting', () => {
 
   it('drops the oldest results when all together have more bytes than are let, within a minute', async () => {
     const { store, clock, pruner, now } = desk()
-    const caller = { kind: 'agent', name: 'ada', workspace: 'ada' } as const
+    const caller = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } as const
     // Four bytes each: two of them fit.
     const ended = (id: string, at: number) => [
       insert('operations', operation(id, { state: 'succeeded', endedAt: at, keepUntil: now * 2 })),
@@ -135,7 +135,7 @@ describe('forgetting', () => {
 
   it('drops many results a few at a time, the oldest first, and ends with those it is at', async () => {
     const { storage, store, clock, pruner, now } = desk()
-    const caller = { kind: 'agent', name: 'ada', workspace: 'ada' } as const
+    const caller = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } as const
     for (let i = 0; i < 600; i++)
       await store.commit(resultWrites({ id: `op_${i}`, caller }, [{ text: 'a', offset: 0, totalBytes: 1 }], now + i))
     let commits = 0
@@ -160,7 +160,7 @@ describe('forgetting', () => {
   it('takes what persons were asked about what it takes, and grants that have not counted for as long as the audit', async () => {
     const { store, pruner, now } = desk()
     const old = now - 90 * DAY_MS - 1
-    const caller = { workspace: 'ada', callerKind: 'agent', callerName: 'ada' } as const
+    const caller = { workspace: 'ada', organisation: 'default', callerKind: 'agent', callerName: 'ada' } as const
     const ended = (id: string, keepUntil: number) => [
       insert('operations', operation(id, { state: 'denied', endedAt: 5, keepUntil })),
       insert('approvals', {

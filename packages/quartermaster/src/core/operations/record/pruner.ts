@@ -2,7 +2,6 @@ import { messageOf, type Settings } from '../../../contracts/index.ts'
 import { type Clock, createRounds, type Log, type Rounds } from '../../kernel/index.ts'
 import { remove, type Store, type Where, type Write } from '../../store/index.ts'
 import { DAY_MS } from './keep-until.ts'
-import { ORGANISATION } from './organisation.ts'
 import { createResultRoom } from './result-room.ts'
 
 /** Forgets what has been kept long enough. */
@@ -50,7 +49,8 @@ export function createPruner({ store, clock, log, settings, isOurs }: PrunerDeps
     let total = 0
     for (const where of keptLongEnough(Math.round(clock.now()))) total += await inBatches(() => endedOperations(where))
     for (const since of ['expiresAt', 'revokedAt'] as const) total += await inBatches(() => oldGrants(since))
-    return total + (await inBatches(oldAudit))
+    for await (const organisation of audited(store)) total += await inBatches(() => oldAudit(organisation))
+    return total
   }
 
   async function inBatches(removeBatch: () => Promise<number>): Promise<number> {
@@ -88,9 +88,9 @@ export function createPruner({ store, clock, log, settings, isOurs }: PrunerDeps
     return ids.length
   }
 
-  async function oldAudit(): Promise<number> {
+  async function oldAudit(organisation: string): Promise<number> {
     // With the organisation, as the index has it that the newest are read by.
-    const where = { organisation: ORGANISATION, at: beforeTheAudit() }
+    const where = { organisation, at: beforeTheAudit() }
     const ids = (await store.find('audit', { where, columns: ['id'], limit: BATCH })).map(({ id }) => id)
     if (ids.length > 0) await store.commit([remove('audit', { where: { id: { in: ids } }, rows: 'any' })])
     return ids.length
@@ -105,6 +105,18 @@ export function createPruner({ store, clock, log, settings, isOurs }: PrunerDeps
       await Promise.all([forgetting.stop(), makingRoom.stop()])
     },
     prune,
+  }
+}
+
+/** Every organisation that has lines in the audit: one step in the index for each, however many lines there are. */
+async function* audited(store: Store): AsyncGenerator<string> {
+  const order = { by: ['organisation', 'at', 'id'] as const }
+  for (let last = ''; ; ) {
+    const where = { organisation: { above: last } }
+    const [line] = await store.find('audit', { where, order, columns: ['organisation'], limit: 1 })
+    if (!line) return
+    last = line.organisation
+    yield last
   }
 }
 

@@ -1,6 +1,7 @@
 import type { OperationRecord } from './operation-log.ts'
 import { FIRST_FENCE } from './operation-row.ts'
 import type { Standing } from './standing.ts'
+import { whoseRow } from './whose.ts'
 
 /** A call that runs, and whether its row is in the store: nobody knows when a commit ended without an answer. */
 export interface RunningCall {
@@ -34,11 +35,11 @@ function freshCall(record: OperationRecord, standing: Standing) {
 
 /** How a call stands that runs at once. */
 export function firstStanding({ id, tool, caller, startedAt }: OperationRecord): Standing {
-  const { workspace, kind: callerKind, name: callerName } = caller
   const at = Math.round(startedAt)
-  const whose = { id, tool, workspace, callerKind, callerName }
   return {
-    ...whose,
+    id,
+    tool,
+    ...whoseRow(caller),
     state: 'leased',
     fence: FIRST_FENCE,
     attempts: 1,

@@ -5,6 +5,7 @@ export type Standing = Pick<
   OperationRow,
   | 'id'
   | 'tool'
+  | 'organisation'
   | 'workspace'
   | 'callerKind'
   | 'callerName'

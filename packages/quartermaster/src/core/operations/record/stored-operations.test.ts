@@ -235,7 +235,9 @@ describe('a task', () => {
     const cancel = new AbortController()
     const options = { asTask, signal: cancel.signal, onRecorded: () => cancel.abort() }
     expect(await failureOf(hub.callAs('ada', 'look', {}, options))).toMatchObject({ code: 'CANCELLED' })
-    expect(await hub.operations.list({})).toMatchObject({ operations: [{ state: 'cancelled', code: 'CANCELLED' }] })
+    expect(await hub.operations.list({ organisation: 'default' })).toMatchObject({
+      operations: [{ state: 'cancelled', code: 'CANCELLED' }],
+    })
   })
 })
 
@@ -297,7 +299,7 @@ describe('an end that cannot be written', () => {
       message: expect.stringContaining('"send_mail" ran and succeeded'),
     })
     expect(hub.audit).toMatchObject([{ outcome: 'unknown', code: 'OUTCOME_UNKNOWN' }])
-    expect(await hub.operations.list({})).toMatchObject({ operations: [{ state: 'leased' }] })
+    expect(await hub.operations.list({ organisation: 'default' })).toMatchObject({ operations: [{ state: 'leased' }] })
   })
 
   it('is written as soon as that is possible again, and then says what happened', async () => {
@@ -305,8 +307,10 @@ describe('an end that cannot be written', () => {
     await failure
     storage.fault = () => undefined
     await hub.clock.advance(30_000)
-    expect(await hub.operations.list({})).toMatchObject({ operations: [{ state: 'succeeded', outcome: 'succeeded' }] })
-    expect(await hub.operations.audit({})).toMatchObject({ lines: [{ outcome: 'succeeded' }] })
+    expect(await hub.operations.list({ organisation: 'default' })).toMatchObject({
+      operations: [{ state: 'succeeded', outcome: 'succeeded' }],
+    })
+    expect(await hub.operations.audit({ organisation: 'default' })).toMatchObject({ lines: [{ outcome: 'succeeded' }] })
   })
 
   it('is tried a last time when everything stops', async () => {
@@ -314,7 +318,9 @@ describe('an end that cannot be written', () => {
     await failure
     storage.fault = () => undefined
     await hub.stop()
-    expect(await hub.operations.list({})).toMatchObject({ operations: [{ state: 'succeeded' }] })
+    expect(await hub.operations.list({ organisation: 'default' })).toMatchObject({
+      operations: [{ state: 'succeeded' }],
+    })
   })
 
   it('takes nothing from a caller whose tool changed nothing', async () => {

@@ -1,7 +1,7 @@
 import type { Caller, ResultPage } from '../../../contracts/index.ts'
 import { insert, remove, type Store, update, type Write } from '../../store/index.ts'
 import type { OperationRecord } from './operation-log.ts'
-import { ORGANISATION } from './organisation.ts'
+import { whoseRow } from './whose.ts'
 
 /** Puts the pages of a result on record that was too large to be handed over at once. */
 export function resultWrites(
@@ -9,8 +9,7 @@ export function resultWrites(
   pages: readonly ResultPage[],
   now: number,
 ): readonly Write[] {
-  const { workspace, kind: callerKind, name: callerName } = caller
-  const all = { workspace, callerKind, callerName, operationId: id, createdAt: now }
+  const all = { ...whoseRow(caller), operationId: id, createdAt: now }
   return pages.map(page => {
     const wholeBytes = page.offset === 0 ? bytesOf(pages) : null
     return insert('results', { id: `${id}.${page.offset}`, ...all, offset: page.offset, page, wholeBytes })
@@ -37,12 +36,11 @@ export function droppedResults(operationIds: readonly string[]): readonly Write[
 /** The page on record that this place is in, or the last one where the place is behind them all. Only of the caller's own. */
 export async function storedPage(
   store: Store,
-  { workspace, kind: callerKind, name: callerName }: Caller,
+  caller: Caller,
   { resultId, offset }: { readonly resultId: string; readonly offset: number },
 ): Promise<ResultPage | 'dropped' | undefined> {
-  const whose = { organisation: ORGANISATION, workspace, callerKind, callerName }
   const [row] = await store.find('results', {
-    where: { ...whose, operationId: resultId, offset: { atMost: offset } },
+    where: { ...whoseRow(caller), operationId: resultId, offset: { atMost: offset } },
     order: { by: ['offset'], direction: 'descending' },
     columns: ['offset', 'page', 'wholeBytes'],
     limit: 1,

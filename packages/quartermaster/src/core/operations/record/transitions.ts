@@ -10,6 +10,7 @@ import { doubtfulEnd } from './in-doubt.ts'
 import type { EndState, OperationEnd } from './operation-log.ts'
 import { ANSWER_MS } from './receipts.ts'
 import type { Standing } from './standing.ts'
+import { callerOf } from './whose.ts'
 
 // The steps of an operation from one state to the next. Each says what has to be true before it, so that of two who take a
 // step at the same time one gets to do it; what it changes; and what is told about it.
@@ -38,8 +39,8 @@ export interface LeaseTerms {
 
 /** It is on record. */
 export function opened(row: NewRow<'operations'>): Step {
-  const { id, tool, workspace, callerKind: kind, callerName: name, state, createdAt: at } = row
-  const change = { id, tool, caller: { kind, name, workspace }, from: undefined, to: state, at, isTold: false }
+  const { id, tool, state, createdAt: at } = row
+  const change = { id, tool, caller: callerOf(row), from: undefined, to: state, at, isTold: false }
   return { writes: [insert('operations', row, 'operation.new')], change }
 }
 
@@ -140,11 +141,11 @@ const NOBODY = { leaseOwner: null, leaseUntil: null } as const
 const NOT_OVER = { endedAt: null, keepUntil: null, announcedAt: null, tellAt: null } as const
 
 function step(from: Standing, to: OperationState, set: Partial<OperationRow>, at: number): Taken {
-  const { id, tool, workspace, callerKind: kind, callerName: name, state, fence } = from
+  const { id, tool, state, fence } = from
   const after = { ...set, state: to, updatedAt: at }
   return {
     writes: [update('operations', { where: { id, state, fence }, set: after, guard: `operation.${state}` })],
     after,
-    change: { id, tool, caller: { kind, name, workspace }, from: state, to, at, isTold: false },
+    change: { id, tool, caller: callerOf(from), from: state, to, at, isTold: false },
   }
 }

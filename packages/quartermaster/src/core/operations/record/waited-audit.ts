@@ -1,4 +1,5 @@
 import type { AuditEntry, OperationRow } from '../../../contracts/index.ts'
+import { callerOf } from './whose.ts'
 
 /** What the audit says about an operation that came to its end, or was put off, while nobody was calling. */
 export function auditOfRow(
@@ -13,7 +14,7 @@ export function auditOfRow(
   const entry: AuditEntry = {
     at,
     operationId: row.id,
-    caller: { kind: row.callerKind, name: row.callerName, workspace: row.workspace },
+    caller: callerOf(row),
     tool: row.tool,
     digest: row.digest,
     decision: outcome === 'notRun' ? 'refused' : 'allowed',

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/kernel/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
 import type { HttpBody } from './http-answer.ts'
 import { OwnReason } from './http-reason.ts'
 

@@ -1,5 +1,14 @@
-import { excerptOf } from '../../../core/upstreams/index.ts'
-import { MOST_SAID, type Trouble } from '../session/trouble.ts'
+import { excerptOf } from '../../core/upstreams/index.ts'
+
+/** What is shown of a server's words. */
+export const MOST_SAID = 300
+
+/** Why there is no answer. A model may read the reason; what was said may be the words of a stranger, and is for people alone. */
+export interface Reason {
+  /** A part of a sentence of ours. */
+  readonly reason: string
+  readonly said?: string | undefined
+}
 
 /** Something that we found out ourselves. Its message is in our words. */
 export class OwnReason extends Error {}
@@ -8,7 +17,7 @@ export class OwnReason extends Error {}
  * Why an exchange failed, as a part of a sentence. A model may read it, so what the machinery says is kept apart: it may
  * quote the server, as it does the names in a certificate.
  */
-export function reasonOf(cause: unknown): Trouble {
+export function reasonOf(cause: unknown): Reason {
   if (cause instanceof OwnReason) return { reason: cause.message }
   const { code = '', message = '' } = cause instanceof Error ? (cause as NodeJS.ErrnoException) : {}
   const reason = code.startsWith('HPE_') ? 'it does not speak HTTP' : WORDS[code]

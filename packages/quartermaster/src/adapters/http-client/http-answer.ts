@@ -1,4 +1,4 @@
-import type { CancelSignal } from '../../../core/kernel/index.ts'
+import type { CancelSignal } from '../../core/kernel/index.ts'
 
 export interface HttpRequest {
   readonly method: 'POST' | 'GET' | 'DELETE'

@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net'
-import type { Clock } from '../../../core/kernel/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
 import { createHeldBody, type HeldBody } from './held-body.ts'
 import { type HttpAnswer, HttpFailure, type HttpRequest } from './http-answer.ts'
 import { decoded } from './http-decoding.ts'

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { expect, it, onTestFinished } from 'vitest'
-import { createFakeClock } from '../../../testing/fake-clock.ts'
-import { httpEndpoint } from '../testing/http-endpoint.ts'
+import { createFakeClock } from '../../testing/fake-clock.ts'
+import { httpEndpoint } from '../mcp-upstream/testing/http-endpoint.ts'
 import { createHttpClient } from './http-client.ts'
 
 /** What this process has loaded of the package. */

@@ -1,0 +1,1 @@
+export { type A2aClient, createA2aClient } from './a2a-client.ts'

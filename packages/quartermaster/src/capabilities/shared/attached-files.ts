@@ -1,0 +1,94 @@
+import type { FileHandle } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { AppError, type FileToAttach, toKeepable } from '../../contracts/index.ts'
+import type { Paths } from '../../core/catalogue/index.ts'
+import { errnoOf, Refusal, refusalOf } from './refusal.ts'
+import { createWalls, type Found, type Sandbox } from './sandbox.ts'
+import { HEAD_BYTES, judgeContent, readUpTo } from './text.ts'
+import type { WallWords } from './walls-config.ts'
+
+/** Opens the files of an agent that go with a message, all of them or none, and does something with them while they are open. */
+export type FilesOpener = <T>(request: FilesRequest, work: (files: readonly OpenedFile[]) => Promise<T>) => Promise<T>
+
+export interface FilesRequest {
+  /** The agent's `workspaceDir`. */
+  readonly folder: string
+  /** As the agent wrote them: absolute, or from that folder on. */
+  readonly paths: readonly string[]
+  /** The most that one of them may have. */
+  readonly maxBytes: number
+}
+
+export interface OpenedFile extends FileToAttach {
+  /** The same for as long as nobody has written to the file. */
+  readonly identity: string
+}
+
+const WORDS: WallWords = { look: 'a listing of that folder', setting: 'workspaceDir' }
+const PIECE_BYTES = 64 * 1024
+
+/**
+ * Opens regular files inside an agent's folder and nothing else. Each is opened once: what is sent is what was looked at,
+ * whatever its path means by then. Throws in words for the agent.
+ */
+export function createFilesOpener(paths: Paths): FilesOpener {
+  const walls = createWalls({ paths, words: WORDS })
+  return ({ folder, paths: wanted, maxBytes }, work) => {
+    const config = { roots: [{ label: folder, path: folder }], base: folder, editProject: false }
+    return walls.enter(config, async sandbox => {
+      const files: OpenedFile[] = []
+      for (const path of wanted) files.push(await inWords(path, () => openFile(sandbox, path, maxBytes)))
+      return work(files)
+    })
+  }
+}
+
+async function openFile(sandbox: Sandbox, path: string, maxBytes: number): Promise<OpenedFile> {
+  const found = await sandbox.find(path)
+  refuseUnlessFile(found, path)
+  const handle = await sandbox.open(found.pinned)
+  const { dev, ino, size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true })
+  if (size > maxBytes) throw tooLarge(path, maxBytes)
+  const name = toKeepable(basename(found.display))
+  const judged = judgeContent(await readUpTo(handle, HEAD_BYTES), name)
+  const mediaType = judged.kind === 'text' ? 'text/plain' : judged.mimeType
+  // Each reading begins at its start: what could not be sent is sent once more.
+  const content = { [Symbol.asyncIterator]: () => piecesOf(handle, path) }
+  // Whoever writes may set the time of the writing, but not that of the change.
+  const identity = [dev, ino, size, mtimeNs, ctimeNs].join(':')
+  return { name, mediaType, size: Number(size), content, identity }
+}
+
+function refuseUnlessFile({ kind }: Found, path: string): void {
+  if (kind === 'folder') throw new Refusal(`"${path}" is a folder; pack it into one file and attach that.`)
+  if (kind !== 'file') throw new Refusal(`"${path}" is a pipe, socket or device; only files can be attached.`)
+}
+
+function tooLarge(path: string, maxBytes: number): AppError {
+  const message = `"${path}" is larger than ${maxBytes} bytes, the most that an attachment has. Nothing was sent.`
+  return new AppError('LIMIT_EXCEEDED', message, { details: { limit: maxBytes } })
+}
+
+async function* piecesOf(handle: FileHandle, path: string): AsyncGenerator<Uint8Array> {
+  for (let position = 0; ; ) {
+    const piece = await inWords(path, () => readUpTo(handle, PIECE_BYTES, position))
+    if (piece.length > 0) yield piece
+    position += piece.length
+    if (piece.length < PIECE_BYTES) return
+  }
+}
+
+/** Messages of the file system name absolute paths, and are not passed on. */
+async function inWords<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const refusal = refusalOf(path, error, WORDS)
+    if (refusal) throw new AppError('INPUT_INVALID', `${refusal.message} Nothing was sent.`, { cause: error })
+    const code = errnoOf(error)
+    if (code === undefined) throw error
+    throw new AppError('INTERNAL', `The file system answered ${code} for "${path}". Nothing was sent.`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,32 @@
+import { toKeepable } from '../../contracts/index.ts'
+import { UNSAFE } from '../kernel/index.ts'
+import type { KeptWords, SaidOfItself } from './ports.ts'
+
+/** As much as an agent that registers may say of itself. */
+const MOST = { description: 2_000, version: 64, skills: 100, id: 128, name: 200 } as const
+
+/** What a stranger says of itself, as it is kept: one line each, of bounded length, with nothing that cannot be seen. */
+export function keptWords({ description, version, skills }: SaidOfItself): KeptWords {
+  const about = plainLine(description ?? '', MOST.description)
+  const number = plainLine(version ?? '', MOST.version)
+  return {
+    ...(about !== '' && { description: about }),
+    ...(number !== '' && { version: number }),
+    skills: skills
+      .flatMap(skill => {
+        const id = plainLine(skill.id, MOST.id)
+        const name = plainLine(skill.name, MOST.name) || id
+        return id === '' ? [] : [{ id, name, description: plainLine(skill.description, MOST.description) }]
+      })
+      .slice(0, MOST.skills),
+  }
+}
+
+/** One line of somebody's words, shortened, without control characters and what reverses the reading order. */
+export function plainLine(text: string, longest: number): string {
+  const line = toKeepable(text.slice(0, 4 * longest))
+    .replace(/\s+/g, ' ')
+    .replace(UNSAFE, '')
+    .trim()
+  return line.length <= longest ? line : `${line.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`
+}

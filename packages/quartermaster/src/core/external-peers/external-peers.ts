@@ -1,0 +1,278 @@
+import {
+  AppError,
+  EXTERNAL_PEER_CAPACITY,
+  type ExternalPeerFacts,
+  type ExternalPeerRow,
+  messageOf,
+  type NewExternalPeer,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import { type Clock, createCancellation, createRounds, type Log, separateSecrets } from '../kernel/index.ts'
+import { type Organisation, refusedDraft } from '../organisation/index.ts'
+import { insert, type Store, update, type Write } from '../store/index.ts'
+import { keptWords, plainLine } from './card-words.ts'
+import { externalPeerFacts, noSuchSecret, refusedCard, unknownExternalPeer } from './peer-words.ts'
+import { type Credential, type RemoteAgents, RemoteFailure, type RemotePlace, type SeenCard } from './ports.ts'
+
+/** The A2A agents elsewhere that workspaces give tasks to. Each has a workspace, so that one rule says who reaches it. */
+export interface ExternalPeers {
+  list(organisation: string): Promise<ExternalPeerFacts[]>
+  /** By id or name. Throws `NAME_UNKNOWN`. */
+  show(organisation: string, idOrName: string): Promise<ExternalPeerFacts>
+  /** Throws `INPUT_INVALID` for what is no card of A2A 1.0, and `DEPENDENCY_UNAVAILABLE` where there is none to be had. */
+  add(organisation: string, request: NewExternalPeer): Promise<ExternalPeerFacts>
+  /** Looks at its card now. */
+  refresh(organisation: string, idOrName: string): Promise<ExternalPeerFacts>
+  remove(organisation: string, idOrName: string): Promise<ExternalPeerFacts>
+  /** Where tasks are sent; nothing for one that was never here. Throws `RemoteFailure` when its secret is missing. */
+  placeOf(id: string): Promise<ReachedPeer | undefined>
+  /** It could not be reached: its card is looked at soon. */
+  suspect(id: string): Promise<void>
+  /** All that are active. */
+  active(): Promise<readonly ExternalPeerRow[]>
+  /** Looks at cards from time to time. */
+  start(): void
+  stop(): Promise<void>
+}
+
+export interface ReachedPeer {
+  readonly place: RemotePlace
+  readonly streaming: boolean
+}
+
+export interface ExternalPeersDeps {
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+  readonly organisation: Pick<Organisation, 'workspaces' | 'factsOf'>
+  readonly remote: RemoteAgents
+  readonly secrets: { get(name: string): string | undefined }
+}
+
+const CHECK_EVERY_MS = 600_000
+/** One that fails is not looked at more often than this, however much is to be sent there. */
+const CHECK_AGAIN_MS = 30_000
+const ROUND_MS = 15_000
+const PAGE = 200
+const MOST_ERROR = 500
+
+export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
+  const { store, clock, log, organisation: org, remote, secrets } = deps
+  const { workspaces } = org
+  const stopping = createCancellation()
+  const now = () => Math.round(clock.now())
+  let isStarted = false
+
+  function credentialOf({ secret, header }: Pick<ExternalPeerRow, 'secret' | 'header'>): Credential | undefined {
+    if (secret === null) return undefined
+    const value = secrets.get(secret)
+    if (value === undefined) throw noSuchSecret(secret)
+    return header === null ? { header: 'authorization', value: `Bearer ${value}` } : { header, value }
+  }
+
+  async function pick(organisation: string, idOrName: string) {
+    const workspace =
+      (await workspaces.find(organisation, idOrName)) ?? (await workspaces.named(organisation, idOrName))
+    const row = workspace && (await store.get('externalpeers', workspace.id))
+    if (!workspace || !row || workspace.origin !== 'external') throw unknownExternalPeer(idOrName)
+    return { workspace, row }
+  }
+
+  async function shown(row: ExternalPeerRow): Promise<ExternalPeerFacts> {
+    const workspace = await workspaces.find(row.organisation, row.id)
+    if (!workspace) throw unknownExternalPeer(row.workspace)
+    return externalPeerFacts(row, workspace, await org.factsOf(workspace))
+  }
+
+  async function add(organisation: string, request: NewExternalPeer): Promise<ExternalPeerFacts> {
+    const { name, secret = null, header = null, hosts = [], capacity = EXTERNAL_PEER_CAPACITY.usual } = request
+    const cardUrl = cardAddress(request.cardUrl)
+    const own = { secret, header, hosts, cardUrl }
+    const before = await workspaces.named(organisation, name)
+    if (before && (before.origin !== 'external' || before.status === 'active'))
+      throw new AppError('NAME_TAKEN', `A workspace is named "${name}" already. Choose another name.`)
+    const credential = credentialOf(own)
+    const card = await remote.card({ ...own, credential }, stopping.signal).catch(error => {
+      throw refusedCard(cardUrl, error)
+    })
+    const draft = await workspaces.draft(organisation, request, 'external')
+    const kept = before ? { id: before.id, createdAt: before.createdAt } : {}
+    const workspace: WorkspaceRow = { ...draft.row, ...kept, capacity, delivery: 'push', ...seenFacts(card, now()) }
+    const row = { ...rowOf(workspace, own, card), checkedAt: now(), nextCheckAt: now() + CHECK_EVERY_MS }
+    const outcome = await store.commit([...seatWrites(draft.writes, workspace, before), ...(await rowWrites(row))])
+    if (!outcome.committed) throw refusedDraft(workspace, outcome.failed.guard)
+    workspaces.tell(workspace)
+    return shown((await store.get('externalpeers', workspace.id)) ?? row)
+  }
+
+  /** One row for each, also when it was here before. */
+  async function rowWrites(row: ExternalPeerRow): Promise<Write[]> {
+    const known = await store.get('externalpeers', row.id)
+    if (!known) return [insert('externalpeers', row, 'peer.new')]
+    const { id, version } = known
+    return [
+      update('externalpeers', { where: { id, version }, set: { ...row, version: version + 1 }, guard: 'peer.version' }),
+    ]
+  }
+
+  /** Only one process looks at it, and then not for a while. */
+  async function claimCheck(row: ExternalPeerRow): Promise<ExternalPeerRow | undefined> {
+    const { id, version } = row
+    const set = { nextCheckAt: now() + CHECK_EVERY_MS, version: version + 1 }
+    const { committed } = await store.commit([update('externalpeers', { where: { id, version }, set })])
+    return committed ? { ...row, ...set } : undefined
+  }
+
+  async function check(row: ExternalPeerRow): Promise<ExternalPeerRow> {
+    const claimed = await claimCheck(row)
+    if (!claimed) return (await store.get('externalpeers', row.id)) ?? row
+    const seen = await look(claimed)
+    const { id, version } = claimed
+    const set = { ...seen.peer, checkedAt: now(), version: version + 1 }
+    const { committed } = await store.commit([
+      update('externalpeers', { where: { id, version }, set }),
+      update('workspaces', { where: { id, origin: 'external' }, set: seen.workspace, rows: 'any' }),
+    ])
+    return committed ? { ...claimed, ...set } : ((await store.get('externalpeers', id)) ?? claimed)
+  }
+
+  /** What changes with a look. One that fails leaves what is known, and says that it is not there. */
+  async function look(row: ExternalPeerRow): Promise<Look> {
+    try {
+      const card = await remote.card({ ...row, credential: credentialOf(row) }, stopping.signal)
+      return { peer: { ...sentTo(card), error: null }, workspace: seenFacts(card, now()) }
+    } catch (error) {
+      const text = plainLine(messageOf(error), MOST_ERROR)
+      log.debug('the card of an external peer could not be had', { peer: row.workspace, error: text })
+      return { peer: { error: text }, workspace: { registeredAt: null } }
+    }
+  }
+
+  async function checkDue(): Promise<void> {
+    const query = {
+      where: { nextCheckAt: { atMost: now() } },
+      order: { by: ['nextCheckAt', 'id'] as const },
+      limit: PAGE,
+    }
+    const rows = await store.find('externalpeers', query)
+    // Side by side: one that keeps us waiting holds up nobody else.
+    await Promise.all(rows.map(async row => ((await isActive(row)) ? check(row) : claimCheck(row))))
+  }
+
+  async function isActive({ organisation, id }: ExternalPeerRow): Promise<boolean> {
+    const workspace = await workspaces.find(organisation, id)
+    return workspace?.origin === 'external' && workspace.status === 'active'
+  }
+
+  async function active(where: { readonly organisation?: string } = {}): Promise<ExternalPeerRow[]> {
+    const found: ExternalPeerRow[] = []
+    for (let after: readonly string[] | undefined; ; ) {
+      const rows = await store.find('externalpeers', {
+        where,
+        order: { by: ['id'] },
+        limit: PAGE,
+        ...(after && { after }),
+      })
+      for (const row of rows) if (await isActive(row)) found.push(row)
+      const last = rows.at(-1)
+      if (!last || rows.length < PAGE) return found.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1))
+      after = [last.id]
+    }
+  }
+
+  const rounds = createRounds({
+    clock,
+    everyMs: ROUND_MS,
+    work: checkDue,
+    onError: error => log.warn('looking at the cards of external peers failed', { error: messageOf(error) }),
+  })
+
+  return {
+    list: async organisation => Promise.all((await active({ organisation })).map(shown)),
+    show: async (organisation, id) => shown((await pick(organisation, id)).row),
+    add,
+    refresh: async (organisation, id) => shown(await check((await pick(organisation, id)).row)),
+    async remove(organisation, id) {
+      const { row, workspace } = await pick(organisation, id)
+      await workspaces.archive(organisation, workspace.id)
+      return shown(row)
+    },
+    async placeOf(id) {
+      const row = await store.get('externalpeers', id)
+      if (!row) return undefined
+      return { place: { ...row, credential: credentialFor(row) }, streaming: row.streaming }
+    },
+    async suspect(id) {
+      const row = await store.get('externalpeers', id)
+      if (!row || row.checkedAt > now() - CHECK_AGAIN_MS || row.nextCheckAt <= now()) return
+      const { version } = row
+      await store.commit([
+        update('externalpeers', { where: { id, version }, set: { nextCheckAt: now(), version: version + 1 } }),
+      ])
+    },
+    active: () => active(),
+    start() {
+      if (isStarted) return
+      isStarted = true
+      rounds.start()
+    },
+    async stop() {
+      stopping.cancel('stopping')
+      await rounds.stop()
+    },
+  }
+
+  /** For tasks: a secret that is missing is a reason that their asker is told. */
+  function credentialFor(row: ExternalPeerRow): Credential | undefined {
+    try {
+      return credentialOf(row)
+    } catch (error) {
+      throw new RemoteFailure('unauthorized', messageOf(error), { cause: error })
+    }
+  }
+}
+
+interface Look {
+  readonly peer: Partial<ExternalPeerRow>
+  readonly workspace: Partial<WorkspaceRow>
+}
+
+type Own = Pick<ExternalPeerRow, 'cardUrl' | 'secret' | 'header' | 'hosts'>
+
+function rowOf({ id, organisation, workspace }: WorkspaceRow, own: Own, card: SeenCard) {
+  return { id, organisation, workspace, ...own, ...sentTo(card), error: null, version: 1 }
+}
+
+/** Where its tasks go, by its card. */
+function sentTo({ url, binding, tenant, streaming }: SeenCard) {
+  return { url, binding, tenant, streaming }
+}
+
+/** What the workspace has from the card. That there was one is what its presence goes by. */
+function seenFacts({ facts }: SeenCard, at: number) {
+  return { card: keptWords(facts), registeredAt: at, lastSeenAt: at }
+}
+
+/** The draft, with what is only known once its card was seen. One that was taken out before keeps its id, and with it its log. */
+function seatWrites(writes: readonly Write[], row: WorkspaceRow, before: WorkspaceRow | undefined): Write[] {
+  return writes.map(write => {
+    if (write.kind !== 'insert' || write.table !== 'workspaces') return write
+    if (!before) return { ...write, row }
+    const { id, status, origin } = before
+    return update('workspaces', { where: { id, status, origin }, set: row, guard: 'workspace.name' })
+  })
+}
+
+/** Where the card is: as it is written, or below the address of the agent. */
+function cardAddress(given: string): string {
+  const url = new URL(given)
+  if (url.username !== '' || url.password !== '' || Object.keys(separateSecrets('', { url: given }).secrets).length > 0)
+    throw new AppError(
+      'INPUT_INVALID',
+      'This address has a key in it. Keep the key in secrets.json and name it with "secret".',
+    )
+  url.hash = ''
+  if (/\.json$/i.test(url.pathname)) return url.href
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/.well-known/agent-card.json`
+  return url.href
+}

@@ -1,0 +1,6 @@
+export { plainLine } from './card-words.ts'
+export { type Courier, type CourierDeps, createCourier } from './courier.ts'
+export { externalPeerHandlers } from './external-peer-handlers.ts'
+export { createExternalPeers, type ExternalPeers, type ExternalPeersDeps } from './external-peers.ts'
+export { createOutbox, type Outbox, type OutboxDeps } from './outbox.ts'
+export * from './ports.ts'

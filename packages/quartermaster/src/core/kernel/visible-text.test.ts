@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest'
+import { escapeLine } from './visible-text.ts'
+
+it.each([
+  ['one line of many', 'a \r\n\t b\n\nc', 'a b c'],
+  ['spaces as they are', 'a  b ', 'a  b '],
+  ['commands to a screen as text', 'a\u001b[31mb\u202ec', 'a\\x1b[31mb\\u{202e}c'],
+])('makes %s', (_what, text, line) => {
+  expect(escapeLine(text)).toBe(line)
+})
+
+// Each space was a start that was followed to the end of the run: a second for ten thousand, and hours for this.
+it('reads a megabyte of spaces in one go', () => {
+  const spaces = ' '.repeat(1_048_576)
+  expect(escapeLine(spaces)).toBe(spaces)
+})

@@ -1,0 +1,100 @@
+import type { Row, Table } from '../../contracts/index.ts'
+import type { StoreNews } from './news.ts'
+import type { Query, Store } from './store.ts'
+
+type Workspace = Row<'workspaces'>
+
+export interface RememberingStoreDeps {
+  readonly store: Store
+  /** News of what other processes do; nobody else writes to the store when absent. */
+  readonly news?: StoreNews | undefined
+}
+
+/** Some organisations; of more, the oldest are asked for again. */
+const MOST_REMEMBERED = 2_000
+
+/**
+ * A store that remembers the workspaces that are asked for one by one, by their ids and by their names. Each request looks at the
+ * same two or three, several times over, and to ask for them costs more than all else that it does.
+ *
+ * Whatever is written to that table here is forgotten before its writer is answered, and whatever others write when it is heard
+ * of; while nothing is heard, nothing is remembered. What a commit needs to be so is still for its guards to say: one that fails
+ * shows that something that is remembered is old.
+ */
+export function createRememberingStore({ store, news }: RememberingStoreDeps): Store {
+  const known = new Map<string, Workspace | undefined>()
+  /** What is read now counts only if nothing was forgotten meanwhile. */
+  let forgotten = 0
+
+  function forget(): void {
+    forgotten++
+    known.clear()
+  }
+
+  const isHeard = () => news?.isHeard() !== false
+
+  function keep(key: string, row: Workspace | undefined): void {
+    const [oldest] = known.keys()
+    if (known.size >= MOST_REMEMBERED && oldest !== undefined) known.delete(oldest)
+    // Whoever is handed it has it together with everybody else.
+    known.set(key, row && Object.freeze(row))
+  }
+
+  async function remembered(key: string, read: () => Promise<Workspace | undefined>): Promise<Workspace | undefined> {
+    if (known.has(key) && isHeard()) return known.get(key)
+    const before = forgotten
+    const row = await read()
+    if (before === forgotten && isHeard() && isLasting(key, row)) keep(key, row)
+    return row
+  }
+
+  news?.listen({
+    changed(rows) {
+      if (rows.some(({ table }) => table === 'workspaces')) forget()
+    },
+    lost: forget,
+    back: forget,
+  })
+
+  return {
+    async commit(writes) {
+      const isWritten = writes.some(({ table, kind }) => table === 'workspaces' && !CHECKS.has(kind))
+      try {
+        const outcome = await store.commit(writes)
+        if (!isWritten && !outcome.committed && outcome.failed.table === 'workspaces') forget()
+        return outcome
+      } finally {
+        // Also when it failed: nobody knows then whether it is written.
+        if (isWritten) forget()
+      }
+    },
+    async get<T extends Table>(table: T, id: string): Promise<Row<T> | undefined> {
+      if (table !== 'workspaces') return store.get(table, id)
+      return (await remembered(`id ${id}`, () => store.get('workspaces', id))) as Row<T> | undefined
+    },
+    async find<T extends Table, C extends keyof Row<T> = keyof Row<T>>(table: T, query: Query<T, C>) {
+      const name = table === 'workspaces' ? namedIn(query as unknown as Query<'workspaces'>) : undefined
+      if (name === undefined) return store.find(table, query)
+      const row = await remembered(name, async () => (await store.find(table, query))[0] as Workspace | undefined)
+      return (row ? [row] : []) as unknown as readonly Pick<Row<T>, C>[]
+    },
+    count: (table, where) => store.count(table, where),
+    words: store.words,
+  }
+}
+
+const CHECKS: ReadonlySet<string> = new Set(['mustExist', 'mustNotExist'])
+
+/** A name that nobody has may be taken by another process, and asked for before that is heard here. Ids are never chosen. */
+function isLasting(key: string, row: Workspace | undefined): boolean {
+  return row !== undefined || key.startsWith('id ')
+}
+
+/** The one workspace that a query is for by its name, when it is for one. */
+function namedIn({ where = {}, order, after, columns, limit }: Query<'workspaces'>): string | undefined {
+  const { organisation, workspace, ...more } = where
+  const isOne = limit === 1 && !order && !after && !columns && Object.keys(more).length === 0
+  return isOne && typeof organisation === 'string' && typeof workspace === 'string'
+    ? `name ${organisation}\n${workspace}`
+    : undefined
+}

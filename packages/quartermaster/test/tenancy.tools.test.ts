@@ -1,0 +1,236 @@
+import type { CallToolResult, Client } from '@modelcontextprotocol/client'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { quartermaster } from './support/product.ts'
+import { guessesOf, launchTenants, SAME_KEY, type Tenants, without } from './support/tenants.ts'
+
+/** Every tool that a workspace has, with what it is asked for where it names something. */
+const TOOLS: Readonly<Record<string, (ids: Tenants['ids']) => object>> = {
+  list_peers: () => ({}),
+  get_workspace_info: () => ({}),
+  delegate_task: ({ workspace }) => ({ workspace_id: workspace, task: 'something' }),
+  delegate_task_async: ({ workspace }) => ({ workspace_id: workspace, task: 'something' }),
+  check_task_status: ({ workspace, delegation }) => ({ workspace_id: workspace, task_id: delegation }),
+  cancel_task: ({ delegation }) => ({ task_id: delegation }),
+  inbox_peek: () => ({}),
+  inbox_pop: ({ activity }) => ({ activity_id: activity }),
+  wait_for_message: () => ({ timeout_secs: 1 }),
+  reply: ({ activity }) => ({ activity_id: activity, message: 'hello' }),
+  send_message_to_user: ({ workspace, attachment }) => ({
+    message: 'hello',
+    workspace_id: workspace,
+    attachments: [attachment],
+  }),
+  commit_memory: ({ memory }) => ({ content: 'other', memory_id: memory }),
+  recall_memory: () => ({ query: 'secret' }),
+  forget_memory: ({ memory }) => ({ memory_id: memory }),
+  chat_history: ({ workspace }) => ({ peer_id: workspace }),
+}
+
+let at: Tenants
+beforeAll(async () => {
+  at = await launchTenants()
+  return () => at.close()
+})
+
+/** What a call comes to, as whoever made it sees it. */
+async function outcome(client: Client, name: string, args: object, more: object = {}): Promise<CallToolResult> {
+  return (await client.callTool({ name, arguments: { ...args }, ...more })) as CallToolResult
+}
+
+/** As a text that is the same for the same answer: what is about the call itself is left out. */
+function textOf({ content, structuredContent, isError }: CallToolResult, ids: Tenants['ids']): string {
+  const text = JSON.stringify({ content, structuredContent, isError })
+  return without(text, ids).replaceAll(/"?(op|ev|err)_[\w-]+"?/g, '…')
+}
+
+/** What was refused, and in which words. */
+async function refusal(asked: Promise<unknown>, ids: Tenants['ids']): Promise<string> {
+  return asked.then(
+    found => `found ${JSON.stringify(found)}`,
+    error => without(String(error), ids),
+  )
+}
+
+const STRANGERS = ['workspace', 'twin', 'cousin'] as const
+
+describe.each(['auto', 'legacy'] as const)('over MCP (%s)', era => {
+  it.each(STRANGERS)('a workspace of any organisation has the tools of the platform: %s', async kind => {
+    const { tools } = await (await at.connect(at.strangers[kind], era)).listTools()
+    expect(tools.map(({ name }) => name).toSorted()).toEqual(Object.keys(TOOLS).toSorted())
+  })
+
+  it.each(STRANGERS)('the token of a %s gets for what is there what it gets for what is not', async kind => {
+    const client = await at.connect(at.strangers[kind], era)
+    const guesses = guessesOf(at.ids)
+    for (const [name, argsFor] of Object.entries(TOOLS)) {
+      const real = await outcome(client, name, argsFor(at.ids))
+      const guessed = await outcome(client, name, argsFor(guesses))
+      expect([name, textOf(real, at.ids)]).toEqual([name, textOf(guessed, guesses)])
+      const text = JSON.stringify(real)
+      const names = kind === 'twin' ? ['helper', 'lead'] : []
+      const secrets = at.private.filter(secret => !names.includes(secret) && !Object.values(at.ids).includes(secret))
+      expect([name, secrets.filter(secret => text.includes(secret))]).toEqual([name, []])
+    }
+  })
+
+  it.each(STRANGERS)('the token of a %s reads no operation and no result of others', async kind => {
+    const client = await at.connect(at.strangers[kind], era)
+    const guesses = guessesOf(at.ids)
+    for (const uri of [
+      'quartermaster://operations/ID',
+      'quartermaster://results/ID',
+      'quartermaster://results/ID?offset=5',
+    ]) {
+      const read = (ids: Tenants['ids']) => refusal(client.readResource({ uri: uri.replace('ID', ids.operation) }), ids)
+      const real = await read(at.ids)
+      expect(real).toEqual(await read(guesses))
+      expect(real).not.toMatch(/^found/)
+    }
+    const { contents } = await client.readResource({ uri: 'quartermaster://operations' })
+    expect(JSON.stringify(contents)).not.toContain(at.ids.operation)
+  })
+
+  it('lets nobody in whose token was taken back, or is a person’s', async () => {
+    for (const token of [at.revoked, at.strangers.person, 'qm_nonsense'])
+      await expect(at.connect(token, era)).rejects.toThrow(/401|TOKEN_INVALID|valid token/)
+  })
+})
+
+it('has no session that goes on with the token of another', async () => {
+  const headers = (token: string, more: object = {}) => ({
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    connection: 'close',
+    ...more,
+  })
+  const post = (token: string, body: object, more?: object) =>
+    fetch(`${at.url}/mcp`, { method: 'POST', headers: headers(token, more), body: JSON.stringify(body) })
+  const clientInfo = { name: 'test', version: '1' }
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+  const opened = await post(at.tokens.helper, { jsonrpc: '2.0', id: 1, method: 'initialize', params })
+  const session = opened.headers.get('mcp-session-id')
+  await opened.text()
+  expect(session).toEqual(expect.any(String))
+  const list = { jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} }
+  const answers = []
+  for (const id of [session, 'session_guessed'])
+    answers.push(await post(at.strangers.twin, list, { 'mcp-session-id': id }))
+  expect(answers.map(({ status }) => status)).toEqual([404, 404])
+  const [real, guessed] = await Promise.all(answers.map(answer => answer.text()))
+  expect(real).toBe(guessed)
+})
+
+it('answers a twin’s task id of the first organisation like one that is not there', async () => {
+  const version = '2026-07-28'
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': version,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+  }
+  const guesses = guessesOf(at.ids)
+  for (const method of ['tasks/get', 'tasks/cancel', 'tasks/update']) {
+    const ask = async (ids: Tenants['ids']) => {
+      const more = method === 'tasks/update' ? { inputResponses: {} } : {}
+      const answer = await fetch(`${at.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${at.strangers.twin}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': version,
+          'mcp-method': method,
+          'mcp-name': ids.operation,
+          connection: 'close',
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method,
+          params: { taskId: ids.operation, ...more, _meta: meta },
+        }),
+      })
+      return without(await answer.text(), ids)
+    }
+    const real = await ask(at.ids)
+    expect(real).toContain('error')
+    expect(real).toBe(await ask(guesses))
+  }
+})
+
+it('takes the same idempotency key of two organisations for two calls', async () => {
+  const twin = await at.connect(at.strangers.twin)
+  const own = { content: 'what the twin knows' }
+  const first = await outcome(twin, 'commit_memory', own, SAME_KEY)
+  expect(first.structuredContent).toMatchObject({ outcome: 'created', memory: { content: own.content } })
+  const again = await outcome(twin, 'commit_memory', own, SAME_KEY)
+  expect(again.structuredContent).toEqual(first.structuredContent)
+  const helper = await at.connect(at.tokens.helper)
+  const theirs = await outcome(helper, 'commit_memory', { content: 'the secret of a call' }, SAME_KEY)
+  expect(theirs.structuredContent).toMatchObject({ memory: { content: 'the secret of a call' } })
+  expect(theirs._meta?.['quartermaster/operationId']).toBe(at.ids.operation)
+})
+
+it('lets two workspaces of another organisation work for each other, and share what the first never sees', async () => {
+  const [lead, helper] = await Promise.all([at.connect(at.tokens.aboveTwin), at.connect(at.strangers.twin)])
+  const peers = await outcome(lead, 'list_peers', {})
+  const found = (peers.structuredContent as { peers: { name: string; workspace_id: string; relation: string }[] }).peers
+  expect(found.map(({ name, relation }) => [name, relation])).toEqual([
+    ['helper', 'child'],
+    ['root', 'parent'],
+  ])
+  const task = { workspace_id: found[0]?.workspace_id, task: 'Count the chairs.' }
+  const working = outcome(lead, 'delegate_task', task)
+  const { structuredContent } = await outcome(helper, 'wait_for_message', { timeout_secs: 30 })
+  const { message } = structuredContent as { message: { activity_id: string; text: string; peer_name: string } }
+  expect(message).toMatchObject({ peer_name: 'lead', text: 'Count the chairs.' })
+  await outcome(helper, 'reply', { activity_id: message.activity_id, message: 'Twelve.', outcome: 'completed' })
+  expect((await working).structuredContent).toMatchObject({ status: 'completed', result: 'Twelve.' })
+
+  const root = await at.connect(await rootOfMirror())
+  await outcome(helper, 'commit_memory', { content: 'Chairs are counted on Mondays.', scope: 'TEAM' })
+  await outcome(root, 'commit_memory', { content: 'Chairs belong to the mirror.', scope: 'GLOBAL' })
+  const recalled = async (client: Client) =>
+    JSON.stringify((await outcome(client, 'recall_memory', { query: 'chairs' })).structuredContent)
+  for (const text of ['Chairs are counted on Mondays.', 'Chairs belong to the mirror.'])
+    expect(await recalled(lead)).toContain(text)
+  for (const token of [at.tokens.helper, at.strangers.workspace, at.strangers.cousin])
+    expect(await recalled(await at.connect(token))).not.toContain('Chairs')
+})
+
+it('shows the owner each organisation’s calls by themselves', async () => {
+  const list = async (...more: string[]) =>
+    (await quartermaster(['operations', 'list', '--json', ...more], { cwd: at.dir })).json<{
+      operations: { id: string; agent: string }[]
+    }>().operations
+  expect((await list()).map(({ id }) => id)).toContain(at.ids.operation)
+  const theirs = await list('--organisation', 'mirror')
+  expect(theirs.map(({ agent }) => agent)).toContain('helper')
+  expect(theirs.map(({ id }) => id)).not.toContain(at.ids.operation)
+  const shown = ['operations', 'show', at.ids.operation, '--organisation', 'mirror', '--json']
+  expect((await quartermaster(shown, { cwd: at.dir })).json()).toMatchObject({ error: { code: 'NAME_UNKNOWN' } })
+  const unknown = ['operations', 'list', '--organisation', 'nowhere', '--json']
+  expect((await quartermaster(unknown, { cwd: at.dir })).json()).toMatchObject({ error: { code: 'NAME_UNKNOWN' } })
+  const logs = ['logs', '--organisation', 'mirror', '--json']
+  expect((await quartermaster(logs, { cwd: at.dir })).stdout).not.toContain(at.ids.operation)
+})
+
+it('ends what a workspace of another organisation has open when it is archived, and lets it in again when it is back', async () => {
+  const name = ['passing', '--organisation', 'acme'] as const
+  const options = { cwd: at.dir }
+  await quartermaster(['workspaces', 'create', ...name], options)
+  const token = (await quartermaster(['tokens', 'create', ...name], options)).stdout.trim()
+  const client = await at.connect(token)
+  expect(await outcome(client, 'list_peers', {})).not.toHaveProperty('isError')
+  await quartermaster(['workspaces', 'archive', ...name], options)
+  await expect(outcome(client, 'list_peers', {})).rejects.toThrow()
+  await expect(at.connect(token)).rejects.toThrow()
+  await quartermaster(['workspaces', 'restore', ...name], options)
+  expect((await (await at.connect(token)).listTools()).tools.length).toBeGreaterThan(0)
+})
+
+/** The token of who may write for the whole organisation. */
+async function rootOfMirror(): Promise<string> {
+  const made = await quartermaster(['tokens', 'create', 'root', '--organisation', 'mirror'], { cwd: at.dir })
+  return made.stdout.trim()
+}
