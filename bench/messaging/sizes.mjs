@@ -3,7 +3,7 @@
 /** What is measured by default. */
 export const FULL = {
   waiting: { warmUp: 30, messages: 200 },
-  sending: { senders: [1, 16, 64], warmUp: 300, rounds: 3, messages: 500 },
+  sending: { senders: [1, 16, 64], warmUp: 2_000, rounds: 3, messages: 500 },
   rows: { total: 100_000, boxes: 12, samples: 100 },
 }
 

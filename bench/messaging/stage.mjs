@@ -1,6 +1,7 @@
 // @ts-check
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { startPostgres } from '../lib/postgres.mjs'
 import { onStageOf } from '../lib/stage.mjs'
 
@@ -20,7 +21,7 @@ export const AGENTS = /** @type {const} */ (['ada', 'bob'])
 export const onStage = work => onStageOf(createStage, work)
 
 /** @param {import('../lib/stage.mjs').Ground} ground */
-function createStage({ atEnd, folder, up }) {
+function createStage({ atEnd, folder, start, up }) {
   return {
     /** A project of two agents, and the store that it will have. @param {StoreKind} store @returns {Promise<Place>} */
     async place(store) {
@@ -31,6 +32,12 @@ function createStage({ atEnd, folder, up }) {
       const server = store === 'postgres' ? await startPostgres() : undefined
       if (server) atEnd(server.stop)
       return { dir, databaseUrl: server?.url }
+    },
+
+    /** A bare server on the same framework, with a commit for each request. @param {Place} place */
+    floor({ dir, databaseUrl }) {
+      const args = [fileURLToPath(new URL('floor.mjs', import.meta.url))]
+      return start({ cwd: dir, args, ...(databaseUrl !== undefined && { env: { DATABASE_URL: databaseUrl } }) })
     },
 
     /** The product as users run it. @param {Place} place @param {string | undefined} [profile] */

@@ -1,4 +1,7 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { TaskState } from '@a2a-js/sdk'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { DelegationDetail } from '../../packages/quartermaster/src/contracts/index.ts'
 import { type RunningProduct, startWithAgents } from '../support/running-product.ts'
@@ -17,7 +20,7 @@ let product: RunningProduct
 let ada: string
 
 beforeAll(async () => {
-  product = await startWithAgents(['ada'])
+  product = await startWithAgents({ ada: { delegation: {}, inbox: {} } })
   ada = (await product.issue('ada')).token
 })
 afterAll(() => product?.stop())
@@ -155,6 +158,63 @@ describe.each(WAYS)('an agent of the official SDK over %s, %s', (binding: Bindin
     expect(await endOf(lost.id)).toMatchObject({
       state: 'failed',
       error: expect.stringContaining('does not know the task any more'),
+    })
+  })
+})
+
+describe('an agent of the official SDK that wants a key', () => {
+  it('is given it in the header that it wants, and only where it is known', async () => {
+    const file = join(product.folder, '.quartermaster', 'secrets.json')
+    await writeFile(file, JSON.stringify({ PAINTER: 'hunter2-hunter2' }), { mode: 0o600 })
+    await product.control.reload({})
+    const key = { header: 'x-api-key', value: 'hunter2-hunter2' }
+    await expect(peerOf({ key })).rejects.toMatchObject({
+      message: expect.stringMatching(/does not let us in.*secret/),
+    })
+    await expect(peerOf({ key, secret: 'PAINTER' })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    const { name } = await peerOf({ key, secret: 'PAINTER', header: 'X-Api-Key' })
+    const { id } = await give(name, 'a tree')
+    expect(await endOf(id)).toMatchObject({ state: 'completed' })
+    const bearer = await peerOf({
+      key: { header: 'authorization', value: 'Bearer hunter2-hunter2' },
+      secret: 'PAINTER',
+    })
+    const again = await give(bearer.name, 'a tree')
+    expect(await endOf(again.id)).toMatchObject({ state: 'completed' })
+    await writeFile(file, JSON.stringify({ PAINTER: 'wrong' }))
+    await product.control.reload({})
+    const refused = await give(name, 'a tree')
+    expect(await endOf(refused.id)).toMatchObject({
+      state: 'failed',
+      error: expect.stringMatching(/does not let us in.*owner/),
+    })
+  })
+})
+
+describe('an agent of the official SDK', () => {
+  it('is shown to agents as a peer, by words that hide nothing, and gets tasks by their tools', async () => {
+    const { name } = await peerOf()
+    const client = new Client({ name: 'test', version: '1' })
+    const requestInit = { headers: { authorization: `Bearer ${ada}` } }
+    await client.connect(new StreamableHTTPClientTransport(new URL(product.mcpUrl), { requestInit }))
+    onTestFinished(() => client.close())
+    const { structuredContent: listed } = await client.callTool({ name: 'list_peers', arguments: {} })
+    const { peers } = listed as { peers: { id: string; name: string; description: string; presence: string }[] }
+    const painter = peers.find(one => one.name === name)
+    expect(painter).toMatchObject({ description: 'Paints what it is told.', presence: 'online' })
+    const { structuredContent: done } = await client.callTool({
+      name: 'delegate_task',
+      arguments: { workspace_id: painter?.id, task: 'a blue tree' },
+    })
+    expect(done).toMatchObject({ status: 'completed', result: expect.stringContaining('a blue tree') })
+  })
+
+  it('is not there for another organisation', async () => {
+    const { name } = await peerOf()
+    await product.control.createOrganisation({ name: 'acme' })
+    expect(await product.control.externalPeers({ organisation: 'acme' })).toEqual([])
+    await expect(product.control.externalPeer({ id: name, organisation: 'acme' })).rejects.toMatchObject({
+      code: 'NAME_UNKNOWN',
     })
   })
 })

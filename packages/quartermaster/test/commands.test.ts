@@ -28,6 +28,7 @@ const HERE: readonly (readonly string[])[] = [
   ['grant', 'default', 'files'],
   ['organisations', 'create', 'acme'],
   ['workspaces', 'create', 'scout'],
+  ['peers', 'list'],
   ['join-codes', 'create'],
   ['persons', 'list'],
   ['memory', 'list'],

@@ -15,6 +15,7 @@ const TOOLS: Readonly<Record<string, (ids: Tenants['ids']) => object>> = {
   inbox_pop: ({ activity }) => ({ activity_id: activity }),
   wait_for_message: () => ({ timeout_secs: 1 }),
   reply: ({ activity }) => ({ activity_id: activity, message: 'hello' }),
+  read_attachment: ({ attachment }) => ({ attachment_id: attachment }),
   send_message_to_user: ({ workspace, attachment }) => ({
     message: 'hello',
     workspace_id: workspace,
@@ -155,6 +156,21 @@ it('answers a twin’s task id of the first organisation like one that is not th
     const real = await ask(at.ids)
     expect(real).toContain('error')
     expect(real).toBe(await ask(guesses))
+  }
+})
+
+it.each(STRANGERS)('answers a %s over A2A for an agent that is there like for one that is not', async kind => {
+  const guesses = guessesOf(at.ids)
+  const headers = { authorization: `Bearer ${at.strangers[kind]}`, 'a2a-version': '1.0', connection: 'close' }
+  for (const path of ['.well-known/agent-card.json', 'tasks/TASK', 'tasks']) {
+    const ask = async (ids: Tenants['ids']) => {
+      const url = `${at.url}/a2a/${ids.workspace}/${path.replace('TASK', ids.delegation)}`
+      const answer = await fetch(url, { headers })
+      return [answer.status, without(await answer.text(), ids)]
+    }
+    const real = await ask(at.ids)
+    expect(real).toEqual(await ask(guesses))
+    expect(real[0]).not.toBe(200)
   }
 })
 

@@ -27,6 +27,8 @@ export interface OpenedDatabase {
   statistics(): StoreStatistics
   /** Whether it answers now. */
   answers(): Promise<boolean>
+  /** This process is ending, and has no time to wait for one that is away. */
+  hurry?(): void
   close(): Promise<void>
 }
 
@@ -61,8 +63,8 @@ async function openServer(url: string, { folder, choice, clock, log }: OpenDatab
     await store.close()
     throw error
   }
-  const { statistics, answers, close, news } = store
-  return { store, sealer, statistics, answers, close, news, time }
+  const { statistics, answers, hurry, close, news } = store
+  return { store, sealer, statistics, answers, hurry, close, news, time }
 }
 
 /** 256 bits in base64url, as in the file `sealing-key` of a data folder. */

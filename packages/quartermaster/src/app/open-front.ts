@@ -109,6 +109,7 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   // First of all: requests end by themselves once their calls have, so nobody has to be cut off.
   life.onClose(async () => {
     readiness.end()
+    store.hurry?.()
     feed.stop()
     store.messages.stop()
     await store.delegations.stop()

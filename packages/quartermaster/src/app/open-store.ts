@@ -51,6 +51,8 @@ export interface OpenedStore extends Storage {
   statistics(): StoreStatistics
   /** Whether it answers now. */
   answers(): Promise<boolean>
+  /** This process is ending, and has no time to wait for one that is away. */
+  hurry?(): void
   close(): Promise<void>
 }
 

@@ -29,7 +29,10 @@ export function createUpControl({ tokens, agents, filesOf, ready, leave }: UpCon
     // It says which there are.
     if (organisation === DEFAULT_ORGANISATION) agents.entry(workspace)
     const message = `No active workspace "${workspace}" is in the organisation "${organisation}".`
-    throw new AppError('AGENT_NOT_FOUND', `${message} \`quartermaster workspaces list\` lists them.`)
+    throw new AppError(
+      'AGENT_NOT_FOUND',
+      `${message} \`quartermaster workspaces list --organisation ${organisation}\` lists them.`,
+    )
   }
 
   return {

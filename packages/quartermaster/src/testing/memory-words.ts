@@ -3,9 +3,10 @@ import type { WordScope, WordSearch } from '../core/store/index.ts'
 
 /** Finds memories of a test by looking at all of them. */
 export function createWordSearch(rows: () => readonly MemoryRow[]): WordSearch {
-  const having = (word: string, { shelves, upTo }: WordScope) =>
+  const having = (word: string, { shelves, upTo, above = 0 }: WordScope) =>
     rows()
-      .filter(row => shelves.includes(row.shelf) && row.slot <= upTo && row.words.split(' ').includes(word))
+      .filter(({ shelf, slot }) => shelves.includes(shelf) && slot <= upTo && slot > above)
+      .filter(row => row.words.split(' ').includes(word))
       .toSorted((a, b) => b.slot - a.slot)
   return {
     count: async (word, scope) => Math.min(scope.most, having(word, scope).length),

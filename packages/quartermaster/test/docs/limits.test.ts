@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { A2A_CLIENT_LIMITS } from '../../src/adapters/a2a-client/index.ts'
 import { HTTP_LIMITS, SERVER_LIMITS } from '../../src/adapters/http/limits.ts'
 import { MOST_HELD, TAIL_MS } from '../../src/adapters/http-client/index.ts'
 import { FRONT_LIMITS } from '../../src/adapters/mcp-server/front-limits.ts'
@@ -25,6 +26,7 @@ import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/p
 import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/target/child-log.ts'
 import {
   DELEGATION_RESULT_BYTES,
+  EXTERNAL_PEER_CAPACITY,
   LONGEST_ATTACHMENT_NAME,
   LONGEST_MEMORY,
   LONGEST_MEMORY_QUERY,
@@ -39,6 +41,7 @@ import {
   TASK_BYTES,
 } from '../../src/contracts/index.ts'
 import { MOST_UNUSED } from '../../src/core/attachments/index.ts'
+import { MOST_FILE_BYTES } from '../../src/core/external-peers/index.ts'
 import { MOST_LOOKS } from '../../src/core/memory/candidates.ts'
 import { MOST_ASKED as MOST_ASKED_WORDS } from '../../src/core/memory/memory-words.ts'
 import { MOST_ON_A_PAGE } from '../../src/core/memory/page-size.ts'
@@ -110,6 +113,21 @@ describe('docs/security.md', () => {
       ['text and parts of one result', bytes(DELEGATION_RESULT_BYTES)],
       ['tasks of one workspace at a time', count(MOST_OPEN_DELEGATIONS)],
       ['tasks that wait for one workspace', count(MOST_QUEUED_DELEGATIONS)],
+    ])
+  })
+
+  it('has every limit of A2A agents elsewhere', () => {
+    const { cardBytes, cardMs, answerBytes, askedMs, saidMs, silenceMs, ...rest } = A2A_CLIENT_LIMITS
+    expect(rest).toEqual({})
+    expect(rowsBelow('[A2A agents elsewhere](a2a.md#agents-elsewhere):')).toEqual([
+      ['size of a card', bytes(cardBytes)],
+      ['time for a card', seconds(cardMs)],
+      ['size of an answer or event', bytes(answerBytes)],
+      ['time for an answer about a task', seconds(askedMs)],
+      ['time for an answer to a message', seconds(saidMs)],
+      ['silence in a stream', seconds(silenceMs)],
+      ['files of one task', bytes(MOST_FILE_BYTES)],
+      ['tasks of one at a time', count(EXTERNAL_PEER_CAPACITY.most)],
     ])
   })
 

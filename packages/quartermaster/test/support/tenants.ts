@@ -1,4 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CallToolResult, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -43,6 +45,7 @@ export type Thing =
   | 'memory'
   | 'delegation'
   | 'operation'
+  | 'externalPeer'
 
 /** What a caller names a call, so that it can be repeated. Each of them uses the same. */
 export const SAME_KEY = { _meta: { 'quartermaster/idempotencyKey': 'the-same' } }
@@ -86,6 +89,8 @@ export async function launchTenants(): Promise<Tenants> {
   const attachment = await made('/attachments?name=plan.txt', 'the secret plan', helper.token)
   const message = await made('/messages', { to: 'lead', text: 'the secret word' }, helper.token)
   const task = await made('/delegations', { to: 'lead', task: 'the secret task' }, helper.token)
+  const agent = await a2aAgent()
+  const peer = await made('/external-peers', { name: 'painter', cardUrl: agent.url, parent: lead.id })
   const inbox = await ask('GET', '/inbox', lead.token)
   const clients: Client[] = []
   const connect: Tenants['connect'] = async (token, mode = 'auto') => {
@@ -116,17 +121,33 @@ export async function launchTenants(): Promise<Tenants> {
       activity: (JSON.parse(inbox.text) as { messages: { activityId: string }[] }).messages[0]?.activityId ?? '',
       attachment: attachment.id,
       delegation: task.id,
+      externalPeer: peer.id,
       memory: (await made('/memories', { content: 'the secret fact' }, helper.token)).memory.id,
     },
     strangers: { workspace: stranger.token, person: mallory.token, cousin: cousin.token, twin: twin.token },
     revoked: gone.token,
-    private: ['the secret', 'plan.txt', 'helper', lead.id, helper.id, message.conversationId],
+    private: ['the secret', 'plan.txt', 'helper', 'painter', lead.id, helper.id, message.conversationId],
     ask,
     async close() {
       await Promise.all(clients.map(client => client.close().catch(() => {})))
       await up.stop()
+      await agent.close()
       await rm(dir, { recursive: true, force: true })
     },
+  }
+}
+
+/** Where the card of an A2A agent is, and nothing else. */
+async function a2aAgent(): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    const url = `http://${request.headers.host}/a2a`
+    const supportedInterfaces = [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
+    response.end(JSON.stringify({ name: 'x', description: 'the secret trade', supportedInterfaces }))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => new Promise(resolve => void server.close(() => resolve())),
   }
 }
 

@@ -19,16 +19,18 @@ export interface A2aClient extends RemoteAgents {
   close(): void
 }
 
-const CARD_BYTES = 256 * 1_024
-const CARD_MS = 15_000
-/** A result of 16 MiB, or a file of 25 MB as text, with what is around it. */
-const ANSWER_BYTES = 40 * 1_024 * 1_024
-/** What is asked about a task is answered from memory. */
-const ASKED_MS = 30_000
-/** Some answer a message only when all is done, although they are asked not to. */
-const SAID_MS = 600_000
-/** A stream in which nothing is heard for so long may be one that nobody writes to any more. */
-const SILENCE_MS = 90_000
+export const A2A_CLIENT_LIMITS = {
+  cardBytes: 256 * 1_024,
+  cardMs: 15_000,
+  /** A result of 16 MiB, or a file of 25 MB as text, with what is around it. */
+  answerBytes: 40 * 1_024 * 1_024,
+  /** What is asked about a task is answered from memory. */
+  askedMs: 30_000,
+  /** Some answer a message only when all is done, although they are asked not to. */
+  saidMs: 600_000,
+  /** A stream in which nothing is heard for so long may be one that nobody writes to any more. */
+  silenceMs: 90_000,
+}
 
 /** Speaks A2A 1.0 with agents elsewhere, in both bindings over HTTP. */
 export function createA2aClient(options: ExchangeOptions): A2aClient {
@@ -56,11 +58,11 @@ export function createA2aClient(options: ExchangeOptions): A2aClient {
 
   async function call(place: RemotePlace, operation: Operation, given: Given, signal: CancelSignal): Promise<unknown> {
     const binding = BINDINGS[place.binding]
-    const answerMs = operation === 'SendMessage' ? SAID_MS : ASKED_MS
+    const answerMs = operation === 'SendMessage' ? A2A_CLIENT_LIMITS.saidMs : A2A_CLIENT_LIMITS.askedMs
     const { answer, text } = await whole(
       place,
       { ...binding.write(place, operation, given), signal, answerMs },
-      ANSWER_BYTES,
+      A2A_CLIENT_LIMITS.answerBytes,
     )
     return resultOf(binding, answer, text)
   }
@@ -73,9 +75,16 @@ export function createA2aClient(options: ExchangeOptions): A2aClient {
   ): AsyncGenerator<RemoteEvent> {
     const binding = BINDINGS[place.binding]
     const written = binding.write(place, operation, given)
-    const answer = await exchange.ask(place, { ...written, signal, accept: 'text/event-stream', answerMs: ASKED_MS })
+    const answer = await exchange.ask(place, {
+      ...written,
+      signal,
+      accept: 'text/event-stream',
+      answerMs: A2A_CLIENT_LIMITS.askedMs,
+    })
     if (!isGood(answer) || !/^text\/event-stream\b/i.test(headerOf(answer, 'content-type') ?? '')) {
-      const text = await readText(answer.body, CARD_BYTES).catch(error => Promise.reject(cutOff(error)))
+      const text = await readText(answer.body, A2A_CLIENT_LIMITS.cardBytes).catch(error =>
+        Promise.reject(cutOff(error)),
+      )
       // Errors of JSON-RPC come with a good status. Whoever answers with a task does not stream, whatever its card says.
       resultOf(binding, answer, text)
       throw new RemoteFailure('unsupported', 'It does not answer with a stream.')
@@ -92,7 +101,7 @@ export function createA2aClient(options: ExchangeOptions): A2aClient {
   async function* dataOf({ body }: HttpAnswer): AsyncGenerator<unknown> {
     const queue = createEventQueue<string>()
     const parse = createEventParser({
-      maxBytes: ANSWER_BYTES,
+      maxBytes: A2A_CLIENT_LIMITS.answerBytes,
       onEvent: ({ data }) => void (data !== '' && queue.put(data)),
       onRetry: () => {},
     })
@@ -100,7 +109,7 @@ export function createA2aClient(options: ExchangeOptions): A2aClient {
     const listen = () => {
       cancel()
       // It is opened again, after a look at how the task is.
-      cancel = clock.after(SILENCE_MS, () => queue.end())
+      cancel = clock.after(A2A_CLIENT_LIMITS.silenceMs, () => queue.end())
     }
     listen()
     body.read({
@@ -125,8 +134,8 @@ export function createA2aClient(options: ExchangeOptions): A2aClient {
 
   return {
     async card(place, signal) {
-      const asked = { method: 'GET', url: new URL(place.cardUrl), signal, answerMs: CARD_MS } as const
-      const { answer, text } = await whole(place, asked, CARD_BYTES)
+      const asked = { method: 'GET', url: new URL(place.cardUrl), signal, answerMs: A2A_CLIENT_LIMITS.cardMs } as const
+      const { answer, text } = await whole(place, asked, A2A_CLIENT_LIMITS.cardBytes)
       if (answer.status === 404) throw new RemoteFailure('unfit', 'There is no card at this address (HTTP 404).')
       if (!isGood(answer)) throw httpFailure(answer, undefined)
       return parseCard(cardJson(text), place)

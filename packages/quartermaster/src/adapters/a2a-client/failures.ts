@@ -35,10 +35,8 @@ export function saidFailure({ code, message, reason }: SaidError): RemoteFailure
 /** An answer that is no answer of the protocol. */
 export function httpFailure(answer: HttpAnswer, said: SaidError | undefined): RemoteFailure {
   const { status } = answer
-  if (status === 401 || status === 403) {
-    const message = `It does not let us in (HTTP ${status}). The owner keeps its key in secrets.json and names it when the peer is added.`
-    return new RemoteFailure('unauthorized', message)
-  }
+  if (status === 401 || status === 403)
+    return new RemoteFailure('unauthorized', `It does not let us in (HTTP ${status}).`)
   if (status === 429 || status === 503)
     return new RemoteFailure('busy', `It is busy (HTTP ${status}).`, { retryAfterMs: secondsOf(answer) })
   if (status >= 300 && status < 400)

@@ -1,1 +1,1 @@
-export { type A2aClient, createA2aClient } from './a2a-client.ts'
+export { A2A_CLIENT_LIMITS, type A2aClient, createA2aClient } from './a2a-client.ts'

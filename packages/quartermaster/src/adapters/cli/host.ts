@@ -100,8 +100,18 @@ export interface CliHost {
   }): Promise<OpenedControl<PersonControl>>
   up(options: UpOptions): Promise<UpStarted>
   /** Is an MCP server on standard input and output until the client goes; answers why it never got to an `up`. */
-  connect(options: { agent: string; organisation?: string; config?: string; data?: string }): Promise<{ failure?: AppError }>
-  connectCommand(options: { agent: string; organisation?: string; config?: string; data?: string }): Promise<ConnectCommand>
+  connect(options: {
+    agent: string
+    organisation?: string
+    config?: string
+    data?: string
+  }): Promise<{ failure?: AppError }>
+  connectCommand(options: {
+    agent: string
+    organisation?: string
+    config?: string
+    data?: string
+  }): Promise<ConnectCommand>
   /** Shows an address in the person's browser; answers whether there is one. */
   openBrowser(url: string): Promise<boolean>
   /** What other clients have configured: one of them, a file, or every known place. */

@@ -18,6 +18,8 @@ export interface Lane<W, A> {
   waiting(): number
   /** Connections that were lost and replaced. */
   restarts(): number
+  /** From now on nobody waits for a connection for longer than that, all of them together. */
+  hurry(withinMs: number): void
   /** Refuses what comes, answers what was asked before, and lets go of the connections. */
   close(): Promise<void>
 }
@@ -47,6 +49,7 @@ export function createLane<W, A>(options: LaneOptions<W, A>): Lane<W, A> {
   let inHand = 0
   let restarts = 0
   let isScheduled = false
+  let latest = Number.POSITIVE_INFINITY
   let isClosed = false
   let ending: Promise<void> | undefined
   let onIdle: (() => void) | undefined
@@ -100,7 +103,7 @@ export function createLane<W, A>(options: LaneOptions<W, A>): Lane<W, A> {
 
   function giveUp(error: AppError, now: number): void {
     for (const one of queue.splice(0)) {
-      if (one.until <= now) one.reject(error)
+      if (Math.min(one.until, latest) <= now) one.reject(error)
       else queue.push(one)
     }
   }
@@ -142,6 +145,9 @@ export function createLane<W, A>(options: LaneOptions<W, A>): Lane<W, A> {
     },
     waiting: () => queue.length + inHand,
     restarts: () => restarts,
+    hurry(withinMs) {
+      latest = Math.min(latest, performance.now() + withinMs)
+    },
     close: () => (ending ??= drainAndClose()),
   }
 }

@@ -65,6 +65,19 @@ describe.runIf(hasPostgresBinaries())('a server of its own', () => {
     },
   )
 
+  it('that is away is waited for only a moment by a process that ends, however much it still asks for', async () => {
+    const store = await open(await schemaOf('hurried'), silentLog, 3_600_000)
+    await append(store, 'a')
+    await server.shutDown()
+    const waiting = append(store, 'b').catch((error: unknown) => error)
+    store.hurry()
+    expect(await waiting).toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    const works = [() => append(store, 'c'), () => store.count('audit'), () => store.time()]
+    for (const work of works) await expect(work()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' })
+    await server.start()
+    expect(await append(store, 'd')).toMatchObject({ committed: true })
+  })
+
   it('that is away has commits and reads wait, and then told that nothing was done', async () => {
     const { log, lines } = collectedLog()
     const store = await open(await schemaOf('away'), log, 300)

@@ -32,6 +32,8 @@ export interface PostgresStore extends Store {
   answers(): Promise<boolean>
   /** What time it is there. */
   time(): Promise<number>
+  /** This process is ending: one that is away is waited for a moment longer, and then not any more. */
+  hurry(): void
   /** Finishes what was asked for before, then lets go of the database. May be called again. */
   close(): Promise<void>
 }
@@ -52,6 +54,8 @@ const MOST_WAITING = 20_000
 /** A server that is restarted, or moves to its standby, is back within that. */
 const PATIENCE_MS = 15_000
 const ANSWER_MS = 2_000
+/** Supervisors give a program ten seconds to end. */
+const HURRY_MS = 3_000
 
 /** Opens the store in this database, brought to this version's shape if need be: by one process, however many start. */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<PostgresStore> {
@@ -99,6 +103,9 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
     }),
     answers: () => answers(reader),
     time: () => timeOf(reader),
+    hurry() {
+      for (const lane of [committer, reader]) lane.hurry(HURRY_MS)
+    },
     close: () => Promise.all([committer.close(), reader.close(), line.close()]).then(() => undefined),
   }
 }

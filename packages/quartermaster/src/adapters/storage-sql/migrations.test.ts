@@ -189,6 +189,13 @@ describe('the migrations', () => {
     ],
     ['delegations', 'all of them', 'organisation = ? order by created_at desc, id desc', 'delegations_by_place'],
     ['delegations', 'what may be forgotten', 'ended_at < ? order by ended_at, id', 'delegations_by_end'],
+    [
+      'externalpeers',
+      'cards to be looked at',
+      'next_check_at <= ? order by next_check_at, id',
+      'externalpeers_by_check',
+    ],
+    ['outgoingtasks', 'what is due', 'next_at <= ? order by next_at, id', 'outgoingtasks_by_next'],
     ['memories', 'the newest of a shelf', 'organisation = ? and shelf = ? order by slot desc', 'memories_by_shelf'],
     ['memories', 'the same content', 'shelf = ? and digest = ?', 'memories_by_content'],
     ['memories', 'the last of an author', 'shelf = ? and workspace_id = ? order by slot desc', 'memories_by_author'],

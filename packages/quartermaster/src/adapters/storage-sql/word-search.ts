@@ -35,12 +35,13 @@ type Having = (word: string, scope: WordScope, parameters: SqlValue[]) => string
 
 /** The slots of all rows that have a word. One without a shelf is not there. */
 const HAVING: Readonly<Record<DialectName, Having>> = {
-  sqlite(word, { shelves, upTo }, parameters) {
+  sqlite(word, { shelves, upTo, above }, parameters) {
     const match = place('sqlite', parameters, matchText(word, shelves))
     const highest = place('sqlite', parameters, upTo)
-    return `select "rowid" as "slot" from "memory_words" where "memory_words" match ${match} and "rowid" <= ${highest}`
+    const lowest = above === undefined ? '' : ` and "rowid" > ${place('sqlite', parameters, above)}`
+    return `select "rowid" as "slot" from "memory_words" where "memory_words" match ${match} and "rowid" <= ${highest}${lowest}`
   },
-  postgres(word, { shelves, upTo }, parameters) {
+  postgres(word, { shelves, upTo, above }, parameters) {
     const wanted = place('postgres', parameters, word)
     const where = [
       `"memory_words" @> array[${wanted}::text]`,
@@ -48,6 +49,7 @@ const HAVING: Readonly<Record<DialectName, Having>> = {
       // A word can look like a shelf.
       `"shelf" = any(string_to_array(${place('postgres', parameters, shelves.join(' '))}::text, ' '))`,
       `"slot" <= ${place('postgres', parameters, upTo)}::bigint`,
+      ...(above === undefined ? [] : [`"slot" > ${place('postgres', parameters, above)}::bigint`]),
     ]
     return `select "slot" from "memories" where ${where.join(' and ')}`
   },

@@ -64,8 +64,10 @@ describe('a task for an A2A agent elsewhere', () => {
     expect(asked.map(row => row.text)).toEqual(['Which colour?'])
     expect(asked[0]).toMatchObject({ kind: 'peer_agent', delegationId: id })
     const { messageId: answerId } = await messages.sending.reply(ada, asked[0]?.id ?? '', { text: 'Green.' })
-    remote.says('working')
     await settle()
+    remote.says('working')
+    await settle(1_000)
+    expect(remote.heard.at(-1)?.what).toBe('get')
     expect(remote.heard.findLast(({ what }) => what === 'send')).toMatchObject({
       message: { messageId: answerId, taskId: `there-${messageId}`, contextId: 'c1', parts: [text('Green.')] },
     })
@@ -171,7 +173,11 @@ describe('a task for an A2A agent elsewhere', () => {
   })
 
   it.each([
-    ['unauthorized', 'It does not let us in (HTTP 401).', /does not let us in/],
+    [
+      'unauthorized',
+      'It does not let us in (HTTP 401).',
+      /does not let us in.*The owner keeps its key in secrets\.json/,
+    ],
     ['refused', 'It says: no such skill', /no such skill/],
     ['unknownTask', 'It says: not found', /does not know the task any more.*look before you delegate it again/],
   ] as const)('fails at once when trying again is of no use: %s', async (trouble, said, error) => {

@@ -49,6 +49,9 @@ export interface Quiet {
   last?: string
   /** It waits for an answer of the asker. */
   isWaiting?: boolean
+  /** Its last question, and the last one that it was given an answer to. */
+  asked?: string
+  answered?: string
   /** It does not tell by itself, whatever its card says. */
   isAsked?: boolean
 }

@@ -3,7 +3,7 @@ import type { Attachments } from '../attachments/index.ts'
 import { RemoteFailure, type RemotePart } from './ports.ts'
 
 /** The most that the files of one message have together. They go along in it, a third larger. */
-const MOST_FILE_BYTES = 26_214_400
+export const MOST_FILE_BYTES = 26_214_400
 
 /** What is sent: the words, and the files with all that is in them. */
 export async function outgoingParts(

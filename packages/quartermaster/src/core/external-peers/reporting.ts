@@ -11,7 +11,7 @@ import { ASKS_FOR_MORE, failureWords, needsLogin, SAID_NOTHING } from './visit-w
 
 /** Puts on record here what an agent elsewhere says of its task. */
 export interface Reporting {
-  /** What the task is now. `wantsLogin` is told when it cannot go on from here. */
+  /** What the task is now, as whoever does it says. */
   known(errand: Errand, now: RemoteTask, quiet: Quiet): Promise<Next>
   /** Words and no task: all there is, or where they are about a task, words on the way. */
   spoken(errand: Errand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next>
@@ -23,7 +23,8 @@ export function createReporting({ store, digest, outbox, delegations, attachment
   async function known(errand: Errand, now: RemoteTask, quiet: Quiet): Promise<Next> {
     const { task, peer } = errand
     const { state, said, mark } = now.status
-    quiet.isWaiting = state === 'inputRequired'
+    // One that was answered may not have been read there yet.
+    quiet.isWaiting = state === 'inputRequired' && mark !== quiet.answered
     if (state === 'completed') {
       const words = await keepWords(resultParts(now), { attachments, peer, empty: SAID_NOTHING })
       return end(errand, { ...words, outcome: 'completed' })
@@ -33,8 +34,11 @@ export function createReporting({ store, digest, outbox, delegations, attachment
       return end(errand, { ...words, message: failureWords(state, words.message), outcome: 'failed' })
     }
     if (state === 'authRequired') return giveUp(errand, textOf(said))
-    if (state === 'inputRequired') return ask(errand, now.status, now.id)
-    await delegations.note(peer, task.id, textOf(said) || undefined)
+    if (quiet.isWaiting) {
+      quiet.asked = mark
+      return ask(errand, now.status, now.id)
+    }
+    await delegations.note(peer, task.id, state === 'inputRequired' ? undefined : textOf(said) || undefined)
     quiet.count = quiet.last === mark ? quiet.count + 1 : 0
     quiet.last = mark
     return lookAfter(quiet.count)

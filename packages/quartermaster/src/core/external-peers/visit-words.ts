@@ -24,6 +24,11 @@ export function needsLogin(peer: string, said: string): string {
   return `It wants somebody to sign in before it goes on, which cannot be done from here.${words} The owner can give "${peer}" a key: \`quartermaster peers remove ${peer}\`, then \`peers add\` with \`--secret\`.`
 }
 
+/** What its owner can do about a peer that does not let us in. */
+export function notLetIn(peer: string, why: string): string {
+  return `${why} The owner keeps its key in secrets.json, and gives it to "${peer}" with \`quartermaster peers remove ${peer}\` and \`peers add … --secret NAME\`.`
+}
+
 export function notTaken(peer: string, why: string): string {
   return `Your last message about the task was not taken by "${peer}": ${why}`
 }

@@ -9,7 +9,7 @@ import { outgoingParts } from './outgoing-message.ts'
 import { retryAfter } from './pace.ts'
 import { RemoteFailure, type RemoteMessage } from './ports.ts'
 import { createReporting } from './reporting.ts'
-import { FORGOTTEN, LEFT_ALONE, notTaken } from './visit-words.ts'
+import { FORGOTTEN, LEFT_ALONE, notLetIn, notTaken } from './visit-words.ts'
 
 /** After as many failures of the other side itself it is given up; one that is not there is waited for until the deadline. */
 const MOST_BROKEN = 8
@@ -62,7 +62,10 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
       taskId: remoteId ?? undefined,
       contextId: contextId ?? undefined,
     }
-    const taken = () => messages.inbox.pop(peer, words.id)
+    const taken = async () => {
+      if (quiet.asked !== undefined) quiet.answered = quiet.asked
+      await messages.inbox.pop(peer, words.id)
+    }
     try {
       return await say(matter, message, quiet, taken)
     } catch (error) {
@@ -152,7 +155,7 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
       return drop(held)
     }
     if (isOpen(task.state) && trouble !== undefined && isLost(trouble, attempts))
-      return end(errand, { message: trouble === 'unknownTask' ? FORGOTTEN : why, outcome: 'failed' })
+      return end(errand, { message: lostWords(trouble, why, peer.workspace), outcome: 'failed' })
     await held.save({ attempts, trouble: why })
     if (trouble !== undefined && ABSENT.has(trouble)) await peers.suspect(peer.id)
     return retryAfter(attempts, random, error instanceof RemoteFailure ? error.retryAfterMs : undefined)
@@ -177,4 +180,10 @@ async function unlessUnsupported(work: Promise<Heard>): Promise<Heard | undefine
 /** Whether trying again is of no use. */
 function isLost(trouble: string, attempts: number): boolean {
   return !ABSENT.has(trouble) || (trouble === 'broken' && attempts >= MOST_BROKEN)
+}
+
+/** Why it is given up, for the asker. */
+function lostWords(trouble: string, why: string, peer: string): string {
+  if (trouble === 'unknownTask') return FORGOTTEN
+  return trouble === 'unauthorized' ? notLetIn(peer, why) : why
 }

@@ -3,7 +3,10 @@ export type Cancel = () => void
 
 /** Time, as the core knows it. */
 export interface Clock {
-  /** Epoch milliseconds that never run backwards, so that intervals survive a corrected wall clock. */
+  /**
+   * Epoch milliseconds that never run backwards, so that intervals survive a corrected wall clock. Only where several machines
+   * go by one clock, and this one's is found to be ahead, do they.
+   */
   now(): number
   /** Runs `task` once after `ms`. Never keeps the process alive by itself. */
   after(ms: number, task: () => void): Cancel

@@ -1,10 +1,12 @@
 import type { MemoryRow } from '../../contracts/index.ts'
+import type { Clock } from '../kernel/index.ts'
 import type { Store, WantedWord } from '../store/index.ts'
 import type { Candidate } from './candidate.ts'
 import { REACH } from './hearing.ts'
 import type { AskedWord } from './memory-words.ts'
 import { createNeighbours, type NeighbourScope } from './neighbours.ts'
 import { type RankedWord, rarity, type WordFacts } from './voices.ts'
+import { createWordCounts } from './word-counts.ts'
 
 /** Memories that may answer a question, and what is known of its words. */
 export interface Candidates {
@@ -20,19 +22,18 @@ export type CandidateFinder = (
 ) => Promise<Candidates>
 
 /** From how many the best are chosen. What the question's rarest words do not bring among these is no answer to it. */
-const MOST_CANDIDATES = 200
+const MOST_CANDIDATES = 100
 /** Around how many of them it is looked for what was said before and after. */
 const MOST_FOLLOWED = 60
 /** Rows that a question makes the database look at, all words together: the rare ones whole, then the newest of the others. */
-export const MOST_LOOKS = 15_000
-/** A word that more have says nothing worth counting on. */
-const MOST_COUNTED = 10_000
+export const MOST_LOOKS = 6_000
 
 const COLUMNS = ['id', 'slot', 'shelf', 'previousId', 'words', 'createdAt', 'conversationId'] as const
 type Found = Pick<MemoryRow, (typeof COLUMNS)[number]>
 
-export function createCandidates(store: Store): CandidateFinder {
+export function createCandidates(store: Store, clock: Clock): CandidateFinder {
   const neighbours = createNeighbours(store)
+  const countOf = createWordCounts(store.words, clock)
 
   /** What may answer only because of what it stands beside: it is part of a conversation. */
   async function around(best: readonly Found[], scope: NeighbourScope): Promise<readonly Found[]> {
@@ -48,7 +49,7 @@ export function createCandidates(store: Store): CandidateFinder {
   }
 
   function countsOf(asked: readonly AskedWord[], { shelves, upTo }: NeighbourScope): Promise<readonly number[]> {
-    return Promise.all(asked.map(({ word }) => store.words.count(word, { shelves, upTo, most: MOST_COUNTED })))
+    return Promise.all(asked.map(({ word }) => countOf(word, { shelves, upTo })))
   }
 
   return async (asked, { total, counts: known }, scope) => {

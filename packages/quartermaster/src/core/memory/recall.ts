@@ -37,7 +37,7 @@ export interface Recall {
 }
 
 export function createRecall({ store, clock, digest, words }: RecallDeps): Recall {
-  const candidatesFor = createCandidates(store)
+  const candidatesFor = createCandidates(store, clock)
   const totalOf = createTotals(store, clock)
   const neighbours = createNeighbours(store)
 

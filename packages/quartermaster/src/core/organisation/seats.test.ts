@@ -81,8 +81,14 @@ describe('two folders on one store', () => {
     await workspaces.archive('default', 'ada')
     await seats.follow(folder({ bob: {} }))
     expect(await treeOf(at)).toEqual(['root active', '  ada archived', '  bob active'])
-    const brought = workspaces.change('default', 'ada', { status: 'active' })
-    await expect(brought).rejects.toThrow('It is back when that file is.')
+    // By hand it is back as well, for as long as there is somebody who has the file; where it is, its owner reads it again.
+    const back = { status: 'active' } as const
+    await expect(at.organisation.workspaces.change('default', 'ada', back)).rejects.toThrow('quartermaster reload')
+    await expect(workspaces.change('default', 'ada', { ...back, role: 'x' })).rejects.toThrow('agents/ada.json')
+    await workspaces.change('default', 'ada', back)
+    expect(await treeOf(at)).toEqual(['root active', '  ada active', '  bob active'])
+    await at.organisation.seats.follow(folder({}))
+    await expect(workspaces.change('default', 'ada', back)).rejects.toThrow('It is back when that file is.')
   })
 
   it('agree on one that comes to one as it leaves the other', async () => {

@@ -111,6 +111,13 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
     return changed
   }
 
+  /** Whoever may archive what another data folder has seated may undo it. */
+  async function isBroughtBack(row: WorkspaceRow, { status, ...more }: WorkspaceChange): Promise<boolean> {
+    const { organisation, workspace } = row
+    if (status !== 'active' || isAgent(workspace) || Object.keys(defined(more)).length > 0) return false
+    return (await store.count('seats', { organisation, workspace })) > 0
+  }
+
   return {
     find,
     named,
@@ -138,7 +145,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
     },
     async change(organisation, id, { parent, ...facts }) {
       const row = await pick(organisation, id)
-      refuseFolders(row)
+      if (!(await isBroughtBack(row, { parent, ...facts }))) refuseFolders(row, isAgent)
       const moved = parent === undefined ? undefined : await pick(organisation, parent)
       const set = { ...defined(facts), ...(moved && { parentId: moved.id }) }
       if (!moved || moved.id === row.parentId) return write(row, set)
@@ -147,7 +154,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
     async archive(organisation, id) {
       const row = await pick(organisation, id)
       // One that only another data folder has seated may be all that is left of it.
-      if (isAgent(row.workspace)) refuseFolders(row)
+      if (isAgent(row.workspace)) refuseFolders(row, isAgent)
       if (row.parentId === null) throw new AppError('REQUEST_REFUSED', 'The root of an organisation stays.')
       return row.status === 'archived' ? row : write(row, { status: 'archived' })
     },
@@ -219,11 +226,11 @@ function refuseDepth(tier: number, most: number): void {
 }
 
 /** What a file says would be undone by the next look at it. */
-function refuseFolders({ origin, workspace, status }: WorkspaceRow): void {
+function refuseFolders({ origin, workspace, status }: WorkspaceRow, isAgent: (name: string) => boolean): void {
   if (origin !== 'folder') return
   const message = `"${workspace}" is an agent of the project folder: its place is what agents/${workspace}.json says.`
-  const next = status === 'archived' ? 'It is back when that file is.' : 'Change or remove that file.'
-  throw new AppError('REQUEST_REFUSED', `${message} ${next}`)
+  const back = isAgent(workspace) ? 'Have that read again: quartermaster reload' : 'It is back when that file is.'
+  throw new AppError('REQUEST_REFUSED', `${message} ${status === 'archived' ? back : 'Change or remove that file.'}`)
 }
 
 /** Nobody may have moved those above meanwhile: two moves at once could make a circle. */

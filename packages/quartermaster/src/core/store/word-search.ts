@@ -3,6 +3,8 @@ export interface WordScope {
   readonly shelves: readonly string[]
   /** Up to this slot; what was added later is not there. */
   readonly upTo: number
+  /** Only behind this slot. */
+  readonly above?: number | undefined
 }
 
 /** A word that is looked for, as the words of a row are written. */

@@ -103,13 +103,14 @@ function hostOption(): Option {
 
 function capacityOption(): Option {
   const { usual, most } = EXTERNAL_PEER_CAPACITY
-  return new Option('--capacity <NUMBER>', `how many tasks it is given at a time, up to ${most}; ${usual} without`).argParser(
-    (text: string) => {
-      const number = Number(text)
-      if (Number.isSafeInteger(number) && number >= 1 && number <= most) return number
-      throw new InvalidArgumentError(`Write a whole number from 1 to ${most}.`)
-    },
-  )
+  return new Option(
+    '--capacity <NUMBER>',
+    `how many tasks it is given at a time, up to ${most}; ${usual} without`,
+  ).argParser((text: string) => {
+    const number = Number(text)
+    if (Number.isSafeInteger(number) && number >= 1 && number <= most) return number
+    throw new InvalidArgumentError(`Write a whole number from 1 to ${most}.`)
+  })
 }
 
 async function addPeer(session: Session, input: ControlInput<'addExternalPeer'>): Promise<number> {
@@ -122,7 +123,8 @@ async function addPeer(session: Session, input: ControlInput<'addExternalPeer'>)
 async function listPeers(session: Session, input: ControlInput<'externalPeers'>): Promise<number> {
   const found = await session.connect(control => session.attend('Looking', on => control.externalPeers(input, on)))
   if (session.json) await session.printJson(found)
-  else if (found.length === 0) await session.notices.write('There are none. Add one: quartermaster peers add NAME URL\n')
+  else if (found.length === 0)
+    await session.notices.write('There are none. Add one: quartermaster peers add NAME URL\n')
   else await session.out.write(listText(found, session))
   return EXIT.done
 }

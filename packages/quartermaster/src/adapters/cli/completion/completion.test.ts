@@ -91,6 +91,7 @@ describe('completion', () => {
       'tokens',
       'organisations',
       'workspaces',
+      'peers',
       'join-codes',
       'persons',
       'memory',

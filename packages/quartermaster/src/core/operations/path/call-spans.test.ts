@@ -45,6 +45,7 @@ describe('the span of a call', () => {
         parent: PARENT,
         facts: {
           'gen_ai.operation.name': 'execute_tool',
+          'quartermaster.organisation': 'default',
           'quartermaster.agent': 'worker',
           'quartermaster.operation_id': 'op_1',
         },

@@ -24,6 +24,7 @@ export function createCallSpans({ tracer, emitter }: { tracer?: Tracer | undefin
         parent: trace,
         facts: {
           'gen_ai.operation.name': 'execute_tool',
+          'quartermaster.organisation': seat.caller.organisation,
           'quartermaster.agent': seat.caller.name,
           'quartermaster.operation_id': operationId,
         },

@@ -96,6 +96,18 @@ describe('forgetting', () => {
     expect(await store.find('results', { columns: ['id'] })).toEqual([{ id: 'b.0' }])
   })
 
+  it('takes old lines of the audit of every organisation', async () => {
+    const { store, pruner, now } = desk()
+    const lines = ['acme', 'default', 'zeta'].flatMap(organisation => [
+      auditLine(`${organisation}-old`, { organisation, at: now - 91 * DAY_MS }),
+      auditLine(`${organisation}-new`, { organisation, at: now }),
+    ])
+    await store.commit(lines.map(line => insert('audit', line)))
+    expect(await pruner.prune()).toBe(3)
+    const left = await store.find('audit', { columns: ['id'], order: { by: ['id'] } })
+    expect(left.map(({ id }) => id)).toEqual(['acme-new', 'default-new', 'zeta-new'])
+  })
+
   it('drops the oldest results when all together have more bytes than are let, within a minute', async () => {
     const { store, clock, pruner, now } = desk()
     const caller = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } as const

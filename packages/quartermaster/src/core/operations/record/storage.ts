@@ -6,7 +6,11 @@ export interface Storage {
   readonly sealer: Sealer
   /** Of a store that other processes may work on at the same time: they, news of what they do, and the time they go by. */
   readonly shared?:
-    | { readonly news: StoreNews; readonly nodes: Pick<Nodes, 'isAlone' | 'self'>; readonly time?: SharedTime | undefined }
+    | {
+        readonly news: StoreNews
+        readonly nodes: Pick<Nodes, 'isAlone' | 'self'>
+        readonly time?: SharedTime | undefined
+      }
     | undefined
 }
 

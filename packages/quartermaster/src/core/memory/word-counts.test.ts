@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import { createFakeClock } from '../../testing/fake-clock.ts'
+import { createWordCounts } from './word-counts.ts'
+
+/** Slots that have the words, and what was asked of them. */
+function counted() {
+  const clock = createFakeClock()
+  const slots: Record<string, number[]> = { often: sequence(1, 500), seldom: [3, 7] }
+  const looked: string[] = []
+  const countOf = createWordCounts(
+    {
+      async count(word, { upTo, above = 0, most }) {
+        const found = (slots[word] ?? []).filter(slot => slot > above && slot <= upTo).slice(0, most)
+        looked.push(`${found.length} ${word}`)
+        return found.length
+      },
+    },
+    clock,
+  )
+  return { clock, slots, looked, countOf }
+}
+
+const sequence = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
+
+it('counts a word that many memories have once, and from then on what came since', async () => {
+  const { slots, looked, countOf } = counted()
+  const shelves = ['a']
+  expect(await countOf('often', { shelves, upTo: 500 })).toBe(500)
+  slots['often']?.push(501, 502)
+  expect(await countOf('often', { shelves, upTo: 502 })).toBe(502)
+  expect(await countOf('often', { shelves, upTo: 502 })).toBe(502)
+  expect(looked).toEqual(['500 often', '2 often'])
+})
+
+it('counts anew what few have, what others read, what was there before, and what was counted long ago', async () => {
+  const { clock, looked, countOf } = counted()
+  for (let i = 0; i < 2; i++) expect(await countOf('seldom', { shelves: ['a'], upTo: 500 })).toBe(2)
+  for (const shelves of [['a'], ['b']]) expect(await countOf('often', { shelves, upTo: 500 })).toBe(500)
+  expect(await countOf('often', { shelves: ['a'], upTo: 300 })).toBe(300)
+  expect(looked).toEqual(['2 seldom', '2 seldom', '500 often', '500 often', '300 often'])
+  await clock.advance(10 * 60_000)
+  expect(await countOf('often', { shelves: ['a'], upTo: 400 })).toBe(400)
+  expect(looked.at(-1)).toBe('400 often')
+})
+
+it('counts no further than says anything', async () => {
+  const { slots, looked, countOf } = counted()
+  slots['often'] = sequence(1, 12_000)
+  expect(await countOf('often', { shelves: ['a'], upTo: 12_000 })).toBe(10_000)
+  expect(await countOf('often', { shelves: ['a'], upTo: 12_001 })).toBe(10_000)
+  expect(looked).toEqual(['10000 often'])
+})
