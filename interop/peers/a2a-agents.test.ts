@@ -20,7 +20,7 @@ let product: RunningProduct
 let ada: string
 
 beforeAll(async () => {
-  product = await startWithAgents({ ada: { delegation: {}, inbox: {} } })
+  product = await startWithAgents(['ada'], { delegation: {}, inbox: {} })
   ada = (await product.issue('ada')).token
 })
 afterAll(() => product?.stop())
@@ -199,12 +199,12 @@ describe('an agent of the official SDK', () => {
     await client.connect(new StreamableHTTPClientTransport(new URL(product.mcpUrl), { requestInit }))
     onTestFinished(() => client.close())
     const { structuredContent: listed } = await client.callTool({ name: 'list_peers', arguments: {} })
-    const { peers } = listed as { peers: { id: string; name: string; description: string; presence: string }[] }
+    const { peers } = listed as { peers: { workspace_id: string; name: string; description: string; status: string }[] }
     const painter = peers.find(one => one.name === name)
-    expect(painter).toMatchObject({ description: 'Paints what it is told.', presence: 'online' })
+    expect(painter).toMatchObject({ description: 'Paints what it is told.', status: 'online' })
     const { structuredContent: done } = await client.callTool({
       name: 'delegate_task',
-      arguments: { workspace_id: painter?.id, task: 'a blue tree' },
+      arguments: { workspace_id: painter?.workspace_id, task: 'a blue tree' },
     })
     expect(done).toMatchObject({ status: 'completed', result: expect.stringContaining('a blue tree') })
   })

@@ -5,7 +5,7 @@ import {
   DelegationWish,
   isAppError,
   issueText,
-  MessagePart,
+  type MessagePart,
   type Settings,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
@@ -14,10 +14,11 @@ import type { Clock } from '../../core/kernel/index.ts'
 import { type Messages, messageText } from '../../core/messages/index.ts'
 import { changesOf } from './changes.ts'
 import { Refusal } from './errors.ts'
+import { toParts } from './parts.ts'
 import { toArtifacts, toHistory, toStatus, toTask } from './task.ts'
 import { listTasks } from './task-list.ts'
 import type { Visit } from './visit.ts'
-import type { GetTask, ListTasks, Part, SendMessage, StreamEvent, Task } from './wire.ts'
+import { type GetTask, type ListTasks, MOST_HISTORY, type SendMessage, type StreamEvent, type Task } from './wire.ts'
 
 export interface AgentDeps {
   readonly delegations: Delegations
@@ -36,9 +37,6 @@ export interface Agent {
   cancel(visit: Visit, id: string): Promise<Task>
   subscribe(visit: Visit, id: string): Promise<AsyncIterable<StreamEvent>>
 }
-
-/** As much of what was said as is told unless somebody wants less. */
-const MOST_HISTORY = 100
 
 export function createAgent(deps: AgentDeps): Agent {
   const { delegations, messages, clock, settings } = deps
@@ -76,7 +74,7 @@ export function createAgent(deps: AgentDeps): Agent {
       throw new Refusal('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Nobody is called back from here. Subscribe to the task.')
     const { asker, peer } = visit
     const { contextId: conversationId, taskId, messageId } = message
-    const parts = message.parts.map(toPart)
+    const parts = toParts(message.parts)
     const idempotencyKey = `a2a ${peer.id} ${createHash('sha256').update(messageId).digest('base64url')}`
     if (taskId !== undefined) return goOn(visit, { ...message, taskId }, { parts, idempotencyKey })
     refuseChat(conversationId)
@@ -88,11 +86,12 @@ export function createAgent(deps: AgentDeps): Agent {
   async function goOn(
     visit: Visit,
     { taskId, contextId }: { readonly taskId: string; readonly contextId?: string | undefined },
-    post: { readonly parts: readonly MessagePart[]; readonly idempotencyKey: string },
+    post: TaskPost,
   ): Promise<DelegationRow> {
     const row = await taskRow(visit, taskId)
     if (contextId !== undefined && contextId !== row.conversationId)
       throw new AppError('INPUT_INVALID', `message.contextId: the task "${row.id}" belongs to another context.`)
+    if (await isRepeat(visit, row, post)) return row
     if (!isOpen(row.state)) throw new Refusal('UNSUPPORTED_OPERATION', `The task "${row.id}" is over: ${row.state}.`)
     const asked = (await saidOf(visit.asker, row)).findLast(
       ({ direction, kind }) => direction === 'in' && kind === 'peer_agent',
@@ -101,6 +100,14 @@ export function createAgent(deps: AgentDeps): Agent {
       throw new Refusal('UNSUPPORTED_OPERATION', 'The agent has said nothing about this task yet. Wait until it asks.')
     await messages.sending.reply(visit.asker, asked.id, post)
     return row
+  }
+
+  /** Whether this was said to the task before, whatever has become of it since. Another message under its id is refused. */
+  async function isRepeat({ asker }: Visit, { id }: DelegationRow, { parts, idempotencyKey }: TaskPost): Promise<boolean> {
+    const before = await messages.sending.sentBefore(asker, idempotencyKey)
+    if (!before) return false
+    if (before.delegationId === id && before.text === messageText({ parts })) return true
+    throw new AppError('IDEMPOTENCY_CONFLICT', 'Another message was sent with this messageId. Take a new one.')
   }
 
   async function* eventsOf(visit: Visit, row: DelegationRow, first: Task): AsyncGenerator<StreamEvent> {
@@ -122,7 +129,8 @@ export function createAgent(deps: AgentDeps): Agent {
       const { returnImmediately, historyLength } = request.configuration ?? {}
       let task = await wholeTask(visit, row, historyLength)
       let last = row
-      const waitMs = returnImmediately ? 0 : settings.delegationWaitSeconds * 1_000
+      const isAwaited = !returnImmediately && task.status.state !== 'TASK_STATE_INPUT_REQUIRED'
+      const waitMs = isAwaited ? settings.delegationWaitSeconds * 1_000 : 0
       for await (const now of changesOf(delegations, clock, { row, signal: visit.gone, waitMs })) {
         last = now
         task = await wholeTask(visit, now, historyLength)
@@ -159,6 +167,12 @@ export function createAgent(deps: AgentDeps): Agent {
   }
 }
 
+/** What is said to a task that is under way. */
+interface TaskPost {
+  readonly parts: readonly MessagePart[]
+  readonly idempotencyKey: string
+}
+
 function ignoreUnknown(error: unknown): undefined {
   if (isAppError(error) && error.code === 'NAME_UNKNOWN') return undefined
   throw error
@@ -166,15 +180,6 @@ function ignoreUnknown(error: unknown): undefined {
 
 function notCancelable({ id }: DelegationRow): Refusal {
   return new Refusal('TASK_NOT_CANCELABLE', `The task "${id}" is over, so it cannot be cancelled.`)
-}
-
-/** Words and data; files are given as attachments of the API, which checks what they are. */
-function toPart({ text, data, raw, url }: Part, index: number): MessagePart {
-  if (raw !== undefined || url !== undefined)
-    throw new Refusal('CONTENT_TYPE_NOT_SUPPORTED', `message.parts.${index}: text and data are taken here, no files.`)
-  const result = MessagePart.safeParse(text === undefined ? { kind: 'data', data } : { kind: 'text', text })
-  if (result.success) return result.data
-  throw new AppError('INPUT_INVALID', `message.parts.${index}: must have text or data that can be kept.`)
 }
 
 function checkedWish(wish: DelegationWish): DelegationWish {

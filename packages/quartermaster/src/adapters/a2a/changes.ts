@@ -25,9 +25,13 @@ export async function* changesOf(
   const changed: DelegationRow[] = []
   let ring = () => {}
   let isOver = false
+  let { version } = row
   signal.addEventListener('abort', end)
   if (signal.aborted) end()
   const onChange = (now: DelegationRow) => {
+    // It is told from time to time that nothing has changed too.
+    if (now.version === version) return
+    version = now.version
     changed.push(now)
     ring()
   }

@@ -52,26 +52,29 @@ async function pageOf(deps: ListDeps, { asker, peer }: Visit, request: ListTasks
   if (states?.length === 0) return { rows: [], total: 0, isLast: true }
   const changedSince = statusTimestampAfter === undefined ? undefined : Date.parse(statusTimestampAfter)
   const query = { asker, peer, states, conversationId, changedSince }
-  if (state && ASKING.has(state)) return asking(deps, query, { state, limit, after })
+  if (state && ASKING.has(state)) return asking(deps, { ...query, state, after }, limit)
   const { rows, total, next } = await deps.delegations.between({ ...query, limit, after })
   return { rows, total, isLast: next === undefined }
 }
 
+type AskingQuery = Omit<Parameters<Delegations['between']>[0], 'limit'> & { readonly state: TaskState }
+
+/** By a place in the order, and not by the row that was there: that may be in front of all by now, or want nothing any more. */
+async function asking(deps: ListDeps, { after, ...query }: AskingQuery, limit: number): Promise<Page> {
+  const behind = await fitting(deps, { ...query, after })
+  const total = after === undefined ? behind.length : (await fitting(deps, query)).length
+  return { rows: behind.slice(0, limit), total, isLast: limit >= behind.length }
+}
+
 /** Whether a task in progress wants something is told by what was said last, so all of them are looked at. */
-async function asking(
-  { delegations, saidOf }: ListDeps,
-  query: Omit<Parameters<Delegations['between']>[0], 'limit'>,
-  { state, limit, after }: { readonly state: TaskState; readonly limit: number; readonly after: string | undefined },
-): Promise<Page> {
-  const fitting: ListedRow[] = []
-  for (let place: string | undefined, isMore = true; isMore; isMore = place !== undefined) {
+async function fitting({ delegations, saidOf }: ListDeps, { state, after, ...query }: AskingQuery) {
+  const found: ListedRow[] = []
+  for (let place = after, isMore = true; isMore; isMore = place !== undefined) {
     const { rows, next } = await delegations.between({ ...query, limit: STEP, after: place })
-    for (const row of rows) if ((await toListed(saidOf, query.asker, row)).status.state === state) fitting.push(row)
+    for (const row of rows) if ((await toListed(saidOf, query.asker, row)).status.state === state) found.push(row)
     place = next
   }
-  const from = after === undefined ? 0 : fitting.findIndex(row => placeBehind(row) === after) + 1
-  const rows = fitting.slice(from, from + limit)
-  return { rows, total: fitting.length, isLast: from + limit >= fitting.length }
+  return found
 }
 
 async function listed(
@@ -114,7 +117,8 @@ const NAMES = [
 ] as const
 
 function stateIn(status: string | number | undefined): TaskState | undefined {
-  const place = NAMES.findIndex((name, i) => i === status || name === status)
+  // A query has numbers as text.
+  const place = NAMES.findIndex((name, i) => String(i) === String(status) || name === status)
   if (status === undefined || status === 'TASK_STATE_UNSPECIFIED' || place === 0) return undefined
   if (place > 0) return NAMES[place] as TaskState
   throw new AppError('INPUT_INVALID', 'status: must be the name of a task state, such as TASK_STATE_WORKING.')

@@ -12,7 +12,13 @@ function orAbsent<T extends z.ZodType>(schema: T) {
 }
 
 const Id = z.string().min(1).max(128)
-const Count = z.coerce.number().int().min(0).max(1_000)
+/** As much of what was said as is told; nobody is refused for wanting more (§3.2.4). */
+export const MOST_HISTORY = 100
+const HistoryLength = z.coerce
+  .number()
+  .int()
+  .min(0)
+  .transform(wanted => Math.min(wanted, MOST_HISTORY))
 
 /** What a client says, or is told. A part has one of the first four. */
 const Part = z.object({
@@ -34,7 +40,7 @@ const SendMessage = z.object({
   configuration: z
     .object({
       returnImmediately: z.boolean().nullish(),
-      historyLength: filled(Count),
+      historyLength: filled(HistoryLength),
       taskPushNotificationConfig: orAbsent(z.unknown()),
     })
     .nullish(),
@@ -42,7 +48,7 @@ const SendMessage = z.object({
 export type SendMessage = z.infer<typeof SendMessage>
 
 const OneTask = z.object({ id: z.string().min(1).max(1_000) })
-const GetTask = OneTask.extend({ historyLength: filled(Count) })
+const GetTask = OneTask.extend({ historyLength: filled(HistoryLength) })
 export type GetTask = z.infer<typeof GetTask>
 
 /** Of a query string, everything is text. */
@@ -53,7 +59,7 @@ const ListTasks = z.object({
   status: filled(z.union([z.string(), z.number()])),
   pageSize: filled(z.coerce.number().int().min(1).max(100)),
   pageToken: filled(z.string().max(200)),
-  historyLength: filled(Count),
+  historyLength: filled(HistoryLength),
   statusTimestampAfter: filled(z.iso.datetime({ offset: true })),
   includeArtifacts: filled(Flag),
 })

@@ -18,7 +18,7 @@ export interface GroupAnswer {
  * Commits what callers who came together want in one transaction, so that they share one sync. A caller whose guard or
  * statement fails is undone by itself; the others are not touched by it.
  *
- * First it is tried as if nothing would fail, because a savepoint for each costs as much as half of what it writes: every page is
+ * First it is tried as if nothing would fail, because a savepoint for each costs about a fifth of a small commit: every page is
  * copied before it is changed. Where something does fail, all of it is undone and done again with savepoints.
  */
 export function commitGroup(connection: Connection, requests: readonly CommitRequest[]): GroupAnswer {

@@ -24,6 +24,19 @@ export function createHearing({ clock, delegations }: Pick<VisitDeps, 'clock' | 
     open: (signal: CancelSignal) => AsyncIterable<RemoteEvent>,
     onTaken = async (): Promise<unknown> => undefined,
   ): Promise<Heard> {
+    const { until, leave } = onceKnown(matter)
+    try {
+      return await followed(matter, open(until), onTaken)
+    } finally {
+      leave()
+    }
+  }
+
+  async function followed(
+    matter: Matter,
+    events: AsyncIterable<RemoteEvent>,
+    onTaken: () => Promise<unknown>,
+  ): Promise<Heard> {
     const {
       held,
       peer,
@@ -31,7 +44,7 @@ export function createHearing({ clock, delegations }: Pick<VisitDeps, 'clock' | 
     } = matter
     let task: RemoteTask | undefined
     let notedAt = Number.NEGATIVE_INFINITY
-    for await (const event of open(onceKnown(matter))) {
+    for await (const event of events) {
       if ('message' in event) {
         await onTaken()
         return { message: event.message }
@@ -64,7 +77,7 @@ async function remember({ held }: Matter, { id, contextId }: RemoteTask): Promis
 }
 
 /** Before it is known what a task is called there it cannot be cancelled, so nothing but the end of this process cuts it off. */
-function onceKnown({ held, signal }: Matter): CancelSignal {
+function onceKnown({ held, signal }: Matter): { readonly until: CancelSignal; leave(): void } {
   const until = createCancellation()
   const give = () => {
     if (held.row.remoteId !== null || held.gone.aborted) until.cancel(signal.reason)
@@ -72,7 +85,13 @@ function onceKnown({ held, signal }: Matter): CancelSignal {
   if (signal.aborted) give()
   signal.addEventListener('abort', give)
   held.gone.addEventListener('abort', give)
-  return until.signal
+  return {
+    until: until.signal,
+    leave() {
+      signal.removeEventListener('abort', give)
+      held.gone.removeEventListener('abort', give)
+    },
+  }
 }
 
 function withEvent(task: RemoteTask | undefined, event: Exclude<RemoteEvent, { message: unknown }>): RemoteTask {

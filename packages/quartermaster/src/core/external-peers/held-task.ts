@@ -32,6 +32,7 @@ export interface HeldTaskDeps {
 export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: HeldTaskDeps): HeldTask {
   let row = claimed
   let isStirred = false
+  let isEnded = false
   let stirring: Cancellation = createCancellation()
   let cancelRenewal: Cancel = () => {}
   const going = createCancellation()
@@ -52,6 +53,7 @@ export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: H
   }
 
   function renewLater(): void {
+    if (isEnded) return
     cancelRenewal = clock.after(leaseMs / 3, () => {
       save({}).then(renewLater, error => going.cancel(error))
     })
@@ -85,7 +87,10 @@ export function holdTask(claimed: OutgoingTaskRow, { outbox, clock, leaseMs }: H
           resolve()
         })
       }),
-    end: () => cancelRenewal(),
+    end() {
+      isEnded = true
+      cancelRenewal()
+    },
     letGo: () => going.cancel('stopping'),
   }
 }

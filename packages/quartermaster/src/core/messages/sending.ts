@@ -10,6 +10,7 @@ import {
   chatOf,
   draftMessage,
   type MessageDraft,
+  type Party,
   peopleParty,
   personParty,
   workspaceParty,
@@ -39,6 +40,8 @@ export interface Sending {
   toPeople(from: WorkspaceRow, post: Post): Promise<Sent>
   /** Answers a message of this workspace's log, and acknowledges it with the same commit. Throws `NAME_UNKNOWN`. */
   reply(from: WorkspaceRow, activityId: string, post: Post): Promise<Sent>
+  /** What this workspace has sent under this key; nothing for a new one. */
+  sentBefore(from: WorkspaceRow, idempotencyKey: string): Promise<ActivityRow | undefined>
   /** Commits drafts with what belongs to them, and tells whoever waits. */
   commit(drafts: readonly MessageDraft[], more?: readonly Write[]): Promise<CommitOutcome>
 }
@@ -115,22 +118,29 @@ export function createSending(deps: SendingDeps): Sending {
     throw new AppError('EDIT_CONFLICT', 'The message could not be written as things are now. Try again.')
   }
 
+  async function sentUnder(sentKey: string): Promise<ActivityRow | undefined> {
+    const [row] = await store.find('activity', { where: { sentKey }, limit: 1 })
+    return row
+  }
+
   /** The message that was sent under this key before. */
   async function repeatOf({ sentKey, bodyDigest }: Key): Promise<Sent | undefined> {
-    const [row] = await store.find('activity', { where: { sentKey }, limit: 1 })
+    const row = await sentUnder(sentKey)
     if (!row) return undefined
     if (row.bodyDigest === bodyDigest) return { ...factsOf(row), isRepeat: true }
     const message = 'Another message was sent under this key. Take a new key for a new message.'
     throw new AppError('IDEMPOTENCY_CONFLICT', message)
   }
 
+  function sentKeyOf({ kind, workspace, id }: Party, key: string, whose: readonly string[] = []): string {
+    return digest(canonicalJson([kind, workspace?.organisation, id, key, ...whose]))
+  }
+
   function keyed({ from, to, sent }: Letter): Key | undefined {
     const { idempotencyKey, named, ...body } = sent
     if (idempotencyKey === undefined) return undefined
     return {
-      sentKey: digest(
-        canonicalJson([from.kind, from.workspace?.organisation, from.id, idempotencyKey, ...personal(from, to)]),
-      ),
+      sentKey: sentKeyOf(from, idempotencyKey, personal(from, to)),
       bodyDigest: digest(canonicalJson({ to: to.id, ...body, ...(named && { attachments: named }) })),
     }
   }
@@ -237,6 +247,7 @@ export function createSending(deps: SendingDeps): Sending {
   return {
     toPeer,
     reply,
+    sentBefore: (from, key) => sentUnder(sentKeyOf(workspaceParty(from), key)),
     commit,
     async toPeople({ organisation, id }, sent) {
       for (let tries = 0; tries < TRIES; tries++) {
