@@ -32,7 +32,12 @@ export async function openA2a(settings: Partial<Settings> = {}) {
     log: silentLog,
     settings: { ...DEFAULT_SETTINGS, ...settings },
     identify: token => organisation.identify(token),
-    onAccessChange: look => tokens.onRevoked(look),
+    onAccessChange(look) {
+      const offs = [tokens.onRevoked(look), organisation.events.on('workspace.changed', look)]
+      return () => {
+        for (const off of offs) off()
+      }
+    },
     skillsOf: () => undefined,
     version: '1.2.3',
   })
@@ -50,7 +55,8 @@ export async function openA2a(settings: Partial<Settings> = {}) {
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...headers,
     }
-    const sent = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
+    const isReady = typeof body === 'string' || body instanceof ReadableStream
+    const sent = body === undefined ? {} : { body: isReady ? body : JSON.stringify(body), duplex: 'half' as const }
     return front.answer(new Request(`http://here/a2a/${path}`, { method, headers: all, ...sent }), gone.signal)
   }
 

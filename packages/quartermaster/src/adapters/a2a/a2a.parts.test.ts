@@ -54,3 +54,16 @@ it('finds tasks by the number of their state too, also in a query', async () => 
   expect(await total('3')).toBe(0)
   expect((await at.hear(`${at.bob.id}/tasks?status=9`)).status).toBe(400)
 })
+
+it.each([
+  ['GetTask', { id: 'a\u0000' }],
+  ['CancelTask', { id: 'a\uD800' }],
+  ['SubscribeToTask', { id: 'a\u0000' }],
+  ['ListTasks', { contextId: 'a\u0000' }],
+  ['SendMessage', { message: said('x', { taskId: 'a\u0000' }) }],
+  ['SendMessage', { message: said('x', { contextId: 'a\u0000' }) }],
+  ['SendMessage', { message: said('x', { messageId: 'a\uD800' }) }],
+])('refuses text that no store can keep in %s', async (method, params) => {
+  const at = await openA2a()
+  expect((await at.rpc<Failed>(method, params)).error.code).toBe(-32_602)
+})

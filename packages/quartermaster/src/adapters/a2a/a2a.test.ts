@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { eventsIn, openA2a, said } from '../../testing/a2a-desk.ts'
+import { deferred } from '../../testing/deferred.ts'
 import { isQuestion } from './task.ts'
 import type { StreamEvent, Task } from './wire.ts'
 
@@ -138,6 +139,31 @@ describe('a task', () => {
     expect((await events.next()).done).toBe(true)
   })
 
+  it('tells in its stream that it has failed when its peer is archived', async () => {
+    const at = await openA2a()
+    const body = { message: said('count the boxes') }
+    const events = eventsIn<StreamEvent>(await at.ask(`${at.bob.id}/message:stream`, { method: 'POST', body }))
+    await events.next()
+    const last = events.next()
+    await at.organisation.workspaces.archive('default', at.bob.id)
+    expect((await last).value).toMatchObject({
+      statusUpdate: {
+        status: { state: 'TASK_STATE_FAILED', message: { parts: [{ text: 'The workspace "bob" was archived.' }] } },
+      },
+    })
+    expect((await events.next()).done).toBe(true)
+    // Whoever only asks now and again hears of it too; for everything else the peer is not there.
+    const { result } = await at.rpc<{ result: { tasks: Task[] } }>('ListTasks', {})
+    expect(result.tasks).toMatchObject([{ status: { state: 'TASK_STATE_FAILED' } }])
+    expect((await at.rpc<Failed>('SendMessage', { message: said('more') })).error.data[0]?.reason).toBe(
+      'PEER_NOT_FOUND',
+    )
+    expect((await at.hear(`${at.bob.id}/.well-known/agent-card.json`)).status).toBe(404)
+    const { carol } = await at.workspaces('carol')
+    const { token } = await at.tokenOf(carol)
+    expect((await at.hear(`${at.bob.id}/tasks`, { token })).status).toBe(404)
+  })
+
   it('is cancelled by whoever gave it, once it is over no more, and expires as failed', async () => {
     const at = await openA2a()
     const begin = async (text: string) =>
@@ -201,6 +227,33 @@ describe('what is refused', () => {
     expect((await at.hear(card, { token: person.token })).status).toBe(403)
     expect((await at.hear(card, { token: reader.token })).status).toBe(403)
     expect((await at.hear('ws_nobody/.well-known/agent-card.json')).status).toBe(404)
+  })
+
+  it('is whoever has asked too often, also who may not ask at all', async () => {
+    const at = await openA2a({ requestsPerMinute: 2 })
+    const { token } = await at.tokenOf(at.ada, ['read'])
+    const status = async () => (await at.hear(`${at.bob.id}/tasks`, { token })).status
+    expect([await status(), await status(), await status()]).toEqual([403, 403, 429])
+  })
+
+  it('is a message whose token has ended before all of it was there', async () => {
+    const at = await openA2a()
+    const text = JSON.stringify({ message: said('count the boxes'), ...AT_ONCE })
+    const half = deferred<void>()
+    const body = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(Buffer.from(text.slice(0, 20)))
+        await half.promise
+        controller.enqueue(Buffer.from(text.slice(20)))
+        controller.close()
+      },
+    })
+    const answer = at.ask(`${at.bob.id}/message:send`, { method: 'POST', body })
+    await at.clock.breathe()
+    await at.organisation.tokens.revoke(at.adaToken)
+    half.resolve()
+    expect((await answer).status).toBe(401)
+    expect(await at.take(at.bob)).toEqual([])
   })
 
   it('is a task of others, exactly like one that is not there', async () => {

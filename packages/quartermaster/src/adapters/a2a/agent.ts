@@ -103,7 +103,11 @@ export function createAgent(deps: AgentDeps): Agent {
   }
 
   /** Whether this was said to the task before, whatever has become of it since. Another message under its id is refused. */
-  async function isRepeat({ asker }: Visit, { id }: DelegationRow, { parts, idempotencyKey }: TaskPost): Promise<boolean> {
+  async function isRepeat(
+    { asker }: Visit,
+    { id }: DelegationRow,
+    { parts, idempotencyKey }: TaskPost,
+  ): Promise<boolean> {
     const before = await messages.sending.sentBefore(asker, idempotencyKey)
     if (!before) return false
     if (before.delegationId === id && before.text === messageText({ parts })) return true

@@ -1,14 +1,11 @@
+import { type GuardedEventsOptions, guardedEvents } from '../../core/kernel/index.ts'
 import type { StreamEvent } from './wire.ts'
 
-export interface EventStreamOptions {
+export interface EventStreamOptions extends Omit<GuardedEventsOptions, 'pingMs'> {
   readonly events: AsyncIterable<StreamEvent>
   /** How a binding writes an event, and an error after the stream has begun. */
   toData(event: StreamEvent): object
   toFault(error: unknown): object
-  /** Throws when whoever follows may not any more. */
-  stillAdmitted(): Promise<unknown>
-  /** Calls back when somebody's access may have ended. */
-  onAccessChange(look: () => void): () => void
   /** Told once, however it ends. */
   onEnd(): void
 }
@@ -40,53 +37,16 @@ export function eventStream(options: EventStreamOptions): Response {
 }
 
 async function* framesOf(options: EventStreamOptions): AsyncGenerator<string> {
-  const { events, toData, toFault, stillAdmitted, onAccessChange, onEnd } = options
+  const { events, toData, toFault, onEnd, ...guard } = options
   const iterator = events[Symbol.asyncIterator]()
-  const alarm = createAlarm(onAccessChange)
   try {
-    for (let next = iterator.next(); ; ) {
-      const turn = await Promise.race([next, alarm.rung()])
-      // Before each event: whoever has lost the right to it in this moment does not get it.
-      await stillAdmitted()
-      if (turn === undefined) yield ': ping\n\n'
-      else if (turn.done) return
-      else {
-        yield `data: ${JSON.stringify(toData(turn.value))}\n\n`
-        next = iterator.next()
-      }
-    }
+    for await (const event of guardedEvents(iterator, { ...guard, pingMs: PING_MS }))
+      yield event ? `data: ${JSON.stringify(toData(event))}\n\n` : ': ping\n\n'
   } catch (error) {
     yield `event: error\ndata: ${JSON.stringify(toFault(error))}\n\n`
   } finally {
-    alarm.stop()
     onEnd()
     // It ends with what `onEnd` lets go of, and nobody hears of how.
     iterator.return?.().catch(() => {})
-  }
-}
-
-/** Rings every so often, and when somebody's access has changed. */
-function createAlarm(onAccessChange: EventStreamOptions['onAccessChange']) {
-  let ring: () => void = () => {}
-  let isDue = false
-  const due = () => {
-    isDue = true
-    ring()
-  }
-  const timer = setInterval(due, PING_MS)
-  const off = onAccessChange(due)
-  return {
-    rung: () =>
-      new Promise<undefined>(resolve => {
-        ring = () => {
-          isDue = false
-          resolve(undefined)
-        }
-        if (isDue) ring()
-      }),
-    stop() {
-      clearInterval(timer)
-      off()
-    },
   }
 }

@@ -58,18 +58,26 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
   const turns = createRateLimit({ clock, perMinute: settings.requestsPerMinute, what: 'requests' })
   const places = createInFlight({ most: settings.requestsAtOnce, what: 'requests under way' })
 
-  /** Whoever shows the token of a workspace. Others are told why that does not help here. */
-  async function admitted(request: Request): Promise<WorkspaceVisitor> {
+  /** Whose token a request shows. */
+  async function visitorOf(request: Request): Promise<TokenVisitor> {
     const token = /^Bearer +([\w.~+/=-]+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
     const visitor = token === undefined ? undefined : await deps.identify(token)
-    if (!visitor) throw new AppError('TOKEN_INVALID', 'This needs a token that counts. Send "Authorization: Bearer …".')
-    if (visitor.kind !== 'workspace')
-      throw new AppError(
-        'REQUEST_REFUSED',
-        'Tasks are given by workspaces; this is a person’s token. Persons write to an agent in its chat.',
-      )
-    if (isFor(visitor, 'delegation')) return visitor
-    throw new AppError('REQUEST_REFUSED', 'This token is not for "delegation". Ask for one that is.')
+    if (visitor && visitor.kind !== 'owner') return visitor
+    throw new AppError('TOKEN_INVALID', 'This needs a token that counts. Send "Authorization: Bearer …".')
+  }
+
+  const admitted = async (request: Request) => asWorkspace(await visitorOf(request))
+
+  /** Whom this is about. Who cannot be reached any more is still there for those who have given it tasks, to see what became of them. */
+  async function peerOf(visitor: WorkspaceVisitor, { workspace: id, path }: PlaceAsked): Promise<WorkspaceRow> {
+    try {
+      return await visible(organisation, visitor, id)
+    } catch (error) {
+      const { workspace: asker } = visitor
+      const peer = path === CARD ? undefined : await organisation.workspaces.find(asker.organisation, id)
+      if (peer && (await deps.delegations.between({ asker, peer, limit: 1 })).total > 0) return peer
+      throw error
+    }
   }
 
   function cardOf(peer: WorkspaceRow, url: string): Response {
@@ -82,15 +90,19 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
   }
 
   async function serve(request: Request, place: PlaceAsked, binding: Binding, over: Over): Promise<Response> {
-    const visitor = await admitted(request)
-    turns.take(visitor.tokenId)
-    over.onEnd(places.enter(visitor.tokenId))
-    const peer = await visible(organisation, visitor, place.workspace)
+    const first = await visitorOf(request)
+    // Who is refused has had a turn too, or could ask as often as they like.
+    turns.take(first.tokenId)
+    over.onEnd(places.enter(first.tokenId))
+    const visitor = asWorkspace(first)
+    const peer = await peerOf(visitor, place)
     organisation.presence.beat(visitor.workspace)
     if (place.path === CARD && (request.method === 'GET' || request.method === 'HEAD')) return cardOf(peer, place.url)
     requireVersion(request, place.query)
-    const visit = { asker: visitor.workspace, peer, origin: place.origin, gone: over.signal }
     const { name, params } = await binding.read(request)
+    // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
+    const { workspace: asker } = request.body ? await admitted(request) : visitor
+    const visit = { asker, peer, origin: place.origin, gone: over.signal }
     const answer = await perform(agent, visit, name, params)
     if ('value' in answer) return written(binding, binding.toData(answer.value), { status: 200 })
     return over.keepFor(onEnd =>
@@ -98,7 +110,9 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
         events: answer.events,
         toData: binding.toData,
         toFault: error => binding.toFault(faultOf(error, internal)),
-        stillAdmitted: async () => visible(organisation, await admitted(request), place.workspace),
+        clock,
+        // Whatever becomes of the peer, its end is what the stream is for.
+        stillAdmitted: () => admitted(request),
         onAccessChange: deps.onAccessChange,
         onEnd,
       }),
@@ -127,6 +141,19 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
       }
     },
   }
+}
+
+type TokenVisitor = Exclude<Visitor, { kind: 'owner' }>
+
+/** Others are told why their token does not help here. */
+function asWorkspace(visitor: TokenVisitor): WorkspaceVisitor {
+  if (visitor.kind !== 'workspace')
+    throw new AppError(
+      'REQUEST_REFUSED',
+      'Tasks are given by workspaces; this is a person’s token. Persons write to an agent in its chat.',
+    )
+  if (isFor(visitor, 'delegation')) return visitor
+  throw new AppError('REQUEST_REFUSED', 'This token is not for "delegation". Ask for one that is.')
 }
 
 const CARD = '.well-known/agent-card.json'

@@ -137,10 +137,10 @@ function stream(
   options: Answering & { readonly operation: ApiOperation },
 ): Response {
   if (c.req.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS })
-  const { desk, limits, report, operation, onAccessChange = () => () => {} } = options
-  const refuseGone = async () => desk.admit(await visitorOf(c, API[operation], options), operation)
+  const { desk, clock, limits, report, operation, onAccessChange = () => () => {} } = options
+  const stillAdmitted = async () => desk.admit(await visitorOf(c, API[operation], options), operation)
   const { outgoing } = c.env
-  writeAnswer(eventAnswer({ events, pingMs: limits.pingMs, refuseGone, onAccessChange, report }), outgoing)
+  writeAnswer(eventAnswer({ events, clock, pingMs: limits.pingMs, stillAdmitted, onAccessChange, report }), outgoing)
   return RESPONSE_ALREADY_SENT
 }
 

@@ -1,14 +1,9 @@
 import type { ApiEvent, ApiEvents } from '../../contracts/index.ts'
+import { type GuardedEventsOptions, guardedEvents } from '../../core/kernel/index.ts'
 import type { ErrorReporter } from './errors.ts'
 
-export interface EventAnswerOptions {
+export interface EventAnswerOptions extends GuardedEventsOptions {
   readonly events: ApiEvents
-  /** How often a stream that has nothing to say shows that it lives. */
-  readonly pingMs: number
-  /** Throws when whoever follows may not any more. */
-  refuseGone(): Promise<void>
-  /** Calls back when somebody's access may have ended. */
-  onAccessChange(look: () => void): () => void
   readonly report: ErrorReporter
 }
 
@@ -50,27 +45,15 @@ export const EVENT_HEADERS = {
 const RETRY_MS = 1_000
 
 async function* framesOf(options: EventAnswerOptions, gone: AbortSignal): AsyncGenerator<string> {
-  const { events, pingMs, refuseGone, onAccessChange, report } = options
+  const { events, report, ...guard } = options
   const over = new AbortController()
   const iterator = events(AbortSignal.any([gone, over.signal]))[Symbol.asyncIterator]()
-  const alarm = createAlarm(pingMs, onAccessChange)
   try {
     yield `retry: ${RETRY_MS}\n\n`
-    for (let next = iterator.next(); !gone.aborted; ) {
-      const turn = await Promise.race([next, alarm.rung()])
-      // Before each event: whoever has lost the right to it in this moment does not get it.
-      await refuseGone()
-      if (turn === undefined) yield ': ping\n\n'
-      else if (turn.done) return
-      else {
-        yield frameOf(turn.value)
-        next = iterator.next()
-      }
-    }
+    for await (const event of guardedEvents(iterator, guard)) yield event ? frameOf(event) : ': ping\n\n'
   } catch (error) {
     yield `event: end\ndata: ${JSON.stringify(report(error).toJSON())}\n\n`
   } finally {
-    alarm.stop()
     over.abort()
     // It ends with the signal, and nobody hears of how.
     iterator.return?.().catch(() => {})
@@ -80,30 +63,4 @@ async function* framesOf(options: EventAnswerOptions, gone: AbortSignal): AsyncG
 /** JSON has no line breaks of its own, so that an event's data is one line. */
 function frameOf({ id, told }: ApiEvent): string {
   return told ? `id: ${id}\nevent: ${told.event}\ndata: ${JSON.stringify(told.data)}\n\n` : `id: ${id}\n\n`
-}
-
-/** Rings every so often, and when somebody's access has changed. */
-function createAlarm(everyMs: number, onAccessChange: EventAnswerOptions['onAccessChange']) {
-  let ring: () => void = () => {}
-  let isDue = false
-  const due = () => {
-    isDue = true
-    ring()
-  }
-  const timer = setInterval(due, everyMs)
-  const off = onAccessChange(due)
-  return {
-    rung: () =>
-      new Promise<undefined>(resolve => {
-        ring = () => {
-          isDue = false
-          resolve(undefined)
-        }
-        if (isDue) ring()
-      }),
-    stop() {
-      clearInterval(timer)
-      off()
-    },
-  }
 }

@@ -182,7 +182,7 @@ describe('the API of messages', () => {
   })
 
   it('shows that a stream lives, leaves nothing out for a slow reader, and nothing behind for one that has gone', async () => {
-    const { follow, tokenOf, workspaces, say, firstOver } = await open({ limits: { pingMs: 5 } })
+    const { clock, follow, tokenOf, workspaces, say, firstOver } = await open()
     const { ada, bob } = await workspaces('ada', 'bob')
     const asBob = await tokenOf('bob')
     const long = 'x'.repeat(1_000_000)
@@ -197,7 +197,9 @@ describe('the API of messages', () => {
     while (heard.length < MANY) heard.push((await slow.nextEvent())?.data?.text?.split(' ')[0] ?? '')
     expect(heard).toEqual(Array.from({ length: MANY }, (_, i) => String(i)))
     // Nothing more comes, and that is shown.
-    expect(await slow.next()).toEqual({})
+    const next = slow.next()
+    await clock.advance(15_000)
+    expect(await next).toEqual({})
   })
 
   it('cuts off a reader that does not read, which then goes on behind the last event that it had', async () => {

@@ -53,3 +53,35 @@ const POSTGRES_WORDS = [
   `alter table "memories" add column "memory_words" text[] generated always as (string_to_array("shelf" || ' ' || "words", ' ')) stored`,
   'create index "memories_by_words" on "memories" using gin ("memory_words")',
 ]
+
+/**
+ * Each word with the shelf before it, which is as long for every row. So what the index has under a word are the rows of one shelf
+ * alone: beside the words, a shelf with all of its rows was looked through for each word of a question.
+ */
+export function wordsByShelf({ dialect }: Builder): readonly string[] {
+  return dialect === 'sqlite' ? SQLITE_SHELVED : POSTGRES_SHELVED
+}
+
+const shelved = (row: string) => `${row}"shelf" || replace(${row}"words", ' ', ' ' || ${row}"shelf")`
+
+const SQLITE_SHELVED = [
+  'drop trigger "memories_added"',
+  'drop trigger "memories_changed"',
+  'drop trigger "memories_removed"',
+  'drop table "memory_words"',
+  `create virtual table "memory_words" using fts5("words", content='', contentless_delete=1, detail=none, tokenize='ascii')`,
+  `insert into "memory_words" ("rowid", "words") select "slot", ${shelved('')} from "memories"`,
+  'create trigger "memories_added" after insert on "memories" begin ' +
+    `insert into "memory_words" ("rowid", "words") values (new."slot", ${shelved('new.')}); end`,
+  'create trigger "memories_changed" after update of "shelf", "words" on "memories" begin ' +
+    `insert or replace into "memory_words" ("rowid", "words") values (new."slot", ${shelved('new.')}); end`,
+  'create trigger "memories_removed" after delete on "memories" begin ' +
+    'delete from "memory_words" where "rowid" = old."slot"; end',
+]
+
+const POSTGRES_SHELVED = [
+  'drop index "memories_by_words"',
+  'alter table "memories" drop column "memory_words"',
+  `alter table "memories" add column "memory_words" text[] generated always as (string_to_array(${shelved('')}, ' ')) stored`,
+  'create index "memories_by_words" on "memories" using gin ("memory_words")',
+]

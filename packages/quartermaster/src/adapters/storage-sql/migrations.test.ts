@@ -344,6 +344,33 @@ describe('the migrations', () => {
     expect({ ...left }).toEqual({ count: 4 })
   })
 
+  it('find the memories of an older store by their words, on their own shelf alone', () => {
+    const database = new DatabaseSync(':memory:')
+    const steps = migrationsFor('sqlite')
+    const at = steps.findIndex(({ name }) => name === 'words of memories by their shelf')
+    const run = (some: typeof steps) => some.forEach(one => one.statements.forEach(sql => void database.exec(sql)))
+    run(steps.slice(0, at))
+    const keep = (slot: number, shelf: string, words: string) =>
+      database.exec(
+        `insert into memories (id, organisation, workspace, slot, workspace_id, scope, shelf, content, digest, words, version,
+          created_at, updated_at, updated_by)
+          values ('m${slot}', 'o', 'w', ${slot}, 'w', 'LOCAL', '${shelf}', '', '${slot}', '${words}', 1, 1, 1, 'w')`,
+      )
+    keep(1, 'la', 'red boat')
+    keep(2, 'lb', 'red car')
+    run(steps.slice(at))
+    keep(3, 'la', 'blue boat')
+    database.exec(`update memories set shelf = 'la' where slot = 2`)
+    database.exec('delete from memories where slot = 3')
+    const found = (word: string) =>
+      database
+        .prepare('select rowid from memory_words where memory_words match ? order by 1')
+        .all(`"${word}"`)
+        .map((row: object) => Object.values(row)[0])
+    expect([found('lared'), found('laboat'), found('lacar'), found('lbred')]).toEqual([[1, 2], [1], [2], []])
+    database.close()
+  })
+
   it.each([
     ['workspaces', 'organisation = ? and workspace = ?', 'workspaces_by_name'],
     ['workspaces', 'organisation = ? and parent_id in (?, ?)', 'workspaces_by_parent'],

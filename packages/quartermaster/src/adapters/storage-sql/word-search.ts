@@ -33,21 +33,18 @@ function weighed(dialect: DialectName, { word, weight, most }: WantedWord, scope
 
 type Having = (word: string, scope: WordScope, parameters: SqlValue[]) => string
 
-/** The slots of all rows that have a word. One without a shelf is not there. */
+/** The slots of all rows that have a word. In the index each stands behind its shelf, so those of others are not met. */
 const HAVING: Readonly<Record<DialectName, Having>> = {
   sqlite(word, { shelves, upTo, above }, parameters) {
-    const match = place('sqlite', parameters, matchText(word, shelves))
+    const match = place('sqlite', parameters, shelves.map(shelf => quoted(shelf + word)).join(' OR '))
     const highest = place('sqlite', parameters, upTo)
     const lowest = above === undefined ? '' : ` and "rowid" > ${place('sqlite', parameters, above)}`
     return `select "rowid" as "slot" from "memory_words" where "memory_words" match ${match} and "rowid" <= ${highest}${lowest}`
   },
   postgres(word, { shelves, upTo, above }, parameters) {
-    const wanted = place('postgres', parameters, word)
+    const wanted = place('postgres', parameters, shelves.map(shelf => shelf + word).join(' '))
     const where = [
-      `"memory_words" @> array[${wanted}::text]`,
-      `"memory_words" && string_to_array(${place('postgres', parameters, shelves.join(' '))}::text, ' ')`,
-      // A word can look like a shelf.
-      `"shelf" = any(string_to_array(${place('postgres', parameters, shelves.join(' '))}::text, ' '))`,
+      `"memory_words" && string_to_array(${wanted}::text, ' ')`,
       `"slot" <= ${place('postgres', parameters, upTo)}::bigint`,
       ...(above === undefined ? [] : [`"slot" > ${place('postgres', parameters, above)}::bigint`]),
     ]
@@ -56,10 +53,6 @@ const HAVING: Readonly<Record<DialectName, Having>> = {
 }
 
 /** In quotes everything is a word, and what could end a quote is no part of one. */
-function matchText(word: string, shelves: readonly string[]): string {
-  return `shelf : (${shelves.map(quoted).join(' OR ')}) AND words : ${quoted(word)}`
-}
-
 function quoted(word: string): string {
   return `"${word.replaceAll('"', '""')}"`
 }

@@ -80,6 +80,18 @@ describe('a task for an A2A agent elsewhere', () => {
     })
   })
 
+  it('may ask more than fits into a message, and what was cut is said', async () => {
+    const { adaAndPainter, ask, another, remote, settle, take } = await openExternalPeers()
+    const { ada, painter } = await adaAndPainter()
+    another().start()
+    await ask(ada, painter)
+    await settle()
+    remote.says('inputRequired', [text('€'.repeat(600_000))])
+    await settle(2_000)
+    const [asked] = await take(ada)
+    expect(asked?.text).toMatch(/^€{300000,}\n\n\(It said more than fits into a message\.\)$/)
+  })
+
   it.each([
     ['failed', [text('No paint.')], 'No paint.'],
     ['failed', [], 'It has failed, and does not say why.'],

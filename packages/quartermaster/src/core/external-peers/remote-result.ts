@@ -1,4 +1,11 @@
-import { type MessagePart, MOST_ATTACHMENTS, MOST_PARTS, toKeepable, type WorkspaceRow } from '../../contracts/index.ts'
+import {
+  MESSAGE_BYTES,
+  type MessagePart,
+  MOST_ATTACHMENTS,
+  MOST_PARTS,
+  toKeepable,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
 import type { Attachments } from '../attachments/index.ts'
 import { plainLine } from './card-words.ts'
 import type { RemoteArtifact, RemotePart, RemoteTask } from './ports.ts'
@@ -56,6 +63,19 @@ export async function keepWords(
     attachments: kept,
   }
 }
+
+/** As much of it as a message has room for. Of what is said on the way nothing is kept elsewhere, so it says that it was cut. */
+export function asMessage(words: RemoteWords): RemoteWords {
+  const { message, parts } = words
+  if (bytesOf(message) + bytesOf(JSON.stringify(parts)) <= MESSAGE_ROOM) return words
+  // A character has three bytes at most for each unit of its text.
+  const shown = message.slice(0, Math.floor(MESSAGE_ROOM / 3)).replace(/[\ud800-\udbff]$/, '')
+  return { ...words, message: `${shown}\n\n(It said more than fits into a message.)`, parts: [] }
+}
+
+const MESSAGE_ROOM = MESSAGE_BYTES - 1_024
+const encoder = new TextEncoder()
+const bytesOf = (text: string) => encoder.encode(text).byteLength
 
 async function keepFile(
   part: Extract<RemotePart, { kind: 'file' }>,

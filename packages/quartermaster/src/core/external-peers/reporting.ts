@@ -6,7 +6,7 @@ import type { HeldTask } from './held-task.ts'
 import type { Errand, Next, Quiet, VisitDeps } from './matter.ts'
 import { lookAfter, WAITING_LOOK_MS } from './pace.ts'
 import type { RemoteMessage, RemotePart, RemoteStatus, RemoteTask } from './ports.ts'
-import { keepWords, resultParts, textOf } from './remote-result.ts'
+import { asMessage, keepWords, resultParts, textOf } from './remote-result.ts'
 import { ASKS_FOR_MORE, failureWords, needsLogin, SAID_NOTHING } from './visit-words.ts'
 
 /** Puts on record here what an agent elsewhere says of its task. */
@@ -35,8 +35,10 @@ export function createReporting({ store, digest, outbox, delegations, attachment
     }
     if (state === 'authRequired') return giveUp(errand, textOf(said))
     if (quiet.isWaiting) {
+      if (quiet.asked !== mark) await ask(errand, now.status, now.id)
       quiet.asked = mark
-      return ask(errand, now.status, now.id)
+      // An answer may have come before anybody waits for it.
+      return (await askerWords(store, task)).length > 0 ? 0 : WAITING_LOOK_MS
     }
     await delegations.note(peer, task.id, state === 'inputRequired' ? undefined : textOf(said) || undefined)
     quiet.count = quiet.last === mark ? quiet.count + 1 : 0
@@ -51,12 +53,10 @@ export function createReporting({ store, digest, outbox, delegations, attachment
   }
 
   /** Its question is a message to the asker, who answers it like any other. */
-  async function ask({ peer, task }: Errand, status: RemoteStatus, remoteId: string): Promise<Next> {
-    const words = await keepWords(status.said, { attachments, peer, empty: ASKS_FOR_MORE })
-    const idempotencyKey = digest(canonicalJson([remoteId, status.mark, words.message]))
+  async function ask({ peer, task }: Errand, status: RemoteStatus, remoteId: string): Promise<void> {
+    const words = asMessage(await keepWords(status.said, { attachments, peer, empty: ASKS_FOR_MORE }))
+    const idempotencyKey = digest(canonicalJson([remoteId, status.mark, textOf(status.said)]))
     await delegations.reply(peer, task.id, { ...words, named: [], outcome: 'in_progress', idempotencyKey })
-    // An answer may have come before anybody waits for it.
-    return (await askerWords(store, task)).length > 0 ? 0 : WAITING_LOOK_MS
   }
 
   async function spoken(errand: Errand, said: readonly RemotePart[], to: RemoteMessage): Promise<Next> {
@@ -64,7 +64,7 @@ export function createReporting({ store, digest, outbox, delegations, attachment
     const words = await keepWords(said, { attachments, peer, empty: SAID_NOTHING })
     if (to.taskId === undefined) return end(errand, { ...words, outcome: 'completed' })
     const idempotencyKey = `${to.messageId}:answer`
-    await delegations.reply(peer, task.id, { ...words, named: [], outcome: 'in_progress', idempotencyKey })
+    await delegations.reply(peer, task.id, { ...asMessage(words), named: [], outcome: 'in_progress', idempotencyKey })
     return lookAfter(0)
   }
 

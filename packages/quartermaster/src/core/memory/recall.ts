@@ -42,9 +42,13 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
   const neighbours = createNeighbours(store)
 
   /** The highest slot that there is. */
-  async function highest(scope: RecallScope): Promise<number> {
-    const [row] = await newest(scope, { limit: 1 })
-    return row?.slot ?? 0
+  async function highest({ organisation, shelves }: RecallScope): Promise<number> {
+    const rows = await Promise.all(
+      shelves.map(shelf =>
+        store.find('memories', { where: { organisation, shelf }, order: NEWEST_FIRST, limit: 1, columns: ['slot'] }),
+      ),
+    )
+    return Math.max(0, ...rows.flat().map(({ slot }) => slot))
   }
 
   /** Each shelf has an order of its own, and all of them together have none in the store. */
@@ -53,7 +57,7 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
       shelves.map(shelf =>
         store.find('memories', {
           where: { organisation, shelf, ...(below !== undefined && { slot: { below } }) },
-          order: { by: ['slot'], direction: 'descending' },
+          order: NEWEST_FIRST,
           limit,
         }),
       ),
@@ -131,7 +135,7 @@ export function createRecall({ store, clock, digest, words }: RecallDeps): Recal
       return list({ limit, mark, cursor }, ({ limit: most, below }) =>
         store.find('memories', {
           where: { organisation, ...(scope !== '' && { scope }), ...(below !== undefined && { slot: { below } }) },
-          order: { by: ['slot'], direction: 'descending' },
+          order: NEWEST_FIRST,
           limit: most,
         }),
       )
@@ -152,6 +156,7 @@ interface Ask {
   readonly cursor: string | undefined
 }
 
+const NEWEST_FIRST = { by: ['slot'], direction: 'descending' } as const
 const CONTEXT = ['id', 'slot', 'shelf', 'previousId', 'content'] as const
 
 const round = (score: number) => Math.round(score * 1_000) / 1_000
