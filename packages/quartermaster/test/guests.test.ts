@@ -46,6 +46,9 @@ it('gives whoever has joined the tools of the platform, and nothing of an agent 
   await writeFiles(at.dir, { 'agents/scout.json': JSON.stringify({ capabilities: { files: { dirs: ['.'] } } }) })
   await at.control('reload')
   expect(await toolsOf(await clientOf(at, token))).toEqual(tools)
+  // Nor is it given that agent's folder, to take files from.
+  expect(await at.control('lendToken', { agent: 'default' })).toHaveProperty('files')
+  expect(await at.control('lendToken', { agent: 'scout' })).not.toHaveProperty('files')
 
   await at.control('archiveWorkspace', { id: workspace.id })
   await expect(clientOf(at, token)).rejects.toThrow(/401|token/i)

@@ -1,5 +1,5 @@
 import type { ApiDoor } from '../adapters/http/index.ts'
-import { DEFAULT_ORGANISATION, type Settings, type Skill, type WorkspaceRow } from '../contracts/index.ts'
+import type { Settings, Skill, WorkspaceRow } from '../contracts/index.ts'
 import { attachmentHandlers } from '../core/attachments/index.ts'
 import { delegationHandlers } from '../core/delegation/index.ts'
 import { type ExternalPeers, externalPeerHandlers } from '../core/external-peers/index.ts'
@@ -57,12 +57,12 @@ export function apiDoor(parts: ApiDoorParts): OpenedDoor {
   }
 }
 
-/** What an agent can do is what its view has. Whoever has its name in another organisation is somebody else. */
+/** What an agent can do is what its view has. */
 export function skillsIn(
   { core: { agents } }: Pick<Runtime, 'core'>,
-  { organisation, workspace: agent }: Pick<WorkspaceRow, 'organisation' | 'workspace'>,
+  place: Pick<WorkspaceRow, 'organisation' | 'workspace'>,
 ): Skill[] | undefined {
-  if (organisation !== DEFAULT_ORGANISATION || !agents.has(agent)) return undefined
-  const { tools } = agents.seat(agent).view()
+  if (!agents.isAgent(place)) return undefined
+  const { tools } = agents.seat(place.workspace).view()
   return tools.map(({ tool }) => ({ id: tool.name, name: tool.title ?? tool.name, description: tool.short }))
 }

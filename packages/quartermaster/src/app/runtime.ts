@@ -3,14 +3,7 @@ import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
 import type { McpServers } from '../adapters/mcp-server/index.ts'
 import type { UpstreamAuth, Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { createIds, sha256, systemRandom } from '../adapters/system/index.ts'
-import {
-  type Actor,
-  AppError,
-  DEFAULT_ORGANISATION,
-  messageOf,
-  type Problem,
-  type ReloadReport,
-} from '../contracts/index.ts'
+import { type Actor, AppError, messageOf, type Problem, type ReloadReport } from '../contracts/index.ts'
 import type { GuestBook } from '../core/agents/index.ts'
 import type { RegistryDesk } from '../core/catalogue/index.ts'
 import { type Clock, didYouMean, type Log, type Tracer } from '../core/kernel/index.ts'
@@ -163,9 +156,10 @@ export async function createRuntime(
     await core.health.probeNew()
   }
 
-  /** Agents are of the first organisation: who has an agent's name in another has none of its folders. */
-  function workspaceDirOf({ organisation, workspace: name }: Actor): string | undefined {
-    if (organisation !== DEFAULT_ORGANISATION || !core.agents.has(name)) return undefined
+  /** Who has an agent's name and is somebody else has none of its folders. */
+  function workspaceDirOf(actor: Actor): string | undefined {
+    if (!core.agents.isAgent(actor)) return undefined
+    const { workspace: name } = actor
     const { config = { capabilities: {} } } = core.agents.entry(name)
     return ports.folders({ ...config, name }).workspaceDir
   }

@@ -19,9 +19,9 @@ async function upControl({ ready = Promise.resolve(), leave }: { ready?: Promise
     if (name !== 'worker') throw new AppError('AGENT_NOT_FOUND', `There is no agent "${name}".`)
     return { name, file: '', hash: '', problems: [] }
   }
-  const has = (name: string) => name === 'worker'
-  const seatOf = ({ workspace }: { workspace: string }) => (has(workspace) ? ({} as Seat) : undefined)
-  const control = createUpControl({ tokens, agents: { entry, has, seatOf }, ready, leave })
+  const isAgent = ({ workspace }: { workspace: string }) => workspace === 'worker'
+  const seatOf = (place: { workspace: string }) => (isAgent(place) ? ({} as Seat) : undefined)
+  const control = createUpControl({ tokens, agents: { entry, isAgent, seatOf }, ready, leave })
   return { control, tokens, clock }
 }
 

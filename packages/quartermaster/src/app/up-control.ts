@@ -7,7 +7,7 @@ export type UpControl = Pick<Control, 'lendToken' | 'extendToken' | 'stepAside'>
 
 export interface UpControlDeps {
   readonly tokens: Tokens
-  readonly agents: Pick<Agents, 'entry' | 'has' | 'seatOf'>
+  readonly agents: Pick<Agents, 'entry' | 'isAgent' | 'seatOf'>
   /** What a bridge beside the agent hands in files with. */
   filesOf?(agent: string): LentFiles
   /** Resolves when agents and definitions are read; before that nobody can be told what exists. */
@@ -40,7 +40,7 @@ export function createUpControl({ tokens, agents, filesOf, ready, leave }: UpCon
       await ready
       expectSeat(organisation, agent)
       const lent = tokens.lend(agent, { organisation, ttlMs: LENT_MS })
-      const hasFolder = organisation === DEFAULT_ORGANISATION && agents.has(agent)
+      const hasFolder = agents.isAgent({ organisation, workspace: agent })
       return filesOf && hasFolder ? { ...lent, files: filesOf(agent) } : lent
     },
     extendToken: async ({ id }) => ({ expiresAt: tokens.extend(id, { ttlMs: LENT_MS }) }),

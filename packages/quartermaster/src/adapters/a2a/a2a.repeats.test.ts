@@ -64,6 +64,25 @@ it('says nothing in a stream while nothing happens', async () => {
   expect((await next).value).toMatchObject({ artifactUpdate: { artifact: { parts: [{ text: 'Seven.' }] } } })
 })
 
+it('tells whoever follows when a stream ends before its task, so that they come back', async () => {
+  const at = await asked()
+  const path = `${at.bob.id}/tasks/${at.taskId}:subscribe`
+  const events = eventsIn<object>(await at.ask(path, { method: 'POST' }))
+  await events.next()
+  const next = events.next()
+  await at.clock.breathe()
+  await at.delegations.stop()
+  expect((await next).value).toMatchObject({
+    error: {
+      code: 503,
+      status: 'UNAVAILABLE',
+      message: expect.stringContaining('Subscribe'),
+      details: [{ reason: 'STOPPING' }],
+    },
+  })
+  expect((await events.next()).done).toBe(true)
+})
+
 it('turns the pages of tasks that want input, whatever changes meanwhile', async () => {
   const at = await openA2a()
   const names = ['one', 'two', 'three', 'four']

@@ -117,14 +117,18 @@ export function createAgent(deps: AgentDeps): Agent {
   async function* eventsOf(visit: Visit, row: DelegationRow, first: Task): AsyncGenerator<StreamEvent> {
     yield { task: first }
     const { id: taskId, conversationId: contextId } = row
+    let last = row
     for await (const now of changesOf(delegations, clock, { row, signal: visit.gone })) {
+      last = now
       for (const artifact of toArtifacts(now, visit.origin))
         yield { artifactUpdate: { taskId, contextId, artifact, lastChunk: true } }
       const status = toStatus({ row: now, said: await saidOf(visit.asker, now) })
       yield { statusUpdate: { taskId, contextId, status } }
-      await told(visit, now)
     }
-    await told(visit, row)
+    await told(visit, last)
+    // Whoever heard nothing more would take the task for over.
+    if (isOpen(last.state) && !visit.gone.aborted)
+      throw new AppError('STOPPING', `The stream ends here, and the task "${taskId}" goes on. Subscribe to it again.`)
   }
 
   return {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AppError, ConversationId, issueText, MOST_PARTS } from '../../contracts/index.ts'
+import { AppError, ConversationId, issueText, keepableText, MOST_PARTS } from '../../contracts/index.ts'
 import { fewIssues } from '../../core/kernel/index.ts'
 
 /** Of ProtoJSON, what is empty is as good as absent. */
@@ -11,7 +11,7 @@ function orAbsent<T extends z.ZodType>(schema: T) {
   return z.preprocess(value => value ?? undefined, schema.optional())
 }
 
-const Id = z.string().min(1).max(128)
+const Id = keepableText().min(1).max(1_000)
 /** As much of what was said as is told; nobody is refused for wanting more (§3.2.4). */
 export const MOST_HISTORY = 100
 const HistoryLength = z.coerce
@@ -31,7 +31,7 @@ export type Part = z.infer<typeof Part>
 
 const SendMessage = z.object({
   message: z.object({
-    messageId: z.string().min(1).max(1_000),
+    messageId: Id,
     role: z.literal(['ROLE_USER', 'ROLE_UNSPECIFIED', 0, 1]).optional(),
     parts: z.array(Part).min(1).max(MOST_PARTS),
     taskId: filled(Id),
@@ -47,7 +47,7 @@ const SendMessage = z.object({
 })
 export type SendMessage = z.infer<typeof SendMessage>
 
-const OneTask = z.object({ id: z.string().min(1).max(1_000) })
+const OneTask = z.object({ id: Id })
 const GetTask = OneTask.extend({ historyLength: filled(HistoryLength) })
 export type GetTask = z.infer<typeof GetTask>
 
@@ -55,7 +55,7 @@ export type GetTask = z.infer<typeof GetTask>
 const Flag = z.union([z.boolean(), z.literal(['true', 'false']).transform(text => text === 'true')])
 
 const ListTasks = z.object({
-  contextId: filled(z.string().max(128)),
+  contextId: filled(Id),
   status: filled(z.union([z.string(), z.number()])),
   pageSize: filled(z.coerce.number().int().min(1).max(100)),
   pageToken: filled(z.string().max(200)),

@@ -79,9 +79,24 @@ const SQLITE_SHELVED = [
     'delete from "memory_words" where "rowid" = old."slot"; end',
 ]
 
+/** What `wordKey` makes of a shelf and a word, for every word of a row. */
+const keysOf = (row: string) =>
+  `select distinct ('x' || encode(substring(sha256(convert_to(${row}"shelf" || "w", 'UTF8')) from 1 for 8), 'hex'))::bit(64)::bigint ` +
+  `from unnest(string_to_array(${row}"words", ' ')) as "w"`
+
+/**
+ * A table in the order in which it is read: the rows of a word, the newest first, and no further than somebody wants. GIN has no
+ * order and hands over all rows of a word, or is passed over for a look through the table.
+ */
 const POSTGRES_SHELVED = [
   'drop index "memories_by_words"',
   'alter table "memories" drop column "memory_words"',
-  `alter table "memories" add column "memory_words" text[] generated always as (string_to_array(${shelved('')}, ' ')) stored`,
-  'create index "memories_by_words" on "memories" using gin ("memory_words")',
+  'create table "memory_words" ("word" bigint not null, "slot" bigint not null, primary key ("word", "slot"))',
+  `insert into "memory_words" select "k"."key", "m"."slot" from "memories" as "m", lateral (${keysOf('"m".')}) as "k" ("key")`,
+  'create function "keep_memory_words"() returns trigger language plpgsql as $$ begin ' +
+    `if tg_op <> 'INSERT' then delete from "memory_words" where "slot" = old."slot" and "word" in (${keysOf('old.')}); end if; ` +
+    `if tg_op <> 'DELETE' then insert into "memory_words" select "k"."key", new."slot" from (${keysOf('new.')}) as "k" ("key"); end if; ` +
+    'return null; end $$',
+  'create trigger "memories_kept" after insert or update of "shelf", "words" or delete on "memories" ' +
+    'for each row execute function "keep_memory_words"()',
 ]

@@ -1,14 +1,15 @@
 import type { WantedWord, WordScope, WordSearch } from '../../core/store/index.ts'
 import type { DialectName } from './dialect.ts'
 import type { SqlExecutor, SqlValue } from './statement.ts'
+import { wordKey } from './word-key.ts'
 
 /** Finds memories by their words, with the index that each database has for it. */
 export function createWordSearch(dialect: DialectName, executor: Pick<SqlExecutor, 'read'>): WordSearch {
-  const having = HAVING[dialect]
+  const newest = NEWEST[dialect]
   return {
     async count(word, { most, ...scope }) {
       const parameters: SqlValue[] = []
-      const sql = `select count(*) from (${having(word, scope, parameters)} limit ${place(dialect, parameters, most)}) as t`
+      const sql = `select count(*) from (${newest({ word, most }, scope, parameters)}) as t`
       const [row] = await executor.read({ sql, parameters })
       return Number(row?.[0])
     },
@@ -24,31 +25,35 @@ export function createWordSearch(dialect: DialectName, executor: Pick<SqlExecuto
 }
 
 /** The newest rows that have the word, each with what that says for it. */
-function weighed(dialect: DialectName, { word, weight, most }: WantedWord, scope: WordScope, parameters: SqlValue[]) {
-  const worth = place(dialect, parameters, weight)
+function weighed(dialect: DialectName, wanted: WantedWord, scope: WordScope, parameters: SqlValue[]): string {
+  const worth = place(dialect, parameters, wanted.weight)
   const cast = dialect === 'postgres' ? '::double precision' : ''
-  const rows = HAVING[dialect](word, scope, parameters)
-  return `select * from (select "slot", ${worth}${cast} as "weight" from (${rows} order by 1 desc limit ${place(dialect, parameters, most)}) as r) as p`
+  return `select "slot", ${worth}${cast} as "weight" from (${NEWEST[dialect](wanted, scope, parameters)}) as r`
 }
 
-type Having = (word: string, scope: WordScope, parameters: SqlValue[]) => string
+type Newest = (wanted: Pick<WantedWord, 'word' | 'most'>, scope: WordScope, parameters: SqlValue[]) => string
 
-/** The slots of all rows that have a word. In the index each stands behind its shelf, so those of others are not met. */
-const HAVING: Readonly<Record<DialectName, Having>> = {
-  sqlite(word, { shelves, upTo, above }, parameters) {
+/** The slots of the newest rows that have a word. In the index it stands behind its shelf, so the rows of others are not met. */
+const NEWEST: Readonly<Record<DialectName, Newest>> = {
+  sqlite({ word, most }, { shelves, upTo, above }, parameters) {
     const match = place('sqlite', parameters, shelves.map(shelf => quoted(shelf + word)).join(' OR '))
     const highest = place('sqlite', parameters, upTo)
     const lowest = above === undefined ? '' : ` and "rowid" > ${place('sqlite', parameters, above)}`
-    return `select "rowid" as "slot" from "memory_words" where "memory_words" match ${match} and "rowid" <= ${highest}${lowest}`
+    return (
+      `select * from (select "rowid" as "slot" from "memory_words" where "memory_words" match ${match} ` +
+      `and "rowid" <= ${highest}${lowest} order by 1 desc limit ${place('sqlite', parameters, most)})`
+    )
   },
-  postgres(word, { shelves, upTo, above }, parameters) {
-    const wanted = place('postgres', parameters, shelves.map(shelf => shelf + word).join(' '))
-    const where = [
-      `"memory_words" && string_to_array(${wanted}::text, ' ')`,
-      `"slot" <= ${place('postgres', parameters, upTo)}::bigint`,
-      ...(above === undefined ? [] : [`"slot" > ${place('postgres', parameters, above)}::bigint`]),
-    ]
-    return `select "slot" from "memories" where ${where.join(' and ')}`
+  postgres({ word, most }, { shelves, upTo, above }, parameters) {
+    const highest = `${place('postgres', parameters, upTo)}::bigint`
+    const lowest = above === undefined ? '' : ` and "slot" > ${place('postgres', parameters, above)}::bigint`
+    const limit = `order by "slot" desc limit ${place('postgres', parameters, most)}::bigint`
+    // Each shelf by itself, so that of each no more is read than is wanted.
+    const parts = shelves.map(shelf => {
+      const key = place('postgres', parameters, wordKey(shelf, word))
+      return `(select "slot" from "memory_words" where "word" = ${key}::bigint and "slot" <= ${highest}${lowest} ${limit})`
+    })
+    return `select "slot" from (${parts.join(' union all ')}) as s ${limit}`
   },
 }
 

@@ -25,6 +25,8 @@ export interface Agents {
   reload(): Promise<void>
   list(): AgentSummary[]
   has(name: string): boolean
+  /** Whether an agent of the folder is here, and nobody else who has its name: one of another organisation, or one that has joined. */
+  isAgent(place: Pick<Caller, 'organisation' | 'workspace'>): boolean
   entry(name: string): AgentEntry
   /** What is wrong with an agent's file and with what it asks for. */
   problems(name?: string): Problem[]
@@ -98,11 +100,12 @@ export function createAgents(deps: AgentsDeps): Agents {
     return made
   }
 
-  /** Somebody may have joined under the name that an agent has by now, and has nothing of that agent's. */
+  function isAgent({ organisation, workspace: name }: Pick<Caller, 'organisation' | 'workspace'>): boolean {
+    return organisation === DEFAULT_ORGANISATION && entries.has(name) && !deps.guests?.hasJoined(name)
+  }
+
   function seatOf(place: Pick<Caller, 'organisation' | 'workspace'>): Seat | undefined {
-    const { organisation, workspace: name } = place
-    const isAgent = organisation === DEFAULT_ORGANISATION && entries.has(name) && !deps.guests?.hasJoined(name)
-    if (isAgent) return seat(name)
+    if (isAgent(place)) return seat(place.workspace)
     return deps.guests?.has(place) ? guests.seat(place) : undefined
   }
 
@@ -136,6 +139,7 @@ export function createAgents(deps: AgentsDeps): Agents {
     },
     list: () => [...entries.values()].map(one => summaryOf(one, seat(one.name), problemsOf(one.name))),
     has: name => entries.has(name),
+    isAgent,
     entry,
     problems: name => (name === undefined ? [...entries.keys()].flatMap(problemsOf) : problemsOf(name)),
     placements: () => placements,
