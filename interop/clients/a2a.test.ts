@@ -65,7 +65,7 @@ async function connect(binding: 'JSONRPC' | 'HTTP+JSON', token = ada): Promise<C
       cardResolver: new DefaultAgentCardResolver({ fetchImpl }),
     }),
   )
-  return factory.createFromUrl(`${address}/`, '.well-known/agent-card.json')
+  return factory.createFromUrl(`${address}/`)
 }
 
 function message(text: string, { taskId = '', contextId = '', atOnce = false } = {}): SendMessageRequest {

@@ -43,10 +43,12 @@ export type Refused = keyof typeof REFUSALS
 /** An error that the specification itself names. */
 export class Refusal extends Error {
   readonly reason: Refused
+  readonly headers: Readonly<Record<string, string>>
 
-  constructor(reason: Refused, message: string) {
+  constructor(reason: Refused, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message)
     this.reason = reason
+    this.headers = headers
   }
 }
 
@@ -66,8 +68,8 @@ interface ErrorInfo {
 /** Whatever was thrown, as a client may see it. `internal` logs what it may not. */
 export function faultOf(error: unknown, internal: (error: unknown) => AppError): Fault {
   if (error instanceof Refusal) {
-    const { reason, message } = error
-    return { ...REFUSALS[reason], message, details: [info(reason, 'a2a-protocol.org')], headers: {} }
+    const { reason, message, headers } = error
+    return { ...REFUSALS[reason], message, details: [info(reason, 'a2a-protocol.org')], headers }
   }
   const known = isAppError(error) && error.code !== 'INTERNAL' ? error : internal(error)
   const { kind, code, message } = known

@@ -9,8 +9,9 @@ export function rest(path: string, query: URLSearchParams): Binding {
       const route = ROUTES.find(({ pattern }) => pattern.test(path))
       if (!route) throw new Refusal('METHOD_NOT_FOUND', 'There is nothing at this address.')
       const { pattern, methods, name, hasBody = false } = route
+      const allowed = methods.join(', ')
       if (!methods.includes(request.method))
-        throw new Refusal('METHOD_NOT_ALLOWED', `Only ${methods.join(', ')} is answered here.`)
+        throw new Refusal('METHOD_NOT_ALLOWED', `Only ${allowed} is answered here.`, { Allow: allowed })
       const { id } = pattern.exec(path)?.groups ?? {}
       const params = hasBody ? await readJson(request) : Object.fromEntries(query)
       return { name, params: id === undefined ? params : { ...Object(params), id } }

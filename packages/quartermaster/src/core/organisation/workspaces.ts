@@ -97,7 +97,8 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
       createdAt: Math.round(clock.now()),
     })
     const isThere = mustExist('workspaces', { id: parent.id, organisation, status: 'active' }, 'workspace.parent')
-    return { row, writes: [isThere, ...withoutTokens(row), insert('workspaces', row, 'workspace.name')] }
+    // The name first: those of whoever has it already are good too, and not what stands against this one.
+    return { row, writes: [isThere, insert('workspaces', row, 'workspace.name'), ...withoutTokens(row)] }
   }
 
   async function write(row: WorkspaceRow, set: Partial<WorkspaceRow>, guards: readonly Write[] = []) {
