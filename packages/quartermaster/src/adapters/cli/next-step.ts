@@ -41,6 +41,7 @@ function lookFirst(_: Hints, { details }: AppError): string {
 function seeNames(hints: Hints): string {
   if (hints.isApproval) return `See what waits for you: ${command('approvals')}`
   if (hints.operation !== undefined) return `See all operations: ${command('operations', 'list')}`
+  if (hints.listing !== undefined) return `See all of them: ${command(...hints.listing)}`
   if (hints.upstream === undefined) return `See what there is: ${command('status')} and ${command('tools')}`
   return lookAgain(hints) ?? `See all upstreams: ${command('upstreams')}`
 }

@@ -27,6 +27,8 @@ export interface Hints {
   isApproval?: boolean | undefined
   /** It is about what of the upstream waits for a person. */
   isReview?: boolean | undefined
+  /** The command that lists what was named. */
+  listing?: readonly string[] | undefined
   /** What would give the agent the tool. */
   grant?: { readonly capability: string; readonly tools?: readonly string[] } | undefined
   /** The agent's file has problems, and so it has no tools at all. */

@@ -13,7 +13,7 @@ export interface CardParts {
 export function cardOf({ workspace, role, description, card }: WorkspaceRow, parts: CardParts): AgentCard {
   return {
     name: workspace,
-    description: card?.description ?? description ?? (role === '' ? `The workspace "${workspace}".` : role),
+    description: description ?? card?.description ?? (role === '' ? `The workspace "${workspace}".` : role),
     version: card?.version ?? parts.version,
     url: card?.url ?? parts.url,
     // The view is what is known; what it says itself is for those that have none here.

@@ -136,6 +136,7 @@ function listText({ delegations }: DelegationPage, { out, host }: Session): stri
 }
 
 async function showDelegation(session: Session, input: ControlInput<'delegation'>): Promise<number> {
+  session.hints = { listing: ['delegations', 'list'] }
   const found = await session.connect(control => session.attend('Looking', on => control.delegation(input, on)))
   if (session.json) await session.printJson(found)
   else {
@@ -171,6 +172,7 @@ function barred(text: string): string[] {
 const timeOf = (ms: number) => new Date(ms).toISOString()
 
 async function cancelDelegation(session: Session, input: ControlInput<'cancelDelegation'>): Promise<number> {
+  session.hints = { listing: ['delegations', 'list'] }
   const done = await session.connect(control => session.attend('Cancelling', on => control.cancelDelegation(input, on)))
   if (session.json) await session.printJson(done)
   else await session.out.write(`${session.out.paint.green('✓')} ${escapeLine(`${done.id} is cancelled.`)}\n`)

@@ -111,6 +111,7 @@ function listText({ memories }: MemoryPage, { out, host }: Session): string {
 }
 
 async function showMemory(session: Session, input: ControlInput<'memory'>): Promise<number> {
+  session.hints = { listing: ['memory', 'list'] }
   const found = await session.connect(control => session.attend('Looking', on => control.memory(input, on)))
   if (session.json) await session.printJson(found)
   else await session.out.write(memoryText(found))
@@ -133,6 +134,7 @@ function memoryText({ id, scope, version, content, provenance }: MemoryFacts): s
 const timeOf = (ms: number) => new Date(ms).toISOString()
 
 async function forgetMemory(session: Session, input: ControlInput<'forgetMemory'>): Promise<number> {
+  session.hints = { listing: ['memory', 'list'] }
   const { id, forgotten } = await session.connect(control =>
     session.attend('Forgetting', on => control.forgetMemory(input, on)),
   )

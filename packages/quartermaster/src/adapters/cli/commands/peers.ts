@@ -136,6 +136,7 @@ function listText(peers: readonly ExternalPeerFacts[], { out }: Session): string
 }
 
 async function showPeer(session: Session, input: ControlInput<'externalPeer'>): Promise<number> {
+  session.hints = { listing: ['peers', 'list'] }
   const found = await session.connect(control => session.attend('Looking', on => control.externalPeer(input, on)))
   if (session.json) await session.printJson(found)
   else await session.out.write(fields(factsText(found, session.host.clock.now()), session.out))
@@ -165,6 +166,7 @@ function factsText(facts: ExternalPeerFacts, now: number): (readonly [string, st
 }
 
 async function refreshPeer(session: Session, input: ControlInput<'refreshExternalPeer'>): Promise<number> {
+  session.hints = { listing: ['peers', 'list'] }
   const seen = await session.connect(control =>
     session.attend('Looking at its card', on => control.refreshExternalPeer(input, on)),
   )
@@ -173,6 +175,7 @@ async function refreshPeer(session: Session, input: ControlInput<'refreshExterna
 }
 
 async function removePeer(session: Session, input: ControlInput<'removeExternalPeer'>): Promise<number> {
+  session.hints = { listing: ['peers', 'list'] }
   const gone = await session.connect(control =>
     session.attend('Taking it out', on => control.removeExternalPeer(input, on)),
   )

@@ -108,6 +108,7 @@ function listText(workspaces: readonly WorkspaceFacts[], { out }: Session): stri
 }
 
 async function showWorkspace(session: Session, input: ControlInput<'workspace'>): Promise<number> {
+  session.hints = { listing: ['workspaces', 'list'] }
   const found = await session.connect(control => session.attend('Looking', on => control.workspace(input, on)))
   if (session.json) await session.printJson(found)
   else await session.out.write(fields(factsText(found, session.host.clock.now()), session.out))
@@ -152,6 +153,7 @@ async function createWorkspace(session: Session, input: ControlInput<'createWork
 }
 
 async function archiveWorkspace(session: Session, input: ControlInput<'archiveWorkspace'>): Promise<number> {
+  session.hints = { listing: ['workspaces', 'list'] }
   const gone = await session.connect(control => session.attend('Archiving', on => control.archiveWorkspace(input, on)))
   if (session.json) await session.printJson(gone)
   else await say(session, `The workspace "${gone.name}" is archived.`)
@@ -159,6 +161,7 @@ async function archiveWorkspace(session: Session, input: ControlInput<'archiveWo
 }
 
 async function restoreWorkspace(session: Session, input: ControlInput<'restoreWorkspace'>): Promise<number> {
+  session.hints = { listing: ['workspaces', 'list'] }
   const back = await session.connect(control => session.attend('Restoring', on => control.restoreWorkspace(input, on)))
   if (session.json) await session.printJson(back)
   else await say(session, `The workspace "${back.name}" is active again.`)
