@@ -42,6 +42,7 @@ it('reads tools in order of definition, one by name, and what is disabled', asyn
     'inbox_peek',
     'inbox_pop',
     'reply',
+    'read_attachment',
     'commit_memory',
     'recall_memory',
     'forget_memory',
