@@ -26,6 +26,8 @@ export interface Drive {
 const MOST_LOGINS = 3
 /** A server of the suite answers at once; a product that has not settled by then never does. */
 const SETTLED_WITHIN_MS = 30_000
+/** What a new upstream has shows in the list of its agent right after it is up. */
+const LISTED_WITHIN_MS = 2_000
 
 /** Calls through the product what the scenario wants called, and signs in when the upstream says that somebody has to. */
 export async function drive(task: Drive): Promise<void> {
@@ -40,7 +42,7 @@ export async function drive(task: Drive): Promise<void> {
   if (status.state !== 'up') throw new Error(`${status.state}: ${status.reason}`)
   const { token } = await control.createToken({ agent: key })
   const client = await connect(task, token)
-  const tools = await toolsOf(client, key)
+  const tools = await offeredTo(client, task)
   tell(`tools: ${tools.map(({ name }) => name).join(', ')}`)
   for (const call of callsFor({ scenario: scenario.name, tools, context: scenario.context }))
     await callOrSignIn(task, { client, call, mayLogIn })
@@ -78,6 +80,16 @@ async function connect({ scenario, mcpUrl }: Drive, token: string): Promise<Clie
   const requestInit = { headers: { authorization: `Bearer ${token}` } }
   await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit }))
   return client
+}
+
+/** What the agent is offered, once that is as much as the upstream is said to offer; a tool that nobody can call stays away. */
+async function offeredTo(client: Client, task: Drive): Promise<Tool[]> {
+  for (const until = Date.now() + LISTED_WITHIN_MS; ; ) {
+    const tools = await toolsOf(client, task.key)
+    const { offered } = (await settled(task)).tools
+    if (tools.length === offered || Date.now() > until) return tools
+    await pause(25)
+  }
 }
 
 /** Under the names that the server gave them: the gateway puts the upstream's before them. */
