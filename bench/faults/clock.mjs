@@ -1,5 +1,5 @@
 // @ts-check
-import { repeat } from './load.mjs'
+import { killRounds } from './kill-rounds.mjs'
 import { onStage } from './stage.mjs'
 import { openWorld } from './world.mjs'
 
@@ -15,22 +15,11 @@ export function run({ store, rounds, seed }) {
     const house = await stage.house(store)
     const node = await house.node({ hasOwnClock: true })
     const world = await openWorld(house, [node], { seed, leasesHold: false })
-    const { load, notes, random, untilSomeMoment, look, figures } = world
-    const putClock = () => node.putClock(random.below(2 * FARTHEST_MS) - FARTHEST_MS)
-    for (let round = 0; round < rounds; round++) {
-      const end = load.begin()
-      await untilSomeMoment()
+    const putClock = () => node.putClock(world.random.below(2 * FARTHEST_MS) - FARTHEST_MS)
+    const beforeDeath = async () => {
+      await world.untilSomeMoment()
       await putClock()
-      await untilSomeMoment()
-      await node.kill()
-      await end()
-      await putClock()
-      await node.start()
-      await look()
-      await repeat(notes, random)
     }
-    await load.drain()
-    await look()
-    return figures(rounds)
+    return killRounds({ rounds, node, world, beforeDeath, beforeStart: putClock })
   })
 }

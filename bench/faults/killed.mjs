@@ -1,5 +1,5 @@
 // @ts-check
-import { repeat } from './load.mjs'
+import { killRounds } from './kill-rounds.mjs'
 import { onStage } from './stage.mjs'
 import { openWorld } from './world.mjs'
 
@@ -11,18 +11,6 @@ export function run({ store, rounds, seed }) {
   return onStage(async stage => {
     const house = await stage.house(store)
     const node = await house.node()
-    const { load, notes, random, untilSomeMoment, look, figures } = await openWorld(house, [node], { seed })
-    for (let round = 0; round < rounds; round++) {
-      const end = load.begin()
-      await untilSomeMoment()
-      await node.kill()
-      await end()
-      await node.start()
-      await look()
-      await repeat(notes, random)
-    }
-    await load.drain()
-    await look()
-    return figures(rounds)
+    return killRounds({ rounds, node, world: await openWorld(house, [node], { seed }) })
   })
 }
