@@ -49,7 +49,7 @@ function askBob(task: string): Plan {
   return ([peers, answer]) => {
     if (peers === undefined) return { tool: 'list_peers', input: {} }
     if (answer !== undefined) return undefined
-    const bob = /"workspace_id":"(ws_[\w-]+)","name":"bob"/.exec(peers)?.[1]
+    const bob = /(ws_[\w-]+)(?:","name":| )"bob"/.exec(peers)?.[1]
     return { tool: 'delegate_task', input: { workspace_id: bob, task } }
   }
 }

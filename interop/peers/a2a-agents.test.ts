@@ -87,7 +87,7 @@ describe.each(WAYS)('an agent of the official SDK over %s, %s', (binding: Bindin
         attachments: [{ name: 'tree.txt', mediaType: 'text/plain', size: 6 }],
       },
     })
-    expect(done.result?.text).toContain('A painting of ')
+    expect(done.result?.text).toContain('A painting of a tree')
     expect(done.result?.text).toContain('"tree.png": https://example.com/tree.png')
   })
 

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { type PeerFacts, type Platform, Presence, Relation } from '../../contracts/index.ts'
-import { defineTool } from '../../core/catalogue/index.ts'
+import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
+import { quotedLine, WORDS_OF_OTHERS } from '../shared/message-words.ts'
 import { cursorInput, limitInput, pageLimit } from '../shared/page-input.ts'
 
 const LIMITS = { usual: 50, most: 200 }
@@ -41,16 +42,35 @@ export function createListPeers(workspace: Platform['workspace']) {
     async handler({ limit: wanted, cursor }, context) {
       const { limit, said } = pageLimit(wanted, LIMITS)
       const { peers, nextCursor, reason } = await (await workspace()).peers(actorOf(context), { limit, cursor })
-      return {
+      const structuredContent: z.infer<typeof Output> = {
         peers: peers.map(toPeer),
         next_cursor: nextCursor,
         ...(reason !== undefined && { reason }),
         ...(said !== undefined && { note: said }),
       }
+      return toolResult({ content: [{ type: 'text', text: inWords(structuredContent) }], structuredContent })
     },
   })
 }
 
 function toPeer({ id, name, presence, role, description, relation, capacity }: PeerFacts): z.infer<typeof Peer> {
   return { workspace_id: id, name, status: presence, role, description, relation, capacity }
+}
+
+function inWords({ peers, next_cursor, reason, note }: z.infer<typeof Output>): string {
+  const more = next_cursor === null ? [] : [`There are more: go on with cursor ${quotedLine(next_cursor)}.`]
+  const words = peers.length === 0 ? [] : [WORDS_OF_OTHERS]
+  return [...peers.map(lineOf), ...[reason, note].filter(one => one !== undefined), ...more, ...words].join('\n')
+}
+
+function lineOf({ workspace_id, name, relation, status, role, description, capacity }: z.infer<typeof Peer>): string {
+  const facts = [
+    `${workspace_id} ${quotedLine(name)}`,
+    relation,
+    status,
+    ...(capacity === null ? [] : [`takes ${capacity} tasks at a time`]),
+    ...(role === '' ? [] : [`role ${quotedLine(role)}`]),
+    ...(description === null ? [] : [`says ${quotedLine(description)}`]),
+  ]
+  return facts.join(', ')
 }

@@ -34,7 +34,7 @@ const SPEAKERS = {
 } as const
 
 /** What somebody has called something: quotation marks in it do not end it. */
-function quotedLine(name: string): string {
+export function quotedLine(name: string): string {
   return escapeLine(JSON.stringify(name))
 }
 

@@ -1,4 +1,5 @@
 import type { DelegationDesk, DelegationRow, Settings } from '../../contracts/index.ts'
+import { escapeLine } from '../kernel/index.ts'
 import { type Organisation, workspaceOf } from '../organisation/index.ts'
 import type { Delegations } from './delegations.ts'
 import { isOpen } from './machine.ts'
@@ -39,7 +40,11 @@ export function createDelegationDesk({ delegations, organisation, settings }: De
   }
 }
 
+/** Names and words are the peer's, so they stand in quotation marks that nothing in them ends. */
 function wordsFor({ state, progress, toName }: DelegationRow): string {
-  if (state !== 'in_progress') return `${toName}: ${state}`
-  return progress === null ? `${toName} has taken the task` : `${toName}: ${progress}`
+  const peer = literal(toName)
+  if (state !== 'in_progress') return `${peer}: ${state}`
+  return progress === null ? `${peer} has taken the task` : `${peer} says ${literal(progress)}`
 }
+
+const literal = (text: string) => escapeLine(JSON.stringify(text))

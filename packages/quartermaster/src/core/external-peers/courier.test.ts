@@ -20,7 +20,11 @@ describe('a task for an A2A agent elsewhere', () => {
     await settle(2_000)
     expect(await store.get('delegations', id)).toMatchObject({ state: 'in_progress', progress: 'mixing colours' })
     expect(await take(ada)).toEqual([])
-    remote.says('completed', [text('Done.')], [text('A tree.'), { kind: 'data', data: { trees: 1 } }])
+    remote.says(
+      'completed',
+      [text('Done.')],
+      [text('A'), text(' '), text('tree.'), { kind: 'data', data: { trees: 1 } }],
+    )
     await settle(20_000)
     expect(await store.get('delegations', id)).toMatchObject({
       state: 'completed',

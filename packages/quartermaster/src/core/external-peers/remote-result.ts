@@ -19,7 +19,19 @@ export interface RemoteWords {
 
 /** All pieces of what came of a task: its artifacts, then what was said with the end. */
 export function resultParts({ artifacts, status }: RemoteTask): readonly RemotePart[] {
-  return [...artifacts.flatMap(({ parts }) => parts), ...status.said]
+  return [...artifacts.flatMap(({ parts }) => joined(parts)), ...status.said]
+}
+
+/** Agents hand over an artifact in pieces, which are cut anywhere: what was one text is one again. */
+function joined(parts: readonly RemotePart[]): readonly RemotePart[] {
+  const whole: RemotePart[] = []
+  for (const part of parts) {
+    const last = whole.at(-1)
+    if (part.kind === 'text' && last?.kind === 'text')
+      whole[whole.length - 1] = { ...last, text: last.text + part.text }
+    else whole.push(part)
+  }
+  return whole
 }
 
 /** What an artifact is with one more piece of it. */

@@ -16,7 +16,6 @@ export function createInboxDesk(
   return {
     async take(actor, { limit = USUAL_PAGE, cursor, waitMs }) {
       const workspace = await workspaceOf(organisation, actor)
-      organisation.presence.beat(workspace)
       if (workspace.delivery === 'push') return { isPush: true }
       const after = cursor === undefined ? undefined : sequenceIn(cursor)
       const request = { workspace, reader: readerOf(actor), limit, after, waitMs, signal: actor.signal }

@@ -12,11 +12,15 @@ export function createWorkspaceDesk(organisation: Organisation): WorkspaceDesk {
 
 /** The workspace that somebody works for. Throws `NAME_UNKNOWN` when it has no place, or none any more. */
 export async function workspaceOf(
-  { workspaces }: Organisation,
+  { workspaces, presence }: Organisation,
   { organisation, workspace }: Pick<Actor, 'organisation' | 'workspace'>,
 ): Promise<WorkspaceRow> {
   const row = await workspaces.named(organisation, workspace)
-  if (row?.status === 'active') return row
+  if (row?.status === 'active') {
+    // Whoever calls is there, whatever the call is about.
+    presence.beat(row)
+    return row
+  }
   throw new AppError(
     'NAME_UNKNOWN',
     `"${workspace}" has no place in the organisation. \`quartermaster doctor\` says why.`,
