@@ -1,28 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { DEFAULT_ORGANISATION, type WorkspaceRow } from '../../contracts/index.ts'
+import { DEFAULT_ORGANISATION } from '../../contracts/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createFakeClock } from '../../testing/fake-clock.ts'
+import { seat } from '../../testing/memory-desk.ts'
 import { createMemoryStore } from '../../testing/memory-store.ts'
 import { sharedStorages } from '../../testing/shared-storage.ts'
 import { createRememberingStore, insert, mustExist, type Store, type StoreNews, update } from './index.ts'
 
-const BOB: WorkspaceRow = {
-  id: 'ws_bob',
-  organisation: DEFAULT_ORGANISATION,
-  workspace: 'bob',
-  parentId: 'ws_root',
-  role: '',
-  abilities: [],
-  status: 'active',
-  origin: 'made',
-  delivery: 'poll',
-  capacity: null,
-  description: null,
-  card: null,
-  createdAt: 1,
-  registeredAt: null,
-  lastSeenAt: null,
-}
+const BOB = seat('ws_bob', { organisation: DEFAULT_ORGANISATION, parentId: 'ws_root' })
 
 const archive = update('workspaces', { where: { id: BOB.id }, set: { status: 'archived' } })
 

@@ -54,15 +54,19 @@ export async function freshFolder(): Promise<string> {
 }
 
 const DIGEST = 'ab'.repeat(32)
+/** On whose behalf everything here is done. */
+const RESEARCHER = {
+  workspace: 'researcher',
+  organisation: 'default',
+  callerKind: 'agent',
+  callerName: 'researcher',
+} as const
 
 /** An operation that is queued. */
 export function operation(id: string, more: Partial<NewRow<'operations'>> = {}): NewRow<'operations'> {
   return {
     id,
-    workspace: 'researcher',
-    organisation: 'default',
-    callerKind: 'agent',
-    callerName: 'researcher',
+    ...RESEARCHER,
     tool: 'send_mail',
     definitionHash: 'd1',
     mutates: true,
@@ -78,10 +82,7 @@ export function token(id: string, more: Partial<NewRow<'tokens'>> = {}): NewRow<
   const hash = Buffer.from(id).toString('hex').padStart(64, '0')
   return {
     id,
-    workspace: 'researcher',
-    organisation: 'default',
-    callerKind: 'agent',
-    callerName: 'researcher',
+    ...RESEARCHER,
     hash,
     createdAt: 1,
     ...more,
@@ -91,10 +92,7 @@ export function token(id: string, more: Partial<NewRow<'tokens'>> = {}): NewRow<
 export function auditLine(id: string, more: Partial<NewRow<'audit'>> = {}): NewRow<'audit'> {
   return {
     id,
-    workspace: 'researcher',
-    organisation: 'default',
-    callerKind: 'agent',
-    callerName: 'researcher',
+    ...RESEARCHER,
     at: 1,
     operationId: 'op',
     tool: 'send_mail',
