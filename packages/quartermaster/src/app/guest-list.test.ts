@@ -34,14 +34,15 @@ async function open() {
   const left = vi.fn<() => void>()
   list.onLeft(left)
   expect(list.has(ada('default'))).toBe(false)
-  const seats = { isTaken: (name: string) => name === 'joined' }
+  const held = new Set<string>()
+  const seats = { isTaken: (name: string) => name === 'joined', isHeld: (name: string) => held.has(name) }
   await list.open({ organisation: { places: read, workspaces: { named }, seats, events } as never, news })
   left.mockClear()
   read.mockClear()
   const there = () => ['default', 'acme'].map(organisation => list.has(ada(organisation)))
   const changed = (ids: readonly string[] | 'any') => listener?.changed([{ table: 'workspaces', ids }])
   const settle = () => new Promise(resolve => setImmediate(resolve))
-  return { list, rows, read, state, events, clock, left, there, changed, settle, back: () => listener?.back() }
+  return { list, rows, held, read, state, events, clock, left, there, changed, settle, back: () => listener?.back() }
 }
 
 it('knows who is there in every organisation, and who has joined the first', async () => {
@@ -49,6 +50,12 @@ it('knows who is there in every organisation, and who has joined the first', asy
   expect(there()).toEqual([true, true])
   expect(list.has({ organisation: 'third', workspace: 'ada' })).toBe(false)
   expect([list.hasJoined('joined'), list.hasJoined('ada')]).toEqual([true, false])
+})
+
+it('has no guest of a name that the folder has given away and not taken back yet', async () => {
+  const { held, there } = await open()
+  held.add('ada')
+  expect(there()).toEqual([false, true])
 })
 
 it('follows what happens here, and tells when somebody has left', async () => {

@@ -1,4 +1,4 @@
-import { messageOf } from '../contracts/index.ts'
+import { DEFAULT_ORGANISATION, messageOf } from '../contracts/index.ts'
 import type { GuestBook } from '../core/agents/index.ts'
 import type { Cancel, Clock, Log } from '../core/kernel/index.ts'
 import type { NamedPlace, Organisation } from '../core/organisation/index.ts'
@@ -51,6 +51,11 @@ export function createGuestList({ clock, log }: GuestListDeps): GuestList {
     if (names) names.add(workspace)
     else there.set(organisation, new Set([workspace]))
     return false
+  }
+
+  /** An agent whose file is gone is nobody at once, not a guest for as long as its place is still being taken back. */
+  function isOfFolder(workspace: string): boolean {
+    return source?.organisation.seats.isHeld(workspace) ?? false
   }
 
   /** What was heard of while it was read is newer than what was read. */
@@ -109,7 +114,10 @@ export function createGuestList({ clock, log }: GuestListDeps): GuestList {
       ]
       await readAll(from)
     },
-    has: ({ organisation, workspace }) => there.get(organisation)?.has(workspace) ?? false,
+    has({ organisation, workspace }) {
+      const isThere = there.get(organisation)?.has(workspace) ?? false
+      return isThere && !(organisation === DEFAULT_ORGANISATION && isOfFolder(workspace))
+    },
     hasJoined: name => source?.organisation.seats.isTaken(name) ?? false,
     fresh({ organisation, workspace }) {
       if (!source?.news || source.news.isHeard()) return undefined

@@ -45,6 +45,17 @@ describe('agents whose files are wrong about their place', () => {
   })
 })
 
+describe('an agent whose file is gone', () => {
+  it('has its place by this folder until that has been taken back', async () => {
+    const { seats } = (await openOrganisation()).organisation
+    await seats.follow(folder({ ada: {} }))
+    const taking = seats.follow(folder({}))
+    expect(seats.isHeld('ada')).toBe(true)
+    await taking
+    expect(seats.isHeld('ada')).toBe(false)
+  })
+})
+
 describe('two folders on one store', () => {
   it('archive none of each other, whoever looks first and however often', async () => {
     const at = await openOrganisation()

@@ -30,6 +30,8 @@ export interface Seats {
   problems(): ReadonlyMap<string, string>
   /** Whether a workspace that joined has this agent's name: then the agent's place is somebody else's. */
   isTaken(name: string): boolean
+  /** Whether this folder has given a place to an agent of this name, and has not taken it back yet: also while its file is gone. */
+  isHeld(name: string): boolean
 }
 
 export interface SeatsDeps {
@@ -55,6 +57,7 @@ const BATCH = 500
 export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps): Seats {
   let problems: ReadonlyMap<string, string> = new Map()
   let names: ReadonlySet<string> = new Set()
+  let held: ReadonlySet<string> = new Set()
   // Whether or not there is a file of that name: one that comes is an agent before its place has been looked for.
   const joined = new Set<string>()
   let working: Promise<void> = Promise.resolve()
@@ -76,6 +79,7 @@ export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps
       if (!(await written(plan.writes))) continue
       ;({ problems } = plan)
       for (const row of plan.changed) workspaces.tell(row)
+      held = placements.names
       return
     }
     throw new AppError('EDIT_CONFLICT', 'The workspaces of the agents were changed meanwhile, again and again.')
@@ -103,6 +107,7 @@ export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps
     },
     problems: () => problems,
     isTaken: name => joined.has(name),
+    isHeld: name => held.has(name) && !joined.has(name),
   }
 }
 
