@@ -9,6 +9,8 @@ const built = file => import(new URL(`../../packages/quartermaster/dist/modules/
 const { openSqliteStore } = await built('adapters/storage-sqlite/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/adapters/system/index.ts')} */
 const { createIds, createSystemClock, sha256, silentLog } = await built('adapters/system/index.js')
+/** @type {typeof import('../../packages/quartermaster/src/contracts/index.ts')} */
+const { DEFAULT_SETTINGS } = await built('contracts/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/core/memory/index.ts')} */
 const { createMemory } = await built('core/memory/index.js')
 
@@ -16,7 +18,13 @@ const { createMemory } = await built('core/memory/index.js')
 export async function openDesk() {
   const dir = await mkdtemp(join(tmpdir(), 'recall-'))
   const store = await openSqliteStore({ dir, log: silentLog })
-  const memory = createMemory({ store, clock: createSystemClock(), ids: createIds(), digest: sha256 })
+  const memory = createMemory({
+    store,
+    clock: createSystemClock(),
+    ids: createIds(),
+    digest: sha256,
+    settings: DEFAULT_SETTINGS,
+  })
   return {
     memory,
     async close() {

@@ -15,6 +15,7 @@ const { values } = parseArgs({
 
 const PARTS = [
   { part: 'quality', options: { folder: resolve(values.folder) } },
+  { part: 'held-out', options: {} },
   { part: 'speed', options: { rows: Number(values.rows) } },
 ].filter(({ part }) => values.only === undefined || values.only.split(',').includes(part))
 

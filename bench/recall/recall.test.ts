@@ -13,8 +13,12 @@ beforeAll(() => node('scripts/ensure.mjs'), TIMEOUT_MS)
 
 it('finds more of the sample’s evidence than plain BM25 does', { timeout: TIMEOUT_MS }, async () => {
   const { stdout } = await node('--expose-gc', 'bench/recall/index.mjs', '--rows', '400', '--json')
-  const { figures } = JSON.parse(stdout) as { figures: { what: string; measured: number }[] }
-  const of = (what: string) => figures.find(figure => figure.what === what)?.measured ?? Number.NaN
+  const { figures } = JSON.parse(stdout) as { figures: { part: string; what: string; measured: number }[] }
+  const of = (what: string, from = 'quality') =>
+    figures.find(figure => figure.part === from && figure.what === what)?.measured ?? Number.NaN
+  expect(of('questions', 'held-out')).toBe(177)
+  for (const depth of [5, 10])
+    expect(of(`recall@${depth}`, 'held-out')).toBeGreaterThan(of(`recall@${depth} of plain BM25`, 'held-out'))
   expect(of('questions')).toBe(207)
   for (const set of ['', 'companions, ', 'friends, ', 'letters, ', 'notes, ', 'operations, '])
     for (const depth of [5, 10])

@@ -11,6 +11,7 @@ export default defineModule({
       key: 'memory',
       title: 'Memory',
       short: 'Remember facts across sessions, find them again, and share them with the team or the organisation.',
+      inward: true,
       tools: [createCommitMemory(memory), createRecallMemory(memory), createForgetMemory(memory)],
     })
   },

@@ -22,6 +22,8 @@ export const SECRET_FORMS: readonly RegExp[] = [
   /\bqm_[\w-]{43}/,
   // Notion, npm, Hugging Face, Figma, Shopify, Linear, DigitalOcean, Stripe, RubyGems, Grafana, Sentry, Replicate, Groq, Supabase …
   /\b(?:ntn|npm|hf|figd|shp(?:at|ss|ca|pa)|lin_api|do[opr]_v1|whsec|rubygems|glsa|glc|sntry[su]|r8|gsk|sbp|fm2|pscale_(?:tkn|pw)|lsv2_[ps][tk]|ATATT3x)[_-]?(?=[\w-]*\d)(?=[\w-]*[A-Za-z0-9]{12})[A-Za-z0-9][\w-]{19,512}/,
+  // Those of Hugging Face may have letters alone, but never a second underscore.
+  /\bhf_(?=[a-z]{0,40}[A-Z])[A-Za-z]{30,40}\b/,
   /\bsecret_(?=[A-Za-z0-9]*\d)[A-Za-z0-9]{32,64}\b/,
   /\b(?:pypi|pplx|tvly|xai|xkeysib|PMAK|NRAK|HRKU|CFPAT|sq0csp)-(?=[\w-]*\d)[\w-]{16,256}/,
   /\bfc-[0-9a-f]{32}\b/,

@@ -1,39 +1,41 @@
 import type { MemoryRow } from '../../contracts/index.ts'
 import type { Clock } from '../kernel/index.ts'
-import type { Store, WantedWord } from '../store/index.ts'
+import type { Store } from '../store/index.ts'
 import type { Candidate } from './candidate.ts'
 import { REACH } from './hearing.ts'
 import type { AskedWord } from './memory-words.ts'
 import { createNeighbours, type NeighbourScope } from './neighbours.ts'
 import { type RankedWord, rarity, type WordFacts } from './voices.ts'
-import { createWordCounts } from './word-counts.ts'
+import { createWordPlaces, type WordPlaces } from './word-places.ts'
 
-/** Memories that may answer a question, and what is known of its words. */
-export interface Candidates {
-  readonly candidates: readonly Candidate[]
-  readonly facts: WordFacts
+/** A row that has words of a question, and what these say for it together. */
+export interface Fit {
+  readonly slot: number
+  readonly fit: number
 }
 
-/** Those that the database finds, and what stands beside them. */
-export type CandidateFinder = (
-  asked: readonly AskedWord[],
-  known: { readonly total: number; readonly counts?: readonly number[] | undefined },
-  scope: NeighbourScope,
-) => Promise<Candidates>
+/** Finds memories that may answer a question. */
+export interface Candidates {
+  /** The rows that the database finds, the most fitting first, and what is known of the words. */
+  fitting(
+    asked: readonly AskedWord[],
+    known: { readonly total: number; readonly counts?: readonly number[] | undefined },
+    scope: NeighbourScope,
+  ): Promise<{ readonly fits: readonly Fit[]; readonly facts: WordFacts }>
+  /** Those of these rows that are there, and what stands beside them. */
+  gather(fits: readonly Fit[], scope: NeighbourScope): Promise<readonly Candidate[]>
+}
 
 /** From how many the best are chosen. What the question's rarest words do not bring among these is no answer to it. */
 const MOST_CANDIDATES = 100
 /** Around how many of them it is looked for what was said before and after. */
 const MOST_FOLLOWED = 60
-/** Rows that a question makes the database look at, all words together: the rare ones whole, then the newest of the others. */
-export const MOST_LOOKS = 6_000
-
 const COLUMNS = ['id', 'slot', 'shelf', 'previousId', 'words', 'createdAt', 'conversationId'] as const
 type Found = Pick<MemoryRow, (typeof COLUMNS)[number]>
 
-export function createCandidates(store: Store, clock: Clock): CandidateFinder {
+export function createCandidates(store: Store, clock: Clock): Candidates {
   const neighbours = createNeighbours(store)
-  const countOf = createWordCounts(store.words, clock)
+  const placesOf = createWordPlaces(store.words, clock)
 
   /** What may answer only because of what it stands beside: it is part of a conversation. */
   async function around(best: readonly Found[], scope: NeighbourScope): Promise<readonly Found[]> {
@@ -48,40 +50,45 @@ export function createCandidates(store: Store, clock: Clock): CandidateFinder {
     return [...found, ...(await before)]
   }
 
-  function countsOf(asked: readonly AskedWord[], { shelves, upTo }: NeighbourScope): Promise<readonly number[]> {
-    return Promise.all(asked.map(({ word }) => countOf(word, { shelves, upTo })))
-  }
-
-  return async (asked, { total, counts: known }, scope) => {
-    const { shelves, upTo } = scope
-    const counts = known ?? (await countsOf(asked, scope))
-    const words = asked.map((one, i): RankedWord => ({ ...one, having: counts[i] ?? 0 }))
-    const slots = await store.words.find(wantedWords(words, total), { shelves, upTo, limit: MOST_CANDIDATES })
-    const facts = { words, total }
-    if (slots.length === 0) return { candidates: [], facts }
-    const query = { where: { slot: { in: slots } }, limit: MOST_CANDIDATES, columns: COLUMNS }
-    // One that was changed meanwhile may lie elsewhere by now.
-    const found = (await store.find('memories', query)).filter(({ shelf }) => shelves.includes(shelf))
-    const best = new Set(slots.slice(0, MOST_FOLLOWED))
-    const beside = await around(
-      found.filter(({ slot }) => best.has(slot)),
-      scope,
-    )
-    return { candidates: linked([...found, ...beside]), facts }
+  return {
+    async fitting(asked, { total, counts }, { shelves, upTo }) {
+      const sought = asked.map(({ word }) => word)
+      const places = await placesOf(sought, { shelves, upTo }, counts)
+      const words = asked.map((one, i): RankedWord => ({ ...one, having: places[i]?.having ?? 0 }))
+      return { fits: mostFitting(words, places, total), facts: { words, total } }
+    },
+    async gather(fits, scope) {
+      if (fits.length === 0) return []
+      const slots = fits.map(({ slot }) => slot)
+      const query = { where: { slot: { in: slots } }, limit: slots.length, columns: COLUMNS }
+      // One that was changed meanwhile may lie elsewhere by now.
+      const found = (await store.find('memories', query)).filter(({ shelf }) => scope.shelves.includes(shelf))
+      const best = new Set(slots.slice(0, MOST_FOLLOWED))
+      const followed = found.filter(({ slot }) => best.has(slot))
+      return linked([...found, ...(await around(followed, scope))])
+    },
   }
 }
 
-/** The rarest first, each with as many rows as are left to be looked at. */
-function wantedWords(words: readonly RankedWord[], total: number): readonly WantedWord[] {
-  let left = MOST_LOOKS
-  const wanted: WantedWord[] = []
-  for (const { word, weight, having } of words.toSorted((a, b) => a.having - b.having)) {
-    const most = Math.min(having, left)
-    if (most === 0) continue
-    left -= most
-    wanted.push({ word, weight: weight * rarity(having, total), most })
+/** The rows for which the words say most together; of equal ones the newest. */
+function mostFitting(words: readonly RankedWord[], places: readonly WordPlaces[], total: number): readonly Fit[] {
+  const fits = new Map<number, number>()
+  for (const [i, { weight, having }] of words.entries()) {
+    const worth = weight * rarity(having, total)
+    for (const slot of places[i]?.slots ?? []) fits.set(slot, (fits.get(slot) ?? 0) + worth)
   }
-  return wanted
+  // To put thousands in order takes longer than to find out which of them are worth it.
+  const enough = Float64Array.from(fits.values()).toSorted().at(-MOST_CANDIDATES) ?? 0
+  return [...fits]
+    .filter(([, fit]) => fit >= enough)
+    .map(([slot, fit]) => ({ slot, fit }))
+    .toSorted(compareFits)
+    .slice(0, MOST_CANDIDATES)
+}
+
+/** The most fitting first, and of equal ones the newest. */
+export function compareFits(a: Fit, b: Fit): number {
+  return b.fit - a.fit || b.slot - a.slot
 }
 
 /** Each once, in the order of their slots. What lies on another shelf is not beside it. */
@@ -94,6 +101,7 @@ function linked(rows: readonly Found[]): readonly Candidate[] {
       slot,
       words,
       createdAt,
+      beforeId: previousId,
       previousId: previousId !== null && byId.get(previousId)?.shelf === shelf ? previousId : null,
       conversation: conversationId === null ? null : `${shelf} ${conversationId}`,
     }))

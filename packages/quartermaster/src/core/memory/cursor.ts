@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AppError } from '../../contracts/index.ts'
 import type { Digest } from '../kernel/index.ts'
+import type { Fit } from './candidates.ts'
 
 /** Where a page of answers ended, and what the question was then. */
 export interface RankedPlace {
@@ -9,6 +10,10 @@ export interface RankedPlace {
   /** Memories with a higher slot came later, and are no part of these pages. */
   readonly upTo: number
   readonly askedAt: number
+  /** Whether it is among those that come after all that were looked at first. */
+  readonly isLater: boolean
+  /** The last of those that were looked at first. */
+  readonly edge: Fit
   readonly known: KnownThen
 }
 
@@ -27,7 +32,11 @@ export interface KnownThen {
 
 const Count = z.number().int().nonnegative()
 const ListPlace = z.tuple([z.string(), Count])
-const Place = z.tuple([z.string(), Count, z.number(), Count, z.number().int(), Count, z.number()], Count)
+const Flag = z.union([z.literal(0), z.literal(1)])
+const Place = z.tuple(
+  [z.string(), Count, z.number(), Count, z.number().int(), Flag, Count, z.number(), Count, z.number()],
+  Count,
+)
 
 /** What makes two questions the same, in few characters. */
 export function markOf(digest: Digest, parts: readonly unknown[]): string {
@@ -47,15 +56,17 @@ export function fromListCursor(mark: string, cursor: string): number {
 }
 
 /** The place as a text that means nothing to whoever has it. */
-export function toCursor(mark: string, { slot, score, upTo, askedAt, known }: RankedPlace): string {
-  return written([mark, slot, score, upTo, askedAt, known.total, known.usual, ...known.counts])
+export function toCursor(mark: string, { slot, score, upTo, askedAt, isLater, edge, known }: RankedPlace): string {
+  const looked = [isLater ? 1 : 0, edge.slot, edge.fit]
+  return written([mark, slot, score, upTo, askedAt, ...looked, known.total, known.usual, ...known.counts])
 }
 
 /** The place in the answers to this very question, which has so many words. */
 export function fromCursor(mark: string, cursor: string, words: number): RankedPlace {
-  const [known, slot, score, upTo, askedAt, total, usual, ...counts] = parse(Place, cursor)
+  const [known, slot, score, upTo, askedAt, later, edgeSlot, fit, total, usual, ...counts] = parse(Place, cursor)
   if (known !== mark || counts.length !== words) throw foreign()
-  return { slot, score, upTo, askedAt, known: { total, usual, counts } }
+  const edge = { slot: edgeSlot, fit }
+  return { slot, score, upTo, askedAt, isLater: later === 1, edge, known: { total, usual, counts } }
 }
 
 /** Of digits, signs and the letters of a digest alone: their base64 has nothing that means something in an address. */

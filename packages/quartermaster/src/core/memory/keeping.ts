@@ -5,9 +5,10 @@ import {
   type MemoryScope,
   type MemoryUpdate,
   type MemoryWish,
+  type Settings,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
-import type { Clock, Digest, Ids } from '../kernel/index.ts'
+import { type Clock, createFullness, type Digest, type Ids } from '../kernel/index.ts'
 import { insertNext, mustNotExist, remove, type Store, update } from '../store/index.ts'
 import { memoryFacts } from './memory-row.ts'
 import type { MemoryWords } from './memory-words.ts'
@@ -21,7 +22,10 @@ export interface KeepingDeps {
   readonly digest: Digest
   readonly shelves: Shelves
   readonly words: MemoryWords
+  readonly settings: MemorySettings
 }
+
+export type MemorySettings = Pick<Settings, 'workspaceMemories'>
 
 /** Who keeps something, and by which call. */
 export interface Author {
@@ -41,8 +45,15 @@ export interface Keeping {
 /** What one author remembers within that time belongs together, where no conversation is named. */
 const TOGETHER_MS = 10 * 60_000
 
-export function createKeeping({ store, clock, ids, digest, shelves, words }: KeepingDeps): Keeping {
+export function createKeeping({ store, clock, ids, digest, shelves, words, settings }: KeepingDeps): Keeping {
   const now = () => Math.round(clock.now())
+
+  /** Of one author: whoever commits too much keeps nobody else from the shelf that they share. */
+  const isFull = createFullness({
+    most: settings.workspaceMemories,
+    keyOf: ({ shelf, workspaceId }: { shelf: string; workspaceId: string }) => `${shelf} ${workspaceId}`,
+    count: place => store.count('memories', place),
+  })
 
   async function lyingThere(shelf: string, hash: string): Promise<MemoryRow | undefined> {
     return (await store.find('memories', { where: { shelf, digest: hash }, limit: 1 }))[0]
@@ -70,6 +81,7 @@ export function createKeeping({ store, clock, ids, digest, shelves, words }: Kee
       previousId(shelf, workspace.id, conversationId),
     ])
     if (there) return { memory: memoryFacts(there), outcome: 'known', redacted }
+    if (await isFull({ shelf, workspaceId: workspace.id })) throw full(workspace, scope, settings)
     const row = {
       id: ids.next('mem'),
       organisation: workspace.organisation,
@@ -151,6 +163,14 @@ function expectChangeable(workspace: WorkspaceRow, row: MemoryRow, scope: Memory
   throw new AppError(
     'REQUEST_REFUSED',
     `"${row.id}" was written by "${row.workspace}", and only it may change it. Commit what you know as a memory of your own.`,
+  )
+}
+
+function full({ workspace }: WorkspaceRow, scope: MemoryScope, { workspaceMemories: limit }: MemorySettings): AppError {
+  return new AppError(
+    'LIMIT_EXCEEDED',
+    `"${workspace}" has ${limit} ${scope} memories, which is as many as it may have. Forget some that are not needed, or have one say more (memory_id); the owner can raise workspaceMemories.`,
+    { details: { limit } },
   )
 }
 

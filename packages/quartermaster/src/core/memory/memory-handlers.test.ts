@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createIds, sha256 } from '../../adapters/system/index.ts'
-import type { ApiAnswer, ApiOperation, ApiRequest } from '../../contracts/index.ts'
+import { type ApiAnswer, type ApiOperation, type ApiRequest, DEFAULT_SETTINGS } from '../../contracts/index.ts'
 import { openOrganisation } from '../../testing/organisation-desk.ts'
 import { createApiDesk, type Visitor } from '../organisation/index.ts'
 import { createMemory, memoryHandlers } from './index.ts'
@@ -8,7 +8,13 @@ import { createMemory, memoryHandlers } from './index.ts'
 /** Two organisations, each with ada and bob below their root. */
 async function openDesk() {
   const at = await openOrganisation()
-  const memory = createMemory({ store: at.store, clock: at.clock, ids: createIds(), digest: sha256 })
+  const memory = createMemory({
+    store: at.store,
+    clock: at.clock,
+    ids: createIds(),
+    digest: sha256,
+    settings: DEFAULT_SETTINGS,
+  })
   const desk = createApiDesk(memoryHandlers({ memory, organisation: at.organisation }))
   await at.ask('createOrganisation', { body: { name: 'acme' } })
   const visitors: Record<string, Visitor> = {}
@@ -71,6 +77,19 @@ it('shows persons and the owner what a workspace reads, and lets the owner forge
   await expect(ask('commitMemory', owner as never, { body: { content: 'x' } })).rejects.toMatchObject(refused)
   await expect(ask('forgetMemory', person as never, { params: { id } })).rejects.toMatchObject(refused)
   expect(await ask('forgetMemory', owner, { params: { id } })).toEqual({ id, forgotten: true })
+})
+
+it('lets a workspace name itself as the one that reads, and no other', async () => {
+  const { ask, as } = await openDesk()
+  const ada = as('default/ada')
+  const { memory } = await ask('commitMemory', ada, { body: { content: 'my plan' } })
+  for (const workspaceId of ['ada', ada.workspace.id])
+    expect(await ask('listMemories', ada, { query: { workspaceId } })).toMatchObject({ memories: [{ id: memory.id }] })
+  for (const workspaceId of ['bob', 'root', 'nobody', as('acme/ada').workspace.id])
+    await expect(ask('listMemories', ada, { query: { workspaceId } })).rejects.toMatchObject({
+      code: 'NAME_UNKNOWN',
+      message: 'A workspace reads as itself. Leave workspaceId out.',
+    })
 })
 
 it('takes a token that is limited only when it is for memory', async () => {

@@ -11,7 +11,7 @@ export interface MemoryHandlersDeps {
 export function memoryHandlers({ memory, organisation }: MemoryHandlersDeps): Handlers<keyof typeof MEMORY_ROUTES> {
   /** As which workspace somebody reads: an agent as its own, a person as the one that is named. */
   function seatOf(visitor: Visitor, workspaceId: string | undefined): Promise<WorkspaceRow> | WorkspaceRow {
-    if (visitor.kind === 'workspace') return visitor.workspace
+    if (visitor.kind === 'workspace') return itself(visitor.workspace, workspaceId)
     if (workspaceId !== undefined) return organisation.workspaces.pick(visitor.organisation, workspaceId)
     throw new AppError('INPUT_INVALID', 'Say as which workspace you read: ?workspaceId=, its id or its name.')
   }
@@ -27,4 +27,10 @@ export function memoryHandlers({ memory, organisation }: MemoryHandlersDeps): Ha
     forgetMemory: async (visitor, { params: { id } }) =>
       visitor.kind === 'workspace' ? memory.forget(visitor.workspace, id) : memory.forgetAny(visitor.organisation, id),
   }
+}
+
+/** Whoever names another believes that it is read as that one. */
+function itself(workspace: WorkspaceRow, named: string | undefined): WorkspaceRow {
+  if (named === undefined || named === workspace.id || named === workspace.workspace) return workspace
+  throw new AppError('NAME_UNKNOWN', 'A workspace reads as itself. Leave workspaceId out.')
 }

@@ -12,7 +12,7 @@ import {
 } from '../../contracts/index.ts'
 import type { Clock, Digest, Ids } from '../kernel/index.ts'
 import type { Store } from '../store/index.ts'
-import { type Author, createKeeping } from './keeping.ts'
+import { type Author, createKeeping, type MemorySettings } from './keeping.ts'
 import { memoryFacts } from './memory-row.ts'
 import { createMemoryWords } from './memory-words.ts'
 import { createRecall } from './recall.ts'
@@ -39,12 +39,13 @@ export interface MemoryDeps {
   readonly clock: Clock
   readonly ids: Ids
   readonly digest: Digest
+  readonly settings: MemorySettings
 }
 
-export function createMemory({ store, clock, ids, digest }: MemoryDeps): Memory {
+export function createMemory({ store, clock, ids, digest, settings }: MemoryDeps): Memory {
   const shelves = createShelves(digest)
   const words = createMemoryWords()
-  const keeping = createKeeping({ store, clock, ids, digest, shelves, words })
+  const keeping = createKeeping({ store, clock, ids, digest, shelves, words, settings })
   const recall = createRecall({ store, clock, digest, words })
 
   async function ofOrganisation(organisation: string, id: string): Promise<MemoryRow | undefined> {

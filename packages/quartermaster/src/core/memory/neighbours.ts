@@ -14,12 +14,12 @@ export type Linked = Pick<MemoryRow, 'id' | 'slot' | 'shelf' | 'previousId'>
 
 /** Finds what stands right before or after memories. */
 export interface Neighbours {
-  before: NeighbourFinder
-  after: NeighbourFinder
+  before: NeighbourFinder<'previousId'>
+  after: NeighbourFinder<'id'>
 }
 
-export type NeighbourFinder = <C extends keyof MemoryRow>(
-  rows: readonly Linked[],
+export type NeighbourFinder<K extends keyof Linked> = <C extends keyof MemoryRow>(
+  rows: readonly Pick<Linked, K>[],
   scope: NeighbourScope,
   columns: readonly (C | keyof Linked)[],
 ) => Promise<readonly Pick<MemoryRow, C | keyof Linked>[]>

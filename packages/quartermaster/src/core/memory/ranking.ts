@@ -11,6 +11,7 @@ export interface RankedMemory {
   readonly id: string
   readonly slot: number
   readonly score: number
+  readonly beforeId: string | null
 }
 
 /** What all words say for a memory that stand anywhere in its conversation. */
@@ -32,17 +33,19 @@ export function rankMemories(candidates: readonly Candidate[], facts: RankingFac
   const conversations = fitOfConversations(candidates, own)
   const ranked: RankedMemory[] = []
   for (const candidate of candidates) {
-    const { id, slot, createdAt, conversation } = candidate
+    const { id, slot, createdAt, conversation, beforeId } = candidate
     const fit = sum(heardBy(candidate))
     if (fit === 0 || (conversation === null && sum(own.get(id) ?? []) === 0)) continue
     const lift = conversation === null ? 0 : CONVERSATION_SHARE * (conversations.get(conversation) ?? 0)
-    ranked.push({ id, slot, score: (fit + lift) * recency(facts.now - createdAt) })
+    ranked.push({ id, slot, beforeId, score: (fit + lift) * recency(facts.now - createdAt) })
   }
   return { ranked: ranked.toSorted(compareRanked), usual }
 }
 
+type RankedSpot = Pick<RankedMemory, 'slot' | 'score'>
+
 /** The order of the answers to one question. */
-export function compareRanked(a: Omit<RankedMemory, 'id'>, b: Omit<RankedMemory, 'id'>): number {
+export function compareRanked(a: RankedSpot, b: RankedSpot): number {
   return b.score - a.score || b.slot - a.slot
 }
 

@@ -7,7 +7,7 @@ function counted() {
   const clock = createFakeClock()
   const slots: Record<string, number[]> = { often: sequence(1, 500), seldom: [3, 7] }
   const looked: string[] = []
-  const countOf = createWordCounts(
+  const { of: countOf } = createWordCounts(
     {
       async count(word, { upTo, above = 0, most }) {
         const found = (slots[word] ?? []).filter(slot => slot > above && slot <= upTo).slice(0, most)

@@ -2,12 +2,16 @@ import type { Clock } from '../kernel/index.ts'
 import type { WordScope, WordSearch } from '../store/index.ts'
 
 /** How many memories on these shelves have a word, nearly: only how rare it is depends on it. */
-export type WordCounts = (word: string, scope: Omit<WordScope, 'above'>) => Promise<number>
+export interface WordCounts {
+  of(word: string, scope: Omit<WordScope, 'above'>): Promise<number>
+  /** Whether many had it when it was counted last, so that to count it once more costs little. */
+  isRemembered(word: string, scope: Omit<WordScope, 'above'>): boolean
+}
 
 /** A word that more have says nothing worth counting on. */
 const MOST_COUNTED = 10_000
-/** Words that fewer have are counted faster than it is worth to remember them; those that many have are few. */
-const MANY = 200
+/** Words that fewer have are read faster than it is worth to remember them; those that many have are few. */
+export const MANY = 200
 /** What was forgotten since is counted until then. */
 const GOOD_FOR_MS = 10 * 60_000
 const MOST_WORDS = 10_000
@@ -24,19 +28,26 @@ export function createWordCounts(search: Pick<WordSearch, 'count'>, clock: Clock
     known.set(key, count)
   }
 
-  return async (word, scope) => {
-    const key = JSON.stringify([word, scope.shelves])
-    const last = known.get(key)
-    const isGood = last !== undefined && last.upTo <= scope.upTo && clock.now() - last.countedAt < GOOD_FOR_MS
-    const base = isGood ? last : { upTo: 0, having: 0, countedAt: clock.now() }
-    const most = MOST_COUNTED - base.having
-    if (most <= 0 || base.upTo === scope.upTo) return base.having
-    const above = base.upTo === 0 ? {} : { above: base.upTo }
-    const having = base.having + (await search.count(word, { ...scope, ...above, most }))
-    if (having >= MANY) remember(key, { ...base, upTo: scope.upTo, having })
-    return having
+  function lastOf(word: string, { shelves, upTo }: WordScope): Known | undefined {
+    const last = known.get(keyOf(word, shelves))
+    return last !== undefined && last.upTo <= upTo && clock.now() - last.countedAt < GOOD_FOR_MS ? last : undefined
+  }
+
+  return {
+    isRemembered: (word, scope) => lastOf(word, scope) !== undefined,
+    async of(word, scope) {
+      const base = lastOf(word, scope) ?? { upTo: 0, having: 0, countedAt: clock.now() }
+      const most = MOST_COUNTED - base.having
+      if (most <= 0 || base.upTo === scope.upTo) return base.having
+      const above = base.upTo === 0 ? {} : { above: base.upTo }
+      const having = base.having + (await search.count(word, { ...scope, ...above, most }))
+      if (having >= MANY) remember(keyOf(word, scope.shelves), { ...base, upTo: scope.upTo, having })
+      return having
+    },
   }
 }
+
+const keyOf = (word: string, shelves: readonly string[]) => `${shelves.join(' ')} ${word}`
 
 interface Known {
   /** Up to this slot. */

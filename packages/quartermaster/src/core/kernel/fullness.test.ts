@@ -5,13 +5,14 @@ import { createFullness } from './fullness.ts'
 function inboxOf(most: number) {
   const owner = { id: 'ws_bob', organisation: 'default' }
   const seen = { waiting: 0, counts: 0 }
-  const isFull = createFullness(
-    async () => {
+  const isFull = createFullness({
+    most,
+    keyOf: ({ id }: typeof owner) => id,
+    count: async () => {
       seen.counts++
       return seen.waiting
     },
-    { most },
-  )
+  })
   /** Sends until it takes no more. */
   async function fill() {
     while (!(await isFull(owner))) seen.waiting++
