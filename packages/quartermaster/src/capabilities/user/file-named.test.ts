@@ -18,6 +18,16 @@ it.each([
   ['On \\\\server\\share\\q3.xlsx', '\\\\server\\share\\q3.xlsx'],
   ['In %TEMP%\\q3.csv', '%TEMP%\\q3.csv'],
   ['In $HOME/q3.csv', '$HOME/q3.csv'],
+  ['I put it into ./out/report.csv.', './out/report.csv'],
+  ['See `../build`', '../build'],
+  ['Look at .\\out\\q3.xlsx', '.\\out\\q3.xlsx'],
+  ['Done: outputs/x.pdf', 'outputs/x.pdf'],
+  ['[the table](results/2026/q3-final.xlsx)', 'results/2026/q3-final.xlsx'],
+  ['Es liegt in Berichte/Übersicht.docx!', 'Berichte/Übersicht.docx'],
+  ['I saved the whole summary as `report.pdf`.', 'report.pdf'],
+  ['The results are in results.csv', 'results.csv'],
+  ['The file report.v2.pdf has all of it.', 'report.v2.pdf'],
+  ['**chart.png** is ready', 'chart.png'],
 ])('finds what people cannot open in %j', (text, found) => {
   expect(fileNamedIn(text)).toBe(found)
 })
@@ -28,16 +38,50 @@ it.each([
   'Call GET /api/v1/workspaces, or see https://example.com/tmp/report.pdf and https://mycatbox.moe.example.com/x',
   'The ratio is w/h; try /help.',
   'Write to ada@example.com/home, or look at http://localhost:8080/tmp/x.',
+  'and/or, 1/2, v1.2/v1.3, src/ and docs/ changed, TCP/IP.html5 and React/Vue.js',
+  'See example.com/report.pdf, www.example.org/a/b.csv, https://example.com/a/b.csv?x=out/y.csv and //cdn.example.com/a.png',
+  'Is a report.pdf what you want, or rather a CSV?',
+  'I read the file data.csv that you sent, and your file notes.md.',
+  'Version 1.2.md is no version; node.js 20.1/20.2 are.',
+  'It is ready. Are you?',
   'From 12:/30 on, "a:\\" is no file, and neither is profile://x.',
 ])('finds nothing in %j', text => {
   expect(fileNamedIn(text)).toBeUndefined()
 })
 
 // Each of these took minutes while every start was followed to the end of the text.
-it.each(['/a@', '/a+', '/a.', '/a-', '/ä', '/a:', 'C:/', '%a', '$a/', '\\\\a', 'http://a.', 'file:/'])(
-  'reads a megabyte of %j in one go, and shows little of it',
-  piece => {
-    const found = fileNamedIn(`${piece.repeat(Math.ceil(1_048_576 / piece.length))} `)
-    expect(found?.length ?? 0).toBeLessThanOrEqual(200)
-  },
-)
+it.each([
+  '/a@',
+  '/a+',
+  '/a.',
+  '/a-',
+  '/ä',
+  '/a:',
+  'C:/',
+  '%a',
+  '$a/',
+  '\\\\a',
+  'http://a.',
+  'file:/',
+  'a/',
+  './',
+  'saved ',
+  'file a ',
+  'a.pdf/',
+  '../a',
+  'saved a.',
+])('reads a megabyte of %j in one go, and shows little of it', piece => {
+  const found = fileNamedIn(`${piece.repeat(Math.ceil(1_048_576 / piece.length))} `)
+  expect(found?.length ?? 0).toBeLessThanOrEqual(200)
+})
+
+// With something at the end that looks like a file, or nothing is looked through.
+it.each(['a/', './', 'saved ', 'file a ', 'a.pdf/', 'saved a.', 'a.pdf '])('reads a lot of %j in one go', piece => {
+  const found = fileNamedIn(`${piece.repeat(Math.ceil(262_144 / piece.length))} .pdf`, ['a.pdf'])
+  expect(found?.length ?? 0).toBeLessThanOrEqual(200)
+})
+
+it('takes no offence at the name of a file that is sent along', () => {
+  expect(fileNamedIn('I saved it as report.pdf, from out/report.pdf.', ['report.pdf'])).toBeUndefined()
+  expect(fileNamedIn('I saved it as report.pdf, and data.csv in out/data.csv.', ['report.pdf'])).toBe('out/data.csv')
+})

@@ -1,11 +1,12 @@
+import { relativeFileIn } from './relative-file.ts'
+
 /** As much of it as tells which one it is: a text may be one long path. */
 const SHOWN = 200
 
-/** The first link or path in a text that stands for a file which nobody else can open. */
-export function fileNamedIn(text: string): string | undefined {
-  return NAMED.exec(text)?.[0]
-    .slice(0, SHOWN)
-    .replace(/[.,;:!?]+$/, '')
+/** The first link or path in a text that stands for a file which nobody else can open; the names of those `sent` with it may stand there. */
+export function fileNamedIn(text: string, sent: readonly string[] = []): string | undefined {
+  const found = NAMED.exec(text)?.[0] ?? relativeFileIn(text, sent)
+  return found?.slice(0, SHOWN).replace(/[.,;:!?]+$/, '')
 }
 
 /** Where agents put files when they are not told better. Their links end after days, and many networks do not reach them. */

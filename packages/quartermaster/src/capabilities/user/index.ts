@@ -11,6 +11,7 @@ export default defineModule({
       key: 'user',
       title: 'People',
       short: 'Write to the people who see your chat, with files.',
+      inward: true,
       tools: [createSendMessageToUser({ people, attach })],
     })
   },

@@ -5,7 +5,6 @@ import {
   AttachmentRefs,
   isBlank,
   keepableText,
-  MESSAGE_BYTES,
   type PeopleFacts,
   type Platform,
 } from '../../contracts/index.ts'
@@ -43,12 +42,10 @@ export function createSendMessageToUser({ people, attach }: SendMessageToUserDep
       'inbox use reply, which also takes it out; to write to another agent use delegate_task.',
     command: { none: 'A person writes to agents, not to themselves.' },
     input: z.object({
-      message: keepableText()
-        .max(MESSAGE_BYTES)
-        .describe(
-          'What the chat shows. Required also with attachments: a short label such as "Done, see attached." ' +
-            'Do not put links to files or paths here; files go into `attachments`.',
-        ),
+      message: keepableText().describe(
+        'What the chat shows. Required also with attachments: a short label such as "Done, see attached." ' +
+          'Do not put links to files or paths here; files go into `attachments`.',
+      ),
       attachments: AttachmentRefs.optional().describe(ATTACHMENTS_INPUT),
       workspace_id: z
         .string()
@@ -71,13 +68,16 @@ export function createSendMessageToUser({ people, attach }: SendMessageToUserDep
       // A new attempt at the same call is the same message.
       const wish = { text: message, ...attached, workspaceId, idempotencyKey: context.idempotencyKey }
       const sent = await (await people()).send(actorOf(context), wish)
-      return answer(sent, warningFor(message))
+      return answer(sent, warningFor(message, sent))
     },
   })
 }
 
-function warningFor(message: string): string | undefined {
-  const named = fileNamedIn(message)
+function warningFor(message: string, { attachments }: PeopleFacts): string | undefined {
+  const named = fileNamedIn(
+    message,
+    attachments.map(({ name }) => name),
+  )
   if (named === undefined) return undefined
   return `The message was sent as it is, but it names a file ("${escapeLine(named)}") that people cannot open from the chat. Send the file itself in "attachments".`
 }
