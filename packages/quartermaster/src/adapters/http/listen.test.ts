@@ -134,6 +134,15 @@ describe('closing', () => {
     expect(said.join('')).toMatch(/^HTTP\/1\.1 200[^]*connection: close/i)
   })
 
+  it('does not wait for whoever has a connection ready and asks nothing', async () => {
+    const { port, close } = await started({ serverLimits: { headersTimeoutMs: 3_600_000 } })
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    const ended = new Promise(resolve => socket.once('close', () => resolve('ended')))
+    await new Promise(resolve => socket.once('connect', resolve))
+    await close(3_600_000)
+    expect(await ended).toBe('ended')
+  })
+
   it('cuts what is still running after the grace time, and aborts it', async () => {
     const { server, entered, aborted } = await busyServer()
     const ended = server.post('status', {}).catch((error: unknown) => error)

@@ -9,6 +9,8 @@ import { problemResponse } from './errors.ts'
 import { closeWaiting } from './gone-signal.ts'
 import { SERVER_LIMITS, type ServerLimits } from './limits.ts'
 import type { ShortWay } from './short-way.ts'
+import { createSilentConnections } from './silent-connections.ts'
+import { cutStalledReaders } from './stalled-readers.ts'
 
 export interface ListenOptions {
   app: Pick<HttpApp, 'fetch'>
@@ -69,12 +71,12 @@ function createLimitedServer({ app, shortWay }: ListenOptions, limits: ServerLim
   const server = createServer(options, (request, response) => {
     closeWaiting(request, response)
     keepPace(request, response, limits)
-    cutStalledReader(response, limits.stalledReaderMs)
     const goOn = () => void listener(request, response)
     if (shortWay && !hasTooManyHeaders(request, limits)) shortWay(request, response, goOn)
     else goOn()
   })
   server.maxConnections = limits.maxConnections
+  cutStalledReaders(server, limits)
   return server
 }
 
@@ -88,14 +90,6 @@ function tooManyHeaders(incoming: IncomingMessage, limits: ServerLimits): Respon
 
 function hasTooManyHeaders({ rawHeaders }: IncomingMessage, { maxHeaders }: ServerLimits): boolean {
   return rawHeaders.length / 2 > maxHeaders
-}
-
-/** Cuts a client that does not read. A connection over which there is nothing to say may be silent for as long as it likes. */
-function cutStalledReader(response: ServerResponse, stalledReaderMs: number): void {
-  response.setTimeout(stalledReaderMs, () => {
-    const { socket } = response
-    if (socket && socket.writableLength > 0) socket.destroy()
-  })
 }
 
 /** Requests that never reach the application: a target or a Host header that is no URL, or a failure of its own errors. */
@@ -150,13 +144,17 @@ const GRACE_MS = 5_000
 const SWEEP_MS = 20
 
 function createClose(server: Server, parting: Parting): (graceMs?: number) => Promise<void> {
+  const silent = createSilentConnections(server)
   let closed: Promise<void> | undefined
   return async (graceMs = GRACE_MS) => {
     // Not the way of an HTTP server, which closes what is idle at once: some of it has just been sent a request.
     closed ??= new Promise(resolve => TcpServer.prototype.close.call(server, () => resolve()))
     parting.begin()
     const cut = setTimeout(() => server.closeAllConnections(), graceMs)
-    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
+    const sweep = setInterval(() => {
+      server.closeIdleConnections()
+      silent.end()
+    }, SWEEP_MS)
     await closed
     clearTimeout(cut)
     clearInterval(sweep)

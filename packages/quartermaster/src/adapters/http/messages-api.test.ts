@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { DEFAULT_SETTINGS } from '../../contracts/index.ts'
-import { type Messages, messageHandlers } from '../../core/messages/index.ts'
+import { type Messages, messageHandlers, readerOf } from '../../core/messages/index.ts'
 import { createApiDesk } from '../../core/organisation/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { ADMIN_TOKEN, startHttpServer, type TestServerOptions } from '../../testing/http-server.ts'
@@ -114,13 +114,46 @@ describe('the API of messages', () => {
     const path = `/inbox/${message?.activityId}`
     expect(await ask('POST', `${path}/reply`, asBob, { text: 'Three' })).toMatchObject({ status: 201 })
     expect((await ask('DELETE', path, asBob)).body).toMatchObject({ removed: false })
-    const activity = await ask('GET', `/activity?types=message.received&peer=${bob.id}`, asAda)
-    expect(activity.body.activities).toMatchObject([{ text: 'Three', inReplyTo: sent.body.activityId, sequence: 2 }])
+    for (const peer of [bob.id, 'bob']) {
+      const activity = await ask('GET', `/activity?types=message.received&peer=${peer}`, asAda)
+      expect(activity.body.activities).toMatchObject([{ text: 'Three', inReplyTo: sent.body.activityId, sequence: 2 }])
+    }
+    expect(await ask('GET', '/activity?peer=bobb', asAda)).toMatchObject({
+      status: 404,
+      body: { code: 'PEER_NOT_FOUND', detail: expect.stringContaining('Did you mean "bob"?') },
+    })
+    for (const path of ['/activity', '/events'])
+      expect(await ask('GET', `${path}?since=0@${ada.id}&sinceSeconds=5`, asAda)).toMatchObject({
+        status: 400,
+        body: { code: 'INPUT_INVALID', detail: expect.stringContaining('Give one of them.') },
+      })
     expect((await ask('GET', `/activity?since=0@${bob.id}`, asAda)).status).toBe(410)
     expect((await ask('POST', '/messages', asAda, { to: 'bob', text: ' ' })).status).toBe(400)
     expect((await ask('POST', '/messages', asAda, { to: 'nobody', text: 'x' })).body).toMatchObject({
       code: 'PEER_NOT_FOUND',
     })
+  })
+
+  it('says what other tokens have in hand, which is free when they are taken back', async () => {
+    const { ask, workspaces, organisation, messages, clock, say } = await open()
+    const { ada, bob } = await workspaces('ada', 'bob')
+    const [first, second] = [
+      await organisation.tokens.create({ agent: 'bob' }),
+      await organisation.tokens.create({ agent: 'bob' }),
+    ]
+    organisation.tokens.onRevoked(id => void messages.inbox.leave(readerOf(id)))
+    await say(ada, bob, 'for one')
+    const had = await ask('GET', '/inbox?limit=1e308', first.token)
+    expect(had.body).toMatchObject({ messages: [{ text: 'for one' }] })
+    expect(had.body).not.toHaveProperty('heldByOthers')
+    const heldByOthers = { messages: 1, until: clock.now() + 120_000 }
+    expect((await ask('GET', '/inbox', second.token)).body).toEqual({ messages: [], nextCursor: null, heldByOthers })
+    expect((await ask('DELETE', '/inbox/msg_none', second.token)).body).toMatchObject({ removed: false, heldByOthers })
+    // It waits for as long as one request may, and hears of it meanwhile.
+    const waiting = ask('GET', '/inbox?waitSeconds=1e308', second.token)
+    await expect.poll(() => messages.watchers.count()).toBe(1)
+    await organisation.tokens.revoke(first.facts.id)
+    expect((await waiting).body).toMatchObject({ messages: [{ text: 'for one' }] })
   })
 
   it('lets persons and the owner write and read, and nobody the log of another', async () => {

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { InboxMessage, type Platform } from '../../contracts/index.ts'
+import { HeldByOthers, InboxMessage, type Platform } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { messageInWords, WORDS_OF_OTHERS } from '../shared/message-words.ts'
 import { cursorInput, limitInput, pageLimit } from '../shared/page-input.ts'
+import { heldParts } from './held.ts'
 import { pushed } from './push.ts'
 
 const LIMITS = { usual: 10, most: 100 }
@@ -11,6 +12,7 @@ const LIMITS = { usual: 10, most: 100 }
 const Output = z.object({
   messages: z.array(InboxMessage),
   next_cursor: z.string().nullable(),
+  held_by_others: HeldByOthers.optional(),
   note: z.string().optional(),
 })
 
@@ -22,8 +24,8 @@ export function createInboxPeek(inbox: Platform['inbox']) {
     short: 'List the messages that wait for you, without taking them out.',
     whenToUse:
       'To see what waits before you decide what to handle first. The oldest comes first. Nothing is taken out: that is ' +
-      'what reply and inbox_pop do. What another client of yours is at work on is not shown. It does not wait for ' +
-      'messages (wait_for_message) and shows none that were handled (chat_history).',
+      'what reply and inbox_pop do. What another client of yours has in hand is not shown, but it is said how much that ' +
+      'is. It does not wait for messages (wait_for_message) and shows none that were handled (chat_history).',
     command: { none: 'Somebody at a terminal reads the log instead.' },
     input: z.object({ limit: limitInput(LIMITS), cursor: cursorInput }),
     output: Output,
@@ -33,10 +35,13 @@ export function createInboxPeek(inbox: Platform['inbox']) {
     async handler({ limit: wanted, cursor }, context) {
       const { limit, said } = pageLimit(wanted, LIMITS)
       const taken = await (await inbox()).take(actorOf(context), { limit, cursor })
-      if (taken.isPush) return toolResult(pushed({ messages: [], next_cursor: null }))
-      const { messages, nextCursor } = taken
-      const empty = cursor === undefined ? 'Nothing waits.' : 'Nothing waits behind this cursor.'
-      return answer(messages, { empty, nextCursor, notes: said === undefined ? [] : [said] })
+      const lowered = said === undefined ? [] : [said]
+      if (taken.isPush) return toolResult(pushed({ messages: [], next_cursor: null }, lowered))
+      const { messages, nextCursor, held } = taken
+      const { notes, data } = heldParts(held)
+      const nothing = held ? 'Nothing is free to take' : 'Nothing waits'
+      const empty = cursor === undefined ? `${nothing}.` : `${nothing} behind this cursor.`
+      return answer(messages, { empty, nextCursor, data, notes: [...notes, ...lowered] })
     },
   })
 }
@@ -46,14 +51,15 @@ interface Around {
   readonly empty: string
   readonly nextCursor: string | null
   readonly notes: readonly string[]
+  readonly data: Pick<z.infer<typeof Output>, 'held_by_others'>
 }
 
-function answer(messages: readonly InboxMessage[], { empty, nextCursor, notes }: Around) {
+function answer(messages: readonly InboxMessage[], { empty, nextCursor, notes, data }: Around) {
   const shown = messages.length > 0 ? [...messages.map(messageInWords), WORDS_OF_OTHERS] : [empty]
   const more = nextCursor === null ? [] : [`There is more; go on with cursor "${nextCursor}".`]
   const note = notes.length > 0 ? { note: notes.join(' ') } : {}
   return toolResult({
     content: [{ type: 'text', text: [...shown, ...more, ...notes].join('\n\n') }],
-    structuredContent: { messages, next_cursor: nextCursor, ...note },
+    structuredContent: { messages, next_cursor: nextCursor, ...data, ...note },
   })
 }

@@ -1,8 +1,17 @@
 import { z } from 'zod'
-import type { Platform } from '../../contracts/index.ts'
-import { defineTool } from '../../core/catalogue/index.ts'
+import { HeldByOthers, type Platform } from '../../contracts/index.ts'
+import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
+import { quotedLine } from '../shared/message-words.ts'
 import { ActivityReference } from './activity-reference.ts'
+import { heldParts } from './held.ts'
+
+const Output = z.object({
+  activity_id: z.string(),
+  removed: z.boolean().describe('Whether it was in the inbox.'),
+  held_by_others: HeldByOthers.optional(),
+  note: z.string().optional(),
+})
 
 /** The tool that takes out what was handled. */
 export function createInboxPop(inbox: Platform['inbox']) {
@@ -15,17 +24,33 @@ export function createInboxPop(inbox: Platform['inbox']) {
       'acknowledged then and not handed out again, and stays in chat_history. One that is not there says removed: false.',
     command: { none: 'An agent acknowledges its own messages.' },
     input: z.object({ activity_id: ActivityReference }),
-    output: z.object({ activity_id: z.string(), removed: z.boolean(), note: z.string().optional() }),
+    output: Output,
     examples: [{ query: 'I am done with that message', input: { activity_id: 'msg_8f2c_in' } }],
     mutates: true,
     idempotent: true,
     async handler({ activity_id }, context) {
-      const { isRemoved, openTask } = await (await inbox()).pop(actorOf(context), activity_id)
-      const note = openTask === undefined ? {} : { note: unanswered(openTask) }
-      return { activity_id, removed: isRemoved, ...note }
+      const { isRemoved, openTask, held } = await (await inbox()).pop(actorOf(context), activity_id)
+      const { notes: elsewhere, data } = heldParts(held)
+      const notes = [
+        ...(isRemoved ? [] : [NOT_THERE]),
+        ...(openTask === undefined ? [] : [unanswered(openTask)]),
+        ...elsewhere,
+      ]
+      const note = notes.length > 0 ? { note: notes.join(' ') } : {}
+      const structuredContent: z.infer<typeof Output> = { activity_id, removed: isRemoved, ...data, ...note }
+      const text = [headline(activity_id, isRemoved), ...notes].join('\n')
+      return toolResult({ content: [{ type: 'text', text }], structuredContent })
     },
   })
 }
+
+function headline(activityId: string, isRemoved: boolean): string {
+  const message = `The message ${quotedLine(activityId)}`
+  return isRemoved ? `${message} is out of the inbox.` : `${message} is not in the inbox. Nothing was removed.`
+}
+
+const NOT_THERE =
+  'It was acknowledged or answered before, or is no message of yours. inbox_peek lists what waits, with the activity_id of each.'
 
 /** Whoever takes a task out of the inbox and goes on has its asker wait until the deadline. */
 function unanswered(taskId: string): string {

@@ -15,6 +15,7 @@ export default defineModule({
       key: 'inbox',
       title: 'Inbox',
       short: 'Wait for messages of people and other agents, read and answer them.',
+      inward: true,
       tools: [
         createWaitForMessage(inbox),
         createInboxPeek(inbox),

@@ -5,18 +5,20 @@ import {
   DelegationOutcome,
   isBlank,
   keepableText,
-  MESSAGE_BYTES,
   type Platform,
+  type ReplyFacts,
 } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { ATTACHMENTS_INPUT, type Attacher } from '../shared/attached.ts'
+import { quotedLine } from '../shared/message-words.ts'
 import { ActivityReference } from './activity-reference.ts'
 
 const Output = z.object({
   activity_id: z.string().describe('Of your answer. What comes back to it names this in in_reply_to.'),
   conversation_id: z.string(),
+  note: z.string().optional(),
 })
 
 /** The tool that answers a message. */
@@ -34,7 +36,8 @@ export function createReply(inbox: Platform['inbox'], attach: Attacher) {
     command: { none: 'An agent answers its own messages.' },
     input: z.object({
       activity_id: ActivityReference,
-      message: keepableText().max(MESSAGE_BYTES).describe('What you answer.'),
+      // How long it may be depends on what it answers, and is counted in bytes.
+      message: keepableText().describe('What you answer.'),
       outcome: DelegationOutcome.optional().describe(
         'For a message that carries a task (task_id): completed (the default), failed, or in_progress to say how it goes or to ask something.',
       ),
@@ -48,16 +51,33 @@ export function createReply(inbox: Platform['inbox'], attach: Attacher) {
       const attached = await attach(named, context)
       // A new attempt at the same call is the same answer.
       const answer = { text: message, ...attached, outcome, idempotencyKey: context.idempotencyKey }
-      const { activityId, conversationId, peerName } = await (await inbox()).reply(
-        actorOf(context),
-        activity_id,
-        answer,
-      )
-      const text = `Answered "${escapeLine(peerName)}"; the message is out of the inbox. Your answer has the activity_id ${activityId}.`
+      const facts = await (await inbox()).reply(actorOf(context), activity_id, answer)
+      const { activityId, conversationId, peerName } = facts
+      const notes = notesOn(facts, { activity_id, outcome })
+      const said = `Answered "${escapeLine(peerName)}"; the message is out of the inbox. Your answer has the activity_id ${activityId}.`
       return toolResult({
-        content: [{ type: 'text', text }],
-        structuredContent: { activity_id: activityId, conversation_id: conversationId },
+        content: [{ type: 'text', text: [said, ...notes].join('\n') }],
+        structuredContent: {
+          activity_id: activityId,
+          conversation_id: conversationId,
+          ...(notes.length > 0 && { note: notes.join(' ') }),
+        },
       })
     },
   })
+}
+
+interface Answered {
+  readonly activity_id: string
+  readonly outcome: DelegationOutcome | undefined
+}
+
+/** What an agent could be mistaken about: a task that it has yet to end, and an outcome that is of nothing. */
+function notesOn({ taskId, openTask }: ReplyFacts, { activity_id, outcome }: Answered): string[] {
+  if (openTask !== undefined)
+    return [
+      `The task ${openTask} goes on. Reply again with the activity_id ${quotedLine(activity_id)} when it is done or failed.`,
+    ]
+  if (outcome === undefined || taskId !== null) return []
+  return ['The message carries no task, so that "outcome" means nothing here. The answer was sent as it is.']
 }

@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import { AppError, InboxMessage, type Platform } from '../../contracts/index.ts'
+import { HeldByOthers, InboxMessage, type Platform } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
+import { capped } from '../shared/capped.ts'
 import { messageInWords, WORDS_OF_OTHERS } from '../shared/message-words.ts'
+import { heldParts } from './held.ts'
 import { pushed } from './push.ts'
 
 const USUAL_SECONDS = 60
@@ -10,8 +12,11 @@ const MOST_SECONDS = 300
 /** The answer still has to be written when the time is over. */
 const TIMEOUT_MS = (MOST_SECONDS + 20) * 1_000
 
+const TIMEOUT = { name: 'timeout_secs', most: MOST_SECONDS, why: 'the longest that one call waits' }
+
 const Output = z.object({
   message: InboxMessage.nullable().describe('The first one that waits; null when none came in time.'),
+  held_by_others: HeldByOthers.optional(),
   note: z.string().optional(),
 })
 
@@ -40,23 +45,29 @@ export function createWaitForMessage(inbox: Platform['inbox']) {
     // A message of nothing but control characters is twelve times as large in an answer that shows them.
     maxResultBytes: 16 * 1024 * 1024,
     async handler({ timeout_secs: wanted = USUAL_SECONDS }, context) {
-      if (!(wanted >= 1)) throw new AppError('INPUT_INVALID', `"timeout_secs" must be at least 1, not ${wanted}.`)
-      const seconds = Math.min(wanted, MOST_SECONDS)
-      const lowered = `"timeout_secs" was lowered from ${wanted} to ${MOST_SECONDS}, the longest that one call waits.`
-      const said = wanted > MOST_SECONDS ? [lowered] : []
+      const { value: seconds, said } = capped(wanted, TIMEOUT)
+      const lowered = said === undefined ? [] : [said]
       const taken = await (await inbox()).take(actorOf(context), { limit: 1, waitMs: seconds * 1_000 })
-      if (taken.isPush) return toolResult(pushed({ message: null }))
+      if (taken.isPush) return toolResult(pushed({ message: null }, lowered))
       const [message = null] = taken.messages
-      return answer(message, message ? said : [...said, `No message came within ${seconds} seconds.`])
+      const { notes, data } = heldParts(taken.held)
+      // Whoever has got one does not take the inbox for empty.
+      const none = message ? [] : [`No message came within ${seconds} seconds.`, ...notes]
+      return answer(message, { notes: [...lowered, ...none], data })
     },
   })
 }
 
-function answer(message: InboxMessage | null, notes: readonly string[]) {
+interface Around {
+  readonly notes: readonly string[]
+  readonly data: Pick<z.infer<typeof Output>, 'held_by_others'>
+}
+
+function answer(message: InboxMessage | null, { notes, data }: Around) {
   const words = message
     ? [messageInWords(message), WORDS_OF_OTHERS, 'Answer it with reply, or take it out of the inbox with inbox_pop.']
     : []
   const text = [...words, ...notes].join('\n')
   const note = notes.length > 0 ? { note: notes.join(' ') } : {}
-  return toolResult({ content: [{ type: 'text', text }], structuredContent: { message, ...note } })
+  return toolResult({ content: [{ type: 'text', text }], structuredContent: { message, ...data, ...note } })
 }

@@ -42,7 +42,7 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
     // Cursors end where the days do. What goes is older by an hour, so that clocks that differ leave no hole behind a cursor.
     const createdAt = { below: Math.round(clock.now() - settings.activityDays * DAY_MS - HOUR_MS) }
     const query = { where: { createdAt }, order: { by: ['createdAt', 'id'] as const }, limit: BATCH }
-    const columns = ['id', 'createdAt', 'workspaceId', 'sequence'] as const
+    const columns = ['id', 'createdAt', 'workspaceId', 'delegationId'] as const
     let count = 0
     for (let after: readonly (string | number)[] | undefined; ; await clock.breathe()) {
       const rows = rounds.isStopped()
@@ -55,11 +55,11 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
     }
   }
 
-  /** Numbers come again once the highest is gone, and what waits must be there to be handed out. Both stay. */
+  /** Numbers come again once the highest is gone, and what waits or is to be answered must be there for it. All of these stay. */
   async function forget(rows: readonly Old[]): Promise<number> {
     const all = rows.map(({ id }) => id)
     const waiting = await store.find('inbox', { where: { id: { in: all } }, columns: ['id'], limit: BATCH })
-    const kept = new Set([...waiting.map(({ id }) => id), ...(await newestAmong(rows))])
+    const kept = new Set([...waiting.map(({ id }) => id), ...(await newestAmong(rows)), ...(await ofOpenTasks(rows))])
     const ids = all.filter(id => !kept.has(id))
     if (ids.length === 0) return 0
     const outcome = await store.commit([
@@ -68,6 +68,16 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
       ...(await withThem(ids)),
     ])
     return outcome.committed ? (outcome.rows[1] ?? 0) : 0
+  }
+
+  /** A task may be open for longer than the days of a log, and is answered by its message. One that is over never opens again. */
+  async function ofOpenTasks(rows: readonly Old[]): Promise<readonly string[]> {
+    const tasks = [...new Set(rows.flatMap(({ delegationId }) => (delegationId === null ? [] : [delegationId])))]
+    if (tasks.length === 0) return []
+    const where = { id: { in: tasks }, dueAt: { atLeast: 0 } }
+    const open = await store.find('delegations', { where, columns: ['id'], limit: BATCH })
+    const openIds = new Set(open.map(({ id }) => id))
+    return rows.filter(({ delegationId }) => delegationId !== null && openIds.has(delegationId)).map(({ id }) => id)
   }
 
   async function newestAmong(rows: readonly Old[]): Promise<readonly string[]> {
@@ -86,4 +96,5 @@ export function createActivityPruner(deps: ActivityPrunerDeps): ActivityPruner {
 interface Old {
   readonly id: string
   readonly workspaceId: string
+  readonly delegationId: string | null
 }

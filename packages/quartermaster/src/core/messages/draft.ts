@@ -6,7 +6,7 @@ import type {
   PeerKind,
   WorkspaceRow,
 } from '../../contracts/index.ts'
-import { insertCopying, insertNext, type Write } from '../store/index.ts'
+import { insertCopying, insertNext, remove, type Write } from '../store/index.ts'
 import { messageText } from './message-text.ts'
 
 /** One side of a message. Only a workspace has a log. */
@@ -40,6 +40,8 @@ export interface NewMessage extends Body {
   /** What a repeat is known by. */
   readonly sentKey?: string | undefined
   readonly bodyDigest?: string | undefined
+  /** What the sender calls it. */
+  readonly senderMessageId?: string | undefined
   readonly createdAt: number
 }
 
@@ -93,6 +95,14 @@ export function draftMessage(message: NewMessage): MessageDraft {
   }
 }
 
+/** A message that a log has already, in the inbox once more. */
+export function waitsAgain(row: NewActivity): MessageDraft {
+  const { id, organisation, workspaceId, messageId } = row
+  // Readers in other processes hear of what leaves an inbox, and nothing stands in the way of the row then.
+  const taken = remove('inbox', { where: { organisation, workspaceId, id }, rows: 'any' })
+  return { messageId, writes: [taken, waiting(row)], workspaceIds: [workspaceId] }
+}
+
 /** What a message is called in the log of one side. Each can tell from its own what the other calls it. */
 export function activityId(messageId: string, direction: 'in' | 'out'): string {
   return `${messageId}_${direction}`
@@ -125,6 +135,7 @@ function rowOf(
     sentKey: message.sentKey ?? null,
     bodyDigest: message.bodyDigest ?? null,
     createdAt,
+    senderMessageId: (direction === 'out' ? message.senderMessageId : undefined) ?? null,
   }
 }
 

@@ -90,10 +90,13 @@ function placeOf({ createdAt, sequence }: ActivityRow): string {
 /** Rows count from 1, so that a time alone leads before all rows of its moment. */
 function placeIn(text: string): Place {
   const [, time = '', sequence = '0'] = /^([^#]{10,40})(?:#(\d{1,15}))?$/.exec(text) ?? []
-  const at = TIME.test(time) ? Date.parse(time) : Number.NaN
-  if (!Number.isNaN(at)) return [Math.max(0, at), Number(sequence)]
+  const [isTime, fraction = ''] = TIME.exec(time) ?? []
+  const at = isTime === undefined ? Number.NaN : Date.parse(time)
+  // Rows are dated by the millisecond: what lies within one is behind all of it, and `parse` leaves it out.
+  const within = /[1-9]/.test(fraction.slice(3)) ? 1 : 0
+  if (!Number.isNaN(at)) return [Math.max(0, at + within), Number(sequence)]
   const message = '"before_ts" must be a time such as 2026-11-16T09:30:00Z, or the "before_ts" of the last answer.'
   throw new AppError('INPUT_INVALID', message)
 }
 
-const TIME = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/
+const TIME = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.(\d{1,9}))?(?:[Zz]|[+-]\d\d:\d\d)$/

@@ -1,15 +1,19 @@
-import { type ActivityRow, AppError, type InboxRow, type Settings, type WorkspaceRow } from '../../contracts/index.ts'
-import type { CancelSignal, Clock } from '../kernel/index.ts'
+import {
+  type ActivityRow,
+  AppError,
+  type InboxRow,
+  MOST_WAITING_MESSAGES,
+  type Settings,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import { type CancelSignal, type Clock, createFullness } from '../kernel/index.ts'
 import { mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
 import type { CarriedTasks } from './carried-tasks.ts'
-import { createFullness } from './fullness.ts'
 import { createLooks, type Glance } from './looks.ts'
+import { createReaders, type Reader } from './readers.ts'
 import { rowsWithin } from './rows-within.ts'
 import { type WaitDeps, waitUntilFound } from './waiting.ts'
 import type { Watchers } from './watchers.ts'
-
-/** Whoever takes messages out of an inbox: one client of the workspace. */
-export type Reader = string
 
 /** What is not acknowledged. Nothing is lost of it when whoever took it goes away. */
 export interface Inbox {
@@ -22,6 +26,10 @@ export interface Inbox {
   pop(workspace: Owner, activityId: string): Promise<boolean>
   /** What acknowledges it, to be committed with its answer. */
   popWrites(workspace: Owner, activityId: string): readonly Write[]
+  /** What other readers have in hand now. */
+  heldFrom(workspace: Owner, reader: Reader): Promise<Held | undefined>
+  /** This reader has gone and comes back no more: what it had is there for the others at once. */
+  leave(reader: Reader): Promise<void>
   count(workspace: Owner): Promise<number>
   /** Whether it takes no more. */
   isFull(workspace: Owner): Promise<boolean>
@@ -41,6 +49,15 @@ export interface Taken {
   readonly rows: readonly ActivityRow[]
   /** Where the next page begins, when there is one. */
   readonly next: number | undefined
+  /** What is there beside it, and in the hands of others. */
+  readonly held: Held | undefined
+}
+
+/** Messages that other readers have in hand. Nothing of their conversations is handed out meanwhile. */
+export interface Held {
+  readonly messages: number
+  /** When the first of them is free again, unless whoever has it asks again or leaves. */
+  readonly until: number
 }
 
 export type Owner = Pick<WorkspaceRow, 'id' | 'organisation'>
@@ -62,13 +79,14 @@ export function createInbox(deps: InboxDeps): Inbox {
   const { store, clock, watchers, settings } = deps
   const looks = createLooks(deps)
   const leaseMs = settings.inboxLeaseSeconds * 1_000
+  const atWork = createReaders({ clock, leaseMs })
   /**
    * A lease that ends later was given by a clock that was put back since, and would keep a message from everybody for as long as
    * it was put back. The clocks of two nodes are never a whole lease apart.
    */
   const latestEnd = (now: number) => now + 2 * leaseMs
 
-  /** The conversations that others have now, who these are, and when the first of them is free again. */
+  /** The conversations that others have now, who these are, what they hold, and when the first of it is free again. */
   async function heldByOthers({ id: workspaceId, organisation }: Owner, reader: Reader, now: number) {
     const where = { organisation, workspaceId, leaseUntil: { above: now }, leaseOwner: { not: reader } }
     // By the time that they end, as the index has it: an inbox may be full of what nobody has taken yet.
@@ -76,16 +94,19 @@ export function createInbox(deps: InboxDeps): Inbox {
     const conversations = new Set<string>()
     const readers = new Set<Reader>()
     let freeAt: number | undefined
+    let messages = 0
     for (let after: readonly number[] | undefined; ; ) {
       const rows = await store.find('inbox', { where, order, limit: PAGE, ...(after && { after }) })
       const held = rows.filter(({ leaseUntil }) => (leaseUntil ?? 0) <= latestEnd(now))
       freeAt ??= held[0]?.leaseUntil ?? undefined
+      messages += held.length
       for (const { conversationId, leaseOwner } of held) {
         conversations.add(conversationId)
         if (leaseOwner !== null) readers.add(leaseOwner)
       }
       const last = rows.at(-1)
-      if (!last || rows.length < PAGE) return { conversations, readers, freeAt }
+      if (!last || rows.length < PAGE)
+        return { conversations, readers, freeAt, held: freeAt === undefined ? undefined : { messages, until: freeAt } }
       after = [last.leaseUntil ?? now, last.sequence]
     }
   }
@@ -146,12 +167,12 @@ export function createInbox(deps: InboxDeps): Inbox {
     })
   }
 
-  async function look(request: TakeRequest): Promise<Glance<Taken>> {
+  async function look(request: TakeRequest): Promise<Seen> {
     const { workspace, reader, limit } = request
     for (let tries = 0; tries < TRIES; tries++) {
       const now = Math.round(clock.now())
       // Asked for together, as each answer takes its time to come; so are the lease and what is in the messages below.
-      const [{ conversations, readers, freeAt }, first] = await Promise.all([
+      const [{ conversations, readers, freeAt, held }, first] = await Promise.all([
         heldByOthers(workspace, reader, now),
         pageBehind(workspace, request.after ?? 0, firstPage(limit)),
       ])
@@ -159,14 +180,15 @@ export function createInbox(deps: InboxDeps): Inbox {
       const chosen = rows.slice(0, limit)
       // Behind a place there may be nothing while there is something for others before it.
       const others = request.after === undefined ? readers : 'everybody'
-      if (chosen.length === 0) return { others, again: freeAt }
+      if (chosen.length === 0) return { others, again: freeAt, held }
+      atWork.takes(reader, workspace.id)
       const [isOurs, { rows: messages }] = await Promise.all([lease(chosen, reader, now), contentOf(chosen, limit)])
       if (!isOurs) continue
       await deps.tasks?.()?.taken(messages)
       const next = messages.length < rows.length ? messages.at(-1)?.sequence : undefined
       const again = Math.min(freeAt ?? Number.POSITIVE_INFINITY, now + leaseMs)
       const left = next === undefined && others !== 'everybody' ? others.add(reader) : 'everybody'
-      return { found: { rows: messages, next }, others: left, again }
+      return { found: { rows: messages, next, held }, others: left, again }
     }
     throw new AppError('STORE_BUSY', 'Others take from this inbox all the time. Try again in a moment.')
   }
@@ -177,15 +199,40 @@ export function createInbox(deps: InboxDeps): Inbox {
     return [remove('inbox', { where: { workspaceId, organisation, id }, rows: 'any' })]
   }
 
+  async function heldFrom(workspace: Owner, reader: Reader): Promise<Held | undefined> {
+    return (await heldByOthers(workspace, reader, Math.round(clock.now()))).held
+  }
+
+  async function takeNow(request: TakeRequest): Promise<Taken> {
+    const seen = await look(request)
+    return 'found' in seen ? seen.found : { ...NONE, held: seen.held }
+  }
+
+  async function takeWaiting(request: TakeRequest, waitMs: number): Promise<Taken> {
+    const { workspace, reader, signal } = request
+    const inTurn = looks.inTurn({ workspaceId: workspace.id, reader }, () => look(request))
+    const taken = await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal }, inTurn)
+    return taken ?? { ...NONE, held: signal?.aborted ? undefined : await heldFrom(workspace, reader) }
+  }
+
+  async function giveBack(workspaceId: string, leaseOwner: Reader): Promise<void> {
+    // What nobody has taken is not looked through.
+    const where = { workspaceId, leaseOwner, leaseUntil: { above: 0 } }
+    await store.commit([update('inbox', { where, set: { leaseOwner: null, leaseUntil: null }, rows: 'any' })])
+    watchers.tell([workspaceId])
+  }
+
   return {
-    async take(request) {
-      const { workspace, waitMs = 0, signal } = request
-      if (waitMs > 0) {
-        const inTurn = looks.inTurn({ workspaceId: workspace.id, reader: request.reader }, () => look(request))
-        return (await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal }, inTurn)) ?? NONE
-      }
-      const seen = await look(request)
-      return 'found' in seen ? seen.found : NONE
+    take({ waitMs = 0, ...request }) {
+      const { reader, signal: given } = request
+      return atWork.during({ reader, signal: given }, signal =>
+        waitMs > 0 ? takeWaiting({ ...request, signal }, waitMs) : takeNow({ ...request, signal }),
+      )
+    },
+    heldFrom,
+    async leave(reader) {
+      const workspaceIds = await atWork.leave(reader)
+      await Promise.all(workspaceIds.map(id => giveBack(id, reader)))
     },
     async pop(workspace, activityId) {
       const outcome = await store.commit(popWrites(workspace, activityId))
@@ -195,11 +242,13 @@ export function createInbox(deps: InboxDeps): Inbox {
     },
     popWrites,
     count,
-    isFull: createFullness(count),
+    isFull: createFullness({ most: MOST_WAITING_MESSAGES, keyOf: ({ id }: Owner) => id, count }),
   }
 }
 
-const NONE: Taken = { rows: [], next: undefined }
+const NONE = { rows: [], next: undefined }
+
+type Seen = Glance<Taken> & { readonly held?: Held | undefined }
 
 /** The messages themselves, in their order. */
 async function whole(store: Store, rows: readonly InboxRow[]): Promise<readonly ActivityRow[]> {

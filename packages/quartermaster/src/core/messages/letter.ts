@@ -16,6 +16,8 @@ export interface Post extends Omit<Body, 'attachments' | 'summary'> {
   readonly outcome?: DelegationOutcome | undefined
   /** The same key with the same content is the same message. */
   readonly idempotencyKey?: string | undefined
+  /** What whoever sends it calls it. */
+  readonly senderMessageId?: string | undefined
 }
 
 /** A message that is on record. */
@@ -80,14 +82,6 @@ export function refuseLarge({ text = '', parts = [] }: Pick<Body, 'text' | 'part
   if (size <= MESSAGE_BYTES) return
   const message = `A message has at most ${MESSAGE_BYTES} bytes of text and parts; this has ${size}. Attach what is longer.`
   throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: MESSAGE_BYTES } })
-}
-
-export function noPeer(to: string): AppError {
-  const named = to.length > 100 ? `${to.slice(0, 100)}…` : to
-  return new AppError(
-    'PEER_NOT_FOUND',
-    `There is no peer "${named}" that this workspace can reach. List your peers and take one of those.`,
-  )
 }
 
 /** The error for words to an A2A agent elsewhere that are about no task that it has. */

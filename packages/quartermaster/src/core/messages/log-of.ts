@@ -7,9 +7,13 @@ export async function logOf(
   visitor: Visitor,
   id: string | undefined,
 ): Promise<WorkspaceRow> {
-  if (visitor.kind === 'workspace' && (id === undefined || id === visitor.workspace.id)) return visitor.workspace
-  if (id === undefined) throw new AppError('INPUT_INVALID', 'Name the workspace: workspaceId=ID.')
+  if (visitor.kind === 'workspace' && (id === undefined || isNamed(visitor.workspace, id))) return visitor.workspace
+  if (id === undefined) throw new AppError('INPUT_INVALID', 'Name the workspace: workspaceId=, its id or its name.')
   if (visitor.kind === 'workspace')
     throw new AppError('NAME_UNKNOWN', `There is no workspace "${id}" whose log is yours.`)
   return visible(organisation, visitor, id)
+}
+
+function isNamed({ id, workspace }: WorkspaceRow, idOrName: string): boolean {
+  return idOrName === id || idOrName === workspace
 }

@@ -1,9 +1,19 @@
-import { type Actor, AppError, type HistoryDesk, type InboxDesk, type PeopleDesk } from '../../contracts/index.ts'
+import {
+  type Actor,
+  AppError,
+  type HeldByOthers,
+  type HistoryDesk,
+  type InboxDesk,
+  type PeopleDesk,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
 import { attachmentChip } from '../attachments/index.ts'
 import { type Organisation, workspaceOf } from '../organisation/index.ts'
 import type { CarriedTasks } from './carried-tasks.ts'
 import { inboxMessage } from './facts.ts'
+import type { Held } from './inbox.ts'
 import type { Messages } from './messages.ts'
+import { type Reader, readerOf } from './readers.ts'
 
 const USUAL_PAGE = 10
 
@@ -13,27 +23,34 @@ export function createInboxDesk(
   organisation: Organisation,
   tasks?: Pick<CarriedTasks, 'openIn'>,
 ): InboxDesk {
+  const heldFor = (workspace: WorkspaceRow, actor: Actor) => inbox.heldFrom(workspace, readerFor(actor))
   return {
     async take(actor, { limit = USUAL_PAGE, cursor, waitMs }) {
       const workspace = await workspaceOf(organisation, actor)
       if (workspace.delivery === 'push') return { isPush: true }
       const after = cursor === undefined ? undefined : sequenceIn(cursor)
-      const request = { workspace, reader: readerOf(actor), limit, after, waitMs, signal: actor.signal }
+      const request = { workspace, reader: readerFor(actor), limit, after, waitMs, signal: actor.signal }
       // Whoever waits for messages is there.
-      const { rows, next } = await organisation.presence.during(workspace, () => inbox.take(request))
+      const { rows, next, held } = await organisation.presence.during(workspace, () => inbox.take(request))
       const messages = rows.map(row => inboxMessage(row, cardUrlOf))
-      return { isPush: false, messages, nextCursor: next === undefined ? null : String(next) }
+      const nextCursor = next === undefined ? null : String(next)
+      return { isPush: false, messages, nextCursor, held: heldFacts(held) }
     },
     async pop(actor, activityId) {
       const workspace = await workspaceOf(organisation, actor)
       const isRemoved = await inbox.pop(workspace, activityId)
-      return { isRemoved, openTask: await tasks?.openIn(workspace, activityId) }
+      const [openTask, held] = await Promise.all([tasks?.openIn(workspace, activityId), heldFor(workspace, actor)])
+      return { isRemoved, openTask, held: heldFacts(held) }
     },
     async reply(actor, activityId, answer) {
       const workspace = await workspaceOf(organisation, actor)
       const sent = await sending.reply(workspace, activityId, answer)
-      const row = await activity.get(workspace, sent.activityId)
-      return { activityId: sent.activityId, conversationId: sent.conversationId, peerName: row?.peerName ?? '' }
+      const [row, openTask] = await Promise.all([
+        activity.get(workspace, sent.activityId),
+        tasks?.openIn(workspace, activityId),
+      ])
+      const { peerName = '', delegationId: taskId = null } = row ?? {}
+      return { activityId: sent.activityId, conversationId: sent.conversationId, peerName, taskId, openTask }
     },
   }
 }
@@ -43,7 +60,8 @@ export function createPeopleDesk({ sending, activity }: Messages, organisation: 
   return {
     async send(actor, { workspaceId, ...post }) {
       const workspace = await workspaceOf(organisation, actor)
-      if (workspaceId !== undefined && workspaceId !== workspace.id) throw notYours(workspace.id)
+      if (workspaceId !== undefined && workspaceId !== workspace.id && workspaceId !== workspace.workspace)
+        throw notYours(workspace.id)
       const { activityId, conversationId, createdAt } = await sending.toPeople(workspace, post)
       const row = await activity.get(workspace, activityId)
       const attachments = (row?.attachments ?? []).map(attachmentChip)
@@ -60,21 +78,25 @@ function notYours(own: string): AppError {
 }
 
 /** What an agent and its peers have said, for its tools. */
-export function createHistoryDesk({ history, cardUrlOf }: Messages, organisation: Organisation): HistoryDesk {
+export function createHistoryDesk({ history, peerIn, cardUrlOf }: Messages, organisation: Organisation): HistoryDesk {
   return {
     async read(actor, wish) {
-      const { rows, before } = await history.read(await workspaceOf(organisation, actor), wish)
+      const workspace = await workspaceOf(organisation, actor)
+      const peer = await peerIn(workspace, wish.peer)
+      const { rows, before } = await history.read(workspace, { ...wish, peer })
       const messages = rows.map(row => ({ ...inboxMessage(row, cardUrlOf), direction: row.direction }))
       return { messages, before: before ?? null }
     },
   }
 }
 
-const LONGEST_READER = 200
-
 /** A call that no client made is its own, and the next one would find what it took with somebody else. */
-function readerOf({ client, operationId, workspace }: Actor): string {
-  return (client === operationId ? `workspace ${workspace}` : client).slice(0, LONGEST_READER)
+function readerFor({ client, operationId, workspace }: Actor): Reader {
+  return readerOf(client === operationId ? `workspace ${workspace}` : client)
+}
+
+function heldFacts(held: Held | undefined): HeldByOthers | undefined {
+  return held && { messages: held.messages, until: new Date(held.until).toISOString() }
 }
 
 function sequenceIn(cursor: string): number {

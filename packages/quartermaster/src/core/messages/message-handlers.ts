@@ -2,6 +2,7 @@ import {
   type Activity,
   type ActivityRow,
   type ApiEvent,
+  AppError,
   type MESSAGE_ROUTES,
   type SentMessage,
   type WaitingMessage,
@@ -11,6 +12,7 @@ import { activityCursor } from './activity-cursor.ts'
 import type { Sent } from './letter.ts'
 import { logOf } from './log-of.ts'
 import type { Messages } from './messages.ts'
+import { readerOf } from './readers.ts'
 
 export interface MessageHandlersDeps {
   readonly messages: Messages
@@ -39,24 +41,30 @@ export function messageHandlers({
       { origin, gone },
     ) {
       const after = cursor === undefined ? undefined : Number(cursor)
-      const request = { workspace, reader: `token ${tokenId}`, limit, after, waitMs: waitSeconds * 1_000, signal: gone }
-      const { rows, next } = await organisation.presence.during(workspace, () => inbox.take(request))
+      const request = { workspace, reader: readerOf(tokenId), limit, after, waitMs: waitSeconds * 1_000, signal: gone }
+      const { rows, next, held } = await organisation.presence.during(workspace, () => inbox.take(request))
       return {
         messages: rows.map(row => waitingMessage(row, origin)),
         nextCursor: next === undefined ? null : String(next),
+        ...(held && { heldByOthers: held }),
       }
     },
-    async popMessage({ workspace }, { params: { activityId } }) {
-      return { activityId, removed: await inbox.pop(workspace, activityId) }
+    async popMessage({ workspace, tokenId }, { params: { activityId } }) {
+      const removed = await inbox.pop(workspace, activityId)
+      const held = await inbox.heldFrom(workspace, readerOf(tokenId))
+      return { activityId, removed, ...(held && { heldByOthers: held }) }
     },
     replyToMessage: async ({ workspace }, { params, body }) =>
       sentFacts(await sending.reply(workspace, params.activityId, body)),
-    async listActivity(visitor, { query: { workspaceId, ...query } }) {
+    async listActivity(visitor, { query: { workspaceId, peer: named, ...query } }) {
+      refuseBoth(query)
       const owner = await logOf(organisation, visitor, workspaceId)
-      const { rows, cursor, more } = await activity.read(owner, query)
+      const peer = named === undefined ? undefined : await messages.peerIn(owner, named)
+      const { rows, cursor, more } = await activity.read(owner, { ...query, peer })
       return { activities: rows.map(activityFacts), cursor, more }
     },
     async followEvents(visitor, { query: { workspaceId, since, sinceSeconds } }, { lastEventId }) {
+      refuseBoth({ since, sinceSeconds })
       const owner = await logOf(organisation, visitor, workspaceId)
       // Asked before anything is answered, so that a place that is gone is told as such.
       const from = await activity.place(owner, { since: lastEventId ?? since, sinceSeconds: sinceSeconds ?? NOW })
@@ -64,6 +72,12 @@ export function messageHandlers({
       return signal => eventsOf(begin, messages.follow(owner, { from, signal }))
     },
   }
+}
+
+/** Each says where to begin, and nobody could tell which of them counts. */
+function refuseBoth({ since, sinceSeconds }: { since?: string | undefined; sinceSeconds?: number | undefined }): void {
+  if (since === undefined || sinceSeconds === undefined) return
+  throw new AppError('INPUT_INVALID', '"since" and "sinceSeconds" both say where to begin. Give one of them.')
 }
 
 /** Whoever follows without a place is told what comes from now on. */

@@ -19,6 +19,10 @@ it('is the same in a database: many at once, leases, repeats, answers, places an
   for (const [reader, some] of taken.entries())
     for (const text of some) readers.set(text.charAt(0), (readers.get(text.charAt(0)) ?? new Set()).add(reader))
   expect([...readers.values()].map(set => set.size)).toEqual([1, 1, 1, 1])
+  expect(await messages.inbox.heldFrom(bob, 'next')).toMatchObject({ messages: taken.flat().length })
+  for (const reader of taken.keys()) await messages.inbox.leave(`r${reader}`)
+  expect(await messages.inbox.heldFrom(bob, 'next')).toBeUndefined()
+  expect(await texts(bob, 'next', 12)).toHaveLength(12)
 
   const keyed = { text: 'once', idempotencyKey: 'k' }
   const sent = await Promise.all([1, 2, 3].map(() => messages.sending.toPeer(ada, bob.id, keyed)))

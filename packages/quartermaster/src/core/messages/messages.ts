@@ -9,6 +9,7 @@ import { type Chat, createChat } from './chat.ts'
 import { followLog } from './follow.ts'
 import { createHistory, type History } from './history.ts'
 import { createInbox, type Inbox } from './inbox.ts'
+import { createLogPeers, type FindLogPeer } from './log-peer.ts'
 import { createSending, type Sending } from './sending.ts'
 import { createWatchers, type Watchers } from './watchers.ts'
 
@@ -18,6 +19,8 @@ export interface Messages {
   readonly inbox: Inbox
   readonly activity: ActivityLog
   readonly history: History
+  /** Who is meant by an id or a name, for whoever looks into a log. */
+  readonly peerIn: FindLogPeer
   readonly chat: Chat
   /** Those who wait for something to happen to a workspace. */
   readonly watchers: Pick<Watchers, 'watch' | 'count'>
@@ -64,6 +67,7 @@ export function createMessages(deps: MessagesDeps): Messages {
     activity,
     follow: (owner, options) => followLog({ ...deps, watchers: followers, activity }, owner, options),
     history: createHistory(deps),
+    peerIn: createLogPeers(deps),
     chat: createChat(deps),
     watchers: { watch: watchers.watch, count: () => watchers.count() + followers.count() },
     tellUrl(url) {

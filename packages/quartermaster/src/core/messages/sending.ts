@@ -1,10 +1,10 @@
 import { type ActivityRow, AppError, MOST_WAITING_MESSAGES, type WorkspaceRow } from '../../contracts/index.ts'
 import { attachmentGone, isAttachmentGone } from '../attachments/index.ts'
 import { type Clock, canonicalJson, type Digest, type Ids } from '../kernel/index.ts'
-import { mayReach, type Organisation } from '../organisation/index.ts'
+import { noPeer, type Organisation, reachedPeer } from '../organisation/index.ts'
 import { type CommitOutcome, type Store, type Write } from '../store/index.ts'
 import type { Attachments } from './attachments.ts'
-import type { CarriedTasks } from './carried-tasks.ts'
+import { type CarriedTasks, TASK_GUARD, type TaskChange } from './carried-tasks.ts'
 import {
   activityId,
   chatOf,
@@ -22,7 +22,6 @@ import {
   guardsOf,
   type Key,
   type Letter,
-  noPeer,
   outside,
   type Post,
   personal,
@@ -71,16 +70,8 @@ export function createSending(deps: SendingDeps): Sending {
     return outcome
   }
 
-  /** Who it is for, by what counts now. Throws unless the one may write to the other. */
-  async function peerOf(from: WorkspaceRow, to: string): Promise<{ self: WorkspaceRow; peer: WorkspaceRow }> {
-    const { organisation } = from
-    const self = (await workspaces.find(organisation, from.id)) ?? from
-    const peer = (await workspaces.find(organisation, to)) ?? (await workspaces.named(organisation, to))
-    if (!peer || !mayReach(self, peer)) throw noPeer(to)
-    if (peer.id === self.id)
-      throw new AppError('INPUT_INVALID', 'This is your own workspace. Nobody writes to themselves; name a peer.')
-    return { self, peer }
-  }
+  const peerOf = (from: WorkspaceRow, to: string) =>
+    reachedPeer(workspaces, from, { to, alone: 'Nobody writes to themselves' })
 
   async function post(letter: Letter): Promise<Sent | 'moved'> {
     const { organisation, from, to, sent, kind } = letter
@@ -105,13 +96,19 @@ export function createSending(deps: SendingDeps): Sending {
       answers: letter.answers?.messageId,
       delegationId: letter.answers?.delegationId ?? undefined,
       ...key,
+      senderMessageId: sent.senderMessageId,
       createdAt: Math.round(clock.now()),
     })
-    const outcome = await commit([draft], [...guardsOf(letter), ...(letter.more ?? []), ...writes])
-    if (outcome.committed) return sentOf(draft)
+    const task = await spokenOf(letter)
+    const more = [...(task ? [task.write] : []), ...guardsOf(letter), ...(letter.more ?? []), ...writes]
+    const outcome = await commit([draft], more)
+    if (outcome.committed) {
+      task?.tell()
+      return sentOf(draft)
+    }
     if (isAttachmentGone(outcome.failed)) throw attachmentGone()
     const { guard } = outcome.failed
-    if (guard === 'workspace.place') return 'moved'
+    if (guard === 'workspace.place' || guard === TASK_GUARD) return 'moved'
     if (guard === 'conversation.own') throw foreignConversation(sent.conversationId ?? '')
     const repeat = key && (await repeatOf(key))
     if (repeat) return repeat
@@ -137,12 +134,18 @@ export function createSending(deps: SendingDeps): Sending {
   }
 
   function keyed({ from, to, sent }: Letter): Key | undefined {
-    const { idempotencyKey, named, ...body } = sent
+    const { idempotencyKey, named, senderMessageId: _, ...body } = sent
     if (idempotencyKey === undefined) return undefined
     return {
       sentKey: sentKeyOf(from, idempotencyKey, personal(from, to)),
       bodyDigest: digest(canonicalJson({ to: to.id, ...body, ...(named && { attachments: named }) })),
     }
+  }
+
+  /** Whoever follows a task that wants to know something hears that it was told. */
+  async function spokenOf({ from, answers }: Letter): Promise<TaskChange | undefined> {
+    const taskId = answers?.delegationId ?? null
+    return from.workspace && taskId !== null ? deps.tasks?.()?.spoken(from.workspace, taskId) : undefined
   }
 
   /** An A2A agent elsewhere has no inbox that anybody looks into: it hears what is about a task that it has, and nothing else. */
@@ -183,7 +186,7 @@ export function createSending(deps: SendingDeps): Sending {
       })
       if (outcome !== 'moved') return outcome
     }
-    throw noPeer(to)
+    throw await noPeer(workspaces, from, to)
   }
 
   /** A message of this log that was received, from this peer if one is named. */
