@@ -19,7 +19,8 @@ export function createCancelTask(delegation: Platform['delegation']) {
     examples: [{ query: 'stop that task', input: { task_id: 'task_8f2c' } }],
     mutates: true,
     async handler({ task_id }, context) {
-      return taskAnswer(await (await delegation()).cancel(actorOf(context), task_id))
+      const actor = actorOf(context)
+      return taskAnswer(await (await delegation()).cancel(actor, task_id), { to: actor })
     },
   })
 }

@@ -16,7 +16,11 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
       'end: ask another peer or do it yourself), cancelled, expired.',
     command: { none: 'On the command line: quartermaster delegations show ID.' },
     input: z.object({
-      workspace_id: z.string().min(1).max(128).describe('Workspace ID the task was sent to.'),
+      workspace_id: z
+        .string()
+        .min(1)
+        .max(128)
+        .describe('Workspace ID the task was sent to; your own for one that you were given.'),
       task_id: z.string().min(1).max(128).describe('task_id returned by delegate_task or delegate_task_async.'),
       offset: z.number().int().nonnegative().optional().describe('From which character of the result on: next_offset.'),
     }),
@@ -26,9 +30,10 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
     // A page of nothing but control characters is many times as large in an answer that shows them.
     maxResultBytes: 4 * 1_024 * 1_024,
     async handler({ workspace_id, task_id, offset }, context) {
-      const detail = await (await delegation()).show(actorOf(context), task_id, offset)
+      const actor = actorOf(context)
+      const detail = await (await delegation()).show(actor, task_id, offset)
       const { from, to } = detail
-      if ([to.id, to.name, from.id, from.name].includes(workspace_id)) return taskAnswer(detail)
+      if ([to.id, to.name, from.id, from.name].includes(workspace_id)) return taskAnswer(detail, { to: actor })
       throw new AppError('NAME_UNKNOWN', `The task "${task_id}" was not given to "${workspace_id.slice(0, 100)}".`)
     },
   })

@@ -24,7 +24,9 @@ export function createDelegateTaskAsync(delegation: Platform['delegation']) {
     ],
     mutates: true,
     async handler(input, context) {
-      return taskAnswer(await (await delegation()).delegate(actorOf(context), wishOf(input, context)))
+      const { wish, said } = wishOf(input, context)
+      const actor = actorOf(context)
+      return taskAnswer(await (await delegation()).delegate(actor, wish), { to: actor, said })
     },
   })
 }

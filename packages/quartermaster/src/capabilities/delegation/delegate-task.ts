@@ -31,11 +31,12 @@ export function createDelegateTask(delegation: Platform['delegation']) {
     async handler(input, context) {
       const desk = await delegation()
       const actor = actorOf(context)
-      const { id } = await desk.delegate(actor, wishOf(input, context))
+      const { wish, said } = wishOf(input, context)
+      const { id } = await desk.delegate(actor, wish)
       let steps = 0
       const detail = await desk.wait(actor, id, message => context.progress({ progress: ++steps, message }))
       // For whoever has waited it goes on, whether the peer was handed it or will be; the note tells which.
-      return taskAnswer(detail, detail.state === 'pending' ? { status: 'in_progress' } : {})
+      return taskAnswer(detail, { to: actor, said, ...(detail.state === 'pending' && { status: 'in_progress' }) })
     },
   })
 }

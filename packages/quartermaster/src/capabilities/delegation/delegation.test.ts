@@ -26,6 +26,19 @@ async function openTools() {
   return { ...at, ...(await at.workspaces('ada', 'bob', 'cid')), call }
 }
 
+describe('a deadline', () => {
+  it('above its cap is lowered, however large it is, and that is said', async () => {
+    const { call, ada, bob, clock } = await openTools()
+    const give = (deadline_secs: number) =>
+      call(ada, 'delegate_task_async', { workspace_id: bob.id, task: 'x', deadline_secs, idempotency_key: 'k' })
+    const { text, data } = await give(1e308)
+    expect(data.deadline_at).toBe(new Date(clock.now() + 2_592_000_000).toISOString())
+    const said = '"deadline_secs" was lowered from 1e+308 to 2592000, the longest that a task may take.'
+    expect([text, data.note]).toEqual([expect.stringContaining(said), expect.stringContaining(said)])
+    for (const none of [0, -1, 1.5]) await expect(give(none)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+  })
+})
+
 describe('delegate_task', () => {
   it('is in progress when its time is over, also when the peer has not taken it, and says so', async () => {
     const { call, ada, bob, clock } = await openTools()
@@ -87,6 +100,38 @@ it('takes for_task only for what the agent has to do itself', async () => {
   const wish = { workspace_id: ada.id, task: 'x' }
   const refusals = [id, 'task_guessed'].map(for_task => call(cid, 'delegate_task_async', { ...wish, for_task }))
   for (const refusal of refusals) await expect(refusal).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+})
+
+describe('check_task_status', () => {
+  it('tells whoever has the task what to do about it, and not to wait for itself', async () => {
+    const { call, ask, take, delegations, ada, bob } = await openTools()
+    const { id: task_id, deadlineAt } = await ask(ada, bob)
+    const asked = (of: typeof ada) => call(of, 'check_task_status', { workspace_id: bob.id, task_id })
+    await take(bob)
+    expect((await asked(ada)).text).toContain(`Task ${task_id} with "bob": in_progress. The peer works on it.`)
+    const { text, data } = await asked(bob)
+    expect(text).toContain(`Task ${task_id} of "ada": in_progress. You have it, and its asker waits.`)
+    expect(text).toContain(
+      `with reply until ${new Date(deadlineAt).toISOString()}; chat_history with peer_id ${ada.id}`,
+    )
+    expect(data).toMatchObject({ workspace_id: bob.id, status: 'in_progress' })
+    await delegations.cancel(ada, task_id)
+    expect((await asked(bob)).text).toContain('Nobody waits for it any more: stop working on it.')
+    const declined = await ask(ada, bob)
+    expect((await call(bob, 'cancel_task', { task_id: declined.id })).text).toContain('its asker was told')
+  })
+})
+
+describe('get_workspace_info', () => {
+  it('says in words who the agent is', async () => {
+    const { call, ada, organisation } = await openTools()
+    const root = (await organisation.workspaces.tree('default')).ordered()[0]
+    const { text, data } = await call(ada, 'get_workspace_info', {})
+    expect(text).toContain(`You are "ada" (${ada.id}), active.`)
+    expect(text).toContain(`Above you is "${root?.workspace}" (${root?.id}); your tier is 1.`)
+    expect(text).not.toContain('{')
+    expect(data).toMatchObject({ id: ada.id, tier: 1, parent: { id: root?.id }, abilities: [] })
+  })
 })
 
 describe('list_peers', () => {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { Ability, type Platform, WorkspaceStatus } from '../../contracts/index.ts'
-import { defineTool } from '../../core/catalogue/index.ts'
+import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
+import { quotedLine, WORDS_OF_OTHERS } from '../shared/message-words.ts'
 
 const Output = z.object({
   id: z.string(),
@@ -29,7 +30,20 @@ export function createGetWorkspaceInfo(workspace: Platform['workspace']) {
     mutates: false,
     async handler(_, context) {
       const { id, name, role, tier, parent, status, abilities } = await (await workspace()).info(actorOf(context))
-      return { id, name, role, tier, parent, status, abilities }
+      const structuredContent = { id, name, role, tier, parent, status, abilities }
+      return toolResult({ content: [{ type: 'text', text: inWords(structuredContent) }], structuredContent })
     },
   })
+}
+
+/** Names and the role are what the owner and others wrote. */
+function inWords({ id, name, role, tier, parent, status, abilities }: z.infer<typeof Output>): string {
+  const place = parent ? `Above you is ${quotedLine(parent.name)} (${parent.id})` : 'You are the root'
+  return [
+    `You are ${quotedLine(name)} (${id}), ${status}.`,
+    role === '' ? 'You have no role.' : `Your role: ${quotedLine(role)}.`,
+    `${place}; your tier is ${tier}.`,
+    abilities.length === 0 ? 'You have no special abilities.' : `Your abilities: ${abilities.join(', ')}.`,
+    WORDS_OF_OTHERS,
+  ].join('\n')
 }

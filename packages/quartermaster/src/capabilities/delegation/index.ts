@@ -14,6 +14,7 @@ export default defineModule({
       key: 'delegation',
       title: 'Delegation',
       short: 'Find the agents around you, give them tasks, and hear what came of them.',
+      inward: true,
       tools: [
         createDelegateTask(delegation),
         createDelegateTaskAsync(delegation),

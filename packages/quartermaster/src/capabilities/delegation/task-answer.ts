@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  type Actor,
   type DelegationDetail,
   DelegationState,
   MessageAttachment,
@@ -8,7 +9,8 @@ import {
 } from '../../contracts/index.ts'
 import { toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
-import { quoted, WORDS_OF_OTHERS } from '../shared/message-words.ts'
+import { quoted, quotedLine, WORDS_OF_OTHERS } from '../shared/message-words.ts'
+import { iso, noteFor, type Side } from './task-notes.ts'
 
 /** What is answered about a task. */
 export const TaskAnswer = z.object({
@@ -29,10 +31,20 @@ export const TaskAnswer = z.object({
 })
 export type TaskAnswer = z.infer<typeof TaskAnswer>
 
-/** A task as its asker is told of it, structured and in words; with `status` where it is called something else. */
-export function taskAnswer(detail: DelegationDetail, { status = detail.state }: { status?: DelegationState } = {}) {
-  const { id, state, to, result, error, progress, deadlineAt } = detail
-  const note = NOTES[state](detail)
+interface AnswerOptions {
+  /** The workspace of whoever asks. */
+  readonly to: Pick<Actor, 'workspace'>
+  /** Where it is called something else than it is. */
+  readonly status?: DelegationState
+  /** What was said of the input. */
+  readonly said?: string | undefined
+}
+
+/** A task as one of its two sides is told of it, structured and in words. */
+export function taskAnswer(detail: DelegationDetail, { to: whom, status = detail.state, said }: AnswerOptions) {
+  const { id, to, result, error, progress, deadlineAt } = detail
+  const side = whom.workspace === to.name ? 'peer' : 'asker'
+  const note = [noteFor(side, detail), said].filter(one => one !== undefined).join(' ')
   const answer: TaskAnswer = {
     task_id: id,
     status,
@@ -48,50 +60,18 @@ export function taskAnswer(detail: DelegationDetail, { status = detail.state }: 
     note,
   }
   return toolResult({
-    content: [{ type: 'text', text: inWords({ ...detail, state: status }, note) }],
+    content: [{ type: 'text', text: inWords({ ...detail, state: status }, side, note) }],
     structuredContent: answer,
   })
 }
 
-function inWords({ id, state, to, result, error, progress }: DelegationDetail, note: string): string {
+function inWords(detail: DelegationDetail, side: Side, note: string): string {
+  const { id, state, from, to, result, error, progress } = detail
   const said = result?.text ?? progress?.text
+  const other = side === 'asker' ? `with ${quotedLine(to.name)}` : `of ${quotedLine(from.name)}`
   return [
-    `Task ${id} with "${escapeLine(to.name)}": ${state}. ${note}`,
+    `Task ${id} ${other}: ${state}. ${note}`,
     ...(error !== null && !result ? [escapeLine(error)] : []),
     ...(said === undefined ? [] : [quoted(said), WORDS_OF_OTHERS]),
   ].join('\n')
-}
-
-/** What a peer lets lie comes to an end as well, and whoever waits should know when. */
-function coming({ deadlineAt }: DelegationDetail): string {
-  return `The result also comes into your inbox by itself; without one the task ends at ${iso(deadlineAt)}.`
-}
-
-/** The peer may be away, and nobody should wonder why it takes long. */
-function whereabouts({ to: { presence, lastSeenAt } }: DelegationDetail): string {
-  if (presence === 'online') return ''
-  const since = lastSeenAt === null ? 'has not been heard of yet' : `was last heard of at ${iso(lastSeenAt)}`
-  return ` The peer is ${presence}: it ${since}.`
-}
-
-function rest({ result, to, id }: DelegationDetail): string {
-  if (!result || result.nextOffset === null) return ''
-  return ` This is a part of ${result.characters} characters: go on with check_task_status, workspace_id ${to.id}, task_id ${id}, offset ${result.nextOffset}.`
-}
-
-const NOTES: Readonly<Record<DelegationDetail['state'], (detail: DelegationDetail) => string>> = {
-  pending: detail =>
-    `The peer has not taken it yet. Wait, and do not send it again. ${coming(detail)}${whereabouts(detail)}`,
-  queued: detail =>
-    `Queued: the peer is busy; do not send it again, the answer comes by itself into your inbox.${whereabouts(detail)}`,
-  in_progress: detail =>
-    `The peer works on it. Wait, and do not send it again. ${coming(detail)}${whereabouts(detail)}`,
-  completed: detail => `It is done.${rest(detail)}`,
-  failed: detail => `It failed. Ask another peer, or do it yourself.${rest(detail)}`,
-  cancelled: () => 'It was cancelled, and answers to it are refused.',
-  expired: () => 'Its deadline has passed, and answers to it are refused. Ask another peer, or do it yourself.',
-}
-
-function iso(at: number): string {
-  return new Date(at).toISOString()
 }

@@ -1,13 +1,22 @@
 import { z } from 'zod'
-import { AttachmentIds, type DelegationWish, keepableText } from '../../contracts/index.ts'
+import {
+  AttachmentIds,
+  type DelegationWish,
+  keepableText,
+  LONGEST_DEADLINE_SECONDS,
+  wholeNumber,
+} from '../../contracts/index.ts'
 import type { CallContext } from '../../core/catalogue/index.ts'
+import { capped } from '../shared/capped.ts'
 
 /** What both ways of giving a task away are told. */
 export const TaskInput = z.object({
   workspace_id: z.string().min(1).max(128).describe('Target workspace ID (from list_peers).'),
   task: keepableText().min(1).describe('Task description to send to the peer.'),
   attachments: AttachmentIds.optional().describe('Ids of files that were uploaded before.'),
-  deadline_secs: z.number().int().min(1).max(2_592_000).optional().describe('When to give it up. Default: one day.'),
+  deadline_secs: wholeNumber()
+    .optional()
+    .describe(`When to give it up. Default: one day, capped at ${LONGEST_DEADLINE_SECONDS}.`),
   for_task: z.string().min(1).max(128).optional().describe('The task_id you work on yourself, if this is for one.'),
   idempotency_key: z
     .string()
@@ -18,15 +27,22 @@ export const TaskInput = z.object({
 })
 export type TaskInput = z.infer<typeof TaskInput>
 
-/** A new attempt at the same call is the same task. */
-export function wishOf(input: TaskInput, { idempotencyKey }: Pick<CallContext, 'idempotencyKey'>): DelegationWish {
+const DEADLINE = { name: 'deadline_secs', most: LONGEST_DEADLINE_SECONDS, why: 'the longest that a task may take' }
+
+/** What is wanted, and what was said of it. A new attempt at the same call is the same task. */
+export function wishOf(
+  input: TaskInput,
+  { idempotencyKey }: Pick<CallContext, 'idempotencyKey'>,
+): { readonly wish: DelegationWish; readonly said: string | undefined } {
   const { workspace_id: to, task, attachments, deadline_secs, for_task, idempotency_key } = input
-  return {
+  const deadline = deadline_secs === undefined ? undefined : capped(deadline_secs, DEADLINE)
+  const wish = {
     to,
     task,
     attachments,
-    deadlineSeconds: deadline_secs,
+    deadlineSeconds: deadline?.value,
     forTask: for_task,
     idempotencyKey: idempotency_key === undefined ? `call:${idempotencyKey}` : `own:${idempotency_key}`,
   }
+  return { wish, said: deadline?.said }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { AppError } from '../../contracts/index.ts'
 import { openInboxes } from '../../testing/inbox-desk.ts'
 
 interface Said {
@@ -46,13 +47,47 @@ describe('chat_history', () => {
     }
   })
 
-  it('is what was said with one peer: a stranger’s is as empty as nobody’s', async () => {
+  it('is what was said with one peer, by its id or name, and with whom nothing was said it is empty', async () => {
     const { history, say, cleo, ada, call, bob } = await talked('one')
     await say(cleo, ada, 'not for bob')
+    for (const peer_id of [ada.id, 'ada']) expect(textsIn(await history({ peer_id }))).toEqual(['one'])
     const nothing = { messages: [], before_ts: null }
-    for (const peer_id of [cleo.id, 'ws_nobody', bob.id]) expect(await history({ peer_id })).toEqual(nothing)
+    for (const peer_id of [cleo.id, 'cleo', 'person:mia']) expect(await history({ peer_id })).toEqual(nothing)
     expect((await call(bob, 'chat_history', { peer_id: cleo.id })).text).toBe('Nothing was said.')
     expect((await history({ before_ts: '2020-01-01T00:00:00Z' })).messages).toEqual([])
     expect(textsIn(await history({ before_ts: '9999-12-31T23:59:59Z' }))).toEqual(['one'])
+  })
+
+  it('says who may have been meant by a name that nobody has, and tells no stranger from nobody', async () => {
+    const { history, organisation, ada, bob } = await talked('one')
+    const { id } = await organisation.workspaces.create(bob.organisation, { name: 'below', parent: ada.id })
+    const refusal = async (peer_id: string) => {
+      const error = await history({ peer_id }).catch((thrown: unknown) => thrown)
+      return error instanceof AppError ? [error.code, error.message.replace(`"${peer_id}"`, 'IT')] : error
+    }
+    const said = 'There is no peer IT that this workspace can reach. List your peers and take one of those.'
+    for (const peer_id of ['ws_nobody', id, 'below']) expect(await refusal(peer_id)).toEqual(['PEER_NOT_FOUND', said])
+    expect((await refusal('clea')) as unknown[]).toContainEqual(expect.stringContaining('Did you mean "cleo"?'))
+    for (const peer_id of [bob.id, 'bob']) await expect(history({ peer_id })).rejects.toMatchObject(invalid)
+  })
+
+  it('goes on with what was said to somebody who is out of reach by now, and to a person by name', async () => {
+    const { history, organisation, messages, ada, bob } = await talked('one')
+    await messages.sending.fromPerson('mia', bob, { text: 'hello' })
+    await organisation.workspaces.archive(ada.organisation, ada.id)
+    expect(textsIn(await history({ peer_id: 'ada' }))).toEqual(['one'])
+    expect(textsIn(await history({ peer_id: 'mia' }))).toEqual(['hello'])
+  })
+
+  it('begins before a time that is more exact than messages are, and loses nothing', async () => {
+    const { history, say, ada, bob, clock } = await talked('first')
+    const at = new Date(clock.now())
+    await clock.advance(1)
+    await say(ada, bob, 'second')
+    const before = async (digits: string) =>
+      textsIn(await history({ before_ts: at.toISOString().replace('Z', `${digits}Z`) }))
+    expect([await before('000000'), await before('5'), await before('000001')]).toEqual([[], ['first'], ['first']])
+    const later = await history({ before_ts: new Date(clock.now()).toISOString().replace('Z', '999999Z') })
+    expect(textsIn(later)).toEqual(['first', 'second'])
   })
 })

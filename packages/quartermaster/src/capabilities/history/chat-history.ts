@@ -25,7 +25,10 @@ export function createChatHistory(history: Platform['history']) {
       'the inbox.',
     command: { none: 'Somebody at a terminal reads the log instead.' },
     input: z.object({
-      peer_id: keepableText().min(1).max(128).describe('The peer_id of a message, or a workspace_id from list_peers.'),
+      peer_id: keepableText()
+        .min(1)
+        .max(128)
+        .describe('The peer_id of a message, or the workspace_id or name of a peer.'),
       limit: limitInput(LIMITS),
       before_ts: z
         .string()

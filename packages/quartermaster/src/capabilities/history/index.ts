@@ -9,6 +9,7 @@ export default defineModule({
       key: 'history',
       title: 'History',
       short: 'Read what was said before with one peer.',
+      inward: true,
       tools: [createChatHistory(history)],
     })
   },

@@ -11,13 +11,14 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { canonicalJson, type Digest } from '../kernel/index.ts'
-import { foreignConversation, noPeer } from '../messages/index.ts'
-import { mayReach } from '../organisation/index.ts'
+import { foreignConversation } from '../messages/index.ts'
+import { reachedPeer } from '../organisation/index.ts'
 import { insert, mustExist, mustNotExist, type Write } from '../store/index.ts'
 import { type ChainPlace, placeInChain } from './chain.ts'
 import { filesOf } from './files.ts'
 import { heldBy, type Ledger, type LedgerDeps } from './ledger.ts'
 import { askedDraft, bytesOf, deliver } from './notices.ts'
+import { refuseTurns } from './turns.ts'
 
 export interface Accepting {
   /** Puts it on record and hands it to the peer, or has it wait for its turn. The same key and content is the same delegation. */
@@ -27,6 +28,10 @@ export interface Accepting {
 export interface AcceptOptions {
   /** One that the two have with each other, or a new one; made up when absent. */
   readonly conversationId?: string | undefined
+  /** What the asker calls the message with the task. */
+  readonly senderMessageId?: string | undefined
+  /** How often the task was passed on before it came here, by the word of whoever brings it. */
+  readonly hopsBefore?: number | undefined
 }
 
 export interface Accepted {
@@ -38,7 +43,7 @@ export interface Accepted {
 export interface AcceptingDeps extends LedgerDeps {
   readonly digest: Digest
   readonly ledger: Ledger
-  readonly settings: Pick<Settings, 'delegationHops' | 'delegationDeadlineSeconds'>
+  readonly settings: Pick<Settings, 'delegationHops' | 'delegationTurns' | 'delegationDeadlineSeconds'>
   /** One more is open until then. */
   onDue(at: number): void
 }
@@ -61,32 +66,34 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
     )
   }
 
-  function keyed({ id, organisation }: WorkspaceRow, { idempotencyKey, ...body }: DelegationWish & AcceptOptions): Key {
+  /** A peer is the same one by its id and by its name, also when it cannot be reached any more. */
+  async function keyed(
+    { id, organisation }: WorkspaceRow,
+    { idempotencyKey, ...body }: DelegationWish & { readonly conversationId?: string },
+  ): Promise<Key> {
     if (idempotencyKey === undefined) return { askKey: null, bodyDigest: null }
+    const to = (await workspaces.seek(organisation, body.to))?.id ?? body.to
     return {
       askKey: digest(canonicalJson([organisation, id, idempotencyKey])),
-      bodyDigest: digest(canonicalJson(body)),
+      bodyDigest: digest(canonicalJson({ ...body, to })),
     }
   }
 
-  /** Both sides by what counts now. What cannot be reached is answered like what is not there. */
-  async function sidesOf(from: WorkspaceRow, to: string): Promise<{ asker: WorkspaceRow; peer: WorkspaceRow }> {
-    const { organisation } = from
-    const asker = (await workspaces.find(organisation, from.id)) ?? from
-    const peer = (await workspaces.find(organisation, to)) ?? (await workspaces.named(organisation, to))
-    if (!peer || !mayReach(asker, peer)) throw noPeer(to)
-    if (peer.id === asker.id)
-      throw new AppError('INPUT_INVALID', 'This is your own workspace. Nobody gives tasks to themselves; name a peer.')
-    return { asker, peer }
+  async function sidesOf(from: WorkspaceRow, to: string): Promise<Pair> {
+    const { self, peer } = await reachedPeer(workspaces, from, { to, alone: 'Nobody gives tasks to themselves' })
+    return { asker: self, peer }
   }
 
-  async function chainFor(asker: WorkspaceRow, peer: WorkspaceRow, forTask: string | undefined): Promise<ChainPlace> {
+  async function chainFor(
+    { asker, peer }: Pair,
+    { forTask, hopsBefore }: Pick<DelegationWish, 'forTask'> & Pick<AcceptOptions, 'hopsBefore'>,
+  ): Promise<ChainPlace> {
     const held = await store.find('delegations', {
       where: heldBy(asker.organisation, asker.id),
       columns: ['id', 'state', 'hops', 'chain', 'startedAt'],
       limit: MOST_OPEN_DELEGATIONS,
     })
-    return placeInChain({ asker, peer, held, forTask, mostHops: settings.delegationHops })
+    return placeInChain({ asker, peer, held, forTask, hopsBefore, mostHops: settings.delegationHops })
   }
 
   async function slotFor({ organisation, id: toId, workspace, ...peer }: WorkspaceRow): Promise<number | null> {
@@ -136,16 +143,22 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   async function attempt(
     from: WorkspaceRow,
     wish: DelegationWish,
-    { key, conversationId: named }: { readonly key: Key } & AcceptOptions,
+    { key, conversationId: named, senderMessageId, hopsBefore }: { readonly key: Key } & AcceptOptions,
   ): Promise<Accepted | undefined> {
     const { asker, peer } = await sidesOf(from, wish.to)
-    const chain = await chainFor(asker, peer, wish.forTask)
+    const [chain] = await Promise.all([
+      chainFor({ asker, peer }, { forTask: wish.forTask, hopsBefore }),
+      refuseTurns(store, { asker, peer, now: clock.now(), most: settings.delegationTurns }),
+    ])
     if (await messages.inbox.isFull(peer)) throw full(peer.workspace, MOST_WAITING_MESSAGES)
     const files = await filesOf(deps.attachments, asker, wish.attachments ?? [])
     const slot = await slotFor(peer)
     const conversationId = named ?? ids.next('conv')
     const row = rowOf({ asker, peer }, wish, { ...key, ...chain, slot, conversationId, attachments: files.facts })
-    const drafts = [askedDraft(row, asker), ...(slot === null ? [] : [deliver(row, peer, row.createdAt)])]
+    const drafts = [
+      askedDraft(row, asker, senderMessageId),
+      ...(slot === null ? [] : [deliver(row, peer, row.createdAt)]),
+    ]
     const outcome = await messages.sending.commit(drafts, [
       ...guardsOf({ asker, peer }, slot),
       ...(named === undefined ? [] : ownConversation({ asker, peer }, named)),
@@ -169,11 +182,12 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   }
 
   return {
-    async accept(from, wish, { conversationId } = {}) {
+    async accept(from, wish, options = {}) {
       refuseLarge(wish.task)
-      const key = keyed(from, { ...wish, ...(conversationId !== undefined && { conversationId }) })
+      const { conversationId } = options
+      const key = await keyed(from, { ...wish, ...(conversationId !== undefined && { conversationId }) })
       for (let tries = 0; tries < TRIES; tries++) {
-        const done = (await repeatOf(key)) ?? (await attempt(from, wish, { key, conversationId }))
+        const done = (await repeatOf(key)) ?? (await attempt(from, wish, { key, ...options }))
         if (!done) continue
         if (done.isRepeat) return done
         deps.onDue(done.row.deadlineAt)

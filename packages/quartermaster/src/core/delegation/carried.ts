@@ -7,8 +7,9 @@ export function carriedTasks({
   taken,
   openIn,
   isOpen,
+  spoken,
   replyTo,
-}: Pick<CarriedTasks, 'openIn' | 'isOpen'> & {
+}: Pick<CarriedTasks, 'openIn' | 'isOpen' | 'spoken'> & {
   taken(rows: readonly ActivityRow[]): Promise<void>
   replyTo(peer: WorkspaceRow, activityId: string, said: PeerWords): Promise<Answered | undefined>
 }): CarriedTasks {
@@ -16,6 +17,7 @@ export function carriedTasks({
     taken,
     openIn,
     isOpen,
+    spoken,
     async reply(from, activityId, { text, parts, attachments, named, outcome, idempotencyKey }) {
       const said = {
         message: text,

@@ -19,16 +19,18 @@ export interface ChainRequest {
   /** The one that it says it works on. */
   readonly forTask?: string | undefined
   readonly mostHops: number
+  /** How often it was passed on elsewhere, as whoever brings it says. */
+  readonly hopsBefore?: number | undefined
 }
 
 /**
  * The place of a new delegation. Throws `DELEGATION_LOOP` when the peer waits, at any distance, for something that the asker has
  * to do: whether this is for that or not, the two could wait for each other, and nobody gets around it by not saying.
  */
-export function placeInChain({ asker, peer, held, forTask, mostHops }: ChainRequest): ChainPlace {
+export function placeInChain({ asker, peer, held, forTask, mostHops, hopsBefore = 0 }: ChainRequest): ChainPlace {
   if (held.some(({ chain }) => chain.includes(peer.id))) throw loop(peer.workspace)
   const parent = forTask === undefined ? workedOn(held) : named(held, forTask)
-  const hops = (parent?.hops ?? 0) + 1
+  const hops = Math.max(parent?.hops ?? 0, hopsBefore) + 1
   if (hops > mostHops) throw tooFar(mostHops)
   return { parentId: parent?.id ?? null, hops, chain: [...(parent?.chain ?? []), asker.id] }
 }

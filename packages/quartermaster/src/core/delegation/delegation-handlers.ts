@@ -23,7 +23,8 @@ export function delegationHandlers({
   /** Whose list is meant; that of everybody when it is not a workspace that asks and it names none. */
   async function whose(visitor: Visitor, id: string | undefined): Promise<WorkspaceRow | undefined> {
     if (visitor.kind !== 'workspace') return id === undefined ? undefined : workspaces.pick(visitor.organisation, id)
-    if (id === undefined || id === visitor.workspace.id) return visitor.workspace
+    const { workspace } = visitor
+    if (id === undefined || id === workspace.id || id === workspace.workspace) return workspace
     throw new AppError('NAME_UNKNOWN', 'A workspace sees its own delegations. Leave workspaceId out.')
   }
 

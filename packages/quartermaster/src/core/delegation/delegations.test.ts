@@ -48,16 +48,18 @@ describe('a delegation', () => {
 
   it('is the same one under the same key, also when asked many times at once, and another body is refused', async () => {
     const { workspaces, delegations, store, take } = await openDelegations()
-    const { ada, bob } = await workspaces('ada', 'bob')
+    const { ada, bob } = await workspaces('ada', 'bob', 'cid')
     const wish = { to: bob.id, task: 'once', idempotencyKey: 'k1' }
     const all = await Promise.all(Array.from({ length: 5 }, () => delegations.delegate(ada, wish)))
     expect(new Set(all.map(({ row }) => row.id)).size).toBe(1)
     expect(all.filter(({ isRepeat }) => !isRepeat)).toHaveLength(1)
     expect(await store.count('delegations')).toBe(1)
     expect(await take(bob)).toHaveLength(1)
-    await expect(delegations.delegate(ada, { ...wish, task: 'other' })).rejects.toMatchObject({
-      code: 'IDEMPOTENCY_CONFLICT',
-    })
+    expect((await delegations.delegate(ada, { ...wish, to: 'bob' })).isRepeat).toBe(true)
+    for (const other of [{ task: 'other' }, { to: 'cid' }])
+      await expect(delegations.delegate(ada, { ...wish, ...other })).rejects.toMatchObject({
+        code: 'IDEMPOTENCY_CONFLICT',
+      })
   })
 
   it('queues behind a busy peer, never above its capacity, and comes to its turn by itself in order', async () => {

@@ -105,7 +105,10 @@ export interface DelegationsDeps {
   readonly messages: Pick<Messages, 'sending' | 'inbox' | 'activity'>
   /** Who keeps files; without it delegations carry none. */
   readonly attachments?: Attachments | undefined
-  readonly settings: Pick<Settings, 'delegationHops' | 'delegationDeadlineSeconds' | 'activityDays'>
+  readonly settings: Pick<
+    Settings,
+    'delegationHops' | 'delegationTurns' | 'delegationDeadlineSeconds' | 'delegationQuietSeconds' | 'activityDays'
+  >
   readonly isOurs?: (() => boolean) | undefined
 }
 
@@ -124,7 +127,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     },
   }
   const ledger = createLedger(parts)
-  const settling = createSettling({ ...parts, ledger })
+  const settling = createSettling({ ...deps, ...parts, ledger })
   const answering = createAnswering({ ...parts, ledger, digest: deps.digest })
   const sweeper = createSweeper({ ...deps, ledger, settling })
   const { accept } = createAccepting({ ...deps, ...parts, ledger, onDue: sweeper.expect })
@@ -282,7 +285,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
       return (await answering.reply(row, workspace, { message, outcome: 'failed' })).row
     },
     cancelAny: async (of, id) => settling.cancel(await expectAny(of, id), 'owner'),
-    carried: carriedTasks({ taken: settling.taken, openIn, isOpen: isOpenFor, replyTo }),
+    carried: carriedTasks({ ...settling, openIn, isOpen: isOpenFor, replyTo }),
     seen: settling.seen,
     events: emitter,
     start: sweeper.start,

@@ -12,3 +12,4 @@ export {
 } from './delegations.ts'
 export type { ListedRow } from './facts.ts'
 export { DELEGATION_EVENTS, type DelegationEvent, isOpen, nextStep } from './machine.ts'
+export { isQuestion } from './question.ts'

@@ -6,7 +6,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
-import { type Attachments, type MessageDraft, type Messages } from '../messages/index.ts'
+import { type Attachments, type MessageDraft, type Messages, TASK_GUARD } from '../messages/index.ts'
 import type { Organisation } from '../organisation/index.ts'
 import { mustNotExist, type Store, update, type Write } from '../store/index.ts'
 import { filesOf } from './files.ts'
@@ -152,7 +152,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     const set: Partial<DelegationRow> = { ...parts.set, ...end, state: to, updatedAt: at, version: row.version + 1 }
     const { organisation, toId, slot: leaving } = row
     const next = !isOpen(to) && leaving !== null ? await promotion(organisation, toId, { at, leaving }) : undefined
-    const own = update('delegations', { where: { id: row.id, version: row.version }, set, guard: 'delegation.version' })
+    const own = update('delegations', { where: { id: row.id, version: row.version }, set, guard: TASK_GUARD })
     const outcome = await messages.sending.commit(
       [...drafts, ...(next?.drafts ?? [])],
       [own, ...writes, ...(next?.writes ?? [])],

@@ -16,6 +16,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'pending expire': 'expired',
   'pending archive': 'failed',
   'in_progress progress': 'in_progress',
+  'in_progress handBack': 'in_progress',
   'in_progress complete': 'completed',
   'in_progress fail': 'failed',
   'in_progress cancel': 'cancelled',

@@ -8,6 +8,8 @@ export type DelegationEvent =
   | 'take'
   /** The peer says how it goes. */
   | 'progress'
+  /** The peer has said nothing for so long that it is to be handed it again. */
+  | 'handBack'
   | 'complete'
   | 'fail'
   | 'cancel'
@@ -20,6 +22,7 @@ export const DELEGATION_EVENTS: readonly DelegationEvent[] = [
   'promote',
   'take',
   'progress',
+  'handBack',
   'complete',
   'fail',
   'cancel',
@@ -39,7 +42,7 @@ const ENDS = { cancel: 'cancelled', expire: 'expired', archive: 'failed', fail: 
 const TABLE: Readonly<Partial<Record<DelegationState, Partial<Record<DelegationEvent, DelegationState>>>>> = {
   queued: { promote: 'pending', ...ENDS },
   pending: { take: 'in_progress', progress: 'in_progress', complete: 'completed', ...ENDS },
-  in_progress: { progress: 'in_progress', complete: 'completed', ...ENDS },
+  in_progress: { progress: 'in_progress', handBack: 'in_progress', complete: 'completed', ...ENDS },
 }
 
 /** The one place that decides what becomes of a delegation. */

@@ -28,8 +28,9 @@ export interface Sides {
 type Ids = (prefix: string) => string
 
 /** The row of the asker's log that it has given the task away. */
-export function askedDraft(row: DelegationRow, asker: WorkspaceRow): MessageDraft {
-  return draftMessage({ ...taskMessage(row), from: workspaceParty(asker), to: aside(row.toId, row.toName) })
+export function askedDraft(row: DelegationRow, asker: WorkspaceRow, senderMessageId?: string): MessageDraft {
+  const to = aside(row.toId, row.toName)
+  return draftMessage({ ...taskMessage(row), from: workspaceParty(asker), to, senderMessageId })
 }
 
 /** How a task gets to a peer: into its log and inbox. A peer elsewhere is sent it instead, and its log alone has it here. */

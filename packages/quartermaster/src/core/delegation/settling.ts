@@ -1,7 +1,8 @@
-import type { ActivityRow, DelegationRow } from '../../contracts/index.ts'
+import type { ActivityRow, DelegationRow, Settings, WorkspaceRow } from '../../contracts/index.ts'
+import { TASK_GUARD, type TaskChange } from '../messages/index.ts'
 import { remove, update, type Write } from '../store/index.ts'
 import type { Ledger, LedgerDeps, StepParts } from './ledger.ts'
-import { type DelegationEvent, nextStep } from './machine.ts'
+import { type DelegationEvent, HELD_STATES, isOpen, nextStep } from './machine.ts'
 import { endDraft, logOnly, stopDraft } from './notices.ts'
 import { isOutside } from './outgoing.ts'
 import {
@@ -23,12 +24,19 @@ export interface Settling {
   archive(row: DelegationRow, whose: string): Promise<DelegationRow>
   /** The peer was handed these rows of its log. */
   taken(rows: readonly ActivityRow[]): Promise<void>
+  /** The asker has said something about it. */
+  spoken(asker: WorkspaceRow, id: string): Promise<TaskChange | undefined>
   /** The asker has the end of it already. */
   seen(row: DelegationRow): Promise<void>
 }
 
-export function createSettling(deps: LedgerDeps & { readonly ledger: Ledger }): Settling {
-  const { store, clock, ids, messages, ledger, tell } = deps
+export interface SettlingDeps extends LedgerDeps {
+  readonly ledger: Ledger
+  readonly settings: Pick<Settings, 'delegationQuietSeconds'>
+}
+
+export function createSettling(deps: SettlingDeps): Settling {
+  const { store, clock, ids, messages, ledger, settings, tell } = deps
 
   /** The task's message: nobody is handed it any more. */
   const withoutTask = ({ organisation, toId, activityId }: DelegationRow): readonly Write[] =>
@@ -64,11 +72,23 @@ export function createSettling(deps: LedgerDeps & { readonly ledger: Ledger }): 
   }
 
   async function taken(rows: readonly ActivityRow[]): Promise<void> {
-    const carrying = rows.flatMap(({ id, delegationId }) => (delegationId === null ? [] : [{ id, delegationId }]))
+    const carrying = rows.filter(({ delegationId }) => delegationId !== null)
     if (carrying.length === 0) return
-    const where = { id: { in: carrying.map(({ delegationId }) => delegationId) }, state: 'pending' } as const
-    const pending = await store.find('delegations', { where, columns: TAKEN, limit: 1_000 })
-    for (const row of pending) if (carrying.some(({ id }) => id === row.activityId)) await take(row)
+    const taskIds = [...new Set(carrying.flatMap(({ delegationId }) => delegationId ?? []))]
+    const where = { id: { in: taskIds }, state: { in: HELD_STATES } }
+    for (const row of await store.find('delegations', { where, columns: TAKEN, limit: 1_000 })) {
+      const own = carrying.filter(one => one.delegationId === row.id && one.workspaceId === row.toId)
+      if (row.state === 'in_progress' && own.length > 0) await lookedAt(row)
+      else if (own.some(({ id }) => id === row.activityId)) await take(row)
+    }
+  }
+
+  /** Whoever is handed something about a task has it in hand again. That is written down seldom, as it is asked for often. */
+  async function lookedAt({ id, version, updatedAt }: Pick<DelegationRow, (typeof TAKEN)[number]>): Promise<void> {
+    const at = Math.round(clock.now())
+    if (at - updatedAt < settings.delegationQuietSeconds * 500) return
+    const set = { updatedAt: at, version: version + 1 }
+    await store.commit([update('delegations', { where: { id, version }, set, guard: TASK_GUARD })])
   }
 
   /** Whoever else has come first is right: there is nothing to do then. */
@@ -79,9 +99,21 @@ export function createSettling(deps: LedgerDeps & { readonly ledger: Ledger }): 
     const { id, version, organisation, fromName: from, toName: to, state: before } = row
     const set = { state: step.to, startedAt: at, updatedAt: at, version: version + 1 }
     const { committed } = await store.commit([
-      update('delegations', { where: { id, version }, set, guard: 'delegation.version' }),
+      update('delegations', { where: { id, version }, set, guard: TASK_GUARD }),
     ])
     if (committed) tell({ organisation, id, from, to, before, state: step.to, at })
+  }
+
+  async function spoken(asker: WorkspaceRow, taskId: string): Promise<TaskChange | undefined> {
+    const row = await ledger.get(asker.organisation, taskId)
+    if (row?.fromId !== asker.id || !isOpen(row.state)) return undefined
+    const at = Math.round(clock.now())
+    const { id, version, organisation, fromName: from, toName: to, state } = row
+    const set = { updatedAt: at, version: version + 1 }
+    return {
+      write: update('delegations', { where: { id, version }, set, guard: TASK_GUARD }),
+      tell: () => tell({ organisation, id, from, to, before: state, state, at }),
+    }
   }
 
   return {
@@ -90,6 +122,7 @@ export function createSettling(deps: LedgerDeps & { readonly ledger: Ledger }): 
     expire: row => close(row, 'expire', { why: EXPIRED, whyOf: async now => expiredAt(now, await troubleOf(now)) }),
     archive: (row, whose) => close(row, 'archive', { why: archivedSide(whose) }),
     taken,
+    spoken,
     async seen({ organisation, fromId: workspaceId, noticeId }) {
       if (noticeId === null) return
       await store.commit([remove('inbox', { where: { organisation, workspaceId, id: noticeId }, rows: 'any' })])
@@ -98,7 +131,17 @@ export function createSettling(deps: LedgerDeps & { readonly ledger: Ledger }): 
 }
 
 /** What is read of one that is handed out. */
-const TAKEN = ['id', 'organisation', 'fromName', 'toName', 'state', 'version', 'activityId'] as const
+const TAKEN = [
+  'id',
+  'organisation',
+  'fromName',
+  'toId',
+  'toName',
+  'state',
+  'version',
+  'activityId',
+  'updatedAt',
+] as const
 
 interface Why {
   readonly why: string

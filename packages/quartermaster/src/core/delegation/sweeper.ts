@@ -1,11 +1,12 @@
 import { type DelegationRow, isAppError, messageOf, type Settings } from '../../contracts/index.ts'
 import type { Cancel, Clock, Log } from '../kernel/index.ts'
 import { mustNotExist, type Query, remove, type Store } from '../store/index.ts'
+import { createHandingBack, type OpenTask } from './handing-back.ts'
 import type { Ledger } from './ledger.ts'
 import { OPEN_STATES } from './machine.ts'
 import type { Settling } from './settling.ts'
 
-/** Ends what nobody else ends: what is due, and what has lost its workspace. */
+/** Ends what nobody else ends: what is due, and what has lost its workspace. Hands back what was lost by whoever had it. */
 export interface Sweeper {
   start(): void
   /** Something is due then. */
@@ -25,7 +26,7 @@ export interface SweeperDeps {
   readonly log: Log
   readonly ledger: Ledger
   readonly settling: Settling
-  readonly settings: Pick<Settings, 'activityDays'>
+  readonly settings: Pick<Settings, 'activityDays' | 'delegationQuietSeconds'>
   /** Whether forgetting is this process's to do; always when absent. */
   readonly isOurs?: (() => boolean) | undefined
 }
@@ -33,6 +34,20 @@ export interface SweeperDeps {
 /** What another process has left, and what has more room since, is found within this. */
 const LOOK_MS = 60_000
 const PAGE = 200
+/** What is read of each that is open. */
+const LOOKED_AT = [
+  'id',
+  'organisation',
+  'fromId',
+  'toId',
+  'state',
+  'conversationId',
+  'activityId',
+  'progress',
+  'progressAt',
+  'updatedAt',
+  'deadlineAt',
+] as const
 /** As the index knows them. */
 const OPEN = { dueAt: { atLeast: 0 } } as const
 const HOUR_MS = 3_600_000
@@ -40,6 +55,7 @@ const DAY_MS = 24 * HOUR_MS
 
 export function createSweeper(deps: SweeperDeps): Sweeper {
   const { store, clock, log, ledger, settling, settings, isOurs = () => true } = deps
+  const { lost, handBack } = createHandingBack(deps)
   let isStarted = false
   let isStopped = false
   const isOver = () => isStopped
@@ -97,10 +113,11 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
   async function lookAtOpen(): Promise<void> {
     const sides = new Map<string, string>()
     const waitedFor = new Map<string, string>()
+    const quiet: OpenTask[] = []
     for (let after: readonly (string | number)[] | undefined; !isOver(); await clock.breathe()) {
-      const columns = ['id', 'organisation', 'fromId', 'toId', 'state', 'deadlineAt'] as const
       const query = { where: OPEN, order: { by: ['deadlineAt', 'id'] as const }, limit: PAGE }
-      const rows = await store.find('delegations', { ...query, columns, ...(after && { after }) })
+      const rows = await store.find('delegations', { ...query, columns: LOOKED_AT, ...(after && { after }) })
+      quiet.push(...(await lost(rows)))
       for (const { organisation, fromId, toId, state } of rows) {
         sides.set(fromId, organisation).set(toId, organisation)
         if (state === 'queued') waitedFor.set(toId, organisation)
@@ -124,6 +141,7 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
           () =>
             ledger.advance(organisation, id),
       ),
+      ...quiet.map(task => () => handBack(task).catch(unlessEnded)),
     ])
   }
 
@@ -213,6 +231,10 @@ export function createSweeper(deps: SweeperDeps): Sweeper {
       await sweeping
     },
   }
+}
+
+function unlessEnded(error: unknown): void {
+  if (!isEnded(error)) throw error
 }
 
 /** Another process may have been faster, which is as good. */

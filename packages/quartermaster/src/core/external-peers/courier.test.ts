@@ -14,6 +14,7 @@ describe('a task for an A2A agent elsewhere', () => {
     const { id, messageId } = await ask(ada, painter)
     await settle()
     expect(sentIn(remote.heard)).toEqual([`send ${messageId}`])
+    expect(remote.heard.at(-1)?.message).toMatchObject({ hops: 1 })
     expect(await outgoing(id)).toMatchObject({ remoteId: `there-${messageId}`, contextId: 'c1', attempts: 0 })
     expect(await store.get('delegations', id)).toMatchObject({ state: 'in_progress' })
     remote.says('working', [text('mixing colours')])

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { DEFAULT_ORGANISATION } from '../../contracts/index.ts'
 import { openExternalPeers, seenCard } from '../../testing/external-peer-desk.ts'
 import { RemoteFailure } from './ports.ts'
@@ -88,6 +88,25 @@ describe('an A2A agent elsewhere', () => {
     expect(made.description).toHaveLength(2_000)
     expect(made.skills).toHaveLength(100)
     expect(made.skills[0]).toEqual({ id: 's0', name: 'ab', description: '' })
+  })
+
+  it('is told to be gone and back by its card, and never to be away for want of heartbeats', async () => {
+    const { add, remote, peers, clock, settle, told, reopen } = await openExternalPeers()
+    await add()
+    const organisation = await reopen()
+    onTestFinished(() => organisation.stop())
+    organisation.events.on('presence.changed', event => void told.push(event))
+    await clock.advance(400_000)
+    await settle()
+    expect(told).toEqual([])
+    remote.fails(new RemoteFailure('unreachable', 'Nothing listens there.'))
+    for (let i = 0; i < 2; i++) await peers.refresh(DEFAULT_ORGANISATION, 'painter')
+    remote.fails()
+    await peers.refresh(DEFAULT_ORGANISATION, 'painter')
+    expect(told.map(({ name, from, to }) => [name, from, to])).toEqual([
+      ['painter', 'online', 'offline'],
+      ['painter', 'offline', 'online'],
+    ])
   })
 
   it('is looked at again by itself: what its card says counts, and when it is gone it is offline', async () => {

@@ -11,6 +11,7 @@ import { type Clock, createCancellation, createRounds, type Log, separateSecrets
 import { type Organisation, refusedDraft } from '../organisation/index.ts'
 import { insert, type Store, update, type Write } from '../store/index.ts'
 import { keptWords, plainLine } from './card-words.ts'
+import { type PeerTrouble, peerTroubles } from './peer-troubles.ts'
 import { externalPeerFacts, noSuchSecret, refusedCard, unknownExternalPeer } from './peer-words.ts'
 import { type Credential, type RemoteAgents, RemoteFailure, type RemotePlace, type SeenCard } from './ports.ts'
 
@@ -28,6 +29,8 @@ export interface ExternalPeers {
   placeOf(id: string): Promise<ReachedPeer | undefined>
   /** It could not be reached: its card is looked at soon. */
   suspect(id: string): Promise<void>
+  /** Those of all organisations that cannot be reached, and why. */
+  troubles(): Promise<readonly PeerTrouble[]>
   /** All that are active. */
   active(): Promise<readonly ExternalPeerRow[]>
   /** Looks at cards from time to time. */
@@ -44,7 +47,7 @@ export interface ExternalPeersDeps {
   readonly store: Store
   readonly clock: Clock
   readonly log: Log
-  readonly organisation: Pick<Organisation, 'workspaces' | 'factsOf'>
+  readonly organisation: Pick<Organisation, 'workspaces' | 'presence' | 'factsOf'>
   readonly remote: RemoteAgents
   readonly secrets: { get(name: string): string | undefined }
 }
@@ -71,8 +74,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
   }
 
   async function pick(organisation: string, idOrName: string) {
-    const workspace =
-      (await workspaces.find(organisation, idOrName)) ?? (await workspaces.named(organisation, idOrName))
+    const workspace = await workspaces.seek(organisation, idOrName)
     const row = workspace && (await store.get('externalpeers', workspace.id))
     if (!workspace || !row || workspace.origin !== 'external') throw unknownExternalPeer(idOrName)
     return { workspace, row }
@@ -127,12 +129,14 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
     const claimed = await claimCheck(row)
     if (!claimed) return (await store.get('externalpeers', row.id)) ?? row
     const seen = await look(claimed)
-    const { id, version } = claimed
+    const { id, version, organisation } = claimed
+    const before = await workspaces.find(organisation, id)
     const set = { ...seen.peer, checkedAt: now(), version: version + 1 }
     const { committed } = await store.commit([
       update('externalpeers', { where: { id, version }, set }),
       update('workspaces', { where: { id, origin: 'external' }, set: seen.workspace, rows: 'any' }),
     ])
+    if (committed && before) org.presence.found(before, { ...before, ...seen.workspace })
     return committed ? { ...claimed, ...set } : ((await store.get('externalpeers', id)) ?? claimed)
   }
 
@@ -210,6 +214,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
         update('externalpeers', { where: { id, version }, set: { nextCheckAt: now(), version: version + 1 } }),
       ])
     },
+    troubles: async () => peerTroubles(store, await active()),
     active: () => active(),
     start() {
       if (isStarted) return

@@ -91,6 +91,8 @@ export interface RemoteMessage {
   readonly parts: readonly RemotePart[]
   readonly taskId?: string | undefined
   readonly contextId?: string | undefined
+  /** How often the task was passed on, so that a circle over several of us comes to an end. */
+  readonly hops?: number | undefined
 }
 
 /** Speaks to A2A agents elsewhere. Everything that goes wrong there is a `RemoteFailure`. */

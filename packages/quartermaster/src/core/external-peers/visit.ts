@@ -45,7 +45,7 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
     const { held, task, peer } = matter
     if (held.row.remoteId === null) {
       const parts = await outgoingParts(attachments, peer, { text: task.task, files: task.attachments })
-      return say(matter, { messageId: task.messageId, parts }, quiet)
+      return say(matter, { messageId: task.messageId, parts, hops: task.hops }, quiet)
     }
     const [words] = await askerWords(store, task)
     return words ? answer(matter, words, quiet) : follow(matter, quiet)

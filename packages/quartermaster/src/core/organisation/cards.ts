@@ -10,13 +10,21 @@ export interface CardParts {
 }
 
 /** What others are told of a workspace. What the owner wrote and what it said itself are somebody's words, as they are. */
-export function cardOf({ workspace, role, description, card }: WorkspaceRow, parts: CardParts): AgentCard {
+export function cardOf(row: WorkspaceRow, parts: CardParts): AgentCard {
+  const { workspace, card } = row
   return {
     name: workspace,
-    description: description ?? card?.description ?? (role === '' ? `The workspace "${workspace}".` : role),
+    description: goodFor(row),
     version: card?.version ?? parts.version,
     url: card?.url ?? parts.url,
     // The view is what is known; what it says itself is for those that have none here.
     skills: [...(parts.skills ?? card?.skills ?? [])],
   }
+}
+
+/** What somebody could ask it for: what it is there, and what is said about it. */
+function goodFor({ workspace, role, description, card }: WorkspaceRow): string {
+  const words = description ?? card?.description ?? ''
+  if (role === '') return words === '' ? `The workspace "${workspace}".` : words
+  return words === '' ? role : `${role}${/\p{P}$/u.test(role) ? ' ' : '. '}${words}`
 }

@@ -50,9 +50,9 @@ export function workspaceHandlers({ organisation: org, skillsOf, version }: Desk
   }
 }
 
-/** The workspace with this id. What somebody cannot see is not there for them. */
+/** The workspace with this id or name. What somebody cannot see is not there for them. */
 export async function visible({ workspaces }: Organisation, visitor: Visitor, id: string): Promise<WorkspaceRow> {
-  const row = await workspaces.find(visitor.organisation, id)
+  const row = await workspaces.seek(visitor.organisation, id)
   if (!row || (visitor.kind === 'workspace' && !mayReach(visitor.workspace, row))) throw unknownWorkspace(id)
   return row
 }

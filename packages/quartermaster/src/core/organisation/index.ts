@@ -9,6 +9,7 @@ export type { Persons } from './persons.ts'
 export { type FolderPlace, type PlacedAgent, type Placements, placeAgents } from './placement.ts'
 export type { NamedPlace } from './places.ts'
 export type { PresenceBook } from './presence.ts'
+export { noPeer, reachedPeer } from './reached-peer.ts'
 export type { Seats } from './seats.ts'
 export {
   type Bearer,

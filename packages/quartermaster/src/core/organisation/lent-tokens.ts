@@ -10,8 +10,8 @@ export interface LentTokens {
   find(hash: string): { readonly id: string; readonly organisation: string; readonly agent: string } | undefined
   /** Ends it; `undefined` when there is none. */
   revoke(id: string): TokenFacts | undefined
-  /** How many are good. */
-  count(): number
+  /** Those that are good. */
+  ids(): readonly string[]
 }
 
 export interface LentTokensDeps {
@@ -75,6 +75,6 @@ export function createLentTokens({ clock, ids, digest, prefix, onEnded }: LentTo
       const revokedAt = Math.round(clock.now())
       return { id, agent, label: null, state: 'revoked', createdAt, expiresAt, revokedAt, replacedBy: null }
     },
-    count: () => byId.size,
+    ids: () => [...byId.keys()],
   }
 }

@@ -13,6 +13,8 @@ export interface PresenceBook {
   /** It is there for as long as this takes: whoever waits for an answer says nothing meanwhile. */
   during<T>(row: WorkspaceRow, work: () => Promise<T>): Promise<T>
   of(row: WorkspaceRow): Presence
+  /** Tells of one that says nothing by itself, when whoever looks after it has found it otherwise. */
+  found(before: WorkspaceRow, now: WorkspaceRow): void
   /** When it was heard of last, by what is known here or on record. */
   lastSeenAt(row: WorkspaceRow): number | null
   /** Within how many seconds the next heartbeat should come. */
@@ -62,7 +64,14 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
     return here === undefined ? onRecord : Math.max(here, onRecord ?? 0)
   }
 
-  function tell(id: string, one: Seen, from: Presence): void {
+  function stateOf(row: WorkspaceRow): Presence {
+    if (row.status !== 'active') return 'offline'
+    // It says nothing by itself: it is there when its card was, at the last look.
+    if (row.origin === 'external') return row.registeredAt === null ? 'offline' : 'online'
+    return stateAt(lastSeenAt(row))
+  }
+
+  function tell(id: string, one: Omit<Seen, 'at'>, from: Presence): void {
     const { organisation, name, told: to } = one
     if (from !== to) emitter.emit('presence.changed', { organisation, id, name, from, to, at: Math.round(clock.now()) })
   }
@@ -135,9 +144,9 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
     nextWithinSeconds: settings.awaySeconds / 3,
     async load() {
       const since = Math.round(clock.now() - offlineMs)
-      for (const { id, organisation, workspace: name, lastSeenAt: at } of await allRows(store, 'workspaces', {
-        lastSeenAt: { above: since },
-      })) {
+      // An agent elsewhere sends no heartbeats, and its silence says nothing.
+      const where = { lastSeenAt: { above: since }, origin: { not: 'external' } } as const
+      for (const { id, organisation, workspace: name, lastSeenAt: at } of await allRows(store, 'workspaces', where)) {
         if (at === null || seen.has(id)) continue
         seen.set(id, { organisation, name, at, told: stateAt(at) })
         expiry.expect(id, at + (stateAt(at) === 'online' ? awayMs : offlineMs))
@@ -152,11 +161,10 @@ export function createPresence({ store, clock, emitter, log, settings }: Presenc
         stop()
       }
     },
-    of(row) {
-      if (row.status !== 'active') return 'offline'
-      // It says nothing by itself: it is there when its card was, at the last look.
-      if (row.origin === 'external') return row.registeredAt === null ? 'offline' : 'online'
-      return stateAt(lastSeenAt(row))
+    of: stateOf,
+    found(before, now) {
+      const { id, organisation, workspace: name } = now
+      tell(id, { organisation, name, told: stateOf(now) }, stateOf(before))
     },
     lastSeenAt,
     async stop() {

@@ -75,8 +75,8 @@ export interface Tokens {
   lend(agent: string, options: { organisation?: string | undefined; ttlMs: number }): LentToken
   /** Keeps a lent token for this long from now, and answers until when. Throws `NAME_UNKNOWN` when it has ended. */
   extend(id: string, options: { ttlMs: number }): number
-  /** How many lent tokens are good now. */
-  lent(): number
+  /** The lent tokens that are good now, by their ids. */
+  lent(): readonly string[]
   /** Whom a token stands for, where it is for everything or for tools. */
   verify(token: string): TokenHolder | undefined
   /** Whom a token stands for, in whichever organisation and whatever it is for. */
@@ -298,7 +298,7 @@ export function createTokens({ store, clock, ids, digest, news }: TokensDeps): T
         throw new AppError('NAME_UNKNOWN', `There is no lent token "${id}" any more. Borrow another.`)
       return expiresAt
     },
-    lent: () => lent.count(),
+    lent: () => lent.ids(),
     verify(token) {
       const holding = holderOf(token)
       if (!holding || !isFor(holding, 'mcp')) return undefined

@@ -133,9 +133,10 @@ describe('workspaces', () => {
     const bob = await make({ name: 'bob', role: 'Builds.' })
     const { visitor } = await as(bob)
     expect(await ask('workspaceCard', { params: { id: bob.id } })).toMatchObject({ description: 'Builds.', skills: [] })
-    const card = { description: 'Bob.', version: '7', skills: [{ id: 'x', name: 'X', description: '' }] }
+    const card = { description: 'Since May.', version: '7', skills: [{ id: 'x', name: 'X', description: '' }] }
     await ask('register', { body: { card } }, visitor)
-    expect(await ask('workspaceCard', { params: { id: bob.id } })).toMatchObject(card)
+    const whole = { ...card, description: 'Builds. Since May.' }
+    expect(await ask('workspaceCard', { params: { id: bob.id } })).toMatchObject(whole)
   })
 })
 

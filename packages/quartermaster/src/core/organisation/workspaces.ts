@@ -18,7 +18,9 @@ export interface Workspaces {
   /** By its id. */
   find(organisation: string, id: string): Promise<WorkspaceRow | undefined>
   named(organisation: string, name: string): Promise<WorkspaceRow | undefined>
-  /** By its id, else by its name. Throws `NAME_UNKNOWN`. */
+  /** By its id, else by its name. */
+  seek(organisation: string, idOrName: string): Promise<WorkspaceRow | undefined>
+  /** The same. Throws `NAME_UNKNOWN`. */
   pick(organisation: string, idOrName: string): Promise<WorkspaceRow>
   tree(organisation: string): Promise<Tree>
   /** Those above it, the nearest first. */
@@ -62,8 +64,12 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
     return (await store.find('workspaces', { where: { organisation, workspace: name }, limit: 1 }))[0]
   }
 
+  async function seek(organisation: string, idOrName: string): Promise<WorkspaceRow | undefined> {
+    return (await find(organisation, idOrName)) ?? (await named(organisation, idOrName))
+  }
+
   async function pick(organisation: string, idOrName: string): Promise<WorkspaceRow> {
-    const row = (await find(organisation, idOrName)) ?? (await named(organisation, idOrName))
+    const row = await seek(organisation, idOrName)
     if (row) return row
     throw unknownWorkspace(idOrName)
   }
@@ -122,6 +128,7 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
   return {
     find,
     named,
+    seek,
     pick,
     tree,
     above,
