@@ -1,5 +1,6 @@
 import type { CallToolResult, Client } from '@modelcontextprotocol/client'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { A2A_REQUESTS, type A2aPlace, type A2aRequest } from './support/a2a-requests.ts'
 import { quartermaster } from './support/product.ts'
 import { guessesOf, launchTenants, SAME_KEY, type Tenants, without } from './support/tenants.ts'
 
@@ -159,19 +160,75 @@ it('answers a twin’s task id of the first organisation like one that is not th
   }
 })
 
-it.each(STRANGERS)('answers a %s over A2A for an agent that is there like for one that is not', async kind => {
-  const guesses = guessesOf(at.ids)
-  const headers = { authorization: `Bearer ${at.strangers[kind]}`, 'a2a-version': '1.0', connection: 'close' }
-  for (const path of ['.well-known/agent-card.json', 'tasks/TASK', 'tasks']) {
-    const ask = async (ids: Tenants['ids']) => {
-      const url = `${at.url}/a2a/${ids.workspace}/${path.replace('TASK', ids.delegation)}`
-      const answer = await fetch(url, { headers })
-      return [answer.status, without(await answer.text(), ids)]
+describe('over A2A', () => {
+  /** What is answered, and whether that is an answer or a refusal. */
+  async function asked({ method, path, body }: A2aRequest, place: A2aPlace, token: string) {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'a2a-version': '1.0',
+      'content-type': 'application/json',
+      connection: 'close',
     }
-    const real = await ask(at.ids)
-    expect(real).toEqual(await ask(guesses))
-    expect(real[0]).not.toBe(200)
+    const sent = body ? { body: JSON.stringify(body(place)) } : {}
+    const answer = await fetch(`${at.url}/a2a/${place.workspace}${path(place)}`, { method, headers, ...sent })
+    const text = await answer.text()
+    const isRefused = !answer.ok || text.includes('"error"')
+    return { status: answer.status, text, isRefused }
   }
+
+  const placeOf = ({ workspace, delegation: task }: Tenants['ids']): A2aPlace => ({ workspace, task })
+
+  it.each([...STRANGERS, 'person'] as const)(
+    'a %s gets of an agent that is there what it gets of one that is not',
+    async kind => {
+      const guesses = guessesOf(at.ids)
+      for (const request of A2A_REQUESTS) {
+        const real = await asked(request, placeOf(at.ids), at.strangers[kind])
+        const guessed = await asked(request, placeOf(guesses), at.strangers[kind])
+        expect([request.name, real.isRefused, real.status, without(real.text, at.ids)]).toEqual([
+          request.name,
+          true,
+          guessed.status,
+          without(guessed.text, guesses),
+        ])
+      }
+    },
+  )
+
+  it('a twin that asks the agent it reaches for a task of others is told that there is none', async () => {
+    const guesses = guessesOf(at.ids)
+    for (const request of A2A_REQUESTS.filter(({ isOfTask }) => isOfTask)) {
+      const real = await asked(request, { ...placeOf(at.ids), workspace: at.aboveTwin }, at.strangers.twin)
+      const guessed = await asked(request, { ...placeOf(guesses), workspace: at.aboveTwin }, at.strangers.twin)
+      expect([request.name, real.isRefused, without(real.text, at.ids)]).toEqual([
+        request.name,
+        true,
+        without(guessed.text, guesses),
+      ])
+    }
+  })
+
+  it('whoever has a token that was taken back, or whose workspace was archived, gets nothing', async () => {
+    for (const token of [at.revoked, at.archived.token, 'qm_nonsense'])
+      for (const request of A2A_REQUESTS) {
+        const { status, text } = await asked(request, placeOf(at.ids), token)
+        expect([request.name, status]).toEqual([request.name, 401])
+        expect(at.private.filter(secret => text.includes(secret))).toEqual([])
+      }
+  })
+
+  it('an agent that was archived is not there for whoever is beside it', async () => {
+    const guesses = guessesOf({ ...at.ids, workspace: at.archived.id })
+    for (const request of A2A_REQUESTS) {
+      const real = await asked(request, { ...placeOf(at.ids), workspace: at.archived.id }, at.tokens.helper)
+      const guessed = await asked(request, placeOf(guesses), at.tokens.helper)
+      expect([request.name, real.isRefused, without(real.text, { ...at.ids, workspace: at.archived.id })]).toEqual([
+        request.name,
+        true,
+        without(guessed.text, guesses),
+      ])
+    }
+  })
 })
 
 it('takes the same idempotency key of two organisations for two calls', async () => {

@@ -130,6 +130,22 @@ describe('the card of an agent elsewhere', () => {
   })
 })
 
+it.each(['JSONRPC', 'HTTP+JSON'] as const)('says over %s how often a task was passed on', async binding => {
+  const seen: unknown[] = []
+  const task = { id: 't', status: { state: 'TASK_STATE_WORKING' } }
+  const { client, place } = await agentThat(
+    ({ json, text }) => {
+      const { params, message } = JSON.parse(text)
+      seen.push((params?.message ?? message).metadata)
+      json(200, binding === 'JSONRPC' ? { result: { task } } : { task })
+    },
+    { binding },
+  )
+  await client.send(place, { messageId: 'm1', parts: [], hops: 3 }, NEVER)
+  await client.send(place, { messageId: 'm2', parts: [], taskId: 't' }, NEVER)
+  expect(seen).toEqual([{ 'quartermaster/hops': 3 }, undefined])
+})
+
 describe('a name in a card that leads inside', () => {
   it('is not gone to, unless the owner has named it', async () => {
     const { client, place } = await agentThat(({ json }) => json(200, {}))

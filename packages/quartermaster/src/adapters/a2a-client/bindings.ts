@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { HOPS_KEY } from '../../contracts/index.ts'
 import type { RemoteMessage, RemotePlace } from '../../core/external-peers/index.ts'
 import type { SaidError } from './failures.ts'
 import { fromPart } from './wire.ts'
@@ -77,7 +78,7 @@ export const BINDINGS: Readonly<Record<RemotePlace['binding'], Binding>> = { JSO
 
 function parametersOf(given: Given): object {
   if ('id' in given) return given
-  const { messageId, taskId, contextId, parts } = given.message
+  const { messageId, taskId, contextId, parts, hops } = given.message
   return {
     message: {
       messageId,
@@ -85,6 +86,7 @@ function parametersOf(given: Given): object {
       parts: parts.map(fromPart),
       ...(taskId !== undefined && { taskId }),
       ...(contextId !== undefined && contextId !== '' && { contextId }),
+      ...(hops !== undefined && { metadata: { [HOPS_KEY]: hops } }),
     },
     // A task may take days, and no connection lasts as long.
     configuration: { returnImmediately: true, acceptedOutputModes: [] },

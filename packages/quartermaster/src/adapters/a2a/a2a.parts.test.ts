@@ -67,3 +67,12 @@ it.each([
   const at = await openA2a()
   expect((await at.rpc<Failed>(method, params)).error.code).toBe(-32_602)
 })
+
+it('refuses a body that says how large it is without breaking it off, so that the connection can be used again', async () => {
+  const at = await openA2a()
+  let pulled = 0
+  const body = new ReadableStream({ pull: () => void pulled++ }, { highWaterMark: 0 })
+  const headers = { 'content-length': '3000000' }
+  const { status } = await at.hear(`${at.bob.id}/message:send`, { method: 'POST', body, headers })
+  expect([status, pulled, body.locked]).toEqual([413, 0, false])
+})

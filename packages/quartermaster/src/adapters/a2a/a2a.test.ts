@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { isQuestion } from '../../core/delegation/index.ts'
 import { eventsIn, openA2a, said } from '../../testing/a2a-desk.ts'
 import { deferred } from '../../testing/deferred.ts'
-import { isQuestion } from './task.ts'
 import type { StreamEvent, Task } from './wire.ts'
 
 interface Failed {
@@ -30,7 +30,7 @@ describe('the card', () => {
       securityRequirements: [{ schemes: { bearer: { list: [] } } }],
       defaultInputModes: ['text/plain', 'application/json'],
       defaultOutputModes: ['text/plain', 'application/json'],
-      skills: [],
+      skills: [{ id: 'tasks', name: 'Tasks for bob', description: 'The workspace "bob".', tags: [] }],
     })
   })
 })
@@ -318,7 +318,12 @@ describe('what is refused', () => {
     expect(await raw('{}', { 'content-type': 'text/plain' })).toBe(-32_005)
     const self = await at.rpc<Failed>('SendMessage', { message: said('x') }, { to: at.ada })
     expect(self.error.code).toBe(-32_602)
-    expect((await at.hear(`${at.bob.id}/elsewhere`)).status).toBe(404)
+    for (const [method, path] of [
+      ['GET', 'elsewhere'],
+      ['GET', 'tasks/a:b'],
+      ['POST', 'tasks/a:frob'],
+    ] as const)
+      expect((await at.hear(`${at.bob.id}/${path}`, { method })).status).toBe(404)
     const { status, headers } = await at.hear(`${at.bob.id}/tasks`, { method: 'DELETE' })
     expect([status, headers.get('allow')]).toEqual([405, 'GET'])
   })

@@ -1,4 +1,4 @@
-import type { WorkspaceRow } from '../../contracts/index.ts'
+import type { Skill, WorkspaceRow } from '../../contracts/index.ts'
 import { type CardParts, cardOf } from '../../core/organisation/index.ts'
 
 /** The version of the protocol that is spoken here. */
@@ -25,8 +25,13 @@ export function agentCard(workspace: WorkspaceRow, parts: CardParts): object {
     securityRequirements: [{ schemes: { bearer: { list: [] } } }],
     defaultInputModes: MODES,
     defaultOutputModes: MODES,
-    skills: skills.map(skill => ({ ...skill, tags: [] })),
+    skills: (skills.length > 0 ? skills : [tasks(name, description)]).map(skill => ({ ...skill, tags: [] })),
   }
+}
+
+/** A card has at least one skill (§4.4.1). Whoever has no tools of its own can still be given tasks. */
+function tasks(name: string, description: string): Skill {
+  return { id: 'tasks', name: `Tasks for ${name}`, description }
 }
 
 const MODES = ['text/plain', 'application/json']

@@ -14,8 +14,10 @@ import type { Clock } from '../../core/kernel/index.ts'
 import { type Messages, messageText } from '../../core/messages/index.ts'
 import { changesOf } from './changes.ts'
 import { Refusal } from './errors.ts'
+import { hopsIn } from './hops.ts'
 import { toParts } from './parts.ts'
-import { toArtifacts, toHistory, toStatus, toTask } from './task.ts'
+import { type TaskFacts, toArtifacts, toHistory, toTask } from './task.ts'
+import { taskEvents } from './task-events.ts'
 import { listTasks } from './task-list.ts'
 import type { Visit } from './visit.ts'
 import { type GetTask, type ListTasks, MOST_HISTORY, type SendMessage, type StreamEvent, type Task } from './wire.ts'
@@ -51,9 +53,11 @@ export function createAgent(deps: AgentDeps): Agent {
   const saidOf = (asker: WorkspaceRow, { id: taskId, conversationId }: ListedRow, limit = MOST_HISTORY) =>
     messages.history.ofTask(asker, { taskId, conversationId, limit })
 
+  const readTask = async (visit: Visit, row: DelegationRow, historyLength?: number) =>
+    wholeTask(visit, { row, said: await saidOf(visit.asker, row) }, historyLength)
+
   /** All of a task. */
-  async function wholeTask({ asker, origin }: Visit, row: DelegationRow, historyLength = MOST_HISTORY): Promise<Task> {
-    const said = await saidOf(asker, row)
+  function wholeTask({ origin }: Visit, { row, said }: WholeFacts, historyLength = MOST_HISTORY): Task {
     const history = historyLength === 0 ? [] : toHistory(row, said).slice(-historyLength)
     const artifacts = toArtifacts(row, origin)
     return {
@@ -73,13 +77,15 @@ export function createAgent(deps: AgentDeps): Agent {
     if (configuration?.taskPushNotificationConfig !== undefined)
       throw new Refusal('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Nobody is called back from here. Subscribe to the task.')
     const { asker, peer } = visit
-    const { contextId: conversationId, taskId, messageId } = message
+    const { contextId: conversationId, taskId, messageId: senderMessageId } = message
     const parts = toParts(message.parts)
-    const idempotencyKey = `a2a ${peer.id} ${createHash('sha256').update(messageId).digest('base64url')}`
-    if (taskId !== undefined) return goOn(visit, { ...message, taskId }, { parts, idempotencyKey })
+    const idempotencyKey = `a2a ${peer.id} ${createHash('sha256').update(senderMessageId).digest('base64url')}`
+    if (taskId !== undefined) return goOn(visit, { ...message, taskId }, { parts, idempotencyKey, senderMessageId })
     refuseChat(conversationId)
     const wish = checkedWish({ to: peer.id, task: messageText({ parts }), idempotencyKey })
-    return (await delegations.delegate(asker, wish, { conversationId })).row
+    return (
+      await delegations.delegate(asker, wish, { conversationId, senderMessageId, hopsBefore: hopsIn(message.metadata) })
+    ).row
   }
 
   /** What the asker says to a task that is under way answers what the peer has said last. */
@@ -99,7 +105,7 @@ export function createAgent(deps: AgentDeps): Agent {
     if (!asked)
       throw new Refusal('UNSUPPORTED_OPERATION', 'The agent has said nothing about this task yet. Wait until it asks.')
     await messages.sending.reply(visit.asker, asked.id, post)
-    return row
+    return taskRow(visit, taskId)
   }
 
   /** Whether this was said to the task before, whatever has become of it since. Another message under its id is refused. */
@@ -114,34 +120,27 @@ export function createAgent(deps: AgentDeps): Agent {
     throw new AppError('IDEMPOTENCY_CONFLICT', 'Another message was sent with this messageId. Take a new one.')
   }
 
-  async function* eventsOf(visit: Visit, row: DelegationRow, first: Task): AsyncGenerator<StreamEvent> {
-    yield { task: first }
-    const { id: taskId, conversationId: contextId } = row
-    let last = row
-    for await (const now of changesOf(delegations, clock, { row, signal: visit.gone })) {
-      last = now
-      for (const artifact of toArtifacts(now, visit.origin))
-        yield { artifactUpdate: { taskId, contextId, artifact, lastChunk: true } }
-      const status = toStatus({ row: now, said: await saidOf(visit.asker, now) })
-      yield { statusUpdate: { taskId, contextId, status } }
-    }
-    await told(visit, last)
-    // Whoever heard nothing more would take the task for over.
-    if (isOpen(last.state) && !visit.gone.aborted)
-      throw new AppError('STOPPING', `The stream ends here, and the task "${taskId}" goes on. Subscribe to it again.`)
+  async function eventsOf(
+    visit: Visit,
+    row: DelegationRow,
+    historyLength?: number,
+  ): Promise<AsyncIterable<StreamEvent>> {
+    const said = await saidOf(visit.asker, row)
+    const task = wholeTask(visit, { row, said }, historyLength)
+    return taskEvents({ delegations, clock, saidOf, told }, visit, { row, task, lastSaid: said.at(-1) })
   }
 
   return {
     async send(visit, request) {
       const row = await begin(visit, request)
       const { returnImmediately, historyLength } = request.configuration ?? {}
-      let task = await wholeTask(visit, row, historyLength)
+      let task = await readTask(visit, row, historyLength)
       let last = row
       const isAwaited = !returnImmediately && task.status.state !== 'TASK_STATE_INPUT_REQUIRED'
       const waitMs = isAwaited ? settings.delegationWaitSeconds * 1_000 : 0
       for await (const now of changesOf(delegations, clock, { row, signal: visit.gone, waitMs })) {
         last = now
-        task = await wholeTask(visit, now, historyLength)
+        task = await readTask(visit, now, historyLength)
         if (task.status.state === 'TASK_STATE_INPUT_REQUIRED') break
       }
       await told(visit, last)
@@ -149,36 +148,43 @@ export function createAgent(deps: AgentDeps): Agent {
     },
     async stream(visit, request) {
       const row = await begin(visit, request)
-      return eventsOf(visit, row, await wholeTask(visit, row, request.configuration?.historyLength))
+      return eventsOf(visit, row, request.configuration?.historyLength)
     },
     async get(visit, { id, historyLength }) {
       const row = await taskRow(visit, id)
-      const task = await wholeTask(visit, row, historyLength)
+      const task = await readTask(visit, row, historyLength)
       await told(visit, row)
       return task
     },
     list: (visit, request) => listTasks({ delegations, saidOf, taskRow }, visit, request),
     async cancel(visit, id) {
       const row = await taskRow(visit, id)
-      if (row.state === 'cancelled') return wholeTask(visit, row)
+      if (row.state === 'cancelled') return readTask(visit, row)
       if (!isOpen(row.state)) throw notCancelable(row)
       const done = await delegations.cancel(visit.asker, id).catch(error => {
         throw isAppError(error) && error.code === 'DELEGATION_ENDED' ? notCancelable(row) : error
       })
-      return wholeTask(visit, done)
+      return readTask(visit, done)
     },
     async subscribe(visit, id) {
       const row = await taskRow(visit, id)
-      if (isOpen(row.state)) return eventsOf(visit, row, await wholeTask(visit, row))
+      if (isOpen(row.state)) return eventsOf(visit, row)
       throw new Refusal('UNSUPPORTED_OPERATION', `The task "${id}" is over, and nothing happens to it. Get it instead.`)
     },
   }
+}
+
+/** All that is on record of a task. */
+interface WholeFacts extends TaskFacts {
+  readonly row: DelegationRow
 }
 
 /** What is said to a task that is under way. */
 interface TaskPost {
   readonly parts: readonly MessagePart[]
   readonly idempotencyKey: string
+  /** What the client calls it. */
+  readonly senderMessageId: string
 }
 
 function ignoreUnknown(error: unknown): undefined {

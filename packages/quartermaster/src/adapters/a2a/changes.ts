@@ -13,7 +13,10 @@ export interface Following {
   readonly waitMs?: number | undefined
 }
 
-/** A task each time that it has changed, up to its end or until nobody wants to know any more. */
+/**
+ * A task each time that it has changed, up to its end or until nobody wants to know any more. Whoever takes its time gets it as it
+ * is by then: all that it has been meanwhile would have to be kept for as long.
+ */
 export async function* changesOf(
   delegations: Pick<Delegations, 'wait'>,
   clock: Pick<Clock, 'now'>,
@@ -22,7 +25,7 @@ export async function* changesOf(
   if (!isOpen(row.state) || waitMs <= 0) return
   const over = createCancellation()
   const end = () => over.cancel(signal.reason)
-  const changed: DelegationRow[] = []
+  let changed: DelegationRow | undefined
   let ring = () => {}
   let isOver = false
   let { version } = row
@@ -32,7 +35,7 @@ export async function* changesOf(
     // It is told from time to time that nothing has changed too.
     if (now.version === version) return
     version = now.version
-    changed.push(now)
+    changed = now
     ring()
   }
   const waiting = delegations.wait(row, { waitMs, signal: over.signal, onChange }).finally(() => {
@@ -43,11 +46,13 @@ export async function* changesOf(
   waiting.catch(() => {})
   try {
     for (;;) {
-      for (let now = changed.shift(); now; now = changed.shift()) yield now
-      if (isOver) break
+      const now = changed
+      changed = undefined
+      if (now) yield now
+      else if (isOver) break
       await new Promise<void>(resolve => {
         ring = resolve
-        if (isOver || changed.length > 0) resolve()
+        if (isOver || changed) resolve()
       })
     }
     await waiting

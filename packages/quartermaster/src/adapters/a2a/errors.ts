@@ -14,17 +14,20 @@ const REFUSALS = {
   PARSE_ERROR: { rpc: -32_700, status: 400, grpc: 'INVALID_ARGUMENT' },
 } as const satisfies Record<string, Signs>
 
+/** What JSON-RPC leaves to servers; the codes below it are those of the specification (§9.5). The reason says which it is. */
+const OF_THIS_SERVER = -32_000
+
 /** All other errors, by what they mean. */
 const KINDS = {
   invalid: { rpc: -32_602, status: 400, grpc: 'INVALID_ARGUMENT' },
-  unauthenticated: { rpc: -32_600, status: 401, grpc: 'UNAUTHENTICATED' },
-  denied: { rpc: -32_600, status: 403, grpc: 'PERMISSION_DENIED' },
-  notFound: { rpc: -32_600, status: 404, grpc: 'NOT_FOUND' },
-  conflict: { rpc: -32_600, status: 409, grpc: 'ABORTED' },
+  unauthenticated: { rpc: OF_THIS_SERVER, status: 401, grpc: 'UNAUTHENTICATED' },
+  denied: { rpc: OF_THIS_SERVER, status: 403, grpc: 'PERMISSION_DENIED' },
+  notFound: { rpc: OF_THIS_SERVER, status: 404, grpc: 'NOT_FOUND' },
+  conflict: { rpc: OF_THIS_SERVER, status: 409, grpc: 'ABORTED' },
   gone: { rpc: -32_602, status: 400, grpc: 'OUT_OF_RANGE' },
   tooLarge: { rpc: -32_602, status: 413, grpc: 'RESOURCE_EXHAUSTED' },
-  consentRequired: { rpc: -32_600, status: 403, grpc: 'FAILED_PRECONDITION' },
-  rateLimited: { rpc: -32_603, status: 429, grpc: 'RESOURCE_EXHAUSTED' },
+  consentRequired: { rpc: OF_THIS_SERVER, status: 403, grpc: 'FAILED_PRECONDITION' },
+  rateLimited: { rpc: OF_THIS_SERVER, status: 429, grpc: 'RESOURCE_EXHAUSTED' },
   cancelled: { rpc: -32_603, status: 499, grpc: 'CANCELLED' },
   internal: { rpc: -32_603, status: 500, grpc: 'INTERNAL' },
   unavailable: { rpc: -32_603, status: 503, grpc: 'UNAVAILABLE' },

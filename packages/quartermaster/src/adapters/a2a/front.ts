@@ -74,7 +74,7 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
       return await visible(organisation, visitor, id)
     } catch (error) {
       const { workspace: asker } = visitor
-      const peer = path === CARD ? undefined : await organisation.workspaces.find(asker.organisation, id)
+      const peer = path === CARD ? undefined : await organisation.workspaces.seek(asker.organisation, id)
       if (peer && (await deps.delegations.between({ asker, peer, limit: 1 })).total > 0) return peer
       throw error
     }
@@ -135,6 +135,8 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
         return await serve(request, place, binding, over)
       } catch (error) {
         const fault = faultOf(error, internal)
+        // Whoever shows no token, or asks too often, is not read.
+        if (fault.status !== 401 && fault.status !== 429) await binding.learn(request)
         return written(binding, binding.toFault(fault), { status: binding.statusOf(fault), headers: fault.headers })
       } finally {
         over.answered()

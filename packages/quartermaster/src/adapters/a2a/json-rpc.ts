@@ -15,13 +15,20 @@ const Call = z.object({
 export function jsonRpc(): Binding {
   // Whatever goes wrong is told with the id of the call, as soon as that is known.
   let id: z.infer<typeof Id> = null
+  const bodyOf = async (request: Request) => {
+    const body = await readJson(request)
+    id = idIn(body)
+    return body
+  }
   return {
     async read(request) {
-      const body = await readJson(request)
-      const call = Call.safeParse(body)
-      id = idIn(body)
+      const call = Call.safeParse(await bodyOf(request))
       if (!call.success) throw new Refusal('INVALID_REQUEST', 'This is no JSON-RPC 2.0 request with a method.')
       return { name: call.data.method, params: call.data.params ?? {} }
+    },
+    async learn(request) {
+      // Whatever is wrong with it as well, it was refused for another reason.
+      if (!request.bodyUsed) await bodyOf(request).catch(() => {})
     },
     toData: result => ({ jsonrpc: '2.0', id, result }),
     toFault: fault => ({ jsonrpc: '2.0', id, error: rpcError(fault) }),

@@ -16,6 +16,7 @@ export function rest(path: string, query: URLSearchParams): Binding {
       const params = hasBody ? await readJson(request) : Object.fromEntries(query)
       return { name, params: id === undefined ? params : { ...Object(params), id } }
     },
+    async learn() {},
     toData: result => result,
     toFault: restError,
     statusOf: ({ status }) => status,
@@ -37,7 +38,7 @@ const ROUTES: readonly Route[] = [
   { pattern: /^tasks$/, methods: ['GET'], name: 'ListTasks' },
   { pattern: /^tasks\/(?<id>[^/:]+):cancel$/, methods: ['POST'], name: 'CancelTask' },
   { pattern: /^tasks\/(?<id>[^/:]+):subscribe$/, methods: ['POST', 'GET'], name: 'SubscribeToTask' },
-  { pattern: /^tasks\/(?<id>[^/]+)$/, methods: ['GET'], name: 'GetTask' },
+  { pattern: /^tasks\/(?<id>[^/:]+)$/, methods: ['GET'], name: 'GetTask' },
   {
     pattern: /^tasks\/[^/]+\/pushNotificationConfigs(\/[^/]+)?$/,
     methods: ['GET', 'POST', 'DELETE'],

@@ -86,7 +86,9 @@ async function listed(
   const task = await toListed(saidOf, visit.asker, row)
   if (!includeArtifacts && historyLength === 0) return task
   const whole = await taskRow(visit, row.id)
-  const history = historyLength === 0 ? [] : toHistory(whole, await saidOf(visit.asker, row, historyLength))
+  // One more, as the last may be a notice of the platform.
+  const said = historyLength === 0 ? [] : await saidOf(visit.asker, row, historyLength + 1)
+  const history = historyLength === 0 ? [] : toHistory(whole, said).slice(-historyLength)
   return {
     ...task,
     ...(includeArtifacts && { artifacts: toArtifacts(whole, visit.origin) }),

@@ -6,7 +6,7 @@ import type {
   MessageAttachment,
   MessagePart,
 } from '../../contracts/index.ts'
-import type { ListedRow } from '../../core/delegation/index.ts'
+import { isQuestion, type ListedRow } from '../../core/delegation/index.ts'
 import { messageText } from '../../core/messages/index.ts'
 import type { Artifact, Task, TaskState, TaskStatus, ToldMessage, ToldPart } from './wire.ts'
 
@@ -41,18 +41,16 @@ export function toStatus({ row, said }: TaskFacts): TaskStatus {
     return { state: STATES[row.state], timestamp, message: endMessage(row) }
   const last = said.findLast(({ kind }) => kind === 'peer_agent')
   if (row.state !== 'in_progress' || row.progress === null || !last) return { state: STATES[row.state], timestamp }
-  // What the asker has said since then is its answer.
-  if (last.direction === 'out') return { state: 'TASK_STATE_WORKING', timestamp }
-  const state = isQuestion(last.text) ? 'TASK_STATE_INPUT_REQUIRED' : 'TASK_STATE_WORKING'
-  return { state, timestamp, message: toMessage(last, row.id) }
+  return { ...statusAfter(last, row.id), timestamp }
 }
 
-/** The question marks of all scripts that have one, and what may stand behind one. */
-const ASKS = /[?\u037E\u055E\u061F\u203D\u2047-\u2049\uFE56\uFF1F][\s"'\u2019\u201D\u00BB)\]*_`\u300D\u300F\uFF09]*$/
-
-/** Whether somebody who says this waits for an answer. */
-export function isQuestion(text: string): boolean {
-  return ASKS.test(text.slice(-100))
+/** How a task in progress is once this was said about it. */
+export function statusAfter(said: ActivityRow, taskId: string): TaskStatus {
+  const timestamp = new Date(said.createdAt).toISOString()
+  // What the asker says is its answer.
+  if (said.direction === 'out') return { state: 'TASK_STATE_WORKING', timestamp }
+  const state = isQuestion(said.text) ? 'TASK_STATE_INPUT_REQUIRED' : 'TASK_STATE_WORKING'
+  return { state, timestamp, message: toMessage(said, taskId) }
 }
 
 /** Why it came to nothing. */
@@ -63,17 +61,24 @@ function endMessage({ id, conversationId, error, state }: ListedRow): ToldMessag
 
 /** What was said about a task, by the log of whoever has asked for it. */
 export function toHistory(row: DelegationRow, said: readonly ActivityRow[]): ToldMessage[] {
-  if (said.length > 0) return said.map(message => toMessage(message, row.id))
+  // What the platform says of an end is in the status; the agent has not said it.
+  const spoken = said.filter(({ peerKind }) => peerKind !== 'platform')
+  if (spoken.length > 0) return spoken.map(message => toMessage(message, row.id))
   // Logs are forgotten earlier than tasks that nobody has looked at.
   const { messageId, conversationId: contextId, id: taskId, task } = row
   return [{ messageId, contextId, taskId, role: 'ROLE_USER', parts: [toText(task)] }]
 }
 
-function toMessage({ messageId, conversationId: contextId, direction, text, parts }: ActivityRow, taskId: string) {
+function toMessage(
+  { messageId: ours, senderMessageId, conversationId: contextId, direction, text, parts }: ActivityRow,
+  taskId: string,
+): ToldMessage {
+  // Whoever makes a message names it (§4.1.4).
+  const messageId = senderMessageId ?? ours
   const role = direction === 'out' ? 'ROLE_USER' : 'ROLE_AGENT'
   // The text has all parts in it, and may have more.
   const told = parts.length > 0 && messageText({ parts }) === text ? parts.map(toPart) : [toText(text)]
-  return { messageId, contextId, taskId, role, parts: told } as const
+  return { messageId, contextId, taskId, role, parts: told }
 }
 
 /** What came of it. Files are where whoever has the same token gets them. */

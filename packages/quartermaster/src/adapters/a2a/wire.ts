@@ -36,6 +36,8 @@ const SendMessage = z.object({
     parts: z.array(Part).min(1).max(MOST_PARTS),
     taskId: filled(Id),
     contextId: filled(ConversationId),
+    /** For extensions. What is not known is nobody's business. */
+    metadata: z.unknown().optional(),
   }),
   configuration: z
     .object({
