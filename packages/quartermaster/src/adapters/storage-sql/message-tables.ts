@@ -1,8 +1,13 @@
-import { type Builder, index, PLACE, table } from './migration-parts.ts'
+import { type Builder, index, PLACE, TYPES, table } from './migration-parts.ts'
 
 /** The logs of the workspaces, and what of them is not acknowledged. */
 export function messageTables(builder: Builder): readonly string[] {
   return [...activity(builder), ...inbox(builder)]
+}
+
+/** Protocols in which whoever sends a message names it show it under that name. */
+export function senderNames({ schema, dialect }: Builder): readonly string[] {
+  return [schema.alterTable('activity').addColumn('sender_message_id', TYPES[dialect].text).compile().sql]
 }
 
 function activity(builder: Builder): readonly string[] {

@@ -4,7 +4,7 @@ import { createSqlWriter, type DialectName } from './dialect.ts'
 import { externalPeerTables } from './external-peer-tables.ts'
 import { firstTables } from './first-tables.ts'
 import { memoryTables, wordsByShelf } from './memory-tables.ts'
-import { messageTables } from './message-tables.ts'
+import { messageTables, senderNames } from './message-tables.ts'
 import type { Builder } from './migration-parts.ts'
 import { nodeTables } from './node-tables.ts'
 import {
@@ -57,4 +57,5 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'who seats an agent, and what runs once', build: nodeTables },
   { name: 'A2A agents elsewhere, and what they are sent', build: externalPeerTables },
   { name: 'words of memories by their shelf', build: wordsByShelf },
+  { name: 'what senders call their messages', build: senderNames },
 ]
