@@ -10,6 +10,12 @@ const ALONE = 'packages/*/src/**/*.alone.test.ts'
 /** Little text and much to do. Begun last, one of these would run alone at the end while the other workers have nothing left. */
 const LONG = /(store-contract|docs\/console|simulation|endurance|faults|inspector|client-20\d\d-\d\d-\d\d)\.test\.ts$/
 
+/**
+ * Every Node process reads the certificates that this names before it does anything, which is three quarters of the start of a
+ * small program. Nothing here leaves the machine.
+ */
+const WITHOUT_CERTIFICATES = { NODE_EXTRA_CA_CERTS: '' }
+
 /** The large files first, as vitest has them where it has not seen them before, but for small ones that take long. */
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -50,6 +56,7 @@ export default defineConfig({
             'scripts/**/*.test.ts',
           ],
           exclude: [...configDefaults.exclude, ALONE],
+          env: WITHOUT_CERTIFICATES,
           // Nothing here keeps anything in a module, so files share the modules that a worker has loaded: half of the time.
           isolate: false,
           // Only says where to ask; the server is started for the first test that does.

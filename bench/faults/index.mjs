@@ -16,7 +16,13 @@ if (!['sqlite', 'postgres'].includes(values.store)) throw new Error('--store is 
 const options = { store: values.store, rounds: Number(values.rounds), seed: Number(values.seed) }
 const ANYWHERE = ['killed', 'ended', 'pruned', 'clock']
 const SHARED = ['node', 'database']
-const parts = values.store === 'postgres' ? [...ANYWHERE, ...SHARED] : ANYWHERE
+const usual = values.store === 'postgres' ? [...ANYWHERE, ...SHARED] : ANYWHERE
+// Says nothing that the usual ones do not, and so has to be asked for.
+const parts = values.store === 'postgres' ? [...usual, 'shared'] : usual
 
 console.error(`Seed ${values.seed}: --seed ${values.seed} takes the same moments again.`)
-await runParts({ parts: parts.map(part => ({ part, options })), beside: import.meta.url, flags: values })
+await runParts({
+  parts: parts.map(part => ({ part, options })),
+  beside: import.meta.url,
+  flags: { ...values, only: values.only ?? usual.join(',') },
+})

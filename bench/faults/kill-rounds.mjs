@@ -8,12 +8,12 @@ const nothing = async () => {}
  * @param {object} options
  * @param {number} options.rounds
  * @param {import('./stage.mjs').Node} options.node
- * @param {Awaited<ReturnType<typeof import('./world.mjs').openWorld>>} options.world
+ * @param {import('./world.mjs').World} options.world
  * @param {() => Promise<unknown>} [options.beforeDeath] while everybody works
  * @param {() => Promise<unknown>} [options.beforeStart] while nobody does
  */
 export async function killRounds({ rounds, node, world, beforeDeath = nothing, beforeStart = nothing }) {
-  const { load, notes, random, untilSomeMoment, look, figures } = world
+  const { load, notes, random, untilSomeMoment, look, close } = world
   for (let round = 0; round < rounds; round++) {
     const end = load.begin()
     await beforeDeath()
@@ -25,7 +25,5 @@ export async function killRounds({ rounds, node, world, beforeDeath = nothing, b
     await look()
     await repeat(notes, random)
   }
-  await load.drain()
-  await look()
-  return figures(rounds)
+  return close(rounds)
 }

@@ -6,7 +6,7 @@ import { onStage } from './stage.mjs'
 import { openWorld } from './world.mjs'
 
 /** Tasks that nobody does are given up by whoever is left. */
-const DEADLINE_SECONDS = 1
+export const DEADLINE_SECONDS = 1
 /** By then the other node has noticed, on any machine. */
 const GIVEN_UP_WITHIN_MS = 60_000
 
@@ -19,23 +19,32 @@ export function run({ store, rounds, seed }) {
     const house = await stage.house(store)
     const nodes = [await house.node(), await house.node()]
     const world = await openWorld(house, nodes, { seed, deadlineSeconds: DEADLINE_SECONDS })
-    const { load, notes, random, untilSomeMoment, look, figures } = world
-    for (let round = 0; round < rounds; round++) {
-      const end = load.begin()
-      await untilSomeMoment()
-      const dead = random.below(nodes.length)
-      await nodes[dead]?.kill()
-      await untilSomeMoment()
-      await end()
-      await look()
-      for (const id of await overdue(house)) notes.lost.push(`task ${id} is over its deadline and open`)
-      await nodes[dead]?.start()
-      await repeat(notes, random)
-    }
-    await load.drain()
-    await look()
-    return figures(rounds)
+    await loseNodes({ rounds, house, nodes, world })
+    return world.close(rounds)
   })
+}
+
+/**
+ * @param {object} options
+ * @param {number} options.rounds
+ * @param {import('./stage.mjs').House} options.house
+ * @param {readonly import('./stage.mjs').Node[]} options.nodes
+ * @param {import('./world.mjs').World} options.world
+ */
+export async function loseNodes({ rounds, house, nodes, world }) {
+  const { load, notes, random, untilSomeMoment, look } = world
+  for (let round = 0; round < rounds; round++) {
+    const end = load.begin()
+    await untilSomeMoment()
+    const dead = random.below(nodes.length)
+    await nodes[dead]?.kill()
+    await untilSomeMoment()
+    await end()
+    await look()
+    for (const id of await overdue(house)) notes.lost.push(`task ${id} is over its deadline and open`)
+    await nodes[dead]?.start()
+    await repeat(notes, random)
+  }
 }
 
 /**

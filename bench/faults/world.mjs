@@ -11,6 +11,8 @@ const EARLIEST_MS = 50
 const LATEST_MS = 1_000
 const READERS = 2
 
+/** @typedef {Awaited<ReturnType<typeof openWorld>>} World */
+
 /**
  * Three workspaces that write to each other, remember and do tasks, and a fourth that gives them.
  * @param {import('./stage.mjs').House} house
@@ -26,15 +28,24 @@ export async function openWorld(house, nodes, { seed, ...more }) {
   if (!asker) throw new Error('Nobody gives tasks.')
   const notes = createNotes()
   const report = createReport()
+  const load = createLoad({ notes, seats, asker, random, ...more })
+  /** @param {Parameters<typeof report.look>[2]} [options] */
+  const look = async options => report.look(await house.rows(), notes, options)
+  const figures = (/** @type {number} */ rounds) => report.figures(rounds, notes)
   return {
     notes,
     random,
     seats,
-    load: createLoad({ notes, seats, asker, random, ...more }),
+    load,
+    look,
+    figures,
     /** Until a moment that the seed has chosen. */
     untilSomeMoment: () => wait(EARLIEST_MS + random.below(LATEST_MS)),
-    /** @param {Parameters<typeof report.look>[2]} [options] */
-    look: async options => report.look(await house.rows(), notes, options),
-    figures: (/** @type {number} */ rounds) => report.figures(rounds, notes),
+    /** Lets all that is under way come to its end, and answers what was found. @param {number} rounds */
+    async close(rounds) {
+      await load.drain()
+      await look()
+      return figures(rounds)
+    },
   }
 }

@@ -94,7 +94,8 @@ async function offeredTo(client: Client, task: Drive): Promise<Tool[]> {
 
 /** Under the names that the server gave them: the gateway puts the upstream's before them. */
 async function toolsOf(client: Client, key: string): Promise<Tool[]> {
-  const { tools } = await client.listTools()
+  // From the server each time: a client of the newer era keeps a list for a minute, also one from a moment too early.
+  const { tools } = await client.listTools(undefined, { cacheMode: 'refresh' })
   const strays = tools.map(({ name }) => name).filter(name => OF_A_SCENARIO.exec(name)?.[1] !== key)
   if (strays.length > 0) throw new Error(`There are tools that are not its own: ${strays.join(', ')}`)
   return tools.map(tool => ({ ...tool, name: tool.name.slice(`${key}_`.length) }))

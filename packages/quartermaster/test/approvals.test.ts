@@ -3,15 +3,25 @@ import { join } from 'node:path'
 import type { Client } from '@modelcontextprotocol/client'
 import { describe, expect, it } from 'vitest'
 import type { ApprovalFacts, ApprovalSummary, CallAnswer, GrantFacts, OperationFacts } from '../src/contracts/index.ts'
-import { quartermaster, type RunningUp } from './support/product.ts'
-import { type ClientEra, type DeskOptions, onDesk, openDesk, type UpstreamDesk } from './support/upstream-desk.ts'
+import { runProcess } from './support/product.ts'
+import {
+  type ClientEra,
+  type DeskOptions,
+  onProcessDesk,
+  openDesk,
+  openProcessDesk,
+  type UpstreamDesk,
+} from './support/upstream-desk.ts'
 
 const ERAS = ['auto', 'legacy'] as const satisfies ClientEra[]
 const FILES = { capabilities: { files: { dirs: ['.'] } } }
 
 /** An `up` whose agent may write files when somebody allows it. Its calls wait this long for that. */
-function desk(consentWaitSeconds: number, more: Partial<DeskOptions> = {}): Promise<UpstreamDesk> {
-  return openDesk({ mcpServers: {}, agents: { default: FILES }, settings: { consentWaitSeconds }, ...more })
+const desk = (consentWaitSeconds: number, more: Partial<DeskOptions> = {}) =>
+  openDesk(waiting(consentWaitSeconds, more))
+
+function waiting(consentWaitSeconds: number, more: Partial<DeskOptions> = {}): DeskOptions {
+  return { mcpServers: {}, agents: { default: FILES }, settings: { consentWaitSeconds }, ...more }
 }
 
 interface Answered {
@@ -43,17 +53,9 @@ async function asked(at: UpstreamDesk, amount = 1): Promise<string[]> {
 const stateOf = async ({ control }: UpstreamDesk, id: string) =>
   (await control<OperationFacts>('operation', { id })).state
 
-async function kill({ child }: RunningUp): Promise<void> {
-  const gone = new Promise(resolve => child.once('exit', resolve))
-  child.kill('SIGKILL')
-  await gone
-}
-
 describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
   it.each(ERAS)('waits for a person, who sees all of it, and is done once allowed (era %s)', async era => {
     const at = await desk(0)
-    let log = ''
-    at.up.child.stderr?.on('data', data => (log += String(data)))
     const client = await at.connect(era)
     const waiting = await write(client, 'a.txt', 'hun\u202eter2 ')
     const id = handleIn(waiting)
@@ -78,8 +80,8 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
     const status = await client.callTool({ name: 'get_status', arguments: { operationId: id } })
     expect(textIn(status as Answered)).toContain(`${id} (write_file): done`)
     expect(await open(at)).toEqual([])
-    expect(log).toContain(id)
-    expect(log).not.toContain('ter2')
+    expect(at.up.stderr()).toContain(id)
+    expect(at.up.stderr()).not.toContain('ter2')
   })
 
   it.each(ERAS)('goes on by itself when it is allowed while its caller waits (era %s)', async era => {
@@ -113,16 +115,16 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
   })
 
   it('waits over a kill, and is done when it is allowed after it, with an up and without', async () => {
-    const first = await desk(0)
+    const first = await openProcessDesk(waiting(0))
     const client = await first.connect()
     const [one, two] = [handleIn(await write(client, 'one.txt')), handleIn(await write(client, 'two.txt'))]
-    await kill(first.up)
-    expect(await quartermaster(['approvals', 'allow', one, '--yes'], { cwd: first.dir })).toMatchObject({
+    await first.up.kill()
+    expect(await runProcess(['approvals', 'allow', one, '--yes'], { cwd: first.dir })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('It is done.'),
     })
     expect(await contentOf(first.dir, 'one.txt')).toBe('one')
-    const second = await onDesk(first.dir)
+    const second = await onProcessDesk(first.dir)
     expect(await asked(second)).toEqual([two])
     await second.control('answerApproval', { id: two, decision: 'allow', lasting: 'once' })
     await expect.poll(() => contentOf(first.dir, 'two.txt'), { timeout: 20_000 }).toBe('one')
@@ -153,7 +155,7 @@ describe('a call that nobody has allowed', { timeout: 90_000 }, () => {
 
   it('does not hold a command that nobody could answer', async () => {
     const at = await desk(600)
-    await kill(at.up)
+    await at.up.stop()
     const called = await at.run('call', 'write_file', 'path=a.txt', 'content=one', '--json')
     expect(called.code).toBe(14)
     const { waiting } = called.json<CallAnswer>()

@@ -7,7 +7,7 @@ import { createControlClient } from '../src/adapters/control-client/index.ts'
 import { connectToOwner } from '../src/adapters/data-folder/index.ts'
 import { deferred } from '../src/testing/deferred.ts'
 import { connectClient, deskProject, endBackgroundAfter, ownerOf } from './support/bridge.ts'
-import { quartermaster, startUp, writeFiles } from './support/product.ts'
+import { quartermaster, startUpProcess, writeFiles } from './support/product.ts'
 
 const TRANSFER = `
   import { existsSync, writeFileSync } from 'node:fs'
@@ -67,7 +67,7 @@ describe('connect where nothing runs', { timeout: 120_000 }, () => {
     const { client } = await connectClient(dir, 'legacy')
     await client.callTool({ name: 'work' })
     const background = await ownerOf(dir)
-    const up = await startUp(dir)
+    const up = await startUpProcess(dir)
     expect(up.child.pid).not.toBe(background)
     expect(await ownerOf(dir)).toBe(up.child.pid)
     expect((await client.callTool({ name: 'work' })).content).toEqual([{ type: 'text', text: 'worked' }])

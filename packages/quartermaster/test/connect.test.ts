@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../src/testing/deferred.ts'
 import { connectClient, deskProject, ERAS } from './support/bridge.ts'
-import { BIN, makeProject, quartermaster, startUp } from './support/product.ts'
+import { BIN, makeProject, quartermaster, startUp, startUpProcess } from './support/product.ts'
 
 const names = (tools: readonly { name: string }[] | null | undefined) => tools?.map(tool => tool.name)
 const ALL = ['now', 'work', 'steps', 'ask', 'wait', 'pay']
@@ -74,7 +74,7 @@ describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_0
 
   it('survives a restart of up: asks again what may be asked twice, and says that lists may have changed', async () => {
     const dir = await deskProject()
-    const first = await startUp(dir)
+    const first = await startUpProcess(dir)
     const changed = deferred<string[] | undefined>()
     const { client, stderr } = await connectClient(dir, mode, {
       listChanged: { tools: { debounceMs: 0, onChanged: (_error, tools) => changed.resolve(names(tools)) } },
@@ -83,9 +83,7 @@ describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_0
     const pays = client.callTool({ name: 'pay' })
     const waits = client.callTool({ name: 'wait' })
     await client.callTool({ name: 'work' })
-    const killed = once(first.child, 'exit')
-    first.child.kill('SIGKILL')
-    await killed
+    await first.kill()
     expect(await pays).toMatchObject({ isError: true, structuredContent: { error: { code: 'OUTCOME_UNKNOWN' } } })
     await startUp(dir)
     expect(await changed.promise).toEqual(ALL)

@@ -180,7 +180,7 @@ function controlContract(name: string, open: () => Promise<Opened>): void {
 
 controlContract('in process', async () => {
   const dir = await makeProject(FILES)
-  const { control, from, close } = await openControl({ from: dir, env: {}, log })
+  const { control, from, close } = await openControl({ from: dir, env: {}, log, ownsProcess: false })
   onTestFinished(close)
   if (from !== 'process') throw new Error('an up answered')
   return { control, dir }
@@ -189,7 +189,7 @@ controlContract('in process', async () => {
 controlContract('over HTTP', async () => {
   const dir = await makeProject(FILES)
   await startUp(dir)
-  const { control, from, close } = await openControl({ from: dir, env: {}, log })
+  const { control, from, close } = await openControl({ from: dir, env: {}, log, ownsProcess: false })
   onTestFinished(close)
   if (from !== 'up') throw new Error('no up answered')
   return { control, dir }

@@ -42,8 +42,10 @@ it('lets two agents give each other tasks, and a person look on', { timeout: 60_
   await expect(call(bob, 'delegate_task_async', { workspace_id: adaId, task: 'You do it' })).rejects.toThrow(
     'DELEGATION_LOOP',
   )
-  await call(bob, 'reply', { activity_id: task?.activity_id, message: 'Which ones?', outcome: 'in_progress' })
-  await call(bob, 'reply', { activity_id: task?.activity_id, message: 'Seven.' })
+  const replied = (more: object) => call<{ note?: string }>(bob, 'reply', { activity_id: task?.activity_id, ...more })
+  const { note } = await replied({ message: 'Which ones?', outcome: 'in_progress' })
+  expect(note).toMatch(/^The task task_\S+ goes on\. Reply again with the activity_id "msg_/)
+  expect(await replied({ message: 'Seven.' })).not.toHaveProperty('note')
   expect(await inline).toMatchObject({ status: 'completed', result: 'Seven.', task_id: task?.task_id })
   const { messages } = await call<{ messages: InboxMessage[] }>(ada, 'inbox_peek')
   expect(messages.map(({ kind, text }) => [kind, text])).toEqual([['peer_agent', 'Which ones?']])

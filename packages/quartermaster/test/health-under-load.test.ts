@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { makeProject, quartermaster, startUp, writeFiles } from './support/product.ts'
+import { makeProject, quartermaster, startUpProcess, writeFiles } from './support/product.ts'
 
 const healthOf = async (url: string) => (await fetch(`${url}/health`)).status
 
@@ -31,7 +31,7 @@ describe('/health answers', () => {
         export default defineCapability({ key: 'slow', short: 'Slow.', tools: [slow] })`,
       'agents/worker.json': '{ "capabilities": { "slow": {} } }',
     })
-    const up = await startUp(dir)
+    const up = await startUpProcess(dir)
     const call = quartermaster(['call', 'slow', '--agent', 'worker', '--json'], { cwd: dir })
     const response = await room.visited
     expect(await healthOf(up.url)).toBe(200)
@@ -42,7 +42,7 @@ describe('/health answers', () => {
   it('while a reload builds', async () => {
     const room = await waitingRoom()
     const dir = await makeProject({ 'quartermaster.config.json': '{ "settings": { "watchFiles": false } }' })
-    const up = await startUp(dir)
+    const up = await startUpProcess(dir)
     await writeFiles(dir, { 'capabilities/slow.js': `await fetch('${room.url}')` })
     const reload = quartermaster(['reload', '--json'], { cwd: dir })
     const response = await room.visited
@@ -53,7 +53,7 @@ describe('/health answers', () => {
 
   it('while the store cannot write', async () => {
     const dir = await makeProject({ 'agents/worker.json': '{ "capabilities": {} }' })
-    const up = await startUp(dir)
+    const up = await startUpProcess(dir)
     const other = new DatabaseSync(join(dir, '.quartermaster', 'store.db'))
     onTestFinished(() => other.close())
     other.exec('BEGIN IMMEDIATE')

@@ -1,8 +1,7 @@
-import { once } from 'node:events'
-import type { Client } from '@modelcontextprotocol/client'
+import type { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect, it } from 'vitest'
 import type { InboxMessage } from '../src/contracts/index.ts'
-import { onDesk, openDesk } from './support/upstream-desk.ts'
+import { onDesk, openDesk, openProcessDesk } from './support/upstream-desk.ts'
 
 async function call<T>(client: Client, name: string, input: Record<string, unknown> = {}): Promise<T> {
   const { structuredContent, isError, content } = await client.callTool({ name, arguments: input })
@@ -50,10 +49,14 @@ it('carries messages between two agents and a person, while waiting blocks nothi
   const question = await api('/messages', asAda, { to: 'bob', text: 'How many?' })
   const { message } = await call<Taken>(bob, 'wait_for_message', { timeout_secs: 9_999 })
   expect(message).toMatchObject({ kind: 'peer_agent', peer_name: 'ada', text: 'How many?' })
-  expect(await call(bobToo, 'inbox_peek')).toEqual({ messages: [], next_cursor: null })
+  // It is in the hands of one of them, and the other is told so until that one's session ends.
+  const until = expect.any(String)
+  expect(await call(bobToo, 'inbox_peek')).toMatchObject({ messages: [], held_by_others: { messages: 1, until } })
+  await (bob.transport as StreamableHTTPClientTransport).terminateSession()
+  expect(await call(bobToo, 'inbox_peek')).toMatchObject({ messages: [{ text: 'How many?' }], next_cursor: null })
   expect(message?.agent_card_url).toBe(`${at.up.url}/api/v1/workspaces/${message?.peer_id}/card`)
-  await call(bob, 'reply', { activity_id: message?.activity_id, message: 'Three' })
-  expect(await call(bob, 'inbox_pop', { activity_id: message?.activity_id })).toMatchObject({ removed: false })
+  await call(bobToo, 'reply', { activity_id: message?.activity_id, message: 'Three' })
+  expect(await call(bobToo, 'inbox_pop', { activity_id: message?.activity_id })).toMatchObject({ removed: false })
   const { message: answer } = await call<Taken>(ada, 'wait_for_message')
   expect(answer).toMatchObject({ text: 'Three', in_reply_to: question.activityId })
   expect(await call(ada, 'inbox_pop', { activity_id: answer?.activity_id })).toMatchObject({ removed: true })
@@ -61,16 +64,31 @@ it('carries messages between two agents and a person, while waiting blocks nothi
   expect(late).toEqual({ message: null, note: 'No message came within 1 seconds.' })
   await expect(call(ada, 'wait_for_message', { timeout_secs: 0 })).rejects.toThrow('INPUT_INVALID')
 
-  // Whoever waits when it ends is let go.
+  // Whoever waits when it ends is let go, and what clients have in hand that end with it is there for the next at once.
+  await Promise.all(['three', 'four'].map(text => api('/messages', asAda, { to: 'bob', text })))
+  const inboxOf = async (url: string, token: string, query = '') => {
+    const headers = { authorization: `Bearer ${token}`, connection: 'close' }
+    const answer = await fetch(`${url}/api/v1/inbox${query}`, { headers })
+    return (await answer.json()) as { messages: { text: string }[] }
+  }
+  const last = await at.connect('legacy', { agent: 'bob' })
+  const { token: lent } = await at.control<{ token: string }>('lendToken', { agent: 'bob' })
+  expect(await call(last, 'inbox_peek', { limit: 1 })).toMatchObject({ messages: [{}] })
+  expect(await inboxOf(at.up.url, lent, '?limit=1')).toMatchObject({ messages: [{}], heldByOthers: { messages: 1 } })
+  const next = await at.tokenFor('bob')
+  expect(await inboxOf(at.up.url, next)).toMatchObject({ messages: [], heldByOthers: { messages: 2 } })
   const open = call<Taken>(ada, 'wait_for_message', { timeout_secs: 300 }).catch(() => 'over')
   expect(await at.up.stop()).toBe(0)
   await open
+  const again = await onDesk(at.dir)
+  const { messages: left } = await inboxOf(again.up.url, next)
+  expect(left.map(({ text }) => text).toSorted()).toEqual(['four', 'three'])
 })
 
 it('has every message that was not acknowledged after it was killed, and none that was', {
   timeout: 60_000,
 }, async () => {
-  const first = await openDesk({ mcpServers: {}, agents: { bob: { capabilities: { inbox: {} } } } })
+  const first = await openProcessDesk({ mcpServers: {}, agents: { bob: { capabilities: { inbox: {} } } } })
   const token = await first.tokenFor('bob')
   const { token: asPat } = await first.control<{ token: string }>('createToken', { person: 'pat' })
   const ask = async <T>(url: string, path: string, as: string, { method = 'GET', body = '' } = {}) => {
@@ -81,7 +99,7 @@ it('has every message that was not acknowledged after it was killed, and none th
   interface Page {
     readonly messages: readonly { readonly activityId: string; readonly text: string }[]
   }
-  const { url, child } = first.up
+  const { url } = first.up
   const { workspaces } = await ask<{ workspaces: { id: string; name: string }[] }>(url, '/workspaces', asPat)
   const id = workspaces.find(({ name }) => name === 'bob')?.id
   for (const text of ['handled', 'in hand', 'not seen'])
@@ -89,9 +107,7 @@ it('has every message that was not acknowledged after it was killed, and none th
   const { messages } = await ask<Page>(url, '/inbox?limit=2', token)
   expect(messages.map(({ text }) => text)).toEqual(['handled', 'in hand'])
   await ask(url, `/inbox/${messages[0]?.activityId}`, token, { method: 'DELETE' })
-  const dead = once(child, 'exit')
-  child.kill('SIGKILL')
-  await dead
+  await first.up.kill()
   const again = await onDesk(first.dir)
   const left = await ask<Page>(again.up.url, '/inbox', token)
   expect(left.messages.map(({ text }) => text)).toEqual(['in hand', 'not seen'])

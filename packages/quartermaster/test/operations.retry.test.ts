@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { CallAnswer, OperationFacts, OperationPage } from '../src/contracts/index.ts'
-import { makeProject, quartermaster, type RunningUp, startUp } from './support/product.ts'
+import { makeProject, quartermaster, startUp, startUpProcess } from './support/product.ts'
 
 /** Posts letters once the office is open, and notes every try; one more that waits for a file and may not be repeated. */
 const POST = `
@@ -38,8 +38,8 @@ async function office(settings: Record<string, number> = HOUR) {
   const lines = async (name: string) =>
     (await readFile(join(dir, name), 'utf8').catch(() => '')).split('\n').filter(line => line !== '')
   const run = (...args: string[]) => quartermaster(args, { cwd: dir })
-  const up = async (): Promise<RunningUp> => {
-    const started = await startUp(dir)
+  const up = async <Up>(start: (dir: string) => Promise<Up>): Promise<Up> => {
+    const started = await start(dir)
     // `up` does not wait long for a file that takes its time, and on a busy machine every file does.
     const known = async () => (await run('tools', 'post')).code
     await expect.poll(known, { timeout: 20_000 }).toBe(0)
@@ -49,7 +49,8 @@ async function office(settings: Record<string, number> = HOUR) {
   return {
     dir,
     run,
-    up,
+    up: () => up(startUp),
+    upProcess: () => up(startUpProcess),
     show,
     open: () => writeFile(join(dir, 'open'), ''),
     tries: () => lines('tries'),
@@ -61,12 +62,6 @@ async function office(settings: Record<string, number> = HOUR) {
       return answer.operationId
     },
   }
-}
-
-async function kill({ child }: RunningUp): Promise<void> {
-  const gone = new Promise(resolve => child.once('exit', resolve))
-  child.kill('SIGKILL')
-  await gone
 }
 
 describe('a call that fails for now', { timeout: 60_000 }, () => {
@@ -98,11 +93,11 @@ describe('a call that fails for now', { timeout: 60_000 }, () => {
 
   it('is gone on with by the next up when the first is killed', async () => {
     const at = await office({ retryFirstSeconds: 2, retryLongestSeconds: 2, retryAttempts: 100 })
-    const first = await at.up()
+    const first = await at.upProcess()
     const id = await at.postLater()
-    await kill(first)
+    await first.kill()
     await at.open()
-    await at.up()
+    await at.upProcess()
     await expect.poll(() => at.posted(), { timeout: 20_000 }).toEqual(['eve'])
     await expect.poll(async () => (await at.show(id)).state, { timeout: 20_000 }).toBe('succeeded')
     expect((await at.show(id)).result?.content).toEqual([{ type: 'text', text: 'posted to eve' }])

@@ -6,7 +6,7 @@ import { createControlClient } from '../src/adapters/control-client/index.ts'
 import { connectToOwner } from '../src/adapters/data-folder/index.ts'
 import type { AuditPage, OperationPage } from '../src/contracts/index.ts'
 import { createQuartermaster } from '../src/index.ts'
-import { makeProject, quartermaster, startUp } from './support/product.ts'
+import { makeProject, quartermaster, type RunningUp, startUp, startUpProcess } from './support/product.ts'
 
 /** A tool that changes something, one that does not, and one that waits for a file after it has said that it runs. */
 const POST = `
@@ -37,8 +37,10 @@ async function postOffice() {
 }
 
 /** An `up` in the folder, and its control as the commands use it. */
-async function upIn(dir: string) {
-  const up = await startUp(dir)
+const upIn = async (dir: string) => controlled(dir, await startUp(dir))
+const upProcessIn = async (dir: string) => controlled(dir, await startUpProcess(dir))
+
+async function controlled<Up extends RunningUp>(dir: string, up: Up) {
   const owner = await connectToOwner({ dir: join(dir, '.quartermaster') })
   if (!owner) throw new Error('Nobody owns the folder.')
   const control = createControlClient(owner)
@@ -86,12 +88,10 @@ describe('a call that changes something', () => {
 
   it('that a kill cut off has an unknown outcome after the next start', async () => {
     const { dir, entered } = await postOffice()
-    const { up, call } = await upIn(dir)
+    const { up, call } = await upProcessIn(dir)
     const answer = call('slow').catch((error: unknown) => error)
     await entered()
-    const killed = new Promise(resolve => up.child.once('exit', resolve))
-    up.child.kill('SIGKILL')
-    await Promise.all([killed, answer])
+    await Promise.all([up.kill(), answer])
     const { up: next, control, operations } = await upIn(dir)
     const [left] = await operations()
     // Told like every change, to whoever reads along.

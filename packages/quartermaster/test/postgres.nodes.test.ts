@@ -10,6 +10,7 @@ import type {
   UpstreamStatus,
 } from '../src/contracts/index.ts'
 import { endListening, hasPostgres, testDatabase } from '../src/testing/postgres/test-database.ts'
+import { a2aAgent } from './support/a2a-client.ts'
 import { GREETER } from './support/greeter.ts'
 import { createLeanClient } from './support/lean-client.ts'
 import { kill, type Node, nodesOn } from './support/nodes.ts'
@@ -59,6 +60,8 @@ async function twoNodes() {
       'quartermaster.config.json': JSON.stringify({ settings }),
       'capabilities/yard.js': yard(shared),
       'agents/default.json': '{ "capabilities": { "yard": {} } }',
+      'agents/ada.json': '{ "capabilities": { "delegation": {} } }',
+      'agents/bob.json': '{ "capabilities": { "inbox": {} } }',
     }
     const node = await startNode({ files, env: { YARD: name } })
     // On a busy machine a file takes its time.
@@ -81,10 +84,31 @@ async function letsIn({ up }: Node, token: string): Promise<boolean> {
   return (await fetch(`${up.url}/mcp`, { headers })).status !== 401
 }
 
+/** Ada gives Bob tasks by A2A, and Bob answers them by the API, each on any node. */
+async function adaAndBob(nodes: readonly [Node, Node]) {
+  const [ada, bob] = await Promise.all(
+    ['ada', 'bob'].map(async agent => (await nodes[0].control<Issued>('createToken', { agent })).token),
+  )
+  for (const node of nodes)
+    for (const token of [ada, bob]) await expect.poll(() => letsIn(node, token ?? ''), POLL).toBe(true)
+  const asBob = async <T>({ up }: Node, method: string, path: string, body?: object) => {
+    const headers = { authorization: `Bearer ${bob}`, 'content-type': 'application/json', connection: 'close' }
+    const request = { method, headers, ...(body && { body: JSON.stringify(body) }) }
+    return (await (await fetch(`${up.url}/api/v1${path}`, request)).json()) as T
+  }
+  const { workspace } = await asBob<{ workspace: { id: string } }>(nodes[0], 'GET', '/me')
+  return {
+    bobAt: ({ up }: Node) => a2aAgent(`${up.url}/a2a/${workspace.id}`, ada ?? ''),
+    bobTakes: (node: Node) => asBob<{ messages: { text: string }[] }>(node, 'GET', '/inbox?waitSeconds=30&limit=1'),
+    bobSays: (node: Node, id: string, message: string, outcome = 'completed') =>
+      asBob<object>(node, 'POST', `/delegations/${id}/reply`, { message, outcome }),
+  }
+}
+
 const POLL = { timeout: 20_000, interval: 20 }
 
 describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 }, () => {
-  it('share tokens, answers, what runs once, and the work of one that is killed', async () => {
+  it('share tokens, answers, A2A tasks, what runs once, and the work of one that is killed', async () => {
     const { here, there, url, shared, noted } = await twoNodes()
     const nodes = async () => (await here.control<StatusReport>('status')).store?.nodes
     expect(await nodes()).toMatchObject([
@@ -121,7 +145,28 @@ describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 },
     const elsewhere = (await here.control<AddedUpstream>('addUpstream', add)).status
     expect(elsewhere).toMatchObject({ state: 'elsewhere', reason: expect.stringContaining('process_'), pids: [] })
 
-    // What a node has in hand when it is killed is done by the other.
+    // A task that was sent to one is followed, answered and cancelled on the other.
+    const { bobAt, bobTakes, bobSays } = await adaAndBob([here, there])
+    const { id } = await bobAt(here).send('count')
+    const followed = await Promise.all([here, there].map(node => bobAt(node).follow(id)))
+    const heard = async () => (await Promise.all(followed.map(states => states.next()))).map(({ value }) => value)
+    expect(await heard()).toEqual(['SUBMITTED', 'SUBMITTED'])
+    await bobTakes(there)
+    expect(await heard()).toEqual(['WORKING', 'WORKING'])
+    await bobSays(here, id, 'Which room?', 'in_progress')
+    expect(await heard()).toEqual(['INPUT_REQUIRED: Which room?', 'INPUT_REQUIRED: Which room?'])
+    await bobAt(there).send('the hall', { taskId: id })
+    expect(await heard()).toEqual(['WORKING', 'WORKING'])
+    expect((await bobAt(there).cancel(id)).status.state).toBe('TASK_STATE_CANCELED')
+    expect(await heard()).toEqual(Array(2).fill(expect.stringMatching(/^CANCELED: /)))
+    expect(await heard()).toEqual([undefined, undefined])
+
+    // What a node has in hand when it is killed is done by the other; a task that was sent there goes on here.
+    const swept = await bobAt(there).send('sweep')
+    const sweeping = await bobAt(here).follow(swept.id)
+    const cut = bobAt(there)
+      .sendAndWait('sweep')
+      .catch(() => 'cut off')
     const dug = callAt(there, issued.token, 'dig').catch((error: unknown) => error)
     await expect.poll(() => existsSync(join(shared, 'begun')), POLL).toBe(true)
     await kill(there)
@@ -132,5 +177,13 @@ describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 },
     expect([await noted('begun'), await noted('dug')]).toEqual(['there\nhere\n', 'here\n'])
     await expect.poll(async () => (await nodes())?.length, POLL).toBe(1)
     await expect.poll(() => here.control<UpstreamStatus[]>('upstreams'), POLL).toMatchObject([{ state: 'up' }])
+
+    expect(await cut).toBe('cut off')
+    const again = bobAt(here).sendAndWait('sweep')
+    await bobSays(here, swept.id, 'Swept.')
+    expect(await again).toMatchObject({ id: swept.id, status: { state: 'TASK_STATE_COMPLETED' } })
+    const states: string[] = []
+    for await (const state of sweeping) states.push(state)
+    expect([states[0], states.at(-1)]).toEqual(['SUBMITTED', 'COMPLETED'])
   })
 })

@@ -23,6 +23,7 @@ async function startNode(env: Record<string, string>) {
   const dir = await makeProject({
     'capabilities/desk.js': DESK,
     'agents/default.json': '{ "capabilities": { "desk": {} } }',
+    'agents/bob.json': '{ "capabilities": { "inbox": {}, "memory": {} } }',
   })
   const up = await startUp(dir, [], env)
   const secret = async (file: string) => (await readFile(join(dir, '.quartermaster', file), 'utf8')).trim()
@@ -38,6 +39,38 @@ async function startNode(env: Record<string, string>) {
 }
 
 type Node = Awaited<ReturnType<typeof startNode>>
+
+/** What is said, given away and remembered under a name, and whether all of it is there. */
+function keepsakes(bob: string) {
+  const ask = async <T>({ up }: Node, token: string, method: string, path: string, body?: object): Promise<T> => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', connection: 'close' }
+    const request = { method, headers, ...(body && { body: JSON.stringify(body) }) }
+    const answer = await fetch(`${up.url}/api/v1${path}`, request)
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as T
+  }
+  return {
+    async leave(node: Node, name: string): Promise<string> {
+      await ask(node, node.token, 'POST', '/messages', { to: 'bob', text: `message ${name}` })
+      await ask(node, bob, 'POST', '/memories', { content: `memory ${name}` })
+      return (await ask<{ id: string }>(node, node.token, 'POST', '/delegations', { to: 'bob', task: `task ${name}` }))
+        .id
+    },
+    async waiting(node: Node): Promise<readonly string[]> {
+      const { messages } = await ask<{ messages: { text: string }[] }>(node, bob, 'GET', '/inbox?limit=50')
+      return messages.map(({ text }) => text).toSorted()
+    },
+    async recalled(node: Node): Promise<readonly string[]> {
+      const { memories } = await ask<{ memories: { content: string }[] }>(node, bob, 'GET', '/memories?query=memory')
+      return memories.map(({ content }) => content).toSorted()
+    },
+    /** Bob does a task on one node; whoever gave it hears of it on another. */
+    async doneBy(node: Node, id: string, at: Node): Promise<unknown> {
+      await ask(node, bob, 'POST', `/delegations/${id}/reply`, { message: 'Done.' })
+      return ask(at, at.token, 'GET', `/delegations/${id}`)
+    },
+  }
+}
 
 /** Calls again and again, several at a time. */
 function keepCalling({ up, token }: Node) {
@@ -74,9 +107,13 @@ describe.runIf(hasPostgresBinaries())('a database that is restarted under load',
     }
     const most = () => Math.max(...calls.map(({ answered }) => answered.length))
     await bothHave(20)
+    const { token: bob } = await here.control<{ token: string }>('createToken', { agent: 'bob' })
+    const { leave, waiting, recalled, doneBy } = keepsakes(bob)
+    const one = await leave(here, 'one')
     await server.crash()
     await server.start()
     await bothHave(most() + 20)
+    const two = await leave(there, 'two')
     await server.shutDown()
     await server.start()
     await bothHave(most() + 20)
@@ -85,6 +122,11 @@ describe.runIf(hasPostgresBinaries())('a database that is restarted under load',
     const done = (await ask(server.url, "select id from operations where state = 'succeeded'")) as { id: string }[]
     const onRecord = new Set(done.map(({ id }) => id))
     expect(calls.flatMap(({ answered }) => answered).filter(id => !onRecord.has(id))).toEqual([])
+    expect(await waiting(there)).toEqual(['message one', 'message two', 'task one', 'task two'])
+    expect(await recalled(here)).toEqual(['memory one', 'memory two'])
+    expect(await doneBy(there, one, here)).toMatchObject({ state: 'completed', result: { text: 'Done.' } })
+    expect(await doneBy(here, two, there)).toMatchObject({ state: 'completed', result: { text: 'Done.' } })
+
     // What nobody knows the end of is nobody's any more, and neither takes the other for gone.
     await expect.poll(() => ask(server.url, "select id from operations where state = 'leased'"), POLL).toEqual([])
     for (const { control } of [here, there])

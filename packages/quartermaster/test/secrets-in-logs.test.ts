@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { makeProject, quartermaster, startUp } from './support/product.ts'
+import { makeProject, quartermaster, startUpProcess } from './support/product.ts'
 
 const TOOLS = `
   import { AppError, defineCapability, defineTool } from 'quartermaster'
@@ -28,9 +28,7 @@ it('no line that up writes in a whole session holds a token, and no error does t
   })
   const leaked = `qm_${'L'.repeat(43)}`
   const env = { QUARTERMASTER_LOG_LEVEL: 'debug', LEAKED: leaked }
-  const up = await startUp(dir, [], env)
-  let written = ''
-  up.child.stderr?.on('data', data => (written += String(data)))
+  const up = await startUpProcess(dir, [], env)
   const made = await quartermaster(['tokens', 'create', 'worker', '--json'], { cwd: dir })
   const { token } = made.json<{ token: string }>()
   const adminToken = (await readFile(join(dir, '.quartermaster', 'admin-token'), 'utf8')).trim()
@@ -85,6 +83,7 @@ it('no line that up writes in a whole session holds a token, and no error does t
   await call(token, 'leaks')
   await post(`/api/v1/control/${token}`, adminToken, {})
   expect(await up.stop()).toBe(0)
+  const written = up.stderr()
   const lines = written.trim().split('\n')
   expect(lines.length).toBeGreaterThan(15)
   expect(lines.filter(line => secrets.some(secret => line.includes(secret)))).toEqual([])

@@ -54,7 +54,10 @@ describe.runIf(hasPostgres())('`store move`', { timeout: 120_000 }, () => {
     // A second time there is something, which is not touched; what it was known by is the same.
     const again = await run(['store', 'move', '--to', url, '--json'])
     expect(again.json()).toMatchObject({
-      error: { code: 'CONFIG_INVALID', message: expect.stringContaining('already') },
+      error: {
+        code: 'CONFIG_INVALID',
+        message: expect.stringMatching(/already.*, or name another database with --to\.$/),
+      },
     })
     const count = `select (select count(*)::int from tokens) as tokens, (select count(*)::int from audit) as audit`
     const rowsOf = (table: string) => dry.tables.find(one => one.table === table)?.rows

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeProject, quartermaster, startUp } from './support/product.ts'
+import { makeProject, quartermaster, runProcess, startUpProcess } from './support/product.ts'
 
 const tool = (name: string, body: string, more = '') =>
   `defineTool({ name: '${name}', short: 'x', input: { type: 'object' }, mutates: false, ${more} handler: (_, context) => { ${body} } })`
@@ -23,7 +23,7 @@ const project = (more: Record<string, string> = {}) =>
 describe('up', () => {
   it('outlives tools that throw odd things, forget promises and break timers', async () => {
     const dir = await project()
-    const up = await startUp(dir)
+    const up = await startUpProcess(dir)
     const call = (name: string) => quartermaster(['call', name, '--json'], { cwd: dir })
     expect((await call('own_code')).json()).toMatchObject({ error: { code: 'INTERNAL' } })
     expect((await call('stray')).code).toBe(0)
@@ -35,24 +35,26 @@ describe('up', () => {
 
   it('keeps standard output for answers, whatever project code prints', async () => {
     const dir = await project()
-    const alone = await quartermaster(['call', 'noisy', '--json'], { cwd: dir })
+    const alone = await runProcess(['call', 'noisy', '--json'], { cwd: dir })
     expect(alone.json()).toMatchObject({ result: { content: [{ text: 'quiet' }] } })
     expect(alone.stderr).toContain('noise')
-    const up = await startUp(dir)
+    const up = await startUpProcess(dir)
     expect(up.url).toMatch(/^http:/)
   })
 
   it('is ready with everything else while one file takes its time', async () => {
     const dir = await project({ 'capabilities/hang.js': 'await new Promise(() => {})' })
-    const up = await startUp(dir)
-    expect(await (await fetch(`${up.url}/health`)).json()).toMatchObject({ generation: 1 })
-    const tools = (await quartermaster(['tools', '--json'], { cwd: dir })).json<{ name: string }[]>()
-    expect(tools.map(one => one.name)).toContain('read_file')
+    const up = await startUpProcess(dir)
+    expect((await fetch(`${up.url}/ready`)).status).toBe(200)
+    const names = async () =>
+      (await quartermaster(['tools', '--json'], { cwd: dir })).json<{ name: string }[]>().map(one => one.name)
+    // On a busy machine every file takes its time.
+    await expect.poll(names, { timeout: 20_000 }).toContain('read_file')
   })
 
   it('ends calls that are under way when it stops, and says so', async () => {
     const dir = await project()
-    const up = await startUp(dir)
+    const up = await startUpProcess(dir)
     const call = quartermaster(['call', 'forever', '--json'], { cwd: dir })
     const running = async () =>
       (await quartermaster(['status', '--json'], { cwd: dir })).json<{ running: number }>().running
@@ -72,7 +74,7 @@ describe('a command', () => {
 
   it('ends when it has answered, whatever project code leaves running or forgets', async () => {
     const dir = await project({ 'capabilities/odd.js': LINGERING })
-    const { code, stderr, json } = await quartermaster(['call', 'fine', '--json'], { cwd: dir })
+    const { code, stderr, json } = await runProcess(['call', 'fine', '--json'], { cwd: dir })
     expect(json()).toMatchObject({ result: { content: [{ text: 'fine' }] } })
     expect(code).toBe(0)
     expect(stderr).toContain('forgotten')
@@ -80,7 +82,7 @@ describe('a command', () => {
 
   it('and up end when asked, too', async () => {
     const dir = await project({ 'capabilities/odd.js': LINGERING })
-    const up = await startUp(dir)
+    const up = await startUpProcess(dir)
     expect(await up.stop()).toBe(0)
   })
 })

@@ -63,8 +63,6 @@ it('signs in at an upstream, calls it with its own token and never with ours, an
     'agents/default.json': JSON.stringify({ capabilities: { tracker: {} } }),
   })
   const up = await startUp(cwd)
-  let said = ''
-  up.child.stderr?.on('data', data => (said += String(data)))
   await reaches(cwd, 'needsLogin')
 
   const login = await signIn(place, cwd)
@@ -84,7 +82,7 @@ it('signs in at an upstream, calls it with its own token and never with ours, an
   expect(sent).not.toContain('of the front')
 
   await up.stop()
-  expect(said + login.stdout).not.toMatch(/access-\d|refresh-\d|code-\d|state_/)
+  expect(up.stderr() + login.stdout).not.toMatch(/access-\d|refresh-\d|code-\d|state_/)
   const again = await startUp(cwd)
   await reaches(cwd, 'up')
   expect(await call(again.url, token)).toContain('3 issues')

@@ -3,7 +3,7 @@ import type { UpstreamStatus } from '../src/contracts/index.ts'
 import { createLeanClient } from './support/lean-client.ts'
 import { createFootprintScale, type Footprint } from './support/process-footprint.ts'
 import { type RudeServer, startRudeServer } from './support/rude-server.ts'
-import { ILL_SERVER, openDesk, program, type UpstreamDesk } from './support/upstream-desk.ts'
+import { ILL_SERVER, openProcessDesk, program, type UpstreamDesk } from './support/upstream-desk.ts'
 
 const CALLS = 10_000
 const UPSTREAMS = 20
@@ -89,7 +89,10 @@ describe.runIf(process.platform === 'linux')('10,000 calls and 100 restarts of u
   it('leave no process, thread, descriptor or memory behind', { timeout: 180_000 }, async () => {
     const scale = await createFootprintScale()
     const server = { ...program(ILL_SERVER), era: 'legacy' }
-    const desk = await openDesk({ mcpServers: Object.fromEntries(names.map(name => [name, server])), env: scale.env })
+    const desk = await openProcessDesk({
+      mcpServers: Object.fromEntries(names.map(name => [name, server])),
+      env: scale.env,
+    })
     const pid = Number(desk.up.child.pid)
     await allUp(desk)
     await allOffered(desk)
@@ -134,7 +137,7 @@ describe.runIf(process.platform === 'linux')('4,000 calls by HTTP with answers t
     const scale = await createFootprintScale()
     const servers = [await startRudeServer('legacy'), await startRudeServer('modern')]
     const [older, newer] = servers.map(({ url }) => ({ url, tools: { stop: { timeoutMs: 500 } } }))
-    const desk = await openDesk({ mcpServers: { older, newer }, env: scale.env })
+    const desk = await openProcessDesk({ mcpServers: { older, newer }, env: scale.env })
     const pid = Number(desk.up.child.pid)
     await restarted(desk, servers)
     // What is made once is made by now.

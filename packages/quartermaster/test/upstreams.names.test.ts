@@ -25,7 +25,7 @@ describe('names of upstreams and their tools that are taken', LONG, () => {
     ])
     const desk = await openDesk({ mcpServers: { a: { ...one.entry, ...bare }, b: { ...two.entry, ...bare } } })
     await Promise.all([isUp(desk, 'a'), isUp(desk, 'b')])
-    const client = await desk.connect()
+    const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     const described = async () => (await client.listTools()).tools.map(({ name, description }) => [name, description])
     await expect.poll(described, PATIENT).toEqual([
       ['first', 'About first.'],

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { httpEndpoint } from '../src/adapters/mcp-upstream/testing/http-endpoint.ts'
 import { answerLegacy } from '../src/adapters/mcp-upstream/testing/legacy-answers.ts'
 import { TLS_IDENTITY } from '../src/adapters/mcp-upstream/testing/tls-identity.ts'
-import { makeProject, quartermaster, startUp } from './support/product.ts'
+import { makeProject, quartermaster, startUp, startUpProcess } from './support/product.ts'
 
 interface UpstreamRow {
   readonly state: string
@@ -53,7 +53,7 @@ async function proxyFor(name: string, port: number): Promise<{ url: string; aske
 it('reaches an upstream by https whose certificate Node is told to trust', async () => {
   const server = await httpEndpoint(answerLegacy, { tls: TLS_IDENTITY })
   const cwd = await projectWith(server.url)
-  await startUp(cwd, [], { NODE_EXTRA_CA_CERTS: 'trusted.pem' })
+  await startUpProcess(cwd, [], { NODE_EXTRA_CA_CERTS: 'trusted.pem' })
   await reaches(cwd, 'up')
   expect(server.visits.map(({ body }) => body.method)).toContain('tools/list')
 })
@@ -70,7 +70,7 @@ it('reaches an upstream through the proxy that Node is told to use', async () =>
   const server = await httpEndpoint(answerLegacy, { tls: TLS_IDENTITY })
   const proxy = await proxyFor('tracker.test', server.port)
   const cwd = await projectWith('https://tracker.test/mcp')
-  await startUp(cwd, [], { NODE_EXTRA_CA_CERTS: 'trusted.pem', NODE_USE_ENV_PROXY: '1', HTTPS_PROXY: proxy.url })
+  await startUpProcess(cwd, [], { NODE_EXTRA_CA_CERTS: 'trusted.pem', NODE_USE_ENV_PROXY: '1', HTTPS_PROXY: proxy.url })
   await reaches(cwd, 'up')
   expect(new Set(proxy.asked)).toEqual(new Set(['tracker.test:443']))
 })

@@ -5,7 +5,16 @@ import { allGone, isAlive, pidsIn } from '../src/adapters/mcp-upstream/testing/c
 import { deferred } from '../src/testing/deferred.ts'
 import { freshFolder } from '../src/testing/store-contract/stage.ts'
 import { childrenOf, createFootprintScale } from './support/process-footprint.ts'
-import { ILL_SERVER, onDesk, openDesk, program, SDK_SERVER, startHttpServer, textOf } from './support/upstream-desk.ts'
+import {
+  ILL_SERVER,
+  onDesk,
+  openDesk,
+  openProcessDesk,
+  program,
+  SDK_SERVER,
+  startHttpServer,
+  textOf,
+} from './support/upstream-desk.ts'
 
 const PATIENT = { timeout: 15_000 }
 const LONG = { timeout: 60_000 }
@@ -189,7 +198,7 @@ describe('an upstream that says too much', LONG, () => {
   ])('as %s hurts nobody else', async (_, flags) => {
     const scale = await createFootprintScale()
     const mcpServers = { loud: program(ILL_SERVER, ...flags), desk: program(SDK_SERVER) }
-    const desk = await openDesk({ mcpServers, env: scale.env })
+    const desk = await openProcessDesk({ mcpServers, env: scale.env })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'desk_echo', { text: 'hi' }), PATIENT).toBe('hi')
     // Many at a time, and again and again, while the other one goes on.
@@ -214,7 +223,7 @@ describe('what upstreams have started', LONG, () => {
 
   it.each(['SIGTERM', 'SIGKILL'] as const)('ends with the gateway, however that ends: %s', async signal => {
     const file = join(await freshFolder(), 'pids')
-    const desk = await openDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
+    const desk = await openProcessDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
     await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(3)
     desk.up.child.kill(signal)
     await allGone(await pidsIn(file))
@@ -222,7 +231,7 @@ describe('what upstreams have started', LONG, () => {
 
   it('is swept away by the next start, should anything be left', async () => {
     const file = join(await freshFolder(), 'pids')
-    const desk = await openDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
+    const desk = await openProcessDesk({ mcpServers: { stubborn: program(ILL_SERVER, ...flags(file)) } })
     await expect.poll(async () => (await pidsIn(file)).length, PATIENT).toBe(3)
     const left = await pidsIn(file)
     const up = desk.up.child.pid ?? 0

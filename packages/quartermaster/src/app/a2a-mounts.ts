@@ -22,6 +22,8 @@ export function a2aMounts(parts: A2aParts): Mount[] {
   const handle: Mount['handle'] = async (request, gone) => (await front()).answer(request, gone)
   return [
     { path: '/a2a/:workspace', handle },
+    // Clients that look for the card below an address have the address with a slash.
+    { path: '/a2a/:workspace/', handle },
     { path: '/a2a/:workspace/:rest{.+}', handle },
   ]
 }

@@ -57,12 +57,14 @@ export function apiDoor(parts: ApiDoorParts): OpenedDoor {
   }
 }
 
-/** What an agent can do is what its view has. */
+/** What an agent can be asked for is what its view has, but for what only it has a use for. */
 export function skillsIn(
-  { core: { agents } }: Pick<Runtime, 'core'>,
+  { core: { agents, catalogue } }: Pick<Runtime, 'core'>,
   place: Pick<WorkspaceRow, 'organisation' | 'workspace'>,
 ): Skill[] | undefined {
   if (!agents.isAgent(place)) return undefined
+  const { capabilities } = catalogue.current()
   const { tools } = agents.seat(place.workspace).view()
-  return tools.map(({ tool }) => ({ id: tool.name, name: tool.title ?? tool.name, description: tool.short }))
+  const shown = tools.filter(({ capability }) => !capabilities.get(capability)?.inward)
+  return shown.map(({ tool }) => ({ id: tool.name, name: tool.title ?? tool.name, description: tool.short }))
 }

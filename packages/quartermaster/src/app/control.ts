@@ -156,7 +156,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       restart: name => runtime.upstreams.restart(name),
     }),
     reload: () => runtime.reload(),
-    doctor: async () => diagnose(runtime),
+    doctor: async () => diagnose(runtime, parts),
   }
 }
 

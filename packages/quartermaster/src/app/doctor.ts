@@ -3,11 +3,12 @@ import type { DependencyStatus, Finding, Problem } from '../contracts/index.ts'
 import { checkExamples } from '../core/catalogue/index.ts'
 import { neededDependencies } from '../core/health/index.ts'
 import { consentFindings } from './consent-findings.ts'
+import { type PeerFindingsDeps, peerFindings } from './peer-findings.ts'
 import type { Runtime } from './runtime.ts'
 import { upstreamFindings } from './upstream-findings.ts'
 
 /** Looks at everything that can be wrong, and says how to mend each. */
-export async function diagnose(runtime: Runtime): Promise<Finding[]> {
+export async function diagnose(runtime: Runtime, outside: PeerFindingsDeps): Promise<Finding[]> {
   const { core, project } = runtime
   const known = [...runtime.problems(), ...(await checkExamples(core.catalogue.current()))]
   // Nothing watches this file, so it may be unfit for the next start without anybody having noticed.
@@ -23,6 +24,7 @@ export async function diagnose(runtime: Runtime): Promise<Finding[]> {
     await storeFinding(project.dataDir, project.storeChoice),
     ...dependencies.map(status => dependencyFinding(status, { isNeeded: needed.has(status.name) })),
     ...(await upstreamFindings(runtime)),
+    ...(await peerFindings(outside)),
     ...consentFindings(core.catalogue.current()),
     ok(
       `${core.catalogue.current().tools.size} tools in ${core.catalogue.current().capabilities.size} capabilities are defined.`,

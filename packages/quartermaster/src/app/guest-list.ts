@@ -10,8 +10,6 @@ export interface GuestList extends GuestBook {
   open(source: GuestSource): Promise<void>
   /** Reads one anew where nothing is heard of what other processes do. Nothing to wait for elsewhere. */
   fresh(place: Pick<NamedPlace, 'organisation' | 'workspace'>): Promise<void> | undefined
-  /** Calls back when one is not there any more: whatever it has open must end. */
-  onLeft(listener: () => void): void
   stop(): void
 }
 

@@ -23,11 +23,13 @@ export interface OwnProcess extends ProcessLike {
   readonly stdout: Writable
   readonly stderr: Writable
   readonly cwd: string
+  /** False for what only stands in for one: what concerns a whole process is left as it is then. */
+  readonly isWhole: boolean
 }
 
 /** Runs the command line of this process and answers its exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const strays = { log: processLog(() => 'error') }
+  const strays = { log: processLog(process.stderr, () => 'error') }
   keepOutputClean()
   surviveProjectCode(strays)
   const stopping = new AbortController()
@@ -48,7 +50,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     return await runCli(
       argv,
-      createHost({ stdout, stderr, stdin, env, interrupt, cwd: process.cwd() }, stopping.signal, strays),
+      createHost({ stdout, stderr, stdin, env, interrupt, cwd: process.cwd(), isWhole: true }, stopping.signal, strays),
     )
   } finally {
     clearInterval(alive)
@@ -62,8 +64,8 @@ function keepOutputClean(): void {
 
 /** What the commands need of the product, for a process or for what stands in for one. */
 export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: Log }): CliHost {
-  const { stdout, stderr, stdin, env, cwd } = own
-  const quiet = processLog(() => given.data ?? 'silent')
+  const { stdout, stderr, stdin, env, cwd, isWhole: ownsProcess } = own
+  const quiet = processLog(stderr, () => given.data ?? 'silent')
   // A command answers by its output; whoever wants to see more of the inside says so.
   const given = SETTINGS.logLevel.schema.safeParse(env[SETTINGS.logLevel.env])
   return {
@@ -72,13 +74,13 @@ export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: 
     cwd,
     signal,
     clock: createSystemClock(),
-    openControl: options => openControl({ from: cwd, ...options, env, log: quiet }),
+    openControl: options => openControl({ from: cwd, ...options, env, log: quiet, ownsProcess }),
     async openPersonControl(options) {
       // Only few commands need it, and those seldom.
       const { openPersonControl } = await import('./open-person-control.ts')
       return openPersonControl({ from: cwd, ...options })
     },
-    up: options => up(options, cwd, strays),
+    up: options => up(options, own, strays),
     async connect(options) {
       // Loaded here, because nothing else needs it.
       const { connect } = await import('./connect.ts')
@@ -105,18 +107,20 @@ export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: 
   }
 }
 
-async function up(options: UpOptions, cwd: string, strays: { log: Log }): Promise<UpStarted> {
+async function up(options: UpOptions, own: OwnProcess, strays: { log: Log }): Promise<UpStarted> {
   // Only this command needs a server.
   const [{ serve }, { upNotes }] = await Promise.all([import('./serve.ts'), import('./up-notes.ts')])
   const { onEvent, json, ...rest } = options
+  const { cwd, env, stderr, isWhole: ownsProcess } = own
   let level: Settings['logLevel'] = DEFAULT_SETTINGS.logLevel
-  const log = json ? processLog(() => level) : noticeLog(onEvent, () => level)
+  const log = json ? processLog(stderr, () => level) : noticeLog(onEvent, () => level)
   strays.log = log
   const serving = await serve({
     ...rest,
     from: cwd,
-    env: process.env,
+    env,
     log,
+    ownsProcess,
     onSettings: settings => {
       level = settings.logLevel
     },
@@ -147,8 +151,8 @@ function surviveProjectCode(strays: { log: Log }): void {
   process.on('uncaughtException', report('An error that nobody caught.'))
 }
 
-function processLog(level: () => Settings['logLevel']): Log {
-  return createJsonLog({ write: line => void process.stderr.write(line), level })
+function processLog(stderr: Writable, level: () => Settings['logLevel']): Log {
+  return createJsonLog({ write: line => void stderr.write(line), level })
 }
 
 /** Diagnostics as lines for the person who watches. */

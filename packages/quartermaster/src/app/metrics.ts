@@ -1,14 +1,19 @@
 import type { HttpFront } from '../adapters/mcp-server/index.ts'
-import { createMetrics, type Metrics, type MetricsSources } from '../adapters/metrics/index.ts'
+import { createMetrics, type Metrics } from '../adapters/metrics/index.ts'
 import { createSystemClock } from '../adapters/system/index.ts'
 import type { OperationState } from '../contracts/index.ts'
+import type { ExternalPeers } from '../core/external-peers/index.ts'
 import type { OpenedStore } from './open-store.ts'
 import type { Runtime } from './runtime.ts'
 
 /** What is measured of an `up`. */
 export function metricsOf(
   { core }: Pick<Runtime, 'core'>,
-  parts: { mcp: Pick<HttpFront, 'counts'>; store: Pick<OpenedStore, 'statistics' | 'store'> },
+  parts: {
+    mcp: Pick<HttpFront, 'counts'>
+    store: Pick<OpenedStore, 'statistics' | 'store'>
+    peers: Pick<ExternalPeers, 'active' | 'troubles'>
+  },
 ): Metrics {
   const { catalogue, health, operations, emitter } = core
   return createMetrics({
@@ -16,7 +21,8 @@ export function metricsOf(
     sources: {
       capabilityOf: tool => catalogue.current().tools.get(tool)?.capability,
       running: () => operations.running().length,
-      waiting: waitingIn(parts.store),
+      waiting: soon(() => waitingIn(parts.store)),
+      externalPeers: soon(() => peersIn(parts.peers)),
       front: () => parts.mcp.counts(),
       generation: () => catalogue.current().number,
       tools() {
@@ -33,24 +39,30 @@ export function metricsOf(
 /** Whoever measures wants to know also, and just then, that the store is stuck. */
 const PATIENCE_MS = 250
 
-function waitingIn({ store }: Pick<OpenedStore, 'store'>): MetricsSources['waiting'] {
+async function waitingIn({ store }: Pick<OpenedStore, 'store'>) {
   // By the index of expiry: everything that waits has one.
   const count = (state: OperationState) => store.count('operations', { state, expiresAt: { not: null } })
-  const look = async () => {
-    const [approval, retry] = await Promise.all([count('waitingForApproval'), count('queued')])
-    return { approval, retry }
-  }
-  let looking: ReturnType<typeof look> | undefined
+  const [approval, retry] = await Promise.all([count('waitingForApproval'), count('queued')])
+  return { approval, retry }
+}
+
+async function peersIn(peers: Pick<ExternalPeers, 'active' | 'troubles'>) {
+  const [all, troubles] = await Promise.all([peers.active(), peers.troubles()])
+  return { reached: Math.max(0, all.length - troubles.length), unreached: troubles.length }
+}
+
+/** One look at a time: those who come to a store that is stuck must not pile up in front of it. */
+function soon<T>(look: () => Promise<T>): () => Promise<T | undefined> {
+  let looking: Promise<T> | undefined
   return () => {
-    // One look at a time: those who come to a store that is stuck must not pile up in front of it.
     looking ??= look().finally(() => {
       looking = undefined
     })
-    return soon(looking)
+    return unlessLate(looking)
   }
 }
 
-function soon<T>(work: Promise<T>): Promise<T | undefined> {
+function unlessLate<T>(work: Promise<T>): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const cancel = createSystemClock().after(PATIENCE_MS, () => resolve(undefined))
     work.then(resolve, reject).finally(cancel)

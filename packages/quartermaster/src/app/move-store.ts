@@ -1,7 +1,13 @@
 import { join } from 'node:path'
 import { openDataFolder } from '../adapters/data-folder/index.ts'
 import { createSealer } from '../adapters/sealing/index.ts'
-import { inspectPostgres, loadPostgres, parseDatabaseUrl } from '../adapters/storage-postgres/index.ts'
+import {
+  type DatabaseNaming,
+  inspectPostgres,
+  loadPostgres,
+  nameAnother,
+  parseDatabaseUrl,
+} from '../adapters/storage-postgres/index.ts'
 import { isStoreAbsent, openSqliteStore, storeFile } from '../adapters/storage-sqlite/index.ts'
 import { createSystemClock, sha256 } from '../adapters/system/index.ts'
 import { AppError, type MovedStore, ROWS } from '../contracts/index.ts'
@@ -13,6 +19,8 @@ import { proveSameKey } from './sealing-witness.ts'
 export interface MoveStoreOptions extends ProjectPlace {
   /** The database; it is told to nobody. */
   readonly to: string
+  /** Where it was named. */
+  readonly named: DatabaseNaming
   /** Only looks at both ends. */
   readonly dryRun: boolean
   /** Whether the key is part of the answer. */
@@ -25,7 +33,7 @@ export interface MoveStoreOptions extends ProjectPlace {
 /** Copies what is in the file of the data folder into an empty PostgreSQL database. The file stays as it is. */
 export async function moveStore(options: MoveStoreOptions): Promise<MovedStore> {
   const { dataDir } = await locateProject(options)
-  const place = parseDatabaseUrl(options.to).text
+  const place = parseDatabaseUrl(options.to, options.named).text
   const folder = openDataFolder(dataDir)
   if (isStoreAbsent(dataDir)) throw nothingToMove(dataDir)
   // Nobody may write to it meanwhile: what came after its page was read would be lost.
@@ -47,10 +55,13 @@ export async function moveStore(options: MoveStoreOptions): Promise<MovedStore> 
 }
 
 /** What would be copied, and whether it could be. */
-async function look(from: Store, { to, log }: MoveStoreOptions): Promise<readonly CopiedTable[]> {
-  const { place, shape, rows } = await inspectPostgres({ url: to, log, tables: Object.keys(ROWS) })
+async function look(from: Store, { to, named, log }: MoveStoreOptions): Promise<readonly CopiedTable[]> {
+  const { place, shape, rows } = await inspectPostgres({ url: to, named, log, tables: Object.keys(ROWS) })
   if (shape > 0 && rows > 0)
-    throw new AppError('CONFIG_INVALID', `There is something in the store ${place} already. Name an empty database.`)
+    throw new AppError(
+      'CONFIG_INVALID',
+      `There is something in the store ${place} already. Empty it, or ${nameAnother(named)}.`,
+    )
   return Promise.all(COPIED_TABLES.map(table => summaryOf(from, table, sha256)))
 }
 
@@ -58,12 +69,13 @@ type CopyOptions = MoveStoreOptions & { readonly folder: ReturnType<typeof openD
 
 async function copy(
   from: Store,
-  { to: url, log, folder, place, onProgress }: CopyOptions,
+  { to: url, named, log, folder, place, onProgress }: CopyOptions,
 ): Promise<readonly CopiedTable[]> {
   const sealer = createSealer({ key: await folder.sealingKey() })
   let tables: readonly CopiedTable[] = []
   await loadPostgres({
     url,
+    named,
     log,
     tables: Object.keys(ROWS),
     async fill(to) {

@@ -10,6 +10,7 @@ import type { Runtime } from './runtime.ts'
 export interface OpenControlOptions extends ProjectPlace {
   readonly env: Environment
   readonly log: Log
+  readonly ownsProcess: boolean
 }
 
 export interface OpenControl {
@@ -58,7 +59,7 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
       owner,
       isBrief: true,
       isBeside: true,
-      ownsProcess: true,
+      ownsProcess: options.ownsProcess,
     })
     await runtime.load()
     await runtime.look()

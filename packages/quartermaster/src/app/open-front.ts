@@ -95,6 +95,8 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   // Streams that are meant to stay open would hold up the listener's end for its whole grace time.
   life.onClose(async () => {
     await answersOut(runtime)
+    // Those end with this process, and so do the clients that have them.
+    await Promise.all(tokens.lent().map(id => mcp.end(id)))
     await mcp.close()
   })
   const { url } = listener
@@ -156,7 +158,7 @@ interface Opened {
 async function openApp(parts: FrontParts, { control, mcp, feed, outside, requests }: Opened): Promise<OpenedApp> {
   const { options, life, project, folder, runtime, store, guests, readiness, tracer } = parts
   const token = await folder.adminToken()
-  const metrics = metricsOf(runtime, { mcp, store })
+  const metrics = metricsOf(runtime, { mcp, store, peers: outside.peers })
   life.onClose(async () => metrics.stop())
   const { leave } = life
   const { tokens } = store
@@ -262,7 +264,7 @@ interface Watched {
 function idleWatch({ project, runtime, tokens, mcp, courier, requests, isReady, leave }: Watched): IdleWatch {
   const isBusy = () => {
     // Sessions and bridges are there between two requests. Streams and those who wait are requests themselves.
-    const present = tokens.lent() + mcp.counts().sessions + requests()
+    const present = tokens.lent().length + mcp.counts().sessions + requests()
     const working = runtime.core.operations.running().length + courier.counts().held
     // Whoever started it waits until it is ready.
     return !isReady() || present + working > 0

@@ -95,7 +95,7 @@ async function open(options: OpenStoreOptions): Promise<OpenedStore> {
     const seatedBy = sha256(`seats ${await folder.adminToken()}`)
     const organisation = createOrganisation({ ...parts, digest: sha256, log, tokens, folder: seatedBy })
     await organisation.load()
-    const memory = createMemory({ store, clock, ids, digest: sha256 })
+    const memory = createMemory({ ...parts, digest: sha256 })
     const attachments = createAttachments({ ...parts, log, openDigest: openSha256 })
     const desks = { ...parts, digest: sha256, news, organisation, attachments }
     // Tasks are built upon messages, which ask for them when one is handed out or answered.

@@ -97,7 +97,7 @@ export async function createRuntime(
   // Loaded here and not above, so that commands which only talk to a running `up` do without the MCP SDK.
   const { createMcpServers } = await import('../adapters/mcp-server/index.ts')
   let mcp: McpServers | undefined
-  const desks = createPlatform(platform, actor => (isBeside ? workspaceDirOf(actor) : undefined))
+  const { desks, clientGone } = createPlatform(platform, actor => (isBeside ? workspaceDirOf(actor) : undefined))
   const instructionsFor = createInstructions({ memory: desks.memory, clock, log })
   const outside = { clock, ids, random: systemRandom, digest: sha256, log, storage }
   const { upstreams, auth } = buildUpstreams(project, {
@@ -138,6 +138,11 @@ export async function createRuntime(
         ids,
         log,
         instructionsFor,
+        clientGone: client =>
+          clientGone(client).catch(error => {
+            // Its lease ends by itself.
+            log.debug('what a client had in hand was not given back', { client, error: messageOf(error) })
+          }),
         settings: project.settings,
         version: VERSION,
       })

@@ -26,6 +26,7 @@ export interface ServeOptions extends ProjectPlace {
   readonly signal: AbortSignal
   /** Started by a bridge and not by a person: it makes nothing, gives way to another, and leaves when nobody is there. */
   readonly background?: boolean | undefined
+  readonly ownsProcess: boolean
   /** Told once, as soon as the configuration is read. */
   onSettings(settings: Settings): void
   onEvent<K extends keyof Events>(name: K, event: Events[K]): void
@@ -68,7 +69,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 }
 
 async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, 'closed'>> {
-  const { env, log, background = false } = options
+  const { env, log, background = false, ownsProcess } = options
   const { project, folder } = await takeProject(options, life)
   const early = createEarlyChanges()
   const { settings, storeChoice: choice } = project
@@ -93,7 +94,7 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
     tracer,
     patienceMs: PATIENCE_MS,
     keepsUpstreams: true,
-    ownsProcess: true,
+    ownsProcess,
   })
   life.onClose(() => runtime.stop())
   announce(runtime, options)

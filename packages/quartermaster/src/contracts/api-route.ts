@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { AttachmentFacts } from './attachment.ts'
+import { cappedWholeText } from './capped.ts'
 import type { ErrorCode } from './errors.ts'
 import { Name } from './names.ts'
 import type { TokenScope } from './organisation.ts'
@@ -60,10 +61,11 @@ export type ApiEvents<T = unknown> = (signal: AbortSignal) => AsyncIterable<ApiE
 
 export const none = z.strictObject({})
 export const one = z.strictObject({ id: z.string().min(1).max(128).describe('Its id.') })
+export const oneWorkspace = z.strictObject({ id: z.string().min(1).max(128).describe('Its id or name.') })
 /** Which organisation the owner means. Everybody else has exactly one. */
 const organisation = Name.optional().describe('The organisation; the first one, "default", when absent.')
 export const within = z.strictObject({ organisation })
 export const page = {
-  limit: z.coerce.number().int().min(1).max(1_000).optional().describe('How many at most; 100 when absent.'),
+  limit: cappedWholeText({ most: 1_000 }).optional().describe('How many; 100 when absent, 1,000 at most.'),
   cursor: z.string().max(128).optional().describe('Where the page before ended: its `nextCursor`.'),
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type ApiRoute, one, within } from './api-route.ts'
+import { type ApiRoute, oneWorkspace, within } from './api-route.ts'
+import { cappedWholeText } from './capped.ts'
 import { ChatPage } from './chat.ts'
 
 /** What a workspace and its people say to each other. */
@@ -11,9 +12,9 @@ export const CHAT_ROUTES = {
       'The chat of a workspace with its people: the newest page, the oldest entry first. A workspace reads its own.',
     who: ['owner', 'person', 'workspace'],
     scope: 'messages',
-    params: one,
+    params: oneWorkspace,
     query: within.extend({
-      limit: z.coerce.number().int().min(1).max(200).optional().describe('How many at most; 50 when absent.'),
+      limit: cappedWholeText({ most: 200 }).optional().describe('How many; 50 when absent, 200 at most.'),
       cursor: z
         .string()
         .regex(/^\d{1,15}$/)

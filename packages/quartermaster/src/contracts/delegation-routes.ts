@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type ApiRoute, none, one, within } from './api-route.ts'
+import { cappedWholeText, waitSecondsText } from './capped.ts'
 import {
   DELEGATION_PAGE,
   DELEGATION_RESULT_BYTES,
@@ -11,7 +12,7 @@ import {
   TASK_BYTES,
 } from './delegation.ts'
 
-const limit = z.coerce.number().int().min(1).max(DELEGATION_PAGE.most).optional()
+const limit = cappedWholeText({ most: DELEGATION_PAGE.most }).optional()
 
 /** Tasks that workspaces give each other. */
 export const DELEGATION_ROUTES = {
@@ -50,7 +51,7 @@ export const DELEGATION_ROUTES = {
         .optional()
         .describe('Those it has given, or those it was given; both when absent.'),
       state: DelegationState.optional().describe('Only those.'),
-      limit: limit.describe(`How many at most; ${DELEGATION_PAGE.usual} when absent.`),
+      limit: limit.describe(`How many; ${DELEGATION_PAGE.usual} when absent, ${DELEGATION_PAGE.most} at most.`),
       cursor: z.string().max(128).optional().describe('Where the page before ended: its `nextCursor`.'),
     }),
     output: DelegationPage,
@@ -64,7 +65,9 @@ export const DELEGATION_ROUTES = {
     scope: 'delegation',
     params: one,
     query: within.extend({
-      waitSeconds: z.coerce.number().min(0).max(300).optional().describe('How long to wait while it is open.'),
+      waitSeconds: waitSecondsText({ most: 300 })
+        .optional()
+        .describe('How long to wait while it is open; 300 at most.'),
       offset: z.coerce.number().int().nonnegative().optional().describe('From which character of the result on.'),
     }),
     output: DelegationDetail,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { cappedWhole } from './capped.ts'
 import { keepableText } from './keepable-text.ts'
 import { MESSAGE_BYTES, MessageAttachment, MessagePart, MOST_ATTACHMENTS, MOST_PARTS } from './message.ts'
 import { Presence } from './organisation.ts'
@@ -25,6 +26,13 @@ export const RESULT_PAGE_CHARACTERS = 100_000
 export const MOST_OPEN_DELEGATIONS = 1_000
 /** The most tasks that wait for one workspace. */
 export const MOST_QUEUED_DELEGATIONS = 10_000
+/** The longest that a task may take: 30 days. */
+export const LONGEST_DEADLINE_SECONDS = 2_592_000
+/**
+ * Where a message to an A2A agent says how often its task was passed on before, in its metadata. Anybody can write anything there,
+ * so it counts only where it makes the way longer.
+ */
+export const HOPS_KEY = 'quartermaster/hops'
 export const DELEGATION_PAGE = { usual: 50, most: 200 } as const
 
 /** What whoever did the task says of it. */
@@ -41,7 +49,7 @@ export type DelegationResult = z.infer<typeof DelegationResult>
 
 const Attachments = z.array(z.string().min(1).max(128)).max(MOST_ATTACHMENTS)
 const Key = z.string().min(1).max(200)
-const Deadline = z.number().int().min(1).max(2_592_000)
+const Deadline = cappedWhole({ most: LONGEST_DEADLINE_SECONDS })
 
 /** A task that a workspace gives a peer. */
 export const DelegationWish = z.strictObject({
@@ -49,7 +57,9 @@ export const DelegationWish = z.strictObject({
   task: keepableText().min(1).describe('What it is to do.'),
   attachments: Attachments.optional().describe('Ids of attachments.'),
   idempotencyKey: Key.optional().describe('The same key with the same content is the same delegation.'),
-  deadlineSeconds: Deadline.optional().describe('When it is given up; the setting when absent.'),
+  deadlineSeconds: Deadline.optional().describe(
+    'When it is given up; the setting when absent, 2,592,000 (30 days) at most.',
+  ),
   forTask: z.string().min(1).max(128).optional().describe('The delegation that the asker works on, if it is for one.'),
 })
 export type DelegationWish = z.infer<typeof DelegationWish>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type ApiRoute, none, one, within } from './api-route.ts'
+import { type ApiRoute, none, oneWorkspace, within } from './api-route.ts'
 import { ExternalPeerFacts, NewExternalPeer } from './external-peer.ts'
 
 /** A2A agents elsewhere that workspaces give tasks to. */
@@ -31,7 +31,7 @@ export const EXTERNAL_PEER_ROUTES = {
     path: '/external-peers/{id}',
     summary: 'One of them, with what its card says.',
     who: ['owner', 'person'],
-    params: one,
+    params: oneWorkspace,
     query: within,
     output: ExternalPeerFacts,
     errors: ['NAME_UNKNOWN'],
@@ -41,7 +41,7 @@ export const EXTERNAL_PEER_ROUTES = {
     path: '/external-peers/{id}/refresh',
     summary: 'Has its card looked at now, which happens by itself every ten minutes.',
     who: ['owner'],
-    params: one,
+    params: oneWorkspace,
     query: within,
     output: ExternalPeerFacts,
     errors: ['NAME_UNKNOWN'],
@@ -51,7 +51,7 @@ export const EXTERNAL_PEER_ROUTES = {
     path: '/external-peers/{id}',
     summary: 'Takes it out: its open tasks end as failed, and are cancelled there as far as it answers.',
     who: ['owner'],
-    params: one,
+    params: oneWorkspace,
     query: within,
     output: ExternalPeerFacts,
     errors: ['NAME_UNKNOWN', 'EDIT_CONFLICT'],

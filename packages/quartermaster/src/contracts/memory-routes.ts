@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type ApiRoute, none, one, within } from './api-route.ts'
+import { cappedWholeText } from './capped.ts'
 import {
   CommittedMemory,
   ForgottenMemory,
@@ -29,14 +30,12 @@ export const MEMORY_ROUTES = {
         .string()
         .max(128)
         .optional()
-        .describe('As which workspace the owner or a person reads: its id or name. A workspace reads as itself.'),
-      limit: z.coerce
-        .number()
-        .int()
-        .min(1)
-        .max(MEMORY_PAGE.most)
+        .describe(
+          'As which workspace the owner or a person reads: its id or name. A workspace reads as itself and may name only itself.',
+        ),
+      limit: cappedWholeText({ most: MEMORY_PAGE.most })
         .optional()
-        .describe(`How many at most; ${MEMORY_PAGE.usual} when absent.`),
+        .describe(`How many; ${MEMORY_PAGE.usual} when absent, ${MEMORY_PAGE.most} at most.`),
       cursor: z.string().max(512).optional().describe('Where the page before ended: its `nextCursor`.'),
     }),
     output: MemoryPage,
@@ -57,7 +56,7 @@ export const MEMORY_ROUTES = {
     }),
     output: CommittedMemory,
     status: 201,
-    errors: ['EDIT_CONFLICT'],
+    errors: ['EDIT_CONFLICT', 'LIMIT_EXCEEDED'],
   },
   showMemory: {
     method: 'GET',

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { type ApiRoute, none, within } from './api-route.ts'
+import { type ApiRoute, none, oneWorkspace, within } from './api-route.ts'
 import { AttachmentIds } from './attachment.ts'
 import { isBlank } from './blank.ts'
+import { cappedWholeText, waitSecondsText } from './capped.ts'
 import { keepableText } from './keepable-text.ts'
 import {
   Activity,
@@ -12,11 +13,12 @@ import {
   MESSAGE_BYTES,
   MessagePart,
   MOST_PARTS,
+  PoppedMessage,
   SentMessage,
 } from './message.ts'
 
 const content = {
-  text: keepableText().max(MESSAGE_BYTES).optional().describe('What to say.'),
+  text: keepableText().optional().describe('What to say. Text and parts have 1 MiB as UTF-8.'),
   parts: z.array(MessagePart).max(MOST_PARTS).optional().describe('More of it: words, or data for programs.'),
   attachments: AttachmentIds.optional().describe('Ids of files that were uploaded before.'),
   idempotencyKey: keepableText()
@@ -45,17 +47,13 @@ const whose = {
     .string()
     .max(128)
     .optional()
-    .describe('Whose log the owner or a person reads. A workspace reads its own.'),
+    .describe('Whose log the owner or a person reads: its id or name. A workspace reads its own.'),
 }
 const since = {
   since: z.string().max(200).optional().describe('Where the last answer ended: its `cursor`.'),
-  sinceSeconds: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(2_592_000)
+  sinceSeconds: cappedWholeText({ most: 2_592_000 })
     .optional()
-    .describe('From this long ago on, when there is no cursor; 600 when absent, 30 days at most.'),
+    .describe('From this long ago on, instead of a cursor; 600 when absent, 30 days at most.'),
 }
 
 /** A message in a body may be as large as messages are, and escaped it is larger. */
@@ -93,7 +91,7 @@ export const MESSAGE_ROUTES = {
     path: '/workspaces/{id}/messages',
     summary: 'Writes to a workspace as a person. The owner of the data folder writes as "owner".',
     who: ['owner', 'person'],
-    params: z.strictObject({ id: z.string().min(1).max(128).describe('Its id.') }),
+    params: oneWorkspace,
     query: within,
     body: z
       .strictObject({
@@ -119,13 +117,15 @@ export const MESSAGE_ROUTES = {
     scope: 'messages',
     params: none,
     query: z.strictObject({
-      limit: z.coerce.number().int().min(1).max(100).optional().describe('How many at most; 10 when absent.'),
+      limit: cappedWholeText({ most: 100 }).optional().describe('How many; 10 when absent, 100 at most.'),
       cursor: z
         .string()
         .regex(/^\d{1,15}$/)
         .optional()
         .describe('Where the page before ended: its `nextCursor`.'),
-      waitSeconds: z.coerce.number().min(0).max(300).optional().describe('How long to wait when there is nothing.'),
+      waitSeconds: waitSecondsText({ most: 300 })
+        .optional()
+        .describe('How long to wait when there is nothing; 300 at most.'),
     }),
     output: InboxPage,
     errors: ['STORE_BUSY'],
@@ -138,7 +138,7 @@ export const MESSAGE_ROUTES = {
     scope: 'messages',
     params: activityId,
     query: none,
-    output: z.object({ activityId: z.string(), removed: z.boolean() }),
+    output: PoppedMessage,
     errors: [],
   },
   replyToMessage: {
@@ -172,11 +172,11 @@ export const MESSAGE_ROUTES = {
         .pipe(z.array(ActivityType).min(1))
         .optional()
         .describe('Only these types, joined by commas.'),
-      peer: z.string().max(128).optional().describe('Only what was exchanged with this peer, by its id.'),
-      limit: z.coerce.number().int().min(1).max(500).optional().describe('How many at most; 100 when absent.'),
+      peer: z.string().max(128).optional().describe('Only what was exchanged with this peer: its id or name.'),
+      limit: cappedWholeText({ most: 500 }).optional().describe('How many; 100 when absent, 500 at most.'),
     }),
     output: ActivityPage,
-    errors: ['NAME_UNKNOWN', 'CURSOR_GONE'],
+    errors: ['NAME_UNKNOWN', 'PEER_NOT_FOUND', 'CURSOR_GONE'],
   },
   followEvents: {
     method: 'GET',

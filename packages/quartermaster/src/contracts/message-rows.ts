@@ -30,6 +30,8 @@ export const ActivityRow = z.object({
   /** What was sent under that key. */
   bodyDigest: maybe(Sha256),
   createdAt: RowTime,
+  /** What whoever sent it calls it, where they have a name for it. In their own row alone. */
+  senderMessageId: maybe(z.string().max(1_000)),
 })
 export type ActivityRow = z.infer<typeof ActivityRow>
 

@@ -126,5 +126,24 @@ export const WaitingMessage = z.object({
 })
 export type WaitingMessage = z.infer<typeof WaitingMessage>
 
-export const InboxPage = z.object({ messages: z.array(WaitingMessage), nextCursor: z.string().nullable() })
+/** What other readers of the same workspace have in hand, as its tools are told. */
+export const HeldByOthers = z.object({
+  messages: z.number().int().positive().describe('How many.'),
+  until: z.iso.datetime().describe('When the first of them is free again, unless its client asks for it again.'),
+})
+export type HeldByOthers = z.infer<typeof HeldByOthers>
+
+/** The same, as the API tells it. */
+const held = {
+  heldByOthers: z
+    .object({ messages: z.number().int().positive(), until: Time })
+    .optional()
+    .describe('What other clients of this workspace have in hand, and when the first of it is free again.'),
+}
+
+export const InboxPage = z.object({ messages: z.array(WaitingMessage), nextCursor: z.string().nullable(), ...held })
 export type InboxPage = z.infer<typeof InboxPage>
+
+/** What became of an acknowledgement. */
+export const PoppedMessage = z.object({ activityId: z.string(), removed: z.boolean(), ...held })
+export type PoppedMessage = z.infer<typeof PoppedMessage>

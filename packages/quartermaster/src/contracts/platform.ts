@@ -1,7 +1,7 @@
 import type { AttachmentChip, AttachmentFacts } from './attachment.ts'
 import type { DelegationDetail, DelegationOutcome, DelegationWish } from './delegation.ts'
 import type { CommittedMemory, ForgottenMemory, MemoryPage, MemoryUpdate, MemoryWish, RecallWish } from './memory.ts'
-import type { HistoryMessage, InboxMessage } from './message.ts'
+import type { HeldByOthers, HistoryMessage, InboxMessage } from './message.ts'
 import type { PeerPage, WorkspaceFacts } from './organisation.ts'
 
 /** On whose behalf a tool of the platform works: the workspace of the agent that calls it. */
@@ -66,12 +66,20 @@ export interface Popped {
   readonly isRemoved: boolean
   /** The task that it carries and that still has no answer. */
   readonly openTask?: string | undefined
+  /** What other clients of the agent have in hand. */
+  readonly held?: HeldByOthers | undefined
 }
 
 /** What was taken out of an inbox; or why this workspace has none to take from. */
 export type InboxTaking =
   | { readonly isPush: true }
-  | { readonly isPush: false; readonly messages: readonly InboxMessage[]; readonly nextCursor: string | null }
+  | {
+      readonly isPush: false
+      readonly messages: readonly InboxMessage[]
+      readonly nextCursor: string | null
+      /** What other clients of the agent have in hand, and is not among these. */
+      readonly held?: HeldByOthers | undefined
+    }
 
 export interface ReplyWish {
   readonly text: string
@@ -87,6 +95,10 @@ export interface ReplyFacts {
   readonly activityId: string
   readonly conversationId: string
   readonly peerName: string
+  /** The task that the conversation is about. */
+  readonly taskId: string | null
+  /** The task that the answered message carries and that is still to be ended. */
+  readonly openTask?: string | undefined
 }
 
 /** What an agent and one of its peers have said to each other. */

@@ -237,6 +237,12 @@ export const SETTINGS = {
     reason:
       'How long an attachment is kept that no message has: whoever uploads a file is about to send it, and what was forgotten takes room.',
   },
+  workspaceMemories: {
+    schema: count(1, 10_000_000),
+    default: 200_000,
+    reason:
+      'How many memories one workspace may keep in one scope: more than an agent commits in years, and an agent that commits in a loop is told so before the disk is full.',
+  },
   inboxLeaseSeconds: {
     schema: seconds(1, 3_600),
     default: 120,
@@ -260,6 +266,18 @@ export const SETTINGS = {
     default: 86_400,
     reason:
       'When a delegation is given up that says nothing else: a peer that is back within a day still does it, and nobody waits for ever for one that is not.',
+  },
+  delegationQuietSeconds: {
+    schema: count(60, 2_592_000),
+    default: 1_800,
+    reason:
+      'A task that its peer has taken out of the inbox, and has said nothing of for this long, is in the inbox again: whoever had it may be gone. Long work keeps it by saying how it goes.',
+  },
+  delegationTurns: {
+    schema: count(1, 1_000),
+    default: 20,
+    reason:
+      'How often within an hour two workspaces may give each other tasks in turn. More is two agents that answer each other without an end; whoever only gives tasks, or only gets them, is not counted.',
   },
   delegationHops: {
     schema: count(1, 64),

@@ -81,6 +81,8 @@ export interface HubOptions {
   tellEnd?: TellEnd
   /** Who has a workspace and runs elsewhere; nobody when absent. */
   guests?: GuestBook
+  /** Told of clients that have gone. */
+  clientGone?: (client: string) => Promise<void>
   /** What its leases are held under; made up when absent. */
   owner?: string
   /** Shared by several; one of its own when absent. */
@@ -140,7 +142,9 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     dependencyOptions: name => dependencyOptions.get(name) ?? {},
     folders: () => ({ agentDir: '/project/agents', workspaceDir: '/project' }),
     serverFactory: parts => {
-      mcp = createMcpServers({ ...parts, clock, ids, log: silentLog, settings, version: '0.0.0' })
+      const { clientGone } = options
+      const told = clientGone && { clientGone }
+      mcp = createMcpServers({ ...parts, ...told, clock, ids, log: silentLog, settings, version: '0.0.0' })
       return mcp.inProcess
     },
   })

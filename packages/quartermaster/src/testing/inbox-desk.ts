@@ -19,7 +19,8 @@ export async function openInboxes(options: MessageDeskOptions = {}) {
   const history = async () => createHistoryDesk(at.messages, at.organisation)
   // Of the rest only that it is there is looked at.
   const services = { inbox, history, paths: { projectDir: '/', dataDir: '/' } } as Services
-  const tools = [inboxModule, historyModule].flatMap(({ create }) => (create(services) as Capability).tools)
+  const capabilities = [inboxModule, historyModule].map(({ create }) => create(services) as Capability)
+  const tools = capabilities.flatMap(capability => capability.tools)
 
   /** Calls a tool as an agent that has this workspace. */
   const call = (
@@ -34,5 +35,5 @@ export async function openInboxes(options: MessageDeskOptions = {}) {
     const context: CallContext = { ...plainContext({}), caller, ...calling }
     return callTool(tool, input, context)
   }
-  return { ...at, call }
+  return { ...at, capabilities, call }
 }

@@ -139,6 +139,28 @@ export function memoryContract(name: string, open: () => Store): void {
       expect(new Set(seen).size).toBe(30)
     })
 
+    it('goes on behind those that were looked at first, each once and none lost, also when the shown are forgotten', async () => {
+      const { ada, memory, keep } = family(open())
+      const kinds = ['red', 'red green', 'red green blue', 'blue', 'green blue pink']
+      for (let i = 0; i < 90; i++)
+        await keep(ada, `${kinds[i % 5]} ${i}${' more'.repeat(i % 7)}`, 'LOCAL', i % 4 ? undefined : `c${i % 3}`)
+      async function walk(after: (id: string) => Promise<unknown>) {
+        const seen: string[] = []
+        let cursor: string | undefined
+        do {
+          const page = await memory.recall(ada, { query: 'red green blue pink', cursor })
+          seen.push(...page.memories.map(({ content }) => content))
+          for (const { id } of page.memories) await after(id)
+          cursor = page.nextCursor ?? undefined
+        } while (cursor !== undefined)
+        return seen
+      }
+      const seen = await walk(async () => {})
+      expect([seen.length, new Set(seen).size]).toEqual([90, 90])
+      // What stood beside a forgotten one may come a second time.
+      expect(new Set(await walk(id => memory.forget(ada, id))).size).toBe(90)
+    })
+
     it.each(['', 'chapter'])('ends a page of “%s” early where the memories are large, and loses none', async query => {
       const { ada, memory, keep } = family(open())
       for (let i = 0; i < 5; i++) await keep(ada, `chapter ${i} ${'word '.repeat(12_000)}`)
@@ -215,6 +237,24 @@ export function memoryContract(name: string, open: () => Store): void {
       const outcomes = (await Promise.all(commits)).map(({ outcome }) => outcome)
       expect(outcomes.toSorted()).toEqual(['created', 'known', 'known', 'known'])
       expect(await found(bob, 'mondays')).toEqual(['We meet on Mondays.'])
+    })
+
+    it('takes no more than an author may have in a scope, and goes on once one is forgotten', async () => {
+      const { ada, bob, memory, keep } = family(open(), { workspaceMemories: 3 })
+      const kept = []
+      for (const content of ['one', 'two', 'three']) kept.push(await keep(ada, content, 'TEAM'))
+      await expect(keep(ada, 'four', 'TEAM')).rejects.toMatchObject({
+        code: 'LIMIT_EXCEEDED',
+        message: expect.stringMatching(/"ada" has 3 TEAM memories.*Forget some.*workspaceMemories/),
+      })
+      expect(await memory.commit({ workspace: ada }, { content: 'two', scope: 'TEAM' })).toMatchObject({
+        outcome: 'known',
+      })
+      await memory.update({ workspace: ada }, kept[0]?.id ?? '', { content: 'one and four' })
+      await keep(ada, 'four')
+      await keep(bob, 'four', 'TEAM')
+      await memory.forget(ada, kept[1]?.id ?? '')
+      await keep(ada, 'five', 'TEAM')
     })
 
     it('lets one of two updates through that were made from the same version', async () => {

@@ -1,5 +1,12 @@
 import { createIds, sha256 } from '../adapters/system/index.ts'
-import type { Ability, MemoryScope, RecallWish, WorkspaceRow } from '../contracts/index.ts'
+import {
+  type Ability,
+  DEFAULT_SETTINGS,
+  type MemoryScope,
+  type RecallWish,
+  type Settings,
+  type WorkspaceRow,
+} from '../contracts/index.ts'
 import { createMemory } from '../core/memory/index.ts'
 import type { Store } from '../core/store/index.ts'
 import { createFakeClock } from './fake-clock.ts'
@@ -34,10 +41,16 @@ export interface SeatOptions {
 }
 
 /** A family of workspaces in an organisation of its own: a root, ada and bob below it, and cid below ada. */
-export function family(store: Store) {
+export function family(store: Store, settings: Partial<Settings> = {}) {
   const organisation = `org${++organisations}`
   const clock = createFakeClock()
-  const memory = createMemory({ store, clock, ids: createIds(), digest: sha256 })
+  const memory = createMemory({
+    store,
+    clock,
+    ids: createIds(),
+    digest: sha256,
+    settings: { ...DEFAULT_SETTINGS, ...settings },
+  })
   const at = (name: string, parent: string | null, abilities: Ability[] = []) =>
     seat(`${organisation}_${name}`, {
       organisation,

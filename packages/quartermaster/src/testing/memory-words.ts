@@ -10,14 +10,11 @@ export function createWordSearch(rows: () => readonly MemoryRow[]): WordSearch {
       .toSorted((a, b) => b.slot - a.slot)
   return {
     count: async (word, scope) => Math.min(scope.most, having(word, scope).length),
-    async find(words, scope) {
-      const scores = new Map<number, number>()
-      for (const { word, weight, most } of words)
-        for (const { slot } of having(word, scope).slice(0, most)) scores.set(slot, (scores.get(slot) ?? 0) + weight)
-      return [...scores]
-        .toSorted(([a, x], [b, y]) => y - x || b - a)
-        .slice(0, scope.limit)
-        .map(([slot]) => slot)
-    },
+    newest: async (words, scope) =>
+      words.map(({ word, most }) =>
+        having(word, scope)
+          .slice(0, most)
+          .map(({ slot }) => slot),
+      ),
   }
 }

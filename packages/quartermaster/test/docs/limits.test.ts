@@ -42,10 +42,10 @@ import {
 } from '../../src/contracts/index.ts'
 import { MOST_UNUSED } from '../../src/core/attachments/index.ts'
 import { MOST_FILE_BYTES } from '../../src/core/external-peers/index.ts'
-import { MOST_LOOKS } from '../../src/core/memory/candidates.ts'
 import { MOST_ASKED as MOST_ASKED_WORDS } from '../../src/core/memory/memory-words.ts'
 import { MOST_ON_A_PAGE } from '../../src/core/memory/page-size.ts'
 import { MOST_CHARACTERS } from '../../src/core/memory/remembered.ts'
+import { MOST_LOOKS } from '../../src/core/memory/word-places.ts'
 import { MOST_READERS } from '../../src/core/messages/watchers.ts'
 import { ANSWER_SECONDS, MOST_WAITING } from '../../src/core/operations/index.ts'
 import { LISTING_LIMITS } from '../../src/core/upstreams/index.ts'
@@ -98,11 +98,12 @@ describe('docs/security.md', () => {
   it('has every limit of memory', () => {
     expect(rowsBelow('[Memory](memory.md):')).toEqual([
       ['size of one memory', bytes(LONGEST_MEMORY)],
+      ['memories of one workspace in one scope', '`workspaceMemories`'],
       ['characters of a question', count(LONGEST_MEMORY_QUERY)],
       ['words of a question that count', count(MOST_ASKED_WORDS)],
       ['memories on a page', count(MEMORY_PAGE.most)],
       ['characters of the memories on a page', count(MOST_ON_A_PAGE)],
-      ['rows that one question makes the database look at', count(MOST_LOOKS)],
+      ['rows that are weighed for one question', count(MOST_LOOKS)],
       ['characters at the start of a session', count(MOST_CHARACTERS)],
     ])
   })

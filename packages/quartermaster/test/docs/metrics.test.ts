@@ -10,6 +10,7 @@ it('docs/observability.md has every metric with its type, and no other', async (
       capabilityOf: () => undefined,
       running: () => 0,
       waiting: async () => ({ approval: 0, retry: 0 }),
+      externalPeers: async () => ({ reached: 0, unreached: 0 }),
       front: () => ({ sessions: 0, streams: 0, requests: 0 }),
       generation: () => 0,
       tools: () => ({ active: 0, disabled: 0 }),

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeProject, quartermaster, type RunningUp, startUp } from './product.ts'
+import { makeProject, quartermaster, startUpProcess, type UpProcess } from './product.ts'
 
 /** One `up` of several on a database, with a folder of its own. */
 export interface Node {
-  readonly up: RunningUp
+  readonly up: UpProcess
   readonly dir: string
   /** One operation of the control API. */
   control<T>(operation: string, input?: Record<string, unknown>): Promise<T>
@@ -22,7 +22,7 @@ export function nodesOn(databaseUrl: string): (options: NodeOptions) => Promise<
   const shared: Record<string, string> = { DATABASE_URL: databaseUrl }
   return async ({ files, env: own = {} }) => {
     const dir = await makeProject(files)
-    const up = await startUp(dir, [], { ...shared, ...own })
+    const up = await startUpProcess(dir, [], { ...shared, ...own })
     const secret = async (file: string) => (await readFile(join(dir, '.quartermaster', file), 'utf8')).trim()
     const token = await secret('admin-token')
     shared.QUARTERMASTER_SEALING_KEY ??= await secret('sealing-key')
@@ -36,8 +36,6 @@ export function nodesOn(databaseUrl: string): (options: NodeOptions) => Promise<
 }
 
 /** Ends it without a word. */
-export async function kill({ up: { child } }: Node): Promise<void> {
-  const gone = new Promise(resolve => child.once('exit', resolve))
-  child.kill('SIGKILL')
-  await gone
+export function kill({ up }: Node): Promise<void> {
+  return up.kill()
 }

@@ -2,14 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { PassThrough } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { runCli } from '../../src/adapters/cli/index.ts'
-import { connectToOwner } from '../../src/adapters/data-folder/index.ts'
+import { createBuiltinSource } from '../../src/adapters/modules/index.ts'
 import { silentLog } from '../../src/adapters/system/index.ts'
 import { createHost } from '../../src/app/main.ts'
+import { CAPABILITIES_DIR } from '../../src/app/package-entries.ts'
+import { remembered } from '../../src/core/kernel/index.ts'
 import { tempProject } from '../../src/testing/temp-project.ts'
 
 /** The built command line: these tests drive what users run. */
@@ -56,28 +58,31 @@ function inheritedEnv(): NodeJS.ProcessEnv {
 }
 
 /**
- * Runs one command to its end. Where an `up` answers it, a command is little more than its question: it is asked from here
- * then, by the same code, because to start a process for each is half of the time of these tests.
+ * Runs one command to its end, from here and by the same code as the process that users start: to load that code for each is
+ * most of the time of these tests.
  */
-export async function quartermaster(args: readonly string[], options: RunOptions): Promise<Finished> {
-  const isAnswered = !PROCESSES.has(args[0] ?? '') && !args.includes('--data') && !args.includes('--config')
-  const owner = isAnswered ? await connectToOwner({ dir: join(options.cwd, '.quartermaster') }) : undefined
-  return owner ? runHere(args, options) : runProcess(args, options)
+export function quartermaster(args: readonly string[], options: RunOptions): Promise<Finished> {
+  return PROCESSES.has(args[0] ?? '') ? runProcess(args, options) : runHere(args, options)
 }
 
-/** What is a process of its own for as long as it runs, or is there before an `up`. */
-const PROCESSES = new Set(['', 'up', 'connect', 'init', 'login', 'store', '--version', '--help'])
+/** What is a process of its own for as long as it runs, is about its start, or looks at the home of whoever started it. */
+const PROCESSES = new Set(['', 'up', 'connect', 'import', 'init', 'login', 'store', '--version', '--help'])
 
-async function runHere(args: readonly string[], { cwd, env = {}, input = '' }: RunOptions): Promise<Finished> {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
-  stdin.end(input)
-  const written = Promise.all([text(stdout), text(stderr)])
-  const own = { stdin, stdout, stderr, cwd, env: { ...inheritedEnv(), ...env }, interrupt: () => {} }
+async function runHere(args: readonly string[], options: RunOptions): Promise<Finished> {
+  const own = standIn(options)
+  own.stdin.end(options.input ?? '')
+  const written = Promise.all([text(own.stdout), text(own.stderr)])
   const code = await runCli(args, createHost(own, new AbortController().signal, { log: silentLog }))
-  stdout.end()
-  stderr.end()
-  const [out, err] = await written
-  return { code, stdout: out, stderr: err, json: () => JSON.parse(out) }
+  own.stdout.end()
+  own.stderr.end()
+  const [stdout, stderr] = await written
+  return { code, stdout, stderr, json: () => JSON.parse(stdout) }
+}
+
+/** What a command takes for its process. */
+function standIn({ cwd, env = {} }: RunOptions) {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  return { stdin, stdout, stderr, cwd, env: { ...inheritedEnv(), ...env }, interrupt: () => {}, isWhole: false }
 }
 
 /** Runs one command to its end as a process, as users do. */
@@ -98,19 +103,53 @@ export interface RunningUp {
   readonly url: string
   /** The object on its first line. */
   readonly facts: Record<string, unknown>
-  readonly child: ChildProcess
   /** What it has written to standard error so far. */
   stderr(): string
   /** Ends it politely and answers its exit code. */
   stop(): Promise<number | null>
 }
 
-/** Starts `up` on a free port and waits for its first line. It ends with the test. */
+export interface UpProcess extends RunningUp {
+  readonly child: ChildProcess
+  /** Ends it in the middle of everything, and resolves when it is gone. */
+  kill(): Promise<void>
+}
+
+/**
+ * Starts `up` on a free port, from here and by the same code, and waits for its first line. It ends with the test.
+ * What is killed, weighed, or runs code that may fail on its own needs `startUpProcess`.
+ */
 export async function startUp(
   cwd: string,
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<RunningUp> {
+  await builtinsLoaded()
+  const own = standIn({ cwd, env })
+  const stopping = new AbortController()
+  const stderr = collected(own.stderr)
+  const ended = runCli(upArgs(args), createHost(own, stopping.signal, { log: silentLog }))
+  const stop = () => {
+    stopping.abort(new Error('Stopped by its test.'))
+    return ended
+  }
+  onTestFinished(async () => void (await stop()))
+  return { ...(await started({ stdout: own.stdout, ended, stderr })), stderr, stop }
+}
+
+/** From sources this takes longer than `up` waits for a file, the first time. */
+const builtinsLoaded = remembered(async () => {
+  await createBuiltinSource({ dir: fileURLToPath(CAPABILITIES_DIR), services: {}, version: '' }).load(
+    new AbortController().signal,
+  )
+})
+
+/** The same as a process of its own. */
+export async function startUpProcess(
+  cwd: string,
+  args: readonly string[] = [],
+  env: Record<string, string> = {},
+): Promise<UpProcess> {
   return launchUp(cwd, { args, env, onStarted: child => onTestFinished(() => void child.kill('SIGKILL')) })
 }
 
@@ -122,28 +161,44 @@ export interface LaunchOptions {
 }
 
 /** The same for whoever lives longer than a test and ends it himself. */
-export async function launchUp(cwd: string, { args = [], env = {}, onStarted }: LaunchOptions): Promise<RunningUp> {
-  const child = startProcess(['up', '--port', '0', '--json', ...args], { cwd, env })
-  let stderr = ''
-  child.stderr?.on('data', data => (stderr += String(data)))
-  const exited = new Promise<number | null>(resolve => child.once('exit', resolve))
+export async function launchUp(cwd: string, { args = [], env = {}, onStarted }: LaunchOptions): Promise<UpProcess> {
+  const child = startProcess(upArgs(args), { cwd, env })
+  const stderr = collected(child.stderr as Readable)
+  const ended = new Promise<number | null>(resolve => child.once('exit', resolve))
   onStarted?.(child)
-  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
+  const stop = () => {
+    child.kill('SIGTERM')
+    return ended
+  }
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  return { ...(await started({ stdout: child.stdout as Readable, ended, stderr })), child, stderr, stop, kill }
+}
+
+const upArgs = (more: readonly string[]) => ['up', '--port', '0', '--json', ...more]
+
+function collected(stream: Readable): () => string {
+  let all = ''
+  stream.on('data', data => (all += String(data)))
+  return () => all
+}
+
+interface Starting {
+  readonly stdout: Readable
+  readonly ended: Promise<number | null>
+  stderr(): string
+}
+
+async function started({ stdout, ended, stderr }: Starting): Promise<Pick<RunningUp, 'url' | 'facts'>> {
+  const lines = createInterface({ input: stdout })
   const first = await Promise.race([
     new Promise<string>(resolve => lines.once('line', resolve)),
-    exited.then(code => {
-      throw new Error(`up ended with ${code}: ${stderr}`)
+    ended.then(code => {
+      throw new Error(`up ended with ${code}: ${stderr()}`)
     }),
   ])
   const facts = JSON.parse(first) as Record<string, unknown>
-  return {
-    url: String(facts.url),
-    facts,
-    child,
-    stderr: () => stderr,
-    stop() {
-      child.kill('SIGTERM')
-      return exited
-    },
-  }
+  return { url: String(facts.url), facts }
 }

@@ -27,6 +27,10 @@ export interface Tenants {
   readonly tokens: Readonly<Record<'helper' | 'aboveTwin', string>>
   /** Tokens that were taken back. */
   readonly revoked: string
+  /** A workspace beside the helper that was archived, and its token. */
+  readonly archived: { readonly id: string; readonly token: string }
+  /** The workspace that the twin reaches. */
+  readonly aboveTwin: string
   /** Texts that nobody else may ever see. */
   readonly private: readonly string[]
   ask(method: string, path: string, token: string | undefined, body?: object | string): Promise<Answered>
@@ -75,6 +79,8 @@ export async function launchTenants(): Promise<Tenants> {
 
   const lead = await seated('lead')
   const helper = await seated('helper', { parent: lead.id })
+  const archived = await seated('left', { parent: lead.id })
+  await ask('POST', `/workspaces/${archived.id}/archive`, owner)
   const other = await seated('other')
   const cousin = await seated('cousin', { parent: other.id })
   await made('/organisations', { name: 'acme' })
@@ -126,6 +132,8 @@ export async function launchTenants(): Promise<Tenants> {
     },
     strangers: { workspace: stranger.token, person: mallory.token, cousin: cousin.token, twin: twin.token },
     revoked: gone.token,
+    archived,
+    aboveTwin: aboveTwin.id,
     private: ['the secret', 'plan.txt', 'helper', 'painter', lead.id, helper.id, message.conversationId],
     ask,
     async close() {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { onTestFinished } from 'vitest'
 import type { UpstreamStatus } from '../../src/contracts/index.ts'
-import { makeProject, quartermaster, type RunningUp, startUp } from './product.ts'
+import { makeProject, quartermaster, type RunningUp, startUp, startUpProcess, type UpProcess } from './product.ts'
 
 const testing = (name: string) =>
   fileURLToPath(new URL(`../../src/adapters/mcp-upstream/testing/${name}`, import.meta.url))
@@ -19,9 +19,9 @@ export const ILL_SERVER = testing('ill-server.mjs')
 export type ClientEra = 'auto' | 'legacy'
 
 /** An `up` with upstreams, and clients of its agents. */
-export interface UpstreamDesk {
+export interface UpstreamDesk<Up extends RunningUp = RunningUp> {
   readonly dir: string
-  readonly up: RunningUp
+  readonly up: Up
   tokenFor(agent: string): Promise<string>
   connect(era?: ClientEra, options?: ClientOptions & { agent?: string }): Promise<Client>
   status(name: string): Promise<UpstreamStatus | undefined>
@@ -46,20 +46,34 @@ export function program(server: string, ...args: string[]) {
 
 /** Every agent that is not described has all upstreams. */
 export async function openDesk(options: DeskOptions): Promise<UpstreamDesk> {
-  const { mcpServers, agents, files = {}, settings = {}, env = {} } = options
-  const all = { capabilities: Object.fromEntries(Object.keys(mcpServers).map(name => [name, {}])) }
-  const described = Object.entries(agents ?? { default: all })
-  const dir = await makeProject({
-    'quartermaster.config.json': JSON.stringify({ mcpServers, settings }),
-    ...Object.fromEntries(described.map(([name, agent]) => [`agents/${name}.json`, JSON.stringify(agent)])),
-    ...files,
-  })
-  return onDesk(dir, env)
+  return onDesk(await deskProject(options), options.env)
+}
+
+/** The same with an `up` that is a process of its own. */
+export async function openProcessDesk(options: DeskOptions): Promise<UpstreamDesk<UpProcess>> {
+  return onProcessDesk(await deskProject(options), options.env)
 }
 
 /** Starts `up` in a project that is there. */
 export async function onDesk(dir: string, env: Record<string, string> = {}): Promise<UpstreamDesk> {
-  const up = await startUp(dir, [], env)
+  return deskOf(dir, await startUp(dir, [], env))
+}
+
+export async function onProcessDesk(dir: string, env: Record<string, string> = {}): Promise<UpstreamDesk<UpProcess>> {
+  return deskOf(dir, await startUpProcess(dir, [], env))
+}
+
+function deskProject({ mcpServers, agents, files = {}, settings = {} }: DeskOptions): Promise<string> {
+  const all = { capabilities: Object.fromEntries(Object.keys(mcpServers).map(name => [name, {}])) }
+  const described = Object.entries(agents ?? { default: all })
+  return makeProject({
+    'quartermaster.config.json': JSON.stringify({ mcpServers, settings }),
+    ...Object.fromEntries(described.map(([name, agent]) => [`agents/${name}.json`, JSON.stringify(agent)])),
+    ...files,
+  })
+}
+
+function deskOf<Up extends RunningUp>(dir: string, up: Up): UpstreamDesk<Up> {
   const run = (...args: string[]) => quartermaster(args, { cwd: dir })
   async function control<T>(operation: string, input: Record<string, unknown> = {}): Promise<T> {
     const token = (await readFile(join(dir, '.quartermaster', 'admin-token'), 'utf8')).trim()

@@ -121,6 +121,8 @@ export interface CliHost {
   /** Copies what is in the file of the data folder into an empty database. */
   moveStore(options: {
     to: string
+    /** Where it was named. */
+    named: '--to' | 'DATABASE_URL'
     dryRun: boolean
     showKey: boolean
     config?: string

@@ -11,6 +11,7 @@ import { type HeaderReader, type PlainHeaders, readerOf } from './header-reader.
 import { failureResponse, problem } from './http-problem.ts'
 import { createLegacyCalls } from './legacy-calls.ts'
 import { createLegacySessions } from './legacy-sessions.ts'
+import { clientOf } from './mcp-request.ts'
 import { createModernHandlers } from './modern-handlers.ts'
 import { createOpenStreams } from './open-streams.ts'
 import { messageIn, readMessage } from './request-message.ts'
@@ -70,8 +71,15 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
       return withAnnouncements(buildServer(shelf, { ...deps, begun }, instructions), shelf, { ...deps, canHear })
     },
     onListening: deps.endNews.arrived,
+    onEnded: ({ id, who }) => clientGone({ holder: who.tokenId, sessionId: id }),
     calls: directCalls ? createLegacyCalls({ ...deps, begun }) : undefined,
   })
+  /** From 2026-07-28 on, a client is its token. */
+  async function clientGone(of: Parameters<typeof clientOf>[0]): Promise<void> {
+    const client = clientOf(of)
+    if (client !== undefined) await deps.clientGone?.(client)
+  }
+
   /** Whose the tokens are that were used: a caller that is taken away takes along what they have open. */
   const callers = new Map<string, Caller>()
   const modern = createModernHandlers({ ...deps, maxBodyBytes: limits.maxBodyBytes })
@@ -128,6 +136,7 @@ export function createHttpFront(deps: HttpFrontDeps): HttpFront {
     deps.exchanges.end(tokenId)
     streams.end(tokenId)
     await sessions.end(tokenId)
+    await clientGone({ holder: tokenId })
   }
 
   async function answer(request: Request, gone?: CancelSignal): Promise<Served> {

@@ -21,13 +21,24 @@ export function inProcessServer(
   deps: InProcessServerDeps,
 ): McpServerConfig {
   let server: Server | undefined
-  const shelf: Shelf = { name: key, seat, capability: key, client: deps.ids.next('client') }
+  const client = deps.ids.next('client')
+  const shelf: Shelf = { name: key, seat, capability: key, client }
   return {
     type: 'sdk',
     name: key,
     get instance() {
-      server ??= withAnnouncements(buildServer(shelf, deps), shelf, deps)
+      server ??= tellingEnd(withAnnouncements(buildServer(shelf, deps), shelf, deps), () => deps.clientGone?.(client))
       return server
     },
   }
+}
+
+/** Tells when its client has gone as well. */
+function tellingEnd(server: Server, onGone: () => Promise<void> | undefined): Server {
+  const { onclose } = server
+  server.onclose = () => {
+    onclose?.()
+    void onGone()
+  }
+  return server
 }

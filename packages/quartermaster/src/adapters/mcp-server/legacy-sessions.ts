@@ -32,12 +32,14 @@ export interface LegacySessionsDeps {
   build(shelf: Shelf, canHear: () => boolean): Promise<Server>
   /** Told when a client has opened the stream on which it hears what it did not ask for. */
   onListening(): void
+  /** Told of each that has ended, however it did. */
+  onEnded(session: LegacySession): Promise<void>
   /** Our own way for ordinary calls, if it is to be taken. */
   readonly calls?: LegacyCalls | undefined
 }
 
 export function createLegacySessions({ clock, ids, limits, calls, ...deps }: LegacySessionsDeps): LegacySessions {
-  const sessions = createOpenSessions({ clock, limits })
+  const sessions = createOpenSessions({ clock, limits, onEnded: deps.onEnded })
 
   async function open(request: Request, who: Who, body: unknown): Promise<HeldAnswer> {
     const giveBack = sessions.reserve(who)

@@ -45,7 +45,7 @@ export function hasGone({ gone, signal }: McpRequest): boolean {
 }
 
 /** Which client it comes from; nobody knows of one that has neither token nor session. */
-export function clientOf({ holder, sessionId }: McpRequest): string | undefined {
+export function clientOf({ holder, sessionId }: Pick<McpRequest, 'holder' | 'sessionId'>): string | undefined {
   const known = [holder, sessionId].filter(one => one !== undefined)
   return known.length > 0 ? known.join(' ') : undefined
 }

@@ -33,6 +33,8 @@ export interface McpServersDeps {
   readonly seal: OperationSeal
   /** What a client is told about its agent when it begins. */
   instructionsFor?(seat: Seat): Promise<string | undefined>
+  /** Told that a client has gone for good, by what its calls have named it; never fails. */
+  clientGone?(client: string): Promise<void>
   follow: Agents['follow']
   /** Has ends told that nobody was there to hear of. */
   lookForEnds(): void

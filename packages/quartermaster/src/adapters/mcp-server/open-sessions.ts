@@ -23,12 +23,14 @@ export interface OpenSessions {
 export interface OpenSessionsDeps {
   readonly clock: Clock
   readonly limits: Pick<FrontLimits, 'maxSessions'>
+  /** Told of each that has ended, however it did. */
+  onEnded(session: LegacySession): Promise<void>
 }
 
 /** A session nobody has used for this long is closed. */
 const IDLE_MS = 30 * 60_000
 
-export function createOpenSessions({ clock, limits: { maxSessions } }: OpenSessionsDeps): OpenSessions {
+export function createOpenSessions({ clock, limits: { maxSessions }, onEnded }: OpenSessionsDeps): OpenSessions {
   const sessions = new Map<string, LegacySession>()
   /** One that is being opened has its place already, or many at once would all find room. */
   const reserved = new Set<{ readonly tokenId: string }>()
@@ -37,8 +39,10 @@ export function createOpenSessions({ clock, limits: { maxSessions } }: OpenSessi
   async function drop(id: string): Promise<void> {
     const session = sessions.get(id)
     sessions.delete(id)
-    if (session) endCalls(session)
-    await session?.server.close()
+    if (!session) return
+    endCalls(session)
+    await session.server.close()
+    await onEnded(session)
   }
 
   function reap(): void {

@@ -24,6 +24,8 @@ export interface ServerParts {
   readonly operations: Pick<Operations, 'show' | 'list'>
   /** Calls that go on in a server of the SDK, where there are such. */
   readonly begun?: Pick<BegunCalls, 'take'>
+  /** Told that a client has gone for good, by what its calls have named it; never fails. */
+  clientGone?(client: string): Promise<void>
 }
 
 /** What handlers need beside that which may ask their client something. */

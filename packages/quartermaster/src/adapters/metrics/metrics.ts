@@ -11,6 +11,8 @@ export interface MetricsSources {
   running(): number
   /** Operations that wait, by what they wait for; nothing when that cannot be told soon. */
   waiting(): Promise<WaitingOperations | undefined>
+  /** A2A agents elsewhere, by whether they can be reached; nothing when that cannot be told soon. */
+  externalPeers(): Promise<ExternalPeerCounts | undefined>
   front(): { sessions: number; streams: number; requests: number }
   generation(): number
   tools(): { active: number; disabled: number }
@@ -21,6 +23,11 @@ export interface MetricsSources {
 export interface WaitingOperations {
   readonly approval: number
   readonly retry: number
+}
+
+export interface ExternalPeerCounts {
+  readonly reached: number
+  readonly unreached: number
 }
 
 /** What the store tells about itself. */
@@ -52,19 +59,19 @@ export interface Metrics {
 export function createMetrics({ emitter, sources }: MetricsDeps): Metrics {
   const process = createProcessMetrics()
   const http = httpInstruments()
-  const waiting = createWaiting(sources)
+  const asked = askedInstruments(sources)
   const instruments = [
     ...callInstruments(emitter, sources),
     ...http.instruments,
     ...changeInstruments(emitter),
     ...stateInstruments(sources),
-    waiting.instrument,
+    ...asked.map(({ instrument }) => instrument),
     ...storeInstruments(sources.store),
     ...process.instruments,
   ]
   return {
     async text() {
-      await waiting.look()
+      await Promise.all(asked.map(({ look }) => look()))
       return expose(instruments)
     },
     request: http.count,
@@ -164,15 +171,23 @@ function stateInstruments({ running, front, generation, tools, dependencies }: M
 }
 
 /** Only the store knows them all, those of before the start included. */
-function createWaiting({ waiting }: MetricsSources) {
+function askedInstruments({ waiting, externalPeers }: MetricsSources) {
   const operations = { name: 'quartermaster_operations_waiting', help: 'Operations that wait, by what for.' }
-  let found: WaitingOperations | undefined
-  const read = () => Object.entries(found ?? {}).map(([what, count]) => [[what], count] as const)
+  const peers = { name: 'quartermaster_external_peers', help: 'External peers, by whether they can be reached.' }
+  return [
+    createAsked({ ...operations, labels: ['for'] }, waiting),
+    createAsked({ ...peers, labels: ['state'] }, externalPeers),
+  ]
+}
+
+function createAsked(described: Parameters<typeof createReading>[0], ask: () => Promise<object | undefined>) {
+  let found: object | undefined
+  const read = () => Object.entries(found ?? {}).map(([what, count]) => [[what], Number(count)] as const)
   return {
-    instrument: createReading({ ...operations, labels: ['for'] }, read),
+    instrument: createReading(described, read),
     async look() {
       // A store that does not answer has metrics of its own. No number is better than an old one.
-      found = await waiting().catch(() => undefined)
+      found = await ask().catch(() => undefined)
     },
   }
 }

@@ -47,7 +47,7 @@ export function createConnector({ address, log }: ConnectorOptions): Connect {
     try {
       const facts = await greet(link)
       if (facts.isStandby) throw unreachable(address.text, { message: '', code: '25006' })
-      requireFit(facts, address.text)
+      requireFit(facts, address)
       await prepare({ link, facts })
       return { link, facts }
     } catch (error) {
@@ -64,7 +64,7 @@ export function createConnector({ address, log }: ConnectorOptions): Connect {
         toldOf = undefined
         return connected
       } catch (cause) {
-        const error = toError(address.text, cause)
+        const error = toError(address, cause)
         if ((isFirst && error.code === 'CONFIG_INVALID') || !mayGoOn(error)) throw error
         tell(error)
         // Several that lost the same server do not come back at the same moment.
@@ -74,10 +74,10 @@ export function createConnector({ address, log }: ConnectorOptions): Connect {
   }
 }
 
-function toError(place: string, cause: unknown): AppError {
+function toError(address: DatabaseAddress, cause: unknown): AppError {
   if (isAppError(cause)) return cause
   const fault = toFault(firstOf(cause))
-  return isMisconfigured(fault) ? unusable(place, explain(fault)) : unreachable(place, fault)
+  return isMisconfigured(fault) ? unusable(address, explain(fault)) : unreachable(address.text, fault)
 }
 
 /** A host with several addresses has one error for each, and no message of its own. */

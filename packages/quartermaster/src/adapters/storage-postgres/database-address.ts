@@ -6,14 +6,19 @@ export interface DatabaseAddress {
   readonly url: string
   /** For messages: `postgresql://ada@db.example:5432/quartermaster`. */
   readonly text: string
+  /** Where another one is named instead. */
+  readonly named: DatabaseNaming
 }
 
-/** Reads a `DATABASE_URL`. */
-export function parseDatabaseUrl(url: string): DatabaseAddress {
+/** How whoever runs this says which database is meant. */
+export type DatabaseNaming = 'DATABASE_URL' | '--to'
+
+/** Reads the address of a database. */
+export function parseDatabaseUrl(url: string, named: DatabaseNaming = 'DATABASE_URL'): DatabaseAddress {
   const parsed = /^postgres(ql)?:\/\//.test(url) && URL.canParse(url) ? new URL(url) : undefined
   // Not the reason: it would quote the address, and with it the password.
-  if (!parsed) throw unreadable()
-  return { url, text: withoutSecrets(parsed) }
+  if (!parsed) throw unreadable(named)
+  return { url, text: withoutSecrets(parsed), named }
 }
 
 /** What the driver is told. */
@@ -28,8 +33,8 @@ function withoutSecrets({ username, hostname, port, pathname, searchParams }: UR
   return `postgresql://${user}${host}:${port === '' ? (searchParams.get('port') ?? '5432') : port}${pathname}`
 }
 
-function unreadable(): AppError {
-  const message = 'DATABASE_URL is not the address of a PostgreSQL database.'
+function unreadable(named: DatabaseNaming): AppError {
+  const message = `${named} is not the address of a PostgreSQL database.`
   const next =
     'Write it as postgresql://USER:PASSWORD@HOST:5432/DATABASE, with %XX for signs that mean something in a URL.'
   return new AppError('CONFIG_INVALID', `${message} ${next}`)

@@ -1,5 +1,6 @@
 import { AppError, messageOf } from '../../contracts/index.ts'
 import { unkeepable } from '../../core/store/index.ts'
+import type { DatabaseAddress, DatabaseNaming } from './database-address.ts'
 
 /** What PostgreSQL said was wrong. */
 export interface Fault {
@@ -30,9 +31,14 @@ export function isMisconfigured({ code = '' }: Fault): boolean {
 }
 
 /** The error for a database that cannot be the store. */
-export function unusable(place: string, reason: string): AppError {
-  const next = 'Mend that, or name another database in DATABASE_URL.'
+export function unusable({ text: place, named }: Pick<DatabaseAddress, 'text' | 'named'>, reason: string): AppError {
+  const next = `Mend that, or ${nameAnother(named)}.`
   return new AppError('CONFIG_INVALID', `The store ${place} cannot be used: ${reason}. ${next}`, { details: { place } })
+}
+
+/** What whoever runs this can do when the database is not the right one. */
+export function nameAnother(named: DatabaseNaming): string {
+  return `name another database ${named === '--to' ? 'with' : 'in'} ${named}`
 }
 
 /** The error for a database that does not answer. */

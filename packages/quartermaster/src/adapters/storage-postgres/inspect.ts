@@ -1,7 +1,7 @@
 import type { Log } from '../../core/kernel/index.ts'
 import { migrationsFor } from '../storage-sql/index.ts'
 import { createConnector } from './connector.ts'
-import { parseDatabaseUrl } from './database-address.ts'
+import { type DatabaseNaming, parseDatabaseUrl } from './database-address.ts'
 import type { Link } from './link.ts'
 import { greet } from './server-check.ts'
 
@@ -29,14 +29,15 @@ const STATEMENT_MS = 5_000
 
 export interface InspectOptions {
   readonly url: string
+  readonly named?: DatabaseNaming | undefined
   readonly log: Log
   /** Tables whose rows are counted, as far as they are there. */
   readonly tables?: readonly string[]
 }
 
 /** Looks at the database once, without changing it. Throws what keeps it from being the store. */
-export async function inspectPostgres({ url, log, tables = [] }: InspectOptions): Promise<DatabaseCondition> {
-  const address = parseDatabaseUrl(url)
+export async function inspectPostgres({ url, named, log, tables = [] }: InspectOptions): Promise<DatabaseCondition> {
+  const address = parseDatabaseUrl(url, named)
   const connect = createConnector({ address, log })
   const { link } = await connect({ prepare: one => one.link.limit(STATEMENT_MS), mayGoOn: () => false, isFirst: true })
   try {

@@ -3,7 +3,7 @@ import type { Store } from '../../core/store/index.ts'
 import { createSqlStore, migrationsFor, type SqlExecutor } from '../storage-sql/index.ts'
 import { createCommitter } from './committer.ts'
 import { type Connected, createConnector } from './connector.ts'
-import { parseDatabaseUrl } from './database-address.ts'
+import { type DatabaseAddress, type DatabaseNaming, parseDatabaseUrl } from './database-address.ts'
 import { toFault, undone, unusable } from './errors.ts'
 import { createGuardedSteps, failedRows, rowsOf } from './guards.ts'
 import { limited } from './lanes.ts'
@@ -12,6 +12,7 @@ import { migrateAlone } from './migrate-alone.ts'
 
 export interface LoadPostgresOptions {
   readonly url: string
+  readonly named?: DatabaseNaming
   readonly log: Log
   /** Fills the store. What it throws undoes all of it. */
   fill(store: Store): Promise<void>
@@ -20,22 +21,22 @@ export interface LoadPostgresOptions {
 }
 
 /** Fills an empty database in one transaction: all of it is there afterwards, or nothing but empty tables. */
-export async function loadPostgres({ url, log, fill, tables }: LoadPostgresOptions): Promise<void> {
-  const address = parseDatabaseUrl(url)
+export async function loadPostgres({ url, named, log, fill, tables }: LoadPostgresOptions): Promise<void> {
+  const address = parseDatabaseUrl(url, named)
   const connect = createConnector({ address, log })
   const connected = await connect({ prepare: async () => {}, mayGoOn: () => false, isFirst: true })
   const { link, facts } = connected
   try {
     const toStep = createGuardedSteps()
     const commitGroup = createCommitter({ lock: { space: LOCKS.commits, key: facts.schemaKey }, toStep })
-    await migrateAlone(connected, { commitGroup, migrations: migrationsFor('postgres'), log, place: address.text })
+    await migrateAlone(connected, { commitGroup, migrations: migrationsFor('postgres'), log, address })
     await limited(connected)
     // Whoever else writes there waits, and finds it filled.
     await must(connected, [
       { sql: 'begin isolation level read committed', parameters: [] },
       { sql: 'select pg_advisory_xact_lock($1, $2)', parameters: [LOCKS.commits, facts.schemaKey] },
     ])
-    await requireEmpty(connected, tables, address.text)
+    await requireEmpty(connected, tables, address)
     await fill(createSqlStore({ dialect: 'postgres', executor: within(connected, toStep) }))
     await must(connected, [{ sql: 'commit', parameters: [] }])
   } finally {
@@ -63,9 +64,9 @@ async function must({ link }: Connected, steps: Parameters<Connected['link']['ru
   if (error !== undefined) throw undone(toFault(error))
 }
 
-async function requireEmpty({ link }: Connected, tables: readonly string[], place: string): Promise<void> {
+async function requireEmpty({ link }: Connected, tables: readonly string[], address: DatabaseAddress): Promise<void> {
   for (const table of tables) {
     const found = await link.read({ sql: `select 1 from "${table}" limit 1`, parameters: [] })
-    if (found.length > 0) throw unusable(place, `there is something in it already, in the table "${table}"`)
+    if (found.length > 0) throw unusable(address, `there is something in it already, in the table "${table}"`)
   }
 }

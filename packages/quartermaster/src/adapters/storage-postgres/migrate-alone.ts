@@ -2,19 +2,20 @@ import type { Log } from '../../core/kernel/index.ts'
 import { type Migration, migrate, type SqlExecutor } from '../storage-sql/index.ts'
 import type { CommitGroup } from './committer.ts'
 import type { Connected } from './connector.ts'
-import { undone, unknownOutcome } from './errors.ts'
+import type { DatabaseAddress } from './database-address.ts'
+import { nameAnother, undone, unknownOutcome } from './errors.ts'
 import { LOCKS } from './locks.ts'
 
 export interface MigrateAloneOptions {
   readonly commitGroup: CommitGroup
   readonly migrations: readonly Migration[]
   readonly log: Log
-  readonly place: string
+  readonly address: DatabaseAddress
 }
 
 /** Changes the shape of the data while nobody else does. The lock is the session's: it goes with it, however that ends. */
 export async function migrateAlone({ link, facts }: Connected, options: MigrateAloneOptions): Promise<void> {
-  const { commitGroup, ...more } = options
+  const { commitGroup, address, ...more } = options
   const executor: SqlExecutor = {
     async commit(statements) {
       const [end] = await commitGroup(link, [{ statements, news: [] }])
@@ -26,6 +27,6 @@ export async function migrateAlone({ link, facts }: Connected, options: MigrateA
   }
   const parameters = [LOCKS.shapes, facts.schemaKey]
   await link.read({ sql: 'select pg_advisory_lock($1, $2)', parameters })
-  await migrate({ executor, ...more, elsewhere: 'name another database in DATABASE_URL' })
+  await migrate({ executor, ...more, place: address.text, elsewhere: nameAnother(address.named) })
   await link.read({ sql: 'select pg_advisory_unlock($1, $2)', parameters })
 }

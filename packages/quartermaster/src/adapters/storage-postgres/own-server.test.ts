@@ -178,6 +178,7 @@ it.each([
 })
 
 describe('what a server has to be', () => {
+  const THERE = { text: 'there', named: 'DATABASE_URL' } as const
   const FIT = {
     version: 150_004,
     synchronousCommit: 'on',
@@ -192,8 +193,8 @@ describe('what a server has to be', () => {
     [{ version: 140_012 }, /PostgreSQL 14, and 15 is the oldest/],
     [{ encoding: 'SQL_ASCII' }, /encoding is SQL_ASCII/],
   ])('is checked: %o', (change, message) => {
-    expect(() => requireFit(FIT, 'there')).not.toThrow()
-    expect(() => requireFit({ ...FIT, ...change }, 'there')).toThrow(message)
+    expect(() => requireFit(FIT, THERE)).not.toThrow()
+    expect(() => requireFit({ ...FIT, ...change }, THERE)).toThrow(message)
   })
 })
 

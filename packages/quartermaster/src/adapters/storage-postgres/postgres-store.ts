@@ -75,7 +75,7 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   const commitGroup = createCommitter({ lock, toStep: createGuardedSteps(), toNews })
   try {
     if (first.facts.fsync !== 'on') log.warn(UNSYNCED, { store: place })
-    await migrateAlone(first, { commitGroup, migrations, log, place })
+    await migrateAlone(first, { commitGroup, migrations, log, address })
     await limited(first)
     // Before anything is read: what others change from then on is heard of.
     await line.open()

@@ -1,3 +1,4 @@
+import type { DatabaseAddress } from './database-address.ts'
 import { unusable } from './errors.ts'
 import type { Link } from './link.ts'
 
@@ -53,9 +54,9 @@ export async function greet(link: Link): Promise<ServerFacts> {
 }
 
 /** Refuses a server on which a commit would not mean what it says. */
-export function requireFit(facts: ServerFacts, place: string): void {
+export function requireFit(facts: ServerFacts, address: Pick<DatabaseAddress, 'text' | 'named'>): void {
   const reason = unfitness(facts)
-  if (reason !== undefined) throw unusable(place, reason)
+  if (reason !== undefined) throw unusable(address, reason)
 }
 
 function unfitness({ version, synchronousCommit, encoding, schema }: ServerFacts): string | undefined {

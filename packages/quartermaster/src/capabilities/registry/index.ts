@@ -14,6 +14,7 @@ export default defineModule({
       key: 'registry',
       title: 'Registry',
       short: 'See what is defined and what works, have it looked at again, and load changed definitions.',
+      inward: true,
       tools: [createStatus(registry), createRecheck(registry), createReload(registry)],
     })
   },

@@ -13,11 +13,15 @@ export interface GuestBook {
   has(place: Pick<Caller, 'organisation' | 'workspace'>): boolean
   /** Whether somebody has joined the first organisation under this name. */
   hasJoined(name: string): boolean
+  /** Calls back when one is not there any more. */
+  onLeft(listener: () => void): void
 }
 
 export interface GuestsDeps extends SeatDeps {
   resolve(capabilities: AgentConfig['capabilities'], context: ResolverContext): Resolution
   folders(agent: AgentConfig & { name: string }): { agentDir: string; workspaceDir: string }
+  /** Who is there; nobody when absent. */
+  readonly guests?: GuestBook | undefined
 }
 
 /** What everybody has who has a workspace: to reach others, to be reached, and to remember. */
@@ -25,6 +29,11 @@ const CONFIG: AgentConfig = { capabilities: { delegation: {}, inbox: {}, history
 
 export function createGuests(deps: GuestsDeps): Guests {
   const seats = new Map<string, Seat>()
+
+  // Workspaces come and go for as long as this runs.
+  deps.guests?.onLeft(() => {
+    for (const [key, { caller }] of seats) if (!deps.guests?.has(caller)) seats.delete(key)
+  })
 
   function resolve(name: string): Resolution {
     const agent = { ...CONFIG, name }

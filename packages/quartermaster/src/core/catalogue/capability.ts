@@ -66,6 +66,8 @@ export interface CapabilityDefinition<C extends SchemaLike = SchemaLike> {
   withheld?: readonly WithheldTool[]
   /** Why its tools are not known yet. Until they are, a list of them is neither right nor wrong. */
   unseen?: string
+  /** How an agent works, and not what it could be asked for: its tools are on no card. */
+  inward?: boolean
   /** Prepares the configuration for the handlers, or skips (`null`). */
   resolve?(context: ResolverContext, config: Parsed<C> & ResolvedConfig): ResolvedCapability | null
 }
@@ -84,4 +86,5 @@ export interface Capability extends CapabilityResolver {
   readonly effectKinds: readonly EffectDefinition[]
   readonly withheld: readonly WithheldTool[]
   readonly unseen: string | undefined
+  readonly inward: boolean
 }

@@ -128,6 +128,7 @@ function* checkCapability(
     resources,
     leftOut: leftOutOf(capability, tools, place),
     unseen: capability.unseen,
+    inward: capability.inward === true,
     configSchema: config?.described,
     validateConfig: config?.validate,
     resolver: capability,

@@ -26,6 +26,7 @@ export function checkForeignResolver(resolver: CapabilityResolver, place: UnitPl
     resources: [],
     leftOut: [],
     unseen: undefined,
+    inward: false,
     configSchema: config?.described,
     validateConfig: config?.validate,
     resolver,

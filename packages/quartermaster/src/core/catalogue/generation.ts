@@ -90,6 +90,8 @@ export interface CatalogueCapability extends Origin {
   readonly leftOut: readonly WithheldTool[]
   /** Why its tools are not known yet. */
   readonly unseen: string | undefined
+  /** Whether its tools are nothing that others could ask an agent for. */
+  readonly inward: boolean
   readonly configSchema: JsonSchema | undefined
   readonly validateConfig: Validate | undefined
   readonly resolver: CapabilityResolver

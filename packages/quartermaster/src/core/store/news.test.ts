@@ -28,14 +28,18 @@ describe('what others are told of a commit', () => {
     expect(newsOf([write])).toEqual([{ table: 'operations', ids: ['o'] }])
   })
 
-  it('is whose log has something new, and from whose inbox something was taken', () => {
+  it('is whose log has something new, and from whose inbox something was taken out or is free again', () => {
     const log = { column: 'sequence', within: ['workspaceId'] } as const
     const sent = insertNext('activity', activity('a', { workspaceId: 'w' }), log)
     const leased = update('inbox', { where: { workspaceId: 'w' }, set: { leaseUntil: 5 }, rows: 'any' })
     const pruned = remove('activity', { where: { id: { in: ['a'] } }, rows: 'any' })
     const popped = remove('inbox', { where: { workspaceId: 'w', id: 'a' }, rows: 'any' })
     expect(newsOf([sent, leased, pruned])).toEqual([{ table: 'activity', ids: ['w'] }])
-    expect(newsOf([popped])).toEqual([{ table: 'inbox', ids: ['w'] }])
+    const free = { leaseOwner: null, leaseUntil: null }
+    const late = update('inbox', { where: { workspaceId: 'w', leaseUntil: { above: 5 } }, set: free, rows: 'any' })
+    const left = update('inbox', { where: { workspaceId: 'w', leaseOwner: 'r' }, set: free, rows: 'any' })
+    expect(newsOf([late])).toEqual([])
+    for (const write of [popped, left]) expect(newsOf([write])).toEqual([{ table: 'inbox', ids: ['w'] }])
   })
 
   it('is each row once, or that it may be any', () => {

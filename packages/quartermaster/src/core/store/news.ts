@@ -62,11 +62,16 @@ function isNews(write: Write): boolean {
   if (write.table === 'operations') return isStep(write)
   // What was sent is waited for, and what was acknowledged makes way for what is behind it. The rest is housekeeping.
   if (write.table === 'activity') return write.kind === 'insert'
-  if (write.table === 'inbox') return write.kind === 'delete'
+  if (write.table === 'inbox') return write.kind === 'delete' || isGivenBack(write)
   // Who has it is waited for; that it is still the same one is not.
   if (write.table === 'leases') return write.kind !== 'update' || write.set.holder !== undefined
   // That a process is still there changes nothing for the others.
   return write.table !== 'nodes' || write.kind !== 'update'
+}
+
+/** What a reader had that has gone is waited for as well; that somebody takes something is not. */
+function isGivenBack(write: Extract<Write, { readonly table: 'inbox' }>): boolean {
+  return write.kind === 'update' && write.set.leaseOwner === null && typeof write.where.leaseOwner === 'string'
 }
 
 /**

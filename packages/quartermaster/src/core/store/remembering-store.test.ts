@@ -111,6 +111,26 @@ describe('a workspace that another process changes', () => {
     expect([await here.byId(), await here.byName()]).toEqual(['archived', 'archived'])
   })
 
+  it('is alone in being read again: a heartbeat leaves all others remembered, here and there', async () => {
+    const { there, here, heard } = await twoProcesses()
+    const beat = (at: number) => update('workspaces', { where: { id: 'ws_eve' }, set: { lastSeenAt: at } })
+    const eve = async () => (await here.store.get('workspaces', 'ws_eve'))?.lastSeenAt
+    expect(await here.store.get('workspaces', 'ws_eve')).toBeUndefined()
+    await there.commit([insert('workspaces', { ...BOB, id: 'ws_eve', workspace: 'eve' })])
+    await heard()
+    expect([await here.byId(), await here.byName(), await eve(), here.asked.count]).toEqual([
+      'active',
+      'active',
+      null,
+      4,
+    ])
+    await there.commit([beat(5)])
+    await heard()
+    expect([await here.byId(), await here.byName(), await eve(), here.asked.count]).toEqual(['active', 'active', 5, 5])
+    await here.store.commit([beat(6)])
+    expect([await here.byId(), await here.byName(), await eve(), here.asked.count]).toEqual(['active', 'active', 6, 6])
+  })
+
   it('is read every time while nothing is heard, and nothing of before counts when it is again', async () => {
     const { there, line, here, heard } = await twoProcesses()
     await heard()

@@ -1,5 +1,5 @@
 import type { Row, Table } from '../../contracts/index.ts'
-import type { StoreNews } from './news.ts'
+import { type ChangedRows, newsOf, type StoreNews } from './news.ts'
 import type { Query, Store } from './store.ts'
 
 type Workspace = Row<'workspaces'>
@@ -18,7 +18,7 @@ const MOST_REMEMBERED = 2_000
  * same two or three, several times over, and to ask for them costs more than all else that it does.
  *
  * Whatever is written to that table here is forgotten before its writer is answered, and whatever others write when it is heard
- * of; while nothing is heard, nothing is remembered. What a commit needs to be so is still for its guards to say: one that fails
+ * of: those rows alone, as heartbeats come all the time. While nothing is heard, nothing is remembered. What a commit needs to be so is still for its guards to say: one that fails
  * shows that something that is remembered is old.
  */
 export function createRememberingStore({ store, news }: RememberingStoreDeps): Store {
@@ -26,9 +26,11 @@ export function createRememberingStore({ store, news }: RememberingStoreDeps): S
   /** What is read now counts only if nothing was forgotten meanwhile. */
   let forgotten = 0
 
-  function forget(): void {
+  function forget(ids: ChangedRows['ids'] = 'any'): void {
     forgotten++
-    known.clear()
+    if (ids === 'any') return known.clear()
+    const changed = new Set(ids)
+    for (const [key, row] of known) if (changed.has(row?.id ?? key.slice(BY_ID.length))) known.delete(key)
   }
 
   const isHeard = () => news?.isHeard() !== false
@@ -50,27 +52,27 @@ export function createRememberingStore({ store, news }: RememberingStoreDeps): S
 
   news?.listen({
     changed(rows) {
-      if (rows.some(({ table }) => table === 'workspaces')) forget()
+      for (const { table, ids } of rows) if (table === 'workspaces') forget(ids)
     },
-    lost: forget,
-    back: forget,
+    lost: () => forget(),
+    back: () => forget(),
   })
 
   return {
     async commit(writes) {
-      const isWritten = writes.some(({ table, kind }) => table === 'workspaces' && !CHECKS.has(kind))
+      const written = newsOf(writes).find(({ table }) => table === 'workspaces')
       try {
         const outcome = await store.commit(writes)
-        if (!isWritten && !outcome.committed && outcome.failed.table === 'workspaces') forget()
+        if (!written && !outcome.committed && outcome.failed.table === 'workspaces') forget()
         return outcome
       } finally {
         // Also when it failed: nobody knows then whether it is written.
-        if (isWritten) forget()
+        if (written) forget(written.ids)
       }
     },
     async get<T extends Table>(table: T, id: string): Promise<Row<T> | undefined> {
       if (table !== 'workspaces') return store.get(table, id)
-      return (await remembered(`id ${id}`, () => store.get('workspaces', id))) as Row<T> | undefined
+      return (await remembered(`${BY_ID}${id}`, () => store.get('workspaces', id))) as Row<T> | undefined
     },
     async find<T extends Table, C extends keyof Row<T> = keyof Row<T>>(table: T, query: Query<T, C>) {
       const name = table === 'workspaces' ? namedIn(query as unknown as Query<'workspaces'>) : undefined
@@ -83,11 +85,11 @@ export function createRememberingStore({ store, news }: RememberingStoreDeps): S
   }
 }
 
-const CHECKS: ReadonlySet<string> = new Set(['mustExist', 'mustNotExist'])
+const BY_ID = 'id '
 
 /** A name that nobody has may be taken by another process, and asked for before that is heard here. Ids are never chosen. */
 function isLasting(key: string, row: Workspace | undefined): boolean {
-  return row !== undefined || key.startsWith('id ')
+  return row !== undefined || key.startsWith(BY_ID)
 }
 
 /** The one workspace that a query is for by its name, when it is for one. */

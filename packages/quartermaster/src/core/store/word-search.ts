@@ -10,8 +10,6 @@ export interface WordScope {
 /** A word that is looked for, as the words of a row are written. */
 export interface WantedWord {
   readonly word: string
-  /** How much it says for a row that it is there. */
-  readonly weight: number
   /** How many rows with it are looked at; the newest. */
   readonly most: number
 }
@@ -20,6 +18,6 @@ export interface WantedWord {
 export interface WordSearch {
   /** How many rows have this word; `most` when there are more. */
   count(word: string, scope: WordScope & { readonly most: number }): Promise<number>
-  /** The slots of the rows for which the words say most together; of equal ones the newest. */
-  find(words: readonly WantedWord[], scope: WordScope & { readonly limit: number }): Promise<readonly number[]>
+  /** For each of these words the slots of the newest rows that have it, the newest first. */
+  newest(words: readonly WantedWord[], scope: WordScope): Promise<readonly (readonly number[])[]>
 }

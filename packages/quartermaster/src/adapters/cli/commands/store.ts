@@ -40,6 +40,7 @@ async function moveStore(session: Session, { to, dryRun = false, showKey = false
     host.moveStore({
       ...place,
       to: url,
+      named: to === undefined ? 'DATABASE_URL' : '--to',
       dryRun,
       showKey,
       onProgress: message => onProgress?.({ progress: 0, message }),
