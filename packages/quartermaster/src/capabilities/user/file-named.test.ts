@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { fileNamedIn } from './file-named.ts'
+import { relativeFileIn } from './relative-file.ts'
 
 it.each([
   ['See file:///tmp/a.zip.', 'file:///tmp/a.zip'],
@@ -27,7 +28,13 @@ it.each([
   ['I saved the whole summary as `report.pdf`.', 'report.pdf'],
   ['The results are in results.csv', 'results.csv'],
   ['The file report.v2.pdf has all of it.', 'report.v2.pdf'],
+  ['The chart is compiled, as `chart.svg`; and more', 'chart.svg'],
+  ['I have written it to:\n**notes.md**', 'notes.md'],
+  ["It's saved with my client's work ('q3.csv')", 'q3.csv'],
+  ['It will be now under "out.tar", and so on', 'out.tar'],
+  ['Saved:\n- [all of it](out/x.pdf?page=2)', 'out/x.pdf'],
   ['**chart.png** is ready', 'chart.png'],
+  ['`a.csv` and "b.csv" are now ready.', 'b.csv'],
 ])('finds what people cannot open in %j', (text, found) => {
   expect(fileNamedIn(text)).toBe(found)
 })
@@ -44,12 +51,20 @@ it.each([
   'I read the file data.csv that you sent, and your file notes.md.',
   'Version 1.2.md is no version; node.js 20.1/20.2 are.',
   'It is ready. Are you?',
+  'All is saved. Is a report.pdf what you want?',
+  'All is saved\nreport.pdf was yours',
+  'I saved one two three four five six seven report.pdf',
+  'I checked the file data.csv, what your file a.md has, and the file b.md that they sent. A file (notes.md) you sent is fine.',
+  'Saved as notes.md@2, data.dbase, report.pdf-old and x.pdf/',
   'From 12:/30 on, "a:\\" is no file, and neither is profile://x.',
 ])('finds nothing in %j', text => {
   expect(fileNamedIn(text)).toBeUndefined()
 })
 
-// Each of these took minutes while every start was followed to the end of the text.
+const MEGABYTE = 1_048_576
+const filledWith = (piece: string) => `${piece.repeat(Math.ceil(MEGABYTE / piece.length))} .pdf `
+
+// Most of these took minutes while every start was followed to the end of the text, or each quote could be two things.
 it.each([
   '/a@',
   '/a+',
@@ -65,20 +80,29 @@ it.each([
   'file:/',
   'a/',
   './',
-  'saved ',
-  'file a ',
-  'a.pdf/',
   '../a',
+  'a.pdf/',
+  'a.pdf ',
+  'saved ',
   'saved a.',
-])('reads a megabyte of %j in one go, and shows little of it', piece => {
-  const found = fileNamedIn(`${piece.repeat(Math.ceil(1_048_576 / piece.length))} `)
-  expect(found?.length ?? 0).toBeLessThanOrEqual(200)
+  "saved '-' ",
+  'file a ',
+  `file ${"''''a'''' ".repeat(6)}`,
+  "file 'a', 'b', 'c', ",
+  `saved ${'now '.repeat(6)}a.pdf `,
+  'is in is now in a.pdf is now ',
+  ' ,:"*([',
+  "'",
+])('reads a megabyte of %j to its end, and shows little of it', piece => {
+  const text = filledWith(piece)
+  for (const found of [fileNamedIn(text), relativeFileIn(text, ['a.pdf'])?.slice(0, 200)])
+    expect(found?.length ?? 0).toBeLessThanOrEqual(200)
 })
 
-// With something at the end that looks like a file, or nothing is looked through.
-it.each(['a/', './', 'saved ', 'file a ', 'a.pdf/', 'saved a.', 'a.pdf '])('reads a lot of %j in one go', piece => {
-  const found = fileNamedIn(`${piece.repeat(Math.ceil(262_144 / piece.length))} .pdf`, ['a.pdf'])
-  expect(found?.length ?? 0).toBeLessThanOrEqual(200)
+it('looks at the beginning of a long message alone', () => {
+  const words = 'word '.repeat(13_000)
+  expect(fileNamedIn(`${words} /tmp/a.zip`)).toBe('/tmp/a.zip')
+  expect(fileNamedIn(`${words}${words} /tmp/a.zip, saved as report.pdf`)).toBeUndefined()
 })
 
 it('takes no offence at the name of a file that is sent along', () => {

@@ -3,9 +3,16 @@ import { relativeFileIn } from './relative-file.ts'
 /** As much of it as tells which one it is: a text may be one long path. */
 const SHOWN = 200
 
-/** The first link or path in a text that stands for a file which nobody else can open; the names of those `sent` with it may stand there. */
+/** As much of a text is looked at. A message this long that names files does so before, and everybody waits while it is read. */
+const LOOKED_AT = 65_536
+
+/**
+ * The first link or path in a text that stands for a file which nobody else can open; the names of those `sent` with it may stand
+ * there.
+ */
 export function fileNamedIn(text: string, sent: readonly string[] = []): string | undefined {
-  const found = NAMED.exec(text)?.[0] ?? relativeFileIn(text, sent)
+  const start = text.slice(0, LOOKED_AT)
+  const found = NAMED.exec(start)?.[0] ?? relativeFileIn(start, sent)
   return found?.slice(0, SHOWN).replace(/[.,;:!?]+$/, '')
 }
 
