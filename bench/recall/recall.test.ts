@@ -11,6 +11,14 @@ const node = (...args: string[]) => promisify(execFile)(process.execPath, args, 
 // The benchmark measures the build, so there has to be one of these sources.
 beforeAll(() => node('scripts/ensure.mjs'), TIMEOUT_MS)
 
+it('says in a line what is wrong with a folder that is not one of conversations', { timeout: TIMEOUT_MS }, async () => {
+  for (const args of [['bench/recall'], ['--folder', 'bench/recall'], ['--folder', 'nowhere']])
+    await expect(node('bench/recall/index.mjs', ...args)).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^[^\n]*--folder [^\n]*\n$/),
+    })
+})
+
 it('finds more of the sample’s evidence than plain BM25 does', { timeout: TIMEOUT_MS }, async () => {
   const { stdout } = await node('--expose-gc', 'bench/recall/index.mjs', '--rows', '400', '--json')
   const { figures } = JSON.parse(stdout) as { figures: { part: string; what: string; measured: number }[] }

@@ -19,7 +19,8 @@ export const SECRET_FORMS: readonly RegExp[] = [
   // JSON Web Tokens.
   /\beyJ[\w-]{8,4096}\.eyJ[\w-]{6,8192}(?:\.[\w-]{0,4096})?/,
   /\beyJ[\w-]{8,4096}(?:\.[\w-]{0,8192}){3}\.[\w-]{8,4096}/,
-  /\bqm_[\w-]{43}/,
+  // Ours: tokens, and codes by which somebody joins.
+  /\bqm(?:join)?_[\w-]{43}/,
   // Notion, npm, Hugging Face, Figma, Shopify, Linear, DigitalOcean, Stripe, RubyGems, Grafana, Sentry, Replicate, Groq, Supabase …
   /\b(?:ntn|npm|hf|figd|shp(?:at|ss|ca|pa)|lin_api|do[opr]_v1|whsec|rubygems|glsa|glc|sntry[su]|r8|gsk|sbp|fm2|pscale_(?:tkn|pw)|lsv2_[ps][tk]|ATATT3x)[_-]?(?=[\w-]*\d)(?=[\w-]*[A-Za-z0-9]{12})[A-Za-z0-9][\w-]{19,512}/,
   // Those of Hugging Face may have letters alone, but never a second underscore.
@@ -39,6 +40,9 @@ export const SECRET_FORMS: readonly RegExp[] = [
   /\btskey-[a-z]{1,16}-\w{8,64}-\w{8,64}/,
   /\bops_eyJ[\w-]{16,8192}/,
   /\bSK[0-9a-f]{32}\b/,
+  // Mailgun, Facebook.
+  /(?<![\w-])key-[0-9a-f]{32}\b/,
+  /\bEAA(?=[A-Za-z]*\d)[A-Za-z0-9]{40,512}\b/,
   // SendGrid.
   /\bSG\.[\w-]{16,64}\.[\w-]{16,64}/,
   // Bots of Telegram and of Discord.

@@ -120,6 +120,8 @@ export function createKeeping({ store, clock, ids, digest, shelves, words, setti
     const hash = digest(content)
     // An update that is made once more, because its answer got lost, is no other.
     if (row.shelf === shelf && row.digest === hash) return { memory: memoryFacts(row), outcome: 'known', redacted }
+    if (row.shelf !== shelf && (await isFull({ shelf, workspaceId: row.workspaceId })))
+      throw full(workspace, scope, settings)
     const set = {
       scope,
       shelf,

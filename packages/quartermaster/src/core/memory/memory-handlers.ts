@@ -1,5 +1,5 @@
 import { AppError, type MEMORY_ROUTES, type WorkspaceRow } from '../../contracts/index.ts'
-import type { Handlers, Organisation, Visitor } from '../organisation/index.ts'
+import { type Handlers, isNamed, type Organisation, type Visitor } from '../organisation/index.ts'
 import type { Memory } from './memory.ts'
 
 export interface MemoryHandlersDeps {
@@ -31,6 +31,6 @@ export function memoryHandlers({ memory, organisation }: MemoryHandlersDeps): Ha
 
 /** Whoever names another believes that it is read as that one. */
 function itself(workspace: WorkspaceRow, named: string | undefined): WorkspaceRow {
-  if (named === undefined || named === workspace.id || named === workspace.workspace) return workspace
+  if (named === undefined || isNamed(workspace, named)) return workspace
   throw new AppError('NAME_UNKNOWN', 'A workspace reads as itself. Leave workspaceId out.')
 }

@@ -2,7 +2,10 @@ import type { SecretPlace } from './secret-place.ts'
 import { isPlainCookie, isProse, isProseBehindKey } from './spared-values.ts'
 
 /** As passwords are called, and what else is named like a secret. What stands before it in a name may say whose it is. */
-const PASSWORD = String.raw`pass(?:word|wd|phrase|code|wort)|pwd|contraseña|senha|mot de passe|пароль|パスワード|密码|密碼|비밀번호`
+const SPACED_PASSWORD = 'pass(?:word|wd|phrase|code|wort)|kennwort|pwd|contraseña|senha|mot de passe|пароль'
+/** In languages without spaces, and in one that writes nouns together, it stands right behind what it is for. */
+const JOINED_PASSWORD = 'パスワード|密码|密碼|비밀번호'
+const PASSWORD = `${SPACED_PASSWORD}|${JOINED_PASSWORD}`
 const SECRET = String.raw`secret|(?:api|access|auth|private|secret|signing|encryption|account)[ _-]?key|token|credentials?`
 const NAME = String.raw`(?:${PASSWORD}|${SECRET})`
 /** What is also a word, but not behind one of these: a boarding pass, and the first pass of a compiler. */
@@ -12,8 +15,12 @@ const PLAIN = String.raw`(?![\s"'\x60])(?:[^\s"'\x60;,&<>()]|&(?!\w{1,64}=)){4,5
 const SET = String.raw`["'\x60]?\s{0,4}(?::=|=>|[=:：])\s{0,4}`
 const SAID = String.raw`(?:is|ist|est|es|was|war|lautet):? (?:now |still |currently )?["'\x60]?`
 
+/** `\b` knows the letters of English alone. */
+const WORD_START = String.raw`(?<![\p{L}\p{N}_])`
+const WHOLE_PASSWORD = `(?:${WORD_START}(?:${SPACED_PASSWORD})|${JOINED_PASSWORD})`
+
 /** In nearly every text there is none of these words. */
-const NAMED = /pass|pwd|pw\b|secret|key|token|credential|contrase|senha|парол|パスワード|密|비밀/i
+const NAMED = /pass|kennwort|pwd|pw\b|secret|key|token|credential|contrase|senha|парол|パスワード|密|비밀/i
 
 /** What is named as a secret: in a setting, in a command, in a header, or in a sentence. */
 export const NAMED_SECRETS: readonly SecretPlace[] = [
@@ -38,6 +45,11 @@ export const NAMED_SECRETS: readonly SecretPlace[] = [
     form: /(?<before>\b(?:curl|wget|https?)\b[^\n]{0,256}?\s(?:-[a-zA-Z]{0,8}[uU]|--(?:proxy-)?user)[ =]{0,2}["'`]?[^\s:"'`]{1,128}:)[^\s"'`]{1,256}/g,
     hint: /\b(?:curl|wget|http)/,
   },
+  // `mysql -pSECRET`, where a space would begin the name of a database.
+  {
+    form: /(?<before>\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^\n]{0,256}?\s-p["'`]?)[^\s"'`-][^\s"'`]{3,256}/g,
+    hint: /mysql|mariadb/,
+  },
   {
     form: /(?<before>\b(?:sshpass|(?:docker|podman|helm|registry) login)\b[^\n]{0,256}?\s-p[ =]?["'`]?)[^\s"'`]{4,256}/g,
     hint: /sshpass|login/,
@@ -50,9 +62,17 @@ export const NAMED_SECRETS: readonly SecretPlace[] = [
   // As people say it. "The password is old" and "the token is base64-encoded" stay.
   { form: new RegExp(String.raw`(?<before>${NAME} ${SAID})${PLAIN}`, 'giu'), hint: NAMED, spares: isProse },
   {
-    form: new RegExp(String.raw`(?<before>\b(?:${PASSWORD})\s{1,4}["'\x60]?)${PLAIN}`, 'giu'),
+    form: new RegExp(String.raw`(?<before>${WHOLE_PASSWORD}\s{1,4}["'\x60]?)${PLAIN}`, 'giu'),
     hint: NAMED,
     spares: isProse,
+  },
+  // Digits alone are a secret only where nothing else is: a PIN is four of them, and no date or measure.
+  {
+    form: new RegExp(
+      String.raw`(?<before>${WORD_START}(?:passcode|pin(?:[ -](?:code|number))?) ${SAID})\d{4,12}(?![\p{L}\p{N}_]|[-.,:/]\p{N})`,
+      'giu',
+    ),
+    hint: /passcode|\bpin\b/i,
   },
   {
     form: new RegExp(String.raw`(?<before>\b(?:${SECRET})\s{1,4}["'\x60]?)${PLAIN}`, 'giu'),

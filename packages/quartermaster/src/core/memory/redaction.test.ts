@@ -27,7 +27,17 @@ const PIECES = [
     '> ',
     'Aa',
   ],
-  ...['api key is ', 'hf_aA', 'bearer\n', 'a_pass=', '-', 'PRIVATE KEY -----BEGIN A A A '],
+  ...[
+    'api key is ',
+    'hf_aA',
+    'bearer\n',
+    'a_pass=',
+    '-',
+    'pin is 4711-1',
+    'пароль ',
+    '密码 ',
+    'PRIVATE KEY -----BEGIN A A A ',
+  ],
 ]
 
 describe('redaction takes', () => {
@@ -42,6 +52,21 @@ describe('redaction takes', () => {
     ['a token of Slack', of('xoxb-', '123456789012-abcdefABCDEF'), TAKEN_OUT],
     ['a key of Google', of('AIza', 'SyA1234567890abcdefghijklmnopqrstuv'), TAKEN_OUT],
     ['a token of ours', of('qm_', 'a'.repeat(20), 'B1_-'.repeat(5), 'xyz'), TAKEN_OUT],
+    ['a code to join by', of('qmjoin_', 'a'.repeat(20), 'B1_-'.repeat(5), 'xyz'), TAKEN_OUT],
+    ['a key of Mailgun', of('key-', '0123456789abcdef'.repeat(2)), TAKEN_OUT],
+    ['a token of Facebook', of('EAA', 'Cw1Zb0BAK'.repeat(6)), TAKEN_OUT],
+    [
+      'a key of PuTTY',
+      of('Private-', `Lines: 2\n${'AAAAgQ'.repeat(8)}\nabc=\n`),
+      of('Private-', `Lines: 2\n${TAKEN_OUT}\n`),
+    ],
+    [
+      'the private number of a key in JSON',
+      of('{"kty":"EC","d":"', 'x1-_'.repeat(11), '"}'),
+      of('{"kty":"EC","d":"', TAKEN_OUT, '"}'),
+    ],
+    ['what mysql is given', of('mysql -u me -p', 'hunter2x db'), of('mysql -u me -p', `${TAKEN_OUT} db`)],
+    ['what is called so in German', of('Das Kennwort lautet: ', 'hunter2x'), of('Das Kennwort lautet: ', TAKEN_OUT)],
     ['a JSON Web Token', `say ${JWT} to it`, `say ${TAKEN_OUT} to it`],
     ['a bearer token', of('Authorization: Bearer ', 'abc123.def~456'), `Authorization: Bearer ${TAKEN_OUT}`],
     ['a basic one', of('Authorization: Basic ', 'dXNlcjpwYXNzd29yZA=='), `Authorization: Basic ${TAKEN_OUT}`],
@@ -117,6 +142,14 @@ describe('redaction takes', () => {
     ['a password in German', of('Das Passwort: ', 'hunter2x'), `Das Passwort: ${TAKEN_OUT}`],
     ['one in Japanese', of('パスワード：', 'hunter2x'), `パスワード：${TAKEN_OUT}`],
     ['one in Russian', of('пароль: ', 'hunter2x'), `пароль: ${TAKEN_OUT}`],
+    ['one in Russian that is only named', of('Новый пароль ', 'hunter2x'), `Новый пароль ${TAKEN_OUT}`],
+    ['one in Japanese that is only named', of('鍵のパスワード ', 'hunter2x'), `鍵のパスワード ${TAKEN_OUT}`],
+    ['one in Chinese', of('服务器密码 ', 'hunter2x。'), `服务器密码 ${TAKEN_OUT}`],
+    ['one in Korean', of('비밀번호 "', 'hunter2x"'), `비밀번호 "${TAKEN_OUT}"`],
+    ['one in Spanish', of('la contraseña ', 'hunter2x'), `la contraseña ${TAKEN_OUT}`],
+    ['a passcode', of('the passcode is ', '4711.'), `the passcode is ${TAKEN_OUT}.`],
+    ['a PIN', of('Our PIN code is now "', '471108" here'), `Our PIN code is now "${TAKEN_OUT}" here`],
+    ['a PIN in German', of('Die PIN lautet: ', '4711'), `Die PIN lautet: ${TAKEN_OUT}`],
     ['an address with an @ in the password', of('https://me:', 'p@ss@db.org/x'), `https://me:${TAKEN_OUT}@db.org/x`],
     [
       'the signature of an address',
@@ -291,6 +324,9 @@ describe('redaction spares', () => {
     'the credentials are in the vault; the credentials were sent to Ada on 2026-01-15',
     'Token abuse went up, token 4711 of 5000, token-based login',
     'bearer\nof the ring',
+    'секретпароль1x и беспарольный вход2; パスワード管理 v2 と 密码学 101',
+    'the pin is 4 digits long, the passcode is 123 of 456; pin 4711 of the chip, the pin is 2026-01-15, its pin is 4711px wide',
+    'the spin is 4711, the passcode is on page 4711',
     'chr7:140453136-140453137 is the place of the mutation BRAF V600E',
   ])('%s', text => {
     expect(redactSecrets(text)).toEqual({ text, count: 0 })

@@ -41,9 +41,11 @@ function withoutKeyBlocks(text: string): Redacted {
 
 const PLACES: readonly SecretPlace[] = [
   {
-    form: /(?<before>\bPrivate-Lines: \d{1,3}\r?\n)[A-Za-z0-9+/=\r\n]{4,8192}(?<after>\nPrivate-)/g,
+    form: /(?<before>\bPrivate-Lines: \d{1,3}\r?\n)(?:[A-Za-z0-9+/=]{1,128}\r?\n){0,128}[A-Za-z0-9+/=]{1,128}(?![^\r\n])/g,
     hint: /Private-Lines/,
   },
+  // The private number of a key in JSON.
+  { form: /(?<before>"d"\s{0,4}:\s{0,4}")[\w-]{40,1024}(?<after>")/g, hint: /"kty"/ },
   // A password in an address: `postgres://me:pw@db`, but no port.
   { form: /(?<before>\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s/@:]{0,256}:)[^\s/?#]{1,256}(?<after>@)/gi, hint: /:\/\// },
   // A token in the place of the user.

@@ -31,44 +31,55 @@ export function createWordPlaces(search: WordSearch, clock: Clock): WordPlacesFi
   const counts = createWordCounts(search, clock)
 
   /** How many have each word, as far as that need not be counted now. */
-  function remembered(words: readonly string[], scope: WordScope): Promise<readonly (number | undefined)[]> {
+  function remembered(words: readonly string[], scope: WordScope): Promise<Known> {
     return Promise.all(words.map(word => (counts.isRemembered(word, scope) ? counts.of(word, scope) : undefined)))
   }
 
-  return async (words, scope, known) => {
-    const before = known ?? (await remembered(words, scope))
-    // As if there were no others: then nothing has to be read a second time, only left out.
-    const first = shared(before.map(having => having ?? 0)).map((most, i) =>
-      before[i] === undefined ? FIRST_LOOK : most,
-    )
-    const lists = await search.newest(wantedOf(words, first), scope)
-    const having = await Promise.all(
-      words.map((word, i) => before[i] ?? (sizeOf(lists[i]) < MANY ? sizeOf(lists[i]) : counts.of(word, scope))),
-    )
+  async function lookAt(wanted: readonly WantedWord[], scope: WordScope): Promise<readonly Look[]> {
+    const lists = await search.newest(wanted, scope)
+    return wanted.map((one, i) => ({ ...one, slots: lists[i] ?? [] }))
+  }
+
+  /** As if there were no words but those that are known: then nothing has to be read a second time, only left out. */
+  function firstLook(words: readonly string[], scope: WordScope, known: Known): Promise<readonly Look[]> {
+    const most = shared(known.map(having => having ?? 0))
+    const wanted = words.map((word, i) => ({ word, most: known[i] === undefined ? FIRST_LOOK : (most[i] ?? 0) }))
+    return lookAt(wanted, scope)
+  }
+
+  /** How many have a word of which nothing was known. */
+  async function countedBy({ word, slots }: Look, scope: WordScope): Promise<number> {
+    return slots.length < MANY ? slots.length : counts.of(word, scope)
+  }
+
+  /** Where each word stands, as far as it may be looked at: of those that were cut short the rest is read. */
+  async function readOn(looks: readonly Look[], scope: WordScope, most: readonly number[]): Promise<readonly Look[]> {
+    const longer = looks.map(({ word }, i) => ({ word, most: most[i] ?? 0 }))
+    const cut = longer.filter((wanted, i) => isCut(looks[i], wanted))
+    const read = new Map(cut.length === 0 ? [] : (await lookAt(cut, scope)).map(look => [look.word, look]))
+    return looks.map(look => read.get(look.word) ?? look)
+  }
+
+  return async (words, scope, told) => {
+    const known = told ?? (await remembered(words, scope))
+    const looks = await firstLook(words, scope, known)
+    const having = await Promise.all(looks.map((look, i) => known[i] ?? countedBy(look, scope)))
     const most = shared(having)
-    const isCut = words.map((_, i) => sizeOf(lists[i]) === first[i] && (most[i] ?? 0) > sizeOf(lists[i]))
-    const cut = words.map((_, i) => i).filter(i => isCut[i])
-    const longer =
-      cut.length === 0
-        ? []
-        : await search.newest(
-            wantedOf(
-              cut.map(i => words[i] ?? ''),
-              cut.map(i => most[i] ?? 0),
-            ),
-            scope,
-          )
-    return words.map((_, i) => {
-      const slots = isCut[i] ? longer[cut.indexOf(i)] : lists[i]
-      return { having: having[i] ?? 0, slots: slots?.slice(0, most[i]) ?? [] }
-    })
+    const read = await readOn(looks, scope, most)
+    return read.map(({ slots }, i) => ({ having: having[i] ?? 0, slots: slots.slice(0, most[i]) }))
   }
 }
 
-const sizeOf = (slots: readonly number[] | undefined) => slots?.length ?? 0
+/** How many have each word; of those that are absent it is not known. */
+type Known = readonly (number | undefined)[]
 
-function wantedOf(words: readonly string[], most: readonly number[]): readonly WantedWord[] {
-  return words.map((word, i) => ({ word, most: most[i] ?? 0 }))
+/** What was read of a word. */
+interface Look extends WantedWord {
+  readonly slots: readonly number[]
+}
+
+function isCut(look: Look | undefined, { most }: WantedWord): boolean {
+  return look !== undefined && look.slots.length === look.most && most > look.slots.length
 }
 
 /** How many of each may be looked at: the rarest first, each with as many as are left. */
