@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { isAttachmentGone } from '../core/attachments/index.ts'
-import { type Store, update } from '../core/store/index.ts'
+import { remove, type Store, update } from '../core/store/index.ts'
 import { openAttachments } from './attachment-desk.ts'
 
 const PERSON = { organisation: 'default', workspaceId: null }
@@ -75,6 +75,25 @@ export function attachmentContract(name: string, open: () => Store | Promise<Sto
       await expect(reading).rejects.toMatchObject({ code: 'INTERNAL' })
       expect(size).toBeLessThan(large.length)
       expect(JSON.stringify(lines)).toContain('the content of an attachment is damaged')
+    })
+
+    it.each([
+      ['changed', large, { bytes: Buffer.from('y'.repeat(100)) }],
+      ['shorter', large.subarray(0, 100), { bytes: Buffer.alloc(0) }],
+      ['lost', Buffer.alloc(0), undefined],
+    ])('that was %s in the store is whole again when the same file is handed in', async (_what, bytes, set) => {
+      const store = await open()
+      const { receive, read, rows, lines } = openAttachments(store)
+      const before = await receive(bytes)
+      const other = await receive(bytes, { organisation: 'acme' })
+      const whole = await rows()
+      const where = { organisation: 'default', position: 0 }
+      await store.commit([set ? update('chunks', { where, set }) : remove('chunks', { where })])
+      const after = await Promise.all([receive(bytes), receive(bytes)])
+      for (const { id } of [before, ...after]) expect((await read(PERSON, id)).equals(bytes)).toBe(true)
+      expect((await read({ ...PERSON, organisation: 'acme' }, other.id)).equals(bytes)).toBe(true)
+      expect(await rows()).toEqual({ ...whole, attachments: 4 })
+      expect(lines).toEqual([expect.stringContaining('was damaged, and is replaced')])
     })
 
     it('that is removed while it is read breaks off, and nobody calls it damaged', async () => {

@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { AppError, type FileToAttach, toKeepable } from '../../contracts/index.ts'
 import type { Paths } from '../../core/catalogue/index.ts'
+import { escapeLine } from '../../core/kernel/index.ts'
 import { errnoOf, Refusal, refusalOf } from './refusal.ts'
 import { createWalls, type Found, type Sandbox } from './sandbox.ts'
 import { HEAD_BYTES, judgeContent, readUpTo } from './text.ts'
@@ -32,7 +33,7 @@ const PIECE_BYTES = 64 * 1024
  * whatever its path means by then. Throws in words for the agent.
  */
 export function createFilesOpener(paths: Paths): FilesOpener {
-  const walls = createWalls({ paths, words: WORDS })
+  const walls = createWalls({ paths, words: WORDS, anyNames: true })
   return ({ folder, paths: wanted, maxBytes }, work) => {
     const config = { roots: [{ label: folder, path: folder }], base: folder, editProject: false }
     return walls.enter(config, async sandbox => {
@@ -65,7 +66,7 @@ function refuseUnlessFile({ kind }: Found, path: string): void {
 }
 
 function tooLarge(path: string, maxBytes: number): AppError {
-  const message = `"${path}" is larger than ${maxBytes} bytes, the most that an attachment has. Nothing was sent.`
+  const message = `"${escapeLine(path)}" is larger than ${maxBytes} bytes, the most that an attachment has. Nothing was sent.`
   return new AppError('LIMIT_EXCEEDED', message, { details: { limit: maxBytes } })
 }
 
@@ -84,10 +85,11 @@ async function inWords<T>(path: string, work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     const refusal = refusalOf(path, error, WORDS)
-    if (refusal) throw new AppError('INPUT_INVALID', `${refusal.message} Nothing was sent.`, { cause: error })
+    if (refusal)
+      throw new AppError('INPUT_INVALID', `${escapeLine(refusal.message)} Nothing was sent.`, { cause: error })
     const code = errnoOf(error)
     if (code === undefined) throw error
-    throw new AppError('INTERNAL', `The file system answered ${code} for "${path}". Nothing was sent.`, {
+    throw new AppError('INTERNAL', `The file system answered ${code} for "${escapeLine(path)}". Nothing was sent.`, {
       cause: error,
     })
   }

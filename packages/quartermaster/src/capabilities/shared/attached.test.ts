@@ -1,4 +1,4 @@
-import { rm, symlink, writeFile } from 'node:fs/promises'
+import { link, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
@@ -51,10 +51,20 @@ it('sends what was looked at, whatever is put in its place meanwhile', async () 
   expect(handedIn).toEqual(['a.txt=a', 'b.txt=b'])
 })
 
+// Windows knows no such names.
+it.skipIf(process.platform === 'win32')('takes a file whatever its name is made of, as HTTP does', async () => {
+  const { call, handedIn } = await beside({ 'work/two\nlines\u202e.txt': 'a' })
+  await call(['two\nlines\u202e.txt'])
+  expect(handedIn).toEqual(['two\nlines\u202e.txt=a'])
+  const message = expect.stringMatching(/^There is no "no one" .*Nothing was sent\.$/)
+  await expect(call(['no\none'])).rejects.toMatchObject({ code: 'INPUT_INVALID', message })
+})
+
 it.each([
   ['is not there', 'none.txt', 'INPUT_INVALID'],
   ['is outside', '../secret.txt', 'INPUT_INVALID'],
   ['leads outside', 'link.txt', 'INPUT_INVALID'],
+  ['is a file of the data folder by another name', 'hard.txt', 'INPUT_INVALID'],
   ['is a folder', 'sub', 'INPUT_INVALID'],
   ['is too large', 'large.txt', 'LIMIT_EXCEEDED'],
 ])('hands in no file of a message when one of them %s, and says which', async (_what, path, code) => {
@@ -63,8 +73,11 @@ it.each([
     'work/sub/b.txt': 'b',
     'work/large.txt': 'x'.repeat(11),
     'secret.txt': 's',
+    '.quartermaster/schemas/s.json': 's',
   })
   await symlink('../secret.txt', join(dir, 'work/link.txt'))
+  await link(join(dir, '.quartermaster/schemas/s.json'), join(dir, 'work/hard.txt'))
+  await link(join(dir, 'work/a.txt'), join(dir, 'work/sub/a.txt'))
   const message = expect.stringMatching(new RegExp(`"${path}".*Nothing was sent`))
   await expect(call(['a.txt', path])).rejects.toMatchObject({ code, message })
   expect(handedIn).toEqual([])

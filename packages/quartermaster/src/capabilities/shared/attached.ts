@@ -1,5 +1,6 @@
 import { AppError, isAttachmentId } from '../../contracts/index.ts'
 import type { CallContext, Services } from '../../core/catalogue/index.ts'
+import { escapeLine } from '../../core/kernel/index.ts'
 import { actorOf } from './actor.ts'
 import { createFilesOpener } from './attached-files.ts'
 
@@ -63,7 +64,7 @@ export const ATTACHMENTS_INPUT =
 
 function notHere(path: string): AppError {
   const shown = path.length > 100 ? `${path.slice(0, 100)}…` : path
-  const message = `"${shown}" is not the id of an attachment, and over HTTP nobody here can open a path of yours.`
+  const message = `"${escapeLine(shown)}" is not the id of an attachment, and over HTTP nobody here can open a path of yours.`
   const next =
     'Upload the file to POST /api/v1/attachments and give its id ("att_…"), or connect with "quartermaster connect".'
   return new AppError('INPUT_INVALID', `${message} ${next} Nothing was sent.`)

@@ -38,7 +38,7 @@ export interface InsideDeps {
 export function createInside({ roots, walker, dataFolder, addressing }: InsideDeps): Inside {
   async function child(folder: Pinned, name: string): Promise<Pinned | undefined> {
     const next = await walker.step(folder, name)
-    if (dataFolder.is(next.stat)) return void (await next.release())
+    if (await dataFolder.owns(next.stat)) return void (await next.release())
     if (kindOfStat(next.stat) !== 'link') return next
     await next.release()
     throw new Moved()

@@ -46,6 +46,11 @@ export function isMissing(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
+/** Swallows that there is nothing of this name, and nothing else. */
+export function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error
+}
+
 const closed = () => 'is closed to the account that the gateway runs under; its owner can change that.'
 
 const SAID: Readonly<Record<string, (look: string) => string>> = {

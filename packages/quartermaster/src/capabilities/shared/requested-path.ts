@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { isKeepable } from '../../contracts/index.ts'
 import { Refusal } from './refusal.ts'
 import type { Root, WallWords } from './walls-config.ts'
 
@@ -28,13 +29,16 @@ export interface AddressingOptions {
   projectDir: string
   platform: Platform
   words: Pick<WallWords, 'look'>
+  /** Whether names may have control characters: where they are only asked for, and shown by nobody who lists them. */
+  anyNames?: boolean | undefined
 }
 
 /**
  * A relative path counts from the root where there is one, and begins with a root's name where there are several. What
  * is not found so is tried the other way round, because agents write `reports/a.md` and `a.md` for the same file.
  */
-export function createAddressing({ roots, projectDir, platform, words }: AddressingOptions): Addressing {
+export function createAddressing(options: AddressingOptions): Addressing {
+  const { roots, projectDir, platform, words } = options
   const api = apiOf(platform)
   const folders = roots.map(root => `"${root.label}"`).join(', ')
   const display = (root: Root, place: string) => displayOf({ root, place, api, alone: roots.length === 1 })
@@ -43,7 +47,7 @@ export function createAddressing({ roots, projectDir, platform, words }: Address
     words,
     isEverything: requested => roots.length > 1 && api.normalize(`${requested}/`) === `.${api.sep}`,
     candidates(requested) {
-      checkText(requested, platform)
+      checkText(requested, options)
       const found = placesOf({ requested, roots, projectDir, platform }).flatMap(place => {
         const root = roots.find(root => contains(root.path, place, platform))
         return root ? [{ root, path: place, display: display(root, place) }] : []
@@ -92,10 +96,13 @@ function apiOf(platform: Platform): typeof path.posix {
   return platform === 'win32' ? path.win32 : path.posix
 }
 
-type PlacesOptions = Omit<AddressingOptions, 'words'> & { requested: string }
+type PlacesOptions = Omit<AddressingOptions, 'words' | 'anyNames'> & { requested: string }
 
-function checkText(requested: string, platform: Platform): void {
-  if (!isUsableName(requested)) throw new Refusal('The path has control characters or broken ones; leave them out.')
+type TextRules = Pick<AddressingOptions, 'platform' | 'anyNames'>
+
+function checkText(requested: string, { platform, anyNames = false }: TextRules): void {
+  const isUsable = anyNames ? isKeepable(requested) : isUsableName(requested)
+  if (!isUsable) throw new Refusal('The path has control characters or broken ones; leave them out.')
   const names = requested.split(platform === 'win32' ? /[\\/]/ : '/')
   if (names.some(isTemporaryName))
     throw new Refusal(`"${requested}" is the temporary file of a write; it is left alone.`)

@@ -10,7 +10,7 @@ import { missing } from './missing.ts'
 import { createPathWalker } from './path-walker.ts'
 import { type Kind, kindOfStat, Moved, type Pinned, type Walker } from './pinned.ts'
 import { createPlacer, locate, type Placer } from './place.ts'
-import { errnoOf, isMissing, Refusal } from './refusal.ts'
+import { errnoOf, ignoreMissing, Refusal } from './refusal.ts'
 import { type Addressing, type Candidate, createAddressing } from './requested-path.ts'
 import { createRoots, type Roots } from './roots.ts'
 import type { Root, WallsConfig, WallWords } from './walls-config.ts'
@@ -53,11 +53,13 @@ export interface Walls {
 export interface WallsOptions {
   paths: Paths
   words: WallWords
+  /** Whether things may be asked for whose names have control characters. */
+  anyNames?: boolean
   /** How things are reached: by handles where the system can, else by paths that are checked again. */
   walk?: 'handles' | 'paths'
 }
 
-export function createWalls({ paths, walk, words }: WallsOptions): Walls {
+export function createWalls({ paths, walk, words, anyNames }: WallsOptions): Walls {
   let walking = walk
   const controlFiles = createControlFiles(paths)
   return {
@@ -72,6 +74,7 @@ export function createWalls({ paths, walk, words }: WallsOptions): Walls {
           projectDir: config.base ?? paths.projectDir,
           platform: process.platform,
           words,
+          anyNames,
         })
         const roots = createRoots({ roots: config.roots, walker, dataFolder, words })
         const inside = createInside({ roots, walker, dataFolder, addressing })
@@ -156,10 +159,6 @@ async function everything({ config, roots, addressing }: Omit<ReadingDeps, 'insi
 
 function displayOfRoot(addressing: Addressing, path: string): string {
   return (addressing.candidates(path)[0] as Candidate).display
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isMissing(error)) throw error
 }
 
 /** For things met on the way: what is gone, was replaced, leads outside or in a circle is just not there. */

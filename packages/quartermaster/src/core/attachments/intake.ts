@@ -2,6 +2,7 @@ import { AppError, type AttachmentFacts, type AttachmentRow, messageOf } from '.
 import type { Clock, Ids, Log } from '../kernel/index.ts'
 import { insert, mustExist, mustNotExist, type Store, update, type Write } from '../store/index.ts'
 import { attachmentFacts } from './attachment-facts.ts'
+import { isWhole, pieceId } from './kept-content.ts'
 import { type AttachmentSettings, mostBytes } from './most-bytes.ts'
 import { inPieces } from './pieces.ts'
 import type { RunningDigest, Upload } from './ports.ts'
@@ -40,6 +41,12 @@ interface Whole {
   readonly sha256: string
   /** The piece that is not in the store yet. */
   readonly last: Uint8Array
+}
+
+/** Content that is in the store already. */
+interface Same {
+  readonly id: string
+  readonly isWhole: boolean
 }
 
 export function createIntake({ store, clock, ids, log, openDigest, settings }: IntakeDeps): Intake {
@@ -82,19 +89,32 @@ export function createIntake({ store, clock, ids, log, openDigest, settings }: I
   }
 
   async function finish(whole: Whole): Promise<AttachmentFacts> {
-    const { organisation } = whole.incoming.upload
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const [same] = await store.find('blobs', { where: { organisation, sha256: whole.sha256 }, columns: ['id'] })
-      const row = rowOf(whole, same?.id ?? whole.incoming.blobId)
-      const writes = same ? sharing(whole, same.id) : adding(whole, now())
-      const outcome = await store.commit([...writes, insert('attachments', row)])
+      const same = await sameAs(whole)
+      const row = rowOf(whole, same?.isWhole ? same.id : whole.incoming.blobId)
+      const outcome = await store.commit([...writesOf(whole, same), insert('attachments', row)])
       if (outcome.committed) {
-        if (same) await discard(whole.incoming)
+        if (same) await (same.isWhole ? discard(whole.incoming) : clearAway(same.id))
         return attachmentFacts(row)
       }
       if (outcome.failed.guard === 'blob.partial') throw givenUp()
     }
     throw new AppError('STORE_BUSY', 'Others bring and remove the same file over and over. Try again.')
+  }
+
+  /**
+   * The same content, if it is there. It is read before anybody is joined to it: that costs less than writing what came, which
+   * has been done, and whoever brings a file again because the first is damaged gets one that is not.
+   */
+  async function sameAs({ incoming: { upload, size }, sha256 }: Whole): Promise<Same | undefined> {
+    const where = { organisation: upload.organisation, sha256 }
+    const [found] = await store.find('blobs', { where, columns: ['id'] })
+    return found && { id: found.id, isWhole: await isWhole(store, openDigest, { blobId: found.id, size, sha256 }) }
+  }
+
+  function writesOf(whole: Whole, same: Same | undefined): readonly Write[] {
+    if (!same) return adding(whole, now())
+    return same.isWhole ? sharing(whole, same.id) : [...givingWay(same.id, whole.incoming), ...adding(whole, now())]
   }
 
   function rowOf({ incoming: { upload, size }, sha256 }: Whole, blobId: string): AttachmentRow {
@@ -118,13 +138,24 @@ export function createIntake({ store, clock, ids, log, openDigest, settings }: I
 
   async function discard({ blobId, kept }: Incoming): Promise<void> {
     if (kept === 0) return
-    try {
+    await orLater(blobId, async () => {
       // Whoever has ended it before takes its pieces as well, and twice does no harm.
       await store.commit([ending(blobId, 'partial')])
       if ((await store.get('blobs', blobId))?.state === 'ended') await takeAway(blobId)
+    })
+  }
+
+  async function clearAway(blobId: string): Promise<void> {
+    log.warn('the content of attachments was damaged, and is replaced by the same that was handed in again', { blobId })
+    await orLater(blobId, () => takeAway(blobId))
+  }
+
+  async function orLater(blobId: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
     } catch (error) {
       // It is cleaned away later, with everything else that was left half way.
-      log.warn('what was uploaded in part could not be removed yet', { blobId, error: messageOf(error) })
+      log.warn('content that nobody has could not be removed yet', { blobId, error: messageOf(error) })
     }
   }
 
@@ -143,11 +174,6 @@ export function createIntake({ store, clock, ids, log, openDigest, settings }: I
   }
 }
 
-/** The id of a piece: each place of a content is taken once. */
-export function pieceId(blobId: string, position: number): string {
-  return `${blobId}.${position}`
-}
-
 function placeOf({ upload }: Incoming) {
   return { organisation: upload.organisation, workspace: upload.by }
 }
@@ -161,6 +187,15 @@ function pieceOf(incoming: Incoming, bytes: Uint8Array): Write {
 function sharing({ incoming }: Whole, blobId: string): readonly Write[] {
   const there = mustExist('blobs', { id: blobId, state: 'complete' }, 'blob.there')
   return incoming.kept === 0 ? [there] : [there, ending(incoming.blobId, 'partial')]
+}
+
+/** The content is there and damaged: whoever has it gets what came instead. */
+function givingWay(damagedId: string, { blobId }: Incoming): readonly Write[] {
+  // First, so that nobody takes both for the same content, and nothing happens if somebody else was quicker.
+  return [
+    ending(damagedId, 'complete'),
+    update('attachments', { where: { blobId: damagedId }, set: { blobId }, rows: 'any' }),
+  ]
 }
 
 /** The content is new: with its last piece it counts. */

@@ -2,7 +2,7 @@ import { AppError, type AttachmentRow, type OpenedAttachment } from '../../contr
 import type { Log } from '../kernel/index.ts'
 import type { Store } from '../store/index.ts'
 import { attachmentFacts, unknownAttachment } from './attachment-facts.ts'
-import { pieceId } from './intake.ts'
+import { keptPieces } from './kept-content.ts'
 import type { AttachmentReader, RunningDigest } from './ports.ts'
 
 export interface OutletDeps {
@@ -37,11 +37,10 @@ export function createOutlet({ store, log, openDigest }: OutletDeps): Outlet {
     const digest = openDigest()
     let held: Uint8Array | undefined
     let size = 0
-    for (let position = 0; position === 0 || size < row.size; position++) {
-      const piece = await store.get('chunks', pieceId(row.blobId, position))
-      if (!piece) throw await missing(row, position)
+    for await (const piece of keptPieces(store, row)) {
+      if (!piece) throw await missing(row, size)
       if (held) yield held
-      held = piece.bytes
+      held = piece
       size += held.length
       digest.add(held)
     }
@@ -50,9 +49,9 @@ export function createOutlet({ store, log, openDigest }: OutletDeps): Outlet {
   }
 
   /** Content goes when nothing has it any more, also from under somebody who reads it. */
-  async function missing(row: AttachmentRow, position: number): Promise<AppError> {
+  async function missing(row: AttachmentRow, size: number): Promise<AppError> {
     const isThere = (await store.get('attachments', row.id)) !== undefined
-    return isThere ? damaged(row, `piece ${position} is missing`) : unknownAttachment(row.id)
+    return isThere ? damaged(row, `what comes after ${size} bytes is missing`) : unknownAttachment(row.id)
   }
 
   function damaged({ id, blobId, organisation }: AttachmentRow, reason: string): AppError {
