@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AppError, type Platform } from '../../contracts/index.ts'
 import { defineTool } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
+import { isUnknown, lostTask } from './lost-task.ts'
 import { TaskAnswer, taskAnswer } from './task-answer.ts'
 
 /** The tool that tells how a task goes. */
@@ -13,7 +14,8 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
     whenToUse:
       'Statuses: pending and in_progress (the peer still works: wait), queued (the peer is busy with other tasks: do NOT ' +
       'send it again, the answer comes by itself), completed (the result is there, in pages if it is long), failed (a real ' +
-      'end: ask another peer or do it yourself), cancelled, expired.',
+      'end: ask another peer or do it yourself), cancelled, expired. Whoever has lost an id gives any: the refusal lists the ' +
+      'tasks that are open.',
     command: { none: 'On the command line: quartermaster delegations show ID.' },
     input: z.object({
       workspace_id: z
@@ -31,7 +33,10 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
     maxResultBytes: 4 * 1_024 * 1_024,
     async handler({ workspace_id, task_id, offset }, context) {
       const actor = actorOf(context)
-      const detail = await (await delegation()).show(actor, task_id, offset)
+      const desk = await delegation()
+      const detail = await desk.show(actor, task_id, offset).catch(async error => {
+        throw isUnknown(error) ? lostTask(error, await desk.open(actor), actor) : error
+      })
       const { from, to } = detail
       if ([to.id, to.name, from.id, from.name].includes(workspace_id)) return taskAnswer(detail, { to: actor })
       throw new AppError('NAME_UNKNOWN', `The task "${task_id}" was not given to "${workspace_id.slice(0, 100)}".`)

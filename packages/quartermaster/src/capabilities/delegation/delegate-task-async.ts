@@ -5,7 +5,7 @@ import { TaskAnswer, taskAnswer } from './task-answer.ts'
 import { TaskInput, wishOf } from './task-input.ts'
 
 /** The tool that gives a task to a peer and goes on. */
-export function createDelegateTaskAsync(delegation: Platform['delegation']) {
+export function createDelegateTaskAsync({ delegation, workspace }: Pick<Platform, 'delegation' | 'workspace'>) {
   return defineTool({
     name: 'delegate_task_async',
     title: 'Delegate',
@@ -26,7 +26,9 @@ export function createDelegateTaskAsync(delegation: Platform['delegation']) {
     async handler(input, context) {
       const { wish, said } = wishOf(input, context)
       const actor = actorOf(context)
-      return taskAnswer(await (await delegation()).delegate(actor, wish), { to: actor, said })
+      const detail = await (await delegation()).delegate(actor, wish)
+      const isWithoutInbox = await (await workspace()).isWithoutInbox(actor, detail.to.name)
+      return taskAnswer(detail, { to: actor, said, isWithoutInbox })
     },
   })
 }

@@ -8,7 +8,7 @@ import { TaskInput, wishOf } from './task-input.ts'
 const TIMEOUT_MS = 640_000
 
 /** The tool that gives a task to a peer and waits for what comes of it. */
-export function createDelegateTask(delegation: Platform['delegation']) {
+export function createDelegateTask({ delegation, workspace }: Pick<Platform, 'delegation' | 'workspace'>) {
   return defineTool({
     name: 'delegate_task',
     title: 'Delegate and wait',
@@ -36,7 +36,13 @@ export function createDelegateTask(delegation: Platform['delegation']) {
       let steps = 0
       const detail = await desk.wait(actor, id, message => context.progress({ progress: ++steps, message }))
       // For whoever has waited it goes on, whether the peer was handed it or will be; the note tells which.
-      return taskAnswer(detail, { to: actor, said, ...(detail.state === 'pending' && { status: 'in_progress' }) })
+      const isWithoutInbox = await (await workspace()).isWithoutInbox(actor, detail.to.name)
+      return taskAnswer(detail, {
+        to: actor,
+        said,
+        isWithoutInbox,
+        ...(detail.state === 'pending' && { status: 'in_progress' }),
+      })
     },
   })
 }

@@ -16,8 +16,8 @@ export default defineModule({
       short: 'Find the agents around you, give them tasks, and hear what came of them.',
       inward: true,
       tools: [
-        createDelegateTask(delegation),
-        createDelegateTaskAsync(delegation),
+        createDelegateTask({ delegation, workspace }),
+        createDelegateTaskAsync({ delegation, workspace }),
         createCheckTaskStatus(delegation),
         createCancelTask(delegation),
         createListPeers(workspace),

@@ -4,6 +4,7 @@ import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { quotedLine, WORDS_OF_OTHERS } from '../shared/message-words.ts'
 import { cursorInput, limitInput, pageLimit } from '../shared/page-input.ts'
+import { remarkOn } from './peer-remark.ts'
 
 const LIMITS = { usual: 50, most: 200 }
 
@@ -15,6 +16,7 @@ const Peer = z.object({
   description: z.string().nullable(),
   relation: Relation,
   capacity: z.number().int().nullable().describe('How many tasks it takes at a time; null when it has not said.'),
+  remark: z.string().optional().describe('Why a task for it may find nobody.'),
 })
 
 const Output = z.object({
@@ -41,9 +43,13 @@ export function createListPeers(workspace: Platform['workspace']) {
     mutates: false,
     async handler({ limit: wanted, cursor }, context) {
       const { limit, said } = pageLimit(wanted, LIMITS)
-      const { peers, nextCursor, reason } = await (await workspace()).peers(actorOf(context), { limit, cursor })
+      const actor = actorOf(context)
+      const desk = await workspace()
+      const { peers, nextCursor, reason } = await desk.peers(actor, { limit, cursor })
       const structuredContent: z.infer<typeof Output> = {
-        peers: peers.map(toPeer),
+        peers: await Promise.all(
+          peers.map(async peer => toPeer(peer, remarkOn(peer, await desk.isWithoutInbox(actor, peer.name)))),
+        ),
         next_cursor: nextCursor,
         ...(reason !== undefined && { reason }),
         ...(said !== undefined && { note: said }),
@@ -53,8 +59,10 @@ export function createListPeers(workspace: Platform['workspace']) {
   })
 }
 
-function toPeer({ id, name, presence, role, description, relation, capacity }: PeerFacts): z.infer<typeof Peer> {
-  return { workspace_id: id, name, status: presence, role, description, relation, capacity }
+function toPeer(facts: PeerFacts, remark: string | undefined): z.infer<typeof Peer> {
+  const { id, name, presence, role, description, relation, capacity } = facts
+  const peer = { workspace_id: id, name, status: presence, role, description, relation, capacity }
+  return { ...peer, ...(remark !== undefined && { remark }) }
 }
 
 function inWords({ peers, next_cursor, reason, note }: z.infer<typeof Output>): string {
@@ -63,11 +71,12 @@ function inWords({ peers, next_cursor, reason, note }: z.infer<typeof Output>): 
   return [...peers.map(lineOf), ...[reason, note].filter(one => one !== undefined), ...more, ...words].join('\n')
 }
 
-function lineOf({ workspace_id, name, relation, status, role, description, capacity }: z.infer<typeof Peer>): string {
+function lineOf(peer: z.infer<typeof Peer>): string {
+  const { workspace_id, name, relation, status, role, description, capacity, remark } = peer
   const facts = [
     `${workspace_id} ${quotedLine(name)}`,
     relation,
-    status,
+    remark === undefined ? status : `${status} (${remark})`,
     ...(capacity === null ? [] : [`takes ${capacity} tasks at a time`]),
     ...(role === '' ? [] : [`role ${quotedLine(role)}`]),
     ...(description === null ? [] : [`says ${quotedLine(description)}`]),

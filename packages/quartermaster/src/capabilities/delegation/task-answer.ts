@@ -10,7 +10,7 @@ import {
 import { toolResult } from '../../core/catalogue/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
 import { quoted, quotedLine, WORDS_OF_OTHERS } from '../shared/message-words.ts'
-import { iso, noteFor, type Side } from './task-notes.ts'
+import { iso, noteFor, type Side, untaken } from './task-notes.ts'
 
 /** What is answered about a task. */
 export const TaskAnswer = z.object({
@@ -38,13 +38,17 @@ interface AnswerOptions {
   readonly status?: DelegationState
   /** What was said of the input. */
   readonly said?: string | undefined
+  /** Whether the peer is known to have no way to take it. */
+  readonly isWithoutInbox?: boolean
 }
 
 /** A task as one of its two sides is told of it, structured and in words. */
-export function taskAnswer(detail: DelegationDetail, { to: whom, status = detail.state, said }: AnswerOptions) {
+export function taskAnswer(detail: DelegationDetail, options: AnswerOptions) {
+  const { to: whom, status = detail.state, said, isWithoutInbox = false } = options
   const { id, to, result, error, progress, deadlineAt } = detail
   const side = whom.workspace === to.name ? 'peer' : 'asker'
-  const note = [noteFor(side, detail), said].filter(one => one !== undefined).join(' ')
+  const nobody = side === 'asker' ? untaken(detail, isWithoutInbox) : undefined
+  const note = [noteFor(side, detail), nobody, said].filter(one => one !== undefined).join(' ')
   const answer: TaskAnswer = {
     task_id: id,
     status,

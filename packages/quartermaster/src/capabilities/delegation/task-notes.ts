@@ -1,4 +1,5 @@
 import type { DelegationDetail } from '../../contracts/index.ts'
+import { remarkOn } from './peer-remark.ts'
 
 /** Whoever gave a task away, or whoever was given it. */
 export type Side = 'asker' | 'peer'
@@ -6,6 +7,13 @@ export type Side = 'asker' | 'peer'
 /** What one side of a task is to do next. */
 export function noteFor(side: Side, detail: DelegationDetail): string {
   return (side === 'asker' ? FOR_ASKER : FOR_PEER)[detail.state](detail)
+}
+
+/** What the asker should know while nobody has taken it: it may wait for nobody until the deadline. */
+export function untaken({ state, to }: DelegationDetail, isWithoutInbox: boolean): string | undefined {
+  const remark = state === 'pending' || state === 'queued' ? remarkOn(to, isWithoutInbox) : undefined
+  if (remark === undefined) return undefined
+  return `Perhaps nobody takes it: ${remark}. Ask another peer, or cancel it with cancel_task.`
 }
 
 type Notes = Readonly<Record<DelegationDetail['state'], (detail: DelegationDetail) => string>>
@@ -18,8 +26,8 @@ function coming({ deadlineAt }: DelegationDetail): string {
 /** The peer may be away, and nobody should wonder why it takes long. */
 function whereabouts({ to: { presence, lastSeenAt } }: DelegationDetail): string {
   if (presence === 'online') return ''
-  const since = lastSeenAt === null ? 'has not been heard of yet' : `was last heard of at ${iso(lastSeenAt)}`
-  return ` The peer is ${presence}: it ${since}.`
+  if (lastSeenAt === null) return ` The peer is ${presence}.`
+  return ` The peer is ${presence}: it was last heard of at ${iso(lastSeenAt)}.`
 }
 
 function rest({ result, to, id }: DelegationDetail): string {

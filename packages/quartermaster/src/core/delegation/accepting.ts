@@ -3,6 +3,7 @@ import {
   type DelegationRow,
   type DelegationWish,
   isBlank,
+  type MessagePart,
   MOST_OPEN_DELEGATIONS,
   MOST_QUEUED_DELEGATIONS,
   MOST_WAITING_MESSAGES,
@@ -32,6 +33,8 @@ export interface AcceptOptions {
   readonly senderMessageId?: string | undefined
   /** How often the task was passed on before it came here, by the word of whoever brings it. */
   readonly hopsBefore?: number | undefined
+  /** What the task came in, where that was not one text. Its words are the text of these. */
+  readonly parts?: readonly MessagePart[] | undefined
 }
 
 export interface Accepted {
@@ -69,7 +72,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   /** A peer is the same one by its id and by its name, also when it cannot be reached any more. */
   async function keyed(
     { id, organisation }: WorkspaceRow,
-    { idempotencyKey, ...body }: DelegationWish & { readonly conversationId?: string },
+    { idempotencyKey, ...body }: DelegationWish & Pick<AcceptOptions, 'conversationId' | 'parts'>,
   ): Promise<Key> {
     if (idempotencyKey === undefined) return { askKey: null, bodyDigest: null }
     const to = (await workspaces.seek(organisation, body.to))?.id ?? body.to
@@ -88,12 +91,17 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
     { asker, peer }: Pair,
     { forTask, hopsBefore }: Pick<DelegationWish, 'forTask'> & Pick<AcceptOptions, 'hopsBefore'>,
   ): Promise<ChainPlace> {
-    const held = await store.find('delegations', {
-      where: heldBy(asker.organisation, asker.id),
-      columns: ['id', 'state', 'hops', 'chain', 'startedAt'],
-      limit: MOST_OPEN_DELEGATIONS,
-    })
-    return placeInChain({ asker, peer, held, forTask, hopsBefore, mostHops: settings.delegationHops })
+    const { organisation, id: toId } = asker
+    const columns = ['id', 'state', 'hops', 'chain', 'startedAt'] as const
+    const [held, queued] = await Promise.all([
+      store.find('delegations', { where: heldBy(organisation, toId), columns, limit: MOST_OPEN_DELEGATIONS }),
+      store.find('delegations', {
+        where: { organisation, toId, state: 'queued' },
+        columns,
+        limit: MOST_OPEN_DELEGATIONS,
+      }),
+    ])
+    return placeInChain({ asker, peer, held, queued, forTask, hopsBefore, mostHops: settings.delegationHops })
   }
 
   async function slotFor({ organisation, id: toId, workspace, ...peer }: WorkspaceRow): Promise<number | null> {
@@ -107,7 +115,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   function rowOf(
     { asker, peer }: Pair,
     wish: DelegationWish,
-    more: Key & ChainPlace & Pick<DelegationRow, 'slot' | 'attachments' | 'conversationId'>,
+    more: Key & ChainPlace & Pick<DelegationRow, 'slot' | 'attachments' | 'conversationId' | 'parts'>,
   ): DelegationRow {
     const createdAt = Math.round(clock.now())
     const deadlineAt = createdAt + (wish.deadlineSeconds ?? settings.delegationDeadlineSeconds) * 1_000
@@ -143,7 +151,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   async function attempt(
     from: WorkspaceRow,
     wish: DelegationWish,
-    { key, conversationId: named, senderMessageId, hopsBefore }: { readonly key: Key } & AcceptOptions,
+    { key, conversationId: named, senderMessageId, hopsBefore, parts: own }: { readonly key: Key } & AcceptOptions,
   ): Promise<Accepted | undefined> {
     const { asker, peer } = await sidesOf(from, wish.to)
     const [chain] = await Promise.all([
@@ -154,7 +162,15 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
     const files = await filesOf(deps.attachments, asker, wish.attachments ?? [])
     const slot = await slotFor(peer)
     const conversationId = named ?? ids.next('conv')
-    const row = rowOf({ asker, peer }, wish, { ...key, ...chain, slot, conversationId, attachments: files.facts })
+    const parts = own ? [...own] : null
+    const row = rowOf({ asker, peer }, wish, {
+      ...key,
+      ...chain,
+      slot,
+      conversationId,
+      attachments: files.facts,
+      parts,
+    })
     const drafts = [
       askedDraft(row, asker, senderMessageId),
       ...(slot === null ? [] : [deliver(row, peer, row.createdAt)]),
@@ -183,9 +199,10 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
 
   return {
     async accept(from, wish, options = {}) {
-      refuseLarge(wish.task)
-      const { conversationId } = options
-      const key = await keyed(from, { ...wish, ...(conversationId !== undefined && { conversationId }) })
+      const { conversationId, parts } = options
+      refuseLarge(wish.task, parts)
+      const more = { ...(conversationId !== undefined && { conversationId }), ...(parts && { parts }) }
+      const key = await keyed(from, { ...wish, ...more })
       for (let tries = 0; tries < TRIES; tries++) {
         const done = (await repeatOf(key)) ?? (await attempt(from, wish, { key, ...options }))
         if (!done) continue
@@ -217,10 +234,12 @@ function guardsOf({ asker, peer }: Pair, slot: number | null): Write[] {
     mustExist('workspaces', { id, parentId, status }, 'workspace.place'),
   )
   // By the places, as only what is open has one: the commit must not look through all that the two ever gave each other.
-  const back = { fromId: peer.id, toId: asker.id, slot: { atLeast: 1 } }
+  const back = { fromId: peer.id, toId: asker.id }
+  const { organisation } = asker
   return [
     ...places,
-    mustNotExist('delegations', back, 'delegation.loop'),
+    mustNotExist('delegations', { ...back, slot: { atLeast: 1 } }, 'delegation.loop'),
+    mustNotExist('delegations', { ...back, organisation, state: 'queued' }, 'delegation.loop'),
     ...(slot === null ? [] : [mustNotExist('delegations', { toId: peer.id, slot }, 'delegation.slot')]),
   ]
 }
@@ -240,9 +259,9 @@ function ownConversation({ asker, peer }: Pair, conversationId: string): Write[]
   ])
 }
 
-function refuseLarge(task: string): void {
+function refuseLarge(task: string, parts: AcceptOptions['parts']): void {
   if (isBlank(task)) throw new AppError('INPUT_INVALID', '"task" says nothing. Say what the peer is to do.')
-  const size = bytesOf(task)
+  const size = bytesOf(parts ? JSON.stringify(parts) : task)
   if (size <= TASK_BYTES) return
   const message = `A task has at most ${TASK_BYTES} bytes; this has ${size}. Attach what is longer.`
   throw new AppError('LIMIT_EXCEEDED', message, { details: { limit: TASK_BYTES } })

@@ -15,7 +15,7 @@ import type { MessageDraft } from '../messages/index.ts'
 import { filesOf } from './files.ts'
 import type { Ledger, LedgerDeps, StepParts } from './ledger.ts'
 import { nextStep } from './machine.ts'
-import { bytesOf, replyDraft, resultText, wellCut } from './notices.ts'
+import { bytesOf, characterAt, replyDraft, resultText, wellCut } from './notices.ts'
 import { notYet } from './words.ts'
 
 /** What peers say of the tasks that they have. */
@@ -152,13 +152,16 @@ function endSet(result: DelegationResult, state: DelegationRow['state'], draft: 
 
 /** What is shown of words that are on record elsewhere. */
 const SHORT = 2_000
+/** Of what is longer its end is shown too: it may ask something there, and the task waits for the answer then. */
+const SHOWN_END = 200
 
 function shortened(result: DelegationResult): string {
   return shortenedText(resultText(result))
 }
 
 function shortenedText(text: string): string {
-  return text.length > SHORT ? `${wellCut(text, SHORT)}…` : text
+  if (text.length <= SHORT) return text
+  return `${wellCut(text, SHORT - SHOWN_END)}…${text.slice(characterAt(text, text.length - SHOWN_END))}`
 }
 
 function refuseEmpty({ text, parts, attachments }: DelegationResult): void {

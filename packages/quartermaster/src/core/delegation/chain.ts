@@ -16,6 +16,8 @@ export interface ChainRequest {
   readonly peer: Pick<WorkspaceRow, 'id' | 'workspace'>
   /** What the asker has to do for others now. */
   readonly held: readonly Held[]
+  /** What it will have to do for others once it has room. */
+  readonly queued: readonly Held[]
   /** The one that it says it works on. */
   readonly forTask?: string | undefined
   readonly mostHops: number
@@ -27,8 +29,10 @@ export interface ChainRequest {
  * The place of a new delegation. Throws `DELEGATION_LOOP` when the peer waits, at any distance, for something that the asker has
  * to do: whether this is for that or not, the two could wait for each other, and nobody gets around it by not saying.
  */
-export function placeInChain({ asker, peer, held, forTask, mostHops, hopsBefore = 0 }: ChainRequest): ChainPlace {
-  if (held.some(({ chain }) => chain.includes(peer.id))) throw loop(peer.workspace)
+export function placeInChain(request: ChainRequest): ChainPlace {
+  const { asker, peer, held, queued, forTask, mostHops, hopsBefore = 0 } = request
+  const back = [...held, ...queued].find(({ chain }) => chain.includes(peer.id))
+  if (back) throw loop(peer.workspace, back)
   const parent = forTask === undefined ? workedOn(held) : named(held, forTask)
   const hops = Math.max(parent?.hops ?? 0, hopsBefore) + 1
   if (hops > mostHops) throw tooFar(mostHops)
@@ -50,9 +54,13 @@ function named(held: readonly Held[], id: string): Held {
   )
 }
 
-function loop(peer: string): AppError {
-  const message = `"${peer}" waits for a task that you have, so giving it one would go in a circle. Answer with reply instead; with outcome "in_progress" you can ask something first.`
-  return new AppError('DELEGATION_LOOP', message)
+function loop(peer: string, { id, state }: Held): AppError {
+  const waits = `"${peer}" waits for a task that you have (${id}), so giving it one would go in a circle.`
+  const way =
+    state === 'queued'
+      ? 'It comes to you when you have room: answer it then with reply.'
+      : 'Answer with reply instead; with outcome "in_progress" you can ask something first.'
+  return new AppError('DELEGATION_LOOP', `${waits} ${way}`, { details: { taskId: id } })
 }
 
 function tooFar(most: number): AppError {

@@ -2,7 +2,10 @@ import type { DelegationDesk, DelegationRow, Settings } from '../../contracts/in
 import { escapeLine } from '../kernel/index.ts'
 import { type Organisation, workspaceOf } from '../organisation/index.ts'
 import type { Delegations } from './delegations.ts'
-import { isOpen } from './machine.ts'
+import { isOpen, OPEN_STATES } from './machine.ts'
+
+/** As many as somebody looks through for one that it has lost. */
+const MOST_OPEN = 10
 
 export interface DelegationDeskDeps {
   readonly delegations: Delegations
@@ -33,6 +36,12 @@ export function createDelegationDesk({ delegations, organisation, settings }: De
     async show(actor, id, offset) {
       const asker = await workspaceOf(organisation, actor)
       return delegations.detail(await delegations.expect(asker, id), offset)
+    },
+    async open(actor) {
+      const workspace = await workspaceOf(organisation, actor)
+      const states = OPEN_STATES
+      const page = await delegations.list({ organisation: workspace.organisation, workspace, states, limit: MOST_OPEN })
+      return page.delegations
     },
     async cancel(actor, id) {
       return delegations.detail(await delegations.cancel(await workspaceOf(organisation, actor), id))

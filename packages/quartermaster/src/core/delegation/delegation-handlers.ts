@@ -1,5 +1,5 @@
 import { AppError, type DELEGATION_ROUTES, type DelegationRow, type WorkspaceRow } from '../../contracts/index.ts'
-import type { Handlers, Organisation, Visitor } from '../organisation/index.ts'
+import { type Handlers, isNamed, type Organisation, type Visitor } from '../organisation/index.ts'
 import type { Delegations } from './delegations.ts'
 
 export interface DelegationHandlersDeps {
@@ -24,7 +24,7 @@ export function delegationHandlers({
   async function whose(visitor: Visitor, id: string | undefined): Promise<WorkspaceRow | undefined> {
     if (visitor.kind !== 'workspace') return id === undefined ? undefined : workspaces.pick(visitor.organisation, id)
     const { workspace } = visitor
-    if (id === undefined || id === workspace.id || id === workspace.workspace) return workspace
+    if (id === undefined || isNamed(workspace, id)) return workspace
     throw new AppError('NAME_UNKNOWN', 'A workspace sees its own delegations. Leave workspaceId out.')
   }
 

@@ -135,3 +135,22 @@ it('tells nobody by a cursor whether a task of others is there', async () => {
   expect(there).toMatchObject({ status: 'rejected', reason: { code: 'CURSOR_GONE' } })
   expect(guessed).toMatchObject({ status: 'rejected', reason: { code: 'CURSOR_GONE' } })
 })
+
+it('says that the task changes all the time, and not that the peer is gone, to an asker whose words never get their turn', async () => {
+  const { delegations, another, ada, bob, row, take, store } = await openTask()
+  await delegations.reply(bob, row.id, { message: 'Which boxes?', outcome: 'in_progress' })
+  const [question] = await take(ada)
+  const commit: typeof store.commit = async writes => {
+    const { version = 0 } = (await store.get('delegations', row.id)) ?? {}
+    const set = { version: version + 1 }
+    await store.commit([{ kind: 'update', table: 'delegations', where: { id: row.id }, set }])
+    return store.commit(writes)
+  }
+  const { sending } = another(undefined, { ...store, commit }).messages
+  const inReplyTo = question?.id ?? ''
+  for (const said of [
+    sending.reply(ada, inReplyTo, { text: 'The red ones.' }),
+    sending.toPeer(ada, 'bob', { text: 'The red ones.', inReplyTo }),
+  ])
+    await expect(said).rejects.toMatchObject({ code: 'STORE_BUSY', message: expect.stringContaining(row.id) })
+})

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import type { WorkspaceRow } from '../../contracts/index.ts'
 import { openDelegations } from '../../testing/delegation-desk.ts'
-import { openExternalPeers } from '../../testing/external-peer-desk.ts'
 
 async function openBusy(capacity: number) {
   const desk = await openDelegations()
@@ -73,39 +72,15 @@ it('refuses an answer to one whose turn has not come, and keeps nothing of it', 
   expect(await stateOf(waits.id)).toBe('failed')
 })
 
-it('leaves a task with its peer while the asker is to answer a question, and while the answer waits or was just read', async () => {
-  const { ask, ada, bob, delegations, clock, take, messages } = await openBusy(1)
-  const { id, activityId } = await ask(ada, bob)
-  await take(bob)
-  await delegations.reply(bob, id, { message: 'Which floor?', outcome: 'in_progress' })
-  const inHand = async () => {
-    await delegations.sweep()
-    return (await take(bob)).map(({ text }) => text)
-  }
-  await clock.advance(3_600_000)
-  expect(await inHand()).toEqual([])
-  const [question] = await take(ada)
-  await messages.sending.reply(ada, question?.id ?? '', { text: 'The first.' })
-  await clock.advance(3_600_000)
-  expect(await inHand()).toEqual(['The first.'])
-  const [answer] = await take(bob)
-  await messages.inbox.pop(bob, answer?.id ?? '')
-  await clock.advance(1_700_000)
-  expect(await inHand()).toEqual([])
-  const waiting = messages.inbox.take({ workspace: bob, reader: 'r1', limit: 9, waitMs: 300_000 })
-  await clock.advance(200_000)
-  await delegations.sweep()
-  expect((await waiting).rows.map(row => row.id)).toEqual([activityId])
-})
-
-it('never hands back what an agent elsewhere does', async () => {
-  const { adaAndPainter, ask, another, remote, settle, delegations, clock, take } = await openExternalPeers()
-  const { ada, painter } = await adaAndPainter()
-  another().start()
-  await ask(ada, painter)
-  await settle()
-  remote.says('working')
-  await clock.advance(3_600_000)
-  await delegations.sweep()
-  expect(await take(painter)).toEqual([])
+it('refuses a circle through what still waits for its turn, and names the task', async () => {
+  const { ask, workspaces, ada, bob } = await openBusy(1)
+  const { cid } = await workspaces('cid')
+  await ask(cid, bob)
+  const waits = await ask(ada, bob)
+  expect(waits.state).toBe('queued')
+  const refusal = { code: 'DELEGATION_LOOP', details: { taskId: waits.id } }
+  await expect(ask(bob, ada)).rejects.toMatchObject(refusal)
+  // Also where the two ask each other at the same moment, and both have to wait.
+  const both = await Promise.allSettled([ask(cid, ada), ask(ada, cid)])
+  expect(both.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
 })

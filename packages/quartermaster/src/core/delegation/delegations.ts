@@ -1,10 +1,8 @@
 import {
   AppError,
-  DELEGATION_PAGE,
   type DelegationDetail,
   type DelegationPage,
   type DelegationRow,
-  type DelegationState,
   type DelegationWish,
   type Settings,
   type WorkspaceRow,
@@ -32,8 +30,9 @@ import { type Accepted, type AcceptOptions, createAccepting } from './accepting.
 import { type Answered, createAnswering, type PeerWords } from './answering.ts'
 import { type BetweenPage, type BetweenQuery, createBetween } from './between.ts'
 import { carriedTasks } from './carried.ts'
-import { delegationDetail, delegationFacts, LISTED } from './facts.ts'
+import { delegationDetail, delegationFacts } from './facts.ts'
 import { createLedger, type LedgerDeps } from './ledger.ts'
+import { createListing, type ListQuery } from './listing.ts'
 import { isOpen } from './machine.ts'
 import { createSettling } from './settling.ts'
 import { createSweeper } from './sweeper.ts'
@@ -81,16 +80,6 @@ export interface WaitForEnd {
   readonly signal?: CancelSignal | undefined
   /** Told whenever it has changed meanwhile, and from time to time that it has not. */
   onChange?(row: DelegationRow): void
-}
-
-export interface ListQuery {
-  readonly organisation: string
-  /** Only those of this workspace, in this role; both roles when it says none. */
-  readonly workspace?: WorkspaceRow | undefined
-  readonly as?: 'asker' | 'peer' | undefined
-  readonly states?: readonly DelegationState[] | undefined
-  readonly limit?: number | undefined
-  readonly cursor?: string | undefined
 }
 
 export interface DelegationsDeps {
@@ -180,15 +169,17 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   }
 
   /** What a message of this log carries, whose ever it is. */
-  async function taskIn(owner: WorkspaceRow, activityId: string): Promise<DelegationRow | undefined> {
+  async function taskIn(owner: WorkspaceRow, activityId: string): Promise<CarriedTask | undefined> {
     const message = await messages.activity.get(owner, activityId)
     if (message?.direction !== 'in' || message.kind !== 'peer_agent' || message.delegationId === null) return undefined
-    return ledger.get(owner.organisation, message.delegationId)
+    const row = await ledger.get(owner.organisation, message.delegationId)
+    // What is said about a task answers something. It may be handed out more than once, and each time answers nothing.
+    return row && { row, isTaskItself: message.inReplyTo === null }
   }
 
   async function openIn(owner: WorkspaceRow, activityId: string): Promise<string | undefined> {
-    const row = await taskIn(owner, activityId)
-    return row?.activityId === activityId && isOpen(row.state) ? row.id : undefined
+    const task = await taskIn(owner, activityId)
+    return task?.isTaskItself && isOpen(task.row.state) ? task.row.id : undefined
   }
 
   async function isOpenFor(peer: WorkspaceRow, id: string): Promise<boolean> {
@@ -197,12 +188,12 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   }
 
   async function replyTo(peer: WorkspaceRow, activityId: string, said: PeerWords): Promise<Answered | undefined> {
-    const row = await taskIn(peer, activityId)
+    const { row, isTaskItself } = (await taskIn(peer, activityId)) ?? {}
     const isPeers = row?.toId === peer.id
     const repeat = row && isPeers ? await answering.repeatOf(row, said) : undefined
     if (repeat) return repeat
     // What was said around a task that is over is ordinary conversation; only an answer to the task itself is too late.
-    const isOver = row && !isOpen(row.state) && row.activityId !== activityId && said.outcome === undefined
+    const isOver = row && !isOpen(row.state) && !isTaskItself && said.outcome === undefined
     if (row && isPeers && !isOver) return answering.reply(row, peer, said, activityId)
     if (said.outcome === undefined || said.outcome === 'completed') return undefined
     throw new AppError(
@@ -227,49 +218,12 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     return found ?? last
   }
 
-  async function list({
-    organisation: of,
-    workspace,
-    as,
-    states,
-    limit = DELEGATION_PAGE.usual,
-    cursor,
-  }: ListQuery): Promise<DelegationPage> {
-    const after = cursor === undefined ? undefined : await placeOf(of, cursor, workspace)
-    const base = { organisation: of, ...(states && { state: { in: states } }) }
-    const roles = workspace ? ROLES.filter(role => as === undefined || as === role) : []
-    const wheres = workspace
-      ? roles.map(role => ({ ...base, [role === 'asker' ? 'fromId' : 'toId']: workspace.id }))
-      : [base]
-    const order = { by: ['createdAt', 'id'] as const, direction: 'descending' } as const
-    const pages = await Promise.all(
-      wheres.map(where =>
-        store.find('delegations', { where, order, columns: LISTED, limit: limit + 1, ...(after && { after }) }),
-      ),
-    )
-    const rows = pages.flat().toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
-    const shown = rows.slice(0, limit)
-    const delegations = await Promise.all(
-      shown.map(async row =>
-        delegationFacts(row, await organisation.workspaces.find(of, row.toId), organisation.presence),
-      ),
-    )
-    return { delegations, nextCursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
-  }
-
-  /** A place in a list, which only what the list may have in it is. */
-  async function placeOf(of: string, id: string, whose?: WorkspaceRow): Promise<readonly (string | number)[]> {
-    const row = await ledger.get(of, id)
-    if (row && (!whose || whose.id === row.fromId || whose.id === row.toId)) return [row.createdAt, row.id]
-    throw new AppError('CURSOR_GONE', 'What this cursor points at is not kept any more. Begin again without it.')
-  }
-
   return {
     delegate: accept,
     wait,
     expect,
     expectAny,
-    list,
+    list: createListing({ ...deps, ledger }),
     between: createBetween(store),
     reply,
     note: async (peer, id, words) => answering.note(await heldBy(peer, id), words),
@@ -299,6 +253,11 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
   }
 }
 
+interface CarriedTask {
+  readonly row: DelegationRow
+  /** Whether the message is the task, and not something that was said about it. */
+  readonly isTaskItself: boolean
+}
+
 /** Clients give up on a call that they hear nothing of, many after a minute; words on the way keep them. */
 const TELL_MS = 15_000
-const ROLES = ['asker', 'peer'] as const

@@ -7,9 +7,9 @@ export {
   createDelegations,
   type Delegations,
   type DelegationsDeps,
-  type ListQuery,
   type WaitForEnd,
 } from './delegations.ts'
 export type { ListedRow } from './facts.ts'
+export type { ListQuery } from './listing.ts'
 export { DELEGATION_EVENTS, type DelegationEvent, isOpen, nextStep } from './machine.ts'
 export { isQuestion } from './question.ts'

@@ -1,12 +1,11 @@
 import {
-  AppError,
   type DelegationChange,
   type DelegationRow,
   MOST_OPEN_DELEGATIONS,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
-import { type Attachments, type MessageDraft, type Messages, TASK_GUARD } from '../messages/index.ts'
+import { type Attachments, type MessageDraft, type Messages, TASK_GUARD, taskBusy } from '../messages/index.ts'
 import type { Organisation } from '../organisation/index.ts'
 import { mustNotExist, type Store, update, type Write } from '../store/index.ts'
 import { filesOf } from './files.ts'
@@ -48,10 +47,17 @@ export interface Ledger {
    * finds that somebody else has done the same.
    */
   step(row: DelegationRow, event: DelegationEvent, how: StepHow): Promise<DelegationRow>
+  /** What hands it to the peer, with its files. */
+  delivery(row: DelegationRow, peer: WorkspaceRow, at: number): Promise<Delivery>
   /** The lowest place of this peer that is free, as if the one that is about to be left were; nothing when it is at its capacity. */
   freeSlot(peer: WorkspaceRow, leaving?: number): Promise<number | undefined>
   /** Hands the peer what waits for it, as far as it has room. */
   advance(organisation: string, peerId: string): Promise<void>
+}
+
+export interface Delivery {
+  readonly draft: MessageDraft
+  readonly writes: readonly Write[]
 }
 
 /** Each failed try means that somebody else has come further. */
@@ -97,7 +103,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     const slot = await freeSlot(peer, leaving)
     const step = nextStep(row.state, 'promote')
     if (slot === undefined || !('to' in step)) return undefined
-    const draft = deliver(row, peer, at)
+    const { draft, writes } = await delivery(row, peer, at)
     const set = { state: step.to, slot, updatedAt: at, version: row.version + 1 }
     return {
       row,
@@ -105,20 +111,22 @@ export function createLedger(deps: LedgerDeps): Ledger {
       writes: [
         mustNotExist('delegations', { toId, slot }, 'delegation.slot'),
         update('delegations', { where: { id: row.id, version: row.version }, set, guard: 'delegation.next' }),
-        ...(await carried(row, draft)),
+        ...writes,
       ],
     }
   }
 
   /** The files of a task stay for as long as the peer's log has it. */
-  async function carried(row: DelegationRow, draft: MessageDraft): Promise<readonly Write[]> {
+  async function delivery(row: DelegationRow, peer: WorkspaceRow, at: number): Promise<Delivery> {
+    const draft = deliver(row, peer, at)
     const ids = row.attachments.map(({ id }) => id)
     const asker = { organisation: row.organisation, id: row.fromId }
     // A file that is gone from the asker's log by now must not keep the task, and all behind it, from its turn.
-    return filesOf(attachments, asker, ids).then(
+    const writes = await filesOf(attachments, asker, ids).then(
       files => files.writesFor([draft]),
       () => [],
     )
+    return { draft, writes }
   }
 
   async function step(
@@ -140,7 +148,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       row = await get(first.organisation, first.id)
     }
     if (!row) throw unknownTask(first.id)
-    throw new AppError('STORE_BUSY', `The task "${first.id}" changes all the time. Try again in a moment.`)
+    throw taskBusy(first.id)
   }
 
   async function write(
@@ -183,7 +191,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     }
   }
 
-  return { get, sides, step, freeSlot, advance }
+  return { get, sides, step, delivery, freeSlot, advance }
 }
 
 interface Promotion extends Required<Omit<StepParts, 'set'>> {

@@ -100,8 +100,9 @@ export function resultText({ text, parts, attachments }: DelegationResult): stri
 }
 
 function taskMessage(row: DelegationRow): Omit<NewMessage, 'from' | 'to'> {
-  const { messageId, organisation, conversationId, id: delegationId, task: text, attachments, createdAt } = row
-  return { messageId, organisation, kind: 'peer_agent', conversationId, delegationId, text, attachments, createdAt }
+  const { messageId, organisation, conversationId, id: delegationId, task, parts, attachments, createdAt } = row
+  const said = parts ? { parts } : { text: task }
+  return { messageId, organisation, kind: 'peer_agent', conversationId, delegationId, ...said, attachments, createdAt }
 }
 
 function about(row: DelegationRow, { next, at }: { readonly next: Ids; readonly at: number }) {

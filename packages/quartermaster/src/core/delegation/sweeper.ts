@@ -1,5 +1,5 @@
 import { type DelegationRow, isAppError, messageOf, type Settings } from '../../contracts/index.ts'
-import type { Cancel, Clock, Log } from '../kernel/index.ts'
+import type { Cancel, Clock, Ids, Log } from '../kernel/index.ts'
 import { mustNotExist, type Query, remove, type Store } from '../store/index.ts'
 import { createHandingBack, type OpenTask } from './handing-back.ts'
 import type { Ledger } from './ledger.ts'
@@ -23,6 +23,7 @@ export interface Sweeper {
 export interface SweeperDeps {
   readonly store: Store
   readonly clock: Clock
+  readonly ids: Ids
   readonly log: Log
   readonly ledger: Ledger
   readonly settling: Settling
@@ -42,7 +43,6 @@ const LOOKED_AT = [
   'toId',
   'state',
   'conversationId',
-  'activityId',
   'progress',
   'progressAt',
   'updatedAt',

@@ -1,0 +1,65 @@
+import {
+  AppError,
+  DELEGATION_PAGE,
+  type DelegationPage,
+  type DelegationState,
+  type WorkspaceRow,
+} from '../../contracts/index.ts'
+import type { Organisation } from '../organisation/index.ts'
+import type { Store } from '../store/index.ts'
+import { delegationFacts, LISTED } from './facts.ts'
+import type { Ledger } from './ledger.ts'
+
+/** Which delegations are listed. */
+export interface ListQuery {
+  readonly organisation: string
+  /** Only those of this workspace, in this role; both roles when it says none. */
+  readonly workspace?: WorkspaceRow | undefined
+  readonly as?: 'asker' | 'peer' | undefined
+  readonly states?: readonly DelegationState[] | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+export interface ListingDeps {
+  readonly store: Store
+  readonly ledger: Pick<Ledger, 'get'>
+  readonly organisation: Pick<Organisation, 'workspaces' | 'presence'>
+}
+
+/** Lists delegations in pages, the newest first. Throws `CURSOR_GONE` for a place that is not kept any more. */
+export function createListing({
+  store,
+  ledger,
+  organisation: { workspaces, presence },
+}: ListingDeps): (query: ListQuery) => Promise<DelegationPage> {
+  /** A place in a list, which only what the list may have in it is. */
+  async function placeOf(
+    organisation: string,
+    id: string,
+    whose?: WorkspaceRow,
+  ): Promise<readonly (string | number)[]> {
+    const row = await ledger.get(organisation, id)
+    if (row && (!whose || whose.id === row.fromId || whose.id === row.toId)) return [row.createdAt, row.id]
+    throw new AppError('CURSOR_GONE', 'What this cursor points at is not kept any more. Begin again without it.')
+  }
+
+  return async ({ organisation, workspace, as, states, limit = DELEGATION_PAGE.usual, cursor }) => {
+    const after = cursor === undefined ? undefined : await placeOf(organisation, cursor, workspace)
+    const base = { organisation, ...(states && { state: { in: states } }) }
+    const wheres = workspace ? inRoles(workspace, as).map(role => ({ ...base, ...role })) : [base]
+    const order = { by: ['createdAt', 'id'] as const, direction: 'descending' } as const
+    const query = { order, columns: LISTED, limit: limit + 1, ...(after && { after }) }
+    const pages = await Promise.all(wheres.map(where => store.find('delegations', { ...query, where })))
+    const rows = pages.flat().toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+    const shown = rows.slice(0, limit)
+    const delegations = await Promise.all(
+      shown.map(async row => delegationFacts(row, await workspaces.find(organisation, row.toId), presence)),
+    )
+    return { delegations, nextCursor: rows.length > limit ? (shown.at(-1)?.id ?? null) : null }
+  }
+}
+
+function inRoles({ id }: WorkspaceRow, as: ListQuery['as']): readonly { fromId?: string; toId?: string }[] {
+  return [...(as === 'peer' ? [] : [{ fromId: id }]), ...(as === 'asker' ? [] : [{ toId: id }])]
+}
