@@ -29,10 +29,10 @@ export function createInboxPop(inbox: Platform['inbox']) {
     mutates: true,
     idempotent: true,
     async handler({ activity_id }, context) {
-      const { isRemoved, openTask, held } = await (await inbox()).pop(actorOf(context), activity_id)
+      const { isRemoved, isPush, openTask, held } = await (await inbox()).pop(actorOf(context), activity_id)
       const { notes: elsewhere, data } = heldParts(held)
       const notes = [
-        ...(isRemoved ? [] : [NOT_THERE]),
+        ...(isRemoved ? [] : [notThere(isPush)]),
         ...(openTask === undefined ? [] : [unanswered(openTask)]),
         ...elsewhere,
       ]
@@ -49,8 +49,12 @@ function headline(activityId: string, isRemoved: boolean): string {
   return isRemoved ? `${message} is out of the inbox.` : `${message} is not in the inbox. Nothing was removed.`
 }
 
-const NOT_THERE =
-  'It was acknowledged or answered before, or is no message of yours. inbox_peek lists what waits, with the activity_id of each.'
+function notThere(isPush: boolean): string {
+  const where = isPush
+    ? 'Messages are brought to this workspace: take the id that the event had as activity_id.'
+    : 'inbox_peek lists what waits, with the activity_id of each.'
+  return `It was acknowledged or answered before, or is no message of yours. ${where}`
+}
 
 /** Whoever takes a task out of the inbox and goes on has its asker wait until the deadline. */
 function unanswered(taskId: string): string {

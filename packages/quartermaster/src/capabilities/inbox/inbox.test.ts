@@ -65,6 +65,17 @@ describe('wait_for_message', () => {
     })
   })
 
+  it('has its answer within a minute unless told otherwise, and says on the way that it waits', async () => {
+    const { call, bob, clock, messages } = await written()
+    const told: unknown[] = []
+    const waiting = call(bob, 'wait_for_message', {}, { progress: update => void told.push(update) })
+    await expect.poll(() => messages.watchers.count()).toBe(1)
+    // Many clients give up on any call after 60 seconds.
+    await clock.advance(58_000)
+    expect((await waiting).data).toEqual({ message: null, note: 'No message came within 60 seconds.' })
+    expect(told).toEqual([1, 2, 3].map(progress => ({ progress, message: 'No message yet.' })))
+  })
+
   it('ends when it is cancelled, and leaves nothing behind', async () => {
     const { call, bob, ada, say, messages, texts } = await written()
     const going = new AbortController()
@@ -81,9 +92,9 @@ describe('wait_for_message', () => {
     const { call, bob, clock, organisation, messages } = await written()
     const waiting = call(bob, 'wait_for_message', { timeout_secs: 300 })
     await expect.poll(() => messages.watchers.count()).toBe(1)
-    await clock.advance(299_000)
+    await clock.advance(297_000)
     expect(organisation.presence.of(bob)).toBe('online')
-    await clock.advance(1_000)
+    await clock.advance(3_000)
     await waiting
     await clock.advance(90_000)
     expect(organisation.presence.of(bob)).toBe('away')
@@ -151,6 +162,9 @@ describe('a workspace whose messages are brought to it', () => {
     const { text } = await call(bob, 'wait_for_message', { timeout_secs: 301 })
     expect(text).toMatch(/GET \/api\/v1\/events .* "timeout_secs" was lowered from 301 to 300, /)
     expect((await peek({ limit: 101 })).note).toMatch(/GET \/api\/v1\/events .* "limit" was lowered from 101 to 100, /)
+    const gone = await call(bob, 'inbox_pop', { activity_id: 'msg_gone_in' })
+    expect(gone.data.note).toMatch(/Messages are brought to this workspace: take the id that the event had/)
+    expect(gone.text).not.toContain('inbox_peek')
     await ask('register', { body: { delivery: 'poll' } }, visitor)
     expect(textsIn(await peek())).toEqual(['one'])
   })

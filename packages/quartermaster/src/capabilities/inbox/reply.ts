@@ -73,11 +73,13 @@ interface Answered {
 }
 
 /** What an agent could be mistaken about: a task that it has yet to end, and an outcome that is of nothing. */
-function notesOn({ taskId, openTask }: ReplyFacts, { activity_id, outcome }: Answered): string[] {
+function notesOn({ taskId, openTask, isEnd }: ReplyFacts, { activity_id, outcome }: Answered): string[] {
   if (openTask !== undefined)
     return [
       `The task ${openTask} goes on. Reply again with the activity_id ${quotedLine(activity_id)} when it is done or failed.`,
     ]
-  if (outcome === undefined || taskId !== null) return []
-  return ['The message carries no task, so that "outcome" means nothing here. The answer was sent as it is.']
+  if (outcome === undefined || outcome === 'in_progress' || isEnd) return []
+  const why = taskId === null ? 'The message carries no task' : `The task ${taskId} is one that you gave away`
+  const ends = taskId === null ? '' : ' Whoever has the task ends it; you can cancel it with cancel_task.'
+  return [`${why}, so that "outcome" means nothing here. The answer was sent as it is.${ends}`]
 }

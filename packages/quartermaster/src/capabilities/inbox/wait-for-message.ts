@@ -9,6 +9,10 @@ import { pushed } from './push.ts'
 
 const USUAL_SECONDS = 60
 const MOST_SECONDS = 300
+/** Many clients give up on a call after a minute, which is what is waited unless they say otherwise. They shall have their answer. */
+const EARLIER_MS = 2_000
+/** A wait as short as this is nobody's limit, and is waited out. */
+const SHORT_MS = 10_000
 /** The answer still has to be written when the time is over. */
 const TIMEOUT_MS = (MOST_SECONDS + 20) * 1_000
 
@@ -47,7 +51,9 @@ export function createWaitForMessage(inbox: Platform['inbox']) {
     async handler({ timeout_secs: wanted = USUAL_SECONDS }, context) {
       const { value: seconds, said } = capped(wanted, TIMEOUT)
       const lowered = said === undefined ? [] : [said]
-      const taken = await (await inbox()).take(actorOf(context), { limit: 1, waitMs: seconds * 1_000 })
+      let told = 0
+      const onWaiting = () => context.progress({ progress: ++told, message: 'No message yet.' })
+      const taken = await (await inbox()).take(actorOf(context), { limit: 1, waitMs: waitOf(seconds), onWaiting })
       if (taken.isPush) return toolResult(pushed({ message: null }, lowered))
       const [message = null] = taken.messages
       const { notes, data } = heldParts(taken.held)
@@ -56,6 +62,11 @@ export function createWaitForMessage(inbox: Platform['inbox']) {
       return answer(message, { notes: [...lowered, ...none], data })
     },
   })
+}
+
+function waitOf(seconds: number): number {
+  const whole = seconds * 1_000
+  return whole > SHORT_MS ? whole - EARLIER_MS : whole
 }
 
 interface Around {

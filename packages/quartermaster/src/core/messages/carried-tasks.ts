@@ -1,4 +1,4 @@
-import type { ActivityRow, WorkspaceRow } from '../../contracts/index.ts'
+import { type ActivityRow, AppError, type WorkspaceRow } from '../../contracts/index.ts'
 import type { Write } from '../store/index.ts'
 import type { Post, Sent } from './letter.ts'
 
@@ -26,3 +26,8 @@ export interface TaskChange {
 
 /** What fails when a task has changed meanwhile. */
 export const TASK_GUARD = 'delegation.version'
+
+/** For whoever never gets a turn to change it. */
+export function taskBusy(id: string): AppError {
+  return new AppError('STORE_BUSY', `The task "${id}" changes all the time. Try again in a moment.`)
+}

@@ -43,6 +43,8 @@ export interface TakeRequest {
   readonly after?: number | undefined
   readonly waitMs?: number | undefined
   readonly signal?: CancelSignal | undefined
+  /** Told now and then while it waits. */
+  readonly onWaiting?: (() => void) | undefined
 }
 
 export interface Taken {
@@ -209,9 +211,9 @@ export function createInbox(deps: InboxDeps): Inbox {
   }
 
   async function takeWaiting(request: TakeRequest, waitMs: number): Promise<Taken> {
-    const { workspace, reader, signal } = request
+    const { workspace, reader, signal, onWaiting } = request
     const inTurn = looks.inTurn({ workspaceId: workspace.id, reader }, () => look(request))
-    const taken = await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal }, inTurn)
+    const taken = await waitUntilFound(deps, { workspaceId: workspace.id, waitMs, signal, onWaiting }, inTurn)
     return taken ?? { ...NONE, held: signal?.aborted ? undefined : await heldFrom(workspace, reader) }
   }
 

@@ -44,6 +44,9 @@ export interface Letter {
   readonly more?: readonly Write[]
 }
 
+/** What has changed while a letter was on its way, so that it was not written. */
+export type Missed = { readonly missed: 'place' } | { readonly missed: 'task'; readonly taskId: string }
+
 export interface Key {
   readonly sentKey: string
   readonly bodyDigest: string

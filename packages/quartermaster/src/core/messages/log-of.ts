@@ -1,5 +1,5 @@
 import { AppError, type WorkspaceRow } from '../../contracts/index.ts'
-import { type Organisation, type Visitor, visible } from '../organisation/index.ts'
+import { isNamed, type Organisation, type Visitor, visible } from '../organisation/index.ts'
 
 /** Whose log is meant: a workspace has its own, and everybody else names one. */
 export async function logOf(
@@ -12,8 +12,4 @@ export async function logOf(
   if (visitor.kind === 'workspace')
     throw new AppError('NAME_UNKNOWN', `There is no workspace "${id}" whose log is yours.`)
   return visible(organisation, visitor, id)
-}
-
-function isNamed({ id, workspace }: WorkspaceRow, idOrName: string): boolean {
-  return idOrName === id || idOrName === workspace
 }

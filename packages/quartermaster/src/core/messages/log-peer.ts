@@ -17,16 +17,18 @@ export function createLogPeers({ store, organisation: { workspaces } }: LogPeers
   }
 
   return async (owner, named) => {
-    // Nobody resolves these: they are what persons and the platform are called in a log.
-    if (OTHERS.test(named)) return named
     const row = await workspaces.seek(owner.organisation, named)
-    if (row?.id === owner.id)
+    const isOwn = row?.id === owner.id
+    // What was said with somebody stays, also when they are out of reach by now.
+    if (row && !isOwn && (mayReach(owner, row) || (await isInLog(owner, row.id)))) return row.id
+    if (OTHERS.test(named)) return named
+    if (isOwn)
       throw new AppError('INPUT_INVALID', 'This is your own workspace. Nobody talks to themselves; name a peer.')
-    if (row && mayReach(owner, row)) return row.id
-    // What was said with somebody stays, also when they are out of reach by now; and a person has a name as well.
-    for (const id of [row?.id ?? named, `person:${named}`]) if (await isInLog(owner, id)) return id
+    // A person has a name as well.
+    for (const id of [named, `person:${named}`]) if (await isInLog(owner, id)) return id
     throw await noPeer(workspaces, owner, named)
   }
 }
 
+/** What persons and the platform are called in a log. None of them is a word that nobody may be named: a peer goes before them. */
 const OTHERS = /^(?:person:.+|people|platform)$/s

@@ -8,7 +8,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { attachmentChip } from '../attachments/index.ts'
-import { type Organisation, workspaceOf } from '../organisation/index.ts'
+import { isNamed, type Organisation, workspaceOf } from '../organisation/index.ts'
 import type { CarriedTasks } from './carried-tasks.ts'
 import { inboxMessage } from './facts.ts'
 import type { Held } from './inbox.ts'
@@ -25,11 +25,12 @@ export function createInboxDesk(
 ): InboxDesk {
   const heldFor = (workspace: WorkspaceRow, actor: Actor) => inbox.heldFrom(workspace, readerFor(actor))
   return {
-    async take(actor, { limit = USUAL_PAGE, cursor, waitMs }) {
+    async take(actor, { limit = USUAL_PAGE, cursor, waitMs, onWaiting }) {
       const workspace = await workspaceOf(organisation, actor)
       if (workspace.delivery === 'push') return { isPush: true }
       const after = cursor === undefined ? undefined : sequenceIn(cursor)
-      const request = { workspace, reader: readerFor(actor), limit, after, waitMs, signal: actor.signal }
+      const reader = readerFor(actor)
+      const request = { workspace, reader, limit, after, waitMs, signal: actor.signal, onWaiting }
       // Whoever waits for messages is there.
       const { rows, next, held } = await organisation.presence.during(workspace, () => inbox.take(request))
       const messages = rows.map(row => inboxMessage(row, cardUrlOf))
@@ -40,7 +41,7 @@ export function createInboxDesk(
       const workspace = await workspaceOf(organisation, actor)
       const isRemoved = await inbox.pop(workspace, activityId)
       const [openTask, held] = await Promise.all([tasks?.openIn(workspace, activityId), heldFor(workspace, actor)])
-      return { isRemoved, openTask, held: heldFacts(held) }
+      return { isRemoved, isPush: workspace.delivery === 'push', openTask, held: heldFacts(held) }
     },
     async reply(actor, activityId, answer) {
       const workspace = await workspaceOf(organisation, actor)
@@ -50,7 +51,9 @@ export function createInboxDesk(
         tasks?.openIn(workspace, activityId),
       ])
       const { peerName = '', delegationId: taskId = null } = row ?? {}
-      return { activityId: sent.activityId, conversationId: sent.conversationId, peerName, taskId, openTask }
+      // Of an end that was told before there may be no message of its own.
+      const isEnd = !row || row.kind === 'delegation_result'
+      return { activityId: sent.activityId, conversationId: sent.conversationId, peerName, taskId, openTask, isEnd }
     },
   }
 }
@@ -60,8 +63,7 @@ export function createPeopleDesk({ sending, activity }: Messages, organisation: 
   return {
     async send(actor, { workspaceId, ...post }) {
       const workspace = await workspaceOf(organisation, actor)
-      if (workspaceId !== undefined && workspaceId !== workspace.id && workspaceId !== workspace.workspace)
-        throw notYours(workspace.id)
+      if (workspaceId !== undefined && !isNamed(workspace, workspaceId)) throw notYours(workspace.id)
       const { activityId, conversationId, createdAt } = await sending.toPeople(workspace, post)
       const row = await activity.get(workspace, activityId)
       const attachments = (row?.attachments ?? []).map(attachmentChip)

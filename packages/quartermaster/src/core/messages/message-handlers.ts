@@ -41,7 +41,9 @@ export function messageHandlers({
       { origin, gone },
     ) {
       const after = cursor === undefined ? undefined : Number(cursor)
-      const request = { workspace, reader: readerOf(tokenId), limit, after, waitMs: waitSeconds * 1_000, signal: gone }
+      // Listened to by those alone who wait.
+      const signal = waitSeconds > 0 ? gone : undefined
+      const request = { workspace, reader: readerOf(tokenId), limit, after, waitMs: waitSeconds * 1_000, signal }
       const { rows, next, held } = await organisation.presence.during(workspace, () => inbox.take(request))
       return {
         messages: rows.map(row => waitingMessage(row, origin)),

@@ -20,6 +20,22 @@ export function messageText({ text = '', parts = [], attachments = [], summary =
   return '(no text)'
 }
 
+/** A message as parts, in the order in which it came, by what a log has of it: its text has all parts in it, and may have more. */
+export function wholeParts({
+  text,
+  parts,
+}: {
+  readonly text: string
+  readonly parts: readonly MessagePart[]
+}): readonly MessagePart[] {
+  const ofParts = messageText({ parts })
+  if (parts.length > 0 && text === ofParts) return parts
+  const behind = `\n\n${ofParts}`
+  if (parts.length > 0 && text.endsWith(behind))
+    return [{ kind: 'text', text: text.slice(0, -behind.length) }, ...parts]
+  return [{ kind: 'text', text }]
+}
+
 function isSaid(text: string): boolean {
   return !isBlank(text)
 }

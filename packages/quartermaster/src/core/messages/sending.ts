@@ -4,7 +4,7 @@ import { type Clock, canonicalJson, type Digest, type Ids } from '../kernel/inde
 import { noPeer, type Organisation, reachedPeer } from '../organisation/index.ts'
 import { type CommitOutcome, type Store, type Write } from '../store/index.ts'
 import type { Attachments } from './attachments.ts'
-import { type CarriedTasks, TASK_GUARD, type TaskChange } from './carried-tasks.ts'
+import { type CarriedTasks, TASK_GUARD, type TaskChange, taskBusy } from './carried-tasks.ts'
 import {
   activityId,
   chatOf,
@@ -22,6 +22,7 @@ import {
   guardsOf,
   type Key,
   type Letter,
+  type Missed,
   outside,
   type Post,
   personal,
@@ -73,7 +74,7 @@ export function createSending(deps: SendingDeps): Sending {
   const peerOf = (from: WorkspaceRow, to: string) =>
     reachedPeer(workspaces, from, { to, alone: 'Nobody writes to themselves' })
 
-  async function post(letter: Letter): Promise<Sent | 'moved'> {
+  async function post(letter: Letter): Promise<Sent | Missed> {
     const { organisation, from, to, sent, kind } = letter
     const key = keyed(letter)
     const before = key && (await repeatOf(key))
@@ -108,11 +109,23 @@ export function createSending(deps: SendingDeps): Sending {
     }
     if (isAttachmentGone(outcome.failed)) throw attachmentGone()
     const { guard } = outcome.failed
-    if (guard === 'workspace.place' || guard === TASK_GUARD) return 'moved'
+    if (guard === 'workspace.place') return { missed: 'place' }
+    if (guard === TASK_GUARD) return { missed: 'task', taskId: letter.answers?.delegationId ?? '' }
     if (guard === 'conversation.own') throw foreignConversation(sent.conversationId ?? '')
     const repeat = key && (await repeatOf(key))
     if (repeat) return repeat
     throw new AppError('EDIT_CONFLICT', 'The message could not be written as things are now. Try again.')
+  }
+
+  /** Until it is written, by what counts each time. */
+  async function posted(letter: () => Promise<Letter>, unreached: () => AppError | Promise<AppError>): Promise<Sent> {
+    let last: Missed = { missed: 'place' }
+    for (let tries = 0; tries < TRIES; tries++) {
+      const outcome = await post(await letter())
+      if (!('missed' in outcome)) return outcome
+      last = outcome
+    }
+    throw last.missed === 'task' ? taskBusy(last.taskId) : await unreached()
   }
 
   async function sentUnder(sentKey: string): Promise<ActivityRow | undefined> {
@@ -171,11 +184,11 @@ export function createSending(deps: SendingDeps): Sending {
     return deps.attachments.usesOf(wanted, { organisation, workspaceId: from.workspace?.id ?? null }, rows)
   }
 
-  async function toPeer(from: WorkspaceRow, to: string, sent: Post): Promise<Sent> {
-    for (let tries = 0; tries < TRIES; tries++) {
+  function toPeer(from: WorkspaceRow, to: string, sent: Post): Promise<Sent> {
+    async function letter(): Promise<Letter> {
       const { self, peer } = await peerOf(from, to)
       const answers = sent.inReplyTo === undefined ? undefined : await answered(self, sent.inReplyTo, peer.id)
-      const outcome = await post({
+      return {
         organisation: self.organisation,
         from: workspaceParty(self),
         to: workspaceParty(peer),
@@ -183,10 +196,9 @@ export function createSending(deps: SendingDeps): Sending {
         sent,
         conversationId: sent.conversationId ?? answers?.conversationId,
         answers,
-      })
-      if (outcome !== 'moved') return outcome
+      }
     }
-    throw await noPeer(workspaces, from, to)
+    return posted(letter, () => noPeer(workspaces, from, to))
   }
 
   /** A message of this log that was received, from this peer if one is named. */
@@ -216,10 +228,10 @@ export function createSending(deps: SendingDeps): Sending {
     const ofTask = await deps.tasks?.()?.reply(from, id, answer)
     if (ofTask) return ofTask
     const { outcome: _, ...sent } = answer
-    for (let tries = 0; tries < TRIES; tries++) {
+    async function letter(): Promise<Letter> {
       const answers = await answered(from, id)
       const { to, self } = await sideOf(from, answers)
-      const outcome = await post({
+      return {
         organisation: self.organisation,
         from: workspaceParty(self),
         to,
@@ -228,10 +240,9 @@ export function createSending(deps: SendingDeps): Sending {
         conversationId: answers.conversationId,
         answers,
         more: inbox.popWrites(self, id),
-      })
-      if (outcome !== 'moved') return outcome
+      }
     }
-    throw new AppError('PEER_NOT_FOUND', 'Whoever sent this cannot be reached any more.')
+    return posted(letter, () => new AppError('PEER_NOT_FOUND', 'Whoever sent this cannot be reached any more.'))
   }
 
   /** Who hears of an answer. */
@@ -253,20 +264,22 @@ export function createSending(deps: SendingDeps): Sending {
     sentBefore: (from, key) => sentUnder(sentKeyOf(workspaceParty(from), key)),
     commit,
     async toPeople({ organisation, id }, sent) {
-      for (let tries = 0; tries < TRIES; tries++) {
+      const away = () =>
+        new AppError('EDIT_CONFLICT', 'This workspace is archived, or is being moved. Nothing was sent.')
+      async function letter(): Promise<Letter> {
         const self = await workspaces.find(organisation, id)
-        if (self?.status !== 'active') break
-        const outcome = await post({
+        if (self?.status !== 'active') throw away()
+        const conversationId = chatOf(id)
+        return {
           organisation,
           from: workspaceParty(self),
           to: peopleParty(),
           kind: 'canvas_user',
           sent,
-          conversationId: chatOf(id),
-        })
-        if (outcome !== 'moved') return outcome
+          conversationId,
+        }
       }
-      throw new AppError('EDIT_CONFLICT', 'This workspace is archived, or is being moved. Nothing was sent.')
+      return posted(letter, away)
     },
     async fromPerson(person, to, sent) {
       if (to.status !== 'active')
@@ -281,7 +294,7 @@ export function createSending(deps: SendingDeps): Sending {
         conversationId: chatOf(to.id),
         answers,
       })
-      if (outcome !== 'moved') return outcome
+      if (!('missed' in outcome)) return outcome
       throw new AppError(
         'EDIT_CONFLICT',
         `The workspace "${to.workspace}" was moved or archived meanwhile. Look again.`,

@@ -13,6 +13,8 @@ export interface WaitOptions {
   readonly workspaceId: string
   readonly waitMs: number
   readonly signal?: CancelSignal | undefined
+  /** Told now and then for as long as it lasts: many clients give up on a call that they hear nothing of. */
+  readonly onWaiting?: (() => void) | undefined
 }
 
 /** What a look has found; or when to look again even if nothing happens. */
@@ -20,6 +22,7 @@ export type Look<T> = { readonly found: T } | { readonly again?: number | undefi
 
 /** While nothing is heard of what other processes do, everybody looks by itself this often. */
 const LOOK_MS = 1_000
+const TELL_MS = 15_000
 
 /**
  * Looks until something is found, the time is over, the signal is given or everything ends; nothing then. What happens between a
@@ -27,10 +30,11 @@ const LOOK_MS = 1_000
  */
 export async function waitUntilFound<T>(
   { clock, watchers, news }: WaitDeps,
-  { workspaceId, waitMs, signal }: WaitOptions,
+  { workspaceId, waitMs, signal, onWaiting }: WaitOptions,
   look: () => Promise<Look<T>>,
 ): Promise<T | undefined> {
   const until = clock.now() + waitMs
+  let tellAt = onWaiting ? clock.now() + TELL_MS : until
   const bell = createBell()
   const leave = watchers.watch(workspaceId, bell.ring)
   signal?.addEventListener('abort', bell.ring)
@@ -41,11 +45,15 @@ export async function waitUntilFound<T>(
       if ('found' in seen) return seen.found
       const left = until - clock.now()
       if (left <= 0 || signal?.aborted || watchers.isStopped()) return undefined
-      const soonest = Math.min(left, (seen.again ?? until) - clock.now(), news?.isHeard() === false ? LOOK_MS : left)
+      const next = Math.min(until, tellAt, seen.again ?? until) - clock.now()
+      const soonest = news?.isHeard() === false ? Math.min(LOOK_MS, next) : next
       const cancel = clock.after(Math.max(1, soonest), bell.ring)
       await bell.rung()
       cancel()
       if (signal?.aborted) return undefined
+      if (clock.now() < tellAt || clock.now() >= until) continue
+      onWaiting?.()
+      tellAt = clock.now() + TELL_MS
     }
   } finally {
     leave()
