@@ -35,10 +35,10 @@ describe('Codex', () => {
     // Codex does not wait long for a program to start; its tools come while it works.
     const meanwhile = { tool: 'list_mcp_resources', input: {} }
     const { workplace, model } = await setUp(
-      onceOffered({ tool: 'mcp__quartermaster.add', input: { a: 20, b: 22 } }, meanwhile),
+      onceOffered({ tool: 'mcp__quartermaster_clerk.add', input: { a: 20, b: 22 } }, meanwhile),
     )
     expect(await workplace.type(stdout)).toMatchObject({ code: 0 })
-    const calls = (await runCodex(workplace)).filter(({ server }) => server === 'quartermaster')
+    const calls = (await runCodex(workplace)).filter(({ server }) => server === 'quartermaster-clerk')
     expect(calls).toMatchObject([{ tool: 'add', status: 'completed' }])
     expect(model.turns.at(-1)?.outputs.at(-1)).toContain('42')
   })

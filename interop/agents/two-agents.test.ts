@@ -9,6 +9,7 @@ import type { Workplace } from './workplace.ts'
 
 /** An agent's program in a terminal of its own. */
 interface Terminal {
+  readonly agent: string
   readonly model: ScriptedModel
   /** As `connect --print` calls the program. */
   readonly client: string
@@ -31,10 +32,10 @@ describe('two agents in two terminals', () => {
     ['claude', 'codex'],
     ['codex', 'claude'],
   ] as const)('delegate to each other, with nothing but the lines of the guide: %s asks %s', async (asker, peer) => {
-    const ada = await PROGRAMS[asker](askBob('How many files are in your folder?'))
-    const bob = await PROGRAMS[peer](answerTheFirst('Three files.'))
-    await connect(product, 'ada', ada)
-    await connect(product, 'bob', bob)
+    const ada = await PROGRAMS[asker]('ada', askBob('How many files are in your folder?'))
+    const bob = await PROGRAMS[peer]('bob', answerTheFirst('Three files.'))
+    await connect(product, ada)
+    await connect(product, bob)
     await Promise.all([work(bob), work(ada)])
     expect(everythingHeard(bob)).toContain('How many files are in your folder?')
     expect(everythingHeard(ada)).toMatch(/completed[^]*Three files\./)
@@ -92,7 +93,7 @@ function following(plan: Plan): Script {
 const plain = (output: string) => output.replaceAll('\\', '')
 
 /** Types what the guide says: the command that prints a line, and that line. */
-async function connect(product: RunningProduct, agent: string, { client, workplace }: Terminal): Promise<void> {
+async function connect(product: RunningProduct, { agent, client, workplace }: Terminal): Promise<void> {
   const { stdout } = await product.run('connect', '--agent', agent, '--print', client)
   expect(await workplace.type(stdout)).toMatchObject({ code: 0 })
 }
@@ -103,19 +104,25 @@ async function work({ workplace, command }: Terminal): Promise<void> {
 
 const everythingHeard = ({ model }: Terminal) => (model.turns.at(-1)?.outputs ?? []).map(plain).join('\n')
 
-async function claude(plan: Plan): Promise<Terminal> {
+async function claude(agent: string, plan: Plan): Promise<Terminal> {
   const model = await startScriptedMessages(following(plan))
   const workplace = await claudeWorkplace(model.url)
-  const flags = '--tools "" --allowedTools "mcp__quartermaster__*" --max-turns 8'
-  return kept({ model, workplace, client: 'claude', command: `claude -p "Go on." ${flags}` })
+  const flags = `--tools "" --allowedTools "mcp__quartermaster-${agent}__*" --max-turns 8`
+  return kept({ agent, model, workplace, client: 'claude', command: `claude -p "Go on." ${flags}` })
 }
 
-async function codex(plan: Plan): Promise<Terminal> {
+async function codex(agent: string, plan: Plan): Promise<Terminal> {
   const model = await startScriptedResponses(following(plan))
   const workplace = await codexWorkplace(model.url)
   // Left to itself, Codex asks its own user before it calls what may change something, and nobody sits in front of it.
-  const flags = `-c 'mcp_servers.quartermaster.default_tools_approval_mode="approve"'`
-  return kept({ model, workplace, client: 'codex', command: `codex exec --skip-git-repo-check ${flags} "Go on."` })
+  const flags = `-c 'mcp_servers.quartermaster-${agent}.default_tools_approval_mode="approve"'`
+  return kept({
+    agent,
+    model,
+    workplace,
+    client: 'codex',
+    command: `codex exec --skip-git-repo-check ${flags} "Go on."`,
+  })
 }
 
 function kept(terminal: Terminal): Terminal {

@@ -60,8 +60,8 @@ describe('up in a folder without agents', () => {
 
 describe('connect --print', () => {
   it.each([
-    { client: 'claude', begins: 'claude mcp add quartermaster -- ' },
-    { client: 'codex', begins: 'codex mcp add quartermaster -- ' },
+    { client: 'claude', begins: 'claude mcp add quartermaster-guide -- ' },
+    { client: 'codex', begins: 'codex mcp add quartermaster-guide -- ' },
   ])('gives $client a line for a shell', async ({ client, begins }) => {
     const { dir } = await tempProject({ 'quartermaster.config.json': '{}' })
     const { stdout } = await quartermaster(['connect', '--print', client, '--agent', 'guide'], { cwd: dir })

@@ -39,7 +39,9 @@ it('gives whoever has joined the tools of the platform, and nothing of an agent 
   expect(info.structuredContent).toMatchObject({ id: workspace.id, name: 'scout', tier: 1, parent: { name: 'root' } })
   const peers = await scout.callTool({ name: 'list_peers', arguments: { limit: 1_000 } })
   expect(peers.structuredContent).toMatchObject({
-    peers: expect.arrayContaining([expect.objectContaining({ name: 'default', relation: 'sibling' })]),
+    peers: expect.arrayContaining([
+      expect.objectContaining({ name: 'default', relation: 'sibling', remark: expect.stringContaining('no "inbox"') }),
+    ]),
     note: expect.stringContaining('lowered from 1000 to 200'),
   })
 

@@ -26,6 +26,22 @@ it('carries messages between two agents and a person, while waiting blocks nothi
     expect(answer.status).toBe(201)
     return (await answer.json()) as { activityId: string }
   }
+  const inboxOf = async (url: string, token: string, query = '') => {
+    const headers = { authorization: `Bearer ${token}`, connection: 'close' }
+    const answer = await fetch(`${url}/api/v1/inbox${query}`, { headers })
+    return (await answer.json()) as { messages: { text: string; activityId: string }[] }
+  }
+
+  // A program whose token is taken back has nothing in hand any more, also one that never used a tool.
+  await api(`/workspaces/${me.id}/messages`, asPat, { text: 'For one of you' })
+  const first = await at.control<{ token: string; facts: { id: string } }>('createToken', { agent: 'bob' })
+  expect(await inboxOf(at.up.url, first.token)).toMatchObject({ messages: [{ text: 'For one of you' }] })
+  const asBob = await at.tokenFor('bob')
+  const freed = inboxOf(at.up.url, asBob, '?waitSeconds=30')
+  await at.control('revokeToken', { id: first.facts.id })
+  const { messages: had } = await freed
+  expect(had).toMatchObject([{ text: 'For one of you' }])
+  await call(bob, 'inbox_pop', { activity_id: had[0]?.activityId })
 
   const waiting = call<Taken>(bob, 'wait_for_message', { timeout_secs: 300 })
   expect(await call(bob, 'inbox_peek')).toEqual({ messages: [], next_cursor: null })
@@ -66,11 +82,6 @@ it('carries messages between two agents and a person, while waiting blocks nothi
 
   // Whoever waits when it ends is let go, and what clients have in hand that end with it is there for the next at once.
   await Promise.all(['three', 'four'].map(text => api('/messages', asAda, { to: 'bob', text })))
-  const inboxOf = async (url: string, token: string, query = '') => {
-    const headers = { authorization: `Bearer ${token}`, connection: 'close' }
-    const answer = await fetch(`${url}/api/v1/inbox${query}`, { headers })
-    return (await answer.json()) as { messages: { text: string }[] }
-  }
   const last = await at.connect('legacy', { agent: 'bob' })
   const { token: lent } = await at.control<{ token: string }>('lendToken', { agent: 'bob' })
   expect(await call(last, 'inbox_peek', { limit: 1 })).toMatchObject({ messages: [{}] })

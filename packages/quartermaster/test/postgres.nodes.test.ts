@@ -13,7 +13,7 @@ import { endListening, hasPostgres, testDatabase } from '../src/testing/postgres
 import { a2aAgent } from './support/a2a-client.ts'
 import { GREETER } from './support/greeter.ts'
 import { createLeanClient } from './support/lean-client.ts'
-import { kill, type Node, nodesOn } from './support/nodes.ts'
+import { kill, letsIn, type Node, nodesOn } from './support/nodes.ts'
 import { makeProject } from './support/product.ts'
 
 /** Digs, for as long as nobody has filled it in; and burns, which a person has to allow. What is done is noted in one folder. */
@@ -78,12 +78,6 @@ const callAt = ({ up }: Node, token: string, tool: string) => {
   return client.call(tool, {}).finally(client.close)
 }
 
-/** Whether a node lets this token in. */
-async function letsIn({ up }: Node, token: string): Promise<boolean> {
-  const headers = { authorization: `Bearer ${token}`, connection: 'close' }
-  return (await fetch(`${up.url}/mcp`, { headers })).status !== 401
-}
-
 /** Ada gives Bob tasks by A2A, and Bob answers them by the API, each on any node. */
 async function adaAndBob(nodes: readonly [Node, Node]) {
   const [ada, bob] = await Promise.all(
@@ -120,6 +114,10 @@ describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 },
     // A token that is made on one is good on the other.
     const issue = () => here.control<Issued>('createToken', { agent: 'default' })
     const [issued, one, other] = await Promise.all([issue(), issue(), issue()])
+    const inboxAt = ({ up }: Node, token: string) =>
+      fetch(`${up.url}/api/v1/inbox?waitSeconds=60`, {
+        headers: { authorization: `Bearer ${token}`, connection: 'close' },
+      })
     for (const { token } of [issued, one, other]) await expect.poll(() => letsIn(there, token), POLL).toBe(true)
 
     // Allowed on one, done for the caller on the other; also when nothing is heard at that moment.
@@ -132,8 +130,10 @@ describe.runIf(hasPostgres())('two nodes on one database', { timeout: 120_000 },
     expect(await burning).toContain('burnt by there')
     expect(await noted('burnt')).toBe('there\n')
 
-    // A token that is taken back on one is refused on the other; also where nobody could hear of it: then it is looked at.
+    // A token that is taken back on one is refused on the other, and whoever waits with it there sent away; also where nobody could hear of it: then it is looked at.
+    const inbox = inboxAt(there, one.token)
     await here.control('revokeToken', { id: one.facts.id })
+    expect((await inbox).status).toBe(401)
     await expect.poll(() => letsIn(there, one.token), POLL).toBe(false)
     await Promise.all([here.control('revokeToken', { id: other.facts.id }), endListening(url)])
     await expect.poll(() => letsIn(there, other.token), POLL).toBe(false)

@@ -5,6 +5,7 @@ import type { StatusReport } from '../src/contracts/index.ts'
 import { hasPostgresBinaries, startPostgres } from '../src/testing/postgres/postgres-server.ts'
 import { ask } from '../src/testing/postgres/test-database.ts'
 import { createLeanClient } from './support/lean-client.ts'
+import { letsIn } from './support/nodes.ts'
 import { makeProject, startUp } from './support/product.ts'
 
 /** Its one tool may change something, and answers under which id that is on record. */
@@ -108,6 +109,7 @@ describe.runIf(hasPostgresBinaries())('a database that is restarted under load',
     const most = () => Math.max(...calls.map(({ answered }) => answered.length))
     await bothHave(20)
     const { token: bob } = await here.control<{ token: string }>('createToken', { agent: 'bob' })
+    await expect.poll(() => letsIn(there, bob), POLL).toBe(true)
     const { leave, waiting, recalled, doneBy } = keepsakes(bob)
     const one = await leave(here, 'one')
     await server.crash()

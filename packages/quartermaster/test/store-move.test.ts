@@ -51,6 +51,12 @@ describe.runIf(hasPostgres())('`store move`', { timeout: 120_000 }, () => {
     expect(moved.stdout + moved.stderr).not.toContain(key)
     expect((await fileOf(dir)).equals(before)).toBe(true)
 
+    // Whoever forgets to name the database does not go on with what is here.
+    const forgotten = await run(['up', '--json'], { DATABASE_URL: '' })
+    expect(forgotten.code).toBe(3)
+    const message = expect.stringContaining(`moved to ${dry.to} at `)
+    expect(forgotten.json()).toMatchObject({ error: { code: 'CONFIG_INVALID', message } })
+
     // A second time there is something, which is not touched; what it was known by is the same.
     const again = await run(['store', 'move', '--to', url, '--json'])
     expect(again.json()).toMatchObject({

@@ -288,6 +288,59 @@ it('shows the owner each organisation’s calls by themselves', async () => {
   expect((await quartermaster(logs, { cwd: at.dir })).stdout).not.toContain(at.ids.operation)
 })
 
+describe('a workspace that waits', () => {
+  interface Seat {
+    readonly id: string
+    readonly token: string
+    readonly facts: { readonly id: string }
+  }
+  const made = async <T>(path: string, body: object, token = at.owner) =>
+    JSON.parse((await at.ask('POST', path, token, body)).text) as T
+  const tokenFor = (id: string) => made<Seat>(`/workspaces/${id}/tokens`, {})
+
+  const ENDS: Readonly<Record<string, (id: string, tokenId: string) => Promise<unknown>>> = {
+    'its token is revoked': (_, tokenId) => at.ask('DELETE', `/tokens/${tokenId}`, at.owner),
+    'it is archived': id => at.ask('POST', `/workspaces/${id}/archive`, at.owner),
+  }
+
+  it.each(Object.entries(ENDS))('gets nothing more in any of its requests once %s', async (way, end) => {
+    const name = `waits-${Object.keys(ENDS).indexOf(way)}`
+    const { id } = await made<Seat>('/workspaces', { name, parent: 'lead' })
+    const [{ token, facts }, another] = [await tokenFor(id), await tokenFor(id)]
+    const task = await made<Seat>('/delegations', { to: 'helper', task: 'Wait.' }, token)
+    const headers = { authorization: `Bearer ${token}`, 'a2a-version': '1.0', 'content-type': 'application/json' }
+    const send = async (path: string, body: (message: object) => object) => {
+      const message = { messageId: `m-${path}`, role: 'ROLE_USER', parts: [{ text: 'Wait.' }] }
+      const init = {
+        method: 'POST',
+        headers: { ...headers, connection: 'close' },
+        body: JSON.stringify(body({ message })),
+      }
+      const answer = await fetch(`${at.url}/a2a/${at.ids.workspace}${path}`, init)
+      return { status: answer.status, text: await answer.text() }
+    }
+    const waiting = [
+      at.ask('GET', `/delegations/${task.id}?waitSeconds=60`, token),
+      at.ask('GET', '/inbox?waitSeconds=60', token),
+      send('/message:send', message => message),
+      send('', params => ({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })),
+    ]
+    const given = async () => JSON.parse((await at.ask('GET', '/delegations?role=asker', token)).text).delegations
+    await expect.poll(given, { timeout: 20_000 }).toHaveLength(3)
+    await end(id, facts.id)
+    await at.ask('POST', `/delegations/${task.id}/reply`, at.tokens.helper, { message: 'the secret end' })
+    for (const { status, text } of await Promise.all(waiting)) {
+      expect([status, text]).toEqual([401, expect.stringContaining('TOKEN_INVALID')])
+      expect(text).not.toContain('the secret')
+    }
+    await at.ask('PATCH', `/workspaces/${id}`, at.owner, { status: 'active' })
+    await at.ask('POST', `/workspaces/${id}/messages`, at.owner, { text: 'For whoever is there' })
+    const { text } = await at.ask('GET', '/inbox', another.token)
+    expect(text).toContain('For whoever is there')
+    expect(text).not.toContain('heldByOthers')
+  })
+})
+
 it('ends what a workspace of another organisation has open when it is archived, and lets it in again when it is back', async () => {
   const name = ['passing', '--organisation', 'acme'] as const
   const options = { cwd: at.dir }

@@ -8,7 +8,7 @@ it('shows what an agent can do on its own card, and on nobody’s who has its na
     units: {
       main: {
         capabilities: [
-          simpleCapability('main', [simpleTool('add')]),
+          simpleCapability('main', [simpleTool('add', { section: 'sums' })]),
           // How it works is nobody else's affair.
           defineCapability({ key: 'post', short: 'Reads letters.', inward: true, tools: [simpleTool('read_letter')] }),
         ],
@@ -17,7 +17,7 @@ it('shows what an agent can do on its own card, and on nobody’s who has its na
     agents: { root: { capabilities: { main: {}, post: {} } } },
   })
   const skills = (organisation: string, workspace: string) => skillsIn({ core }, { organisation, workspace })
-  expect(skills('default', 'root')?.map(({ id }) => id)).toEqual(['add'])
+  expect(skills('default', 'root')).toMatchObject([{ id: 'add', tags: ['main', 'sums'] }])
   expect(skills('acme', 'root')).toBeUndefined()
   expect(skills('default', 'somebody')).toBeUndefined()
 })

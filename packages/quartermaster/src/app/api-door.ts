@@ -4,7 +4,7 @@ import { attachmentHandlers } from '../core/attachments/index.ts'
 import { delegationHandlers } from '../core/delegation/index.ts'
 import { type ExternalPeers, externalPeerHandlers } from '../core/external-peers/index.ts'
 import { memoryHandlers } from '../core/memory/index.ts'
-import { chatHandlers, messageHandlers } from '../core/messages/index.ts'
+import { chatHandlers, messageHandlers, readerOf } from '../core/messages/index.ts'
 import { createApiDesk, type Handlers, organisationHandlers } from '../core/organisation/index.ts'
 import type { OpenedStore } from './open-store.ts'
 import type { Runtime } from './runtime.ts'
@@ -45,12 +45,8 @@ export function apiDoor(parts: ApiDoorParts): OpenedDoor {
       onVisit()
       return organisation.identify(token)
     },
-    onAccessChange(look) {
-      const offs = [organisation.tokens.onRevoked(look), organisation.events.on('workspace.changed', look)]
-      return () => {
-        for (const off of offs) off()
-      }
-    },
+    onAccessChange: organisation.onAccessChange,
+    letGo: tokenId => messages.inbox.leave(readerOf(tokenId)),
     expectOrganisation: name => organisation.organisations.expect(name),
     clock,
     settings,
@@ -66,5 +62,10 @@ export function skillsIn(
   const { capabilities } = catalogue.current()
   const { tools } = agents.seat(place.workspace).view()
   const shown = tools.filter(({ capability }) => !capabilities.get(capability)?.inward)
-  return shown.map(({ tool }) => ({ id: tool.name, name: tool.title ?? tool.name, description: tool.short }))
+  return shown.map(({ tool, capability }) => ({
+    id: tool.name,
+    name: tool.title ?? tool.name,
+    description: tool.short,
+    tags: [...new Set([capability, tool.section])],
+  }))
 }

@@ -12,7 +12,7 @@ export function metricsOf(
   parts: {
     mcp: Pick<HttpFront, 'counts'>
     store: Pick<OpenedStore, 'statistics' | 'store'>
-    peers: Pick<ExternalPeers, 'active' | 'troubles'>
+    peers: Pick<ExternalPeers, 'condition'>
   },
 ): Metrics {
   const { catalogue, health, operations, emitter } = core
@@ -46,9 +46,9 @@ async function waitingIn({ store }: Pick<OpenedStore, 'store'>) {
   return { approval, retry }
 }
 
-async function peersIn(peers: Pick<ExternalPeers, 'active' | 'troubles'>) {
-  const [all, troubles] = await Promise.all([peers.active(), peers.troubles()])
-  return { reached: Math.max(0, all.length - troubles.length), unreached: troubles.length }
+async function peersIn(peers: Pick<ExternalPeers, 'condition'>) {
+  const { reached, troubles } = await peers.condition()
+  return { reached: reached.length, unreached: troubles.length }
 }
 
 /** One look at a time: those who come to a store that is stuck must not pile up in front of it. */

@@ -10,7 +10,7 @@ import {
 } from '../adapters/storage-postgres/index.ts'
 import { isStoreAbsent, openSqliteStore, storeFile } from '../adapters/storage-sqlite/index.ts'
 import { createSystemClock, sha256 } from '../adapters/system/index.ts'
-import { AppError, type MovedStore, ROWS } from '../contracts/index.ts'
+import { AppError, type MovedStore, messageOf, type Progress, ROWS } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { COPIED_TABLES, type CopiedTable, copyStore, type Store, summaryOf } from '../core/store/index.ts'
 import { locateProject, type ProjectPlace } from './locate-project.ts'
@@ -27,10 +27,13 @@ export interface MoveStoreOptions extends ProjectPlace {
   readonly showKey: boolean
   readonly log: Log
   /** Told now and then how far it has come. */
-  onProgress(text: string): void
+  onProgress(progress: Progress): void
 }
 
-/** Copies what is in the file of the data folder into an empty PostgreSQL database. The file stays as it is. */
+/**
+ * Copies what is in the file of the data folder into an empty PostgreSQL database. The file stays as it is, and a mark beside it
+ * keeps anybody from going on with it.
+ */
 export async function moveStore(options: MoveStoreOptions): Promise<MovedStore> {
   const { dataDir } = await locateProject(options)
   const place = parseDatabaseUrl(options.to, options.named).text
@@ -72,6 +75,7 @@ async function copy(
   { to: url, named, log, folder, place, onProgress }: CopyOptions,
 ): Promise<readonly CopiedTable[]> {
   const sealer = createSealer({ key: await folder.sealingKey() })
+  const clock = createSystemClock()
   let tables: readonly CopiedTable[] = []
   await loadPostgres({
     url,
@@ -83,13 +87,23 @@ async function copy(
         from,
         to,
         digest: sha256,
-        onProgress: ({ table, done, total }) => onProgress(`${table}: ${done} of ${total} rows`),
+        onProgress: ({ table, done, total }) => onProgress({ progress: done, total, message: `rows of ${table}` }),
       })
       // What is sealed in it can be opened with the key of this folder, and with no other.
-      await proveSameKey({ store: to, sealer, clock: createSystemClock(), place })
+      await proveSameKey({ store: to, sealer, clock, place })
     },
   })
+  // The last step: only what has arrived is kept there.
+  await folder.markMoved({ to: place, at: new Date(clock.now()).toISOString() }).catch((error: unknown) => {
+    throw unmarked(place, error)
+  })
   return tables
+}
+
+function unmarked(place: string, cause: unknown): AppError {
+  const message = `Everything was copied to ${place}, but the file could not be marked as moved: ${messageOf(cause)}.`
+  const next = 'Use the database from now on, and move store.db away, so that nobody goes on with it.'
+  return new AppError('CONFIG_INVALID', `${message} ${next}`, { cause })
 }
 
 function nothingToMove(dataDir: string): AppError {

@@ -55,7 +55,7 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
       log: options.log,
       clock,
       storage,
-      platform,
+      platform: { open: platform, current: storage.current },
       owner,
       isBrief: true,
       isBeside: true,

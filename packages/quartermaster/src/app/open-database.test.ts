@@ -1,3 +1,5 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openDataFolder } from '../adapters/data-folder/index.ts'
 import { createSealer } from '../adapters/sealing/index.ts'
@@ -7,10 +9,11 @@ import { tempProject } from '../testing/temp-project.ts'
 import { openDatabase } from './open-database.ts'
 import { proveSameKey } from './sealing-witness.ts'
 import { readStoreChoice } from './store-choice.ts'
+import { storeFinding } from './store-finding.ts'
+
+const clock = createSystemClock()
 
 describe('the sealing key of a database', () => {
-  const clock = createSystemClock()
-
   it('is refused when it is none, without being shown', async () => {
     const folder = openDataFolder((await tempProject()).path('data'))
     const env = { DATABASE_URL: 'postgresql://ada@127.0.0.1:1/none', QUARTERMASTER_SEALING_KEY: 'hunter2' }
@@ -36,4 +39,42 @@ describe('the sealing key of a database', () => {
 
 it('a variable that is set to nothing names no store', () => {
   expect(readStoreChoice({ DATABASE_URL: ' ', QUARTERMASTER_SEALING_KEY: '' })).toEqual({})
+})
+
+describe('a file whose contents were moved to a database', () => {
+  const choice = readStoreChoice({ DATABASE_URL: '' })
+  const to = 'postgresql://ada@db.example:5432/store'
+
+  async function movedFolder() {
+    const folder = openDataFolder((await tempProject()).path('data'))
+    await folder.ensure()
+    const open = async () => (await openDatabase({ folder, choice, clock, log: silentLog })).close()
+    await open()
+    await folder.markMoved({ to: 'postgresql://earlier', at: '2026-01-01T00:00:00.000Z' })
+    await folder.markMoved({ to, at: '2026-02-03T04:05:06.000Z' })
+    return { folder, open, mark: join(folder.dir, 'store-moved.json') }
+  }
+
+  it('is opened by nobody, who is told where it went and how to go back, and doctor says the same', async () => {
+    const { folder, open, mark } = await movedFolder()
+    const what = `What is in "${join(folder.dir, 'store.db')}" was moved to ${to} at 2026-02-03T04:05:06.000Z, so the file is not used any more.`
+    const mend = `Set DATABASE_URL to that database. To go back to the file on purpose, and without all that came since, delete "${mark}".`
+    await expect(open()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: `${what} ${mend}` })
+    expect(await storeFinding(folder.dir, choice)).toEqual({ level: 'error', what, mend })
+    await rm(mark)
+    await open()
+    expect(await storeFinding(folder.dir, choice)).toMatchObject({ level: 'ok' })
+  })
+
+  it('stays refused when it is gone, and when nobody can read what the mark says', async () => {
+    const { folder, open, mark } = await movedFolder()
+    await rm(join(folder.dir, 'store.db'))
+    await expect(open()).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(to) })
+    await writeFile(mark, '')
+    await expect(open()).rejects.toMatchObject({ message: expect.stringContaining('moved to another database') })
+    await rm(mark)
+    await mkdir(mark)
+    await expect(open()).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    expect(await storeFinding(folder.dir, choice)).toMatchObject({ level: 'error' })
+  })
 })

@@ -5,6 +5,7 @@ import { isStoreAbsent, openSqliteStore, storeFile } from '../adapters/storage-s
 import { AppError } from '../contracts/index.ts'
 import type { FollowingClock, Log } from '../core/kernel/index.ts'
 import { createSharedTime, type Sealer, type SharedTime, type Store, type StoreNews } from '../core/store/index.ts'
+import { refuseMoved } from './moved-store.ts'
 import { proveSameKey } from './sealing-witness.ts'
 import { STORE_VARIABLES, type StoreChoice } from './store-choice.ts'
 
@@ -43,6 +44,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Opened
 }
 
 async function openFile({ folder, log }: OpenDatabaseOptions): Promise<OpenedDatabase> {
+  refuseMoved(folder.dir, await folder.movedMark())
   if (folder.hasHistory() && isStoreAbsent(folder.dir)) log.warn(LOST, { file: storeFile(folder.dir) })
   const sealer = createSealer({ key: await folder.sealingKey() })
   const store = await openSqliteStore({ dir: folder.dir, log })

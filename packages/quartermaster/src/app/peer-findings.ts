@@ -2,7 +2,7 @@ import { DEFAULT_ORGANISATION, type Finding } from '../contracts/index.ts'
 import type { ExternalPeers, PeerTrouble } from '../core/external-peers/index.ts'
 
 export interface PeerFindingsDeps {
-  peers(): Promise<Pick<ExternalPeers, 'active' | 'troubles'>>
+  peers(): Promise<Pick<ExternalPeers, 'condition'>>
   /** Whether the store answers; absent where it is not open. */
   storeAnswers?(): Promise<boolean>
 }
@@ -10,13 +10,10 @@ export interface PeerFindingsDeps {
 /** What is to be said of A2A agents elsewhere. Only an `up` looks at them, and a store that is away is told of by itself. */
 export async function peerFindings({ peers: open, storeAnswers }: PeerFindingsDeps): Promise<Finding[]> {
   if (!(await storeAnswers?.())) return []
-  const peers = await open()
-  const [all, troubles] = await Promise.all([peers.active(), peers.troubles()])
-  const isFine = ({ organisation, workspace }: { organisation: string; workspace: string }) =>
-    !troubles.some(one => one.organisation === organisation && one.name === workspace)
-  const fine = all.filter(isFine).map(({ workspace }) => workspace)
-  const reached: Finding[] = fine.length === 0 ? [] : [{ level: 'ok', what: `External peers: ${fine.join(', ')}.` }]
-  return [...reached, ...troubles.map(troubleFinding)]
+  const { reached, troubles } = await (await open()).condition()
+  const names = reached.map(({ workspace }) => workspace)
+  const fine: Finding[] = names.length === 0 ? [] : [{ level: 'ok', what: `External peers: ${names.join(', ')}.` }]
+  return [...fine, ...troubles.map(troubleFinding)]
 }
 
 function troubleFinding({ organisation, name, why, reachedAt, tasks }: PeerTrouble): Finding {

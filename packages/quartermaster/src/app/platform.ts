@@ -12,6 +12,14 @@ export type PlatformStore = Pick<
   'attachments' | 'delegations' | 'memory' | 'messages' | 'organisation' | 'settings'
 >
 
+/** How the platform gets at the store. */
+export interface PlatformAccess {
+  /** Once every agent has its place. */
+  open(): Promise<PlatformStore>
+  /** As it is, without waiting for anything: nothing is opened for those who only leave. */
+  current(): Pick<PlatformStore, 'messages'> | undefined
+}
+
 /** The desks of the platform's tools, and what they are told. */
 export interface PlatformDesks {
   readonly desks: Platform
@@ -19,22 +27,27 @@ export interface PlatformDesks {
   clientGone(client: string): Promise<void>
 }
 
-/** The desks of the platform's tools, over the store once it is open. `folderOf` says where an agent's files are beside us. */
+/** What is known of the agents of the folder. */
+export interface FolderAgents {
+  /** Where an agent's files are beside us. */
+  folderOf(actor: Actor): string | undefined
+  /** Whether it is one of them and has none of the tools that take messages. */
+  lacksInbox(place: Pick<Actor, 'organisation' | 'workspace'>): boolean
+}
+
+/** The desks of the platform's tools, over the store once it is open. */
 export function createPlatform(
-  open: () => Promise<PlatformStore>,
-  folderOf: (actor: Actor) => string | undefined = () => undefined,
+  { open, current }: PlatformAccess,
+  { folderOf, lacksInbox }: FolderAgents,
 ): PlatformDesks {
-  // Nobody has anything in hand before the first has asked, and nothing is opened for those who only leave.
-  let inbox: Promise<PlatformStore> | undefined
   const desks: Platform = {
-    workspace: async () => createWorkspaceDesk((await open()).organisation),
+    workspace: async () => createWorkspaceDesk((await open()).organisation, lacksInbox),
     async memory() {
       const { memory, organisation } = await open()
       return createMemoryDesk(memory, organisation)
     },
     async inbox() {
-      inbox = open()
-      const { delegations, messages, organisation } = await inbox
+      const { delegations, messages, organisation } = await open()
       return createInboxDesk(messages, organisation, delegations.carried)
     },
     async delegation() {
@@ -57,7 +70,8 @@ export function createPlatform(
   return {
     desks,
     async clientGone(client) {
-      await (await inbox)?.messages.inbox.leave(readerOf(client))
+      // Also what it took without a tool, over the API.
+      await current()?.messages.inbox.leave(readerOf(client))
     },
   }
 }

@@ -92,7 +92,7 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
     log,
     clock,
     storage,
-    platform,
+    platform: { open: platform, current: storage.current },
     owner,
     capabilities,
     isBeside: true,

@@ -13,7 +13,7 @@ import { buildUpstreams } from './build-upstreams.ts'
 import { effectKindsOf } from './effect-kinds.ts'
 import { createInstructions } from './instructions.ts'
 import { createNamedServers } from './named-servers.ts'
-import { createPlatform, type PlatformStore } from './platform.ts'
+import { createPlatform, type PlatformAccess } from './platform.ts'
 import type { Project } from './project.ts'
 import { VERSION } from './version.ts'
 
@@ -53,8 +53,8 @@ export interface RuntimeOptions {
   readonly clock: Clock
   /** Where calls are written down. */
   readonly storage: StorageAccess
-  /** What the platform's tools work on: the store, once every agent has its place. */
-  readonly platform: () => Promise<PlatformStore>
+  /** What the platform's tools work on. */
+  readonly platform: PlatformAccess
   /** Who this process is among those that run operations; made up when absent. */
   readonly owner?: string | undefined
   /** Who has a workspace and runs elsewhere; nobody when absent. */
@@ -97,7 +97,10 @@ export async function createRuntime(
   // Loaded here and not above, so that commands which only talk to a running `up` do without the MCP SDK.
   const { createMcpServers } = await import('../adapters/mcp-server/index.ts')
   let mcp: McpServers | undefined
-  const { desks, clientGone } = createPlatform(platform, actor => (isBeside ? workspaceDirOf(actor) : undefined))
+  const { desks, clientGone } = createPlatform(platform, {
+    folderOf: actor => (isBeside ? workspaceDirOf(actor) : undefined),
+    lacksInbox: place => core.agents.isAgent(place) && !core.agents.seat(place.workspace).view().tools.some(isOfInbox),
+  })
   const instructionsFor = createInstructions({ memory: desks.memory, clock, log })
   const outside = { clock, ids, random: systemRandom, digest: sha256, log, storage }
   const { upstreams, auth } = buildUpstreams(project, {
@@ -267,4 +270,8 @@ function unknownDependencies(core: Core, project: Project): Problem[] {
     field: `dependencies.${name}`,
     message: `No dependency is named "${name}".${didYouMean(name, dependencies.keys())}`,
   }))
+}
+
+function isOfInbox({ capability }: { readonly capability: string }): boolean {
+  return capability === 'inbox'
 }

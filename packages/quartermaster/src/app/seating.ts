@@ -54,14 +54,16 @@ function unwritten(failure: unknown): Problem[] {
 }
 
 function seatProblems({ core: { agents } }: Runtime, { seats }: Organisation): Problem[] {
-  return [...seats.problems()]
-    .filter(([name]) => agents.has(name))
-    .map(([name, message]) => ({
-      severity: 'error',
-      code: 'AGENT_INVALID',
-      where: agents.entry(name).file,
-      subject: `agent:${name}`,
-      field: 'workspace',
-      message,
-    }))
+  const told = (severity: Problem['severity'], texts: ReadonlyMap<string, string>): Problem[] =>
+    [...texts]
+      .filter(([name]) => agents.has(name))
+      .map(([name, message]) => ({
+        severity,
+        code: 'AGENT_INVALID',
+        where: agents.entry(name).file,
+        subject: `agent:${name}`,
+        field: 'workspace',
+        message,
+      }))
+  return [...told('error', seats.problems()), ...told('warning', seats.warnings())]
 }

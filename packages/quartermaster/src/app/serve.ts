@@ -4,14 +4,14 @@ import { createIds, createSystemClock } from '../adapters/system/index.ts'
 import { openTelemetry } from '../adapters/telemetry/index.ts'
 import { type Control, type Events, messageOf, type Settings, type StatusReport } from '../contracts/index.ts'
 import type { Log } from '../core/kernel/index.ts'
-import type { Storage, StorageAccess } from '../core/operations/index.ts'
 import { loadUpstreamCode } from './build-upstreams.ts'
 import { createEarlyChanges } from './early-changes.ts'
 import { type FirstAgent, makeFirstAgent } from './first-agent.ts'
 import { createGuestList } from './guest-list.ts'
+import type { LazyStore } from './lazy-store.ts'
 import type { ProjectPlace } from './locate-project.ts'
 import { type Life, openFront } from './open-front.ts'
-import { openStore } from './open-store.ts'
+import { type OpenedStore, openStore } from './open-store.ts'
 import { openProject, type Project } from './project.ts'
 import { createReadiness } from './readiness.ts'
 import { createRuntime, type Runtime } from './runtime.ts'
@@ -88,7 +88,7 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
     log,
     clock,
     storage,
-    platform: () => opening,
+    platform: storage,
     owner,
     guests,
     tracer,
@@ -145,8 +145,8 @@ async function takeProject(
 }
 
 /** A store that is being opened. */
-function storageOf(opening: Promise<Storage>): StorageAccess {
-  let current: Storage | undefined
+function storageOf(opening: Promise<OpenedStore>): Pick<LazyStore, 'open' | 'current'> {
+  let current: OpenedStore | undefined
   // Whoever started it takes the rejection.
   opening.then(store => (current = store)).catch(() => {})
   return { open: () => opening, current: () => current }

@@ -3,12 +3,15 @@ import type { DatabaseCondition } from '../adapters/storage-postgres/index.ts'
 import { inspectStore, type StoreCondition, storeFile } from '../adapters/storage-sqlite/index.ts'
 import { silentLog } from '../adapters/system/index.ts'
 import { type Finding, messageOf } from '../contracts/index.ts'
+import { movedWords } from './moved-store.ts'
 import type { StoreChoice } from './store-choice.ts'
 
 /** What is to be said of the store. It is looked at, not opened: an `up` may own it. */
 export async function storeFinding(dataDir: string, { databaseUrl }: StoreChoice): Promise<Finding> {
   if (databaseUrl !== undefined) return serverFinding(databaseUrl)
-  const { dir, hasHistory } = openDataFolder(dataDir)
+  const { dir, hasHistory, movedMark } = openDataFolder(dataDir)
+  const mark = await movedMark().catch((error: unknown) => ({ problem: messageOf(error) }))
+  if (mark) return { level: 'error', ...('problem' in mark ? { what: mark.problem } : movedWords(dir, mark)) }
   const condition = await inspectStore(dir)
   if (condition.state === 'absent')
     return hasHistory() ? lost(dir) : { level: 'ok', what: 'The store is not made yet.' }

@@ -16,12 +16,12 @@ export async function upNotes(serving: Serving, place: ProjectPlace): Promise<Up
   if (serving.first) {
     const { agent, token } = serving.first
     const made = `Made the agent "${agent}", which may read this folder. Connect Claude Code; the token is shown this once:`
-    return { facts: { mcpUrl, token }, notes: [address, made, `  ${claudeHttpLine({ mcpUrl, token })}`] }
+    return { facts: { mcpUrl, token }, notes: [address, made, `  ${claudeHttpLine({ mcpUrl, token, agent })}`] }
   }
   const names = (await serving.control.agents({})).map(({ name }) => name)
   const agent = names.includes('default') ? 'default' : names[0]
   if (agent === undefined) return { facts: { mcpUrl }, notes: [address] }
-  const { text } = clientSetup('claude', await connectCommand({ agent }, place))
+  const { text } = clientSetup('claude', { agent }, await connectCommand({ agent }, place))
   return {
     facts: { mcpUrl },
     notes: [address, 'Connect Claude Code (others: quartermaster connect --help):', `  ${text}`],

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DelegationResult, DelegationState } from './delegation.ts'
-import { MessageAttachment } from './message.ts'
+import { MessageAttachment, MessagePart } from './message.ts'
 import { maybe, place, RowId, RowTime, Sha256 } from './row-parts.ts'
 
 /** A task that one workspace gave another. Its `workspace` is the name of the one that asked; its id is the task's. */
@@ -44,5 +44,7 @@ export const DelegationRow = z.object({
   noticeId: maybe(RowId),
   /** One more with every change: whoever changes it says which one it has seen. */
   version: z.number().int().positive(),
+  /** What the task came in, where that was not one text: its words are the text of these. */
+  parts: maybe(z.array(MessagePart)),
 })
 export type DelegationRow = z.infer<typeof DelegationRow>

@@ -43,11 +43,17 @@ export type Delivery = z.infer<typeof Delivery>
 export const Presence = z.enum(['online', 'away', 'offline'])
 export type Presence = z.infer<typeof Presence>
 
+/** The most words that a skill is found by, and how long each is. */
+export const MOST_TAGS = 20
+export const MOST_TAG_CHARACTERS = 64
+
 /** One thing that an agent can do, as others are told. */
 export const Skill = z.object({
   id: z.string().min(1).max(128),
   name: z.string().min(1).max(200),
   description: z.string().max(2_000),
+  /** What somebody who looks for it may look for. */
+  tags: z.array(z.string().min(1).max(MOST_TAG_CHARACTERS)).max(MOST_TAGS).optional(),
 })
 export type Skill = z.infer<typeof Skill>
 
@@ -150,6 +156,7 @@ export const PeerFacts = WorkspaceFacts.pick({
   presence: true,
   delivery: true,
   capacity: true,
+  lastSeenAt: true,
 }).extend({ relation: Relation })
 export type PeerFacts = z.infer<typeof PeerFacts>
 

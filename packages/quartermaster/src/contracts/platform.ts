@@ -1,5 +1,5 @@
 import type { AttachmentChip, AttachmentFacts } from './attachment.ts'
-import type { DelegationDetail, DelegationOutcome, DelegationWish } from './delegation.ts'
+import type { DelegationDetail, DelegationFacts, DelegationOutcome, DelegationWish } from './delegation.ts'
 import type { CommittedMemory, ForgottenMemory, MemoryPage, MemoryUpdate, MemoryWish, RecallWish } from './memory.ts'
 import type { HeldByOthers, HistoryMessage, InboxMessage } from './message.ts'
 import type { PeerPage, WorkspaceFacts } from './organisation.ts'
@@ -27,6 +27,8 @@ export interface PageWish {
 export interface WorkspaceDesk {
   info(actor: Actor): Promise<WorkspaceFacts>
   peers(actor: Actor, page: PageWish): Promise<PeerPage>
+  /** Whether the peer of this name is an agent of the folder that has no way to take tasks. */
+  isWithoutInbox(actor: Actor, peer: string): Promise<boolean>
 }
 
 /** What an agent remembers, and what it can read of what others do. */
@@ -42,10 +44,16 @@ export interface MemoryDesk {
   remembered(of: Pick<Actor, 'organisation' | 'workspace'>): Promise<string | undefined>
 }
 
+export interface InboxWait {
+  readonly waitMs?: number | undefined
+  /** Told now and then while it waits. */
+  readonly onWaiting?: (() => void) | undefined
+}
+
 /** What waits for an agent, and how it answers. */
 export interface InboxDesk {
   /** The next messages for this client, who has them for the time of a lease; waits for the first if it may. */
-  take(actor: Actor, wish: PageWish & { readonly waitMs?: number | undefined }): Promise<InboxTaking>
+  take(actor: Actor, wish: PageWish & InboxWait): Promise<InboxTaking>
   /** Acknowledges a message. */
   pop(actor: Actor, activityId: string): Promise<Popped>
   /** Answers whoever sent a message, and acknowledges it with that. */
@@ -58,12 +66,16 @@ export interface DelegationDesk {
   /** Waits until it is over, as long as the setting says; the asker counts as told of an end that this answers. */
   wait(actor: Actor, id: string, onChange: (words: string) => void): Promise<DelegationDetail>
   show(actor: Actor, id: string, offset: number | undefined): Promise<DelegationDetail>
+  /** The newest that are open, given or taken. */
+  open(actor: Actor): Promise<readonly DelegationFacts[]>
   cancel(actor: Actor, id: string): Promise<DelegationDetail>
 }
 
 export interface Popped {
   /** Whether it was there. */
   readonly isRemoved: boolean
+  /** Whether messages are brought to this workspace, so that it lists none itself. */
+  readonly isPush: boolean
   /** The task that it carries and that still has no answer. */
   readonly openTask?: string | undefined
   /** What other clients of the agent have in hand. */
@@ -99,6 +111,8 @@ export interface ReplyFacts {
   readonly taskId: string | null
   /** The task that the answered message carries and that is still to be ended. */
   readonly openTask?: string | undefined
+  /** Whether it was the end of a task. */
+  readonly isEnd: boolean
 }
 
 /** What an agent and one of its peers have said to each other. */

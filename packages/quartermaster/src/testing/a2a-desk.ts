@@ -1,6 +1,6 @@
 import { createA2aFront } from '../adapters/a2a/index.ts'
 import { createIds, silentLog } from '../adapters/system/index.ts'
-import { DEFAULT_SETTINGS, type Settings, type TokenScope, type WorkspaceRow } from '../contracts/index.ts'
+import { DEFAULT_SETTINGS, type Settings, type Skill, type TokenScope, type WorkspaceRow } from '../contracts/index.ts'
 import { createCancellation } from '../core/kernel/index.ts'
 import { openDelegations } from './delegation-desk.ts'
 
@@ -19,7 +19,7 @@ export interface Heard<T> {
 }
 
 /** Two workspaces beside each other as A2A agents, and whoever asks them. */
-export async function openA2a(settings: Partial<Settings> = {}) {
+export async function openA2a(settings: Partial<Settings> = {}, skillsOf: () => Skill[] | undefined = () => undefined) {
   const desk = await openDelegations({ settings })
   const { organisation, delegations, messages, clock } = desk
   const { tokens } = organisation
@@ -32,13 +32,8 @@ export async function openA2a(settings: Partial<Settings> = {}) {
     log: silentLog,
     settings: { ...DEFAULT_SETTINGS, ...settings },
     identify: token => organisation.identify(token),
-    onAccessChange(look) {
-      const offs = [tokens.onRevoked(look), organisation.events.on('workspace.changed', look)]
-      return () => {
-        for (const off of offs) off()
-      }
-    },
-    skillsOf: () => undefined,
+    onAccessChange: organisation.onAccessChange,
+    skillsOf,
     version: '1.2.3',
   })
   const { ada, bob } = await desk.workspaces('ada', 'bob')

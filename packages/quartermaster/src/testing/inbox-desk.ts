@@ -10,6 +10,7 @@ import { callTool, plainContext } from './tool-desk.ts'
 export interface Calling {
   readonly client?: string
   readonly signal?: AbortSignal
+  progress?: CallContext['progress']
 }
 
 /** Workspaces whose agents have the tools of `inbox` and `history`. */

@@ -257,6 +257,25 @@ export function memoryContract(name: string, open: () => Store): void {
       await keep(ada, 'five', 'TEAM')
     })
 
+    it('takes none from another scope either that are more than an author may have', async () => {
+      const { ada, memory, keep, found } = family(open(), { workspaceMemories: 3 })
+      for (const content of ['one', 'two', 'three']) await keep(ada, content, 'TEAM')
+      const { id } = await keep(ada, 'four')
+      const move = () => memory.update({ workspace: ada }, id, { content: 'four', scope: 'TEAM' })
+      await expect(move()).rejects.toMatchObject({
+        code: 'LIMIT_EXCEEDED',
+        message: expect.stringContaining('"ada" has 3 TEAM memories'),
+      })
+      expect(await memory.update({ workspace: ada }, id, { content: 'four, or five' })).toMatchObject({
+        outcome: 'updated',
+        memory: { scope: 'LOCAL' },
+      })
+      const [first] = (await memory.recall(ada, { query: 'one', scope: 'TEAM' })).memories
+      await memory.forget(ada, first?.id ?? '')
+      expect(await move()).toMatchObject({ outcome: 'updated', memory: { scope: 'TEAM' } })
+      expect(await found(ada, 'four')).toEqual(['four'])
+    })
+
     it('lets one of two updates through that were made from the same version', async () => {
       const { ada, memory, keep } = family(open())
       const { id, version } = await keep(ada, 'one')

@@ -147,6 +147,7 @@ function holds(value: unknown, condition: unknown): boolean {
   if (word === 'in') return (wanted as unknown[]).includes(value)
   if (word === 'not') return value !== wanted
   if (value === null) return false
+  if (word === 'otherCaseOf') return value !== wanted && String(value).toLowerCase() === String(wanted).toLowerCase()
   const order = compare(value as Plain, wanted as Plain)
   return { below: order < 0, atMost: order <= 0, above: order > 0, atLeast: order >= 0 }[word] ?? false
 }

@@ -32,6 +32,7 @@ import {
   LONGEST_MEMORY_QUERY,
   MEMORY_PAGE,
   MESSAGE_BYTES,
+  MESSAGE_ROUTES,
   MOST_ATTACHMENTS,
   MOST_OPEN_DELEGATIONS,
   MOST_PARTS,
@@ -87,6 +88,7 @@ describe('docs/security.md', () => {
   it('has every limit of messages', () => {
     expect(rowsBelow('[Messages](messages.md):')).toEqual([
       ['text and parts of one message', bytes(MESSAGE_BYTES)],
+      ['request body with one, as it was written', bytes(MESSAGE_ROUTES.sendMessage.bodyBytes)],
       ['parts of one message', count(MOST_PARTS)],
       ['attachments of one message', count(MOST_ATTACHMENTS)],
       ['messages that wait in one inbox', count(MOST_WAITING_MESSAGES)],

@@ -39,3 +39,9 @@ export function nodesOn(databaseUrl: string): (options: NodeOptions) => Promise<
 export function kill({ up }: Node): Promise<void> {
   return up.kill()
 }
+
+/** Whether a node lets this token in. One that was made on another node is heard of a moment later. */
+export async function letsIn({ up }: { readonly up: Pick<UpProcess, 'url'> }, token: string): Promise<boolean> {
+  const headers = { authorization: `Bearer ${token}`, connection: 'close' }
+  return (await fetch(`${up.url}/mcp`, { headers })).status !== 401
+}

@@ -16,6 +16,8 @@ export interface Answered {
 export interface Tenants {
   readonly dir: string
   readonly url: string
+  /** The admin token. */
+  readonly owner: string
   /** One of each thing that a path can name. */
   readonly ids: Readonly<Record<Thing, string>>
   /**
@@ -116,6 +118,7 @@ export async function launchTenants(): Promise<Tenants> {
   return {
     dir,
     url: up.url,
+    owner,
     tokens: { helper: helper.token, aboveTwin: aboveTwin.token },
     connect,
     ids: {

@@ -40,14 +40,14 @@ describe('the card of an agent elsewhere', () => {
       ],
       capabilities: { streaming: true },
       description: 'Paints.',
-      skills: [{ id: 'paint', name: 'Paint', description: 'x' }, { nonsense: true }],
+      skills: [{ id: 'paint', name: 'Paint', description: 'x', tags: ['art', 7] }, { nonsense: true }],
     }))
     expect(await card()).toEqual({
       url: `${new URL(url).origin}/rpc`,
       binding: 'JSONRPC',
       tenant: 'acme',
       streaming: true,
-      facts: { description: 'Paints.', skills: [{ id: 'paint', name: 'Paint', description: 'x' }] },
+      facts: { description: 'Paints.', skills: [{ id: 'paint', name: 'Paint', description: 'x', tags: ['art'] }] },
     })
   })
 

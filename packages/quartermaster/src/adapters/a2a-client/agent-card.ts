@@ -20,7 +20,7 @@ const Card = z.object({
   version: Text,
   skills: z.array(z.unknown()).nullish(),
 })
-const Skill = z.object({ id: z.string(), name: Text, description: Text })
+const Skill = z.object({ id: z.string(), name: Text, description: Text, tags: z.array(z.unknown()).nullish() })
 const Extension = z.object({ uri: z.string(), required: z.literal(true) })
 
 /** The one that is spoken where there are several: the others say nothing more. */
@@ -51,8 +51,9 @@ export function parseCard(value: unknown, place: CardPlace): SeenCard {
       description: description ?? undefined,
       version: version ?? undefined,
       skills: (skills ?? []).slice(0, MOST_SKILLS).flatMap(one => {
-        const skill = Skill.safeParse(one).data
-        return skill ? [{ id: skill.id, name: skill.name ?? '', description: skill.description ?? '' }] : []
+        const { id, name, description, tags } = Skill.safeParse(one).data ?? {}
+        const words = (tags ?? []).filter(tag => typeof tag === 'string')
+        return id === undefined ? [] : [{ id, name: name ?? '', description: description ?? '', tags: words }]
       }),
     },
   }

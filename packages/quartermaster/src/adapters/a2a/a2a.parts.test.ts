@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { remove } from '../../core/store/index.ts'
 import { openA2a, said } from '../../testing/a2a-desk.ts'
 import type { Task } from './wire.ts'
+
+interface Answered {
+  readonly result: { readonly task: Task }
+}
 
 interface Failed {
   readonly error: { readonly code: number; readonly message: string }
@@ -32,6 +37,77 @@ describe('a message', () => {
     expect(await at.take(at.bob)).toMatchObject([{ text }])
   })
 })
+
+const DATA_FIRST = [{ data: { k: [1, 2] } }, { text: 'then text' }, { data: null }, { text: 'and more' }]
+const KEPT = [
+  { kind: 'data', data: { k: [1, 2] } },
+  { kind: 'text', text: 'then text' },
+  { kind: 'data', data: null },
+  { kind: 'text', text: 'and more' },
+]
+const TEXT = 'then text\n\nand more\n\n{"k":[1,2]}\n\nnull'
+
+describe('text and data', () => {
+  it('reach the agent in their form and order, and are told back so, also after the log has forgotten them', async () => {
+    const at = await openA2a()
+    const { task } = (
+      await at.rpc<Answered>('SendMessage', { message: { messageId: 'm', parts: DATA_FIRST }, ...AT_ONCE })
+    ).result
+    expect(await at.take(at.bob)).toMatchObject([{ text: TEXT, parts: KEPT }])
+    const history = async () =>
+      (await at.rpc<{ result: Task }>('GetTask', { id: task.id })).result.history?.map(({ parts }) => parts)
+    expect(await history()).toEqual([told(DATA_FIRST)])
+    await at.store.commit([remove('activity', { where: { workspaceId: at.ada.id }, rows: 'any' })])
+    expect(await history()).toEqual([told(DATA_FIRST)])
+  })
+
+  it('wait for their turn as they came', async () => {
+    const at = await openA2a()
+    await at.store.commit([{ kind: 'update', table: 'workspaces', where: { id: at.bob.id }, set: { capacity: 1 } }])
+    await at.rpc('SendMessage', { message: said('first'), ...AT_ONCE })
+    await at.rpc('SendMessage', { message: { messageId: 'm', parts: DATA_FIRST }, ...AT_ONCE })
+    const [first] = await at.take(at.bob)
+    await at.delegations.replyTo(at.bob, first?.id ?? '', { message: 'done' })
+    expect((await at.take(at.bob)).at(-1)).toMatchObject({ text: TEXT, parts: KEPT })
+  })
+
+  it('answer a question of the agent as they came', async () => {
+    const at = await openA2a()
+    const { task } = (await at.rpc<Answered>('SendMessage', { message: said('count'), ...AT_ONCE })).result
+    const [message] = await at.take(at.bob)
+    const asks = { message: 'Which?', parts: [{ kind: 'data' as const, data: ['hall', 'attic'] }] }
+    await at.delegations.replyTo(at.bob, message?.id ?? '', { ...asks, outcome: 'in_progress' })
+    const answer = { messageId: 'a', taskId: task.id, parts: DATA_FIRST }
+    const { result } = await at.rpc<Answered>('SendMessage', { message: answer, ...AT_ONCE })
+    expect(result.task.history?.map(({ parts }) => parts)).toEqual([
+      told([{ text: 'count' }]),
+      told([{ text: 'Which?' }, { data: ['hall', 'attic'] }]),
+      told(DATA_FIRST),
+    ])
+    expect((await at.take(at.bob)).at(-1)).toMatchObject({ text: TEXT, parts: KEPT })
+  })
+
+  it('are another message in another order, to a new task and to one that is under way', async () => {
+    const at = await openA2a()
+    const parts = DATA_FIRST.toReversed()
+    const first = (await at.rpc<Answered>('SendMessage', { message: { messageId: 'm', parts }, ...AT_ONCE })).result
+    const [message] = await at.take(at.bob)
+    await at.delegations.replyTo(at.bob, message?.id ?? '', { message: 'Which?', outcome: 'in_progress' })
+    const answer = { messageId: 'a', taskId: first.task.id }
+    await at.rpc('SendMessage', { message: { ...answer, parts }, ...AT_ONCE })
+    for (const same of [{ messageId: 'm' }, answer]) {
+      const again = await at.rpc<Answered>('SendMessage', { message: { ...same, parts }, ...AT_ONCE })
+      expect(again.result.task.id).toBe(first.task.id)
+      const other = await at.rpc<Failed>('SendMessage', { message: { ...same, parts: DATA_FIRST }, ...AT_ONCE })
+      expect(other.error.code).toBe(-32_000)
+    }
+  })
+})
+
+/** As a client gets it. */
+function told(parts: readonly object[]): object[] {
+  return parts.map(part => ({ ...part, mediaType: 'text' in part ? 'text/plain' : 'application/json' }))
+}
 
 it('tells as much history as there is to whoever wants more', async () => {
   const at = await openA2a()

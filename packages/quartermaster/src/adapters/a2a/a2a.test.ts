@@ -30,8 +30,19 @@ describe('the card', () => {
       securityRequirements: [{ schemes: { bearer: { list: [] } } }],
       defaultInputModes: ['text/plain', 'application/json'],
       defaultOutputModes: ['text/plain', 'application/json'],
-      skills: [{ id: 'tasks', name: 'Tasks for bob', description: 'The workspace "bob".', tags: [] }],
+      skills: [{ id: 'tasks', name: 'Tasks for bob', description: 'The workspace "bob".', tags: ['tasks'] }],
     })
+  })
+
+  it('has what the view has as skills, and what the agent has said of itself, by the tags of each', async () => {
+    const at = await openA2a({}, () => [{ id: 'add', name: 'Add', description: 'Adds.', tags: ['sums'] }])
+    const set = { origin: 'folder' as const, card: { skills: [{ id: 'look', name: 'Look', description: '' }] } }
+    await at.store.commit([{ kind: 'update', table: 'workspaces', where: { id: at.bob.id }, set }])
+    const { body } = await at.hear<{ skills: object[] }>(`${at.bob.id}/.well-known/agent-card.json`)
+    expect(body.skills).toEqual([
+      { id: 'add', name: 'Add', description: 'Adds.', tags: ['sums'] },
+      { id: 'look', name: 'Look', description: '', tags: [] },
+    ])
   })
 })
 
@@ -55,9 +66,13 @@ describe('a task', () => {
       artifacts: [{ name: 'result', parts: [{ text: 'Seven.' }, { data: { boxes: 7 } }] }],
       metadata: { 'quartermaster/state': 'completed' },
     })
-    expect(task.history?.map(({ role, parts }) => [role, parts[0]])).toEqual([
+    expect(task.history?.map(({ role, parts }) => [role, ...parts])).toEqual([
       ['ROLE_USER', { text: 'count the boxes', mediaType: 'text/plain' }],
-      ['ROLE_AGENT', { text: 'Seven.\n\n{"boxes":7}', mediaType: 'text/plain' }],
+      [
+        'ROLE_AGENT',
+        { text: 'Seven.', mediaType: 'text/plain' },
+        { data: { boxes: 7 }, mediaType: 'application/json' },
+      ],
     ])
     // Who has got the end needs no notice of it.
     expect(await at.take(at.ada)).toEqual([])

@@ -25,13 +25,16 @@ export function agentCard(workspace: WorkspaceRow, parts: CardParts): object {
     securityRequirements: [{ schemes: { bearer: { list: [] } } }],
     defaultInputModes: MODES,
     defaultOutputModes: MODES,
-    skills: (skills.length > 0 ? skills : [tasks(name, description)]).map(skill => ({ ...skill, tags: [] })),
+    skills: (skills.length > 0 ? skills : [tasks(name, description)]).map(skill => ({
+      ...skill,
+      tags: skill.tags ?? [],
+    })),
   }
 }
 
 /** A card has at least one skill (§4.4.1). Whoever has no tools of its own can still be given tasks. */
 function tasks(name: string, description: string): Skill {
-  return { id: 'tasks', name: `Tasks for ${name}`, description }
+  return { id: 'tasks', name: `Tasks for ${name}`, description, tags: ['tasks'] }
 }
 
 const MODES = ['text/plain', 'application/json']

@@ -10,7 +10,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import { type Delegations, isOpen, type ListedRow } from '../../core/delegation/index.ts'
-import type { Clock } from '../../core/kernel/index.ts'
+import { type Clock, canonicalJson } from '../../core/kernel/index.ts'
 import { type Messages, messageText } from '../../core/messages/index.ts'
 import { changesOf } from './changes.ts'
 import { Refusal } from './errors.ts'
@@ -83,9 +83,8 @@ export function createAgent(deps: AgentDeps): Agent {
     if (taskId !== undefined) return goOn(visit, { ...message, taskId }, { parts, idempotencyKey, senderMessageId })
     refuseChat(conversationId)
     const wish = checkedWish({ to: peer.id, task: messageText({ parts }), idempotencyKey })
-    return (
-      await delegations.delegate(asker, wish, { conversationId, senderMessageId, hopsBefore: hopsIn(message.metadata) })
-    ).row
+    const more = { conversationId, senderMessageId, hopsBefore: hopsIn(message.metadata), parts: besideText(parts) }
+    return (await delegations.delegate(asker, wish, more)).row
   }
 
   /** What the asker says to a task that is under way answers what the peer has said last. */
@@ -116,7 +115,7 @@ export function createAgent(deps: AgentDeps): Agent {
   ): Promise<boolean> {
     const before = await messages.sending.sentBefore(asker, idempotencyKey)
     if (!before) return false
-    if (before.delegationId === id && before.text === messageText({ parts })) return true
+    if (before.delegationId === id && canonicalJson(before.parts) === canonicalJson(parts)) return true
     throw new AppError('IDEMPOTENCY_CONFLICT', 'Another message was sent with this messageId. Take a new one.')
   }
 
@@ -185,6 +184,11 @@ interface TaskPost {
   readonly idempotencyKey: string
   /** What the client calls it. */
   readonly senderMessageId: string
+}
+
+/** One text is told by the words of the task. */
+function besideText(parts: readonly MessagePart[]): readonly MessagePart[] | undefined {
+  return parts.length === 1 && parts[0]?.kind === 'text' ? undefined : parts
 }
 
 function ignoreUnknown(error: unknown): undefined {

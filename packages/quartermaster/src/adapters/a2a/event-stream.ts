@@ -1,7 +1,7 @@
 import { type GuardedEventsOptions, guardedEvents } from '../../core/kernel/index.ts'
 import type { StreamEvent } from './wire.ts'
 
-export interface EventStreamOptions extends Omit<GuardedEventsOptions, 'pingMs'> {
+export interface EventStreamOptions extends GuardedEventsOptions {
   readonly events: AsyncIterable<StreamEvent>
   /** How a binding writes an event, and an error after the stream has begun. */
   toData(event: StreamEvent): object
@@ -11,7 +11,7 @@ export interface EventStreamOptions extends Omit<GuardedEventsOptions, 'pingMs'>
 }
 
 /** Proxies close what says nothing for half a minute or more. */
-const PING_MS = 15_000
+export const PING_MS = 15_000
 
 /** Answers with Server-Sent Events, each made when the client has room for it. */
 export function eventStream(options: EventStreamOptions): Response {
@@ -40,7 +40,7 @@ async function* framesOf(options: EventStreamOptions): AsyncGenerator<string> {
   const { events, toData, toFault, onEnd, ...guard } = options
   const iterator = events[Symbol.asyncIterator]()
   try {
-    for await (const event of guardedEvents(iterator, { ...guard, pingMs: PING_MS }))
+    for await (const event of guardedEvents(iterator, guard))
       yield event ? `data: ${JSON.stringify(toData(event))}\n\n` : ': ping\n\n'
   } catch (error) {
     yield `event: error\ndata: ${JSON.stringify(toFault(error))}\n\n`

@@ -8,6 +8,7 @@ import {
   createRateLimit,
   type Ids,
   type Log,
+  whileAdmitted,
 } from '../../core/kernel/index.ts'
 import type { Messages } from '../../core/messages/index.ts'
 import {
@@ -21,7 +22,7 @@ import { createAgent } from './agent.ts'
 import { A2A_VERSION, agentCard } from './agent-card.ts'
 import type { Binding } from './binding.ts'
 import { faultOf, Refusal } from './errors.ts'
-import { eventStream } from './event-stream.ts'
+import { eventStream, PING_MS } from './event-stream.ts'
 import { jsonRpc } from './json-rpc.ts'
 import { perform } from './operations.ts'
 import { rest } from './rest.ts'
@@ -102,18 +103,19 @@ export function createA2aFront(deps: A2aDeps): A2aFront {
     const { name, params } = await binding.read(request)
     // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
     const { workspace: asker } = request.body ? await admitted(request) : visitor
-    const visit = { asker, peer, origin: place.origin, gone: over.signal }
-    const answer = await perform(agent, visit, name, params)
+    // Whatever becomes of the peer, its end is what somebody waits for.
+    const stillAdmitted = () => admitted(request)
+    const guard = { clock, pingMs: PING_MS, stillAdmitted, onAccessChange: deps.onAccessChange }
+    const answer = await whileAdmitted({ ...guard, gone: over.signal }, gone =>
+      perform(agent, { asker, peer, origin: place.origin, gone }, name, params),
+    )
     if ('value' in answer) return written(binding, binding.toData(answer.value), { status: 200 })
     return over.keepFor(onEnd =>
       eventStream({
         events: answer.events,
         toData: binding.toData,
         toFault: error => binding.toFault(faultOf(error, internal)),
-        clock,
-        // Whatever becomes of the peer, its end is what the stream is for.
-        stillAdmitted: () => admitted(request),
-        onAccessChange: deps.onAccessChange,
+        ...guard,
         onEnd,
       }),
     )

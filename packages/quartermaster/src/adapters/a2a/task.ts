@@ -7,7 +7,7 @@ import type {
   MessagePart,
 } from '../../contracts/index.ts'
 import { isQuestion, type ListedRow } from '../../core/delegation/index.ts'
-import { messageText } from '../../core/messages/index.ts'
+import { wholeParts } from '../../core/messages/index.ts'
 import type { Artifact, Task, TaskState, TaskStatus, ToldMessage, ToldPart } from './wire.ts'
 
 /** What a task is called here while it is in this state; one in progress may also want something from its asker. */
@@ -65,8 +65,9 @@ export function toHistory(row: DelegationRow, said: readonly ActivityRow[]): Tol
   const spoken = said.filter(({ peerKind }) => peerKind !== 'platform')
   if (spoken.length > 0) return spoken.map(message => toMessage(message, row.id))
   // Logs are forgotten earlier than tasks that nobody has looked at.
-  const { messageId, conversationId: contextId, id: taskId, task } = row
-  return [{ messageId, contextId, taskId, role: 'ROLE_USER', parts: [toText(task)] }]
+  const { messageId, conversationId: contextId, id: taskId, task: text, parts } = row
+  const told = wholeParts({ text, parts: parts ?? [] }).map(toPart)
+  return [{ messageId, contextId, taskId, role: 'ROLE_USER', parts: told }]
 }
 
 function toMessage(
@@ -76,9 +77,7 @@ function toMessage(
   // Whoever makes a message names it (§4.1.4).
   const messageId = senderMessageId ?? ours
   const role = direction === 'out' ? 'ROLE_USER' : 'ROLE_AGENT'
-  // The text has all parts in it, and may have more.
-  const told = parts.length > 0 && messageText({ parts }) === text ? parts.map(toPart) : [toText(text)]
-  return { messageId, contextId, taskId, role, parts: told }
+  return { messageId, contextId, taskId, role, parts: wholeParts({ text, parts }).map(toPart) }
 }
 
 /** What came of it. Files are where whoever has the same token gets them. */

@@ -7,6 +7,6 @@ export interface Visit {
   readonly peer: WorkspaceRow
   /** Where the client reached us. */
   readonly origin: string
-  /** Given when the client has gone. */
+  /** Given when the client has gone, or may not be here any more. */
   readonly gone: CancelSignal
 }

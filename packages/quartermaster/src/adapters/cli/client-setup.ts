@@ -1,9 +1,12 @@
 import type { ConnectCommand } from './host.ts'
+import { type AgentPlace, serverName } from './server-name.ts'
 import { shellWord } from './shell-word.ts'
 
 /** How one client is told about us. */
 export interface ClientSetup {
   readonly client: string
+  /** What the server is called there. */
+  readonly name: string
   /** To be run in a shell, or put into the file. */
   readonly text: string
   /** Where the text belongs, when it is no command. */
@@ -14,24 +17,24 @@ export interface ClientSetup {
 export const CLIENTS = ['claude', 'codex', 'cursor', 'vscode'] as const
 export type ClientName = (typeof CLIENTS)[number]
 
-/** What to do so that a client starts the bridge. It holds no secret. */
-export function clientSetup(client: ClientName, command: ConnectCommand): ClientSetup {
-  return { client, ...SETUPS[client](command) }
+/** What to do so that a client starts the bridge as this agent. It holds no secret. */
+export function clientSetup(client: ClientName, agent: AgentPlace, command: ConnectCommand): ClientSetup {
+  const name = serverName(agent)
+  return { client, name, ...SETUPS[client](name, command) }
 }
 
 /** The line that connects Claude Code over HTTP, with a token in it. */
-export function claudeHttpLine({ mcpUrl, token }: { mcpUrl: string; token: string }): string {
-  return `claude mcp add --transport http ${NAME} ${shellWord(mcpUrl)} --header "Authorization: Bearer ${token}"`
+export function claudeHttpLine({ mcpUrl, token, agent }: { mcpUrl: string; token: string; agent: string }): string {
+  return `claude mcp add --transport http ${serverName({ agent })} ${shellWord(mcpUrl)} --header "Authorization: Bearer ${token}"`
 }
 
-/** What the server is called in the client. */
-const NAME = 'quartermaster'
-
-const SETUPS: Readonly<Record<ClientName, (command: ConnectCommand) => Omit<ClientSetup, 'client'>>> = {
-  claude: command => ({ text: `claude mcp add ${NAME} -- ${shellLine(command)}` }),
-  codex: command => ({ text: `codex mcp add ${NAME} -- ${shellLine(command)}` }),
-  cursor: command => ({ file: '.cursor/mcp.json', text: json({ mcpServers: { [NAME]: entry(command) } }) }),
-  vscode: command => ({ file: '.vscode/mcp.json', text: json({ servers: { [NAME]: entry(command) } }) }),
+const SETUPS: Readonly<
+  Record<ClientName, (name: string, command: ConnectCommand) => Omit<ClientSetup, 'client' | 'name'>>
+> = {
+  claude: (name, command) => ({ text: `claude mcp add ${name} -- ${shellLine(command)}` }),
+  codex: (name, command) => ({ text: `codex mcp add ${name} -- ${shellLine(command)}` }),
+  cursor: (name, command) => ({ file: '.cursor/mcp.json', text: json({ mcpServers: { [name]: entry(command) } }) }),
+  vscode: (name, command) => ({ file: '.vscode/mcp.json', text: json({ servers: { [name]: entry(command) } }) }),
 }
 
 function shellLine({ name, program, args }: ConnectCommand): string {

@@ -6,6 +6,7 @@ import type {
   Json,
   MovedStore,
   PersonControl,
+  Progress,
   StatusReport,
 } from '../../contracts/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
@@ -127,7 +128,7 @@ export interface CliHost {
     showKey: boolean
     config?: string
     data?: string
-    onProgress(text: string): void
+    onProgress(progress: Progress): void
   }): Promise<MovedStore>
   init(options: { dir: string }): Promise<{ created: string[]; kept: string[] }>
 }

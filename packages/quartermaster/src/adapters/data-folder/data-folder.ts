@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { hasAdminToken, makeAdminToken } from './admin-token.ts'
 import { type Endpoint, type EndpointFacts, readEndpoint, removeEndpoint, writeEndpoint } from './endpoint.ts'
 import { ensureFolder } from './folder.ts'
+import { type MovedMark, readMovedMark, writeMovedMark } from './moved-mark.ts'
 import { lockFolder, type OwnerLock } from './owner-lock.ts'
 import { hasSealingKey, makeSealingKey } from './sealing-key.ts'
 import { prover, verifier } from './token-proof.ts'
@@ -17,6 +18,10 @@ export interface DataFolder {
   lock(): Promise<OwnerLock>
   /** Whether an owner has been here before: it has left its token or its key. */
   hasHistory(): boolean
+  /** What says that the store of this folder is kept somewhere else now. */
+  movedMark(): Promise<MovedMark | undefined>
+  /** Says so, for good: no `up` takes the store of this folder for the one that counts. */
+  markMoved(moved: { readonly to: string; readonly at: string }): Promise<void>
   /** The admin token; made the first time it is asked for. */
   adminToken(): Promise<string>
   /** The key to what is sealed in the store; made the first time it is asked for. */
@@ -41,6 +46,8 @@ export function openDataFolder(dir: string): DataFolder {
     ensure: () => ensureFolder(path),
     lock: () => lockFolder(path),
     hasHistory: () => hasAdminToken(path) || hasSealingKey(path),
+    movedMark: () => readMovedMark(path),
+    markMoved: moved => writeMovedMark(path, moved),
     adminToken: () => makeAdminToken(path),
     sealingKey: () => makeSealingKey(path),
     verifier,

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, type FileHandle, link, open, rm, writeFile } from 'node:fs/promises'
+import { copyFile, link, open, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError } from '../../contracts/index.ts'
 import { codeOf, ignoring } from './errors.ts'
 import { openToOthers } from './permissions.ts'
+import { syncFolder } from './sync-folder.ts'
 
 /** A file with 256 random bits that only the owner of the folder can read. */
 export interface SecretFile {
@@ -65,12 +66,6 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
     if (codeOf(error) === 'EEXIST') throw error
     await copyFile(from, to, constants.COPYFILE_EXCL)
   }
-}
-
-async function syncFolder(dir: string): Promise<void> {
-  // Windows opens no folders, and needs no such sync.
-  const handle: FileHandle | undefined = await open(dir, constants.O_RDONLY).catch(() => undefined)
-  await handle?.sync().finally(() => handle.close())
 }
 
 function seen({ path, what, whenSeen }: SecretFile): AppError {

@@ -134,7 +134,8 @@ describe('the API', () => {
     await check('listJoinCodes')
     const { token } = await check('join', { token: '', body: { code } })
     await check('revokeJoinCode', { id: facts.id })
-    const card = { description: 'D.', version: '1', url: 'https://a.example', skills: [] }
+    const skills = [{ id: 's', name: 'S', description: '', tags: ['t'] }]
+    const card = { description: 'D.', version: '1', url: 'https://a.example', skills }
     await check('register', { token, body: { delivery: 'push', capacity: 2, card } })
     await check('heartbeat', { token })
     await check('me', { token })

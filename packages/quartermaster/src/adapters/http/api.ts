@@ -9,11 +9,21 @@ import {
   type ApiRoute,
   AppError,
   DEFAULT_ORGANISATION,
+  isAppError,
   isKeepable,
   issueText,
   type Settings,
 } from '../../contracts/index.ts'
-import { type Clock, createInFlight, createRateLimit, fewIssues } from '../../core/kernel/index.ts'
+import {
+  type AccessGuard,
+  type CancelSignal,
+  type Clock,
+  createInFlight,
+  createRateLimit,
+  fewIssues,
+  watchAccess,
+  whileAdmitted,
+} from '../../core/kernel/index.ts'
 import type { ApiDesk, DeskContext, Visitor } from '../../core/organisation/index.ts'
 import { bearerIn, leaveWhenClosed } from './admin.ts'
 import { readUpload, sendDownload } from './attachment-wire.ts'
@@ -24,6 +34,7 @@ import { EVENT_HEADERS, eventAnswer } from './event-answer.ts'
 import { goneSignal } from './gone-signal.ts'
 import type { HttpLimits } from './limits.ts'
 import { openApiDocument } from './openapi.ts'
+import { percentDecoded } from './percent-decoded.ts'
 import { writeAnswer } from './plain-answer.ts'
 import { isJson, readJsonBody } from './request-body.ts'
 
@@ -34,8 +45,10 @@ export interface ApiDoor {
   identify(token: string): Promise<Visitor | undefined>
   /** Throws `NAME_UNKNOWN` when there is no such organisation. */
   expectOrganisation(name: string): Promise<void>
-  /** Calls back when a token or a workspace may have ended: whoever follows something with it is looked at again. */
+  /** Calls back when a token or a workspace may have ended: whoever waits for or follows something with it is looked at again. */
   onAccessChange?(look: () => void): () => void
+  /** Whoever waited with this token was sent away: what it was about to get is there for others. */
+  letGo?(tokenId: string): Promise<void>
   readonly clock: Clock
   readonly settings: Pick<Settings, 'requestsPerMinute' | 'requestsAtOnce' | 'joinAttemptsPerMinute'>
 }
@@ -108,17 +121,39 @@ async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Ans
     const request = await readRequest(c, route, options)
     // Looked at again: the body may have taken its time, and a token that was taken back meanwhile does not count.
     const visitor = route.body ? await visitorOf(c, route, options) : first
-    const stillAdmitted = async () => desk.admit(await visitorOf(c, route, options), operation)
-    const upload = route.wire === 'upload' ? readUpload(c, stillAdmitted) : undefined
+    const guard = guardOf(c, operation, options)
+    const upload = route.wire === 'upload' ? readUpload(c, guard.stillAdmitted) : undefined
     const asked = { ...request, upload } as ApiRequest<typeof operation>
-    const answered = await desk.answer(operation, visitor, asked, contextOf(c))
-    if (route.wire === 'download') return await sendDownload(c, answered as ApiDownload)
-    if (route.wire === 'events') return stream(c, answered as ApiEvents, { ...options, operation })
+    const answered = await whileAdmitted({ ...guard, gone: goneSignal(c.env.outgoing) }, gone =>
+      desk.answer(operation, visitor, asked, contextOf(c, gone)),
+    ).catch(error => sentAway(error, visitor, options))
+    if (route.wire === 'download') return await download(c, answered as ApiDownload, guard)
+    if (route.wire === 'events') return stream(c, answered as ApiEvents, { ...guard, report })
     return sendJson(c, answered, route.status ?? 200)
   } catch (error) {
     // The framework's own handler sees nothing that is not an Error.
     return problemResponse(report(error))
   }
+}
+
+interface Guard extends AccessGuard {
+  stillAdmitted(): Promise<void>
+}
+
+/** Whether this one may still be here, and when to look. */
+function guardOf(c: Context<HttpEnv>, operation: ApiOperation, options: Answering): Guard {
+  const { desk, clock, limits, onAccessChange = () => () => {} } = options
+  const stillAdmitted = async () => desk.admit(await visitorOf(c, API[operation], options), operation)
+  return { clock, pingMs: limits.pingMs, stillAdmitted, onAccessChange }
+}
+
+/** Nothing is kept for somebody who has waited and may not have it. */
+async function sentAway(error: unknown, visitor: Visitor | undefined, { letGo, report }: Answering): Promise<never> {
+  const tokenId = visitor?.kind === 'owner' ? undefined : visitor?.tokenId
+  if (tokenId !== undefined && isAppError(error) && error.code === 'TOKEN_INVALID')
+    // What could not be given back is free when its time is over.
+    await letGo?.(tokenId).catch(report)
+  throw error
 }
 
 /** Written out as it is, because a `Response` and its stream cost more than most of what they carry. */
@@ -131,17 +166,20 @@ function sendJson(c: Context<HttpEnv>, answered: unknown, status: number): Respo
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
 /** A stream stays open for as long as whoever follows it may. */
-function stream(
-  c: Context<HttpEnv>,
-  events: ApiEvents,
-  options: Answering & { readonly operation: ApiOperation },
-): Response {
+function stream(c: Context<HttpEnv>, events: ApiEvents, guard: Guard & { readonly report: ErrorReporter }): Response {
   if (c.req.method === 'HEAD') return new Response(null, { headers: EVENT_HEADERS })
-  const { desk, clock, limits, report, operation, onAccessChange = () => () => {} } = options
-  const stillAdmitted = async () => desk.admit(await visitorOf(c, API[operation], options), operation)
-  const { outgoing } = c.env
-  writeAnswer(eventAnswer({ events, clock, pingMs: limits.pingMs, stillAdmitted, onAccessChange, report }), outgoing)
+  writeAnswer(eventAnswer({ events, ...guard }), c.env.outgoing)
   return RESPONSE_ALREADY_SENT
+}
+
+/** A reader that takes its time gets a file for as long as it may have it. */
+async function download(c: Context<HttpEnv>, file: ApiDownload, guard: Guard): Promise<Response> {
+  const stop = watchAccess(guard, () => c.env.outgoing.destroy())
+  try {
+    return await sendDownload(c, file)
+  } finally {
+    stop()
+  }
 }
 
 /** Whose token a request shows, and which organisation is meant. Everybody but the owner has exactly one. */
@@ -171,6 +209,12 @@ function refuseUnkeepable(c: Context<HttpEnv>): void {
     ...Object.entries(c.req.queries()).map(([name, texts]) => ({ path: ['query', name], text: texts.join('') })),
   ].flatMap(({ path, text }) => (isKeepable(text) ? [] : [{ path, message: 'must be well-formed text without NUL' }]))
   if (issues.length > 0) throw invalid(issues)
+  if (!isUtf8(c.req.url)) throw invalid([{ path: [], message: 'The address must be UTF-8 where it has %XX' }])
+}
+
+/** What is not would count as it is written, percent signs and all, which nobody means. */
+function isUtf8(address: string): boolean {
+  return (address.match(/(?:%[0-9a-f]{2})+/gi) ?? []).every(text => percentDecoded(text) !== undefined)
 }
 
 async function readRequest(c: Context<HttpEnv>, route: ApiRoute, { limits: usual }: Answering) {
@@ -193,8 +237,8 @@ function invalid(all: Parameters<typeof fewIssues>[0]): AppError {
 }
 
 /** `Host` has been checked; a proxy that ends TLS says so. */
-function contextOf(c: Context<HttpEnv>): DeskContext {
+function contextOf(c: Context<HttpEnv>, gone: CancelSignal): DeskContext {
   const scheme = c.req.header('x-forwarded-proto') === 'https' ? 'https' : 'http'
   const { origin } = new URL(`${scheme}://${c.req.header('host') ?? 'localhost'}`)
-  return { origin, gone: goneSignal(c.env.outgoing), lastEventId: c.req.header('last-event-id') }
+  return { origin, gone, lastEventId: c.req.header('last-event-id') }
 }

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { request } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type AttachmentFacts, DEFAULT_SETTINGS } from '../../contracts/index.ts'
-import { attachmentHandlers } from '../../core/attachments/index.ts'
+import { type Attachments, attachmentHandlers } from '../../core/attachments/index.ts'
 import { createApiDesk, organisationHandlers } from '../../core/organisation/index.ts'
 import { update } from '../../core/store/index.ts'
 import { openAttachments } from '../../testing/attachment-desk.ts'
+import { deferred } from '../../testing/deferred.ts'
 import { ADMIN_TOKEN, startHttpServer } from '../../testing/http-server.ts'
 import { openOrganisation } from '../../testing/organisation-desk.ts'
 import { fileNameIn, savedAs } from './content-disposition.ts'
@@ -13,16 +14,24 @@ import { fileNameIn, savedAs } from './content-disposition.ts'
 const SETTINGS = { ...DEFAULT_SETTINGS, attachmentMegabytes: 1 }
 const large = Buffer.alloc(600_000, createHash('sha512').update('x').digest())
 
-async function open() {
+async function open({ betweenPieces = async () => {} }: { betweenPieces?(): Promise<void> } = {}) {
   const { organisation, store, clock } = await openOrganisation()
   const desk = openAttachments(store, SETTINGS)
   const handlers = organisationHandlers({ organisation, store, clock, skillsOf: () => undefined, version: '1' })
+  const attachments: Attachments = {
+    ...desk.attachments,
+    async open(...asked) {
+      const opened = await desk.attachments.open(...asked)
+      return { ...opened, content: inSteps(opened.content, betweenPieces) }
+    },
+  }
   const server = await startHttpServer({
     api: {
-      desk: createApiDesk({ ...handlers, ...attachmentHandlers(desk.attachments) }),
+      desk: createApiDesk({ ...handlers, ...attachmentHandlers(attachments) }),
       clock,
       identify: organisation.identify,
       expectOrganisation: organisation.organisations.expect,
+      onAccessChange: organisation.onAccessChange,
       settings: SETTINGS,
     },
   })
@@ -38,6 +47,13 @@ async function open() {
     return { id, token, tokenId: facts.id }
   }
   return { ...desk, organisation, store, api, send, upload, member }
+}
+
+async function* inSteps(content: AsyncIterable<Uint8Array>, step: () => Promise<void>): AsyncGenerator<Uint8Array> {
+  for await (const piece of content) {
+    yield piece
+    await step()
+  }
 }
 
 type Body = NonNullable<RequestInit['body']>
@@ -112,10 +128,13 @@ describe('attachments over HTTP', () => {
     const answers = await Promise.all([
       upload('x', { query: '' }),
       upload('x', { query: `?name=${'x'.repeat(256)}` }),
+      upload('x', { query: '?name=%ff%fe' }),
+      upload('x', { query: '?name=a%20%e4.txt' }),
       upload('x', { headers: { 'Content-Type': 'nonsense' } }),
       upload(form),
     ])
-    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400])
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 400])
+    expect(await made(upload('x', { query: '?name=100%%20%e2%9c%93' }))).toMatchObject({ name: '100% ✓' })
   })
 
   it('that are cut off leave nothing', async () => {
@@ -168,6 +187,24 @@ describe('attachments over HTTP', () => {
     expect((await upload(late, { token: ada.token })).status).toBe(401)
     expect(await rows()).toEqual(before)
     expect((await send(`/attachments/${id}/content`, { token: ada.token })).status).toBe(401)
+  })
+
+  it('break off for whoever may not have them any more', async () => {
+    const begun = deferred<void>()
+    const goOn = deferred<void>()
+    const { upload, send, member, organisation } = await open({
+      betweenPieces() {
+        begun.resolve()
+        return goOn.promise
+      },
+    })
+    const ada = await member('ada')
+    const { id } = await made(upload(large, { token: ada.token }))
+    const content = await send(`/attachments/${id}/content`, { token: ada.token })
+    await begun.promise
+    await organisation.tokens.revoke(ada.tokenId)
+    await expect(content.arrayBuffer()).rejects.toThrow()
+    goOn.resolve()
   })
 })
 

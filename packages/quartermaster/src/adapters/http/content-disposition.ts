@@ -1,10 +1,12 @@
 import { LONGEST_ATTACHMENT_NAME } from '../../contracts/index.ts'
+import { percentDecoded } from './percent-decoded.ts'
 
 /** The file name that a Content-Disposition header says (RFC 6266): `filename*` before `filename`. */
 export function fileNameIn(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   const extended = /;\s*filename\*\s*=\s*utf-8'[\w-]*'([^;\s]+)/i.exec(header)?.[1]
-  const name = extended === undefined ? undefined : decoded(extended)
+  // Not UTF-8 after all is as if it had not been said.
+  const name = extended === undefined ? undefined : percentDecoded(extended)
   if (name !== undefined) return name
   const quoted = /;\s*filename\s*=\s*"((?:[^"\\]|\\.)*)"/i.exec(header)?.[1]
   if (quoted !== undefined) return fromLatin1(quoted.replaceAll(/\\(.)/g, '$1'))
@@ -35,15 +37,6 @@ function harmless(name: string): string {
 /** `attr-char` of RFC 5987 §3.2.1 stays; `encodeURIComponent` leaves a few more alone. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll(/['()*]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // Not UTF-8 after all: as if it had not been said.
-    return undefined
-  }
 }
 
 /** Headers are bytes; many clients send UTF-8 in them. */

@@ -19,10 +19,7 @@ async function open(more: TestServerOptions = {}, options: MessageDeskOptions = 
       clock,
       identify: organisation.identify,
       expectOrganisation: organisation.organisations.expect,
-      onAccessChange(look) {
-        const offs = [organisation.tokens.onRevoked(look), organisation.events.on('workspace.changed', look)]
-        return () => offs.forEach(off => void off())
-      },
+      onAccessChange: organisation.onAccessChange,
       settings: DEFAULT_SETTINGS,
     },
     ...more,
@@ -134,14 +131,13 @@ describe('the API of messages', () => {
     })
   })
 
-  it('says what other tokens have in hand, which is free when they are taken back', async () => {
+  it('says what other tokens have in hand, and tells whoever waits when that is free', async () => {
     const { ask, workspaces, organisation, messages, clock, say } = await open()
     const { ada, bob } = await workspaces('ada', 'bob')
     const [first, second] = [
       await organisation.tokens.create({ agent: 'bob' }),
       await organisation.tokens.create({ agent: 'bob' }),
     ]
-    organisation.tokens.onRevoked(id => void messages.inbox.leave(readerOf(id)))
     await say(ada, bob, 'for one')
     const had = await ask('GET', '/inbox?limit=1e308', first.token)
     expect(had.body).toMatchObject({ messages: [{ text: 'for one' }] })
@@ -152,7 +148,7 @@ describe('the API of messages', () => {
     // It waits for as long as one request may, and hears of it meanwhile.
     const waiting = ask('GET', '/inbox?waitSeconds=1e308', second.token)
     await expect.poll(() => messages.watchers.count()).toBe(1)
-    await organisation.tokens.revoke(first.facts.id)
+    await messages.inbox.leave(readerOf(first.facts.id))
     expect((await waiting).body).toMatchObject({ messages: [{ text: 'for one' }] })
   })
 

@@ -1,12 +1,19 @@
-import { describe, expect, it } from 'vitest'
-import { createStalledReaders, type WatchedSocket } from './stalled-readers.ts'
+import { EventEmitter } from 'node:events'
+import type { Server } from 'node:http'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { cutStalledReaders, type WatchedSocket } from './stalled-readers.ts'
 
 const STALLED_MS = 60_000
 const LOOK_MS = 5_000
 
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
 /** A connection over which so much was said, and of which its client reads as much as it is told to. */
 function open() {
-  let time = 0
+  vi.useFakeTimers()
   const socket = {
     bytesWritten: 0,
     writableLength: 0,
@@ -15,8 +22,9 @@ function open() {
     once: () => {},
     destroy: () => void (socket.isCut = true),
   }
-  const readers = createStalledReaders({ stalledReaderMs: STALLED_MS, now: () => time })
-  readers.watch(socket satisfies WatchedSocket)
+  const server = new EventEmitter()
+  cutStalledReaders(server as Server, { stalledReaderMs: STALLED_MS })
+  server.emit('connection', socket satisfies WatchedSocket)
   return {
     socket,
     say(bytes: number) {
@@ -30,10 +38,7 @@ function open() {
       socket._handle.writeQueueSize -= bytes
       if (socket._handle.writeQueueSize === 0) socket.writableLength = 0
     },
-    /** Looks as often as it is done, for so long. */
-    pass(ms: number) {
-      for (const end = time + ms; time < end; readers.look()) time += LOOK_MS
-    },
+    pass: (ms: number) => void vi.advanceTimersByTime(ms),
   }
 }
 
@@ -70,6 +75,17 @@ describe('a reader that is slow', () => {
       pass(STALLED_MS - LOOK_MS)
       read(1)
     }
+    expect(socket.isCut).toBe(false)
+  })
+
+  it('is not cut because nobody looked for long, as when the machine slept', () => {
+    const { socket, say, pass } = open()
+    say(1_000)
+    pass(LOOK_MS)
+    const asleep = performance.now() + 3_600_000
+    vi.spyOn(performance, 'now').mockReturnValue(asleep)
+    vi.setSystemTime(Date.now() + 3_600_000)
+    pass(LOOK_MS)
     expect(socket.isCut).toBe(false)
   })
 

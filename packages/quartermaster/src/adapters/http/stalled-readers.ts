@@ -1,8 +1,13 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
+export interface StalledReadersOptions {
+  /** How long a client may leave what was sent to it unread. */
+  readonly stalledReaderMs: number
+}
+
 /** Connections of whose answers something waits to be read. */
-export interface StalledReaders {
+interface StalledReaders {
   watch(socket: WatchedSocket): void
   /** Cuts those that have read nothing for too long. */
   look(): void
@@ -19,28 +24,29 @@ export interface WatchedSocket extends Pick<Socket, 'bytesWritten' | 'writableLe
   destroy(): unknown
 }
 
-export interface StalledReadersDeps {
-  /** How long a client may leave what was sent to it unread. */
-  readonly stalledReaderMs: number
-  /** A time that nobody puts back. */
-  now(): number
-}
+/** So often is looked in the time that a reader has: that much later than it should be one is cut at most. */
+const LOOKS = 12
 
-/** What the system had taken at the first look that found it so. */
+/** What the system had taken, and how often it was found to be no more since. */
 interface Stall {
   readonly taken: number
-  readonly since: number
+  readonly looks: number
 }
 
-export function createStalledReaders({ stalledReaderMs, now }: StalledReadersDeps): StalledReaders {
+/**
+ * Looks are counted, and not the time between them: a machine that slept, or a process that stood still, has given nobody the
+ * chance to read meanwhile.
+ */
+function createStalledReaders(): StalledReaders {
   const watched = new Map<WatchedSocket, Stall | undefined>()
 
   function lookAt(socket: WatchedSocket, stall: Stall | undefined): void {
     // A connection over which there is nothing to say may be silent for as long as it likes.
     if (socket.writableLength === 0) return void watched.set(socket, undefined)
     const taken = takenOf(socket)
-    if (stall?.taken !== taken) watched.set(socket, { taken, since: now() })
-    else if (now() - stall.since >= stalledReaderMs) socket.destroy()
+    const looks = stall?.taken === taken ? stall.looks + 1 : 0
+    if (looks >= LOOKS) socket.destroy()
+    else watched.set(socket, { taken, looks })
   }
 
   return {
@@ -59,15 +65,12 @@ function takenOf({ bytesWritten, writableLength, _handle: handle }: WatchedSocke
   return given === undefined || left === undefined ? bytesWritten - writableLength : given - left
 }
 
-/** So often in the time that a reader has: that much later than it should be one is cut at most. */
-const LOOKS = 12
-
 /**
  * Cuts clients that do not read. Node's own time limit for sockets begins anew when it finds that something was read since the last
  * one, and with every byte that comes in, so that it takes twice as long or never ends.
  */
-export function cutStalledReaders(server: Server, { stalledReaderMs }: Pick<StalledReadersDeps, 'stalledReaderMs'>) {
-  const readers = createStalledReaders({ stalledReaderMs, now: () => performance.now() })
+export function cutStalledReaders(server: Server, { stalledReaderMs }: StalledReadersOptions): void {
+  const readers = createStalledReaders()
   server.on('connection', readers.watch)
   const timer = setInterval(readers.look, Math.max(1, stalledReaderMs / LOOKS))
   // What is open keeps the process; this alone does not.

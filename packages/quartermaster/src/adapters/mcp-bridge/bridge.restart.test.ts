@@ -28,6 +28,7 @@ describe('a bridge whose server goes away', () => {
       result: {
         isError: true,
         structuredContent: { error: { code: 'OUTCOME_UNKNOWN', retry: 'verifyFirst' } },
+        _meta: { 'quartermaster/error': { code: 'OUTCOME_UNKNOWN', retry: 'verifyFirst' } },
         ...more,
       },
     })

@@ -5,7 +5,7 @@ import type { SqlTables } from './dialect.ts'
 import type { SqlValue } from './statement.ts'
 
 const OPERATORS = { below: '<', atMost: '<=', above: '>', atLeast: '>=', not: 'is distinct from' } as const
-type Operator = '=' | 'is' | 'is not' | 'in' | (typeof OPERATORS)[keyof typeof OPERATORS]
+type Operator = '=' | 'is' | 'is not' | 'in' | 'other case' | (typeof OPERATORS)[keyof typeof OPERATORS]
 
 /** One condition, ready to be written as SQL. */
 export interface SqlCondition {
@@ -45,6 +45,8 @@ function readCondition(column: Column, condition: unknown): SqlCondition {
   const [[word, value] = ['', undefined], ...more] = Object.entries(condition)
   if (more.length > 0) throw unclear(column)
   if (word === 'in' && Array.isArray(value)) return { column, operator: 'in', values: padded(column, value) }
+  if (word === 'otherCaseOf' && typeof value === 'string')
+    return { column, operator: 'other case', values: [value.toLowerCase(), value] }
   if (word === 'not' && value === null) return { column, operator: 'is not', values: [null] }
   if (!Object.hasOwn(OPERATORS, word)) throw unclear(column)
   return { column, operator: OPERATORS[word as keyof typeof OPERATORS], values: [encode(column, value)] }
@@ -62,8 +64,17 @@ function padded(column: Column, list: readonly unknown[]): readonly SqlValue[] {
 function expression(builder: Builder, { column, operator, values }: SqlCondition): Bool {
   if (operator === 'in' && values.length === 0) return builder(sql`1`, '=', sql`0`) as Bool
   if (operator === 'in') return builder(column.sqlName, 'in', values) as Bool
+  if (operator === 'other case') return otherCase(builder, column, values)
   if (operator === 'is' || operator === 'is not') return builder(column.sqlName, operator, null) as Bool
   return builder(column.sqlName, operator, values[0] as SqlValue) as Bool
+}
+
+/** All rows of the other conditions are looked at: no index has it. */
+function otherCase(builder: Builder, { sqlName }: Column, [lower, value]: readonly SqlValue[]): Bool {
+  return builder.and([
+    builder(sql`lower(${sql.ref(sqlName)})`, '=', lower),
+    builder(sqlName, '<>', value as SqlValue),
+  ]) as Bool
 }
 
 function unclear({ table, name }: Column): AppError {

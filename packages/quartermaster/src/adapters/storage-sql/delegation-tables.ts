@@ -1,4 +1,4 @@
-import { type Builder, index, PLACE, table } from './migration-parts.ts'
+import { type Builder, index, PLACE, TYPES, table } from './migration-parts.ts'
 
 /** The tasks that workspaces gave each other. */
 export function delegationTables(builder: Builder): readonly string[] {
@@ -45,4 +45,8 @@ export function delegationTables(builder: Builder): readonly string[] {
     index(builder, 'delegations_by_place', { on, columns: ['organisation', 'created_at', 'id'] }),
     index(builder, 'delegations_by_end', { on, columns: ['ended_at', 'id'], notNull: 'ended_at' }),
   ]
+}
+
+export function taskParts({ schema, dialect }: Builder): readonly string[] {
+  return [schema.alterTable('delegations').addColumn('parts', TYPES[dialect].text).compile().sql]
 }

@@ -36,3 +36,9 @@ export function externalPeerTables(builder: Builder): readonly string[] {
     index(builder, 'outgoingtasks_by_next', { on: tasks, columns: ['next_at', 'id'] }),
   ]
 }
+
+/** Whoever measures asks for these every few seconds, and most of the time there are none. */
+export function stuckTasks(builder: Builder): readonly string[] {
+  const on = 'outgoingtasks'
+  return [index(builder, 'outgoingtasks_by_trouble', { on, columns: ['peer_id', 'id'], notNull: 'trouble' })]
+}

@@ -154,6 +154,7 @@ describe('the migrations', () => {
       'externalpeers_by_check',
     ],
     ['outgoingtasks', 'what is due', 'next_at <= ? order by next_at, id', 'outgoingtasks_by_next'],
+    ['outgoingtasks', 'what is stuck', 'trouble is not null', 'outgoingtasks_by_trouble'],
     ['memories', 'the newest of a shelf', 'organisation = ? and shelf = ? order by slot desc', 'memories_by_shelf'],
     ['memories', 'the same content', 'shelf = ? and digest = ?', 'memories_by_content'],
     ['memories', 'the last of an author', 'shelf = ? and workspace_id = ? order by slot desc', 'memories_by_author'],
@@ -195,6 +196,12 @@ describe('the migrations', () => {
     ['workspaces', 'last_seen_at > ?', 'workspaces_by_sight'],
     ['persons', 'organisation = ? and workspace = ?', 'persons_by_name'],
     ['joincodes', 'hash = ?', 'joincodes_by_hash'],
+    ['inbox', 'workspace_id in (?, ?) and conversation_id in (?, ?) order by id', 'inbox_by_sequence'],
+    [
+      'delegations',
+      'organisation in (?, ?) and from_id in (?, ?) and parent_id in (?, ?) and updated_at > ? order by id',
+      'delegations_by_asker',
+    ],
   ])('find %s by an index: %s', (table, where, index) => {
     const plan = planOf(`select id from ${table} where ${where}`)
     expect(plan).toContain(index)

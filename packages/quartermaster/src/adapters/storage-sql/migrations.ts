@@ -1,7 +1,7 @@
 import { attachmentTables } from './attachment-tables.ts'
-import { delegationTables } from './delegation-tables.ts'
+import { delegationTables, taskParts } from './delegation-tables.ts'
 import { createSqlWriter, type DialectName } from './dialect.ts'
-import { externalPeerTables } from './external-peer-tables.ts'
+import { externalPeerTables, stuckTasks } from './external-peer-tables.ts'
 import { firstTables } from './first-tables.ts'
 import { memoryTables, wordsByShelf } from './memory-tables.ts'
 import { messageTables, senderNames } from './message-tables.ts'
@@ -58,4 +58,6 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'A2A agents elsewhere, and what they are sent', build: externalPeerTables },
   { name: 'words of memories by their shelf', build: wordsByShelf },
   { name: 'what senders call their messages', build: senderNames },
+  { name: 'what tasks came in', build: taskParts },
+  { name: 'tasks that do not get to where they are sent', build: stuckTasks },
 ]

@@ -47,6 +47,24 @@ describe('chat_history', () => {
     }
   })
 
+  it.each(['people', 'platform'])(
+    'is that of a peer named %s where there is one, and else what that means',
+    async name => {
+      const { call, ada, workspaces, messages } = await talked()
+      await messages.sending.toPeople(ada, { text: 'to all' })
+      const said = async (by = ada) =>
+        textsIn((await call(by, 'chat_history', { peer_id: name })).data as unknown as Said)
+      const toAll = name === 'people' ? ['to all'] : []
+      expect(await said()).toEqual(toAll)
+      const named = (await workspaces(name))[name]
+      if (!named) throw new Error(`There is no "${name}".`)
+      await messages.sending.toPeer(ada, name, { text: 'to one' })
+      expect(await said()).toEqual(['to one'])
+      // Nobody talks to themselves, so that it has the other meaning for the one that is called so.
+      expect(await said(named)).toEqual([])
+    },
+  )
+
   it('is what was said with one peer, by its id or name, and with whom nothing was said it is empty', async () => {
     const { history, say, cleo, ada, call, bob } = await talked('one')
     await say(cleo, ada, 'not for bob')

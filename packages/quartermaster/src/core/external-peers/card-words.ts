@@ -1,4 +1,4 @@
-import { toKeepable } from '../../contracts/index.ts'
+import { MOST_TAG_CHARACTERS, MOST_TAGS, toKeepable } from '../../contracts/index.ts'
 import { UNSAFE } from '../kernel/index.ts'
 import type { KeptWords, SaidOfItself } from './ports.ts'
 
@@ -16,10 +16,17 @@ export function keptWords({ description, version, skills }: SaidOfItself): KeptW
       .flatMap(skill => {
         const id = plainLine(skill.id, MOST.id)
         const name = plainLine(skill.name, MOST.name) || id
-        return id === '' ? [] : [{ id, name, description: plainLine(skill.description, MOST.description) }]
+        const tags = tagsIn(skill.tags ?? [])
+        const said = { id, name, description: plainLine(skill.description, MOST.description) }
+        return id === '' ? [] : [{ ...said, ...(tags.length > 0 && { tags }) }]
       })
       .slice(0, MOST.skills),
   }
+}
+
+function tagsIn(tags: readonly string[]): string[] {
+  const lines = tags.slice(0, 2 * MOST_TAGS).map(tag => plainLine(tag, MOST_TAG_CHARACTERS))
+  return [...new Set(lines.filter(tag => tag !== ''))].slice(0, MOST_TAGS)
 }
 
 /** One line of somebody's words, shortened, without control characters and what reverses the reading order. */

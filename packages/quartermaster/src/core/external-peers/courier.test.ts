@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { MessagePart } from '../../contracts/index.ts'
 import { openExternalPeers, text } from '../../testing/external-peer-desk.ts'
 import type { CancelSignal } from '../kernel/index.ts'
 import { RemoteFailure } from './ports.ts'
@@ -248,6 +249,25 @@ describe('a task for an A2A agent elsewhere', () => {
     const { id } = await ask(ada, painter)
     await settle()
     expect(await store.get('delegations', id)).toMatchObject({ state: 'completed', result: { text: 'Hello.' } })
+  })
+
+  it('goes in the form and order that it came in, and so does an answer', async () => {
+    const { adaAndPainter, delegations, another, remote, settle, take, messages } = await openExternalPeers()
+    const { ada, painter } = await adaAndPainter()
+    another().start()
+    const parts: MessagePart[] = [
+      { kind: 'data', data: { trees: 1 } },
+      { kind: 'text', text: 'Paint this.' },
+    ]
+    await delegations.delegate(ada, { to: painter.id, task: 'Paint this.\n\n{"trees":1}' }, { parts })
+    await settle()
+    expect(remote.heard.at(-1)?.message?.parts).toEqual(parts)
+    remote.says('inputRequired', [text('Which colour?')])
+    await settle(120_000)
+    const [asked] = await take(ada)
+    await messages.sending.reply(ada, asked?.id ?? '', { text: 'This:', parts })
+    await settle()
+    expect(remote.heard.findLast(({ what }) => what === 'send')?.message?.parts).toEqual([text('This:'), ...parts])
   })
 
   it('goes with its files, and comes back with some', async () => {

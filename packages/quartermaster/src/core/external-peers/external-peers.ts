@@ -11,8 +11,8 @@ import { type Clock, createCancellation, createRounds, type Log, separateSecrets
 import { type Organisation, refusedDraft } from '../organisation/index.ts'
 import { insert, type Store, update, type Write } from '../store/index.ts'
 import { keptWords, plainLine } from './card-words.ts'
-import { type PeerTrouble, peerTroubles } from './peer-troubles.ts'
 import { externalPeerFacts, noSuchSecret, refusedCard, unknownExternalPeer } from './peer-words.ts'
+import { type ActivePeer, conditionOf, type PeersCondition } from './peers-condition.ts'
 import { type Credential, type RemoteAgents, RemoteFailure, type RemotePlace, type SeenCard } from './ports.ts'
 
 /** The A2A agents elsewhere that workspaces give tasks to. Each has a workspace, so that one rule says who reaches it. */
@@ -29,10 +29,10 @@ export interface ExternalPeers {
   placeOf(id: string): Promise<ReachedPeer | undefined>
   /** It could not be reached: its card is looked at soon. */
   suspect(id: string): Promise<void>
-  /** Those of all organisations that cannot be reached, and why. */
-  troubles(): Promise<readonly PeerTrouble[]>
+  /** Those of all organisations: which can be reached, and why the others cannot. */
+  condition(): Promise<PeersCondition>
   /** All that are active. */
-  active(): Promise<readonly ExternalPeerRow[]>
+  active(): Promise<readonly ActivePeer[]>
   /** Looks at cards from time to time. */
   start(): void
   stop(): Promise<void>
@@ -159,25 +159,28 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
       limit: PAGE,
     }
     const rows = await store.find('externalpeers', query)
+    const ids = new Set((await activeOf(rows)).map(({ id }) => id))
     // Side by side: one that keeps us waiting holds up nobody else.
-    await Promise.all(rows.map(async row => ((await isActive(row)) ? check(row) : claimCheck(row))))
+    await Promise.all(rows.map(row => (ids.has(row.id) ? check(row) : claimCheck(row))))
   }
 
-  async function isActive({ organisation, id }: ExternalPeerRow): Promise<boolean> {
-    const workspace = await workspaces.find(organisation, id)
-    return workspace?.origin === 'external' && workspace.status === 'active'
+  async function activeOf(rows: readonly ExternalPeerRow[]): Promise<ActivePeer[]> {
+    if (rows.length === 0) return []
+    const where = { id: { in: rows.map(({ id }) => id) }, origin: 'external', status: 'active' } as const
+    const seats = await store.find('workspaces', { where, columns: ['id', 'lastSeenAt'], limit: rows.length })
+    const seenAt = new Map(seats.map(({ id, lastSeenAt }) => [id, lastSeenAt]))
+    return rows.flatMap(row => {
+      const reachedAt = seenAt.get(row.id)
+      return reachedAt === undefined ? [] : [{ ...row, reachedAt }]
+    })
   }
 
-  async function active(where: { readonly organisation?: string } = {}): Promise<ExternalPeerRow[]> {
-    const found: ExternalPeerRow[] = []
+  async function active(where: { readonly organisation?: string } = {}): Promise<ActivePeer[]> {
+    const found: ActivePeer[] = []
     for (let after: readonly string[] | undefined; ; ) {
-      const rows = await store.find('externalpeers', {
-        where,
-        order: { by: ['id'] },
-        limit: PAGE,
-        ...(after && { after }),
-      })
-      for (const row of rows) if (await isActive(row)) found.push(row)
+      const query = { where, order: { by: ['id'] as const }, limit: PAGE }
+      const rows = await store.find('externalpeers', { ...query, ...(after && { after }) })
+      found.push(...(await activeOf(rows)))
       const last = rows.at(-1)
       if (!last || rows.length < PAGE) return found.toSorted((a, b) => (a.workspace < b.workspace ? -1 : 1))
       after = [last.id]
@@ -214,7 +217,7 @@ export function createExternalPeers(deps: ExternalPeersDeps): ExternalPeers {
         update('externalpeers', { where: { id, version }, set: { nextCheckAt: now(), version: version + 1 } }),
       ])
     },
-    troubles: async () => peerTroubles(store, await active()),
+    condition: async () => conditionOf(store, await active()),
     active: () => active(),
     start() {
       if (isStarted) return

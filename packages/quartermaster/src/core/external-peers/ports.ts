@@ -28,7 +28,14 @@ export interface SeenCard {
 export interface SaidOfItself {
   readonly description?: string | undefined
   readonly version?: string | undefined
-  readonly skills: readonly { readonly id: string; readonly name: string; readonly description: string }[]
+  readonly skills: readonly SaidSkill[]
+}
+
+interface SaidSkill {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly tags?: readonly string[] | undefined
 }
 
 /** Those words as they are kept. */

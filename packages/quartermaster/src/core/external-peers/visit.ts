@@ -44,7 +44,11 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
   async function further(matter: Matter, quiet: Quiet): Promise<Next> {
     const { held, task, peer } = matter
     if (held.row.remoteId === null) {
-      const parts = await outgoingParts(attachments, peer, { text: task.task, files: task.attachments })
+      const parts = await outgoingParts(attachments, peer, {
+        text: task.task,
+        parts: task.parts,
+        files: task.attachments,
+      })
       return say(matter, { messageId: task.messageId, parts, hops: task.hops }, quiet)
     }
     const [words] = await askerWords(store, task)
@@ -55,7 +59,11 @@ export function createVisit(deps: VisitDeps): (held: HeldTask, quiet: Quiet) => 
   async function answer(matter: Matter, words: ActivityRow, quiet: Quiet): Promise<Next> {
     const { held, peer, task } = matter
     const { remoteId, contextId } = held.row
-    const parts = await outgoingParts(attachments, peer, { text: words.text, files: words.attachments })
+    const parts = await outgoingParts(attachments, peer, {
+      text: words.text,
+      parts: words.parts,
+      files: words.attachments,
+    })
     const message = {
       messageId: words.messageId,
       parts,

@@ -1,13 +1,8 @@
-import type { Cancel, Clock } from './ports.ts'
+import { type AccessGuard, accessLooks } from './access-looks.ts'
 
-export interface GuardedEventsOptions {
-  readonly clock: Pick<Clock, 'after'>
-  /** How often a stream that has nothing to say shows that it lives. */
+export interface GuardedEventsOptions extends AccessGuard {
+  /** How often a stream that has nothing to say shows that it lives, and it is looked whether it may. */
   readonly pingMs: number
-  /** Throws when whoever follows may not any more. */
-  stillAdmitted(): Promise<unknown>
-  /** Calls back when somebody's access may have ended. */
-  onAccessChange(look: () => void): Cancel
 }
 
 /** Events as they come, for as long as whoever follows may have them; `undefined` is none, and shows that the stream lives. */
@@ -33,23 +28,14 @@ export async function* guardedEvents<T>(
   }
 }
 
-/** Rings every so often, and when somebody's access has changed. */
-function createAlarm({ clock, pingMs, onAccessChange }: Omit<GuardedEventsOptions, 'stillAdmitted'>) {
+/** Rings when it is time to look. */
+function createAlarm(looks: Omit<GuardedEventsOptions, 'stillAdmitted'>) {
   let ring: () => void = () => {}
   let isDue = false
-  let cancel: Cancel = () => {}
-  const due = () => {
+  const stop = accessLooks(looks, () => {
     isDue = true
     ring()
-  }
-  const wind = () => {
-    cancel = clock.after(pingMs, () => {
-      wind()
-      due()
-    })
-  }
-  const off = onAccessChange(due)
-  wind()
+  })
   return {
     rung: () =>
       new Promise<undefined>(resolve => {
@@ -59,9 +45,6 @@ function createAlarm({ clock, pingMs, onAccessChange }: Omit<GuardedEventsOption
         }
         if (isDue) ring()
       }),
-    stop() {
-      cancel()
-      off()
-    },
+    stop,
   }
 }

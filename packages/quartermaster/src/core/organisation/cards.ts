@@ -17,9 +17,14 @@ export function cardOf(row: WorkspaceRow, parts: CardParts): AgentCard {
     description: goodFor(row),
     version: card?.version ?? parts.version,
     url: card?.url ?? parts.url,
-    // The view is what is known; what it says itself is for those that have none here.
-    skills: [...(parts.skills ?? card?.skills ?? [])],
+    skills: skillsIn(parts.skills ?? [], card?.skills ?? []),
   }
+}
+
+/** The view is what is known, so that it counts where both speak of the same. */
+function skillsIn(view: readonly Skill[], own: readonly Skill[]): Skill[] {
+  const known = new Set(view.map(({ id }) => id))
+  return [...view, ...own.filter(({ id }) => !known.has(id))]
 }
 
 /** What somebody could ask it for: what it is there, and what is said about it. */

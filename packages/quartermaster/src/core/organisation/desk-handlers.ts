@@ -8,7 +8,7 @@ import type { Visitor } from './visitors.ts'
 export interface DeskContext {
   /** Where the client reached us: `http://127.0.0.1:7420`. */
   readonly origin: string
-  /** Given when the client has gone. */
+  /** Given when the client has gone, or may not be here any more. Whoever waits listens to it; listening costs those who do not. */
   readonly gone?: CancelSignal | undefined
   /** The last event that a client had that comes back. */
   readonly lastEventId?: string | undefined

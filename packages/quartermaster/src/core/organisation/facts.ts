@@ -30,7 +30,11 @@ export function workspaceFacts(
 }
 
 /** A workspace as one that can reach it is shown it. */
-export function peerFacts(row: WorkspaceRow, relation: Relation, presence: Pick<PresenceBook, 'of'>): PeerFacts {
+export function peerFacts(
+  row: WorkspaceRow,
+  relation: Relation,
+  presence: Pick<PresenceBook, 'of' | 'lastSeenAt'>,
+): PeerFacts {
   const { id, role, status, delivery, capacity } = row
   return {
     id,
@@ -41,6 +45,7 @@ export function peerFacts(row: WorkspaceRow, relation: Relation, presence: Pick<
     presence: presence.of(row),
     delivery,
     capacity,
+    lastSeenAt: presence.lastSeenAt(row),
     relation,
   }
 }

@@ -12,8 +12,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import type { Clock, Digest, Ids } from '../kernel/index.ts'
-import { insert, type Store, update, type Write } from '../store/index.ts'
-import { allRows } from './all-rows.ts'
+import { allRows, insert, type Store, update, type Write } from '../store/index.ts'
 import type { Seats } from './seats.ts'
 import type { Tokens } from './tokens.ts'
 import { type Draft, isId, refusedDraft, unknownWorkspace, type Workspaces } from './workspaces.ts'

@@ -25,6 +25,8 @@ export interface Organisation {
   readonly events: Pick<Emitter, 'on'>
   /** Whose token this is, by what counts at this moment. */
   identify(token: string): Promise<Exclude<Visitor, { kind: 'owner' }> | undefined>
+  /** Calls back when somebody's access may have ended: whoever waits for or follows something is looked at again. */
+  onAccessChange(look: () => void): () => void
   /** The places of every organisation: all of them, or those whose workspaces have these ids. */
   places(ids?: readonly string[]): Promise<NamedPlace[]>
   /** A workspace as it is shown. */
@@ -65,6 +67,12 @@ export function createOrganisation(deps: OrganisationDeps): Organisation {
     seats,
     events: emitter,
     identify: token => identify(token, { tokens, workspaces }),
+    onAccessChange(look) {
+      const offs = [tokens.onRevoked(look), emitter.on('workspace.changed', look)]
+      return () => {
+        for (const off of offs) off()
+      }
+    },
     places: ids => placesIn(deps.store, ids),
     factsOf: async row => workspaceFacts(row, await workspaces.above(row), presence),
     async load() {

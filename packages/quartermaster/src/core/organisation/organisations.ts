@@ -8,8 +8,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
-import { insert, type Store, type Write } from '../store/index.ts'
-import { allRows } from './all-rows.ts'
+import { allRows, insert, type Store, type Write } from '../store/index.ts'
 import { isId, newWorkspaceRow } from './workspaces.ts'
 
 /** The organisations in this store. */

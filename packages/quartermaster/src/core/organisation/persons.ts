@@ -1,7 +1,6 @@
 import { AppError, type IssuedToken, type PersonFacts, type PersonRow } from '../../contracts/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
-import { insert, mustExist, remove, type Store } from '../store/index.ts'
-import { allRows } from './all-rows.ts'
+import { allRows, insert, mustExist, remove, type Store } from '../store/index.ts'
 import type { Tokens } from './tokens.ts'
 import { isId } from './workspaces.ts'
 

@@ -1,7 +1,6 @@
 import { messageOf, type Presence, type Settings, type WorkspaceRow } from '../../contracts/index.ts'
 import type { Cancel, Clock, Emitter, Log } from '../kernel/index.ts'
-import { type Store, update, type Write } from '../store/index.ts'
-import { allRows } from './all-rows.ts'
+import { allRows, type Store, update, type Write } from '../store/index.ts'
 import { createExpiryWatch } from './expiry-watch.ts'
 
 /** Who is there. Heartbeats are kept in memory and written in batches: a commit for each would be most of all commits. */

@@ -45,6 +45,22 @@ describe('agents whose files are wrong about their place', () => {
   })
 })
 
+it('an agent has its place beside a workspace named like it but for capital letters, with a warning; nobody joins so', async () => {
+  const at = await openOrganisation()
+  const { seats } = at.organisation
+  const { code } = await at.ask('createJoinCode', { body: {} })
+  await seats.follow(folder({ ada: {} }))
+  await expect(at.ask('join', { body: { code, name: 'ADA' } })).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+  expect([...seats.warnings()]).toEqual([])
+  await at.ask('join', { body: { code, name: 'scout' } })
+  await seats.follow(folder({ ada: {}, Scout: {} }))
+  expect(await treeOf(at)).toContain('  Scout active')
+  expect([...seats.problems()]).toEqual([])
+  expect([...seats.warnings()]).toEqual([
+    ['Scout', expect.stringContaining('"Scout" and the workspace "scout" differ')],
+  ])
+})
+
 describe('an agent whose file is gone', () => {
   it('has its place by this folder until that has been taken back', async () => {
     const { seats } = (await openOrganisation()).organisation

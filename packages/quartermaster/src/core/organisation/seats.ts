@@ -7,8 +7,7 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import type { Clock, Ids } from '../kernel/index.ts'
-import { insert, mustExist, mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
-import { allRows } from './all-rows.ts'
+import { allRows, insert, mustExist, mustNotExist, remove, type Store, update, type Write } from '../store/index.ts'
 import type { FolderPlace, Placements } from './placement.ts'
 import { createTree } from './tree.ts'
 import { newWorkspaceRow, type Workspaces } from './workspaces.ts'
@@ -28,6 +27,8 @@ export interface Seats {
   follow(placements: Placements): Promise<void>
   /** Agents that have no workspace, each with the reason. */
   problems(): ReadonlyMap<string, string>
+  /** Agents that have one, each with what is odd about it. */
+  warnings(): ReadonlyMap<string, string>
   /** Whether a workspace that joined has this agent's name: then the agent's place is somebody else's. */
   isTaken(name: string): boolean
   /** Whether this folder has given a place to an agent of this name, and has not taken it back yet: also while its file is gone. */
@@ -47,6 +48,7 @@ interface Plan {
   readonly writes: readonly Write[]
   readonly changed: readonly WorkspaceRow[]
   readonly problems: ReadonlyMap<string, string>
+  readonly warnings: ReadonlyMap<string, string>
 }
 
 /** Another process may seat the same agents at the same time; then there is little left to do the next time. */
@@ -56,6 +58,7 @@ const BATCH = 500
 
 export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps): Seats {
   let problems: ReadonlyMap<string, string> = new Map()
+  let warnings: ReadonlyMap<string, string> = new Map()
   let names: ReadonlySet<string> = new Set()
   let held: ReadonlySet<string> = new Set()
   // Whether or not there is a file of that name: one that comes is an agent before its place has been looked for.
@@ -77,7 +80,7 @@ export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps
       learn(rows)
       const plan = planFor(placements, rows, { seats: seatsIn(seats, folder), newFacts, newSeat })
       if (!(await written(plan.writes))) continue
-      ;({ problems } = plan)
+      ;({ problems, warnings } = plan)
       for (const row of plan.changed) workspaces.tell(row)
       held = placements.names
       return
@@ -106,6 +109,7 @@ export function createSeats({ store, clock, ids, workspaces, folder }: SeatsDeps
       return working
     },
     problems: () => problems,
+    warnings: () => warnings,
     isTaken: name => joined.has(name),
     isHeld: name => held.has(name) && !joined.has(name),
   }
@@ -158,7 +162,25 @@ function planFor(placements: Placements, rows: readonly WorkspaceRow[], { seats,
     const gone: WorkspaceRow = { ...row, status: 'archived' }
     put(gone, seatWrite(row, gone))
   }
-  return { writes, changed, problems }
+  return { writes, changed, problems, warnings: inTwoCases(placements.names, [...byName.values()]) }
+}
+
+/** A file is not refused for it: its agent may have been here before there was another. */
+function inTwoCases(names: ReadonlySet<string>, rows: readonly WorkspaceRow[]): ReadonlyMap<string, string> {
+  const written = new Map<string, string[]>()
+  for (const { workspace, status } of rows) {
+    const letters = workspace.toLowerCase()
+    if (status === 'active') written.set(letters, [...(written.get(letters) ?? []), workspace])
+  }
+  const found = [...names].flatMap(name => {
+    const other = written.get(name.toLowerCase())?.find(workspace => workspace !== name)
+    return other === undefined ? [] : [[name, caseText(name, other)] as const]
+  })
+  return new Map(found)
+}
+
+function caseText(name: string, other: string): string {
+  return `The agent "${name}" and the workspace "${other}" differ only in capital and small letters, so one is easily taken for the other. Rename one.`
 }
 
 /** The names that have a seat by this folder, and by any other. */

@@ -2,11 +2,20 @@ import { type Actor, AppError, type WorkspaceDesk, type WorkspaceRow } from '../
 import type { Organisation } from './organisation.ts'
 import { peersOf } from './peers.ts'
 
-/** Tells an agent's tools about its workspace and those it can reach. */
-export function createWorkspaceDesk(organisation: Organisation): WorkspaceDesk {
+/** Tells an agent's tools about its workspace and those it can reach. `lacksInbox` knows the agents of the folder. */
+export function createWorkspaceDesk(
+  organisation: Organisation,
+  lacksInbox: (place: Pick<Actor, 'organisation' | 'workspace'>) => boolean = () => false,
+): WorkspaceDesk {
   return {
     info: async actor => organisation.factsOf(await workspaceOf(organisation, actor)),
     peers: async (actor, page) => peersOf(organisation, await workspaceOf(organisation, actor), page),
+    async isWithoutInbox({ organisation: of }, peer) {
+      if (!lacksInbox({ organisation: of, workspace: peer })) return false
+      const row = await organisation.workspaces.named(of, peer)
+      // Who has its messages brought to it needs no tool for that, and whoever has only the name is somebody else.
+      return row?.delivery === 'poll' && (row.origin === 'folder' || row.origin === 'root')
+    },
   }
 }
 

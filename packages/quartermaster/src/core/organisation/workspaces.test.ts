@@ -40,8 +40,15 @@ describe('workspaces', () => {
     // Its tokens are not what stands against it: whoever revoked them would lock it out for nothing.
     const message = expect.stringContaining('A workspace is named "ada" already.')
     await expect(make({ name: 'ada' })).rejects.toMatchObject({ code: 'NAME_TAKEN', message })
-    const both = await Promise.allSettled([make({ name: 'bob' }), make({ name: 'bob' })])
-    expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    const like = expect.stringContaining('named like "aDa" but for capital')
+    await expect(make({ name: 'aDa' })).rejects.toMatchObject({ code: 'NAME_TAKEN', message: like })
+    for (const names of [
+      ['bob', 'bob'],
+      ['cid', 'CID'],
+    ]) {
+      const both = await Promise.allSettled(names.map(name => make({ name })))
+      expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+    }
     await ask('createOrganisation', { body: { name: 'acme', title: 'Acme' } })
     await ask('createWorkspace', { body: { name: 'ada' } }, ownerOf('acme'))
     expect((await ask('listWorkspaces', {}, ownerOf('acme'))).workspaces.map(({ name }) => name)).toEqual([
@@ -129,6 +136,12 @@ describe('workspaces', () => {
       version: '1.2.3',
       url: `http://here/a2a/${ada.id}`,
       skills: [{ id: 'add', name: 'Add', description: 'Adds.' }],
+    })
+    const own = { id: 'sums', name: 'Sums', description: '', tags: ['numbers'] }
+    const skills = [{ id: 'add', name: 'Not what the view says', description: '' }, own]
+    await ask('register', { body: { card: { skills } } }, (await as(ada)).visitor)
+    expect(await ask('workspaceCard', { params: { id: ada.id } })).toMatchObject({
+      skills: [{ id: 'add', name: 'Add', description: 'Adds.' }, own],
     })
     const bob = await make({ name: 'bob', role: 'Builds.' })
     const { visitor } = await as(bob)

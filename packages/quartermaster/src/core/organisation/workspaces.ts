@@ -8,9 +8,8 @@ import {
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import type { Clock, Emitter, Ids } from '../kernel/index.ts'
-import { insert, mustExist, mustNotExist, type Store, update, type Write } from '../store/index.ts'
+import { allRows, insert, mustExist, mustNotExist, type Store, update, type Write } from '../store/index.ts'
 import { reachable } from './access.ts'
-import { allRows } from './all-rows.ts'
 import { createTree, type Tree } from './tree.ts'
 
 /** The workspaces of every organisation. Whatever is asked names the organisation; nothing of another is ever found. */
@@ -104,7 +103,10 @@ export function createWorkspaces({ store, clock, ids, emitter, settings, isAgent
     })
     const isThere = mustExist('workspaces', { id: parent.id, organisation, status: 'active' }, 'workspace.parent')
     // The name first: those of whoever has it already are good too, and not what stands against this one.
-    return { row, writes: [isThere, insert('workspaces', row, 'workspace.name'), ...withoutTokens(row)] }
+    return {
+      row,
+      writes: [isThere, insert('workspaces', row, 'workspace.name'), inOneCase(row), ...withoutTokens(row)],
+    }
   }
 
   async function write(row: WorkspaceRow, set: Partial<WorkspaceRow>, guards: readonly Write[] = []) {
@@ -204,7 +206,16 @@ export function refusedDraft({ workspace }: WorkspaceRow, guard: string | undefi
     const message = `A token of an agent that was named "${workspace}" is still good, and would let its holder in.`
     return new AppError('NAME_TAKEN', `${message} Revoke it first, or choose another name.`)
   }
+  if (guard === 'workspace.case') {
+    const message = `A workspace is named like "${workspace}" but for capital and small letters.`
+    return new AppError('NAME_TAKEN', `${message} Choose another name.`)
+  }
   return new AppError('NAME_TAKEN', `A workspace is named "${workspace}" already. Choose another name.`)
+}
+
+/** People and agents take "ADA" and "ada" for one, and tell the one what is for the other. */
+function inOneCase({ organisation, workspace }: WorkspaceRow): Write {
+  return mustNotExist('workspaces', { organisation, workspace: { otherCaseOf: workspace } }, 'workspace.case')
 }
 
 /** A token that an agent of this name once had would let its holder in here, unless its time is over. */

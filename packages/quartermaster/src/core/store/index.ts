@@ -1,3 +1,4 @@
+export { allRows } from './all-rows.ts'
 export { COPIED_TABLES, type CopiedTable, type CopyStoreOptions, copyStore, summaryOf } from './copy-store.ts'
 export type { Lease, LeasePlace, LeaseStanding } from './lease.ts'
 export { createLeases, type Leases } from './leases.ts'

@@ -18,8 +18,8 @@ const MOST_REMEMBERED = 2_000
  * same two or three, several times over, and to ask for them costs more than all else that it does.
  *
  * Whatever is written to that table here is forgotten before its writer is answered, and whatever others write when it is heard
- * of: those rows alone, as heartbeats come all the time. While nothing is heard, nothing is remembered. What a commit needs to be so is still for its guards to say: one that fails
- * shows that something that is remembered is old.
+ * of: those rows alone, as heartbeats come all the time. While nothing is heard, nothing is remembered. What a commit needs to be
+ * so is still for its guards to say: one that fails shows that something that is remembered is old.
  */
 export function createRememberingStore({ store, news }: RememberingStoreDeps): Store {
   const known = new Map<string, Workspace | undefined>()

@@ -9,6 +9,8 @@ export type Condition<V> =
   | { readonly atMost: NonNullable<V> }
   | { readonly above: NonNullable<V> }
   | { readonly atLeast: NonNullable<V> }
+  /** The same letters of the alphabet, and at least one of them in the other case. */
+  | { readonly otherCaseOf: Extract<V, string> }
 
 /** Columns that can be looked for: those that hold one text, number, yes or no. */
 export type PlainColumn<T extends Table> = {

@@ -148,6 +148,8 @@ export function readingContract(subject: StoreSubject): void {
       ['at most', { attempts: { atMost: 2 } }, 'abc'],
       ['above', { attempts: { above: 2 } }, 'd'],
       ['at least', { attempts: { atLeast: 2 } }, 'cd'],
+      ['the same letters in another case', { leaseOwner: { otherCaseOf: 'W' }, id: { not: 'd' } }, 'c'],
+      ['another case of what is written like this alone', { leaseOwner: { otherCaseOf: 'w' } }, ''],
       ['a time that many do not have', { state: 'leased', leaseUntil: { atMost: 50 } }, 'c'],
     ]
 

@@ -74,6 +74,7 @@ describe('connect', () => {
     const { stdout, stderr } = await run(['--print', 'cursor', '--json'])
     expect(JSON.parse(stdout)).toEqual({
       client: 'cursor',
+      name: 'quartermaster',
       file: '.cursor/mcp.json',
       text: expect.any(String),
       agent: 'default',
@@ -81,6 +82,22 @@ describe('connect', () => {
       args: ['/opt/quartermaster.js', ...COMMAND.args],
     })
     expect(stderr).toBe('')
+  })
+
+  it.each([
+    [['--agent', 'default'], 'quartermaster'],
+    [['--organisation', 'default'], 'quartermaster'],
+    [['--agent', 'guide'], 'quartermaster-guide'],
+    [['--agent', 'my guide'], 'quartermaster-my-guide'],
+    [['--organisation', 'acme'], 'quartermaster-acme-default'],
+    [['--organisation', 'acme', '--agent', 'guide'], 'quartermaster-acme-guide'],
+    [['--agent', 'researcher_of_the_north_wing'], 'quartermaster-researcher_of-ab84'],
+    [['--agent', 'researcher_of_the_south_wing'], 'quartermaster-researcher_of-2c74'],
+  ])('calls the server of %j by a name of its own in every client', async (flags, name) => {
+    const printed = async (client: string) => (await run(['--print', client, ...flags])).stdout
+    for (const client of ['claude', 'codex']) expect(await printed(client)).toContain(`${client} mcp add ${name} -- `)
+    expect(Object.keys(JSON.parse(await printed('cursor')).mcpServers)).toEqual([name])
+    expect(Object.keys(JSON.parse(await printed('vscode')).servers)).toEqual([name])
   })
 
   it('says why the line would lead nowhere, and prints it all the same', async () => {

@@ -43,7 +43,7 @@ type Place = Parameters<Session['host']['connectCommand']>[0]
 
 async function printSetup(session: Session, client: ClientName, options: Place): Promise<number> {
   const command = await session.host.connectCommand(options)
-  const setup = clientSetup(client, command)
+  const setup = clientSetup(client, options, command)
   // The line is printed all the same: the agent, or the project, may be yet to come.
   for (const doubt of command.doubts ?? []) await session.notices.write(`Note: ${escapeLine(doubt)}\n`)
   if (session.json) {

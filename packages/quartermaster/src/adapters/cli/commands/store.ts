@@ -43,7 +43,7 @@ async function moveStore(session: Session, { to, dryRun = false, showKey = false
       named: to === undefined ? 'DATABASE_URL' : '--to',
       dryRun,
       showKey,
-      onProgress: message => onProgress?.({ progress: 0, message }),
+      onProgress: progress => onProgress?.(progress),
     }),
   )
   await (session.json ? session.printJson(moved) : session.out.write(movedText(moved, session)))
@@ -69,7 +69,7 @@ function movedText({ tables, to, isDryRun }: MovedStore, { out }: Session): stri
 
 function nextText({ from, sealingKeyFile, sealingKey }: MovedStore): string {
   return [
-    `Next: set DATABASE_URL to that database, and start \`quartermaster up\`. "${from}" stays as it is, and is not used any more.`,
+    `Next: set DATABASE_URL to that database, and start \`quartermaster up\`. "${from}" stays as it is, and is refused from now on.`,
     'What is sealed opens with the key of this data folder. Another one that uses the database needs it too:',
     `  export QUARTERMASTER_SEALING_KEY=${sealingKey ?? `"$(cat ${shellWord(sealingKeyFile)})"`}`,
     '',
