@@ -1,3 +1,5 @@
+export type { RemoteToolboxOptions } from './adapters/mcp-toolbox/index.ts'
+export { openToolbox } from './app/open-toolbox.ts'
 export { createQuartermaster, type Quartermaster, type QuartermasterOptions } from './app/quartermaster.ts'
 export {
   type AgentConfig,
@@ -22,6 +24,10 @@ export {
   type ResourceContents,
   type RunCallbacks,
   type RunMode,
+  type Toolbox,
+  type ToolboxCallOptions,
+  type ToolboxOptions,
+  type ToolboxTool,
   type ToolDetail,
   type ToolResult,
   type ToolSummary,

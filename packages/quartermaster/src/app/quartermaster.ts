@@ -17,6 +17,8 @@ import {
   type ResolvedCapabilities,
   type ResolverContext,
   type RunMode,
+  type Toolbox,
+  type ToolboxOptions,
   type ToolDetail,
   type ToolSummary,
 } from '../contracts/index.ts'
@@ -64,6 +66,8 @@ export interface Quartermaster {
   reload(): Promise<ReloadReport>
   /** Calls a tool as an agent, through the whole call path. */
   call(request: Omit<ControlInput<'call'>, 'consented'>, options?: ControlOptions): Promise<CallAnswer>
+  /** An agent's tools as they are now, for whatever runs it. Throws `AGENT_NOT_FOUND`. */
+  toolbox(agent: string, options?: ToolboxOptions): Toolbox
   resolve(capabilities: Record<string, CapabilityConfig>, context: ResolverContext): ResolvedCapabilities
   resolveInjections(mode: RunMode, context: ResolverContext): Record<string, McpServerConfig>
   knownCapabilities(): CapabilityDescriptor[]
@@ -119,6 +123,7 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
     recheck: (name, { force = false } = {}) => health.recheck(name, { force }),
     reload: () => runtime.reload(),
     call: async (request, more) => control.call(parseCall(request), more),
+    toolbox: (agent, more = {}) => runtime.mcp.toolbox(agents.seat(agent), more),
     resolve: (wanted, context) => registry.resolve(wanted, context),
     resolveInjections: (mode, context) => registry.resolveInjections(mode, context),
     knownCapabilities: () => registry.knownCapabilities(),

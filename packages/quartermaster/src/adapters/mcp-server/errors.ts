@@ -1,23 +1,12 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { MissingRequiredClientCapabilityError, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { isAppError, toAppError } from '../../contracts/index.ts'
-import { modelText } from '../../core/kernel/index.ts'
+import { errorResult } from '../../core/kernel/index.ts'
 import type { McpRequest } from './mcp-request.ts'
 
-/**
- * An error as a result that the model can read and a program can recognise. `isBare` leaves the structure out: some clients
- * hold it against what the tool promises, even where it is an error, and then nobody sees either.
- */
-export function toErrorResult(error: unknown, { isBare = false }: { isBare?: boolean } = {}): CallToolResult {
-  const body = toAppError(error).toJSON()
-  const text = modelText(body)
-  const facts = { ...body }
-  return {
-    content: [{ type: 'text', text }],
-    ...(isBare ? {} : { structuredContent: { error: facts } }),
-    isError: true,
-    _meta: { 'quartermaster/error': facts },
-  }
+/** What could not be run, as a result. */
+export function toErrorResult(error: unknown, options: { isBare?: boolean } = {}): CallToolResult {
+  return errorResult(toAppError(error), options) as CallToolResult
 }
 
 /** An error of the request itself: what does not exist is the client's mistake, and no tool's answer. */

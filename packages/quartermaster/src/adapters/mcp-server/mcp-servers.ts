@@ -1,4 +1,11 @@
-import type { Caller, McpServerConfig, OperationSummary, Settings } from '../../contracts/index.ts'
+import type {
+  Caller,
+  McpServerConfig,
+  OperationSummary,
+  Settings,
+  Toolbox,
+  ToolboxOptions,
+} from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
 import type { Clock, Ids, Log } from '../../core/kernel/index.ts'
 import {
@@ -13,6 +20,7 @@ import {
 import { createEndNews } from './end-news.ts'
 import { createHttpFront, type HttpFront, type HttpFrontDeps } from './http-front.ts'
 import { inProcessServer } from './in-process-server.ts'
+import { inProcessToolbox } from './in-process-toolbox.ts'
 import { createStates } from './states.ts'
 import { createTasks } from './tasks.ts'
 import { createToolCalls } from './tool-calls.ts'
@@ -44,6 +52,8 @@ export interface McpServersDeps {
 export interface McpServers {
   /** The server of one capability, inside this process. */
   inProcess(options: { key: string; seat: Seat }): McpServerConfig
+  /** The tools of a seat, for a host program in this process. */
+  toolbox(seat: Seat, options: ToolboxOptions): Toolbox
   /** Tells the clients of its caller that an operation has ended, those that are there; answers whether any heard it. */
   tellEnd(operation: OperationSummary, caller: Caller): boolean
   /** The callers that have clients to tell it to. */
@@ -66,6 +76,7 @@ export function createMcpServers(deps: McpServersDeps): McpServers {
     endListeners: endNews.listening,
     stop: () => exchanges.stop(),
     inProcess: options => inProcessServer(options, parts),
+    toolbox: (seat, options) => inProcessToolbox(seat, options, deps),
     overHttp: options => createHttpFront({ ...parts, ...options }),
   }
 }

@@ -1,3 +1,4 @@
+import { AppError } from '../../contracts/index.ts'
 import type { Grant, PromptGrant, ResourceGrant, Seat, View } from '../../core/agents/index.ts'
 
 /** What one server holds: what a seat is shown, or what one capability gives it. */
@@ -22,9 +23,11 @@ export function find({ seat, capability }: Shelf, name: string): Grant | undefin
   return own(seat.grant(name), capability)
 }
 
-/** Why a tool that belongs on the shelf is not there now. */
-export function reasonNotOffered({ seat, capability }: Shelf, name: string): string | undefined {
-  return own(seat.withheld(name), capability)?.reason
+/** Why a tool cannot be called from the shelf: it does not belong there, or it does and is held back now. */
+export function notOnShelf({ seat, capability, name: shelf }: Shelf, name: string): AppError {
+  const why = own(seat.withheld(name), capability)?.reason
+  if (why === undefined) return new AppError('TOOL_NOT_FOUND', `"${shelf}" has no tool "${name}".`)
+  return new AppError('TOOL_DISABLED', `"${name}" is not offered now. ${why}`, { details: { tool: name } })
 }
 
 /** The prompts the server lists now. */

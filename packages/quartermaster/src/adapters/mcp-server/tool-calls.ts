@@ -1,5 +1,5 @@
 import { type InputRequiredResult, MissingRequiredClientCapabilityError } from '@modelcontextprotocol/server'
-import { AppError, type CallAnswer, isAppError, type TraceContext } from '../../contracts/index.ts'
+import { type AppError, type CallAnswer, isAppError, type TraceContext } from '../../contracts/index.ts'
 import type { Grant } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 import { callerKey, canonicalJson } from '../../core/kernel/index.ts'
@@ -10,7 +10,7 @@ import { hasGone, type McpRequest } from './mcp-request.ts'
 import { toEarlyAnswers } from './questions.ts'
 import { showsOutput, toMcpResult } from './render.ts'
 import { audienceOf, endRound, enterExchange, ownerOf, type RoundWork } from './rounds.ts'
-import { find, reasonNotOffered, type Shelf } from './shelf.ts'
+import { find, notOnShelf, type Shelf } from './shelf.ts'
 import { followsTasks, TASKS_REQUIRED, type WireTask } from './task-wire.ts'
 import type { TaskSeed, Tasks } from './tasks.ts'
 
@@ -33,7 +33,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
   return {
     async call(shelf, { name, arguments: input = {} }, request) {
       const grant = find(shelf, name)
-      if (!grant) return refused(shelf, name)
+      if (!grant) return refused(notOnShelf(shelf, name))
       let seed: TaskSeed | undefined
       try {
         const idempotencyKey = checkedKey(request.idempotencyKey)
@@ -58,11 +58,9 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
 }
 
 /** What does not exist is the client's mistake. What is held back the model has to read about. */
-function refused(shelf: Shelf, name: string): ToolCallResult {
-  const why = reasonNotOffered(shelf, name)
-  if (why === undefined) throw toProtocolError(new AppError('TOOL_NOT_FOUND', `"${shelf.name}" has no tool "${name}".`))
-  const message = `"${name}" is not offered now. ${why}`
-  return toErrorResult(new AppError('TOOL_DISABLED', message, { details: { tool: name } }), { isBare: true })
+function refused(error: AppError): ToolCallResult {
+  if (error.code === 'TOOL_NOT_FOUND') throw toProtocolError(error)
+  return toErrorResult(error, { isBare: true })
 }
 
 interface OneCall {

@@ -1,0 +1,112 @@
+import {
+  AppError,
+  type PersonQuestion,
+  type Question,
+  type QuestionKind,
+  type Toolbox,
+  type ToolboxOptions,
+  type ToolboxTool,
+  type ToolResult,
+  toAppError,
+  type UrlQuestion,
+} from '../../contracts/index.ts'
+import type { Agents, Seat } from '../../core/agents/index.ts'
+import type { Tool } from '../../core/catalogue/index.ts'
+import { type Cancel, errorResult, type Ids } from '../../core/kernel/index.ts'
+import type { Calls } from '../../core/operations/index.ts'
+import { checkedKey } from './idempotency-key.ts'
+import { type Era, showsOutput, toMcpResult } from './render.ts'
+import { find, listed, notOnShelf, type Shelf, versionsOf } from './shelf.ts'
+
+export interface InProcessToolboxDeps {
+  readonly calls: Calls
+  readonly ids: Ids
+  follow: Agents['follow']
+}
+
+/** What a host can be asked, as if it were a client elsewhere: a person, by a form or a page. */
+const canAnswer = (kind: QuestionKind) => kind === 'person' || kind === 'url'
+
+/** A host program is as new as we are. */
+const MODERN: Era = { isModern: true }
+
+/** The tools of a seat for a host program in this process: what its MCP clients get, without a message in between. */
+export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InProcessToolboxDeps): Toolbox {
+  const shelf: Shelf = { name: seat.caller.name, seat, client: deps.ids.next('client') }
+  const follows = new Set<Cancel>()
+  let known: { version: string; tools: readonly ToolboxTool[] } | undefined
+  let isClosed = false
+
+  const askHost =
+    ask && ((question: Question, signal: AbortSignal) => ask(question as PersonQuestion | UrlQuestion, signal))
+
+  function open(): void {
+    if (isClosed) throw new AppError('STOPPING', 'This toolbox is closed. Open another.')
+  }
+
+  return {
+    async tools() {
+      open()
+      const { tools: version } = versionsOf(shelf)
+      if (known?.version !== version) known = { version, tools: listed(shelf).map(({ tool }) => toToolboxTool(tool)) }
+      return known.tools
+    },
+    async call(name, input, { signal, onProgress, idempotencyKey } = {}) {
+      open()
+      const grant = find(shelf, name)
+      if (!grant) return refused(notOnShelf(shelf, name))
+      try {
+        const { client } = shelf
+        const key = checkedKey(idempotencyKey)
+        const request = {
+          seat,
+          tool: name,
+          input,
+          signal,
+          client,
+          onProgress,
+          idempotencyKey: key,
+          canAnswer,
+          ask: askHost,
+        }
+        return toMcpResult(await deps.calls.call(request), grant.tool, MODERN) as ToolResult
+      } catch (error) {
+        // Whoever has cancelled it waits for no answer.
+        if (signal?.aborted) throw toAppError(error)
+        return errorResult(toAppError(error), { isBare: showsOutput(grant.tool, MODERN) })
+      }
+    },
+    onChange(listener) {
+      open()
+      const off = deps.follow(seat, ({ tools }) => {
+        if (tools) listener()
+      })
+      const cancel = () => {
+        follows.delete(cancel)
+        off()
+      }
+      follows.add(cancel)
+      return cancel
+    },
+    async close() {
+      isClosed = true
+      for (const cancel of follows) cancel()
+    },
+  }
+}
+
+function refused(error: AppError): ToolResult {
+  if (error.code === 'TOOL_NOT_FOUND') throw error
+  return errorResult(error, { isBare: true })
+}
+
+const rendered = new WeakMap<Tool, ToolboxTool>()
+
+function toToolboxTool(tool: Tool): ToolboxTool {
+  const known = rendered.get(tool)
+  if (known) return known
+  const { name, title, short: description, inputSchema, outputSchema, mutates, idempotent } = tool
+  const made: ToolboxTool = { name, title, description, inputSchema, outputSchema, mutates, idempotent }
+  rendered.set(tool, made)
+  return made
+}

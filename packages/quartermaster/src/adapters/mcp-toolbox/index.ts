@@ -1,0 +1,1 @@
+export { connectToolbox, type RemoteToolboxOptions } from './remote-toolbox.ts'

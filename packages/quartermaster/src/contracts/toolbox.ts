@@ -1,0 +1,47 @@
+import type { Answer, PersonQuestion, UrlQuestion } from './question.ts'
+import type { Progress, ToolResult } from './result.ts'
+
+/** A tool as a runtime is told of it. */
+export interface ToolboxTool {
+  readonly name: string
+  readonly title: string
+  /** What a model reads about it: `short`, word for word. */
+  readonly description: string
+  /** JSON Schema of an object. */
+  readonly inputSchema: Readonly<Record<string, unknown>>
+  /** JSON Schema of the structured content, where the tool promises one. */
+  readonly outputSchema?: Readonly<Record<string, unknown>> | undefined
+  readonly mutates: boolean
+  readonly idempotent: boolean
+}
+
+export interface ToolboxCallOptions {
+  /** Ends the call where it runs. */
+  readonly signal?: AbortSignal | undefined
+  /** The caller's own name for this call: a repeat under it gets the first answer, and nothing is done twice. */
+  readonly idempotencyKey?: string | undefined
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+export interface ToolboxOptions {
+  /** Answers what tools ask for on the way. Where absent, a tool that must ask says that nobody can answer. */
+  ask?: ((question: PersonQuestion | UrlQuestion, signal: AbortSignal) => Promise<Answer>) | undefined
+}
+
+/**
+ * The tools of one agent as they are now, for whatever runs it: in this process or behind a running `up`, with the same answers
+ * either way. Every framework's tools are derived from it.
+ */
+export interface Toolbox {
+  /** What the agent has now, in its order. The same array until something has changed. */
+  tools(): Promise<readonly ToolboxTool[]>
+  /**
+   * Calls a tool through the whole call path. What could not be run is a result as well: `isError`, words for the model, and
+   * the error in `_meta["quartermaster/error"]`. Throws only for a tool that the agent does not have, where nobody answers, and
+   * `CANCELLED` once the signal is given.
+   */
+  call(name: string, input: unknown, options?: ToolboxCallOptions): Promise<ToolResult>
+  /** Calls back when the tools are others than before. */
+  onChange(listener: () => void): () => void
+  close(): Promise<void>
+}

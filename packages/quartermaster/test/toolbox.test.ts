@@ -1,0 +1,152 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createQuartermaster, openToolbox, type Toolbox, type ToolboxOptions } from '../src/index.ts'
+import { makeProject, quartermaster, startUp } from './support/product.ts'
+
+const DESK = `
+  import { defineCapability, defineDependency, defineTool, toolFailure, toolResult } from 'quartermaster'
+  import { path } from 'quartermaster/probes'
+  const feed = defineDependency({ name: 'feed', probe: path({ path: new URL('../feed.txt', import.meta.url).pathname }) })
+  const input = { type: 'object', properties: {} }
+  const tool = (name, more) => defineTool({ name, short: name + '.', input, mutates: false, ...more })
+  const numbers = { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] }
+  const sum = { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] }
+  const schema = { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] }
+  let pays = 0
+  export default defineCapability({
+    key: 'desk', short: 'A desk.', dependencies: [feed],
+    tools: [
+      tool('add', { input: numbers, output: sum, handler: ({ a, b }) => ({ sum: a + b }) }),
+      tool('picture', { handler: () => toolResult({ content: [{ type: 'image', data: 'AAAA', mimeType: 'image/png' }] }) }),
+      tool('no', { handler: () => toolFailure('I would rather not.') }),
+      tool('boom', { handler: () => { throw new Error('It broke.') } }),
+      tool('now', { requires: ['feed'], handler: () => 'tick' }),
+      tool('steps', { handler: (_, { progress }) => { progress({ progress: 1, total: 2, message: 'half' }); return 'done' } }),
+      tool('ask', { handler: async (_, { ask }) => JSON.stringify(await ask({ message: 'Sure?', schema })) }),
+      tool('wait', { handler: (_, { signal, progress }) => new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason)); progress({ progress: 1 })
+      }) }),
+      tool('pay', { mutates: true, handler: () => 'paid ' + ++pays }),
+    ],
+  })
+`
+
+const FILES = {
+  'capabilities/desk.ts': DESK,
+  'agents/worker.json': '{ "capabilities": { "desk": {} } }',
+  'feed.txt': '',
+  'quartermaster.config.json': '{ "settings": { "recoveringSeconds": 0, "watchIntervalSeconds": 1 } }',
+}
+
+interface Opened {
+  readonly toolbox: Toolbox
+  readonly dir: string
+}
+
+async function inProcess(options?: ToolboxOptions): Promise<Opened> {
+  const dir = await makeProject(FILES)
+  const host = await createQuartermaster({ dir, env: {}, watch: true })
+  onTestFinished(() => host.stop())
+  return { dir, toolbox: host.toolbox('worker', options) }
+}
+
+async function behindUp(options?: ToolboxOptions): Promise<Opened> {
+  const dir = await makeProject(FILES)
+  const { facts } = await startUp(dir)
+  const made = await quartermaster(['tokens', 'create', 'worker', '--json'], { cwd: dir })
+  const { token } = made.json<{ token: string }>()
+  const toolbox = await openToolbox({ url: String(facts.mcpUrl), token, ...options })
+  onTestFinished(() => toolbox.close())
+  return { dir, toolbox }
+}
+
+describe.each([
+  ['in this process', inProcess],
+  ['behind a running up', behindUp],
+] as const)('the toolbox of an agent %s', (_where, open) => {
+  it('has its tools in order, and calls them with the same results and errors', async () => {
+    const { toolbox } = await open()
+    const tools = await toolbox.tools()
+    expect(tools.map(({ name }) => name)).toEqual([
+      'add',
+      'picture',
+      'no',
+      'boom',
+      'now',
+      'steps',
+      'ask',
+      'wait',
+      'pay',
+    ])
+    expect(await toolbox.tools()).toBe(tools)
+    expect(tools[0]).toMatchObject({ title: 'Add', description: 'add.', mutates: false, idempotent: true })
+    expect(tools[0]?.inputSchema).toMatchObject({ required: ['a', 'b'] })
+    expect(tools[0]?.outputSchema).toMatchObject({ required: ['sum'] })
+    expect((await toolbox.call('add', { a: 1, b: 2 })).structuredContent).toEqual({ sum: 3 })
+    expect((await toolbox.call('picture', {})).content).toEqual([
+      { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+    ])
+    expect(await toolbox.call('no', {})).toMatchObject({ isError: true, content: [{ text: 'I would rather not.' }] })
+    expect(await toolbox.call('add', { a: 1 })).toMatchObject(failure('INPUT_INVALID'))
+    expect(await toolbox.call('boom', {})).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('It broke.') }],
+    })
+    expect(await toolbox.call('ask', {})).toMatchObject(failure('ANSWER_UNAVAILABLE'))
+    await expect(toolbox.call('subtract', {})).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
+  })
+
+  it('tells progress, does what has a key once, and ends what is cancelled', async () => {
+    const { toolbox } = await open()
+    const told: unknown[] = []
+    await toolbox.call('steps', {}, { onProgress: progress => told.push(progress) })
+    expect(told).toEqual([{ progress: 1, total: 2, message: 'half' }])
+    const once = { idempotencyKey: 'first' }
+    const paid = [await toolbox.call('pay', {}, once), await toolbox.call('pay', {}, once)]
+    expect(paid.map(({ content }) => content)).toEqual([1, 2].map(() => [{ type: 'text', text: 'paid 1' }]))
+    const abort = new AbortController()
+    const waits = toolbox.call('wait', {}, { signal: abort.signal, onProgress: () => abort.abort() })
+    await expect(waits).rejects.toMatchObject({ code: 'CANCELLED' })
+  })
+
+  it('asks whoever opened it, and tells when its tools are others', async () => {
+    const { dir, toolbox } = await open({
+      ask: async ({ message }) => ({ action: 'accept', content: { ok: message === 'Sure?' } }),
+    })
+    expect(JSON.stringify((await toolbox.call('ask', {})).content)).toContain('true')
+    const changed = () =>
+      new Promise<void>(resolve => {
+        const off = toolbox.onChange(() => {
+          off()
+          resolve()
+        })
+      })
+    const hasNow = async () => (await toolbox.tools()).some(({ name }) => name === 'now')
+    expect(await hasNow()).toBe(true)
+    const gone = changed()
+    await rm(join(dir, 'feed.txt'))
+    await gone
+    expect(await hasNow()).toBe(false)
+    const back = changed()
+    await writeFile(join(dir, 'feed.txt'), '')
+    await back
+    expect(await hasNow()).toBe(true)
+  })
+})
+
+/** What could not be run, as its model and a program read it. */
+function failure(code: string) {
+  return { isError: true, content: [{ type: 'text' }], _meta: { 'quartermaster/error': { code } } }
+}
+
+it('says who does not answer, and whose token it is not', async () => {
+  const up = await startUp(await makeProject(FILES))
+  const url = String(up.facts.mcpUrl)
+  await expect(openToolbox({ url, token: 'none' })).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
+  await up.stop()
+  await expect(openToolbox({ url, token: 'none' })).rejects.toMatchObject({
+    code: 'DEPENDENCY_UNAVAILABLE',
+    message: expect.stringContaining('quartermaster up'),
+  })
+})
