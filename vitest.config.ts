@@ -30,7 +30,7 @@ export default defineConfig({
     // Tests run on the sources, so that a stale build can never make one pass.
     alias: [
       { find: /^quartermaster$/, replacement: source('index.ts') },
-      { find: /^quartermaster\/probes$/, replacement: source('probes.ts') },
+      { find: /^quartermaster\/(\w+)$/, replacement: source('$1.ts') },
     ],
   },
   test: {
@@ -72,7 +72,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'interop',
-          include: ['interop/{conformance,clients,upstreams,peers}/**/*.test.ts'],
+          include: ['interop/{conformance,clients,runtimes,upstreams,peers}/**/*.test.ts'],
           // Begins only when one of these tests is to run, so whoever runs others does not install what these need. They
           // come last: the install is done beside the product's own tests, and they wait for what is left of it.
           globalSetup: ['interop/install.ts'],

@@ -12,6 +12,9 @@ const ENTRIES = {
   'bin/quartermaster': 'bin/quartermaster.js',
   index: 'index.js',
   probes: 'probes.js',
+  langchain: 'langchain.js',
+  ai: 'ai.js',
+  openai: 'openai.js',
   [`${CHUNKS}/worker`]: 'adapters/storage-sqlite/worker.js',
 }
 

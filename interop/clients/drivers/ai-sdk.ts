@@ -1,4 +1,4 @@
-import { createMCPClient, ElicitationRequestSchema, type MCPClient } from '@ai-sdk/mcp'
+import { createMCPClient, ElicitationRequestSchema } from '@ai-sdk/mcp'
 import { generateText, isStepCount, type ToolSet } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { type Connection, type ConnectOptions, type InteropClient, type Outcome, textOf } from '../client.ts'
@@ -16,18 +16,25 @@ async function connect({ mcpUrl, token, onQuestion }: ConnectOptions): Promise<C
   }))
   return {
     toolNames: async () => Object.keys(await client.tools()),
-    call: (tool, input) => callByModel(client, tool, input),
+    // The two packages type the same tools, but not with optional properties meant exactly.
+    call: async (tool, input) => callByModel((await client.tools()) as ToolSet, tool, input),
     close: () => client.close(),
   }
 }
 
-async function callByModel(client: MCPClient, toolName: string, input: Record<string, unknown>): Promise<Outcome> {
+/** The SDK's own loop, with a model that does nothing but make this call. */
+export async function callByModel(
+  tools: ToolSet,
+  toolName: string,
+  input: Record<string, unknown>,
+  abortSignal?: AbortSignal,
+): Promise<Outcome> {
   const { steps } = await generateText({
     model: modelThatCalls(toolName, input),
-    // The two packages type the same tools, but not with optional properties meant exactly.
-    tools: (await client.tools()) as ToolSet,
+    tools,
     stopWhen: isStepCount(2),
     prompt: 'Go on.',
+    ...(abortSignal ? { abortSignal } : {}),
   })
   const answer = steps.flatMap(step => step.content).find(part => part.type === 'tool-result')
   const output = answer?.output as { isError?: boolean; content?: unknown; structuredContent?: unknown } | undefined
@@ -35,7 +42,7 @@ async function callByModel(client: MCPClient, toolName: string, input: Record<st
   return { isError: output.isError === true, text: textOf(output.content), structured: output.structuredContent }
 }
 
-const USAGE = {
+export const USAGE = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 }

@@ -24,15 +24,16 @@ async function connect({ mcpUrl, token, onProgress, onToolsChanged }: ConnectOpt
 }
 
 /** The client keeps the tools it once got; this asks again. */
-async function toolsOf(client: MultiServerMCPClient): Promise<Tools> {
+async function toolsOf(client: MultiServerMCPClient): Promise<{ name: string }[]> {
   const connection = await client.getClient('gateway')
   if (!connection) throw new Error('LangChain has no connection.')
   return loadMcpTools('gateway', connection)
 }
 
-type Tools = Awaited<ReturnType<MultiServerMCPClient['getTools']>>
+type Tools = NonNullable<Parameters<typeof createAgent>[0]['tools']>
 
-async function callByModel(tools: Tools, name: string, args: Record<string, unknown>): Promise<Outcome> {
+/** An agent of LangChain's own, whose model does nothing but make this call. */
+export async function callByModel(tools: Tools, name: string, args: Record<string, unknown>): Promise<Outcome> {
   const model = fakeModel().respondWithTools([{ name, args }]).respond(new AIMessage('Done.'))
   const { messages } = await createAgent({ model, tools }).invoke({ messages: [{ role: 'user', content: 'Go on.' }] })
   const message = messages.find(candidate => ToolMessage.isInstance(candidate))
@@ -45,6 +46,6 @@ async function callByModel(tools: Tools, name: string, args: Record<string, unkn
 }
 
 function structuredIn(artifact: unknown): unknown {
-  if (!Array.isArray(artifact)) return undefined
+  if (!Array.isArray(artifact)) return (artifact as { structuredContent?: unknown } | undefined)?.structuredContent
   return artifact.find(({ type }) => type === 'mcp_structured_content')?.data
 }

@@ -1,4 +1,11 @@
-import { Agent, MCPServerStreamableHttp, OpenAIProvider, Runner, setTracingDisabled } from '@openai/agents'
+import {
+  Agent,
+  type AgentOptions,
+  MCPServerStreamableHttp,
+  OpenAIProvider,
+  Runner,
+  setTracingDisabled,
+} from '@openai/agents'
 import { stepByStep } from '../../support/script.ts'
 import { startScriptedResponses } from '../../support/scripted-responses.ts'
 import type { Connection, ConnectOptions, InteropClient, Outcome } from '../client.ts'
@@ -13,20 +20,21 @@ async function connect({ mcpUrl, token }: ConnectOptions): Promise<Connection> {
   await server.connect()
   return {
     toolNames: async () => (await server.listTools()).map(({ name }) => name),
-    call: (tool, input) => callByModel(server, tool, input),
+    call: (tool, input) => callByModel({ mcpServers: [server] }, tool, input),
     close: () => server.close(),
   }
 }
 
-async function callByModel(
-  server: MCPServerStreamableHttp,
+/** The SDK's own loop, with a model that does nothing but make this call. */
+export async function callByModel(
+  tools: Pick<AgentOptions, 'tools' | 'mcpServers'>,
   tool: string,
   input: Record<string, unknown>,
 ): Promise<Outcome> {
   const model = await startScriptedResponses(stepByStep({ tool, input }))
   try {
     const runner = new Runner({ modelProvider: new OpenAIProvider({ apiKey: 'none', baseURL: model.url }) })
-    const agent = new Agent({ name: 'clerk', model: 'scripted', instructions: 'Call the tool.', mcpServers: [server] })
+    const agent = new Agent({ name: 'clerk', model: 'scripted', instructions: 'Call the tool.', ...tools })
     await runner.run(agent, 'Go on.')
     return toOutcome(model.turns.at(-1)?.outputs[0] ?? '')
   } finally {

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
+import { tempProject } from '../src/testing/temp-project.ts'
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
 /** A package that a line of the build imports, as the bundler writes it. */
@@ -48,6 +49,40 @@ it('the package is installed with everything that it imports', async () => {
   expect(imported).toContain('zod')
   expect([...imported].filter(name => ['ajv', 'ajv-formats', 'kysely'].includes(name))).toEqual([])
 })
+
+it('the package needs no SDK of an agent framework, except where one is asked for', async () => {
+  const { dir } = await tempProject()
+  const { dependencies } = JSON.parse(await readFile(join(PACKAGE, 'package.json'), 'utf8'))
+  const modules = join(dir, 'node_modules')
+  // A copy and no link: from a link everything would be found that is installed here.
+  const filter = (file: string) => !/\.(?:map|d\.ts)$/.test(file)
+  await cp(join(PACKAGE, 'dist'), join(modules, 'quartermaster/dist'), { recursive: true, filter })
+  await cp(join(PACKAGE, 'package.json'), join(modules, 'quartermaster/package.json'))
+  for (const name of Object.keys(dependencies)) await linkInto(modules, name)
+  const looks = ['', '/probes', '/openai', '/langchain', '/ai'].map(entry => `await look('quartermaster${entry}')`)
+  const program = `
+    const look = name => import(name).then(() => console.log(name), error => console.log(name, error.code, error.message))
+    ${looks.join('\n')}
+    const { agentTools } = await import('quartermaster/openai')
+    await agentTools({}).catch(error => console.log(error.message))`
+  await writeFile(join(dir, 'program.mjs'), program)
+  const { stdout } = await promisify(execFile)(process.execPath, ['program.mjs'], { cwd: dir })
+  expect(stdout.split('\n')).toEqual([
+    'quartermaster',
+    'quartermaster/probes',
+    'quartermaster/openai',
+    expect.stringMatching(/^quartermaster\/langchain ERR_MODULE_NOT_FOUND .*'@langchain\/core'/),
+    expect.stringMatching(/^quartermaster\/ai ERR_MODULE_NOT_FOUND .*'ai'/),
+    'agentTools needs the OpenAI Agents SDK. Install it: npm install @openai/agents.',
+    '',
+  ])
+})
+
+async function linkInto(modules: string, name: string): Promise<void> {
+  const installed = fileURLToPath(new URL(`../../../node_modules/${name}`, import.meta.url))
+  await mkdir(dirname(join(modules, name)), { recursive: true })
+  await symlink(installed, join(modules, name), 'junction')
+}
 
 it('the package has the licence of the whole', async () => {
   const licence = await readFile(new URL('../../../LICENSE', import.meta.url), 'utf8')

@@ -1,0 +1,4 @@
+import { langchainWithTools } from './drivers/langchain-tools.ts'
+import { keepsPromisesTo } from './keeps-promises.ts'
+
+keepsPromisesTo(langchainWithTools)

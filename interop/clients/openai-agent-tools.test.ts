@@ -1,0 +1,4 @@
+import { openaiAgentsWithTools } from './drivers/openai-agent-tools.ts'
+import { keepsPromisesTo } from './keeps-promises.ts'
+
+keepsPromisesTo(openaiAgentsWithTools)

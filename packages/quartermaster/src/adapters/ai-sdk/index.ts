@@ -1,0 +1,1 @@
+export { aiTools } from './ai-tools.ts'

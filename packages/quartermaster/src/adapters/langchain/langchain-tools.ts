@@ -1,0 +1,60 @@
+import type { RunnableConfig } from '@langchain/core/runnables'
+import { StructuredTool, ToolInputParsingException } from '@langchain/core/tools'
+import type { Toolbox, ToolboxTool, ToolResult } from '../../contracts/index.ts'
+import { modelWords } from '../../core/kernel/index.ts'
+import { failedMessage, toContent } from './tool-message.ts'
+
+/** The tools of a toolbox as LangChain takes them: for `createAgent`, `bindTools`, a `ToolNode`. */
+export async function langchainTools(toolbox: Toolbox): Promise<StructuredTool[]> {
+  const tools = await toolbox.tools()
+  return tools.map(tool => new BoxedTool(tool, toolbox))
+}
+
+/** What LangChain and LangGraph hand to a tool beside its input. */
+interface ToolRun extends RunnableConfig {
+  readonly toolCall?: { readonly id?: string }
+  /** Where what is told on the way goes, when the run is streamed. */
+  writer?: ((chunk: unknown) => void) | null
+}
+
+class BoxedTool extends StructuredTool {
+  readonly name: string
+  readonly description: string
+  readonly schema: Record<string, unknown>
+  readonly #toolbox: Toolbox
+
+  constructor({ name, description, inputSchema }: ToolboxTool, toolbox: Toolbox) {
+    super({ responseFormat: 'content_and_artifact' })
+    this.name = name
+    this.description = description
+    this.schema = { ...inputSchema }
+    this.#toolbox = toolbox
+  }
+
+  static override lc_name(): string {
+    return 'QuartermasterTool'
+  }
+
+  override async call(input: unknown, given?: unknown, tags?: string[]): Promise<never> {
+    try {
+      return (await super.call(input as never, given as never, tags)) as never
+    } catch (error) {
+      if (!(error instanceof ToolInputParsingException)) throw error
+      // LangChain says that an input is wrong. The call path says what is wrong with it.
+      const [content] = await this._call(input, undefined, given as ToolRun)
+      return content as never
+    }
+  }
+
+  protected override async _call(input: unknown, _manager: unknown, run: ToolRun = {}): Promise<[unknown, ToolResult]> {
+    const { signal, writer, toolCall } = run
+    const result = await this.#toolbox.call(this.name, input, {
+      signal,
+      onProgress: writer ? progress => writer({ tool: this.name, ...progress }) : undefined,
+    })
+    if (!result.isError) return [toContent(result), result]
+    // Called by a model it is an answer that the model reads; called by a program it is an error.
+    if (toolCall?.id === undefined) throw new Error(modelWords(result))
+    return [failedMessage(result, { name: this.name, toolCallId: toolCall.id }), result]
+  }
+}

@@ -1,0 +1,8 @@
+/** What a model wrote as arguments. What is no JSON goes to the call path as it is, which refuses it and says so. */
+export function readArguments(text: string): unknown {
+  try {
+    return text === '' ? {} : JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,1 @@
+export * from './adapters/ai-sdk/index.ts'

@@ -1,0 +1,1 @@
+export * from './adapters/langchain/index.ts'

@@ -1,0 +1,1 @@
+export * from './adapters/openai/index.ts'
