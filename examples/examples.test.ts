@@ -104,6 +104,14 @@ describe('examples/snippets', { timeout: 60_000 }, () => {
     })
   })
 
+  it('hand out tools as the pages say', async () => {
+    const dir = await copyOf('hello')
+    await writeFile(join(dir, 'agents/default.json'), '{ "capabilities": { "maths": {} } }')
+    const { code, output } = await node([join(HERE, 'snippets/toolbox.mjs')], dir)
+    expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining("name: 'add',") })
+    expect(output).toContain("[ { type: 'function_call_output', call_id: 'call_1', output: '5' } ]")
+  })
+
   it('use the library as the pages say', async () => {
     const { code, output } = await node(['library.mjs'], join(HERE, 'snippets'))
     expect({ code, output }).toEqual({

@@ -56,7 +56,9 @@ const WRITTEN = {
   'packages/quartermaster/package.json': '{ "type": "module" }',
   'packages/quartermaster/src/capabilities/files.ts': "export const key: string = 'files'",
   'packages/quartermaster/src/index.ts': "export const name: string = 'small'",
-  'packages/quartermaster/src/probes.ts': 'export {}',
+  ...Object.fromEntries(
+    ['probes', 'langchain', 'ai', 'openai'].map(entry => [`packages/quartermaster/src/${entry}.ts`, 'export {}']),
+  ),
   'packages/quartermaster/src/adapters/storage-sqlite/worker.ts': 'export {}',
   'packages/quartermaster/src/bin/quartermaster.ts': `
     declare const process: { argv: string[]; exitCode: number; cwd(): string; exit(code: number): void; on(name: string, listener: () => void): void }

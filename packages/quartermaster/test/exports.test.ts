@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import * as ai from '../src/ai.ts'
 import * as main from '../src/index.ts'
+import * as langchain from '../src/langchain.ts'
+import * as openai from '../src/openai.ts'
 import * as probes from '../src/probes.ts'
 
 it('exports from "quartermaster" exactly what others depend on', () => {
@@ -16,6 +19,7 @@ it('exports from "quartermaster" exactly what others depend on', () => {
     'defineResource',
     'defineTool',
     'isAppError',
+    'openToolbox',
     'toolFailure',
     'toolResult',
   ])
@@ -25,11 +29,16 @@ it('exports from "quartermaster/probes" exactly the ready-made probes', () => {
   expect(Object.keys(probes).sort()).toEqual(['allOf', 'environment', 'http', 'path', 'program', 'secret', 'tcp'])
 })
 
+it('exports for each runtime exactly what hands tools to it', () => {
+  expect([Object.keys(langchain), Object.keys(ai)]).toEqual([['langchainTools'], ['aiTools']])
+  expect(Object.keys(openai).sort()).toEqual(['agentTools', 'answerFunctionCalls', 'chatTools', 'functionTools'])
+})
+
 it('has exactly these entry points', () => {
   const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     exports: object
     bin: object
   }
-  expect(Object.keys(manifest.exports)).toEqual(['.', './probes', './package.json'])
+  expect(Object.keys(manifest.exports)).toEqual(['.', './probes', './langchain', './ai', './openai', './package.json'])
   expect(Object.keys(manifest.bin)).toEqual(['quartermaster'])
 })

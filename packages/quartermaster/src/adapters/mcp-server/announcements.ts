@@ -13,17 +13,30 @@ export interface Listeners {
   resourcesChanged(): void
 }
 
-/** Tells what changed on a shelf since the last time. */
-export function createTeller(shelf: Shelf, listeners: Listeners): () => void {
+/** Tells what changed on a shelf since the last time, of what changed for its seat. */
+export function createTeller(shelf: Shelf, listeners: Listeners): (change: ViewChange) => void {
+  const changesIn = shelf.capability === undefined ? ofWhole : createComparison(shelf)
+  return change => {
+    const changed = changesIn(change)
+    if (changed.tools) listeners.toolsChanged()
+    if (changed.prompts) listeners.promptsChanged()
+    if (changed.resources) listeners.resourcesChanged()
+  }
+}
+
+/** Every tool has its page among the resources. */
+function ofWhole(change: ViewChange): ViewChange {
+  return { ...change, resources: change.resources || change.tools }
+}
+
+/** The seat may have other capabilities; only a change of this shelf concerns its client. */
+function createComparison(shelf: Shelf): () => ViewChange {
   let told = versionsOf(shelf)
   return () => {
     const now = versionsOf(shelf)
     const changed = changes(told, now)
     told = now
-    // The seat may have other capabilities; only a change of this shelf concerns its client.
-    if (changed.tools) listeners.toolsChanged()
-    if (changed.prompts) listeners.promptsChanged()
-    if (changed.resources) listeners.resourcesChanged()
+    return changed
   }
 }
 
@@ -66,8 +79,8 @@ export function withAnnouncements(server: Server, shelf: Shelf, deps: Announceme
       promptsChanged: () => send(server.sendPromptListChanged()),
       resourcesChanged: () => send(server.sendResourceListChanged()),
     })
-    const unfollow = follow(shelf.seat, () => {
-      tell()
+    const unfollow = follow(shelf.seat, change => {
+      tell(change)
       for (const uri of subscriptions.changed()) onUpdated(uri)
     })
     const hearEnd = (operation: OperationSummary) => {

@@ -1,7 +1,7 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server'
 import type { Settings } from '../../contracts/index.ts'
 import type { Agents, Seat } from '../../core/agents/index.ts'
-import type { Log } from '../../core/kernel/index.ts'
+import { callerKey, type Log } from '../../core/kernel/index.ts'
 import { createTeller } from './announcements.ts'
 import type { HeldAnswer, Served } from './answer-stream.ts'
 import { createDirectCalls, type DirectCall } from './direct-calls.ts'
@@ -42,13 +42,14 @@ export function createModernHandlers(deps: ModernHandlersDeps): ModernHandlers {
   const direct = deps.settings.directCalls ? createDirectCalls(deps) : undefined
 
   function handlerOf(seat: Seat): AgentHandler {
-    const { name } = seat.caller
-    const known = handlers.get(name)
+    // Somebody in another organisation may have the same name.
+    const key = callerKey(seat.caller)
+    const known = handlers.get(key)
     if (known?.seat === seat) return known
     // An agent that was taken away and came back has another seat, and its old streams are nobody's.
     void known?.close()
     const made = createAgentHandler(seat, deps)
-    handlers.set(name, made)
+    handlers.set(key, made)
     return made
   }
 
@@ -86,8 +87,8 @@ function createAgentHandler(seat: Seat, deps: ModernHandlersDeps): AgentHandler 
   // The same for all streams: a handler tells all those that have an address in their list, each once.
   const onUpdated = (uri: string) => handler.notify.resourceUpdated(uri)
   const tell = createTeller(shelf, handler.notify)
-  const unfollow = deps.follow(seat, () => {
-    tell()
+  const unfollow = deps.follow(seat, change => {
+    tell(change)
     const changed = new Set([...watching].flatMap(subscriptions => subscriptions.changed()))
     for (const uri of changed) onUpdated(uri)
   })

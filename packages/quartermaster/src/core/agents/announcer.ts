@@ -22,6 +22,8 @@ interface Follower {
   readonly seat: Seat
   readonly listener: (change: ViewChange) => void
   told: Versions
+  /** What has changed since, also if it is as before by now: whoever has listed in between has to list again. */
+  owed: ViewChange
   quietUntil: number
   cancel: Cancel | undefined
 }
@@ -43,14 +45,16 @@ export function createAnnouncer(deps: {
     follower.cancel?.()
     follower.cancel = undefined
     const view = follower.seat.view()
-    const change = changeBetween(follower.told, view)
+    const change = either(follower.owed, changeBetween(follower.told, view))
     if (!change.tools && !change.prompts && !change.resources) return
     const now = clock.now()
     if (now < follower.quietUntil) {
+      follower.owed = change
       follower.cancel = clock.after(follower.quietUntil - now, () => look(follower))
       return
     }
     follower.told = versionsOf(view)
+    follower.owed = NOTHING
     follower.quietUntil = now + settings.announceIntervalMs
     follower.listener(change)
   }
@@ -85,7 +89,8 @@ export function createAnnouncer(deps: {
 
   return {
     follow(seat, listener) {
-      const follower: Follower = { seat, listener, told: versionsOf(seat.view()), quietUntil: 0, cancel: undefined }
+      const told = versionsOf(seat.view())
+      const follower: Follower = { seat, listener, told, owed: NOTHING, quietUntil: 0, cancel: undefined }
       followers.add(follower)
       return () => {
         follower.cancel?.()
@@ -103,6 +108,16 @@ export function createAnnouncer(deps: {
 /** Only these: a view holds on to everything it was made from. */
 function versionsOf({ version, promptsVersion, resourcesVersion }: View): Versions {
   return { version, promptsVersion, resourcesVersion }
+}
+
+const NOTHING: ViewChange = { tools: false, prompts: false, resources: false }
+
+function either(one: ViewChange, other: ViewChange): ViewChange {
+  return {
+    tools: one.tools || other.tools,
+    prompts: one.prompts || other.prompts,
+    resources: one.resources || other.resources,
+  }
 }
 
 function changeBetween(told: Versions, now: Versions): ViewChange {
