@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createQuartermaster, openToolbox, type Toolbox, type ToolboxOptions } from '../src/index.ts'
+import { answerFunctionCalls } from '../src/openai.ts'
 import { makeProject, quartermaster, startUp } from './support/product.ts'
 
 const DESK = `
@@ -95,6 +96,17 @@ describe.each([
     })
     expect(await toolbox.call('ask', {})).toMatchObject(failure('ANSWER_UNAVAILABLE'))
     await expect(toolbox.call('subtract', {})).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
+    for (const input of ['a', 5, [1]]) expect(await toolbox.call('no', input)).toMatchObject(failure('INPUT_INVALID'))
+    // A model may call what is not there, and write what is no JSON. What it called beside that is answered.
+    const called = (name: string, given: string) => ({ type: 'function_call', call_id: name, name, arguments: given })
+    const calls = [called('subtract', '{}'), called('add', '{"a":'), called('steps', '{}')]
+    expect(await answerFunctionCalls(toolbox, calls)).toMatchObject([
+      { call_id: 'subtract', output: expect.stringMatching(/^Error: TOOL_NOT_FOUND/) },
+      { call_id: 'add', output: expect.stringMatching(/^Error: INPUT_INVALID/) },
+      { call_id: 'steps', output: 'done' },
+    ])
+    await toolbox.close()
+    await expect(toolbox.call('steps', {})).rejects.toMatchObject({ code: 'STOPPING' })
   })
 
   it('tells progress, does what has a key once, and ends what is cancelled', async () => {
@@ -149,4 +161,5 @@ it('says who does not answer, and whose token it is not', async () => {
     code: 'DEPENDENCY_UNAVAILABLE',
     message: expect.stringContaining('quartermaster up'),
   })
+  await expect(openToolbox({ url: 'nonsense', token: 'none' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
 })

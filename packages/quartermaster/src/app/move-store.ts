@@ -14,6 +14,7 @@ import { AppError, type MovedStore, messageOf, type Progress, ROWS } from '../co
 import type { Log } from '../core/kernel/index.ts'
 import { COPIED_TABLES, type CopiedTable, copyStore, type Store, summaryOf } from '../core/store/index.ts'
 import { locateProject, type ProjectPlace } from './locate-project.ts'
+import { refuseMoved } from './moved-store.ts'
 import { proveSameKey } from './sealing-witness.ts'
 
 export interface MoveStoreOptions extends ProjectPlace {
@@ -42,6 +43,8 @@ export async function moveStore(options: MoveStoreOptions): Promise<MovedStore> 
   // Nobody may write to it meanwhile: what came after its page was read would be lost.
   const lock = await folder.lock()
   try {
+    // A copy of what is old by now would be a second history.
+    refuseMoved(dataDir, await folder.movedMark())
     const from = await openSqliteStore({ dir: dataDir, log: options.log })
     try {
       const tables = options.dryRun ? await look(from, options) : await copy(from, { ...options, folder, place })

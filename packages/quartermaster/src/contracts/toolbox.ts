@@ -1,3 +1,4 @@
+import { AppError } from './errors.ts'
 import type { Answer, PersonQuestion, UrlQuestion } from './question.ts'
 import type { Progress, ToolResult } from './result.ts'
 
@@ -44,4 +45,8 @@ export interface Toolbox {
   /** Calls back when the tools are others than before. */
   onChange(listener: () => void): () => void
   close(): Promise<void>
+}
+
+export function closedToolbox(): AppError {
+  return new AppError('STOPPING', 'This toolbox is closed. Open another.')
 }

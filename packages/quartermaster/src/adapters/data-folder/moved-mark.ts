@@ -27,7 +27,7 @@ export async function readMovedMark(dir: string): Promise<MovedMark | undefined>
   }
 }
 
-/** Written aside, synced and put in place: it is there whole, or not at all. That of an earlier move gives way. */
+/** Written aside, synced and put in place: it is there whole, or not at all. */
 export async function writeMovedMark(dir: string, moved: { to: string; at: string }): Promise<void> {
   const draft = `${markFile(dir)}.draft`
   try {

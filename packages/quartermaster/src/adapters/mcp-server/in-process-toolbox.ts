@@ -1,5 +1,6 @@
 import {
-  AppError,
+  type AppError,
+  closedToolbox,
   type PersonQuestion,
   type Question,
   type QuestionKind,
@@ -41,7 +42,7 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
     ask && ((question: Question, signal: AbortSignal) => ask(question as PersonQuestion | UrlQuestion, signal))
 
   function open(): void {
-    if (isClosed) throw new AppError('STOPPING', 'This toolbox is closed. Open another.')
+    if (isClosed) throw closedToolbox()
   }
 
   return {

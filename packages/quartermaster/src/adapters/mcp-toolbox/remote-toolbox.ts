@@ -1,5 +1,7 @@
 import { Client, type ElicitResult, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client'
 import {
+  AppError,
+  closedToolbox,
   IDEMPOTENCY_META,
   type PersonQuestion,
   type Toolbox,
@@ -8,6 +10,7 @@ import {
   type ToolResult,
   type UrlQuestion,
 } from '../../contracts/index.ts'
+import { errorResult } from '../../core/kernel/index.ts'
 import { keepListening } from './keep-listening.ts'
 import { type Errand, toolboxError, unanswered } from './toolbox-error.ts'
 
@@ -23,9 +26,10 @@ const NO_LIMIT_MS = 2 ** 31 - 1
 
 /** Connects to the toolbox of the agent whose token it is, behind a running `up`. */
 export async function connectToolbox({ url, token, ask }: RemoteToolboxOptions): Promise<Toolbox> {
-  const address = new URL(url)
+  const address = addressIn(url)
   const looking: Errand = { url: address, isCall: false }
   const listeners = new Set<() => void>()
+  let isClosed = false
   let known: Promise<readonly ToolboxTool[]> | undefined
   const client = new Client(
     { name: 'quartermaster-toolbox', version: '1' },
@@ -45,22 +49,31 @@ export async function connectToolbox({ url, token, ask }: RemoteToolboxOptions):
   await reached(looking, () => client.connect(new StreamableHTTPClientTransport(address, { requestInit })))
   const stopListening = keepListening(client, { onGap: changed })
 
+  function refuseClosed(): void {
+    if (isClosed) throw closedToolbox()
+  }
+
   async function list(): Promise<readonly ToolboxTool[]> {
     const { tools } = await reached(looking, () => client.listTools(undefined, { cacheMode: 'refresh' }))
     return tools.map(toToolboxTool)
   }
 
   return {
-    tools() {
+    async tools() {
+      refuseClosed()
       known ??= list().catch(error => {
         known = undefined
         throw error
       })
       return known
     },
-    call(name, input, { signal, onProgress, idempotencyKey } = {}) {
+    async call(name, input, { signal, onProgress, idempotencyKey } = {}) {
+      refuseClosed()
+      // The wire carries nothing else, and in the process of the tool it would be refused like this.
+      if (!isRecord(input))
+        return errorResult(new AppError('INPUT_INVALID', `The input of "${name}" must be an object.`))
       const _meta = idempotencyKey === undefined ? {} : { _meta: { [IDEMPOTENCY_META]: idempotencyKey } }
-      const params = { name, arguments: input as Record<string, unknown>, ..._meta }
+      const params = { name, arguments: input, ..._meta }
       const options = {
         timeout: NO_LIMIT_MS,
         ...(signal ? { signal } : {}),
@@ -76,11 +89,21 @@ export async function connectToolbox({ url, token, ask }: RemoteToolboxOptions):
       return () => void listeners.delete(listener)
     },
     async close() {
+      isClosed = true
       listeners.clear()
       stopListening()
       await client.close()
     },
   }
+}
+
+function isRecord(input: unknown): input is Record<string, unknown> {
+  return typeof input === 'object' && input !== null && !Array.isArray(input)
+}
+
+function addressIn(url: string | URL): URL {
+  if (URL.canParse(String(url))) return new URL(url)
+  throw new AppError('CONFIG_INVALID', `"${url}" is no address. It is the mcpUrl that "quartermaster up" prints.`)
 }
 
 async function reached<T>(errand: Errand, work: () => Promise<T>): Promise<T> {

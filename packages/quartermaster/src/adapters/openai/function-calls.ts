@@ -1,5 +1,5 @@
-import type { Toolbox, ToolboxCallOptions, ToolResult } from '../../contracts/index.ts'
-import { type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
+import { type Toolbox, type ToolboxCallOptions, type ToolResult, toAppError } from '../../contracts/index.ts'
+import { errorResult, type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
 import { readArguments } from './arguments.ts'
 
 /** A call as it stands in `response.output` of the Responses API. */
@@ -38,8 +38,14 @@ async function answerOne(
   { call_id, name, arguments: given }: FunctionCall,
   options: ToolboxCallOptions,
 ): Promise<FunctionCallOutput> {
-  const result = await toolbox.call(name, readArguments(given), options)
+  const result = await toolbox.call(name, readArguments(given), options).catch(thrown => failure(thrown, options))
   return { type: 'function_call_output', call_id, output: toOutput(result) }
+}
+
+/** Models call tools that are not there. Beside others that were called and have their answers, that is one answer more. */
+function failure(thrown: unknown, { signal }: ToolboxCallOptions): ToolResult {
+  if (signal?.aborted) throw thrown
+  return errorResult(toAppError(thrown))
 }
 
 function toOutput(result: ToolResult): FunctionCallOutput['output'] {

@@ -70,10 +70,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
   }
 
   /** A peer is the same one by its id and by its name, also when it cannot be reached any more. */
-  async function keyed(
-    { id, organisation }: WorkspaceRow,
-    { idempotencyKey, ...body }: DelegationWish & Pick<AcceptOptions, 'conversationId' | 'parts'>,
-  ): Promise<Key> {
+  async function keyed({ id, organisation }: WorkspaceRow, { idempotencyKey, ...body }: Body): Promise<Key> {
     if (idempotencyKey === undefined) return { askKey: null, bodyDigest: null }
     const to = (await workspaces.seek(organisation, body.to))?.id ?? body.to
     return {
@@ -202,7 +199,9 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
       const { conversationId, parts } = options
       refuseLarge(wish.task, parts)
       const more = { ...(conversationId !== undefined && { conversationId }), ...(parts && { parts }) }
-      const key = await keyed(from, { ...wish, ...more })
+      // Words that were made of the parts say the same in whatever order the parts have their names.
+      const { task, ...rest } = wish
+      const key = await keyed(from, { ...rest, ...(parts ? {} : { task }), ...more })
       for (let tries = 0; tries < TRIES; tries++) {
         const done = (await repeatOf(key)) ?? (await attempt(from, wish, { key, ...options }))
         if (!done) continue
@@ -222,6 +221,8 @@ interface Pair {
   readonly asker: WorkspaceRow
   readonly peer: WorkspaceRow
 }
+
+type Body = Omit<DelegationWish, 'task'> & Partial<DelegationWish> & Pick<AcceptOptions, 'conversationId' | 'parts'>
 
 interface Key {
   readonly askKey: string | null

@@ -26,6 +26,8 @@ export interface Answering {
   note(row: DelegationRow, words: string | undefined): Promise<DelegationRow>
   /** What was said under the same key before. Throws `IDEMPOTENCY_CONFLICT` when that was something else. */
   repeatOf(row: DelegationRow, said: PeerWords): Promise<Answered | undefined>
+  /** The end of a task that is over, where these words are what it ended with. */
+  endedWith(row: DelegationRow, said: PeerWords): Answered | undefined
 }
 
 export interface PeerWords extends DelegationReply {
@@ -72,7 +74,12 @@ export function createAnswering(deps: AnsweringDeps): Answering {
   async function already(now: DelegationRow, said: PeerWords, result: DelegationResult): Promise<Answered | undefined> {
     const repeat = await repeatOf(now, said)
     if (repeat || !isSame(now, said.outcome ?? 'completed', result)) return repeat
-    return { row: now, messageId: now.noticeId?.replace(/_in$/, '') ?? '', isRepeat: true }
+    return endOf(now)
+  }
+
+  function endedWith(row: DelegationRow, { message, attachments: files = [], parts: own = [] }: PeerWords) {
+    const isMore = files.length > 0 || own.length > 0
+    return row.state === 'completed' && row.result?.text === message && !isMore ? endOf(row) : undefined
   }
 
   /** Every end is told, whatever waits already; what is said on the way is a message like any other. */
@@ -127,7 +134,11 @@ export function createAnswering(deps: AnsweringDeps): Answering {
     return ledger.step(row, 'progress', { parts, isDone })
   }
 
-  return { reply, note, repeatOf }
+  return { reply, note, repeatOf, endedWith }
+}
+
+function endOf(row: DelegationRow): Answered {
+  return { row, messageId: row.noticeId?.replace(/_in$/, '') ?? '', isRepeat: true }
 }
 
 interface Key {

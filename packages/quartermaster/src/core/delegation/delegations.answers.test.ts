@@ -36,6 +36,20 @@ describe('an answer that is given twice', () => {
     expect(await store.count('delegations', { state: 'completed' })).toBe(1)
   })
 
+  it('is one as well where it answers what the asker said on the way, and other words are an ordinary message', async () => {
+    const { messages, ada, bob, activityId, take, waiting } = await openTask()
+    await messages.sending.reply(bob, activityId, { text: 'Which boxes?', outcome: 'in_progress' })
+    const [question] = await take(ada)
+    await messages.sending.reply(ada, question?.id ?? '', { text: 'The red ones.' })
+    const [words] = await take(bob)
+    const say = (text: string) => messages.sending.reply(bob, words?.id ?? '', { text })
+    const first = await say('Seven.')
+    expect([await say('Seven.'), await say('Seven.')]).toEqual([1, 2].map(() => ({ ...first, isRepeat: true })))
+    expect(await waiting()).toBe(1)
+    await say('And one more.')
+    expect(await waiting()).toBe(2)
+  })
+
   it('cancels once, however often it is said', async () => {
     const { delegations, another, ada, row, store } = await openTask()
     await Promise.all([delegations.cancel(ada, row.id), another().delegations.cancel(ada, row.id)])

@@ -194,6 +194,8 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     if (repeat) return repeat
     // What was said around a task that is over is ordinary conversation; only an answer to the task itself is too late.
     const isOver = row && !isOpen(row.state) && !isTaskItself && said.outcome === undefined
+    const again = row && isPeers && isOver ? answering.endedWith(row, said) : undefined
+    if (again) return again
     if (row && isPeers && !isOver) return answering.reply(row, peer, said, activityId)
     if (said.outcome === undefined || said.outcome === 'completed') return undefined
     throw new AppError(
