@@ -103,7 +103,8 @@ export function createAnswering(deps: AnsweringDeps): Answering {
       const state = 'to' in step ? step.to : now.state
       const isEnd = outcome !== 'in_progress'
       if (!isEnd) await refuseFull(now)
-      const words = { next: ids.next, at, result, state, isEnd, key: keyed(now, said) }
+      const answers = answered?.replace(/_in$/, '')
+      const words = { next: ids.next, at, result, state, isEnd, answers, key: keyed(now, said) }
       const draft = replyDraft(now, await ledger.sides(now), words)
       messageId = draft.messageId
       const set = isEnd ? endSet(result, state, draft) : { progress: shortened(result), progressAt: at }

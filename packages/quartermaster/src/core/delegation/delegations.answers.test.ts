@@ -44,6 +44,9 @@ describe('an answer that is given twice', () => {
     const [words] = await take(bob)
     const say = (text: string) => messages.sending.reply(bob, words?.id ?? '', { text })
     const first = await say('Seven.')
+    const [told] = await take(ada)
+    // The asker knows which of its messages is answered.
+    expect(told?.inReplyTo).toBe(`${words?.messageId}_out`)
     expect([await say('Seven.'), await say('Seven.')]).toEqual([1, 2].map(() => ({ ...first, isRepeat: true })))
     expect(await waiting()).toBe(1)
     await say('And one more.')

@@ -48,7 +48,7 @@ export function replyDraft(row: DelegationRow, sides: Sides, reply: Said): Messa
     from: peer ? workspaceParty(peer) : aside(row.toId, row.toName),
     to: asker ? workspaceParty(asker) : aside(row.fromId, row.fromName),
     kind: reply.isEnd ? 'delegation_result' : 'peer_agent',
-    answers: row.messageId,
+    answers: reply.answers ?? row.messageId,
     ...noticed(row, reply),
     ...reply.key,
   })
@@ -85,6 +85,8 @@ export interface PlatformWords {
 }
 
 export interface Said {
+  /** The message that it answers; the one with the task when absent. */
+  readonly answers?: string | undefined
   readonly next: Ids
   readonly at: number
   readonly result: DelegationResult
