@@ -33,6 +33,12 @@ export const NAMED_SECRETS: readonly SecretPlace[] = [
     hint: NAMED,
   },
   { form: new RegExp(String.raw`(?<before>(?:${NAME}|${SHORT_NAME})${SET}["'\x60]?)${PLAIN}`, 'giu'), hint: NAMED },
+  // `OPENAI_KEY=…`, but no `PRIMARY_KEY=id`.
+  {
+    form: new RegExp(String.raw`(?<before>\b[A-Z][A-Z0-9_]{1,40}_KEY${SET}["'\x60]?)${PLAIN}`, 'gu'),
+    hint: /_KEY/,
+    spares: isProse,
+  },
   // `pass: …` alone may be said of a test.
   {
     form: new RegExp(String.raw`(?<before>\b(?:pass|pw)${SET}["'\x60]?)${PLAIN}`, 'giu'),

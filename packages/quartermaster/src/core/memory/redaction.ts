@@ -60,6 +60,12 @@ const PLACES: readonly SecretPlace[] = [
     form: /(?<before>\bauthorization["'`]?\s{0,4}[:=]\s{0,32}["'`]?(?:bearer|basic|token|bot|apikey)\s{1,32})[\w.~+/=-]{4,4096}/gi,
     hint: /authorization/i,
   },
+  // Where nothing follows it in its line it is no sentence about tokens.
+  {
+    form: /(?<before>\bauthorization["'`]?\s{0,4}:\s{0,4}["'`]?bearer )(?!tokens?\b|auth|scheme|header)[\w.~+/=-]{4,4096}(?=["'`]{0,2}(?:\r?\n|$))/gi,
+    hint: /authorization/i,
+    spares: () => false,
+  },
   // And elsewhere. "bearer of bad news" is none: these have a digit or are long.
   {
     form: /(?<before>\bbearer(?:\s{1,32}|[:=]\s{0,32})["'`]?)(?=[\w.~+/=-]{0,4096}\d|[\w.~+/=-]{32})[\w.~+/=-]{8,4096}/gi,
