@@ -44,6 +44,12 @@ export function followLog(owner, { id, name }) {
     async readToEnd() {
       while (await readPage());
     },
+    /** As far as that moment lets it: whoever writes may be faster, and a log that is written has no end. @param {Promise<unknown>} moment */
+    async readUntil(moment) {
+      let isOver = false
+      void moment.then(() => (isOver = true))
+      while ((await readPage()) && !isOver);
+    },
     holes: () => holes.splice(0),
     /** How often its place was gone. */
     gone: () => gone,

@@ -31,7 +31,8 @@ export function run({ store, rounds, seed }) {
       // It begins to forget as soon as it is there.
       await node.start()
       const endAgain = load.begin()
-      await Promise.all(logs.map(log => log.readToEnd()))
+      const moment = untilSomeMoment()
+      await Promise.all(logs.map(log => log.readUntil(moment)))
       await endAgain()
       await Promise.all(logs.map(log => log.readToEnd()))
       notes.lost.push(...logs.flatMap(log => log.holes()))
