@@ -46,9 +46,9 @@ export function followLog(owner, { id, name }) {
     },
     /** As far as that moment lets it: whoever writes may be faster, and a log that is written has no end. @param {Promise<unknown>} moment */
     async readUntil(moment) {
-      let isOver = false
-      void moment.then(() => (isOver = true))
-      while ((await readPage()) && !isOver);
+      const over = new AbortController()
+      void moment.then(() => over.abort())
+      while ((await readPage()) && !over.signal.aborted);
     },
     holes: () => holes.splice(0),
     /** How often its place was gone. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createKnowledgeSource } from '../adapters/knowledge-files/index.ts'
 import { type ClosableSource, createBuiltinSource, createProjectSource } from '../adapters/modules/index.ts'
 import {
   type AgentFiles,
@@ -119,6 +120,13 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     watch: isWatching,
     log,
   })
+  const knowledge = createKnowledgeSource({
+    id: 'knowledge',
+    kind: 'declaration',
+    dir: join(projectDir, 'knowledge'),
+    watch: isWatching,
+    log,
+  })
   const builtin = createBuiltinSource({ dir: fileURLToPath(CAPABILITIES_DIR), services, version: VERSION })
   const files = { projectDir, env, secrets, watch: isWatching, log }
   const agentFiles = createAgentFiles(configFile === undefined ? files : { ...files, configFile })
@@ -131,7 +139,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     },
     settings,
     secrets,
-    sources: [builtin, project],
+    sources: [builtin, project, knowledge],
     agentFiles,
     configEditor: createConfigEditor({ projectDir, dataDir, configFile: () => configFile }),
     upstreams: () => withStandIns(upstreams),
@@ -156,7 +164,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
       }
     },
     async close() {
-      await Promise.all([project.close(), agentFiles.close()])
+      await Promise.all([project.close(), knowledge.close(), agentFiles.close()])
     },
   }
 }

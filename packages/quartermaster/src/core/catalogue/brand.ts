@@ -9,6 +9,7 @@ export type DefinitionKind =
   | 'capability'
   | 'injection'
   | 'module'
+  | 'op'
   | 'result'
   | 'passed'
 

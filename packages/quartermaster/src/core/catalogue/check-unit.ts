@@ -4,17 +4,19 @@ import { ConsentOperation, InjectionMode } from '../../contracts/index.ts'
 import type { Capability } from './capability.ts'
 import { checkDependency } from './check-dependency.ts'
 import { checkEffectKinds } from './check-effects.ts'
+import { checkKnowledge } from './check-knowledge.ts'
 import { checkLists, checkSchema, checkTexts } from './check-parts.ts'
 import type { Bundle, CheckDeps, UnitPlace } from './check-place.ts'
 import { checkPrompt } from './check-prompt.ts'
 import { checkResource } from './check-resource.ts'
 import { checkTool } from './check-tool.ts'
 import type { ConsentOperationDefinition } from './consent-operation.ts'
-import type { CatalogueCapability, CatalogueInjection, Dependency, Origin } from './generation.ts'
+import type { CatalogueCapability, CatalogueInjection, Dependency, Knowledge, Origin } from './generation.ts'
 import type { Injection } from './injection.ts'
 import { describeTool, leftOutOf } from './left-out.ts'
 import { ProblemList } from './problem-list.ts'
 import type { SourceKind, SourceUnit } from './source.ts'
+import { isDeclaration } from './written.ts'
 
 /** A unit whose own definitions were looked at; what depends on other units is looked at when a generation is composed. */
 export interface CheckedUnit extends Origin {
@@ -24,6 +26,7 @@ export interface CheckedUnit extends Origin {
   readonly injections: readonly CatalogueInjection[]
   readonly dependencies: readonly Dependency[]
   readonly consentOperations: readonly ConsentOperationDefinition[]
+  readonly knowledge: readonly Knowledge[]
   readonly problems: readonly Problem[]
 }
 
@@ -55,6 +58,8 @@ export function* checkUnit(
     const injection = yield* checkInjection(definition, at)
     if (injection) injections.push(injection)
   }
+  const pages = (unit.definitions.written ?? []).filter(one => !isDeclaration(one))
+  const knowledge = yield* checkEach(pages, one => checkKnowledge(one, at))
   const dependencies = [...new Set(written)].flatMap(one => checkDependency(one, at) ?? [])
   return {
     ...origin,
@@ -64,6 +69,7 @@ export function* checkUnit(
     injections,
     dependencies,
     consentOperations,
+    knowledge,
     problems: problems.all,
   }
 }

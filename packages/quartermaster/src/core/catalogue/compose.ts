@@ -30,6 +30,11 @@ export function composeGeneration(
   const resources: KnownReadings['resources'] = new Map()
   const known = { tools, prompts, resources, dependencies, consentOperations, problems }
   const { capabilities, injections } = takeBundles(ordered, known)
+  const knowledge = takeNames(
+    ordered.flatMap(unit => unit.knowledge),
+    'unit',
+    problems,
+  )
   problems.push(...emptyScopes(ordered, tools))
   return {
     generation: Object.freeze({
@@ -41,6 +46,7 @@ export function composeGeneration(
       capabilities,
       injections,
       consentOperations,
+      knowledge,
     }),
     problems,
   }
@@ -94,14 +100,14 @@ interface Known extends KnownReadings {
   readonly consentOperations: ReadonlyMap<string, ConsentOperationDefinition>
 }
 
-function takeNames<T extends Origin & ({ name: string } | { key: string })>(
+function takeNames<T extends Origin & ({ name: string } | { key: string } | { path: string })>(
   items: readonly T[],
   kind: string,
   problems: Problem[],
 ): Map<string, T> {
   const taken = new Map<string, T>()
   for (const item of items) {
-    const name = 'key' in item ? item.key : item.name
+    const name = 'key' in item ? item.key : 'path' in item ? item.path : item.name
     const first = taken.get(name)
     if (first) problems.push(nameTaken(kind, name, item, first))
     else taken.set(name, item)

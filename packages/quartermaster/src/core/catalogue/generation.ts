@@ -1,4 +1,11 @@
-import type { JsonSchema, PromptFacts, ResourceFacts, ToolDescriptor, ToolFacts } from '../../contracts/index.ts'
+import type {
+  JsonSchema,
+  PromptFacts,
+  ResourceFacts,
+  ToolDescriptor,
+  ToolFacts,
+  UnitFacts,
+} from '../../contracts/index.ts'
 import type { CapabilityResolver, WithheldTool } from './capability.ts'
 import type { ConsentOperationDefinition } from './consent-operation.ts'
 import type { DependencyDefinition, ProbeFunction } from './dependency.ts'
@@ -57,6 +64,15 @@ export interface Resource extends Readonly<ResourceFacts>, Origin {
   /** By name of the template; those without have none. */
   readonly suggest: ReadonlyMap<string, Suggest>
   /** Changes whenever the definition or the code behind it does. */
+  readonly hash: string
+}
+
+/** A checked piece of written knowledge: a unit, in the words of whoever reads it. */
+export interface Knowledge extends Readonly<UnitFacts>, Origin {
+  /** Its folders and its own name, joined by `/`. */
+  readonly path: string
+  /** In Markdown. */
+  readonly body: string
   readonly hash: string
 }
 
@@ -120,6 +136,8 @@ export interface Generation {
   readonly capabilities: ReadonlyMap<string, CatalogueCapability>
   readonly injections: readonly CatalogueInjection[]
   readonly consentOperations: ReadonlyMap<string, ConsentOperationDefinition>
+  /** By path, in order of path within each source. */
+  readonly knowledge: ReadonlyMap<string, Knowledge>
 }
 
 export const EMPTY_GENERATION: Generation = Object.freeze({
@@ -132,4 +150,5 @@ export const EMPTY_GENERATION: Generation = Object.freeze({
   capabilities: new Map(),
   injections: [],
   consentOperations: new Map(),
+  knowledge: new Map(),
 })

@@ -33,6 +33,7 @@ export {
   type CatalogueInjection,
   type Dependency,
   type Generation,
+  type Knowledge,
   type Prompt,
   type Resource,
   type Tool,
@@ -79,3 +80,4 @@ export type {
   HandlerOutput,
   ToolDefinition,
 } from './tool.ts'
+export type { WrittenUnit } from './written.ts'

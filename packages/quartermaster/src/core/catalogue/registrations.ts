@@ -53,6 +53,7 @@ function checkForeign(resolver: CapabilityResolver, unit: string, deps: CheckDep
     injections: [],
     dependencies: [],
     consentOperations: [],
+    knowledge: [],
     problems: problems.all,
   }
 }

@@ -2,6 +2,7 @@ import type { Problem } from '../../contracts/index.ts'
 import type { Capability } from './capability.ts'
 import type { DependencyDefinition } from './dependency.ts'
 import type { Injection } from './injection.ts'
+import type { WrittenUnit } from './written.ts'
 
 /** Who wins when two sources bring the same name: the earlier in this list. */
 export const SOURCE_KINDS = ['builtin', 'code', 'declaration', 'upstream'] as const
@@ -12,6 +13,8 @@ export interface Definitions {
   readonly capabilities: readonly Capability[]
   readonly dependencies: readonly DependencyDefinition[]
   readonly injections: readonly Injection[]
+  /** What was written down rather than programmed. */
+  readonly written?: readonly WrittenUnit[]
 }
 
 /**

@@ -1,0 +1,1 @@
+export { createKnowledgeSource, type KnowledgeSource, type KnowledgeSourceOptions } from './knowledge-source.ts'

@@ -1,0 +1,123 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { silentLog } from '../system/index.ts'
+import { createKnowledgeSource } from './knowledge-source.ts'
+
+let dir: string
+beforeEach(async () => {
+  dir = join(await mkdtemp(join(tmpdir(), 'knowledge-')), 'knowledge')
+})
+afterEach(() => rm(dirname(dir), { recursive: true, force: true }))
+
+async function write(name: string, text: string): Promise<void> {
+  await mkdir(dirname(join(dir, name)), { recursive: true })
+  await writeFile(join(dir, name), text)
+}
+
+const open = (options = {}) =>
+  createKnowledgeSource({ id: 'knowledge', kind: 'declaration', dir, watch: false, log: silentLog, ...options })
+const load = async () => open().load(new AbortController().signal)
+
+const CONCEPT = '---\nkind: concept\ntitle: Refunds\n---\nMoney goes back.\n'
+
+it('has nothing where there is no folder', async () => {
+  expect(await load()).toEqual([])
+})
+
+it('reads every Markdown file below the folder, by its path', async () => {
+  await write('refunds.md', CONCEPT)
+  await write('shop/index.md', CONCEPT)
+  await write('shop/till.md', CONCEPT)
+  await write('_draft.md', 'not yet')
+  await write('.hidden/x.md', 'no')
+  await write('notes.txt', 'no')
+  const units = await load()
+  expect(units.map(({ id }) => id)).toEqual([
+    'knowledge/refunds.md',
+    'knowledge/shop/index.md',
+    'knowledge/shop/till.md',
+  ])
+  expect(units.map(unit => ('definitions' in unit ? unit.definitions.written?.[0] : unit))).toEqual(
+    ['refunds', 'shop', 'shop/till'].map(path => ({
+      path,
+      front: { kind: 'concept', title: 'Refunds' },
+      body: 'Money goes back.',
+    })),
+  )
+})
+
+it('puts its prefix before every path', async () => {
+  await write('refunds.md', CONCEPT)
+  const [unit] = await open({ prefix: 'quartermaster/' }).load(new AbortController().signal)
+  expect(unit).toMatchObject({ definitions: { written: [{ path: 'quartermaster/refunds' }] } })
+})
+
+it('takes lines that end as on Windows, and a mark at the beginning', async () => {
+  await write('a.md', `\uFEFF${CONCEPT.replaceAll('\n', '\r\n')}`)
+  expect(await load()).toMatchObject([{ definitions: { written: [{ body: 'Money goes back.' }] } }])
+})
+
+it('is the same object while the text is the same', async () => {
+  await write('refunds.md', CONCEPT)
+  const source = open()
+  const first = await source.load(new AbortController().signal)
+  expect((await source.load(new AbortController().signal))[0]).toBe(first[0])
+})
+
+it.each([
+  ['has no front matter', '# Refunds\n', 'It has no front matter'],
+  ['has front matter that is no YAML', '---\nkind: [concept\n---\n', 'Its front matter is no YAML'],
+  ['says a field twice', '---\nkind: concept\nkind: system\n---\n', '(line 3'],
+  ['has a list for front matter', '---\n- concept\n---\n', 'must be fields with values'],
+  ['makes much of little', `---\na: &a [x,x]\nb: [${'*a,'.repeat(50)}]\n---\n`, 'cannot be read'],
+  ['is too large', `---\nkind: concept\n---\n${'x'.repeat(300_000)}`, 'Part it into several'],
+])('tells of a file that %s, and reads the others', async (_what, text, message) => {
+  await write('bad.md', text)
+  await write('good.md', CONCEPT)
+  expect(await load()).toMatchObject([
+    { id: 'knowledge/bad.md', broken: [{ where: 'knowledge/bad.md', message: expect.stringContaining(message) }] },
+    { id: 'knowledge/good.md', hash: expect.any(String) },
+  ])
+})
+
+it('reads no file that a link leads to outside of the folder', async () => {
+  await write('good.md', CONCEPT)
+  await writeFile(join(dirname(dir), 'secret.md'), CONCEPT)
+  await symlink('../secret.md', join(dir, 'link.md'))
+  expect(await load()).toMatchObject([
+    { id: 'knowledge/good.md' },
+    { broken: [{ message: expect.stringContaining('link') }] },
+  ])
+})
+
+it('tells of an edit, a new file and a folder that comes later', async () => {
+  const source = open({ watch: true })
+  try {
+    const told = createTold()
+    source.onChange(told.tell)
+    for (const name of ['first.md', 'deep/second.md', 'first.md']) {
+      await expect(told.until(() => write(name, `${CONCEPT}${name}${Math.random()}`))).resolves.toBeUndefined()
+    }
+  } finally {
+    await source.close()
+  }
+})
+
+/** Waits for the telling; what is written before the watcher is ready is written again. */
+function createTold() {
+  let wake = () => {}
+  return {
+    tell: () => wake(),
+    async until(write: () => Promise<void>) {
+      const told = new Promise<void>(resolve => {
+        wake = resolve
+      })
+      const again = setInterval(() => void write(), 100)
+      await write()
+      await told
+      clearInterval(again)
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import type { Dirent } from 'node:fs'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { AppError, messageOf } from '../../contracts/index.ts'
+
+/** A Markdown file below a folder. */
+export interface UnitFile {
+  /** From the folder, with forward slashes and without the ending; the index of a folder has the folder's. */
+  readonly path: string
+  readonly file: string
+  /** Why it is not read. */
+  readonly refused?: string
+}
+
+const MARKDOWN = /\.md$/
+/** More are not written by people, and every one is kept in memory. */
+const MOST_FILES = 10_000
+const MOST_DEPTH = 16
+
+/** The Markdown files below a folder, in order of path; none when there is no such folder. */
+export async function listUnitFiles(dir: string): Promise<UnitFile[]> {
+  const root = await realpath(dir).catch(() => undefined)
+  if (root === undefined) return []
+  const found: UnitFile[] = []
+  await walk(root, root, 0, found)
+  return found.sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+async function walk(root: string, folder: string, depth: number, found: UnitFile[]): Promise<void> {
+  for (const entry of await entriesOf(folder)) {
+    if (entry.name.startsWith('.') || entry.name.startsWith('_') || entry.name === 'node_modules') continue
+    const file = join(folder, entry.name)
+    const target = entry.isSymbolicLink() ? await followed(file, root) : entry
+    if (target === undefined) {
+      // A link to elsewhere would show agents a file that nobody has written for them.
+      if (MARKDOWN.test(entry.name))
+        found.push({ ...placed(root, file), refused: 'It is a link that leads out of the folder, or nowhere.' })
+    } else if (target.isDirectory()) {
+      // Links to folders are not followed: they may lead back.
+      if (depth < MOST_DEPTH && !entry.isSymbolicLink()) await walk(root, file, depth + 1, found)
+    } else if (MARKDOWN.test(entry.name)) {
+      if (found.length >= MOST_FILES)
+        throw new AppError(
+          'CONFIG_INVALID',
+          `There are more than ${MOST_FILES} Markdown files in "${root}". Move some elsewhere.`,
+        )
+      found.push(placed(root, file))
+    }
+  }
+}
+
+async function entriesOf(folder: string): Promise<Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true })
+  } catch (cause) {
+    // An empty answer would read as "everything was deleted" and take all of it away.
+    throw new AppError(
+      'CONFIG_INVALID',
+      `The folder "${folder}" cannot be read (${messageOf(cause)}). Make it a readable folder.`,
+      { cause },
+    )
+  }
+}
+
+async function followed(file: string, root: string) {
+  const target = await realpath(file).catch(() => undefined)
+  if (target === undefined || !target.startsWith(`${root}${sep}`)) return undefined
+  return stat(target).catch(() => undefined)
+}
+
+function placed(root: string, file: string): UnitFile {
+  const names = relative(root, file).replace(MARKDOWN, '').split(sep)
+  const path = names.length > 1 && names.at(-1) === 'index' ? names.slice(0, -1) : names
+  return { path: path.join('/'), file }
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+
+/** What a piece of written knowledge is. */
+export const UNIT_KINDS = [
+  'directions',
+  'system',
+  'concept',
+  'reference',
+  'integration',
+  'service',
+  'capability',
+  'workflow',
+] as const
+export const UnitKind = z.enum(UNIT_KINDS)
+export type UnitKind = z.infer<typeof UnitKind>
+
+/** Where a unit is: the names of its folders and its own, joined by `/`, without an ending. */
+export const UnitPath = z
+  .string()
+  .max(200)
+  .regex(/^[\p{L}\p{N}_][\p{L}\p{N}_. -]*(?:\/[\p{L}\p{N}_][\p{L}\p{N}_. -]*)*$/u, 'must be names joined by "/"')
+export type UnitPath = z.infer<typeof UnitPath>
+
+const words = z.array(z.string().min(1).max(200)).max(50)
+const paths = z.array(UnitPath).max(50)
+
+/** What a unit says about itself, at the head of its file. */
+export const UnitFacts = z
+  .strictObject({
+    kind: UnitKind,
+    title: z.string().min(1).max(200),
+    /** A sentence or two, for whoever decides whether to read it. */
+    summary: z.string().min(1).max(1_000).optional(),
+    /** Directions: the situation in which they are to be followed. */
+    whenToUse: z.string().min(1).max(2_000).optional(),
+    /** Directions: the word they are called by, as a slash command. */
+    command: z
+      .string()
+      .max(64)
+      .regex(/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/, 'must be lower case words joined by "-"')
+      .optional(),
+    /** The tools it speaks of; whoever has not all of them is not offered it as directions. */
+    tools: words.default([]),
+    parents: paths.default([]),
+    tags: words.default([]),
+    /** Other names under which it is looked for. */
+    aliases: words.default([]),
+    seeAlso: paths.default([]),
+  })
+  .superRefine((facts, context) => {
+    if (facts.kind !== 'directions') return
+    for (const field of ['summary', 'whenToUse', 'command'] as const)
+      if (facts[field] === undefined)
+        context.addIssue({ code: 'custom', path: [field], message: 'is needed by directions' })
+  })
+export type UnitFacts = z.infer<typeof UnitFacts>
