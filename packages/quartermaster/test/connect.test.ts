@@ -84,7 +84,7 @@ describe.each(ERAS)('connect, with a real client of the era %s', { timeout: 60_0
     const waits = client.callTool({ name: 'wait' })
     await client.callTool({ name: 'work' })
     await first.kill()
-    expect(await pays).toMatchObject({ isError: true, structuredContent: { error: { code: 'OUTCOME_UNKNOWN' } } })
+    expect(await pays).toMatchObject({ isError: true, _meta: { 'quartermaster/error': { code: 'OUTCOME_UNKNOWN' } } })
     await startUp(dir)
     expect(await changed.promise).toEqual(ALL)
     await writeFile(join(dir, 'go.txt'), '')

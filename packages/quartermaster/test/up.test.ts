@@ -54,6 +54,16 @@ describe('up', () => {
     expect(second.stderr).toContain('STORE_LOCKED')
   })
 
+  it('answers the commands that come while it starts', async () => {
+    const dir = await projectWithClock()
+    const starting = startUp(dir)
+    const asked = Array.from({ length: 3 }, () => quartermaster(['tokens', '--json'], { cwd: dir }))
+    await starting
+    expect((await Promise.all(asked)).map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+      asked.map(() => ({ code: 0, stderr: '' })),
+    )
+  })
+
   it('stops cleanly and leaves the folder free', async () => {
     const dir = await projectWithClock()
     const up = await startUp(dir)

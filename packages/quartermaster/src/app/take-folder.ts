@@ -42,6 +42,7 @@ async function askOwner({ dir }: DataFolder): Promise<'leaves' | 'stays' | 'unkn
   }
 }
 
-function isLocked(error: unknown): boolean {
+/** Whether somebody else has the data folder. */
+export function isLocked(error: unknown): boolean {
   return isAppError(error) && error.code === 'STORE_LOCKED'
 }

@@ -30,12 +30,12 @@ const content = {
 
 interface Content {
   readonly text?: string | undefined
-  readonly parts?: readonly unknown[] | undefined
+  readonly parts?: readonly MessagePart[] | undefined
   readonly attachments?: readonly string[] | undefined
 }
 
 const isSaid = ({ text = '', parts = [], attachments = [] }: Content) =>
-  !isBlank(text) || parts.length > 0 || attachments.length > 0
+  !isBlank(text) || parts.some(part => part.kind !== 'text' || !isBlank(part.text)) || attachments.length > 0
 const UNSAID = { error: 'say something: text, parts or attachments' }
 
 const activityId = z.strictObject({

@@ -40,7 +40,7 @@ async function desk(onUpload: (visit: Visit, count: number) => void = visit => v
   const call = async (name: string, input: object) => {
     const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
     at.send({ jsonrpc: '2.0', id: ++id, method: 'tools/call', params: { _meta, name, arguments: input } })
-    return (await at.next()) as { result: { isError?: boolean; structuredContent?: { error: { code: string } } } }
+    return (await at.next()) as { result: { isError?: boolean; _meta?: { 'quartermaster/error': { code: string } } } }
   }
   const calls = () => visits.filter(({ body }) => body.method === 'tools/call').map(visit => argumentsOf(visit))
   return { call, calls, uploads: () => uploads, visits }
@@ -102,7 +102,7 @@ it.each([
       count === 1 ? visit.json(201, { id: 'att_1' }) : refuse(visit),
     )
     const { result } = await call('send', { attachments: ['good.json', path] })
-    expect(result).toMatchObject({ isError: true, structuredContent: { error: { code } } })
+    expect(result).toMatchObject({ isError: true, _meta: { 'quartermaster/error': { code } } })
     expect(calls()).toEqual([])
     // What is wrong with a file is seen before any of them is handed in.
     expect(uploads()).toBe(handedIn)

@@ -27,7 +27,6 @@ describe('a bridge whose server goes away', () => {
       id: 1,
       result: {
         isError: true,
-        structuredContent: { error: { code: 'OUTCOME_UNKNOWN', retry: 'verifyFirst' } },
         _meta: { 'quartermaster/error': { code: 'OUTCOME_UNKNOWN', retry: 'verifyFirst' } },
         ...more,
       },
@@ -67,7 +66,7 @@ describe('a bridge whose server goes away', () => {
     desk.send(request(3, 'tools/call', { name: 'look' }))
     expect(await desk.next()).toMatchObject({
       id: 3,
-      result: { structuredContent: { error: { code: 'OUTCOME_UNKNOWN' } } },
+      result: { _meta: { 'quartermaster/error': { code: 'OUTCOME_UNKNOWN' } } },
     })
     expect(second.visits).toEqual([])
   })

@@ -1,5 +1,5 @@
 import { AppError, type ErrorKind, toAppError } from '../../contracts/index.ts'
-import { modelText } from '../../core/kernel/index.ts'
+import { errorResult } from '../../core/kernel/index.ts'
 import type { Id, Request, Response } from '../mcp-wire/index.ts'
 import { claimedVersion } from '../mcp-wire/index.ts'
 
@@ -14,15 +14,11 @@ const INVALID_REQUEST = -32_600
  */
 export function failureAnswer(request: Request, error: unknown): Response {
   const { id, method, params } = request
-  const body = toAppError(error).toJSON()
+  const failed = toAppError(error)
   if (method !== 'tools/call')
-    return { jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message: body.message, data: body } }
-  const result = {
-    content: [{ type: 'text', text: modelText(body) }],
-    structuredContent: { error: body },
-    isError: true,
-    _meta: { 'quartermaster/error': body },
-  }
+    return { jsonrpc: '2.0', id, error: { code: SERVER_ERROR, message: failed.message, data: failed.toJSON() } }
+  // Bare, as nobody here knows what the tool promises.
+  const result = errorResult(failed, { isBare: true })
   return { jsonrpc: '2.0', id, result: claimedVersion(params) ? { resultType: 'complete', ...result } : result }
 }
 

@@ -33,7 +33,7 @@ export function createReply(inbox: Platform['inbox'], attach: Attacher) {
       'answers, so that the other side can match the two; do not start something new for it. The message is acknowledged ' +
       'together with the answer, so that inbox_pop is not needed. If it carries a task (task_id), your answer is its result ' +
       'and ends it, unless outcome says that it failed or is still in_progress.',
-    command: { none: 'An agent answers its own messages.' },
+    command: { name: 'reply' },
     input: z.object({
       activity_id: ActivityReference,
       // How long it may be depends on what it answers, and is counted in bytes.
@@ -78,7 +78,7 @@ function notesOn({ taskId, openTask, isEnd }: ReplyFacts, { activity_id, outcome
     return [
       `The task ${openTask} goes on. Reply again with the activity_id ${quotedLine(activity_id)} when it is done or failed.`,
     ]
-  if (outcome === undefined || outcome === 'in_progress' || isEnd) return []
+  if (outcome === undefined || isEnd) return []
   const why = taskId === null ? 'The message carries no task' : `The task ${taskId} is one that you gave away`
   const ends = taskId === null ? '' : ' Whoever has the task ends it; you can cancel it with cancel_task.'
   return [`${why}, so that "outcome" means nothing here. The answer was sent as it is.${ends}`]

@@ -39,6 +39,9 @@ const TOPS = 'Users|Volumes|app|data|home|media|mnt|opt|private|root|run|srv|tmp
 const REST = '[^\\s"\'`<>()\\[\\]{}|]'
 const UPLOADED = UPLOAD_HOSTS.map(host => host.replaceAll('.', String.raw`\.`)).join('|')
 
+const HERE = String.raw`localhost|127(?:\.\d{1,3}){3}|0\.0\.0\.0|\[::1\]`
+const OWN_FILES = String.raw`api\/v1\/attachments\/`
+
 /** What stands before a path: not the rest of an address, and not a word with a slash in it. */
 const BEFORE = String.raw`(?<![\w/.~\\@+%-])`
 /** What a folder may be called, where only the ending tells that it is none of an address. */
@@ -51,6 +54,8 @@ const NAMED = new RegExp(
   [
     String.raw`\b(?:file|sandbox):\/${REST}*`,
     String.raw`\bhttps?:\/\/(?:[\w-]+\.)*(?:${UPLOADED})(?![\w.-])${REST}*`,
+    // Nobody else has this machine. The address of a page may stand there; that of a file is for `attachments`.
+    String.raw`(?<!${REST})https?:\/\/(?:${HERE})(?::\d+)?\/(?:${OWN_FILES}${REST}+|${REST}*\.[A-Za-z]\w{0,7}(?![\w/]))`,
     String.raw`${BEFORE}\/(?:${TOPS})\/${REST}+`,
     // With the ending of a file it is one, whatever folder it begins with.
     String.raw`${BEFORE_NAMES}(?:\/${NAME}+)+\/[\p{L}\p{N}_@+-]${NAME}*\.[A-Za-z]\w{0,7}\b`,

@@ -15,12 +15,11 @@ import { canonicalJson, type Digest } from '../kernel/index.ts'
 import { foreignConversation } from '../messages/index.ts'
 import { reachedPeer } from '../organisation/index.ts'
 import { insert, mustExist, mustNotExist, type Write } from '../store/index.ts'
-import { type ChainPlace, loop, placeInChain } from './chain.ts'
+import { type ChainPlace, placeInChain } from './chain.ts'
 import { filesOf } from './files.ts'
 import { heldBy, type Ledger, type LedgerDeps } from './ledger.ts'
 import { askedDraft, bytesOf, deliver } from './notices.ts'
 import { refuseTurns } from './turns.ts'
-import { taskAwaitedBy } from './waiters.ts'
 
 export interface Accepting {
   /** Puts it on record and hands it to the peer, or has it wait for its turn. The same key and content is the same delegation. */
@@ -90,7 +89,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
     { forTask, hopsBefore }: Pick<DelegationWish, 'forTask'> & Pick<AcceptOptions, 'hopsBefore'>,
   ): Promise<ChainPlace> {
     const { organisation, id: toId } = asker
-    const columns = ['id', 'state', 'hops', 'chain', 'startedAt', 'fromId'] as const
+    const columns = ['id', 'state', 'hops', 'chain', 'startedAt'] as const
     const [held, queued] = await Promise.all([
       store.find('delegations', { where: heldBy(organisation, toId), columns, limit: MOST_OPEN_DELEGATIONS }),
       store.find('delegations', {
@@ -99,10 +98,7 @@ export function createAccepting(deps: AcceptingDeps): Accepting {
         limit: MOST_OPEN_DELEGATIONS,
       }),
     ])
-    const place = placeInChain({ asker, peer, held, queued, forTask, hopsBefore, mostHops: settings.delegationHops })
-    const awaited = await taskAwaitedBy(store, { organisation, tasks: [...held, ...queued], waiter: peer.id })
-    if (awaited) throw loop(peer.workspace, awaited)
-    return place
+    return placeInChain({ asker, peer, held, queued, forTask, hopsBefore, mostHops: settings.delegationHops })
   }
 
   async function slotFor({ organisation, id: toId, workspace, ...peer }: WorkspaceRow): Promise<number | null> {

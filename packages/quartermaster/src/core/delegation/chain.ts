@@ -54,8 +54,7 @@ function named(held: readonly Held[], id: string): Held {
   )
 }
 
-/** What whoever asks is told instead. */
-export function loop(peer: string, { id, state }: Held): AppError {
+function loop(peer: string, { id, state }: Held): AppError {
   const waits = `"${peer}" waits for a task that you have (${id}), so giving it one would go in a circle.`
   const way =
     state === 'queued'

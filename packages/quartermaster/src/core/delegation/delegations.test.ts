@@ -92,16 +92,6 @@ describe('a delegation', () => {
     await expect(ask(cid, dan, { forTask: first.id })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
   })
 
-  it('refuses circles of three, also when nobody has taken anything yet', async () => {
-    const { workspaces, ask } = await openDelegations()
-    const { ada, bob, cid, dan } = await workspaces('ada', 'bob', 'cid', 'dan')
-    await ask(ada, bob)
-    await ask(bob, cid)
-    const last = await ask(cid, dan)
-    await expect(ask(dan, ada)).rejects.toMatchObject({ code: 'DELEGATION_LOOP', details: { taskId: last.id } })
-    expect(await ask(ada, dan)).toMatchObject({ state: 'pending' })
-  })
-
   it('refuses answers to one that is over, says what it is now, and takes the same answer twice for one', async () => {
     const { workspaces, ask, take, messages, delegations, store } = await openDelegations()
     const { ada, bob } = await workspaces('ada', 'bob')

@@ -197,11 +197,7 @@ export function createDelegations(deps: DelegationsDeps): Delegations {
     const again = row && isPeers && isOver ? answering.endedWith(row, said) : undefined
     if (again) return again
     if (row && isPeers && !isOver) return answering.reply(row, peer, said, activityId)
-    if (said.outcome === undefined || said.outcome === 'completed') return undefined
-    throw new AppError(
-      'INPUT_INVALID',
-      'This message carries no task of yours, so "outcome" has no meaning. Leave it out.',
-    )
+    return undefined
   }
 
   async function wait(row: DelegationRow, { waitMs, signal, onChange }: WaitForEnd): Promise<DelegationRow> {
