@@ -76,6 +76,12 @@ describe('examples/library', { timeout: 60_000 }, () => {
   })
 })
 
+describe('examples/declarations', { timeout: 60_000 }, () => {
+  it('holds', async () => {
+    expect(await node(['main.mjs'], join(HERE, 'declarations'))).toEqual({ code: 0, output: 'All of it holds.\n' })
+  })
+})
+
 describe('examples/snippets', { timeout: 60_000 }, () => {
   it('define what the pages say', async () => {
     const dir = await copyOf('snippets')
@@ -110,6 +116,14 @@ describe('examples/snippets', { timeout: 60_000 }, () => {
     const { code, output } = await node([join(HERE, 'snippets/toolbox.mjs')], dir)
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining("name: 'add',") })
     expect(output).toContain("[ { type: 'function_call_output', call_id: 'call_1', output: '5' } ]")
+  })
+
+  it('write a prompt as the pages say', async () => {
+    const { code, output } = await node([join(HERE, 'snippets/prompt.mjs')], await copyOf('hello'))
+    expect({ code, output }).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/^# Your tools\n[^]*\nabout \d+ tokens\n$/),
+    })
   })
 
   it('use the library as the pages say', async () => {

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { Failure } from './run.mjs'
 
 const CHUNKS = 'chunks'
@@ -15,18 +16,21 @@ const ENTRIES = {
   langchain: 'langchain.js',
   ai: 'ai.js',
   openai: 'openai.js',
+  prompt: 'prompt.js',
   [`${CHUNKS}/worker`]: 'adapters/storage-sqlite/worker.js',
 }
 
 /** Packages of hundreds of small files that nobody but our own code sees: with them in it, every command starts a quarter faster. */
 const TAKEN_IN = ['kysely', 'ajv', 'ajv-formats', 'yaml']
+/** Those of them whose modules for Node are of the old kind and ask for parts of it, which a module of the new kind cannot. */
+const NEW_KIND = new Map([['yaml', 'browser/index.js']])
 
 /**
  * Puts compiled modules together into few files: to find and read hundreds of small ones takes longer than all the rest of a
  * start. What is loaded on demand stays apart, and packages from npm stay what they are but for those taken in.
- * @param {{ from: string, into: string }} folders `from` has the modules
+ * @param {{ from: string, into: string, pages?: string }} folders `from` has the modules, `pages` what comes written down
  */
-export async function bundle({ from, into }) {
+export async function bundle({ from, into, pages }) {
   /** @type {typeof import('esbuild')} */
   const esbuild = createRequire(join(from, 'any.js'))('esbuild')
   const { outputFiles, metafile } = await esbuild.build({
@@ -47,10 +51,28 @@ export async function bundle({ from, into }) {
   })
   for (const { path, text } of outputFiles) {
     refuseLostPlace(relative(into, path), text)
+    refuseRequire(relative(into, path), text)
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, text)
   }
   writeFileSync(join(into, NOTICES), noticesOf(Object.keys(metafile.inputs)))
+  if (pages !== undefined) writeFileSync(join(into, 'knowledge.json'), await packed(from, pages))
+}
+
+/**
+ * @param {string} from
+ * @param {string} dir
+ * @returns {Promise<string>}
+ */
+async function packed(from, dir) {
+  const load = (/** @type {string} */ file) => import(pathToFileURL(join(from, file)).href)
+  const { createKnowledgeSource, packKnowledge } = await load('adapters/knowledge-files/index.js')
+  const { PAGES_PREFIX } = await load('app/pages.js')
+  const silent = () => {}
+  const log = { debug: silent, info: silent, warn: silent, error: silent }
+  return packKnowledge(
+    createKnowledgeSource({ id: 'pages', kind: 'builtin', dir, prefix: PAGES_PREFIX, watch: false, log }),
+  )
 }
 
 /**
@@ -62,9 +84,19 @@ const leavePackages = {
   setup(build) {
     build.onResolve({ filter: /^[^./]/ }, ({ path, importer, kind }) => {
       if (kind === 'entry-point' || importer.includes(PACKAGES)) return undefined
+      const newKind = NEW_KIND.get(path)
+      if (newKind !== undefined) return { path: join(folderOf(path, importer), newKind) }
       return TAKEN_IN.some(name => path === name || path.startsWith(`${name}/`)) ? undefined : { path, external: true }
     })
   },
+}
+
+/**
+ * @param {string} name of a package
+ * @param {string} importer
+ */
+function folderOf(name, importer) {
+  return dirname(createRequire(importer).resolve(`${name}/package.json`))
 }
 
 /**
@@ -111,4 +143,15 @@ function refuseLostPlace(file, text) {
   if (dirname(file) === CHUNKS || !/\bimport\.meta\.(url|dirname|filename)\b/.test(text) || file.endsWith('.map'))
     return
   throw new Failure(`${file} would look for files beside itself. Have what does so loaded by more than one entry.`)
+}
+
+/**
+ * Such a line throws when it is reached, and not before.
+ * @param {string} file
+ * @param {string} text
+ */
+function refuseRequire(file, text) {
+  const asked = /\b__require\("([^"]+)"\)/.exec(text)?.[1]
+  if (asked === undefined || file.endsWith('.map')) return
+  throw new Failure(`${file} would ask for "${asked}" by require, which it has not. Take in a module of the new kind.`)
 }

@@ -14,6 +14,8 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const OLDEST_NODE = '20.19'
 const PRODUCT = join(ROOT, 'packages', 'quartermaster')
 const DIST = join(PRODUCT, 'dist')
+/** What comes written down with the product. */
+const PAGES = join(PRODUCT, 'knowledge')
 /** Below the build: the modules that it was made of, for whoever looks inside, and their types. */
 const MODULES = 'modules'
 const BUILD_STAMP = '.ensure-stamp'
@@ -84,7 +86,7 @@ async function build() {
   await compileInto(modules)
   // Loaded here, because nothing is installed when this file is.
   const { bundle } = await import('./bundle.mjs')
-  await bundle({ from: modules, into: next })
+  await bundle({ from: modules, into: next, ...(existsSync(PAGES) && { pages: PAGES }) })
   writeFileSync(join(next, BUILD_STAMP), hash)
   // A linked command must be one.
   const bin = join(next, 'bin', 'quartermaster.js')
@@ -109,7 +111,8 @@ async function compileInto(folder) {
 function buildHash() {
   const bundler = fileURLToPath(new URL('bundle.mjs', import.meta.url))
   const configs = [join(ROOT, 'tsconfig.base.json'), join(PRODUCT, 'tsconfig.json'), bundler]
-  return hashOf(ROOT, [...configs, ...sourcesBelow(join(PRODUCT, 'src'))], packages.hash())
+  const pages = existsSync(PAGES) ? sourcesBelow(PAGES) : []
+  return hashOf(ROOT, [...configs, ...sourcesBelow(join(PRODUCT, 'src')), ...pages], packages.hash())
 }
 
 /**

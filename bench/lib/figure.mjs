@@ -1,7 +1,7 @@
 // @ts-check
 import { median } from './statistics.mjs'
 
-/** @typedef {'ms' | 'µs' | 'MB' | 'times' | 'of a build' | 'calls/s' | 'lists/s' | 'commits/s' | 'reads/s' | 'commits' | 'runs/s' | 'runs' | 'operations' | 'probes' | '%' | 'tools' | 'questions' | 'conversations' | 'memories' | 'things' | 'messages/s' | 'calls' | 'starts'} Unit */
+/** @typedef {'ms' | 'µs' | 'MB' | 'times' | 'of a build' | 'calls/s' | 'lists/s' | 'commits/s' | 'reads/s' | 'commits' | 'runs/s' | 'runs' | 'operations' | 'probes' | '%' | 'tools' | 'units' | 'questions' | 'conversations' | 'memories' | 'things' | 'messages/s' | 'calls' | 'starts'} Unit */
 
 /**
  * One measured number, and the most it should be.

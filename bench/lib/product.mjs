@@ -23,6 +23,8 @@ const { createSchemaCompiler } = await built('adapters/json-schema/index.js')
 const { createIds, createSystemClock, sha256, silentLog, systemRandom } = await built('adapters/system/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/core/search/index.ts')} */
 export const { createSearchIndex } = await built('core/search/index.js')
+/** @type {typeof import('../../packages/quartermaster/src/core/knowledge/index.ts')} */
+export const { searchDocument, unitEntry } = await built('core/knowledge/index.js')
 /** @type {typeof import('../../packages/quartermaster/src/core/upstreams/index.ts')} */
 export const { compareNames, findingsIn } = await built('core/upstreams/index.js')
 

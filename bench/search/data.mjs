@@ -37,7 +37,7 @@ export function readData(folder) {
 }
 
 /** @param {string} file */
-function readLines(file) {
+export function readLines(file) {
   const lines = readFileSync(file, 'utf8').split('\n')
   return lines.filter(line => line.trim() !== '').map(line => JSON.parse(line))
 }

@@ -6,6 +6,7 @@ import { runParts } from '../lib/run-parts.mjs'
 const { values } = parseArgs({
   options: {
     data: { type: 'string' },
+    only: { type: 'string' },
     json: { type: 'boolean', default: false },
     documents: { type: 'string', default: '10000' },
     profile: { type: 'string' },
@@ -17,6 +18,8 @@ if (values.data === undefined)
 const folder = resolve(values.data)
 const PARTS = [
   { part: 'quality', options: { folder } },
+  { part: 'examples', options: { folder } },
+  { part: 'units', options: { folder } },
   { part: 'speed', options: { folder, many: Number(values.documents) } },
 ]
 

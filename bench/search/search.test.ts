@@ -41,13 +41,15 @@ describe('the search benchmark', () => {
     const { stdout } = await bench('--data', folder, '--json')
     const { figures } = JSON.parse(stdout) as { figures: { part: string; what: string; measured: number }[] }
     const measured = Object.fromEntries(figures.map(({ what, measured }) => [what, measured]))
-    expect([...new Set(figures.map(({ part }) => part))]).toEqual(['quality', 'speed'])
+    expect([...new Set(figures.map(({ part }) => part))]).toEqual(['quality', 'examples', 'units', 'speed'])
     expect(measured['all, questions']).toBe(3)
     // One of the two tools of the last question is not found: it counts half.
     expect(measured['all, recall@5']).toBeCloseTo(250 / 3)
     expect(measured['several needs, all of them within 10']).toBeCloseTo(50)
     expect(measured['office, nDCG@10']).toBeCloseTo(100)
     expect(measured['field, nDCG@10']).toBeCloseTo((100 + 100 / (1 + 1 / Math.log2(3))) / 2)
+    expect(measured['all, with examples where there are any, recall@5']).toBeCloseTo(250 / 3)
+    expect(measured['units, among units, questions']).toBeGreaterThan(0)
     expect(measured['50 documents, search, p99']).toBeGreaterThan(0)
   })
 

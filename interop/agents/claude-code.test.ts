@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -89,6 +89,21 @@ describe('Claude Code, with a token of an agent', () => {
     const { results } = await runClaude({ workplace, server: { url: product.mcpUrl, token } })
     expect(model.turns[0]?.tools).not.toContain(READ_LETTER.tool)
     expect(results.at(-1)).toEqual({ isError: false, text: expect.stringContaining('all is well') })
+  })
+
+  it('has directions as slash commands, and does what they say', async () => {
+    const head = ['kind: directions', 'title: Lock up', 'summary: Ends the day.', 'whenToUse: It is late.']
+    const unit = ['---', ...head, 'command: lock-up', 'tools: [add]', '---', 'Add 20 and 22, then lock the door.', '']
+    await mkdir(join(product.folder, 'knowledge'), { recursive: true })
+    await writeFile(join(product.folder, 'knowledge', 'lock-up.md'), unit.join('\n'))
+    await product.run('reload')
+    const { token } = await product.issue('clerk')
+    const { workplace, model } = await setUp(stepByStep(ADD))
+    const server = { url: product.mcpUrl, token }
+    const transcript = await runClaude({ workplace, server, prompt: '/mcp__desk__lock-up' })
+    expect(transcript.commands).toContain('mcp__desk__lock-up')
+    expect(model.turns[0]?.told?.join('\n')).toContain('Add 20 and 22, then lock the door.')
+    expect(transcript.results).toEqual([{ isError: false, text: expect.stringContaining('42') }])
   })
 
   it('is refused once its token is taken back', async () => {

@@ -27,6 +27,8 @@ export function claudeWorkplace(modelUrl: string): Promise<Workplace> {
 export interface Transcript {
   /** How each MCP server was at the start. */
   readonly servers: Readonly<Record<string, string>>
+  /** The slash commands that there were at the start. */
+  readonly commands: readonly string[]
   /** What the tools answered, in order. */
   readonly results: readonly { readonly isError: boolean; readonly text: string }[]
   /** What the agent said at the end. */
@@ -35,16 +37,22 @@ export interface Transcript {
 
 export interface RunOptions {
   readonly workplace: Workplace
-  readonly server: { readonly url: string; readonly token: string }
+  /** One behind an address, or as the SDK takes it. */
+  readonly server: { readonly url: string; readonly token: string } | McpServerConfig
   readonly onElicitation?: OnElicitation
+  /** What a person types; that it is to go on when absent. */
+  readonly prompt?: string
 }
 
 /** Lets the agent work at one task, with one MCP server that is called `desk` and no tools of its own. */
-export async function runClaude({ workplace, server, onElicitation }: RunOptions): Promise<Transcript> {
-  const headers = { Authorization: `Bearer ${server.token}` }
-  const desk: McpServerConfig = { type: 'http', url: server.url, headers }
+export async function runClaude({
+  workplace,
+  server,
+  onElicitation,
+  prompt = 'Go on.',
+}: RunOptions): Promise<Transcript> {
   const messages = query({
-    prompt: 'Go on.',
+    prompt,
     options: {
       model: 'claude-sonnet-4-5',
       maxTurns: 60,
@@ -54,12 +62,16 @@ export async function runClaude({ workplace, server, onElicitation }: RunOptions
       settingSources: [],
       tools: [],
       strictMcpConfig: true,
-      mcpServers: { desk },
+      mcpServers: { desk: 'token' in server ? withToken(server) : server },
       allowedTools: ['mcp__desk__*'],
       ...(onElicitation ? { onElicitation } : {}),
     },
   })
   return transcriptOf(messages)
+}
+
+function withToken({ url, token }: { url: string; token: string }): McpServerConfig {
+  return { type: 'http', url, headers: { Authorization: `Bearer ${token}` } }
 }
 
 /** The messages of a run that were printed as lines. */
@@ -73,15 +85,18 @@ export function linesOf(output: string): SDKMessage[] {
 /** What the messages of a run say, wherever they come from. */
 export async function transcriptOf(messages: AsyncIterable<SDKMessage> | Iterable<SDKMessage>): Promise<Transcript> {
   const servers: Record<string, string> = {}
+  const commands: string[] = []
   const results: { isError: boolean; text: string }[] = []
   let closing = ''
   for await (const message of messages) {
-    if (message.type === 'system' && message.subtype === 'init')
+    if (message.type === 'system' && message.subtype === 'init') {
       for (const { name, status } of message.mcp_servers) servers[name] = status
+      commands.push(...message.slash_commands)
+    }
     if (message.type === 'user') results.push(...resultsIn(message.message.content))
     if (message.type === 'result' && message.subtype === 'success') closing = message.result
   }
-  return { servers, results, closing }
+  return { servers, commands, results, closing }
 }
 
 function resultsIn(content: unknown): { isError: boolean; text: string }[] {

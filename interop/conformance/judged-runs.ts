@@ -11,6 +11,8 @@ export interface Asking {
   readonly revision: Revision
   /** One scenario alone; all of them when absent. */
   readonly only?: string
+  /** Scenarios that no revision asks for: those of extensions. */
+  readonly beside?: readonly string[]
 }
 
 /** One run of the suite. */
@@ -66,18 +68,17 @@ export function findingsOf<R extends Run>(runs: readonly R[], find: (run: R) => 
 }
 
 /** Every scenario of a run as one test. */
-export function expectNothingAgainst({ revision, remarks }: Run, findings: () => Findings): void {
+export function expectNothingAgainst({ revision, beside = [], remarks }: Run, findings: () => Findings): void {
+  const scenarios: readonly string[] = [...SCENARIOS[revision], ...beside]
   // A run that broke down is told once, not once for every scenario.
   beforeAll(() => void findings())
 
   it('runs these scenarios and no others', () => {
-    expect([...findings().keys()].sort()).toEqual([...SCENARIOS[revision]].sort())
+    expect([...findings().keys()].sort()).toEqual([...scenarios].sort())
   })
 
   const objectionsTo = (scenario: string) => (findings().get(scenario) ?? []).filter(isObjection)
-  const [known, clean] = [true, false].map(is =>
-    SCENARIOS[revision].filter(name => Object.hasOwn(remarks, name) === is),
-  )
+  const [known, clean] = [true, false].map(is => scenarios.filter(name => Object.hasOwn(remarks, name) === is))
 
   it.each(clean ?? [])('has nothing to say against %s', scenario => {
     expect(objectionsTo(scenario)).toEqual([])
@@ -95,9 +96,16 @@ const isObjection = ({ status }: Check) => status === 'FAILURE' || status === 'W
 const nameOf = ({ status, id }: Check) => `${status} ${id}`
 
 /** What the suite says to a running product that has its fixtures. */
-export async function judge(product: RunningProduct, { revision, only }: Asking): Promise<Findings> {
+export async function judge(product: RunningProduct, { revision, only, beside = [] }: Asking): Promise<Findings> {
   const { token } = await product.issue('conformance')
   const proxy = await startTokenProxy({ target: product.url, token })
   const against = { url: `${proxy.url}/mcp`, revision }
-  return (only === undefined ? runSuite(against) : runScenario(only, against)).finally(proxy.stop)
+  const wanted = only === undefined ? beside : []
+  try {
+    const findings = [await (only === undefined ? runSuite(against) : runScenario(only, against))]
+    for (const scenario of wanted) findings.push(await runScenario(scenario, against))
+    return new Map(findings.flatMap(found => [...found]))
+  } finally {
+    await proxy.stop()
+  }
 }

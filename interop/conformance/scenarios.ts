@@ -74,6 +74,9 @@ export const SCENARIOS = {
   ],
 } as const
 
+/** Those of the skills extension, which no revision asks for. Ours have one file each, and no folder to look into. */
+export const SKILLS = ['sep-2640-skills-enumeration', 'sep-2640-skills-manifest']
+
 /** What the suite says, by scenario. */
 export type Remarks = Readonly<Record<string, readonly string[]>>
 
@@ -81,6 +84,15 @@ export type Remarks = Readonly<Record<string, readonly string[]>>
 export const REMARKS: Remarks = {
   // The suite itself does not look yet.
   'tasks-status-notifications': ['SKIPPED tasks-status-notifications'],
+}
+
+/** What it remarks on skills of a session. */
+export const REMARKS_ON_OLD_SKILLS: Remarks = {
+  // How long an answer may be kept is said from 2026-07-28 on.
+  'sep-2640-skills-enumeration': [
+    'SKIPPED sep-2640-skills-list-cache-attributes',
+    'SKIPPED sep-2640-skills-get-cache-attributes',
+  ],
 }
 
 /** What it remarks where even the shortest answer of a session is a stream. */

@@ -10,6 +10,8 @@ export interface Turn {
   readonly tools: readonly string[]
   /** What its tool calls answered so far, as text. */
   readonly outputs: readonly string[]
+  /** All else that it was told in the conversation; where a dialect does not look, nothing. */
+  readonly told?: readonly string[]
 }
 
 /** Plays a model: the next step, or nothing when it is done. */

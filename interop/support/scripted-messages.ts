@@ -23,7 +23,8 @@ const MESSAGES: Dialect<Request> = {
   path: '/v1/messages',
   turnOf: ({ tools = [], messages }) => ({
     tools: tools.map(({ name }) => name),
-    outputs: messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content)).flatMap(outputOf),
+    outputs: blocksOf(messages).flatMap(outputOf),
+    told: blocksOf(messages).flatMap(({ type, text = '' }) => (type === 'text' ? [text] : [])),
   }),
   answer(outgoing, { request, turn, number, step }) {
     const stop = { stop_reason: step ? 'tool_use' : 'end_turn', stop_sequence: null }
@@ -39,6 +40,10 @@ const MESSAGES: Dialect<Request> = {
       { type: 'message_stop' },
     ] as { type: string }[])
   },
+}
+
+function blocksOf(messages: Request['messages']): Block[] {
+  return messages.flatMap(({ content }) => (typeof content === 'string' ? { type: 'text', text: content } : content))
 }
 
 function outputOf({ type, content = '' }: Block): string[] {

@@ -33,6 +33,7 @@ const HERE: readonly (readonly string[])[] = [
   ['persons', 'list'],
   ['memory', 'list'],
   ['delegations', 'list'],
+  ['do', 'list-files', '.'],
   ['recheck', 'list_files'],
   ['reload'],
   ['operations', 'list'],
@@ -40,6 +41,7 @@ const HERE: readonly (readonly string[])[] = [
   ['grants', 'list'],
   ['logs'],
   ['logout', 'tracker'],
+  ['docs', 'check'],
   ['completion', 'bash'],
 ]
 /** As many as the machines that run this have cores, and one that waits. */

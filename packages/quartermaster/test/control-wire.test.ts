@@ -37,6 +37,7 @@ describe('Control over the wire', () => {
     const inputs: Record<string, object> = {
       tool: { name: 'x' },
       checkAgent: { name: 'x' },
+      prompt: { agent: 'x' },
       grant: { agent: 'x', capability: 'x' },
       call: CALL,
       readResult: { agent: 'x', resultId: 'x', offset: 0 },

@@ -5,6 +5,7 @@ import * as main from '../src/index.ts'
 import * as langchain from '../src/langchain.ts'
 import * as openai from '../src/openai.ts'
 import * as probes from '../src/probes.ts'
+import * as prompt from '../src/prompt.ts'
 
 it('exports from "quartermaster" exactly what others depend on', () => {
   expect(Object.keys(main).sort()).toEqual([
@@ -20,6 +21,7 @@ it('exports from "quartermaster" exactly what others depend on', () => {
     'defineTool',
     'isAppError',
     'openToolbox',
+    'registerOp',
     'toolFailure',
     'toolResult',
   ])
@@ -34,11 +36,23 @@ it('exports for each runtime exactly what hands tools to it', () => {
   expect(Object.keys(openai).sort()).toEqual(['agentTools', 'answerFunctionCalls', 'chatTools', 'functionTools'])
 })
 
+it('exports from "quartermaster/prompt" exactly what makes one', () => {
+  expect(Object.keys(prompt)).toEqual(['renderPrompt'])
+})
+
 it('has exactly these entry points', () => {
   const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     exports: object
     bin: object
   }
-  expect(Object.keys(manifest.exports)).toEqual(['.', './probes', './langchain', './ai', './openai', './package.json'])
+  expect(Object.keys(manifest.exports)).toEqual([
+    '.',
+    './probes',
+    './langchain',
+    './ai',
+    './openai',
+    './prompt',
+    './package.json',
+  ])
   expect(Object.keys(manifest.bin)).toEqual(['quartermaster'])
 })

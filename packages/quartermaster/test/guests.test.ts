@@ -29,7 +29,19 @@ async function clientOf(at: UpstreamDesk, token: string): Promise<Client> {
 
 const toolsOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name)
 
-it('gives whoever has joined the tools of the platform, and nothing of an agent that gets its name', async () => {
+const promptsOf = async (client: Client) => (await client.listPrompts()).prompts.map(({ name }) => name)
+
+const DOOR = `---
+kind: directions
+title: Open the door
+summary: Says where the key is.
+whenToUse: Somebody is at the door.
+command: open-door
+---
+The key is under the mat.
+`
+
+it('gives whoever has joined the tools of the platform, and nothing of the project or of an agent that gets its name', async () => {
   const at = await openDesk({ mcpServers: {}, agents: { default: { capabilities: { delegation: {} } } } })
   const { token, workspace } = await join(at, 'scout')
   const scout = await clientOf(at, token)
@@ -45,8 +57,14 @@ it('gives whoever has joined the tools of the platform, and nothing of an agent 
     note: expect.stringContaining('lowered from 1000 to 200'),
   })
 
-  await writeFiles(at.dir, { 'agents/scout.json': JSON.stringify({ capabilities: { files: { dirs: ['.'] } } }) })
+  await writeFiles(at.dir, {
+    'agents/scout.json': JSON.stringify({ capabilities: { files: { dirs: ['.'] } } }),
+    'knowledge/door.md': DOOR,
+  })
   await at.control('reload')
+  expect(await promptsOf(await at.connect())).toContain('open-door')
+  expect(await promptsOf(scout)).not.toContain('open-door')
+  await expect(scout.readResource({ uri: 'skill://open-door/SKILL.md' })).rejects.toThrow()
   expect(await toolsOf(await clientOf(at, token))).toEqual(tools)
   // Nor is it given that agent's folder, to take files from.
   expect(await at.control('lendToken', { agent: 'default' })).toHaveProperty('files')

@@ -27,7 +27,15 @@ async function pack(): Promise<string[]> {
 
 it('the package holds the build, the schemas, what it is and its licence, and nothing of how it was made', async () => {
   const files = await packedFiles()
-  expect(files).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'package.json', 'dist/bin/quartermaster.js']))
+  expect(files).toEqual(
+    expect.arrayContaining([
+      'README.md',
+      'LICENSE',
+      'package.json',
+      'dist/bin/quartermaster.js',
+      'dist/knowledge.json',
+    ]),
+  )
   const others = files.filter(path => !/^(?:README\.md|LICENSE|package\.json|(?:dist|schemas)\/.*)$/.test(path))
   expect([others, files.filter(path => path.split('/').some(part => part.startsWith('.')))]).toEqual([[], []])
 })
@@ -35,7 +43,7 @@ it('the package holds the build, the schemas, what it is and its licence, and no
 it('the package passes on the licences of the packages that are in the build', async () => {
   expect(await packedFiles()).toContain('dist/NOTICES.txt')
   const notices = await readFile(join(PACKAGE, 'dist/NOTICES.txt'), 'utf8')
-  const named = ['ajv', 'ajv-formats', 'fast-deep-equal', 'fast-uri', 'json-schema-traverse', 'kysely']
+  const named = ['ajv', 'ajv-formats', 'fast-deep-equal', 'fast-uri', 'json-schema-traverse', 'kysely', 'yaml']
   expect(named.filter(name => !notices.split('\n').includes(name))).toEqual([])
 })
 
@@ -47,7 +55,7 @@ it('the package is installed with everything that it imports', async () => {
   const installed = new Set([...Object.keys(dependencies), ...Object.keys(peerDependencies), 'quartermaster'])
   expect([...imported].filter(name => !installed.has(name))).toEqual([])
   expect(imported).toContain('zod')
-  expect([...imported].filter(name => ['ajv', 'ajv-formats', 'kysely'].includes(name))).toEqual([])
+  expect([...imported].filter(name => ['ajv', 'ajv-formats', 'kysely', 'yaml'].includes(name))).toEqual([])
 })
 
 it('the package needs no SDK of an agent framework, except where one is asked for', async () => {
@@ -59,7 +67,9 @@ it('the package needs no SDK of an agent framework, except where one is asked fo
   await cp(join(PACKAGE, 'dist'), join(modules, 'quartermaster/dist'), { recursive: true, filter })
   await cp(join(PACKAGE, 'package.json'), join(modules, 'quartermaster/package.json'))
   for (const name of Object.keys(dependencies)) await linkInto(modules, name)
-  const looks = ['', '/probes', '/openai', '/langchain', '/ai'].map(entry => `await look('quartermaster${entry}')`)
+  const looks = ['', '/probes', '/prompt', '/openai', '/langchain', '/ai'].map(
+    entry => `await look('quartermaster${entry}')`,
+  )
   const program = `
     const look = name => import(name).then(() => console.log(name), error => console.log(name, error.code, error.message))
     ${looks.join('\n')}
@@ -70,6 +80,7 @@ it('the package needs no SDK of an agent framework, except where one is asked fo
   expect(stdout.split('\n')).toEqual([
     'quartermaster',
     'quartermaster/probes',
+    'quartermaster/prompt',
     'quartermaster/openai',
     expect.stringMatching(/^quartermaster\/langchain ERR_MODULE_NOT_FOUND .*'@langchain\/core'/),
     expect.stringMatching(/^quartermaster\/ai ERR_MODULE_NOT_FOUND .*'ai'/),

@@ -41,6 +41,7 @@ const NAMED: Partial<Record<ApiOperation, { params?: Record<string, keyof Tenant
   showDelegation: { params: { id: 'delegation' } },
   replyToDelegation: { params: { id: 'delegation' }, body: { message: 'something' } },
   cancelDelegation: { params: { id: 'delegation' } },
+  agentPrompt: { params: { name: 'workspace' } },
 }
 
 let at: Tenants

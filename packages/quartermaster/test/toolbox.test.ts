@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createQuartermaster, openToolbox, type Toolbox, type ToolboxOptions } from '../src/index.ts'
 import { answerFunctionCalls } from '../src/openai.ts'
+import { renderPrompt } from '../src/prompt.ts'
 import { makeProject, quartermaster, startUp } from './support/product.ts'
 
 const DESK = `
@@ -36,6 +37,7 @@ const DESK = `
 const FILES = {
   'capabilities/desk.ts': DESK,
   'agents/worker.json': '{ "capabilities": { "desk": {} } }',
+  'agents/other.json': '{ "capabilities": { "desk": {} } }',
   'feed.txt': '',
   'quartermaster.config.json': '{ "settings": { "recoveringSeconds": 0, "watchIntervalSeconds": 1 } }',
 }
@@ -43,6 +45,8 @@ const FILES = {
 interface Opened {
   readonly toolbox: Toolbox
   readonly dir: string
+  /** Asks the API, with the agent's token, where there is one. */
+  get?(path: string, accept: string): Promise<Response>
 }
 
 async function inProcess(options?: ToolboxOptions): Promise<Opened> {
@@ -59,7 +63,20 @@ async function behindUp(options?: ToolboxOptions): Promise<Opened> {
   const { token } = made.json<{ token: string }>()
   const toolbox = await openToolbox({ url: String(facts.mcpUrl), token, ...options })
   onTestFinished(() => toolbox.close())
-  return { dir, toolbox }
+  const get = (path: string, accept: string) =>
+    fetch(`${facts.url}/api/v1${path}`, { headers: { accept, authorization: `Bearer ${token}` } })
+  return { dir, toolbox, get }
+}
+
+/** The API tells an agent the same, and nothing of others. */
+async function expectSamePrompt(get: NonNullable<Opened['get']>, text: string): Promise<void> {
+  const plain = await get('/agents/worker/prompt', 'text/markdown')
+  expect([plain.headers.get('content-type'), await plain.text()]).toEqual(['text/markdown; charset=utf-8', text])
+  expect(await (await get('/agents/worker/prompt', '*/*')).json()).toMatchObject({ agent: 'worker', text })
+  const shell = await get('/agents/worker/prompt?shell=true', 'text/markdown')
+  expect(await shell.text()).toContain('`quartermaster do add ')
+  const others = await get('/agents/other/prompt', 'text/markdown')
+  expect([others.status, await others.json()]).toEqual([404, expect.objectContaining({ code: 'NAME_UNKNOWN' })])
 }
 
 describe.each([
@@ -67,7 +84,7 @@ describe.each([
   ['behind a running up', behindUp],
 ] as const)('the toolbox of an agent %s', (_where, open) => {
   it('has its tools in order, and calls them with the same results and errors', async () => {
-    const { toolbox } = await open()
+    const { toolbox, get } = await open()
     const tools = await toolbox.tools()
     expect(tools.map(({ name }) => name)).toEqual([
       'add',
@@ -105,7 +122,12 @@ describe.each([
       { call_id: 'add', output: expect.stringMatching(/^Error: INPUT_INVALID/) },
       { call_id: 'steps', output: 'done' },
     ])
+    const { text, tools: told } = await renderPrompt(toolbox)
+    expect(told).toEqual(tools.map(({ name }) => name))
+    expect(text).toContain('## Desk\n\n- `add`: add.\n')
+    if (get) await expectSamePrompt(get, text)
     await toolbox.close()
+    await expect(toolbox.view()).rejects.toMatchObject({ code: 'STOPPING' })
     await expect(toolbox.call('steps', {})).rejects.toMatchObject({ code: 'STOPPING' })
   })
 
@@ -140,6 +162,8 @@ describe.each([
     await rm(join(dir, 'feed.txt'))
     await gone
     expect(await hasNow()).toBe(false)
+    const { tools: viewed } = await toolbox.view()
+    expect(viewed.find(({ name }) => name === 'now')).toMatchObject({ state: 'disabled', reason: expect.any(String) })
     const back = changed()
     await writeFile(join(dir, 'feed.txt'), '')
     await back

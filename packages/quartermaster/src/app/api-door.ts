@@ -7,6 +7,7 @@ import { memoryHandlers } from '../core/memory/index.ts'
 import { chatHandlers, messageHandlers, readerOf } from '../core/messages/index.ts'
 import { createApiDesk, type Handlers, organisationHandlers } from '../core/organisation/index.ts'
 import type { OpenedStore } from './open-store.ts'
+import { promptHandlers } from './prompt-handlers.ts'
 import type { Runtime } from './runtime.ts'
 import { VERSION } from './version.ts'
 
@@ -38,6 +39,7 @@ export function apiDoor(parts: ApiDoorParts): OpenedDoor {
     ...messageHandlers({ messages, organisation }),
     ...chatHandlers({ messages, organisation }),
     ...delegationHandlers({ delegations: opened.delegations, organisation }),
+    ...promptHandlers({ agents: runtime.core.agents, organisation }),
   }
   return {
     desk: createApiDesk(handlers),

@@ -6,6 +6,7 @@ import {
   type Upstreams,
 } from '../adapters/mcp-upstream/index.ts'
 import { messageOf } from '../contracts/index.ts'
+import type { ProgramDesk } from '../core/catalogue/index.ts'
 import { type Clock, type Digest, type Ids, type Log, type Random, remembered } from '../core/kernel/index.ts'
 import type { StorageAccess } from '../core/operations/index.ts'
 import { createLeases, type LeasePlace } from '../core/store/index.ts'
@@ -29,12 +30,29 @@ export interface UpstreamPorts {
 export interface BuiltUpstreams {
   readonly upstreams: Upstreams
   auth(): Promise<UpstreamAuth>
+  /** Runs programs of the project's tools beside those of upstreams: whoever ends the ones ends the others. */
+  readonly programs: ProgramRunner
+}
+
+/** Runs programs, and ends those that run. */
+export interface ProgramRunner {
+  readonly run: ProgramDesk['run']
+  close(): Promise<void>
 }
 
 export function buildUpstreams(project: Project, ports: UpstreamPorts): BuiltUpstreams {
   const parts = remembered(() => makeParts(project, ports))
   const { clock, log } = ports
-  return { upstreams: createUpstreams({ clock, log, parts }), auth: async () => (await parts()).auth }
+  let isRunner = false
+  const programs: ProgramRunner = {
+    async run(request) {
+      isRunner = true
+      return (await parts()).runProgram(request)
+    },
+    // Whatever upstreams have is ended by themselves.
+    close: async () => (isRunner ? (await parts()).close() : undefined),
+  }
+  return { upstreams: createUpstreams({ clock, log, parts }), auth: async () => (await parts()).auth, programs }
 }
 
 const loadCode = () => Promise.all([loadUpstreamParts(), import('../core/upstreams/index.ts')])
@@ -47,8 +65,10 @@ export async function loadUpstreamCode(log: Log): Promise<void> {
   await loadCode().catch(error => log.warn('code for upstreams could not be loaded', { error: messageOf(error) }))
 }
 
-async function makeParts(project: Project, ports: UpstreamPorts): Promise<UpstreamParts & { auth: UpstreamAuth }> {
-  const [{ createChildHerd, createMounted, createUpstreamAuth }, core] = await loadCode()
+type MadeParts = UpstreamParts & { readonly auth: UpstreamAuth; readonly runProgram: ProgramDesk['run'] }
+
+async function makeParts(project: Project, ports: UpstreamPorts): Promise<MadeParts> {
+  const [{ createChildHerd, createMounted, createProgramRunner, createUpstreamAuth }, core] = await loadCode()
   const { projectDir, dataDir, settings } = project
   const { clock, log } = ports
   const herd = createChildHerd({ clock, dataDir, warn: message => log.warn(message) })
@@ -67,6 +87,7 @@ async function makeParts(project: Project, ports: UpstreamPorts): Promise<Upstre
     pins,
     memory,
     auth,
+    runProgram: createProgramRunner({ herd, projectDir, dataDir }),
     create: options => createMounted(common, options),
     async prepare() {
       const swept = ports.isOwner ? await herd.sweep() : 0

@@ -1,4 +1,5 @@
 import { connectToOwner, openDataFolder } from '../adapters/data-folder/index.ts'
+import { promptFor } from '../adapters/prompt/index.ts'
 import { createIds, createSystemClock } from '../adapters/system/index.ts'
 import {
   type AgentCheck,
@@ -16,12 +17,14 @@ import {
   type UpstreamConfig,
   type WorkspaceRow,
 } from '../contracts/index.ts'
+import { agentViewOf } from '../core/agents/index.ts'
 import type { Delegations } from '../core/delegation/index.ts'
 import type { ExternalPeers } from '../core/external-peers/index.ts'
 import type { Memory } from '../core/memory/index.ts'
 import type { Organisation, Tokens } from '../core/organisation/index.ts'
 import { createConsentControl, OWNER } from './consent-control.ts'
 import { createDelegationControl } from './delegation-control.ts'
+import { createDocsControl } from './docs-control.ts'
 import { diagnose } from './doctor.ts'
 import { createEventFeed, type EventFeed } from './event-feed.ts'
 import { createExternalPeerControl } from './external-peer-control.ts'
@@ -78,6 +81,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     capabilities: async () => registry.knownCapabilities(),
     agents: async () => agents.list(),
     checkAgent: async ({ name }) => checkAgent(runtime, name),
+    prompt: async ({ agent, ...options }) => promptFor(agentViewOf(agents.seat(agent)), options),
     async grant(request) {
       const { file, config } = await grantCapability(runtime, request)
       await agents.reload()
@@ -155,6 +159,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       upstream: name => httpUpstream(runtime.project.upstreams().get(name)),
       restart: name => runtime.upstreams.restart(name),
     }),
+    ...createDocsControl(runtime, createSystemClock()),
     reload: () => runtime.reload(),
     doctor: async () => diagnose(runtime, parts),
   }

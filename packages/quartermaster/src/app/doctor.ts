@@ -3,6 +3,7 @@ import type { DependencyStatus, Finding, Problem } from '../contracts/index.ts'
 import { checkExamples } from '../core/catalogue/index.ts'
 import { neededDependencies } from '../core/health/index.ts'
 import { consentFindings } from './consent-findings.ts'
+import { docsProblems } from './docs-control.ts'
 import { type PeerFindingsDeps, peerFindings } from './peer-findings.ts'
 import type { Runtime } from './runtime.ts'
 import { upstreamFindings } from './upstream-findings.ts'
@@ -10,7 +11,11 @@ import { upstreamFindings } from './upstream-findings.ts'
 /** Looks at everything that can be wrong, and says how to mend each. */
 export async function diagnose(runtime: Runtime, outside: PeerFindingsDeps): Promise<Finding[]> {
   const { core, project } = runtime
-  const known = [...runtime.problems(), ...(await checkExamples(core.catalogue.current()))]
+  const known = [
+    ...runtime.problems(),
+    ...(await checkExamples(core.catalogue.current())),
+    ...(await docsProblems(runtime)),
+  ]
   // Nothing watches this file, so it may be unfit for the next start without anybody having noticed.
   const problems = [...known, ...(await secretsProblems(project.dataDir)).filter(problem => !isAmong(known, problem))]
   const dependencies = core.health.dependencies().filter(({ name }) => !isOfUpstream(runtime, name))

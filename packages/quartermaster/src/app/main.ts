@@ -95,6 +95,10 @@ export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: 
       const { clientConfigs } = await import('./client-configs.ts')
       return clientConfigs(source, { from: cwd, ...place }, env)
     },
+    async importApi(options) {
+      const { importApi } = await import('./import-api.ts')
+      return importApi({ from: cwd, ...options }, { clock: createSystemClock(), signal })
+    },
     async packageVersion(name) {
       const { packageVersion } = await import('./package-version.ts')
       return packageVersion(name, { signal })

@@ -9,3 +9,9 @@ export const PACKAGE_ENTRIES: Record<string, string> = {
 
 /** The folder of the built-in capabilities. */
 export const CAPABILITIES_DIR = new URL('../capabilities/', import.meta.url)
+
+/** What comes written down with the product: the files among the sources, and what the build has packed of them. */
+export const PAGES: { readonly dir: URL } | { readonly file: URL } =
+  ENDING === 'ts'
+    ? { dir: new URL('../../knowledge/', import.meta.url) }
+    : { file: new URL('../knowledge.json', import.meta.url) }

@@ -22,10 +22,11 @@ import {
   type Settings,
   type UpstreamConfig,
 } from '../contracts/index.ts'
-import type { RegistryDesk, Secrets, Services, Source } from '../core/catalogue/index.ts'
+import type { ProgramDesk, RegistryDesk, Secrets, Services, Source, WebDesk } from '../core/catalogue/index.ts'
 import type { Log } from '../core/kernel/index.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 import { CAPABILITIES_DIR, PACKAGE_ENTRIES } from './package-entries.ts'
+import { createPagesSource } from './pages.ts'
 import { standInFor } from './stand-in.ts'
 import { readStoreChoice, type StoreChoice } from './store-choice.ts'
 import { VERSION } from './version.ts'
@@ -40,6 +41,8 @@ export interface ProjectOptions extends ProjectPlace {
 export interface Attachment {
   readonly registry: RegistryDesk
   readonly platform: Platform
+  readonly web: WebDesk
+  readonly programs: ProgramDesk
 }
 
 /** A project folder, read: what the core needs of it. */
@@ -105,6 +108,12 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     get registry() {
       return core().registry
     },
+    get web() {
+      return core().web
+    },
+    get programs() {
+      return core().programs
+    },
     workspace: () => core().platform.workspace(),
     memory: () => core().platform.memory(),
     inbox: () => core().platform.inbox(),
@@ -139,7 +148,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     },
     settings,
     secrets,
-    sources: [builtin, project, knowledge],
+    sources: [builtin, createPagesSource(log), project, knowledge],
     agentFiles,
     configEditor: createConfigEditor({ projectDir, dataDir, configFile: () => configFile }),
     upstreams: () => withStandIns(upstreams),

@@ -23,7 +23,7 @@ import {
   type ToolSummary,
 } from '../contracts/index.ts'
 import type { CapabilityRegistry } from '../core/agents/index.ts'
-import type { Capability } from '../core/catalogue/index.ts'
+import { type Capability, type Op, registerOp } from '../core/catalogue/index.ts'
 import { type Log, remembered } from '../core/kernel/index.ts'
 import { buildExternalPeers } from './build-external-peers.ts'
 import { createControl } from './control.ts'
@@ -43,6 +43,8 @@ export interface QuartermasterOptions {
   data?: string
   /** Capabilities of the host program, beside those of the project. */
   capabilities?: readonly Capability[]
+  /** Ops of the host program, for the project's declarations to make tools of. */
+  ops?: readonly Op[]
   /** Looks at dependencies in the background and picks up edited files. */
   watch?: boolean
   env?: Readonly<Record<string, string | undefined>>
@@ -64,6 +66,8 @@ export interface Quartermaster {
   dependency(name: string): DependencyStatus
   recheck(name: string, options?: { force?: boolean }): Promise<RecheckAnswer>
   reload(): Promise<ReloadReport>
+  /** Registers a callable of the host program, at once, for declarations to make tools of. Throws `DEFINITION_INVALID`. */
+  readonly registerOp: typeof registerOp
   /** Calls a tool as an agent, through the whole call path. */
   call(request: Omit<ControlInput<'call'>, 'consented'>, options?: ControlOptions): Promise<CallAnswer>
   /** An agent's tools as they are now, for whatever runs it. Throws `AGENT_NOT_FOUND`. */
@@ -78,7 +82,8 @@ export interface Quartermaster {
 
 /** Opens a project folder in this process and takes the first look at everything it needs. */
 export async function createQuartermaster(options: QuartermasterOptions = {}): Promise<Quartermaster> {
-  const { dir = process.cwd(), env = process.env, log = silentLog, watch = false, capabilities = [] } = options
+  const { dir = process.cwd(), env = process.env, log = silentLog, watch = false } = options
+  const { capabilities = [], ops = [] } = options
   const project = await openProject({ from: dir, config: options.config, data: options.data, env, watch, log })
   const early = createEarlyChanges()
   const { dataDir, settings, storeChoice: choice } = project
@@ -99,6 +104,7 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
     platform: { open: platform, current: storage.current },
     owner,
     capabilities,
+    ops,
     isBeside: true,
   })
   const { core } = runtime
@@ -122,6 +128,11 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
     dependency: name => health.dependency(name),
     recheck: (name, { force = false } = {}) => health.recheck(name, { force }),
     reload: () => runtime.reload(),
+    registerOp: (id, definition) => {
+      const op = registerOp(id, definition)
+      catalogue.registerOp(op)
+      return op
+    },
     call: async (request, more) => control.call(parseCall(request), more),
     toolbox: (agent, more = {}) => runtime.mcp.toolbox(agents.seat(agent), more),
     resolve: (wanted, context) => registry.resolve(wanted, context),
@@ -143,11 +154,12 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
 /** Opens everything, and closes it again when that fails half way. */
 async function startRuntime(
   project: Project,
-  { capabilities, ...options }: RuntimeOptions & { capabilities: readonly Capability[] },
+  { capabilities, ops, ...options }: RuntimeOptions & Required<Pick<QuartermasterOptions, 'capabilities' | 'ops'>>,
 ): Promise<Runtime> {
   let runtime: Runtime | undefined
   try {
     runtime = await createRuntime(project, options)
+    for (const op of ops) runtime.core.catalogue.registerOp(op)
     for (const capability of capabilities) runtime.core.registry.register(capability)
     await runtime.load()
     await runtime.look()

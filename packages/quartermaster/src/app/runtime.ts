@@ -13,6 +13,7 @@ import { buildUpstreams } from './build-upstreams.ts'
 import { effectKindsOf } from './effect-kinds.ts'
 import { createInstructions } from './instructions.ts'
 import { createNamedServers } from './named-servers.ts'
+import { createOutside } from './outside.ts'
 import { createPlatform, type PlatformAccess } from './platform.ts'
 import type { Project } from './project.ts'
 import { VERSION } from './version.ts'
@@ -103,7 +104,7 @@ export async function createRuntime(
   })
   const instructionsFor = createInstructions({ memory: desks.memory, clock, log })
   const outside = { clock, ids, random: systemRandom, digest: sha256, log, storage }
-  const { upstreams, auth } = buildUpstreams(project, {
+  const { upstreams, auth, programs } = buildUpstreams(project, {
     ...outside,
     isOwner: keepsUpstreams,
     async tools() {
@@ -111,6 +112,7 @@ export async function createRuntime(
       return core.catalogue.current().tools.values()
     },
   })
+  const reach = createOutside({ clock, runner: programs, projectDir: project.projectDir })
   // What a server says about the tools of others can only be judged by who knows these.
   let firstRead: Promise<unknown> | undefined
   const named = createNamedServers({ upstreams, digest: sha256, log, reload: () => core.catalogue.reload() })
@@ -239,10 +241,11 @@ export async function createRuntime(
       named.stop()
       await core.stop()
       await upstreams.stop()
+      await reach.close()
       await project.close()
     },
   }
-  project.attach({ registry: registryDesk(runtime), platform: desks })
+  project.attach({ registry: registryDesk(runtime), platform: desks, web: reach.web, programs: reach.programs })
   return runtime
 }
 

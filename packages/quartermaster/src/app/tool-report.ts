@@ -11,6 +11,7 @@ function toolSummary(tool: Tool, health: Health): ToolSummary {
     section: tool.section,
     capability: tool.capability,
     source: tool.source === 'builtin' ? 'builtin' : tool.unit,
+    command: tool.command,
     state: active ? 'active' : 'disabled',
     recovering,
     missing: active ? [] : health.missing(tool),
@@ -33,6 +34,7 @@ export function toolDetail(tool: Tool, health: Health): ToolDetail {
   return {
     ...toolSummary(tool, health),
     ...(ownName === tool.name ? {} : { ownName }),
+    ...(tool.opId === undefined ? {} : { opId: tool.opId }),
     whenToUse,
     requires: [...tool.requires],
     input: { ...tool.inputSchema },

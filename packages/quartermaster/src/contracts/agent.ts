@@ -51,10 +51,10 @@ export const RunMode = z.enum(['interactive', 'background', 'delegated'])
 export type RunMode = z.infer<typeof RunMode>
 
 /**
- * What brings an injection along: a kind of run; the gateway view, in which its tools stand for all others; or tools whose
- * calls may have to wait, beside which they are shown.
+ * What brings an injection along: a kind of run; the gateway view, in which its tools stand for all others; or, to be shown
+ * beside an agent's tools, that calls of some may have to wait, or that the project has written something down.
  */
-export const InjectionMode = z.enum([...RunMode.options, 'gateway', 'waiting'])
+export const InjectionMode = z.enum([...RunMode.options, 'gateway', 'waiting', 'documented'])
 export type InjectionMode = z.infer<typeof InjectionMode>
 
 /** The conversation a run belongs to. */

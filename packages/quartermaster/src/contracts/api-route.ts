@@ -25,9 +25,9 @@ export interface ApiRoute {
   readonly output: z.ZodType
   /**
    * `events` where it is answered with a stream of Server-Sent Events, each of which has the output as its data; `upload` where
-   * the body is a file, `download` where the answer is one.
+   * the body is a file, `download` where the answer is one; `markdown` where whoever accepts that gets the output's text alone.
    */
-  readonly wire?: 'events' | 'upload' | 'download'
+  readonly wire?: 'events' | 'upload' | 'download' | 'markdown'
   /** When it is done; 200 unless said. */
   readonly status?: 201
   /** What can go wrong besides what can go wrong everywhere. */

@@ -7,6 +7,7 @@ import { EXTERNAL_PEER_ROUTES } from './external-peer-routes.ts'
 import { MEMORY_ROUTES } from './memory-routes.ts'
 import { MESSAGE_ROUTES } from './message-routes.ts'
 import { ORGANISATION_ROUTES } from './organisation-routes.ts'
+import { PROMPT_ROUTES } from './prompt-routes.ts'
 
 export type { ApiDownload, ApiEvent, ApiEvents, ApiRoute, ApiUpload, ApiVisitorKind } from './api-route.ts'
 
@@ -19,6 +20,7 @@ export const API = {
   ...CHAT_ROUTES,
   ...DELEGATION_ROUTES,
   ...ATTACHMENT_ROUTES,
+  ...PROMPT_ROUTES,
 } as const
 
 export type ApiOperation = keyof typeof API

@@ -3,7 +3,7 @@ import { ViewKind } from './agent.ts'
 import { ResolutionEntry } from './capability.ts'
 import { DependencyStatus, MissingDependency } from './dependency.ts'
 import { Problem } from './problem.ts'
-import { AsTask, RetryPolicy, ToolExample } from './tool.ts'
+import { AsTask, CommandDecision, RetryPolicy, ToolExample } from './tool.ts'
 import { UpstreamStatus } from './upstream.ts'
 
 // What the operations of `CONTROL` answer, as far as nothing else does.
@@ -16,6 +16,8 @@ export const ToolSummary = z.object({
   section: z.string(),
   capability: z.string(),
   source: z.string(),
+  /** How it stands under `quartermaster do`, or why it does not. Absent when an older server answers. */
+  command: CommandDecision.optional(),
   state: z.enum(['active', 'disabled']),
   /** Set while it is listed but a dependency is recovering: a call would wait. */
   recovering: z.boolean(),
@@ -27,6 +29,8 @@ export type ToolSummary = z.infer<typeof ToolSummary>
 export const ToolDetail = ToolSummary.extend({
   /** What allowlists call it, where that is another name. */
   ownName: z.string().optional(),
+  /** The op that a declaration made it of. */
+  opId: z.string().optional(),
   whenToUse: z.string(),
   requires: z.array(z.string()),
   input: z.record(z.string(), z.unknown()),

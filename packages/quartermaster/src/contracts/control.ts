@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { AgentConfig, AgentSummary } from './agent.ts'
+import { AgentPrompt, PromptOptions } from './agent-view.ts'
 import { ApprovalFacts, ApprovalSummary, GrantFacts } from './approval.ts'
 import { CapabilityDescriptor } from './capability.ts'
 import type { ControlEvent } from './control-event.ts'
@@ -15,6 +16,7 @@ import {
 } from './control-report.ts'
 import { DELEGATION_PAGE, DelegationDetail, DelegationPage, DelegationState } from './delegation.ts'
 import { RecheckAnswer } from './dependency.ts'
+import { DocsAnswer, DocsQuestion } from './docs.ts'
 import { ExternalPeerFacts, NewExternalPeer } from './external-peer.ts'
 import {
   ForgottenMemory,
@@ -38,6 +40,7 @@ import {
   WorkspaceFacts,
   WorkspaceStatus,
 } from './organisation.ts'
+import { Problem } from './problem.ts'
 import type { Answer, UrlQuestion } from './question.ts'
 import { CallAnswer, Progress, ResultPage } from './result.ts'
 import { Lasting, OperationState } from './rows.ts'
@@ -71,6 +74,8 @@ export const CONTROL = {
   capabilities: { input: nothing, output: z.array(CapabilityDescriptor) },
   agents: { input: nothing, output: z.array(AgentSummary) },
   checkAgent: { input: z.strictObject({ name: z.string() }), output: AgentCheck },
+  /** What an agent has now, as a block for its system prompt. */
+  prompt: { input: z.strictObject({ agent: z.string(), ...PromptOptions.shape }), output: AgentPrompt },
   grant: {
     input: z.strictObject({
       agent: z.string(),
@@ -346,6 +351,10 @@ export const CONTROL = {
     input: z.strictObject({ upstream: z.string(), agent: z.string().optional() }),
     output: z.object({ wasSignedIn: z.boolean() }),
   },
+  /** What is written down, to the owner as a whole, or as an agent reads it. */
+  docs: { input: DocsQuestion.safeExtend({ agent: z.string().optional() }), output: DocsAnswer },
+  /** What is wrong with it. */
+  checkDocs: { input: nothing, output: z.object({ units: z.number().int(), problems: z.array(Problem) }) },
   reload: { input: nothing, output: ReloadReport },
   doctor: { input: nothing, output: z.array(Finding) },
 } as const satisfies Record<string, { input: z.ZodType; output: z.ZodType; persons?: true }>

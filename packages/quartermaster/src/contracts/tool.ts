@@ -37,11 +37,25 @@ export type ConsentOperation = z.infer<typeof ConsentOperation>
 export const EffectSpec = z.looseObject({ name: Name, kind: z.string().min(1) })
 export type EffectSpec = z.infer<typeof EffectSpec>
 
+const commandWord = z
+  .string()
+  .regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, 'must be lower case words joined by "-"')
+  .max(64)
+
 /** How a tool stands on the command line, or why it does not. */
-export const CommandDecision = z.union([
-  z.strictObject({ name: z.string().regex(/^[a-z][a-z0-9-]*$/, 'must be lower case words joined by "-"') }),
-  z.strictObject({ none: z.string().min(1) }),
-])
+export const CommandDecision = z.union(
+  [
+    z.strictObject({
+      name: commandWord,
+      /** Of tools that share a word: it is this one where the flag is written, as in `delegate --async`. */
+      flag: commandWord.optional(),
+      /** The parameters that are written without their names, in order; the required ones when absent. */
+      arguments: z.array(z.string().min(1)).max(10).optional(),
+    }),
+    z.strictObject({ none: z.string().min(1) }),
+  ],
+  { error: 'must be { name }, lower case words joined by "-", or { none }, why there is no command' },
+)
 export type CommandDecision = z.infer<typeof CommandDecision>
 
 /** One way to use a tool: what someone wants, and the input that does it. */
@@ -75,6 +89,8 @@ export const ToolFacts = z.strictObject({
   icon: z.url({ protocol: /^(https|data)$/, error: 'must be an https: or data: URL' }).optional(),
   command: CommandDecision,
   examples: z.array(ToolExample).max(20),
+  /** Words it is found by, beside those it says about itself. */
+  search: z.array(z.string().min(1).max(100)).max(50).optional(),
   requires: z.array(Name),
   mutates: z.boolean(),
   idempotent: z.boolean(),

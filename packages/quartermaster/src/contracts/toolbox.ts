@@ -1,3 +1,4 @@
+import type { AgentView } from './agent-view.ts'
 import { AppError } from './errors.ts'
 import type { Answer, PersonQuestion, UrlQuestion } from './question.ts'
 import type { Progress, ToolResult } from './result.ts'
@@ -36,6 +37,8 @@ export interface ToolboxOptions {
 export interface Toolbox {
   /** What the agent has now, in its order. The same array until something has changed. */
   tools(): Promise<readonly ToolboxTool[]>
+  /** The same and more in words, with what does not work now and why: what a prompt is made from. */
+  view(): Promise<AgentView>
   /**
    * Calls a tool through the whole call path. What could not be run is a result as well: `isError`, words for the model, and
    * the error in `_meta["quartermaster/error"]`. Throws only for a tool that the agent does not have, where nobody answers, and
@@ -46,6 +49,9 @@ export interface Toolbox {
   onChange(listener: () => void): () => void
   close(): Promise<void>
 }
+
+/** Where an agent reads its own view over MCP. It is in no list: programs ask for it, and models have their prompt. */
+export const VIEW_URI = 'quartermaster://view'
 
 export function closedToolbox(): AppError {
   return new AppError('STOPPING', 'This toolbox is closed. Open another.')

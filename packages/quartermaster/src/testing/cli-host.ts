@@ -73,6 +73,7 @@ export function createFakeCliHost(options: CliHostOptions = {}): FakeCliHost {
     connectCommand: unused('connectCommand'),
     openBrowser: async () => false,
     clientConfigs: unused('clientConfigs'),
+    importApi: unused('importApi'),
     packageVersion: unused('packageVersion'),
     init: unused('init'),
     moveStore: unused('moveStore'),

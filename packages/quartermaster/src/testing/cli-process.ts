@@ -59,6 +59,7 @@ void runCli(process.argv.slice(2), {
   connect: () => Promise.reject(new Error('There is no bridge here.')),
   connectCommand: () => Promise.reject(new Error('There is no bridge here.')),
   clientConfigs: () => Promise.reject(new Error('There are no other clients here.')),
+  importApi: () => Promise.reject(new Error('There is no project here.')),
   packageVersion: () => Promise.reject(new Error('There is no npm here.')),
   openBrowser: async () => false,
   moveStore: () => Promise.reject(new Error('There is no store here.')),

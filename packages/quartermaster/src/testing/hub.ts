@@ -24,10 +24,12 @@ import {
   defineResource,
   defineTool,
   type Injection,
+  type Op,
   type ProbeVerdict,
   type Source,
   type SourceKind,
   type SourceUnit,
+  type WrittenUnit,
 } from '../core/catalogue/index.ts'
 import type { Ids, Random } from '../core/kernel/index.ts'
 import type { CallRequest, EffectKinds, StorageAccess, TellEnd } from '../core/operations/index.ts'
@@ -59,10 +61,14 @@ export interface UnitContents {
   capabilities?: readonly Capability[]
   dependencies?: readonly DependencyDefinition[]
   injections?: readonly Injection[]
+  written?: readonly WrittenUnit[]
+  ops?: readonly Op[]
 }
 
 export interface HubOptions {
   units?: Record<string, UnitContents>
+  /** What comes with the product, beside the units. */
+  builtin?: Record<string, UnitContents>
   agents?: Record<string, AgentConfig>
   settings?: SettingsInput
   dependencyOptions?: Record<string, DependencyOptions>
@@ -128,7 +134,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     digest: sha256,
     log: silentLog,
     compiler: createSchemaCompiler(),
-    sources: [source],
+    sources: options.builtin ? [builtinSource(options.builtin), source] : [source],
     agentStore: { load: async () => Object.entries(agents).map(([name, config]) => entryOf(name, config)) },
     secrets: { get: name => options.secrets?.[name] },
     patienceMs: 1_000,
@@ -160,7 +166,7 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
     },
     hurry: () => release(),
     write(unit, contents, problems = []) {
-      const definitions = { capabilities: [], dependencies: [], injections: [], ...contents }
+      const definitions = { ...NOTHING, ...contents }
       units.set(unit, { id: unit, hash: `${unit}#${edits++}`, definitions, problems })
     },
     spoil(unit, message = 'Unexpected token') {
@@ -188,6 +194,13 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
   await built
   return hub
 }
+
+function builtinSource(contents: Record<string, UnitContents>): Source {
+  const units = Object.entries(contents).map(([id, one]) => ({ id, hash: id, definitions: { ...NOTHING, ...one } }))
+  return { id: 'builtin', kind: 'builtin', load: async () => units }
+}
+
+const NOTHING = { capabilities: [], dependencies: [], injections: [] }
 
 function entryOf(name: string, config: AgentConfig) {
   return { name, file: `agents/${name}.json`, config, hash: sha256(JSON.stringify(config)), problems: [] }

@@ -1,63 +1,54 @@
-import { describe, expect, it } from 'vitest'
-import { createEffectKinds } from '../../src/adapters/effects/index.ts'
-import delegation from '../../src/capabilities/delegation/index.ts'
-import gateway from '../../src/capabilities/gateway/index.ts'
-import history from '../../src/capabilities/history/index.ts'
-import inbox from '../../src/capabilities/inbox/index.ts'
-import memory from '../../src/capabilities/memory/index.ts'
-import notes from '../../src/capabilities/notes/index.ts'
-import registry from '../../src/capabilities/registry/index.ts'
-import user from '../../src/capabilities/user/index.ts'
-import { checkExamples, type Tool } from '../../src/core/catalogue/index.ts'
-import { builtinUnit } from '../../src/testing/builtin-unit.ts'
-import { createHub } from '../../src/testing/hub.ts'
-import { type Page, readPage, tableBelow } from './pages.ts'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { checkExamples, type Generation, type Tool } from '../../src/core/catalogue/index.ts'
+import { builtins } from './builtins.ts'
+import { type Page, ROOT, readPage, tableBelow } from './pages.ts'
+import { FOLDER, toolPages, writeToolPages } from './tool-pages.ts'
 
-/** What reads the registry, and the desks of the platform, have nothing to do here: only definitions are looked at. */
-const REGISTRY = {} as never
-const DESK = (() => {}) as never
-const SERVICES = {
-  registry: REGISTRY,
-  paths: { projectDir: '/project', dataDir: '/project/.quartermaster' },
-  secrets: { get: () => undefined },
-  people: DESK,
-  inbox: DESK,
-  history: DESK,
-  attachments: DESK,
-  memory: DESK,
-  workspace: DESK,
-  delegation: DESK,
+/** Where people read about the tools of each section. */
+const PAGES: Readonly<Record<string, string>> = {
+  gateway: 'docs/gateway-view.md',
+  files: 'docs/reference/files.md',
+  registry: 'docs/reference/registry.md',
+  delegation: 'docs/reference/delegation.md',
+  inbox: 'docs/reference/inbox.md',
+  history: 'docs/reference/history.md',
+  notes: 'docs/reference/notes.md',
+  user: 'docs/reference/user.md',
+  memory: 'docs/reference/memory.md',
 }
-const EFFECT_KINDS = createEffectKinds({ projectDir: '/project', connections: { get: () => undefined } })
 
-describe.each([
-  { file: 'docs/gateway-view.md', module: gateway, section: 'gateway' },
-  { file: 'docs/reference/registry.md', module: registry, section: 'registry' },
-  { file: 'docs/reference/delegation.md', module: delegation, section: 'delegation' },
-  { file: 'docs/reference/inbox.md', module: inbox, section: 'inbox' },
-  { file: 'docs/reference/history.md', module: history, section: 'history' },
-  { file: 'docs/reference/notes.md', module: notes, section: 'notes' },
-  { file: 'docs/reference/user.md', module: user, section: 'user' },
-  { file: 'docs/reference/memory.md', module: memory, section: 'memory' },
-])('$file', ({ file, module, section }) => {
-  const page = readPage(file)
+let generation: Generation
+let tools: readonly Tool[]
+beforeAll(async () => {
+  generation = await builtins()
+  tools = [...generation.tools.values()]
+})
 
-  it('has a section for every tool, with its input, and for no other', async () => {
-    const hub = await createHub({ units: { one: builtinUnit(module, SERVICES) }, effectKinds: EFFECT_KINDS })
-    const tools = [...hub.catalogue.current().tools.values()]
-    expect(tools.every(tool => tool.section === section)).toBe(true)
-    expect(headings(page)).toEqual(tools.map(tool => tool.name))
-    for (const tool of tools) expect(inputsOf(page, tool)).toEqual(Object.keys(tool.inputSchema.properties ?? {}))
+describe.each(Object.entries(PAGES))('the page of the section %s', (section, file) => {
+  it('has a part for every tool, with its input, and for no other', () => {
+    const page = readPage(file)
+    const own = tools.filter(tool => tool.section === section)
+    expect(headings(page)).toEqual(own.map(tool => tool.name))
+    for (const tool of own) expect(inputsOf(page, tool)).toEqual(Object.keys(tool.inputSchema.properties ?? {}))
   })
 })
 
+it('every section has a page', () => {
+  expect([...new Set(tools.map(tool => tool.section))].sort()).toEqual(Object.keys(PAGES).sort())
+})
+
 it('has examples that its own schemas accept, and words for the model that chooses', async () => {
-  const modules = { gateway, registry, delegation, inbox, history, notes, user, memory }
-  const units = Object.fromEntries(Object.entries(modules).map(([name, one]) => [name, builtinUnit(one, SERVICES)]))
-  const hub = await createHub({ units, effectKinds: EFFECT_KINDS })
-  const tools = [...hub.catalogue.current().tools.values()]
   expect(tools.filter(tool => tool.whenToUse === '' || tool.examples.length === 0).map(tool => tool.name)).toEqual([])
-  expect(await checkExamples(hub.catalogue.current())).toEqual([])
+  expect(await checkExamples(generation)).toEqual([])
+})
+
+it('docs/reference/tools has a page of every built-in tool as agents read it, an index, and no other', () => {
+  const pages = toolPages(generation)
+  if (process.env.UPDATE_GOLDEN === '1') writeToolPages(pages)
+  expect(readdirSync(join(ROOT, FOLDER)).sort()).toEqual([...pages.keys()].sort())
+  for (const [file, text] of pages) expect(readPage(`${FOLDER}/${file}`)).toEqual({ file: `${FOLDER}/${file}`, text })
 })
 
 function headings({ text }: Page): string[] {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import {
   Answer,
+  CommandDecision,
   ModelQuestion,
   PersonQuestion,
   PromptArgument,
@@ -26,6 +27,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   I: 'SchemaLike',
   O: 'SchemaLike',
   C: 'SchemaLike',
+  S: 'SchemaLike',
   A: 'PromptArgumentDefinition[]',
   T: 'string',
   '{ [K in TemplateParam<T>]?: Suggest }': '{ [name]: Suggest }',
@@ -35,6 +37,7 @@ describe('docs/reference/definitions.md', () => {
   it.each([
     { heading: '## Tools', file: 'core/catalogue/tool.ts', name: 'ToolDefinition' },
     { heading: '## Forwarding tools', file: 'core/catalogue/tool.ts', name: 'ForwardingDefinition' },
+    { heading: '## Ops', file: 'core/catalogue/op.ts', name: 'OpDefinition' },
     { heading: '## Dependencies', file: 'core/catalogue/dependency.ts', name: 'DependencyDefinition' },
     { heading: '## Capabilities', file: 'core/catalogue/capability.ts', name: 'CapabilityDefinition' },
     { heading: '## Prompts', file: 'core/catalogue/prompt.ts', name: 'PromptDefinition' },
@@ -68,6 +71,7 @@ describe('docs/reference/definitions.md', () => {
     expect(sorted(namesOf('## Prompts'))).toEqual(keysOf(PromptFacts, 'codeHash', 'render'))
     expect(sorted(namesOf('### The arguments of a prompt'))).toEqual(keysOf(PromptArgument, 'suggest'))
     expect(sorted(namesOf('## Resources'))).toEqual(keysOf(ResourceFacts, 'suggest', 'codeHash', 'read', 'watch'))
+    expect(namesOf('### The command of a tool')).toEqual(Object.keys(CommandDecision.options[0].shape))
     expect(namesOf('### The context of a resolver')).toEqual(Object.keys(ResolverContext.shape))
   })
 

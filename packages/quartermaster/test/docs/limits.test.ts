@@ -7,7 +7,6 @@ import { MOST_SUBSCRIPTIONS } from '../../src/adapters/mcp-server/subscriptions.
 import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
 import { MOST_WATCHED } from '../../src/adapters/mcp-server/watches.ts'
 import { MOST_GUESTS } from '../../src/adapters/mcp-upstream/guests.ts'
-import { LONGEST_RETRY_MS } from '../../src/adapters/mcp-upstream/http/http-failure.ts'
 import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/http/http-sender.ts'
 import { MOST_UNDER_WAY, MOST_VISITS } from '../../src/adapters/mcp-upstream/offer/upstream-calls.ts'
 import { LONGEST_PAUSE_MS, MOST_ATTEMPTS } from '../../src/adapters/mcp-upstream/session/begun-work.ts'
@@ -24,6 +23,9 @@ import { MOST_EARLY } from '../../src/adapters/mcp-upstream/supervision/life.ts'
 import { MOST_TRIES } from '../../src/adapters/mcp-upstream/supervision/passage.ts'
 import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/patient-ping.ts'
 import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/target/child-log.ts'
+import { DOCUMENT_BYTES } from '../../src/adapters/openapi/index.ts'
+import { HTTP_OP_LIMITS } from '../../src/capabilities/http/settings.ts'
+import { PROGRAM_OP_LIMITS } from '../../src/capabilities/program/settings.ts'
 import {
   DELEGATION_RESULT_BYTES,
   EXTERNAL_PEER_CAPACITY,
@@ -43,6 +45,7 @@ import {
 } from '../../src/contracts/index.ts'
 import { MOST_UNUSED } from '../../src/core/attachments/index.ts'
 import { MOST_FILE_BYTES } from '../../src/core/external-peers/index.ts'
+import { LONGEST_RETRY_MS } from '../../src/core/kernel/index.ts'
 import { MOST_ASKED as MOST_ASKED_WORDS } from '../../src/core/memory/memory-words.ts'
 import { MOST_ON_A_PAGE } from '../../src/core/memory/page-size.ts'
 import { MOST_CHARACTERS } from '../../src/core/memory/remembered.ts'
@@ -73,6 +76,22 @@ describe('docs/security.md', () => {
       ['size of the headers', bytes(maxHeaderBytes)],
       ['number of headers', count(maxHeaders)],
       ['connections at once', count(maxConnections)],
+    ])
+  })
+
+  it('has the limits of tools without code', () => {
+    const { answerBytes, mostAnswerBytes, redirects, refusalBytes, ...more } = HTTP_OP_LIMITS
+    const { outputBytes, mostOutputBytes, complaintBytes, ...rest } = PROGRAM_OP_LIMITS
+    expect({ ...more, ...rest }).toEqual({})
+    expect(rowsBelow('[Tools without code](tools-without-code.md):')).toEqual([
+      ['answer to a request, unless the file says otherwise', bytes(answerBytes)],
+      ['answer to a request, whatever the file says', bytes(mostAnswerBytes)],
+      ['redirects of one request', count(redirects)],
+      ['words of a server that says no', bytes(refusalBytes)],
+      ['output of a program, unless the file says otherwise', bytes(outputBytes)],
+      ['output of a program, whatever the file says', bytes(mostOutputBytes)],
+      ['complaints of a program that failed', bytes(complaintBytes)],
+      ['OpenAPI document', bytes(DOCUMENT_BYTES)],
     ])
   })
 

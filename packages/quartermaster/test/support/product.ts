@@ -22,7 +22,7 @@ export async function makeProject(files: Record<string, string> = {}): Promise<s
   return (await tempProject({ 'quartermaster.config.json': '{}', ...files })).dir
 }
 
-export async function writeFiles(dir: string, files: Record<string, string>): Promise<void> {
+export async function writeFiles(dir: string, files: Record<string, string | Uint8Array>): Promise<void> {
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(dir, name)), { recursive: true })
     await writeFile(join(dir, name), text)
@@ -124,6 +124,18 @@ export async function startUp(
   args: readonly string[] = [],
   env: Record<string, string> = {},
 ): Promise<RunningUp> {
+  return openUp(cwd, { args, env, onStarted: stop => onTestFinished(async () => void (await stop())) })
+}
+
+export interface OpenUpOptions {
+  readonly args?: readonly string[]
+  readonly env?: Record<string, string>
+  /** Told before the first line is there. */
+  onStarted?(stop: RunningUp['stop']): void
+}
+
+/** The same for whoever has it for several tests and ends it himself. */
+export async function openUp(cwd: string, { args = [], env = {}, onStarted }: OpenUpOptions = {}): Promise<RunningUp> {
   await builtinsLoaded()
   const own = standIn({ cwd, env })
   const stopping = new AbortController()
@@ -133,7 +145,7 @@ export async function startUp(
     stopping.abort(new Error('Stopped by its test.'))
     return ended
   }
-  onTestFinished(async () => void (await stop()))
+  onStarted?.(stop)
   return { ...(await started({ stdout: own.stdout, ended, stderr })), stderr, stop }
 }
 

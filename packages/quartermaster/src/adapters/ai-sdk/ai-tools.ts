@@ -1,5 +1,6 @@
 import { dynamicTool, type JSONSchema7, jsonSchema, type ToolSet } from 'ai'
 import type { Toolbox, ToolboxTool, ToolResult } from '../../contracts/index.ts'
+import { callForModel } from '../../core/kernel/index.ts'
 import { toModelOutput } from './model-output.ts'
 
 /** The tools of a toolbox as the AI SDK takes them: for `generateText`, `streamText`, an agent. */
@@ -14,7 +15,7 @@ function aiTool({ name, title, description, inputSchema }: ToolboxTool, toolbox:
     description,
     // Not checked here: the call path says better what is wrong with an input.
     inputSchema: jsonSchema(inputSchema as JSONSchema7),
-    execute: (input, { abortSignal }) => toolbox.call(name, input, { signal: abortSignal }),
+    execute: (input, { abortSignal }) => callForModel(toolbox, { name, input, signal: abortSignal }),
     toModelOutput: ({ output }) => toModelOutput(output as ToolResult),
   })
 }

@@ -1,6 +1,6 @@
 import { type JsonSchema, messageOf } from '../../contracts/index.ts'
+import { schemasAt, typeOf, typesAt } from '../../core/kernel/index.ts'
 import { UsageError } from './errors.ts'
-import { schemasAt, typeOf, typesAt } from './schema-place.ts'
 
 /** How the arguments of a call were written. */
 export type WrittenArguments =
@@ -75,7 +75,8 @@ function toPath(key: string, schema: JsonSchema): string[] {
   return path
 }
 
-function toValue(text: string, types: Set<string> | undefined): unknown {
+/** A value as it was written: JSON where a place does not want a text, and the text as it stands otherwise. */
+export function toValue(text: string, types: ReadonlySet<string> | undefined): unknown {
   const parsed = tryJson(text)
   if (!parsed) return text
   if (types === undefined || !types.has('string')) return parsed.value
@@ -84,7 +85,7 @@ function toValue(text: string, types: Set<string> | undefined): unknown {
   return type !== 'string' && types.has(type) ? parsed.value : text
 }
 
-function tryJson(text: string): { value: unknown } | undefined {
+export function tryJson(text: string): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) as unknown }
   } catch {

@@ -30,7 +30,15 @@ export const EXIT = {
 } as const
 
 /** The command line could not be understood; the message says what to write instead. */
-export class UsageError extends Error {}
+export class UsageError extends Error {
+  /** The command whose help says more, where that is not the first word of the line. */
+  readonly see: string | undefined
+
+  constructor(message: string, see?: string) {
+    super(message)
+    this.see = see
+  }
+}
 
 /** The exit code for anything thrown. */
 export function exitCodeOf(error: unknown): number {

@@ -1,5 +1,5 @@
 import type { ToolDetail } from '../../contracts/index.ts'
-import { typeOf } from './schema-place.ts'
+import { typeOf } from '../../core/kernel/index.ts'
 import { shellWord } from './shell-word.ts'
 
 /** A line that calls the tool: its first example, or its required arguments with something of the right type. */

@@ -3,6 +3,7 @@ import type {
   Control,
   Events,
   ForeignServers,
+  ImportedApi,
   Json,
   MovedStore,
   PersonControl,
@@ -117,6 +118,18 @@ export interface CliHost {
   openBrowser(url: string): Promise<boolean>
   /** What other clients have configured: one of them, a file, or every known place. */
   clientConfigs(options: { source?: string; config?: string; data?: string }): Promise<ForeignServers>
+  /** Makes declarations of operations of an API that a document describes; without any it lists them. */
+  importApi(options: {
+    source: string
+    operations: readonly string[]
+    isAll: boolean
+    capability?: string
+    server?: string
+    isForced: boolean
+    isDryRun: boolean
+    config?: string
+    data?: string
+  }): Promise<ImportedApi>
   /** The version of a package that npm would take now. Throws when it cannot tell. */
   packageVersion(name: string): Promise<string>
   /** Copies what is in the file of the data folder into an empty database. */

@@ -8,6 +8,8 @@ import { registerComplete } from './commands/complete.ts'
 import { registerCompletion } from './commands/completion.ts'
 import { registerConnect } from './commands/connect.ts'
 import { registerDelegations } from './commands/delegations.ts'
+import { registerDo } from './commands/do.ts'
+import { registerDocs } from './commands/docs.ts'
 import { registerDoctor } from './commands/doctor.ts'
 import { registerGrant } from './commands/grant.ts'
 import { registerGrants } from './commands/grants.ts'
@@ -21,6 +23,7 @@ import { registerOperations } from './commands/operations.ts'
 import { registerOrganisations } from './commands/organisations.ts'
 import { registerPeers } from './commands/peers.ts'
 import { registerPersons } from './commands/persons.ts'
+import { registerPrompt } from './commands/prompt.ts'
 import { registerRecheck } from './commands/recheck.ts'
 import { registerReload } from './commands/reload.ts'
 import { registerRemove } from './commands/remove.ts'
@@ -98,6 +101,7 @@ const REGISTER = [
   registerTools,
   registerCapabilities,
   registerAgents,
+  registerPrompt,
   registerGrant,
   registerTokens,
   registerOrganisations,
@@ -108,6 +112,7 @@ const REGISTER = [
   registerMemory,
   registerDelegations,
   registerCall,
+  registerDo,
   registerRecheck,
   registerReload,
   registerStatus,
@@ -118,6 +123,7 @@ const REGISTER = [
   registerLogin,
   registerLogout,
   registerStore,
+  registerDocs,
   registerDoctor,
   registerCompletion,
   registerComplete,

@@ -39,7 +39,7 @@ async function runProgram(argv: readonly string[], host: CliHost, outer: Session
       title: outer.out.paint.bold,
     },
     act: async run => {
-      const session = createSession(host, program.opts())
+      const session = createSession(host, program.opts(), argv)
       exitCode = await run(session).catch(error => {
         outer.hints = session.hints
         outer.from = session.from
@@ -52,7 +52,7 @@ async function runProgram(argv: readonly string[], host: CliHost, outer: Session
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return await settleCommander(error, { program, captured, session: outer })
-    throw error instanceof UsageError ? withHelpLine(error.message, program) : error
+    throw error instanceof UsageError ? withHelpLine(error.message, program, error.see) : error
   }
 }
 
@@ -72,10 +72,11 @@ async function settleCommander(error: CommanderError, { program, captured, sessi
   return asked ? EXIT.done : EXIT.usage
 }
 
-function withHelpLine(message: string, program: Command): UsageError {
+function withHelpLine(message: string, program: Command, see?: string): UsageError {
   const [name] = program.args
-  const known = program.commands.some(command => command.name() === name)
-  return new UsageError(`${message}\nSee: quartermaster ${known ? `${name} ` : ''}--help`)
+  const known = program.commands.some(command => command.name() === name) ? name : undefined
+  const words = see ?? known
+  return new UsageError(`${message}\nSee: quartermaster ${words === undefined ? '' : `${words} `}--help`)
 }
 
 async function settle(error: unknown, session: Session): Promise<number> {

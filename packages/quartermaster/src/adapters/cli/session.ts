@@ -39,6 +39,8 @@ export interface Hints {
 export interface Session {
   readonly host: CliHost
   readonly options: GlobalOptions
+  /** The words of the command line as they were written. */
+  readonly line: readonly string[]
   /** Whether a program reads the answer. */
   readonly json: boolean
   /** Results. */
@@ -71,7 +73,7 @@ export interface Attending extends ControlOptions {
 /** A server or a tool that does not let go must not keep the terminal. */
 const CLOSE_WITHIN_MS = 2_000
 
-export function createSession(host: CliHost, options: GlobalOptions): Session {
+export function createSession(host: CliHost, options: GlobalOptions, line: readonly string[] = []): Session {
   const looks = { env: host.io.env, color: options.color !== false }
   const json = options.json === true
   const place = defined({ config: options.config, data: options.data })
@@ -92,6 +94,7 @@ export function createSession(host: CliHost, options: GlobalOptions): Session {
   const session: Session = {
     host,
     options,
+    line,
     json,
     out,
     notices,

@@ -40,6 +40,7 @@ function facts(tool: ToolDetail, frame: Frame): string {
       ['Section', tool.section],
       ['Capability', tool.capability],
       ['Source', tool.source],
+      ['Op', tool.opId],
       ['Requires', tool.requires.join(', ') || 'nothing'],
       ['Changes things', tool.mutates ? `yes${tool.idempotent ? ', and twice is the same as once' : ''}` : 'no'],
       ['Retry', tool.retry],

@@ -1,7 +1,7 @@
 import type { CancelSignal } from '../../core/kernel/index.ts'
 
 export interface HttpRequest {
-  readonly method: 'POST' | 'GET' | 'DELETE'
+  readonly method: string
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined

@@ -14,7 +14,12 @@ export class BodyTooLong extends OwnReason {
 }
 
 /** The text of a body. Whatever its headers say, no more than the limit is ever held; beyond it the body is destroyed. */
-export function readText(body: HttpBody, maxBytes: number): Promise<string> {
+export async function readText(body: HttpBody, maxBytes: number): Promise<string> {
+  return (await readBytes(body, maxBytes)).toString()
+}
+
+/** The bytes of a body, with the same limit. */
+export function readBytes(body: HttpBody, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = []
     let size = 0
@@ -26,15 +31,15 @@ export function readText(body: HttpBody, maxBytes: number): Promise<string> {
         body.destroy()
         reject(new BodyTooLong(maxBytes))
       },
-      onEnd: () => resolve(textOf(parts)),
+      onEnd: () => resolve(joined(parts)),
       onFail: reject,
     })
   })
 }
 
-function textOf([first, ...others]: readonly Buffer[]): string {
-  if (!first) return ''
-  return others.length === 0 ? first.toString() : Buffer.concat([first, ...others]).toString()
+function joined(parts: readonly Buffer[]): Buffer {
+  const [first] = parts
+  return first && parts.length === 1 ? first : Buffer.concat(parts)
 }
 
 /** The text of a body that has little to say, and a second to say it in. */

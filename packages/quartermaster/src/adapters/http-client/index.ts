@@ -22,3 +22,4 @@ export {
 export { createHttpClient, type HttpClient, type HttpClientOptions } from './http-client.ts'
 export { MOST_SAID, OwnReason, type Reason, reasonOf } from './http-reason.ts'
 export { namedHosts, refuseUnsafe } from './named-hosts.ts'
+export { type ClosableWebDesk, createWebDesk, type WebDeskOptions } from './web-desk.ts'

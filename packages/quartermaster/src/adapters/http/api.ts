@@ -129,6 +129,7 @@ async function answer(c: Context<HttpEnv>, operation: ApiOperation, options: Ans
     ).catch(error => sentAway(error, visitor, options))
     if (route.wire === 'download') return await download(c, answered as ApiDownload, guard)
     if (route.wire === 'events') return stream(c, answered as ApiEvents, { ...guard, report })
+    if (route.wire === 'markdown' && wantsMarkdown(c)) return sendMarkdown(c, answered as { text: string })
     return sendJson(c, answered, route.status ?? 200)
   } catch (error) {
     // The framework's own handler sees nothing that is not an Error.
@@ -163,6 +164,19 @@ function sendJson(c: Context<HttpEnv>, answered: unknown, status: number): Respo
   return RESPONSE_ALREADY_SENT
 }
 
+/** Whoever names neither gets JSON, as everywhere. */
+function wantsMarkdown(c: Context<HttpEnv>): boolean {
+  const accepted = c.req.header('accept') ?? ''
+  return /\btext\/(?:markdown|plain)\b/.test(accepted) && !/\bapplication\/json\b/.test(accepted)
+}
+
+function sendMarkdown(c: Context<HttpEnv>, { text }: { text: string }): Response {
+  if (c.req.method === 'HEAD') return new Response(null, { headers: MARKDOWN_HEADERS })
+  writeAnswer({ status: 200, headers: MARKDOWN_HEADERS, text }, c.env.outgoing)
+  return RESPONSE_ALREADY_SENT
+}
+
+const MARKDOWN_HEADERS = { 'content-type': 'text/markdown; charset=utf-8', vary: 'Accept' }
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
 /** A stream stays open for as long as whoever follows it may. */

@@ -82,6 +82,11 @@ function operationOf(operationId: string, route: ApiRoute) {
 
 function contentOf({ wire, output }: ApiRoute): Record<string, unknown> {
   if (wire === 'download') return AS_FILE
+  if (wire === 'markdown')
+    return {
+      'application/json': { schema: schemaOf(output, 'output') },
+      'text/markdown': { schema: { type: 'string' } },
+    }
   return { [wire === 'events' ? 'text/event-stream' : 'application/json']: { schema: schemaOf(output, 'output') } }
 }
 

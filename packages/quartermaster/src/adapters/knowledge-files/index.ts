@@ -1,1 +1,3 @@
 export { createKnowledgeSource, type KnowledgeSource, type KnowledgeSourceOptions } from './knowledge-source.ts'
+export { createPackedSource, packKnowledge } from './packed-source.ts'
+export { compareUnits, type UnitFile, type UnitOutcome, writeUnits } from './write-units.ts'

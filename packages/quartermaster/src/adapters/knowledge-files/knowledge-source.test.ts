@@ -44,6 +44,7 @@ it('reads every Markdown file below the folder, by its path', async () => {
       path,
       front: { kind: 'concept', title: 'Refunds' },
       body: 'Money goes back.',
+      lines: { body: 5, fields: { kind: 2, title: 3 } },
     })),
   )
 })

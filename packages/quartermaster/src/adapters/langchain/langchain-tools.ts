@@ -1,7 +1,7 @@
 import type { RunnableConfig } from '@langchain/core/runnables'
 import { StructuredTool, ToolInputParsingException } from '@langchain/core/tools'
 import type { Toolbox, ToolboxTool, ToolResult } from '../../contracts/index.ts'
-import { modelWords } from '../../core/kernel/index.ts'
+import { callForModel, modelWords } from '../../core/kernel/index.ts'
 import { failedMessage, toContent } from './tool-message.ts'
 
 /** The tools of a toolbox as LangChain takes them: for `createAgent`, `bindTools`, a `ToolNode`. */
@@ -48,7 +48,9 @@ class BoxedTool extends StructuredTool {
 
   protected override async _call(input: unknown, _manager: unknown, run: ToolRun = {}): Promise<[unknown, ToolResult]> {
     const { signal, writer, toolCall } = run
-    const result = await this.#toolbox.call(this.name, input, {
+    const result = await callForModel(this.#toolbox, {
+      name: this.name,
+      input,
       signal,
       onProgress: writer ? progress => writer({ tool: this.name, ...progress }) : undefined,
     })

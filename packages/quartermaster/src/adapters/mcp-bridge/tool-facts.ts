@@ -26,6 +26,8 @@ const REPEATABLE = new Set([
   'resources/read',
   'resources/subscribe',
   'resources/unsubscribe',
+  'skills/list',
+  'skills/get',
   'completion/complete',
   'logging/setLevel',
   'tasks/get',

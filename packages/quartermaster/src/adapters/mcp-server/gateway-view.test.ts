@@ -69,12 +69,16 @@ describe.each(ERAS)('through the gateway view, a client of the era %s', era => {
   it('tells the model, and not the client, of a name that is not its own', async () => {
     const { front } = await open()
     const client = await connect(front, 'stranger', era)
-    for (const name of ['call_tool', 'describe_tool', 'get_status', 'read_docs']) {
+    for (const name of ['call_tool', 'describe_tool', 'get_status']) {
       expect(await client.callTool({ name, arguments: { name: 'add_numbers' } })).toMatchObject({
         isError: true,
         _meta: { 'quartermaster/error': { code: 'TOOL_NOT_FOUND' } },
       })
     }
+    expect(await client.callTool({ name: 'read_docs', arguments: { path: 'add_numbers' } })).toMatchObject({
+      isError: true,
+      _meta: { 'quartermaster/error': { code: 'NAME_UNKNOWN' } },
+    })
     const found = await client.callTool({ name: 'find_tools', arguments: { query: 'add_numbers send mail' } })
     expect(found.structuredContent).toMatchObject({ tools: [], total: 1 })
     await expect(client.callTool({ name: 'add_numbers', arguments: {} })).rejects.toThrow('has no tool')

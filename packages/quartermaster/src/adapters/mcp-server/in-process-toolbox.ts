@@ -11,7 +11,7 @@ import {
   toAppError,
   type UrlQuestion,
 } from '../../contracts/index.ts'
-import type { Agents, Seat } from '../../core/agents/index.ts'
+import { type Agents, agentViewOf, type Seat } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 import { type Cancel, errorResult, type Ids } from '../../core/kernel/index.ts'
 import type { Calls } from '../../core/operations/index.ts'
@@ -51,6 +51,10 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
       const { tools: version } = versionsOf(shelf)
       if (known?.version !== version) known = { version, tools: listed(shelf).map(({ tool }) => toToolboxTool(tool)) }
       return known.tools
+    },
+    async view() {
+      open()
+      return agentViewOf(seat)
     },
     async call(name, input, { signal, onProgress, idempotencyKey } = {}) {
       open()

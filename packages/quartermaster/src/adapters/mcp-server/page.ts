@@ -3,6 +3,9 @@ import { AppError } from '../../contracts/index.ts'
 /** As many as a client can take in at once without harm; most agents have fewer. */
 const PAGE_SIZE = 200
 
+/** How long a listing may be used without asking again; a change is announced anyway. */
+export const LIST_HINT = { ttlMs: 60_000, cacheScope: 'private' } as const
+
 /**
  * One page of a list. The cursor carries the version of the list it was cut from: pages of two versions put together
  * would be a list that never was.

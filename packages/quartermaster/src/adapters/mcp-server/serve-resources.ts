@@ -5,8 +5,8 @@ import {
   type ResourceTemplateType,
   type Server,
 } from '@modelcontextprotocol/server'
-import { isAppError } from '../../contracts/index.ts'
-import type { Grant, ResourceGrant } from '../../core/agents/index.ts'
+import { isAppError, VIEW_URI } from '../../contracts/index.ts'
+import { agentViewOf, type Grant, type ResourceGrant } from '../../core/agents/index.ts'
 import { callerKey } from '../../core/kernel/index.ts'
 import { toolPage } from '../../core/knowledge/index.ts'
 import type { KeptResults, Readings, ReadResult } from '../../core/operations/index.ts'
@@ -86,6 +86,9 @@ async function readOwn(uri: string, shelf: Shelf, results: KeptResults): Promise
   const name = parseToolUri(uri)
   const grant = name === undefined ? undefined : find(shelf, name)
   if (grant) return { contents: [{ uri, mimeType: 'text/markdown', text: toolPage(grant.tool) }] }
+  // A server of one capability has no word on the others.
+  if (uri === VIEW_URI && shelf.capability === undefined)
+    return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(agentViewOf(shelf.seat)) }] }
   const place = parseResultUri(uri)
   if (!place) return undefined
   const page = await results.page(shelf.seat.caller, place.resultId, place.offset).catch(error => {

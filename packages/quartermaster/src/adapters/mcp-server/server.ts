@@ -1,6 +1,8 @@
 import { type jsonSchemaValidator, Server } from '@modelcontextprotocol/server'
+import { LIST_HINT } from './page.ts'
 import { servePrompts } from './serve-prompts.ts'
 import { serveResources } from './serve-resources.ts'
+import { SKILLS_CAPABILITY, serveSkills } from './serve-skills.ts'
 import { serveTasks } from './serve-tasks.ts'
 import { serveTools } from './serve-tools.ts'
 import type { ServerParts } from './server-parts.ts'
@@ -8,8 +10,6 @@ import type { Shelf } from './shelf.ts'
 import { TASKS_CAPABILITY } from './task-wire.ts'
 import { createWithdrawals } from './withdrawals.ts'
 
-/** How long a listing may be used without asking again; a change is announced anyway. */
-const LIST_HINT = { ttlMs: 60_000, cacheScope: 'private' } as const
 const CACHE_HINTS = {
   'tools/list': LIST_HINT,
   'prompts/list': LIST_HINT,
@@ -31,7 +31,7 @@ export function buildServer(shelf: Shelf, parts: ServerParts, instructions?: str
         resources: { listChanged: true, subscribe: true },
         completions: {},
         logging: {},
-        extensions: TASKS_CAPABILITY,
+        extensions: { ...TASKS_CAPABILITY, ...SKILLS_CAPABILITY },
       },
       cacheHints: CACHE_HINTS,
       requestState: { verify: parts.states.verify },
@@ -45,6 +45,7 @@ export function buildServer(shelf: Shelf, parts: ServerParts, instructions?: str
   serveTasks(server, shelf, parts)
   servePrompts(server, shelf, asking)
   serveResources(server, shelf, asking)
+  serveSkills(server, shelf)
   return server
 }
 

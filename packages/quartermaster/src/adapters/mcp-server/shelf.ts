@@ -54,6 +54,11 @@ function own<G extends { readonly capability: string }>(grant: G | undefined, ca
   return capability === undefined || grant?.capability === capability ? grant : undefined
 }
 
+/** The skills the server lists now: directions belong to an agent, not to one of its capabilities. */
+export function skillsOn({ seat, capability }: Shelf): View['skills'] {
+  return capability === undefined ? seat.view().skills : []
+}
+
 /** What changes exactly when a client that listed should list again. */
 export interface ShelfVersions {
   readonly tools: string

@@ -1,5 +1,12 @@
-import { Client, type ElicitResult, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client'
 import {
+  Client,
+  type ElicitResult,
+  type ReadResourceResult,
+  StreamableHTTPClientTransport,
+  type Tool,
+} from '@modelcontextprotocol/client'
+import {
+  AgentView,
   AppError,
   closedToolbox,
   IDEMPOTENCY_META,
@@ -9,6 +16,7 @@ import {
   type ToolboxTool,
   type ToolResult,
   type UrlQuestion,
+  VIEW_URI,
 } from '../../contracts/index.ts'
 import { errorResult } from '../../core/kernel/index.ts'
 import { keepListening } from './keep-listening.ts'
@@ -67,6 +75,11 @@ export async function connectToolbox({ url, token, ask }: RemoteToolboxOptions):
       })
       return known
     },
+    async view() {
+      refuseClosed()
+      const read = () => client.readResource({ uri: VIEW_URI }, { cacheMode: 'bypass' })
+      return toView(await reached(looking, read), address)
+    },
     async call(name, input, { signal, onProgress, idempotencyKey } = {}) {
       refuseClosed()
       // The wire carries nothing else, and in the process of the tool it would be refused like this.
@@ -124,6 +137,22 @@ interface ElicitParams {
 function toQuestion({ mode, message, url, requestedSchema }: ElicitParams): PersonQuestion | UrlQuestion {
   if (mode === 'url') return { kind: 'url', message, url: url ?? '' }
   return { message, schema: requestedSchema }
+}
+
+/** What answers there may be older or newer than we are. */
+function toView({ contents: [content] }: ReadResourceResult, { href }: URL): AgentView {
+  const read = AgentView.safeParse(content && 'text' in content ? jsonIn(content.text) : undefined)
+  if (read.success) return read.data
+  throw new AppError('REQUEST_REFUSED', `${href} tells of its tools in a way that this version does not know.`)
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // What is no JSON is no view either, and is told as that.
+    return undefined
+  }
 }
 
 function toToolboxTool({ name, title, description, inputSchema, outputSchema, annotations }: Tool): ToolboxTool {

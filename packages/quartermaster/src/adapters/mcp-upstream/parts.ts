@@ -2,3 +2,4 @@
 export { createMounted, type MountedDeps } from './mounted.ts'
 export { createUpstreamAuth } from './oauth/upstream-auth.ts'
 export { createChildHerd } from './stdio/child-herd.ts'
+export { createProgramRunner } from './stdio/program-desk.ts'

@@ -1,6 +1,6 @@
 import type { FunctionTool, tool as makeTool } from '@openai/agents'
 import { AppError, type Toolbox, type ToolboxTool, type ToolResult } from '../../contracts/index.ts'
-import { type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
+import { callForModel, type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
 
 type MakeTool = typeof makeTool
 
@@ -35,7 +35,7 @@ function agentTool(
     // Only what could not be answered at all gets here, and whoever runs the agent has to know it.
     errorFunction: null,
     execute: async (input: unknown, _context: unknown, details?: { signal?: AbortSignal }) =>
-      toOutput(await toolbox.call(name, input, { signal: details?.signal })),
+      toOutput(await callForModel(toolbox, { name, input, signal: details?.signal })),
   })
 }
 

@@ -7,5 +7,5 @@ export { type InitializedProject, initProject, writeFirstAgent } from './init-pr
 export { agentJsonSchema, configJsonSchema } from './json-schemas.ts'
 export { type ProjectConfigRead, readProjectConfig } from './project-config.ts'
 export type { Environment } from './references.ts'
-export { secretsProblems } from './secrets-file.ts'
+export { readSecrets, secretsFileIn, secretsProblems } from './secrets-file.ts'
 export type { LeftOutUpstream, UpstreamsRead } from './upstream-entries.ts'

@@ -13,7 +13,7 @@ export function createCancelTask(delegation: Platform['delegation']) {
     whenToUse:
       'When you do not need the result any more: the peer is told to stop, and late answers are refused. A task that you ' +
       'were given is declined, and its asker is told that it failed; to say why, use reply with outcome failed instead.',
-    command: { none: 'On the command line: quartermaster delegations cancel ID.' },
+    command: { name: 'cancel' },
     input: z.object({ task_id: z.string().min(1).max(128).describe('Which task.') }),
     output: TaskAnswer,
     examples: [{ query: 'stop that task', input: { task_id: 'task_8f2c' } }],

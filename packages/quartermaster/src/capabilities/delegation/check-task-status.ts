@@ -16,7 +16,7 @@ export function createCheckTaskStatus(delegation: Platform['delegation']) {
       'send it again, the answer comes by itself), completed (the result is there, in pages if it is long), failed (a real ' +
       'end: ask another peer or do it yourself), cancelled, expired. Whoever has lost an id gives any: the refusal lists the ' +
       'tasks that are open.',
-    command: { none: 'On the command line: quartermaster delegations show ID.' },
+    command: { name: 'status' },
     input: z.object({
       workspace_id: z
         .string()

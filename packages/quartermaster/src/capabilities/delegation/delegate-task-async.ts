@@ -13,7 +13,7 @@ export function createDelegateTaskAsync({ delegation, workspace }: Pick<Platform
     whenToUse:
       'For long work, while you do other things. The result comes into your inbox by itself (kind delegation_result), and ' +
       'check_task_status has it too. A status of queued means that the peer is busy: do not send it again.',
-    command: { none: 'Agents give each other tasks; on the command line: quartermaster delegations list.' },
+    command: { name: 'delegate', flag: 'async' },
     input: TaskInput,
     output: TaskAnswer,
     examples: [

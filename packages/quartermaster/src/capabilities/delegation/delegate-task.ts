@@ -18,7 +18,7 @@ export function createDelegateTask({ delegation, workspace }: Pick<Platform, 'de
       'longer than a call waits, the status is in_progress with a task_id: that is no failure, do not send it again; ask ' +
       'with check_task_status, or wait for the result in your inbox. For long work use delegate_task_async. Other calls ' +
       'can be made meanwhile.',
-    command: { none: 'Agents give each other tasks; on the command line: quartermaster delegations list.' },
+    command: { name: 'delegate' },
     input: TaskInput,
     output: TaskAnswer,
     examples: [

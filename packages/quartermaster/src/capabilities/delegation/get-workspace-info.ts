@@ -23,7 +23,7 @@ export function createGetWorkspaceInfo(workspace: Platform['workspace']) {
     whenToUse:
       'To find out who you are here: before reporting back to a person, or to see whether you may write GLOBAL memory ' +
       '(the ability "memory.global"). For others, use list_peers.',
-    command: { none: 'On the command line: quartermaster workspaces show NAME.' },
+    command: { name: 'info' },
     input: z.object({}),
     output: Output,
     examples: [{ query: 'who am I in this organisation?', input: {} }],

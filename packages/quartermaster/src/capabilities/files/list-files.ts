@@ -60,7 +60,7 @@ export function createListFiles(walls: Walls) {
       'It shows names, not contents (read_file), and does not look into files (search_files). ' +
       'Links are shown and not followed.',
     section: 'files',
-    command: { name: 'list-files' },
+    command: { name: 'list-files', arguments: ['path'] },
     input: Input,
     output: Output,
     examples: [

@@ -23,7 +23,7 @@ export function createCallTool() {
       'A disabled tool is looked at again before it is refused. ' +
       'It cannot call itself, and a name that you do not have is an error that suggests the closest one.',
     section: 'gateway',
-    command: { none: 'On the command line: quartermaster call NAME.' },
+    command: { none: 'Every tool is called by its own command, or with quartermaster call NAME.' },
     input: Input,
     examples: [
       { query: 'read the notes', input: { name: 'read_file', arguments: { path: 'notes.md' } } },

@@ -49,7 +49,7 @@ export function createDescribeTool() {
       'needs a person to allow it, and why it is disabled if it is. Takes up to ten names at once. ' +
       'It does not search: a name that you do not have is an error that suggests the closest one.',
     section: 'gateway',
-    command: { none: 'On the command line: quartermaster tools NAME.' },
+    command: { none: 'Every command has --help, and quartermaster tools NAME tells all about a tool.' },
     input: Input,
     output: Output,
     examples: [

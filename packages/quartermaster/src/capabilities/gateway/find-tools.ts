@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
+import { type DocIndex, toolAt } from '../../core/knowledge/index.ts'
 import { line, stateOf, ToolState } from './granted.ts'
 import { createSections, type Sections } from './sections.ts'
-import type { ToolIndex } from './tool-index.ts'
 
 const MOST = 50
 const USUAL_HITS = 10
@@ -55,7 +55,7 @@ const Output = z.object({
 type Output = z.infer<typeof Output>
 
 /** The tool that finds tools. */
-export function createFindTools(index: ToolIndex) {
+export function createFindTools(index: DocIndex) {
   const sections = createSections()
   return defineTool({
     name: 'find_tools',
@@ -68,7 +68,7 @@ export function createFindTools(index: ToolIndex) {
       'Names in the question come first. With an empty query it lists everything by section, page by page. ' +
       'It does not tell what arguments a tool takes (describe_tool) and runs nothing (call_tool).',
     section: 'gateway',
-    command: { none: 'On the command line all tools are listed: quartermaster tools.' },
+    command: { none: 'The command line lists all tools: quartermaster do.' },
     input: Input,
     output: Output,
     examples: [
@@ -89,19 +89,21 @@ function isBlank(query: string): boolean {
   return !/[\p{L}\p{N}]/u.test(query)
 }
 
-async function search({ query, section, limit }: Input, config: GatewayConfig, index: ToolIndex): Promise<Output> {
+async function search({ query, section, limit }: Input, config: GatewayConfig, index: DocIndex): Promise<Output> {
   const { grants } = config
+  // What can only be read about is found by read_docs.
+  const grantAt = (path: string) => grants.get(toolAt(path) ?? '')
   const isWanted = ({ tool }: Grant) => section === undefined || tool.section === section
   const known = await index.upTo(config.generation)
   const hits = known.search(query, {
     limit: limit ?? USUAL_HITS,
-    filter: name => {
-      const grant = grants.get(name)
+    filter: path => {
+      const grant = grantAt(path)
       return grant !== undefined && isWanted(grant)
     },
   })
   const tools = hits.flatMap(({ value, score }) => {
-    const grant = grants.get(value)
+    const grant = grantAt(value)
     return grant ? [{ ...toHit(grant, config), score: Math.round(score * 1000) / 1000 }] : []
   })
   const total = section === undefined ? grants.size : [...grants.values()].filter(isWanted).length

@@ -64,7 +64,9 @@ export function createGetStatus() {
       'Comes back with how many work, and each one that does not with what it lacks and when it may be looked at again. ' +
       'It looks at nothing itself: calling a disabled tool does. It says nothing about tools that you were not given.',
     section: 'gateway',
-    command: { none: 'On the command line: quartermaster status, and quartermaster tools --state disabled.' },
+    command: {
+      none: 'On the command line: quartermaster tools --state disabled, and quartermaster operations show ID.',
+    },
     input: Input,
     output: Output,
     examples: [

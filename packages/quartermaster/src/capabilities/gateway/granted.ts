@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { AppError } from '../../contracts/index.ts'
 import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
-import { missingInWords } from '../../core/health/index.ts'
 import { didYouMean } from '../../core/kernel/index.ts'
+import { toolState } from '../../core/knowledge/index.ts'
 
 /** A tool's name, as an agent gives it. Whether it is one is answered in words, so any short text will do. */
 export const ToolName = z.string().min(1).max(128).describe('The name of a tool, as find_tools gives it.')
@@ -34,11 +34,7 @@ export function grantsNamed({ grants, withheld }: GatewayConfig, names: readonly
 
 /** The state of a tool now, in words. */
 export function stateOf(tool: Tool, { health }: GatewayConfig): ToolState {
-  const { active, recovering } = health.availability(tool)
-  if (!active) return { state: 'disabled', reason: missingInWords(health.missing(tool)) }
-  if (!recovering) return { state: 'active' }
-  const reason = missingInWords(health.missing(tool, { withRecovering: true }))
-  return { state: 'active', reason: `${reason} A call waits for it.` }
+  return toolState(tool, health)
 }
 
 /** One line, and not too long a one: a description must not pass for several tools, nor crowd out the others. */

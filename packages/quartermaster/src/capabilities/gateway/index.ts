@@ -1,26 +1,33 @@
+import { setImmediate } from 'node:timers/promises'
 import { defineInjection, defineModule } from '../../core/catalogue/index.ts'
+import { createDocIndex } from '../../core/knowledge/index.ts'
 import { createCallTool } from './call-tool.ts'
 import { createDescribeTool } from './describe-tool.ts'
 import { createFindTools } from './find-tools.ts'
 import { createGetStatus } from './get-status.ts'
 import { createReadDocs } from './read-docs.ts'
-import { createToolIndex } from './tool-index.ts'
 
 /**
  * The gateway view: five tools that stand for all others an agent has. Nobody is given them in a file; they come where
- * an agent has more tools than a model chooses well among, or where its file asks for them. One of them comes also beside
- * tools whose calls may have to wait.
+ * an agent has more tools than a model chooses well among, or where its file asks for them. Two of them come also beside
+ * the tools of others: where calls may have to wait, and where the project has written something down.
  */
 export default defineModule({
   needs: [],
   create() {
     // One index for all agents: who sees what is decided by each search.
-    const index = createToolIndex()
+    const index = createDocIndex({ now: () => performance.now(), breathe: () => setImmediate() })
     const gateway = defineInjection({
       key: 'gateway',
       short: 'Finds, describes and calls the tools of an agent that has many.',
       modes: ['gateway'],
-      tools: [createFindTools(index), createDescribeTool(), createCallTool(), createReadDocs(index)],
+      tools: [createFindTools(index), createDescribeTool(), createCallTool()],
+    })
+    const docs = defineInjection({
+      key: 'docs',
+      short: 'Reads what is written down about the project and its tools.',
+      modes: ['gateway', 'documented'],
+      tools: [createReadDocs(index)],
     })
     const status = defineInjection({
       key: 'status',
@@ -28,6 +35,6 @@ export default defineModule({
       modes: ['gateway', 'waiting'],
       tools: [createGetStatus()],
     })
-    return [gateway, status]
+    return [gateway, docs, status]
   },
 })

@@ -1,70 +1,66 @@
-import { z } from 'zod'
-import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
+import { type DocEntry, type DocsAnswer, DocsQuestion } from '../../contracts/index.ts'
+import type { GatewayConfig } from '../../core/agents/index.ts'
 import { type CallContext, defineTool, toolFailure } from '../../core/catalogue/index.ts'
-import { toolPage } from '../../core/knowledge/index.ts'
-import { grantsNamed, line, ToolName } from './granted.ts'
-import type { ToolIndex } from './tool-index.ts'
+import { agentReader, consult, type DocIndex } from '../../core/knowledge/index.ts'
+import { line } from './granted.ts'
 
-/** About 10,000 tokens: as much as is read with care. */
-const MOST_CHARACTERS = 40_000
-const PAGES_OF_A_QUESTION = 3
-const LISTED_PAGES = 200
-const SHORT_CHARACTERS = 120
+const TEXT_CHARACTERS = 400
 
-const Input = z
-  .strictObject({
-    name: ToolName.optional().describe('The page of this tool.'),
-    query: z.string().max(20_000).optional().describe('The pages that fit this question best.'),
-  })
-  .refine(({ name, query }) => name === undefined || query === undefined, 'Give "name" or "query", not both.')
-type Input = z.infer<typeof Input>
-
-/** The tool that reads the reference pages of the others. */
-export function createReadDocs(index: ToolIndex) {
+/** The tool that reads what is written down: about the project, and about the tools. */
+export function createReadDocs(index: DocIndex) {
   return defineTool({
     name: 'read_docs',
     title: 'Read the docs',
-    short: 'Reads the reference pages of the tools you were given here, by name or by what they are about.',
+    short:
+      'Reads what is written down here: how things are done in this project, and reference pages of the tools you were given.',
     whenToUse:
-      'When you want to read about a tool rather than call it at once. ' +
-      `Comes back with pages in Markdown: one by name, the best ${PAGES_OF_A_QUESTION} for a question, or a table of contents. ` +
-      'For the exact JSON Schema of the arguments use describe_tool.',
+      'Before work that others may have written directions or notes for, and to read about a tool rather than call it at once. ' +
+      'Comes back with Markdown: one page by path, the best fitting for a query, or a list of all there is. ' +
+      'Tools and capabilities are shown with their state. ' +
+      'For tools to call use find_tools; for the exact JSON Schema of their arguments describe_tool.',
     section: 'gateway',
-    command: { none: 'On the command line: quartermaster tools NAME.' },
-    input: Input,
+    command: { none: 'On the command line: quartermaster docs.' },
+    input: DocsQuestion,
     examples: [
-      { query: 'how does read_file work?', input: { name: 'read_file' } },
-      { query: 'what is there about files?', input: { query: 'reading and writing files' } },
-      { query: 'which pages are there?', input: {} },
+      { query: 'how do we release?', input: { query: 'how to release a version' } },
+      { query: 'how does read_file work?', input: { path: 'read_file' } },
+      { query: 'what is there to read?', input: {} },
+      { query: 'which directions are there?', input: { kind: 'directions', depth: 'summary' } },
     ],
     mutates: false,
-    async handler(input, { config }: CallContext<GatewayConfig>) {
-      if (input.name === undefined && input.query === undefined) return contents(config)
-      const pages = (await grantsFor(input, config, index)).map(({ tool }) => toolPage(tool))
-      if (pages.length === 0)
-        return toolFailure('No page fits. Use other words, or nothing at all to see which there are.')
-      return bounded(pages.join('\n---\n\n'))
+    async handler(question, { config }: CallContext<GatewayConfig>) {
+      const answer = await consult(question, { generation: config.generation, reader: agentReader(config), index })
+      if (answer.entries.length === 0)
+        return toolFailure('Nothing fits. Use other words, or nothing at all to see what there is.')
+      return answer.text === undefined ? listText(answer) : pageText(answer)
     },
   })
 }
 
-async function grantsFor({ name, query = '' }: Input, config: GatewayConfig, index: ToolIndex): Promise<Grant[]> {
-  if (name !== undefined) return grantsNamed(config, [name])
-  const known = await index.upTo(config.generation)
-  const hits = known.search(query, { limit: PAGES_OF_A_QUESTION, filter: one => config.grants.has(one) })
-  return hits.flatMap(({ value }) => config.grants.get(value) ?? [])
+function pageText({ text = '', nextOffset, nextCursor }: DocsAnswer): string {
+  if (nextOffset !== undefined) return `${text}\n\n[Cut here: call again with offset ${nextOffset} for what follows.]`
+  return nextCursor === undefined ? text : `${text}\n\n${more(nextCursor)}`
 }
 
-function contents({ grants }: GatewayConfig): string {
-  const lines = [...grants.values()]
-    .slice(0, LISTED_PAGES)
-    .map(({ tool }) => `- \`${tool.name}\`: ${line(tool.short, SHORT_CHARACTERS)}`)
-  const more = grants.size - lines.length
-  const foot = more > 0 ? [`\n[${more} more are not shown. find_tools with an empty query lists all of them.]`] : []
-  return ['# Pages\n', ...lines, ...foot].join('\n')
+function listText({ entries, total, nextCursor }: DocsAnswer): string {
+  const head = total === undefined ? [] : [`${total} ${total === 1 ? 'entry' : 'entries'}:`]
+  const foot = nextCursor === undefined ? [] : [more(nextCursor)]
+  return [...head, ...entries.map(entryText), ...foot].join('\n')
 }
 
-function bounded(text: string): string {
-  if (text.length <= MOST_CHARACTERS) return text
-  return `${text.slice(0, MOST_CHARACTERS)}\n\n[Cut here; describe_tool has the rest about one tool.]`
+const more = (cursor: string) => `[More: call again with cursor "${cursor}".]`
+
+/** Nobody's words make a second entry, or crowd out the others. */
+function entryText({ path, kind, title, state, reason, summary, whenToUse, command, tools, tags }: DocEntry): string {
+  const note = reason === undefined ? '' : ` ${line(reason, TEXT_CHARACTERS)}`
+  const stated = state === 'disabled' ? ` [disabled:${note}]` : note && ` [${note.trim()}]`
+  const facts = [
+    summary && line(summary, TEXT_CHARACTERS),
+    whenToUse && `When to use it: ${line(whenToUse, TEXT_CHARACTERS)}`,
+    command && `Command: /${command}`,
+    tools && `Tools: ${line(tools.join(', '), TEXT_CHARACTERS)}`,
+    tags && `Tags: ${line(tags.join(', '), TEXT_CHARACTERS)}`,
+  ]
+  const below = facts.filter(fact => fact !== undefined && fact !== '').map(fact => `\n  ${fact}`)
+  return `- ${path} (${kind}): ${line(title, TEXT_CHARACTERS)}${stated}${below.join('')}`
 }

@@ -124,36 +124,3 @@ describe('get_status', () => {
     })
   })
 })
-
-describe('read_docs', () => {
-  it('has a page for each tool, by name, by question, and a table of contents', async () => {
-    const { hub } = await office()
-    expect(await textOf(hub, 'ada', 'read_docs', { name: 'send_mail' })).toContain('# Send mail (`send_mail`)')
-    expect(await textOf(hub, 'ada', 'read_docs', { query: 'weather' })).toContain('# Get weather')
-    expect(await textOf(hub, 'ada', 'read_docs')).toContain('- `read_report`: Reads the report of a day.')
-  })
-
-  it('opens no page of a tool that is not granted', async () => {
-    const { hub } = await office()
-    await expect(hub.callAs('bob', 'read_docs', { name: 'send_mail' })).rejects.toMatchObject({
-      code: 'TOOL_NOT_FOUND',
-    })
-    expect((await hub.callAs('bob', 'read_docs', { query: 'mail' })).result.isError).toBe(true)
-    expect(await textOf(hub, 'bob', 'read_docs')).not.toContain('send_mail')
-  })
-
-  it('is bounded, however much there is to read', async () => {
-    const tools = ['a', 'b', 'c'].map(name =>
-      simpleTool(name, { short: 'Paints a fence.', whenToUse: 'x'.repeat(4000), examples: longExamples() }),
-    )
-    const hub = await createHub({
-      units: { gateway: builtinUnit(gateway), paint: { capabilities: [simpleCapability('paint', tools)] } },
-      agents: { ada: { capabilities: { paint: {} }, view: 'gateway' } },
-    })
-    expect((await textOf(hub, 'ada', 'read_docs', { query: 'paint' })).length).toBeLessThan(41_000)
-  })
-})
-
-function longExamples() {
-  return Array.from({ length: 20 }, (_, i) => ({ query: `${i}`, input: { text: 'y'.repeat(2_000) } }))
-}

@@ -23,7 +23,7 @@ export function createChatHistory(history: Platform['history']) {
       'When a message refers to something that was said before and you need to know what. Comes back with the newest ' +
       'messages, the oldest of them first, handled or not. Page back with before_ts of the answer. It takes nothing out of ' +
       'the inbox.',
-    command: { none: 'Somebody at a terminal reads the log instead.' },
+    command: { name: 'history' },
     input: z.object({
       peer_id: keepableText()
         .min(1)

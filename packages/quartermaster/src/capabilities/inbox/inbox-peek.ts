@@ -26,7 +26,7 @@ export function createInboxPeek(inbox: Platform['inbox']) {
       'To see what waits before you decide what to handle first. The oldest comes first. Nothing is taken out: that is ' +
       'what reply and inbox_pop do. What another client of yours has in hand is not shown, but it is said how much that ' +
       'is. It does not wait for messages (wait_for_message) and shows none that were handled (chat_history).',
-    command: { none: 'Somebody at a terminal reads the log instead.' },
+    command: { name: 'inbox' },
     input: z.object({ limit: limitInput(LIMITS), cursor: cursorInput }),
     output: Output,
     examples: [{ query: 'is there anything for me?', input: {} }],

@@ -22,7 +22,7 @@ export function createInboxPop(inbox: Platform['inbox']) {
     whenToUse:
       'After you have handled a message that needs no answer; reply takes out what it answers by itself. It is ' +
       'acknowledged then and not handed out again, and stays in chat_history. One that is not there says removed: false.',
-    command: { none: 'An agent acknowledges its own messages.' },
+    command: { name: 'inbox', flag: 'pop' },
     input: z.object({ activity_id: ActivityReference }),
     output: Output,
     examples: [{ query: 'I am done with that message', input: { activity_id: 'msg_8f2c_in' } }],

@@ -38,7 +38,7 @@ export function createReadAttachment(attachments: Platform['attachments']) {
       'When a message has attachments and you need to know what is in them; the message names their ids. Text comes ' +
       `${MAX_CHARACTERS.toLocaleString('en')} characters at a time, with next_offset for the rest. Images (PNG, JPEG, GIF, ` +
       'WebP) and other files come whole up to 1 MiB. It reads no files of your own folders.',
-    command: { none: 'An agent reads what was sent to it.' },
+    command: { name: 'attachment' },
     input: Input,
     output: Output,
     examples: [{ query: 'what is in the file she sent?', input: { attachment_id: 'att_8f2c' } }],

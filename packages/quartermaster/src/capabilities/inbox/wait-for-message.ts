@@ -34,7 +34,7 @@ export function createWaitForMessage(inbox: Platform['inbox']) {
       'When you have answered and want to hear what comes next: wait_for_message, answer with reply, wait again. ' +
       'Comes back at once with the first message that waits, and leaves it in the inbox: reply or inbox_pop takes it out. ' +
       'No message in time is no error. Other calls can be made meanwhile.',
-    command: { none: 'Somebody at a terminal reads the log instead.' },
+    command: { name: 'wait', arguments: ['timeout_secs'] },
     input: z.object({
       timeout_secs: z
         .number()

@@ -46,7 +46,7 @@ export function createCommitMemory(memory: Platform['memory']) {
       'directly below it), GLOBAL (the whole organisation, with the ability "memory.global"). With memory_id it changes ' +
       'a memory of yours. The same content in the same scope is kept once. Passwords, keys and tokens are taken out ' +
       'before anything is kept; this is no place for secrets or for whole files.',
-    command: { none: 'It works for the workspace of an agent. Over the API: POST /api/v1/memories.' },
+    command: { name: 'remember' },
     input: Input,
     output: Output,
     examples: [

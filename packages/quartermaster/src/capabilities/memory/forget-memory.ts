@@ -13,7 +13,7 @@ export function createForgetMemory(memory: Platform['memory']) {
       'When a memory of yours has become wrong and nothing takes its place; to correct one, use commit_memory with its ' +
       'memory_id. You may forget what you wrote, what lies with the team you lead, and GLOBAL memory with the ability ' +
       '"memory.global". Forgetting what is not there says forgotten: false.',
-    command: { none: 'It works for the workspace of an agent. Over the API: DELETE /api/v1/memories/{id}.' },
+    command: { name: 'forget' },
     input: z.object({ memory_id: MemoryId.describe('memory_id of the memory, from recall_memory or commit_memory.') }),
     output: z.object({ memory_id: z.string(), forgotten: z.boolean() }),
     examples: [{ query: 'that is not true any more', input: { memory_id: 'mem_1k2j3h4g5f6d7s8a' } }],

@@ -1,4 +1,4 @@
-import type { HistoryMessage, InboxMessage } from '../../contracts/index.ts'
+import type { HistoryMessage, InboxMessage, MessageAttachment } from '../../contracts/index.ts'
 import { escapeLine } from '../../core/kernel/index.ts'
 import { showHidden } from '../../core/upstreams/index.ts'
 
@@ -12,7 +12,7 @@ export function messageInWords(message: InboxMessage | HistoryMessage): string {
     ...(in_reply_to === null ? [] : [`in reply to ${in_reply_to}`]),
     ...(task_id === undefined ? [] : [`task ${task_id}`]),
   ]
-  const files = attachments.map(({ id, name, size }) => `  attached: ${quotedLine(name)} (${id}, ${size} bytes)`)
+  const files = attachedLines(attachments)
   return [`${head.join(', ')}:`, quoted(message.text), ...files].join('\n')
 }
 
@@ -44,4 +44,9 @@ export function quoted(text: string): string {
     .split('\n')
     .map(line => `> ${line}`)
     .join('\n')
+}
+
+/** The files that come with something, a line each: whoever reads only words must be able to ask for them. */
+export function attachedLines(attachments: readonly MessageAttachment[]): string[] {
+  return attachments.map(({ id, name, size }) => `  attached: ${quotedLine(name)} (${id}, ${size} bytes)`)
 }

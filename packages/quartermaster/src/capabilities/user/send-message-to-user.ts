@@ -40,7 +40,7 @@ export function createSendMessageToUser({ people, attach }: SendMessageToUserDep
       'your workspace reads it, whether they are there now or look later. Files go into `attachments` and become download ' +
       'chips; never paste links to files or paths into `message`, which people cannot open. To answer one message of your ' +
       'inbox use reply, which also takes it out; to write to another agent use delegate_task.',
-    command: { none: 'A person writes to agents, not to themselves.' },
+    command: { name: 'say' },
     input: z.object({
       message: keepableText().describe(
         'What the chat shows. Required also with attachments: a short label such as "Done, see attached." ' +

@@ -15,6 +15,10 @@ export interface GatewayConfig {
   /** All definitions; only those among the grants may be shown. */
   readonly generation: Generation
   readonly health: Pick<Health, 'availability' | 'missing'>
+  /** Whether it has a tool, working or not: a granted one, or one of these. */
+  has(tool: string): boolean
+  /** Whether it has no part in the project's own knowledge. */
+  readonly isGuest: boolean
 }
 
 /** Whether an agent sees its tools through the gateway. Counts what it was granted, so that an outage changes nothing. */
@@ -31,16 +35,29 @@ export function standIns(config: GatewayConfig): ReadonlyMap<string, Grant> | un
   return injected(config, 'gateway')
 }
 
-/** What comes beside tools whose calls may have to wait: whoever has a handle must be able to ask about it. */
+/**
+ * What comes beside an agent's tools. With those whose calls may have to wait: whoever has a handle must be able to ask about
+ * it. With knowledge of the project's own: whoever wrote it meant it to be read.
+ */
 export function companions(config: GatewayConfig): ReadonlyMap<string, Grant> | undefined {
-  return [...config.grants.values()].some(mayWait) ? injected(config, 'waiting') : undefined
+  const waiting = [...config.grants.values()].some(mayWait) ? injected(config, 'waiting') : undefined
+  const documented = hasOwnKnowledge(config) ? injected(config, 'documented') : undefined
+  return waiting && documented ? new Map([...documented, ...waiting]) : (waiting ?? documented)
+}
+
+/** What came with the product does not count: it changes no list of tools by being there. */
+function hasOwnKnowledge({ generation, isGuest }: GatewayConfig): boolean {
+  return !isGuest && [...generation.knowledge.values()].some(unit => !unit.isBuiltin)
 }
 
 function mayWait({ tool: { consent, retry } }: Grant): boolean {
   return consent.length > 0 || retry !== 'manual'
 }
 
-function injected(config: GatewayConfig, mode: 'gateway' | 'waiting'): ReadonlyMap<string, Grant> | undefined {
+function injected(
+  config: GatewayConfig,
+  mode: 'gateway' | 'waiting' | 'documented',
+): ReadonlyMap<string, Grant> | undefined {
   const grants = config.generation.injections
     .filter(({ injection }) => injection.modes.includes(mode))
     .flatMap(({ injection, tools }) => tools.map(tool => ({ tool, capability: injection.key, config })))

@@ -1,5 +1,6 @@
 import type { Issue, ResolutionEntry } from '../../contracts/index.ts'
 import type { Prompt, Resource, Tool } from '../catalogue/index.ts'
+import type { SkillManifest } from '../knowledge/index.ts'
 
 /** One tool that an agent has, and the configuration its handler gets. */
 export interface Grant {
@@ -30,6 +31,8 @@ export interface Resolution {
   readonly prompts: ReadonlyMap<string, PromptGrant>
   /** By address or template, in order of definition. */
   readonly resources: ReadonlyMap<string, ResourceGrant>
+  /** The directions among the resources, as skills. */
+  readonly skills: readonly SkillManifest[]
   /** Resources at an address that an earlier one has; one entry for each two capabilities. */
   readonly shadowed: readonly ShadowedResources[]
   /** What was asked for and is not there, with the reason. */
@@ -54,6 +57,7 @@ export const NOTHING_GRANTED: Resolution = Object.freeze({
   grants: new Map(),
   prompts: new Map(),
   resources: new Map(),
+  skills: [],
   shadowed: [],
   withheld: [],
   issues: [],

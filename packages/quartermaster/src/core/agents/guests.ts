@@ -47,7 +47,7 @@ export function createGuests(deps: GuestsDeps): Guests {
       if (known) return known
       const caller: Caller = { kind: 'agent', organisation, name: workspace, workspace }
       const made = createSeat(
-        { caller, agent: () => CONFIG, key: () => CONFIG, resolve: () => resolve(workspace) },
+        { caller, isGuest: true, agent: () => CONFIG, key: () => CONFIG, resolve: () => resolve(workspace) },
         deps,
       )
       seats.set(key, made)

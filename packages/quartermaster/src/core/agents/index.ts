@@ -1,4 +1,5 @@
 export type { AgentEntry, AgentStore } from './agent-entry.ts'
+export { agentViewOf } from './agent-view.ts'
 export { type Agents, type AgentsDeps, createAgents } from './agents.ts'
 export { type Announcer, createAnnouncer, type ViewChange } from './announcer.ts'
 export type { GatewayConfig } from './gateway-view.ts'

@@ -1,5 +1,6 @@
 import type { Health } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
+import type { SkillManifest } from '../knowledge/index.ts'
 import type { PromptGrant, Resolution, ResourceGrant } from './grants.ts'
 
 /** The prompts and resources that one agent can see now. */
@@ -12,11 +13,13 @@ export interface ReadingsView {
   readonly resources: readonly ResourceGrant[]
   /** Changes whenever a client that listed the resources should list them again. */
   readonly resourcesVersion: string
+  /** The directions among the resources, as skills. */
+  readonly skills: readonly SkillManifest[]
 }
 
 /** Lays health over what a resolution gives to read. */
 export function renderReadings(
-  resolution: Pick<Resolution, 'prompts' | 'resources'>,
+  resolution: Pick<Resolution, 'prompts' | 'resources' | 'skills'>,
   { health, digest }: { health: Pick<Health, 'availability'>; digest: Digest },
 ): ReadingsView {
   const prompts = [...resolution.prompts.values()].filter(({ prompt }) => health.availability(prompt).active)
@@ -27,6 +30,7 @@ export function renderReadings(
     promptsVersion: versionOf(prompts.map(({ prompt }) => prompt.hash)),
     resources,
     resourcesVersion: versionOf(resources.map(({ resource }) => resource.hash)),
+    skills: resolution.skills,
   }
 }
 

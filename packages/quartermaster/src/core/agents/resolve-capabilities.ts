@@ -36,6 +36,7 @@ export function resolveCapabilities(
     grants: new Map(ordered.flatMap(step => step.grants).map(grant => [grant.tool.name, grant])),
     prompts: new Map(ordered.flatMap(step => step.prompts).map(grant => [grant.prompt.name, grant])),
     ...takeAddresses(ordered.flatMap(step => step.resources)),
+    skills: [],
     withheld,
     issues,
   }

@@ -2,7 +2,8 @@ import type { AgentConfig, Caller, ResolutionEntry, RunCallbacks, Settings } fro
 import { allowableForGood, type Catalogue, type Generation } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
-import { companions, isGateway, standIns } from './gateway-view.ts'
+import { withDirections } from './directions.ts'
+import { companions, type GatewayConfig, isGateway, standIns } from './gateway-view.ts'
 import type { Grant, PromptGrant, Resolution, ResourceGrant } from './grants.ts'
 import { findResource } from './readings-view.ts'
 import { renderView, type View } from './view.ts'
@@ -43,6 +44,8 @@ export interface SeatOptions {
   readonly callbacks?: RunCallbacks | undefined
   /** Whatever the agent's file says: a run's servers show the tools of one capability each, and those are few. */
   readonly isDirect?: boolean
+  /** Whether it has no part in the project's own knowledge. */
+  readonly isGuest?: boolean
   agent(): AgentConfig | undefined
   /** Resolves anew; called at most once per generation and `key`. */
   resolve(): Resolution
@@ -75,14 +78,20 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     const resolution = options.resolve()
     const { grants, withheld } = resolution
     const isBehindGateway = !options.isDirect && isGateway(options.agent(), grants, settings)
-    const config = { grants, withheld, generation, health }
+    const isGuest = options.isGuest === true
+    // Asked by those that are made with it, so only once all of them are there.
+    const has = (tool: string): boolean => grants.has(tool) || gateway?.has(tool) === true || beside?.has(tool) === true
+    const config: GatewayConfig = { grants, withheld, generation, health, has, isGuest }
     const gateway = isBehindGateway ? standIns(config) : undefined
+    const beside = options.isDirect || gateway ? undefined : companions(config)
     return {
       generation,
       key,
-      resolution,
+      resolution: options.isDirect
+        ? resolution
+        : withDirections(resolution, { generation, digest, has, onlyBuiltin: isGuest }),
       gateway,
-      companions: options.isDirect || gateway ? undefined : companions(config),
+      companions: beside,
     }
   }
 
@@ -105,14 +114,14 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
       return found?.resource.uriTemplate === uriTemplate ? found : undefined
     },
     view() {
-      const { resolution, gateway, companions: beside } = resolved()
+      const { resolution, generation, gateway, companions: beside } = resolved()
       const version = health.version()
       if (rendered?.resolution !== resolution || rendered.health !== version) {
         const allowed = allowableForGood(options.agent()?.consent?.allow ?? [], catalogue.current().consentOperations)
         rendered = {
           resolution,
           health: version,
-          view: renderView({ resolution, gateway, beside, health, digest, allowed }),
+          view: renderView({ resolution, generation, gateway, beside, health, digest, allowed }),
         }
       }
       return rendered.view

@@ -1,8 +1,10 @@
-import type { MissingDependency, ResolutionEntry, ViewKind } from '../../contracts/index.ts'
+import type { AgentView, MissingDependency, ResolutionEntry, ViewKind } from '../../contracts/index.ts'
+import type { Generation } from '../catalogue/index.ts'
 import { type Health, missingInWords } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import type { Grant, Resolution } from './grants.ts'
 import { type ReadingsView, renderReadings } from './readings-view.ts'
+import { viewFacts } from './view-facts.ts'
 
 /** What one agent can see now. */
 export interface View extends ReadingsView {
@@ -17,11 +19,14 @@ export interface View extends ReadingsView {
   readonly unavailable: readonly { readonly grant: Grant; readonly missing: readonly MissingDependency[] }[]
   /** Every tool that was asked for, and what became of it. */
   report(): ResolutionEntry[]
+  /** All of it in words, for whoever explains to the agent what it has. */
+  facts(): Omit<AgentView, 'agent'>
 }
 
 /** What a view is rendered from. */
 export interface ViewParts {
   readonly resolution: Resolution
+  readonly generation: Generation
   /** What stands for the grants, in the gateway view. */
   readonly gateway: ReadonlyMap<string, Grant> | undefined
   /** What is shown beside the grants, in the direct view. */
@@ -33,13 +38,14 @@ export interface ViewParts {
 }
 
 /** Lays health over a resolution. */
-export function renderView({ resolution, gateway, beside, health, digest, allowed }: ViewParts): View {
+export function renderView({ resolution, generation, gateway, beside, health, digest, allowed }: ViewParts): View {
   const { active: tools, disabled: unavailable } = divide(resolution.grants.values(), health)
   const presented = gateway ? divide(gateway.values(), health).active : withCompanions(tools, { beside, resolution })
+  const kind = gateway ? 'gateway' : 'direct'
   return {
     // What is behind the gateway may come and go: whoever listed its tools has nothing to list again.
     version: versionOf(presented, gateway ? [] : unavailable, digest),
-    kind: gateway ? 'gateway' : 'direct',
+    kind,
     presented,
     tools,
     ...renderReadings(resolution, { health, digest }),
@@ -52,6 +58,7 @@ export function renderView({ resolution, gateway, beside, health, digest, allowe
       const missing = unavailable.map(grant => unavailableEntry(grant, health.missing(grant.tool)))
       return [...granted, ...missing, ...resolution.withheld]
     },
+    facts: () => viewFacts({ kind, presented, grants: resolution.grants, generation, health, allowed }),
   }
 }
 

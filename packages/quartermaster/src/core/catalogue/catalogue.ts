@@ -1,14 +1,16 @@
 import { AppError, messageOf, type Problem, type ReloadReport } from '../../contracts/index.ts'
-import { type Clock, didYouMean, type Emitter, type Log } from '../kernel/index.ts'
+import { type Clock, didYouMean, type Emitter, inTurns, type Log } from '../kernel/index.ts'
 import type { CapabilityResolver } from './capability.ts'
 import type { CheckDeps } from './check-place.ts'
 import type { CheckedUnit } from './check-unit.ts'
-import { composeGeneration, linkedDependencies } from './compose.ts'
-import { composeBest } from './compose-best.ts'
+import { linkedDependencies } from './compose.ts'
+import { type Composition, composeBest } from './compose-best.ts'
+import { createDeclarer } from './compose-declarations.ts'
 import { diffGenerations } from './diff.ts'
 import { type Dependency, EMPTY_GENERATION, type Generation, type Tool } from './generation.ts'
 import { createLoader, type Loaded } from './loader.ts'
-import { checkRegistered } from './registrations.ts'
+import type { Op } from './op.ts'
+import { checkRegistered, checkRegisteredOp } from './registrations.ts'
 import type { Source } from './source.ts'
 
 /** Owns the current generation. Nothing else may replace it. */
@@ -22,6 +24,8 @@ export interface Catalogue {
   reload(): Promise<ReloadReport>
   /** Adds a capability of the host program, at once. Throws `DEFINITION_INVALID`. */
   register(resolver: CapabilityResolver): void
+  /** Adds an op of the host program, at once, for declarations to make tools of. Throws `DEFINITION_INVALID`. */
+  registerOp(op: Op): void
   /** Reloads when a source says that it changed. */
   watch(): void
   stop(): Promise<void>
@@ -60,11 +64,13 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
   })
   const stopping = new AbortController()
   const registered: CheckedUnit[] = []
+  const { declare, ...declarer } = createDeclarer(deps)
   // What was read last, and what is used of it: a file whose new version does not fit keeps its old one.
   let read: readonly CheckedUnit[] = []
   let used: readonly CheckedUnit[] = []
   let generation = EMPTY_GENERATION
   let problems: readonly Problem[] = []
+  let loadProblems: readonly Problem[] = []
   let composeProblems: readonly Problem[] = []
   let running: Promise<ReloadReport> | undefined
   let waiting: Promise<ReloadReport> | undefined
@@ -92,11 +98,12 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
       load.isPartial === generation.isPartial &&
       load.units.length === read.length &&
       load.units.every((unit, index) => unit === read[index])
-    const answer = isSame && generation.number > 0 ? stay(load.problems) : await swapIn(load)
+    const answer = isSame && generation.number > 0 ? stay(load) : await swapIn(load)
     return { ...answer, rejected: [...problems], durationMs: clock.now() - started }
   }
 
-  function stay(loadProblems: readonly Problem[]): SwapReport {
+  function stay(load: Loaded): SwapReport {
+    loadProblems = load.problems
     reportProblems([...loadProblems, ...composeProblems])
     return { generation: generation.number, added: [], changed: [], removed: [] }
   }
@@ -109,20 +116,41 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
     })
   }
 
-  async function swapIn({ units, problems: loadProblems, isPartial }: Loaded): Promise<SwapReport> {
-    const compose = () =>
-      composeBest({ number: generation.number + 1, isPartial, units, registered, used, faults: composeProblems })
-    let composed = compose()
-    if (generation.number > 0) await inTime(prepare(composed.generation))
-    // Composing, comparing and taking over each take a while where there are many tools.
-    await clock.breathe()
-    // A capability registered while new dependencies were looked at must not get lost.
-    if (composed.generation.number !== generation.number + 1) composed = compose()
-    read = units
+  function compose({ units, isPartial }: Pick<Loaded, 'units' | 'isPartial'>, hosted = registered): Composition {
+    const number = generation.number + 1
+    return composeBest({ number, isPartial, units, registered: hosted, used, faults: composeProblems, declare })
+  }
+
+  function takeOver(composed: Composition): SwapReport {
     used = composed.units
     composeProblems = composed.problems
     reportProblems([...loadProblems, ...composeProblems])
     return swap(composed.generation)
+  }
+
+  async function swapIn(load: Loaded): Promise<SwapReport> {
+    await inTurns(declarer.prepare([...load.units, ...registered]), clock)
+    let composed = compose(load)
+    if (generation.number > 0) await inTime(prepare(composed.generation))
+    // Composing, comparing and taking over each take a while where there are many tools.
+    await clock.breathe()
+    // A capability registered while new dependencies were looked at must not get lost.
+    if (composed.generation.number !== generation.number + 1) composed = compose(load)
+    read = load.units
+    loadProblems = load.problems
+    return takeOver(composed)
+  }
+
+  function addRegistered(unit: CheckedUnit): void {
+    const composed = compose({ units: read, isPartial: generation.isPartial }, [...registered, unit])
+    const fresh = composed.problems.filter(problem => problem.where === unit.unit)
+    if (fresh.length > 0) {
+      throw new AppError('DEFINITION_INVALID', fresh.map(problem => problem.message).join('\n'), {
+        details: { problems: fresh },
+      })
+    }
+    registered.push(unit)
+    takeOver(composed)
   }
 
   function reload(): Promise<ReloadReport> {
@@ -153,22 +181,8 @@ export function createCatalogue(deps: CatalogueDeps): Catalogue {
       return tool
     },
     reload,
-    register(resolver) {
-      const unit = checkRegistered(resolver, deps)
-      const composed = composeGeneration({ number: generation.number + 1, isPartial: generation.isPartial }, [
-        ...used,
-        ...registered,
-        unit,
-      ])
-      const fresh = composed.problems.filter(problem => problem.where === unit.unit)
-      if (fresh.length > 0) {
-        throw new AppError('DEFINITION_INVALID', fresh.map(problem => problem.message).join('\n'), {
-          details: { problems: fresh },
-        })
-      }
-      registered.push(unit)
-      swap(composed.generation)
-    },
+    register: resolver => addRegistered(checkRegistered(resolver, deps)),
+    registerOp: op => addRegistered(checkRegisteredOp(op, deps)),
     watch() {
       unwatch = sources.flatMap(source => {
         const stop = source.onChange?.(() => {

@@ -7,8 +7,8 @@ import type { WrittenUnit } from './written.ts'
 const FIELDS = Object.keys(UnitFacts.shape)
 
 /** Checks one piece of written knowledge. A bad one is left out, with everything that is wrong with it in the problems. */
-export function checkKnowledge({ path, front, body }: WrittenUnit, place: UnitPlace): Knowledge | undefined {
-  const { origin, problems, unitHash } = place
+export function checkKnowledge({ path, front, body, lines }: WrittenUnit, place: UnitPlace): Knowledge | undefined {
+  const { kind, origin, problems, unitHash } = place
   const subject = `unit:${path}`
   const before = problems.errors
   const named = UnitPath.safeParse(path)
@@ -18,5 +18,6 @@ export function checkKnowledge({ path, front, body }: WrittenUnit, place: UnitPl
   const facts = UnitFacts.safeParse(known)
   if (!facts.success) problems.addIssues(subject, '', facts.error.issues)
   if (problems.errors > before || !facts.success) return undefined
-  return Object.freeze({ ...origin, ...facts.data, path, body, hash: unitHash })
+  const isBuiltin = kind === 'builtin'
+  return Object.freeze({ ...origin, ...facts.data, path, isBuiltin, body, lines, hash: unitHash })
 }

@@ -26,9 +26,11 @@ export function checkFields(
   subject: string,
   problems: ProblemList,
 ): void {
+  const kind = subject.split(':')[0] ?? subject
+  const article = /^[aeio]/.test(kind) ? 'an' : 'a'
   for (const key of Object.keys(definition)) {
     if (!known.includes(key))
-      problems.add(subject, key, `is not a field of a ${subject.split(':')[0]}.${didYouMean(key, known)}`)
+      problems.add(subject, key, `is not a field of ${article} ${kind}.${didYouMean(key, known)}`)
   }
 }
 

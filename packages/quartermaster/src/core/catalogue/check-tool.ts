@@ -1,4 +1,5 @@
 import { AppError, type CommandDecision, McpExtras, ToolFacts, UpstreamToolFacts } from '../../contracts/index.ts'
+import { checkCommand } from './check-command.ts'
 import { checkEffects } from './check-effects.ts'
 import { checkMcp } from './check-mcp.ts'
 import { checkFields, checkSchema, unionOf } from './check-parts.ts'
@@ -10,8 +11,16 @@ import type { AnyTool } from './tool.ts'
 
 const FIELDS = [...Object.keys(ToolFacts.shape), 'input', 'output', 'handler', 'forward', 'codeHash']
 
+/** What a declaration adds to a tool. */
+export type Declared = Pick<Tool, 'opId' | 'body'>
+
 /** Checks one tool completely. A bad one is left out, with everything that is wrong with it in the problems. */
-export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace): Tool | undefined {
+export function checkTool(
+  definition: AnyTool,
+  bundle: Bundle,
+  place: UnitPlace,
+  declared?: Declared,
+): Tool | undefined {
   const { problems } = place
   const subject = `tool:${String(definition?.name)}`
   const before = problems.errors
@@ -29,6 +38,7 @@ export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace)
     definition.output && checkSchema(definition.output, { subject, field: 'output', side: 'output', place })
   const behaviour = checkBehaviour(definition, subject, problems)
   if (facts.success) checkPolicies(facts.data, subject, problems)
+  if (facts.success && input) checkCommand(facts.data.command, { subject, input: input.described, problems })
   if (facts.success) checkEffects(facts.data.effects, { subject, input: input?.described, bundle, place })
   if (problems.errors > before || !facts.success || !input || !behaviour) return undefined
   return new CheckedTool({
@@ -41,6 +51,7 @@ export function checkTool(definition: AnyTool, bundle: Bundle, place: UnitPlace)
     ...behaviour,
     codeHash: definition.codeHash ?? place.unitHash,
     digest: place.deps.digest,
+    declared,
   })
 }
 
@@ -77,6 +88,7 @@ function withDefaults(tool: AnyTool, bundle: Bundle, { deps, kind }: UnitPlace):
     icon: tool.icon,
     command: tool.command ?? commandFrom(tool.name),
     examples: tool.examples ?? [],
+    search: tool.search,
     requires: unionOf(bundle.requires, tool.requires ?? []),
     mutates,
     idempotent: tool.idempotent ?? !mutates,

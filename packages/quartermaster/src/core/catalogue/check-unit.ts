@@ -2,16 +2,26 @@ import { z } from 'zod'
 import type { Problem } from '../../contracts/index.ts'
 import { ConsentOperation, InjectionMode } from '../../contracts/index.ts'
 import type { Capability } from './capability.ts'
+import { checkDeclaration } from './check-declaration.ts'
 import { checkDependency } from './check-dependency.ts'
 import { checkEffectKinds } from './check-effects.ts'
 import { checkKnowledge } from './check-knowledge.ts'
+import { checkOp } from './check-op.ts'
 import { checkLists, checkSchema, checkTexts } from './check-parts.ts'
 import type { Bundle, CheckDeps, UnitPlace } from './check-place.ts'
 import { checkPrompt } from './check-prompt.ts'
 import { checkResource } from './check-resource.ts'
 import { checkTool } from './check-tool.ts'
 import type { ConsentOperationDefinition } from './consent-operation.ts'
-import type { CatalogueCapability, CatalogueInjection, Dependency, Knowledge, Origin } from './generation.ts'
+import type { Declaration } from './declaration.ts'
+import type {
+  CatalogueCapability,
+  CatalogueInjection,
+  CatalogueOp,
+  Dependency,
+  Knowledge,
+  Origin,
+} from './generation.ts'
 import type { Injection } from './injection.ts'
 import { describeTool, leftOutOf } from './left-out.ts'
 import { ProblemList } from './problem-list.ts'
@@ -27,6 +37,9 @@ export interface CheckedUnit extends Origin {
   readonly dependencies: readonly Dependency[]
   readonly consentOperations: readonly ConsentOperationDefinition[]
   readonly knowledge: readonly Knowledge[]
+  readonly ops: readonly CatalogueOp[]
+  /** Tools that are written down; what becomes of them hangs on the ops there are. */
+  readonly declarations: readonly Declaration[]
   readonly problems: readonly Problem[]
 }
 
@@ -58,8 +71,13 @@ export function* checkUnit(
     const injection = yield* checkInjection(definition, at)
     if (injection) injections.push(injection)
   }
-  const pages = (unit.definitions.written ?? []).filter(one => !isDeclaration(one))
+  const texts = unit.definitions.written ?? []
+  const pages = texts.filter(one => !isDeclaration(one))
   const knowledge = yield* checkEach(pages, one => checkKnowledge(one, at))
+  const declarations = yield* checkEach(texts.filter(isDeclaration), one => checkDeclaration(one, at))
+  for (const { facts } of declarations)
+    consentOperations.push(...(facts?.consent ?? []).filter(one => typeof one === 'object'))
+  const ops = yield* checkEach(unit.definitions.ops ?? [], one => checkOp(one, at))
   const dependencies = [...new Set(written)].flatMap(one => checkDependency(one, at) ?? [])
   return {
     ...origin,
@@ -70,6 +88,8 @@ export function* checkUnit(
     dependencies,
     consentOperations,
     knowledge,
+    ops,
+    declarations,
     problems: problems.all,
   }
 }

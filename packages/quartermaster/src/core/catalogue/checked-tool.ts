@@ -1,4 +1,4 @@
-import type { JsonSchema, ToolFacts } from '../../contracts/index.ts'
+import type { CommandDecision, JsonSchema, ToolFacts } from '../../contracts/index.ts'
 import { canonicalJson, type Digest } from '../kernel/index.ts'
 import type { Origin, Tool } from './generation.ts'
 import type { Validate } from './schema.ts'
@@ -15,6 +15,7 @@ export interface ToolParts {
   /** Of the code behind it. */
   readonly codeHash: string
   readonly digest: Digest
+  readonly declared: Pick<Tool, 'opId' | 'body'> | undefined
 }
 
 /**
@@ -31,6 +32,7 @@ export class CheckedTool implements Tool {
   readonly icon: ToolFacts['icon']
   readonly command: ToolFacts['command']
   readonly examples: ToolFacts['examples']
+  readonly search: ToolFacts['search']
   readonly requires: ToolFacts['requires']
   readonly mutates: boolean
   readonly idempotent: boolean
@@ -51,10 +53,12 @@ export class CheckedTool implements Tool {
   readonly validateOutput: Validate | undefined
   readonly handler: Tool['handler']
   readonly forward: Tool['forward']
+  readonly opId: string | undefined
+  readonly body: string | undefined
   readonly #parts: ToolParts
   #hash: string | undefined
 
-  constructor(parts: ToolParts) {
+  constructor(parts: ToolParts, command = parts.facts.command) {
     const { facts, origin, input, output } = parts
     this.name = facts.name
     this.ownName = facts.ownName
@@ -63,8 +67,9 @@ export class CheckedTool implements Tool {
     this.whenToUse = facts.whenToUse
     this.section = facts.section
     this.icon = facts.icon
-    this.command = facts.command
+    this.command = command
     this.examples = facts.examples
+    this.search = facts.search
     this.requires = facts.requires
     this.mutates = facts.mutates
     this.idempotent = facts.idempotent
@@ -85,6 +90,8 @@ export class CheckedTool implements Tool {
     this.validateOutput = output?.validate
     this.handler = parts.handler
     this.forward = parts.forward
+    this.opId = parts.declared?.opId
+    this.body = parts.declared?.body
     this.#parts = parts
     Object.freeze(this)
   }
@@ -94,4 +101,14 @@ export class CheckedTool implements Tool {
     this.#hash ??= digest(canonicalJson({ ...facts, input: input.described, output: output?.described, codeHash }))
     return this.#hash
   }
+
+  /** The same tool under another command: what a call does, and so its hash, stays as it is. */
+  withCommand(command: CommandDecision): CheckedTool {
+    return new CheckedTool(this.#parts, command)
+  }
+}
+
+/** The same tool under another command. */
+export function withCommand(tool: Tool, command: CommandDecision): Tool {
+  return tool instanceof CheckedTool ? tool.withCommand(command) : Object.freeze({ ...tool, command })
 }

@@ -1,6 +1,7 @@
 import type { Problem } from '../../contracts/index.ts'
 import type { CheckedUnit } from './check-unit.ts'
 import { composeGeneration } from './compose.ts'
+import type { Declare } from './compose-declarations.ts'
 import type { Generation } from './generation.ts'
 import { withLastGood } from './loader.ts'
 
@@ -21,6 +22,7 @@ export interface CompositionParts {
   /** What the present generation is made of, and what is wrong with it. */
   readonly used: readonly CheckedUnit[]
   readonly faults: readonly Problem[]
+  readonly declare: Declare
 }
 
 /**
@@ -28,9 +30,10 @@ export interface CompositionParts {
  * takes a name) keeps the version that did fit. Not so what an upstream has: an old version of it would offer what its
  * server no longer does.
  */
-export function composeBest({ number, isPartial, units, registered, used, faults }: CompositionParts): Composition {
+export function composeBest(parts: CompositionParts): Composition {
+  const { number, isPartial, units, registered, used, faults, declare } = parts
   const compose = (chosen: readonly CheckedUnit[]) =>
-    composeGeneration({ number, isPartial }, [...chosen, ...registered])
+    composeGeneration({ number, isPartial }, [...chosen, ...registered], declare)
   const first = compose(units)
   const before = new Map(used.filter(unit => !isFaulty(unit, faults)).map(unit => [keyOf(unit), unit]))
   const instead = (unit: CheckedUnit) =>

@@ -1,5 +1,6 @@
 import type { Problem } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
+import type { Declaration } from './declaration.ts'
 import type { Dependency, Origin } from './generation.ts'
 
 /** Something about a definition that is right in itself and does not fit with the others. */
@@ -10,6 +11,13 @@ export function misfit(origin: Origin, subject: string, field: string, message: 
 export function nameTaken(kind: string, name: string, origin: Origin, first: Origin): Problem {
   const text = `The ${kind} name "${name}" is taken by ${first.unit} (${first.source}); the earlier one stays.`
   return { ...misfit(origin, `${kind}:${name}`, 'name', text), mend: `Rename one of the two.` }
+}
+
+/** Declarations make a capability together, and none may add to one that somebody has programmed. */
+export function capabilityTaken({ path, capability, ...origin }: Declaration, first: Origin): Problem {
+  const text = `declaration "${path}": capability "${capability}" is that of ${first.unit} (${first.source}), which stays as it is.`
+  const mend = 'Say another "capability", or move the file to another folder.'
+  return { ...misfit(origin, `declaration:${path}`, 'capability', text), mend }
 }
 
 /** A definition that says what it needs. */

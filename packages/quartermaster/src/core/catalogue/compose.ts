@@ -1,35 +1,44 @@
 import type { Problem } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
 import type { CheckedUnit } from './check-unit.ts'
+import { type CommandWords, withOwnWord } from './compose-commands.ts'
 import { emptyScopes, takeConsentOperations } from './compose-consent.ts'
-import { misfit, missingRequires, nameTaken } from './compose-problems.ts'
+import type { Declare, Declared } from './compose-declarations.ts'
+import { capabilityTaken, misfit, missingRequires, nameTaken } from './compose-problems.ts'
 import { type KnownReadings, takeReadings } from './compose-readings.ts'
 import type { ConsentOperationDefinition } from './consent-operation.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Generation, Origin, Tool } from './generation.ts'
 import { cannotBeOffered, describeTool, leftOut, WRONG_DEFINITION } from './left-out.ts'
-import { SOURCE_KINDS, type SourceKind } from './source.ts'
+import { inOrder, type SourceKind } from './source.ts'
 
 /** Puts checked units together: the earlier source keeps a name, and what refers to nothing is left out and explained. */
 export function composeGeneration(
   facts: Pick<Generation, 'number' | 'isPartial'>,
   units: readonly CheckedUnit[],
+  declare: Declare,
 ): { generation: Generation; problems: Problem[] } {
   const problems = units.flatMap(unit => unit.problems)
-  const ordered = units.toSorted((a, b) => SOURCE_KINDS.indexOf(a.kind) - SOURCE_KINDS.indexOf(b.kind))
-  const dependencies = linkedDependencies(
-    takeNames(
-      ordered.flatMap(unit => unit.dependencies),
-      'dependency',
-      problems,
-    ),
+  const ordered = inOrder(units)
+  const ops = takeNames(
+    ordered.flatMap(unit => unit.ops),
+    'op',
     problems,
   )
+  const declared = declare(ordered, ops)
+  problems.push(...declared.problems)
+  const written = takeNames(
+    ordered.flatMap(unit => unit.dependencies),
+    'dependency',
+    problems,
+  )
+  const dependencies = linkedDependencies(withNeeded(written, declared, problems), problems)
   const consentOperations = takeConsentOperations(ordered, problems)
   const tools = new Map<string, Tool>()
   const prompts: KnownReadings['prompts'] = new Map()
   const resources: KnownReadings['resources'] = new Map()
-  const known = { tools, prompts, resources, dependencies, consentOperations, problems }
-  const { capabilities, injections } = takeBundles(ordered, known)
+  const words: CommandWords = new Map()
+  const known = { tools, words, prompts, resources, dependencies, consentOperations, problems }
+  const { capabilities, injections } = takeBundles(ordered, declared, known)
   const knowledge = takeNames(
     ordered.flatMap(unit => unit.knowledge),
     'unit',
@@ -46,21 +55,36 @@ export function composeGeneration(
       capabilities,
       injections,
       consentOperations,
+      ops,
       knowledge,
     }),
     problems,
   }
 }
 
+/** What the ops of declarations need, beside what is defined. The same may be needed by several, and be there already. */
+function withNeeded(
+  written: ReadonlyMap<string, Dependency>,
+  { dependencies }: Declared,
+  problems: Problem[],
+): Map<string, Dependency> {
+  const all = new Map(written)
+  for (const one of dependencies) {
+    const first = all.get(one.name)
+    if (!first) all.set(one.name, one)
+    else if (first.hash !== one.hash) problems.push(nameTaken('dependency', one.name, one, first))
+  }
+  return all
+}
+
 function withSoundParts(found: CatalogueCapability, known: Known, kind: SourceKind): CatalogueCapability {
   const before = known.problems.length
-  const tools = takeTools(found.tools, known)
+  const { tools, dropped } = takeTools(found.tools, known, kind)
   const faults = known.problems.slice(before)
-  const capability = { ...found, ...takeReadings(found, known, kind) }
-  if (tools.length === capability.tools.length) return capability
-  const kept = new Set(tools)
-  const dropped = capability.tools.filter(tool => !kept.has(tool)).map(tool => leftOut(tool, reasonFor(tool, faults)))
-  return { ...capability, tools, descriptors: tools.map(describeTool), leftOut: [...capability.leftOut, ...dropped] }
+  const capability = { ...found, ...takeReadings(found, known, kind), tools }
+  if (dropped.length === 0) return capability
+  const reasons = dropped.map(tool => leftOut(tool, reasonFor(tool, faults)))
+  return { ...capability, descriptors: tools.map(describeTool), leftOut: [...capability.leftOut, ...reasons] }
 }
 
 /** Whoever wrote a tool here mends it; of an upstream's it is told at once what is in its way. */
@@ -73,7 +97,7 @@ function reasonFor({ name, ownName }: Tool, faults: readonly Problem[]): string 
  * An injection's server stands beside those of capabilities, so the two share one set of keys. Unit by unit, so that
  * nothing a project or an upstream brings takes the name of a built-in tool, whichever of the two brings that one.
  */
-function takeBundles(units: readonly CheckedUnit[], known: Known) {
+function takeBundles(units: readonly CheckedUnit[], declared: Declared, known: Known) {
   const taken = new Map<string, Origin>()
   const capabilities = new Map<string, CatalogueCapability>()
   const injections: CatalogueInjection[] = []
@@ -83,13 +107,21 @@ function takeBundles(units: readonly CheckedUnit[], known: Known) {
     else taken.set(key, origin)
     return !first
   }
+  const add = (one: CatalogueCapability, kind: SourceKind) =>
+    capabilities.set(one.key, { ...withSoundParts(one, known, kind), position: capabilities.size })
   for (const unit of units) {
-    for (const one of unit.capabilities) {
-      if (take('capability', one.key, one))
-        capabilities.set(one.key, { ...withSoundParts(one, known, unit.kind), position: capabilities.size })
+    for (const one of unit.capabilities) if (take('capability', one.key, one)) add(one, unit.kind)
+    for (const { capability, declarations } of declared.capabilities.get(unit) ?? []) {
+      const first = taken.get(capability.key)
+      if (first) known.problems.push(...declarations.map(one => capabilityTaken(one, first)))
+      else {
+        taken.set(capability.key, capability)
+        add(capability, unit.kind)
+      }
     }
     for (const one of unit.injections) {
-      if (take('injection', one.injection.key, one)) injections.push({ ...one, tools: takeTools(one.tools, known) })
+      if (take('injection', one.injection.key, one))
+        injections.push({ ...one, tools: takeTools(one.tools, known, unit.kind).tools })
     }
   }
   return { capabilities, injections }
@@ -97,17 +129,18 @@ function takeBundles(units: readonly CheckedUnit[], known: Known) {
 
 interface Known extends KnownReadings {
   readonly tools: Map<string, Tool>
+  readonly words: CommandWords
   readonly consentOperations: ReadonlyMap<string, ConsentOperationDefinition>
 }
 
-function takeNames<T extends Origin & ({ name: string } | { key: string } | { path: string })>(
+function takeNames<T extends Origin & ({ name: string } | { id: string } | { path: string })>(
   items: readonly T[],
   kind: string,
   problems: Problem[],
 ): Map<string, T> {
   const taken = new Map<string, T>()
   for (const item of items) {
-    const name = 'key' in item ? item.key : 'path' in item ? item.path : item.name
+    const name = 'id' in item ? item.id : 'path' in item ? item.path : item.name
     const first = taken.get(name)
     if (first) problems.push(nameTaken(kind, name, item, first))
     else taken.set(name, item)
@@ -141,14 +174,21 @@ function brokenParent(dependency: Dependency, parent: string, all: ReadonlyMap<s
   return misfit(dependency, `dependency:${dependency.name}`, 'dependsOn', `Dependency "${dependency.name}" ${message}`)
 }
 
-function takeTools(tools: readonly Tool[], known: Known): readonly Tool[] {
-  const kept = tools.filter(tool => {
+function takeTools(found: readonly Tool[], known: Known, kind: SourceKind): { tools: Tool[]; dropped: Tool[] } {
+  const tools: Tool[] = []
+  const dropped: Tool[] = []
+  for (const tool of found) {
     const faults = faultsOf(tool, known)
-    if (faults.length === 0) known.tools.set(tool.name, tool)
-    else known.problems.push(...faults)
-    return faults.length === 0
-  })
-  return kept.length === tools.length ? tools : kept
+    known.problems.push(...faults)
+    if (faults.length > 0) {
+      dropped.push(tool)
+      continue
+    }
+    const kept = withOwnWord(tool, known, kind)
+    known.tools.set(kept.name, kept)
+    tools.push(kept)
+  }
+  return { tools, dropped }
 }
 
 function faultsOf(tool: Tool, known: Known): Problem[] {

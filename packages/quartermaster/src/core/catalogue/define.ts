@@ -95,7 +95,7 @@ export function withoutTools({ tools: _tools, ...config }: ResolvedConfig): Reco
 }
 
 /** `read_file` → `Read file`. */
-function titleFrom(name: unknown): string {
+export function titleFrom(name: unknown): string {
   const words = String(name).replace(/[_-]+/g, ' ').trim()
   return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -8,7 +8,7 @@ export interface GenerationDiff {
 
 /**
  * What differs between two generations, as addresses: `tool:weather`, `prompt:review`, `resource:docs://handbook`,
- * `capability:files`, `dependency:mail`, `unit:handbook/refunds`.
+ * `capability:files`, `dependency:mail`, `op:op.notes.append`, `unit:handbook/refunds`.
  */
 export function diffGenerations(before: Generation, after: Generation): GenerationDiff {
   const diff: GenerationDiff = { added: [], changed: [], removed: [] }
@@ -17,6 +17,7 @@ export function diffGenerations(before: Generation, after: Generation): Generati
   compare('resource', before.resources, after.resources, diff)
   compare('capability', before.capabilities, after.capabilities, diff)
   compare('dependency', before.dependencies, after.dependencies, diff)
+  compare('op', before.ops, after.ops, diff)
   compare('unit', before.knowledge, after.knowledge, diff)
   return diff
 }

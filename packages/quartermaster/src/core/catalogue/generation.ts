@@ -11,10 +11,12 @@ import type { ConsentOperationDefinition } from './consent-operation.ts'
 import type { DependencyDefinition, ProbeFunction } from './dependency.ts'
 import type { EffectDefinition } from './effect.ts'
 import type { Injection } from './injection.ts'
+import type { Op, OpFacts } from './op.ts'
 import type { ReadingContext, Suggest } from './reading.ts'
 import type { ResourceRequest, WatchContext } from './resource.ts'
 import type { Validate } from './schema.ts'
 import type { CallContext, Forwarded } from './tool.ts'
+import type { WrittenLines } from './written.ts'
 
 /** Where a definition came from. */
 export interface Origin {
@@ -36,6 +38,10 @@ export interface Tool extends ToolFacts, Origin {
   readonly handler: (input: unknown, context: CallContext) => unknown
   /** Passes a call on instead of running anything; its input has been checked. */
   readonly forward: ((input: unknown) => Forwarded) | undefined
+  /** The op that a declaration made it of. */
+  readonly opId: string | undefined
+  /** What its declaration says below its head, in Markdown. */
+  readonly body: string | undefined
   /** Changes whenever the definition or the code behind it does. */
   readonly hash: string
 }
@@ -67,12 +73,29 @@ export interface Resource extends Readonly<ResourceFacts>, Origin {
   readonly hash: string
 }
 
+/** A checked op: a callable that declarations make tools of. */
+export interface CatalogueOp extends Origin {
+  readonly id: string
+  readonly short: string
+  /** What holds for every tool made of it, as far as it says. */
+  readonly facts: OpFacts
+  readonly settings: { readonly described: JsonSchema; readonly validate: Validate } | undefined
+  readonly input: { readonly described: JsonSchema; readonly validate: Validate } | undefined
+  readonly definition: Op
+  /** Changes whenever the code behind it does. */
+  readonly hash: string
+}
+
 /** A checked piece of written knowledge: a unit, in the words of whoever reads it. */
 export interface Knowledge extends Readonly<UnitFacts>, Origin {
   /** Its folders and its own name, joined by `/`. */
   readonly path: string
+  /** Whether it came with the product rather than being somebody's own. */
+  readonly isBuiltin: boolean
   /** In Markdown. */
   readonly body: string
+  /** Where its parts stand in its file, if it was read from one. */
+  readonly lines: WrittenLines | undefined
   readonly hash: string
 }
 
@@ -136,6 +159,8 @@ export interface Generation {
   readonly capabilities: ReadonlyMap<string, CatalogueCapability>
   readonly injections: readonly CatalogueInjection[]
   readonly consentOperations: ReadonlyMap<string, ConsentOperationDefinition>
+  /** By id. */
+  readonly ops: ReadonlyMap<string, CatalogueOp>
   /** By path, in order of path within each source. */
   readonly knowledge: ReadonlyMap<string, Knowledge>
 }
@@ -150,5 +175,6 @@ export const EMPTY_GENERATION: Generation = Object.freeze({
   capabilities: new Map(),
   injections: [],
   consentOperations: new Map(),
+  ops: new Map(),
   knowledge: new Map(),
 })

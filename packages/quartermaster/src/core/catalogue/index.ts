@@ -23,6 +23,7 @@ export {
   definePrompt,
   defineResource,
   defineTool,
+  titleFrom,
   toolFailure,
   toolResult,
 } from './define.ts'
@@ -31,6 +32,7 @@ export type { EffectChecker, EffectDefinition, EffectFields, EffectLook } from '
 export {
   type CatalogueCapability,
   type CatalogueInjection,
+  type CatalogueOp,
   type Dependency,
   type Generation,
   type Knowledge,
@@ -50,6 +52,16 @@ export {
   type Secrets,
   type Services,
 } from './module.ts'
+export { type Op, type OpContext, type OpDefinition, type OpFacts, type OpFault, type OpUse, registerOp } from './op.ts'
+export type {
+  ProgramDesk,
+  ProgramOutcome,
+  ProgramRequest,
+  WebAnswer,
+  WebDesk,
+  WebOutcome,
+  WebRequest,
+} from './outside.ts'
 export { type PassedContents, passedContents, passedPrompt, passedResult } from './passed.ts'
 export type {
   AnyPrompt,
@@ -80,4 +92,4 @@ export type {
   HandlerOutput,
   ToolDefinition,
 } from './tool.ts'
-export type { WrittenUnit } from './written.ts'
+export type { WrittenLines, WrittenUnit } from './written.ts'

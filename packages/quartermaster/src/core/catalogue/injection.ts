@@ -4,12 +4,12 @@ import type { AnyTool } from './tool.ts'
 
 /**
  * Tools that come along by the way a run was started, or with the gateway view; never listed in an agent's file, never
- * switched there. In the gateway view their handlers' configuration is a `GatewayConfig`.
+ * switched there. In the gateway view, and beside an agent's tools, their handlers' configuration is a `GatewayConfig`.
  */
 export interface Injection {
   readonly key: string
   readonly short: string
-  /** The kinds of run that get it, or `gateway`. */
+  /** What brings it along. */
   readonly modes: readonly InjectionMode[]
   readonly tools: readonly AnyTool[]
   /** The handlers' configuration for this run, or `null` to leave it out. */

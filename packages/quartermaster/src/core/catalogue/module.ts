@@ -13,6 +13,8 @@ import type { Capability } from './capability.ts'
 import type { DependencyDefinition } from './dependency.ts'
 import type { Generation, Tool } from './generation.ts'
 import type { Injection } from './injection.ts'
+import type { Op } from './op.ts'
+import type { ProgramDesk, WebDesk } from './outside.ts'
 import type { Definitions } from './source.ts'
 
 /** What the project folder and the data folder are, for modules that touch files. */
@@ -48,9 +50,13 @@ export interface Services extends Platform {
   paths: Paths
   secrets: Secrets
   registry: RegistryDesk
+  /** Servers elsewhere, behind the walls around this machine and network. */
+  web: WebDesk
+  /** Programs on this machine. */
+  programs: ProgramDesk
 }
 
-export type Definition = Capability | DependencyDefinition | Injection
+export type Definition = Capability | DependencyDefinition | Injection | Op
 
 export interface ModuleDefinition<N extends keyof Services = keyof Services> {
   readonly needs: readonly N[]
@@ -87,7 +93,7 @@ export function collectDefinitions(
       .map(one => looseDefinition(kind, one.name, where)),
   )
   if (found.size === 0) problems.push(emptyModule(where))
-  return { capabilities, dependencies, injections, problems }
+  return { capabilities, dependencies, injections, ops: of<Op>('op'), problems }
 }
 
 function addExport(value: unknown, services: Partial<Services>, found: Set<unknown>): void {
@@ -132,7 +138,7 @@ function emptyModule(where: string): Problem {
     severity: 'warning',
     code: 'DEFINITION_INVALID',
     where,
-    message: 'The file exports no capability and no dependency.',
+    message: 'The file exports no capability, no dependency and no op.',
     mend: 'Export a defineCapability, or start the name of a helper file with "_".',
   }
 }

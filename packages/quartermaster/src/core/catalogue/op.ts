@@ -25,7 +25,7 @@ export interface OpFault {
 }
 
 /** What a declaration may be stricter about than its op, and never laxer. */
-type OpFacts = Pick<
+export type OpFacts = Pick<
   ToolDefinition,
   'mutates' | 'idempotent' | 'retry' | 'requires' | 'consent' | 'timeoutMs' | 'maxResultBytes' | 'asTask'
 >
@@ -45,24 +45,28 @@ export interface OpDefinition<S extends SchemaLike = SchemaLike, I extends Schem
   output?: O
   /** What is wrong with a declaration beyond what the schemas say. */
   check?(use: OpUse<Parsed<S>>): readonly OpFault[]
-  /** What its tool needs because of what is under `with`, such as a secret. */
+  /** What its tool needs because of what is under `with`, such as a secret. Tools that need the same name share it. */
   dependencies?(use: OpUse<Parsed<S>>): readonly DependencyDefinition[]
+  /** Facts that hang on what is under `with`, in place of those above: to ask for something changes nothing, to send it does. */
+  facts?(use: OpUse<Parsed<S>>): OpFacts
   handler(input: Parsed<I>, context: OpContext<Parsed<S>>): HandlerOutput<O> | Promise<HandlerOutput<O>>
 }
 
 /** An op of any types, with its id. */
-export interface Op extends Omit<OpDefinition, 'handler' | 'check' | 'dependencies' | 'output'> {
+export interface Op extends Omit<OpDefinition, 'handler' | 'check' | 'dependencies' | 'facts' | 'output'> {
   readonly id: string
   readonly output?: SchemaLike | undefined
   check?(use: OpUse<never>): readonly OpFault[]
   dependencies?(use: OpUse<never>): readonly DependencyDefinition[]
+  facts?(use: OpUse<never>): OpFacts
   handler(input: never, context: OpContext<never>): unknown
 }
 
 /** Registers a callable under an id such as `op.notes.append`, for declarations to make tools of. Export what it gives. */
-export function registerOp<S extends SchemaLike, I extends SchemaLike, O extends SchemaLike | undefined = undefined>(
-  id: string,
-  definition: OpDefinition<S, I, O>,
-): Op {
+export function registerOp<
+  const S extends SchemaLike,
+  const I extends SchemaLike,
+  const O extends SchemaLike | undefined = undefined,
+>(id: string, definition: OpDefinition<S, I, O>): Op {
   return brand('op', { ...definition, id }) as Op
 }

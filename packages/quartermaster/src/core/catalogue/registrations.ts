@@ -1,9 +1,11 @@
 import { AppError } from '../../contracts/index.ts'
+import { atOnce } from '../kernel/index.ts'
 import { kindOf } from './brand.ts'
 import type { Capability, CapabilityResolver } from './capability.ts'
 import { type CheckDeps, type UnitPlace } from './check-place.ts'
 import { type CheckedUnit, checkUnit } from './check-unit.ts'
 import { checkForeignResolver } from './foreign.ts'
+import type { Op } from './op.ts'
 import { ProblemList } from './problem-list.ts'
 
 /** The unit of a capability that was registered by the host program rather than loaded from a file. */
@@ -12,13 +14,24 @@ export function checkRegistered(resolver: CapabilityResolver, deps: CheckDeps): 
   const unit = `registered:${resolver.key}`
   const checked =
     kindOf(resolver) === 'capability'
-      ? runToEnd(checkOwn(resolver as Capability, unit, deps))
+      ? atOnce(checkOwn(resolver as Capability, unit, deps))
       : checkForeign(resolver, unit, deps)
-  if (checked.problems.length > 0) {
-    const lines = checked.problems.map(problem => problem.message)
-    throw new AppError('DEFINITION_INVALID', lines.join('\n'), { details: { problems: checked.problems } })
-  }
-  return checked
+  return withoutProblems(checked)
+}
+
+/** The same for an op. */
+export function checkRegisteredOp(op: Op, deps: CheckDeps): CheckedUnit {
+  if (kindOf(op) !== 'op')
+    throw new AppError('DEFINITION_INVALID', 'What was registered is no op. Make it with registerOp.')
+  const unit = `registered:${op.id}`
+  const definitions = { capabilities: [], dependencies: [], injections: [], ops: [op] }
+  return withoutProblems(atOnce(checkUnit({ id: unit, hash: unit, definitions }, SOURCE, deps)))
+}
+
+function withoutProblems(checked: CheckedUnit): CheckedUnit {
+  if (checked.problems.length === 0) return checked
+  const lines = checked.problems.map(problem => problem.message)
+  throw new AppError('DEFINITION_INVALID', lines.join('\n'), { details: { problems: checked.problems } })
 }
 
 function refuseOtherThings(resolver: unknown): void {
@@ -54,13 +67,8 @@ function checkForeign(resolver: CapabilityResolver, unit: string, deps: CheckDep
     dependencies: [],
     consentOperations: [],
     knowledge: [],
+    ops: [],
+    declarations: [],
     problems: problems.all,
-  }
-}
-
-function runToEnd<T>(steps: Generator<void, T, void>): T {
-  for (;;) {
-    const step = steps.next()
-    if (step.done) return step.value
   }
 }

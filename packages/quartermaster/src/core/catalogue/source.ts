@@ -2,17 +2,24 @@ import type { Problem } from '../../contracts/index.ts'
 import type { Capability } from './capability.ts'
 import type { DependencyDefinition } from './dependency.ts'
 import type { Injection } from './injection.ts'
+import type { Op } from './op.ts'
 import type { WrittenUnit } from './written.ts'
 
 /** Who wins when two sources bring the same name: the earlier in this list. */
 export const SOURCE_KINDS = ['builtin', 'code', 'declaration', 'upstream'] as const
 export type SourceKind = (typeof SOURCE_KINDS)[number]
 
+/** Those that win first, otherwise as they are. */
+export function inOrder<T extends { readonly kind: SourceKind }>(items: readonly T[]): T[] {
+  return items.toSorted((a, b) => SOURCE_KINDS.indexOf(a.kind) - SOURCE_KINDS.indexOf(b.kind))
+}
+
 /** What one file, or one upstream, defines. */
 export interface Definitions {
   readonly capabilities: readonly Capability[]
   readonly dependencies: readonly DependencyDefinition[]
   readonly injections: readonly Injection[]
+  readonly ops?: readonly Op[]
   /** What was written down rather than programmed. */
   readonly written?: readonly WrittenUnit[]
 }

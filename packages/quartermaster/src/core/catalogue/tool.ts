@@ -1,6 +1,7 @@
 import type {
   Answer,
   Caller,
+  CommandDecision,
   EffectSpec,
   McpExtras,
   OperationFacts,
@@ -73,9 +74,11 @@ export interface ToolDefinition<I extends SchemaLike = SchemaLike, O = undefined
   input: I
   output?: O
   examples?: readonly { query: string; input: Record<string, unknown> }[]
+  /** Words it is found by, beside those it says about itself. */
+  search?: readonly string[]
   icon?: string
   /** How it stands on the command line, or why it does not; made from the name when absent. */
-  command?: { name: string } | { none: string }
+  command?: CommandDecision
   /** Dependencies that must be there. */
   requires?: readonly string[]
   /** Whether a call may change something. A tool that does not say counts as one that does. */

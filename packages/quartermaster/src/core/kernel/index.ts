@@ -1,10 +1,20 @@
 export { type AccessGuard, watchAccess } from './access-looks.ts'
 export { toBase64 } from './base64.ts'
 export { type JsonExcess, type JsonLimits, jsonExcess, parseBoundedJson } from './bounded-json.ts'
+export { callForModel } from './call-for-model.ts'
 export { callerKey } from './caller-key.ts'
 export { type Cancellation, type CancelSignal, createCancellation } from './cancellation.ts'
 export { canonicalJson } from './canonical-json.ts'
 export { closest, didYouMean } from './closest.ts'
+export { type CommandParameter, commandParameters } from './command-parameter.ts'
+export {
+  type CommandArgument,
+  type CommandOption,
+  type CommandTool,
+  type CommandUsage,
+  commandUsage,
+  OWN_OPTIONS,
+} from './command-usage.ts'
 export { consentPrefix } from './consent-prefix.ts'
 export { createEmitter, type Emitter } from './emitter.ts'
 export { errorResult } from './error-result.ts'
@@ -20,7 +30,9 @@ export { modelText } from './model-text.ts'
 export type { Cancel, Clock, Digest, FollowingClock, Ids, Log, Random } from './ports.ts'
 export { createRateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.ts'
 export { remembered } from './remembered.ts'
+export { LONGEST_RETRY_MS, parseRetryAfter } from './retry-after.ts'
 export { createRounds, type Rounds, type RoundsOptions } from './rounds.ts'
+export { alternatives, isSchema, schemasAt, typeOf, typesAt } from './schema-place.ts'
 export { SECRET_FORMS } from './secret-forms.ts'
 export { isSecretName, isSecretText } from './secret-text.ts'
 export { createSecretTexts, type Redact, type SecretTexts } from './secret-texts.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
+import { createHub, fakeService, simpleCapability, simpleTool } from '../../testing/hub.ts'
 import { toolPage } from './index.ts'
 
 it('says of a tool what it takes, what it gives, what it may do and how it is used', async () => {
@@ -43,7 +43,11 @@ For a person who is not here.
 ## Safety
 
 - may change something; doing it twice does it twice; asks nobody.
-- ends after 30 s at the latest; answers with at most 262144 bytes at once.
+- ends after 30 s at the latest; answers with at most 262,144 bytes at once.
+
+## Command line
+
+\`quartermaster do send-mail <TO...> [--kind plain|html] [--copies COPIES]...\`
 
 ## Examples
 
@@ -62,4 +66,33 @@ it('says so when there is nothing to give', async () => {
   const page = toolPage(hub.catalogue.tool('now'))
   expect(page).toContain('_Nothing in particular._')
   expect(page).not.toContain('## Output')
+})
+
+it('says how a schema is bounded, what is inside, and what holds when nothing is said', async () => {
+  const tool = simpleTool('search', {
+    command: { none: 'Nobody types this.' },
+    requires: ['index'],
+    retry: 'replay',
+    input: {
+      type: 'object',
+      properties: {
+        limit: { type: 'integer', minimum: 1, maximum: 1000, default: 50 },
+        words: { type: 'array', items: { type: 'string' }, maxItems: 3 },
+        after: { anyOf: [{ type: 'string', maxLength: 64 }, { type: 'null' }] },
+        where: { type: 'object', properties: { id: { type: 'string' }, deep: { type: 'object' } }, required: ['id'] },
+      },
+    },
+  })
+  const dependencies = [{ ...fakeService('index').dependency }]
+  const hub = await createHub({ units: { 'a.ts': { dependencies, capabilities: [simpleCapability('main', [tool])] } } })
+  const page = toolPage(hub.catalogue.tool('search'))
+  expect(page).toContain('| `limit` | integer, 1 to 1,000 | no: `50` |  |')
+  expect(page).toContain('| `words` | list of string, at most 3 entries | no |  |')
+  expect(page).toContain('| `after` | string, at most 64 characters or null | no |  |')
+  expect(page).toContain('| `where` | object (`id`, `deep?`: object) | no |  |')
+  expect(page).toContain('- is tried again by itself where its end is not known.\n')
+  expect(page).toContain('- is disabled where one of these is missing: index.\n')
+  expect(page).toContain(
+    'It is no command of its own. Nobody types this. Call it by its name: `quartermaster call search`.',
+  )
 })

@@ -25,4 +25,4 @@ export {
 } from './tokens.ts'
 export type { Visitor, WorkspaceVisitor } from './visitors.ts'
 export { createWorkspaceDesk, workspaceOf } from './workspace-desk.ts'
-export { refusedDraft, type Workspaces } from './workspaces.ts'
+export { refusedDraft, unknownWorkspace, type Workspaces } from './workspaces.ts'

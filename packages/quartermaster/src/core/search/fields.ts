@@ -17,6 +17,8 @@ export interface SearchDocument {
   /** The shelf it stands on: capability, section. */
   group?: string
   tags?: readonly string[]
+  /** All it has to say, where that is a text of its own. */
+  body?: string
   /** Changes with the rest of the document, so that an unchanged one need not be read again. */
   hash?: string
 }
@@ -77,6 +79,7 @@ const FIELDS: readonly Field[] = [
   { textOf: it => join(it.tags), weight: 0.8, usualTerms: 4, lengthMatters: 0.6, maxWords: 40 },
   { textOf: it => join(it.parameters), weight: 0.5, usualTerms: 16, lengthMatters: 0.6, maxWords: 400 },
   { textOf: it => it.details ?? '', weight: 0.8, usualTerms: 40, lengthMatters: 0.6, maxWords: 600, isProse: true },
+  { textOf: it => it.body ?? '', weight: 0.8, usualTerms: 200, lengthMatters: 0.5, maxWords: 4_000, isProse: true },
   { textOf: it => it.group ?? '', weight: 0.3, usualTerms: 3, lengthMatters: 0.5, maxWords: 20 },
 ]
 

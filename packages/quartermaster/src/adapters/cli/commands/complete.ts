@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { type Candidate, findCandidates } from '../completion/candidates.ts'
+import { GrowingCommand } from '../completion/kinds.ts'
 import { createLookup } from '../completion/lookup.ts'
 import { findPlace } from '../completion/place.ts'
 import { EXIT } from '../errors.ts'
@@ -26,10 +27,12 @@ async function complete(session: Session, program: Command, words: readonly stri
 
 async function answer(session: Session, program: Command, words: readonly string[]): Promise<Candidate[]> {
   const place = findPlace(program, words)
-  const { config, data } = place
+  const { command, config, data, agent } = place
   // Nobody wants a progress line at a Tab, so this goes around the one of `attend`.
   const { connect } = createSession(session.host, { config, data, json: true })
-  return await findCandidates(place, createLookup(connect))
+  if (!(command instanceof GrowingCommand)) return await findCandidates(place, createLookup(connect))
+  await connect(control => command.grow(command, control, { words, agent }))
+  return await findCandidates(findPlace(program, words), createLookup(connect))
 }
 
 function inTime(session: Session, work: Promise<Candidate[]>): Promise<Candidate[]> {

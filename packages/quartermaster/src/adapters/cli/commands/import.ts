@@ -9,6 +9,7 @@ import { importServers } from '../import-servers.ts'
 import { amountOf, foundText, importedText } from '../import-text.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { registerImportOpenapi } from './import-openapi.ts'
 
 interface ImportOptions extends GrantChoice {
   all?: boolean
@@ -23,7 +24,7 @@ export const registerImport: Register = (program, act) => {
     .description(
       'Take over MCP servers from Claude, Cursor, VS Code or a file of theirs, which stays as it is. Without a source: list what there is.',
     )
-    .usage('[claude | cursor | vscode | FILE] [NAME...] [options]')
+    .usage('[claude | cursor | vscode | FILE] [NAME...] [options] | openapi FILE [OPERATION...] [options]')
     .addArgument(
       new CompletingArgument('[SOURCE]', 'claude, cursor, vscode, or a file (default: all of them)', 'files'),
     )
@@ -40,6 +41,7 @@ export const registerImport: Register = (program, act) => {
     ['quartermaster import claude --pin', 'take over all of Claude Code and Claude Desktop'],
     ['quartermaster import .vscode/mcp.json github --no-grant', 'one server of one file, for nobody yet'],
   ])
+  registerImportOpenapi(command, act)
 }
 
 interface Wish {

@@ -83,6 +83,12 @@ describe('tools', () => {
     expect(stdout).toContain("# Read my notes\n  quartermaster call read_file 'path=my notes.txt' offset=10\n")
   })
 
+  it('says of a tool that is written down which op it is made of, and of others nothing', async () => {
+    const ofOp = await run(['read_file'], { tool: async () => ({ ...READ_FILE_DETAIL, opId: 'op.notes.append' }) })
+    expect(ofOp.stdout).toMatch(/^Op\s+op\.notes\.append$/m)
+    expect((await run(['read_file'], { tool: async () => READ_FILE_DETAIL })).stdout).not.toMatch(/^Op\s/m)
+  })
+
   it('says of one disabled tool what is missing and how to mend it', async () => {
     const { stdout } = await run(['weather'], {
       tool: async () => ({ ...READ_FILE_DETAIL, state: 'disabled', missing: [FORECAST_DOWN] }),

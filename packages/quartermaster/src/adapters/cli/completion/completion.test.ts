@@ -1,12 +1,25 @@
 import { describe, expect, it } from 'vitest'
 import type { Control } from '../../../contracts/index.ts'
-import { FILES, NOTES, READ_FILE, WEATHER } from '../../../testing/cli-fixtures.ts'
+import { FILES, NOTES, READ_FILE, READ_FILE_DETAIL, WEATHER } from '../../../testing/cli-fixtures.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { STATUS_REPORT } from '../../../testing/fake-control.ts'
 import { runCli } from '../index.ts'
 
 const control: Partial<Control> = {
-  tools: async () => [READ_FILE, WEATHER],
+  tools: async ({ agent }) => [
+    { ...READ_FILE, command: { name: 'read-file' } },
+    ...(agent === 'default' ? [] : [{ ...WEATHER, command: { none: 'Look outside.' } }]),
+    ...(agent === 'researcher' ? [{ ...READ_FILE, name: 'later', command: { name: 'read-file', flag: 'async' } }] : []),
+  ],
+  tool: async ({ name }) => ({
+    ...READ_FILE_DETAIL,
+    name,
+    command: name === 'later' ? { name: 'read-file', flag: 'async' } : { name: 'read-file' },
+    input: {
+      properties: { path: { type: 'string' }, mode: { enum: ['fast', 'safe'] }, [name]: { type: 'integer' } },
+      required: ['path'],
+    },
+  }),
   agents: async () => [
     { name: 'researcher', title: 'Finds\tthings', capabilities: [], granted: 0, unavailable: 0, problems: [] },
   ],
@@ -62,6 +75,17 @@ describe('completion', () => {
     { words: ['grants', 'revoke', '--agent', 'r'], values: ['researcher'] },
     { words: ['operations', 'list', '--de'], values: ['--dead'] },
     { words: ['call', 'weather', '--id'], values: ['--idempotency-key'] },
+    { words: ['do', ''], values: ['read-file'] },
+    { words: ['do', 'w'], values: [] },
+    { words: ['do', '--ag'], values: ['--agent'] },
+    { words: ['do', '--agent', 'r'], values: ['researcher'] },
+    { words: ['do', 'read-file', '--m'], values: ['--mode'] },
+    { words: ['do', 'read-file', '--mode', ''], values: ['fast', 'safe'] },
+    { words: ['do', 'read-file', 'x', '--mode=s'], values: ['--mode=safe'] },
+    { words: ['do', 'read-file', '--read'], values: ['--read-file'] },
+    { words: ['do', '--agent', 'researcher', 'read-file', '--as'], values: ['--async'] },
+    { words: ['do', '--agent', 'researcher', 'read-file', '--async', '--l'], values: ['--later'] },
+    { words: ['do', 'read-file', '--idem'], values: ['--idempotency-key'] },
     { words: ['completion', ''], values: ['bash', 'zsh', 'fish'] },
     { words: ['--json', 'sta'], values: ['status'] },
     { words: ['status', '--config', ''], values: [':files'] },
@@ -87,6 +111,7 @@ describe('completion', () => {
       'tools',
       'capabilities',
       'agents',
+      'prompt',
       'grant',
       'tokens',
       'organisations',
@@ -97,6 +122,7 @@ describe('completion', () => {
       'memory',
       'delegations',
       'call',
+      'do',
       'recheck',
       'reload',
       'status',
@@ -107,6 +133,7 @@ describe('completion', () => {
       'login',
       'logout',
       'store',
+      'docs',
       'doctor',
       'completion',
       'help',

@@ -1,4 +1,5 @@
-import { Argument, Option } from 'commander'
+import { Argument, Command, Option } from 'commander'
+import type { Control } from '../../../contracts/index.ts'
 
 /** What can stand at a place of the command line, beside fixed choices. */
 export type CompletionKind = 'tool' | 'agent' | 'capability' | 'upstream' | 'section' | 'anything' | 'files' | 'dirs'
@@ -21,4 +22,23 @@ export class CompletingOption extends Option {
     super(flags, description)
     this.completes = completes
   }
+}
+
+/** A command whose own commands are known only to whoever answers. */
+export class GrowingCommand extends Command {
+  /** Adds them, as far as completing these words needs it. */
+  readonly grow: Grow
+
+  constructor(name: string, grow: Grow) {
+    super(name)
+    this.grow = grow
+  }
+}
+
+type Grow = (command: Command, control: Control, line: GrowingLine) => Promise<void>
+
+export interface GrowingLine {
+  readonly words: readonly string[]
+  /** As whom, where the line says it. */
+  readonly agent: string | undefined
 }

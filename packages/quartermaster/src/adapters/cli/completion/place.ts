@@ -16,6 +16,8 @@ export interface Place {
   /** Values of the global options on the way. */
   config?: string | undefined
   data?: string | undefined
+  /** The agent that the line names. */
+  agent?: string | undefined
 }
 
 /** Walks the words before the cursor the way the parser would. */
@@ -33,6 +35,7 @@ export function findPlace(program: Command, words: readonly string[]): Place {
     literal,
     config: values.config,
     data: values.data,
+    agent: values.agent,
   }
 }
 

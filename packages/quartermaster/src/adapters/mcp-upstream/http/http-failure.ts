@@ -1,3 +1,4 @@
+import { parseRetryAfter } from '../../../core/kernel/index.ts'
 import { type HttpAnswer, headerOf } from '../../http-client/index.ts'
 import { isRecord, isRequest, type Message, parseJson, type Response } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure, type WasSent } from '../session/channel.ts'
@@ -21,8 +22,6 @@ export interface RefusedRequest {
   readonly now: number
 }
 
-/** A call waits for seconds, and one that is tried again for a day: what a server wants beyond that is no time at all. */
-export const LONGEST_RETRY_MS = 24 * 3_600_000
 /** For a server that is busy and does not say for how long. */
 const RETRY_MS = 1_000
 
@@ -53,17 +52,6 @@ function wasSent(status: number): WasSent {
 
 /** It did not come in time, or too early (RFC 9110 §15.5.9, RFC 8470 §5.2). */
 const NOT_TAKEN_IN = new Set([408, 425])
-
-/** When a server wants to be asked again: in seconds, or at a date (RFC 9110 §10.2.3). */
-export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
-  if (header === undefined) return undefined
-  const ms = SECONDS.test(header) ? Number(header) * 1_000 : DATE.test(header) ? Date.parse(header) - now : Number.NaN
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_RETRY_MS)
-}
-
-const SECONDS = /^\s*\d+\s*$/
-/** By the day of the week that it begins with: "-5" is a date, too, to whoever reads dates leniently. */
-const DATE = /^\s*(mon|tue|wed|thu|fri|sat|sun)/i
 
 interface Complaint {
   readonly status: number

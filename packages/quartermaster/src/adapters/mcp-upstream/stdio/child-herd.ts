@@ -33,7 +33,7 @@ export interface ChildHerd {
   spawn(program: Program): Promise<Child>
   /** Kills what earlier runs have left behind, and answers how many processes that were. */
   sweep(): Promise<number>
-  /** Ends them all, and takes no more. */
+  /** Ends them all, and takes no more; safe to call again. */
   close(): Promise<void>
   readonly reaperPid: () => number | undefined
 }
@@ -53,6 +53,7 @@ export function createChildHerd({ clock, dataDir, warn, inherited = process.env 
   })
   let started = 0
   let isClosed = false
+  let closing: Promise<void> | undefined
 
   async function start({ command, args, env, cwd, stop = STOP_TIMES }: Program): Promise<Child> {
     if (isClosed) throw new AppError('STOPPING', 'The gateway is stopping; nothing is started any more.')
@@ -83,13 +84,18 @@ export function createChildHerd({ clock, dataDir, warn, inherited = process.env 
     return child
   }
 
+  async function close(): Promise<void> {
+    isClosed = true
+    await Promise.all([...children].map(child => child.end()))
+    await reaper.close()
+  }
+
   return {
     spawn: start,
     sweep: () => processes.kill(found => found.folder === folder && found.run !== run),
-    async close() {
-      isClosed = true
-      await Promise.all([...children].map(child => child.end()))
-      await reaper.close()
+    close() {
+      closing ??= close()
+      return closing
     },
     reaperPid: () => reaper.pid(),
   }

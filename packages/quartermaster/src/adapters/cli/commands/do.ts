@@ -1,0 +1,118 @@
+import { Command, CommanderError } from 'commander'
+import type { Control, ToolDetail } from '../../../contracts/index.ts'
+import { type CommandUsage, commandUsage } from '../../../core/kernel/index.ts'
+import { addCallOptions, type CallOptions } from '../call-options.ts'
+import { GrowingCommand, type GrowingLine } from '../completion/kinds.ts'
+import { canAsk } from '../consent.ts'
+import { defined } from '../defined.ts'
+import { listCommands } from '../do-list.ts'
+import { chooseTool, decisionOf, toolsOf } from '../do-words.ts'
+import { UsageError } from '../errors.ts'
+import { escapeLine } from '../escape.ts'
+import { addExamples, type Register } from '../register.ts'
+import { runCall } from '../run-call.ts'
+import type { Session } from '../session.ts'
+import { type SameWord, toolCommand, toolInput } from '../tool-command.ts'
+
+export const registerDo: Register = (program, act) => {
+  const command = new GrowingCommand('do', grow)
+  command
+    .copyInheritedSettings(program)
+    .description(
+      'Use a tool by its own command, as an agent would: its arguments, options and help are those of the tool. Without a command, list them all.',
+    )
+    .usage('[COMMAND] [ARGUMENTS...] [options]')
+    .argument('[COMMAND]', 'the command of a tool; --help behind it says what it takes')
+    .argument('[ARGUMENTS...]', 'what it takes; - as the last text reads it from standard input')
+    // The commands are known to whoever answers, and so are their options and their help.
+    .allowUnknownOption()
+    .helpOption(false)
+    .helpCommand(false)
+    .option('-h, --help', 'print help, that of the command where one is named')
+    .action((word: string | undefined, _: string[], options: CallOptions & { help?: boolean }) => {
+      if (word === undefined && options.help) command.help()
+      return act(session =>
+        word === undefined ? listCommands(session, options) : run(session, program, word, options),
+      )
+    })
+  addCallOptions(command)
+  addExamples(command, [
+    ['quartermaster do', 'every command that the agent has'],
+    ['quartermaster do delegate --help', 'what one of them takes'],
+    ['quartermaster do read-file notes.txt --limit 20', 'use one'],
+    ['git diff | quartermaster do delegate reviewer -', 'with the last text from standard input'],
+  ])
+  program.addCommand(command)
+}
+
+async function run(session: Session, program: Command, word: string, options: CallOptions): Promise<number> {
+  if (word.startsWith('-')) throw new UsageError(`The command stands before its options, and "${word}" is none.`)
+  session.hints = { agent: options.agent, listing: ['do'] }
+  return await session.connect(async control => {
+    const found = await findCommand(session, control, word)
+    const { tool, usage, command } = found
+    session.hints = { agent: options.agent, tool: tool.name }
+    await parse(session.line, program, command)
+    let fromStdin = false
+    const input = await toolInput(command, usage, async words => {
+      fromStdin = words.length === 1 && words[0] === '-'
+      return fromStdin ? await session.untilAborted(session.host.io.stdin.read()) : words.join(' ')
+    })
+    return await runCall(session, control, { tool: tool.name, input, options, mayAsk: !fromStdin && canAsk(session) })
+  })
+}
+
+interface FoundCommand {
+  readonly tool: ToolDetail
+  readonly usage: CommandUsage
+  readonly command: Command
+}
+
+/** Of all tools, whoever has them: for one that the agent does not have, the call says how it gets it. */
+async function findCommand(session: Session, control: Control, word: string): Promise<FoundCommand> {
+  const tools = await session.attend('Looking', on => control.tools({}, on))
+  const { name } = chooseTool(tools, word, session.line)
+  const tool = await session.attend('Looking', on => control.tool({ name }, on))
+  return toFound(tool, othersOf(tools, word, name))
+}
+
+function othersOf(tools: Parameters<typeof toolsOf>[0], word: string, name: string): SameWord[] {
+  return toolsOf(tools, word).flatMap(({ name: other, short, command: { flag } }) =>
+    other === name || flag === undefined ? [] : [{ flag, short }],
+  )
+}
+
+function toFound(tool: ToolDetail, others: readonly SameWord[]): FoundCommand {
+  const usage = commandUsage({ ...tool, command: decisionOf(tool), inputSchema: tool.input })
+  if (!usage) throw new UsageError(`"${tool.name}" has lost its command just now. Run it again.`)
+  return { tool, usage, command: toolCommand(tool, usage, others) }
+}
+
+/** Reads the line once more, now that the command is known, with the same options before and behind it. */
+async function parse(line: readonly string[], program: Command, command: Command): Promise<void> {
+  const whole = new Command(program.name()).copyInheritedSettings(program)
+  for (const option of program.options) whole.addOption(option)
+  const outer = addCallOptions(whole.command('do'))
+  outer.addCommand(command.copyInheritedSettings(whole))
+  // What is done with it is for the caller; without an action a command prints its help.
+  command.action(() => {})
+  await whole.parseAsync([...line], { from: 'user' }).catch(error => {
+    if (!(error instanceof CommanderError) || error.exitCode === 0) throw error
+    throw new UsageError(error.message.replace(/^error: /, ''), `do ${command.name()}`)
+  })
+}
+
+/** For completion: the words of the agent's tools, and all about the one that is written. */
+async function grow(command: Command, control: Control, { words, agent = 'default' }: GrowingLine): Promise<void> {
+  const tools = await control.tools(defined({ agent }))
+  const names = new Set(tools.flatMap(tool => decisionOf(tool)).flatMap(one => ('name' in one ? one.name : [])))
+  const written = words.slice(words.indexOf(command.name()) + 1, -1).find(word => names.has(word))
+  for (const name of names) {
+    const [first] = toolsOf(tools, name)
+    if (name !== written) command.command(name).description(escapeLine(first?.short ?? ''))
+  }
+  if (written === undefined) return
+  const { name } = chooseTool(tools, written, words.slice(0, -1))
+  const found = toFound(await control.tool({ name }), othersOf(tools, written, name))
+  command.addCommand(found.command.copyInheritedSettings(command))
+}

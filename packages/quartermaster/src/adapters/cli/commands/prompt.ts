@@ -1,0 +1,44 @@
+import type { AgentPrompt } from '../../../contracts/index.ts'
+import { CompletingArgument } from '../completion/kinds.ts'
+import { EXIT } from '../errors.ts'
+import { escapeLine } from '../escape.ts'
+import { addExamples, type Register } from '../register.ts'
+import type { Session } from '../session.ts'
+
+interface PromptCommandOptions {
+  shell?: boolean
+  withoutDisabled?: boolean
+}
+
+export const registerPrompt: Register = (program, act) => {
+  const command = program
+    .command('prompt')
+    .description('Print what an agent has now, as a block for its system prompt, and about how many tokens that is.')
+    .addArgument(new CompletingArgument('<AGENT>', 'its name', 'agent'))
+    .option('--shell', 'for an agent that has only a shell: its tools are commands')
+    .option('--without-disabled', 'leave out what does not work now (default: it is marked, with the reason)')
+    .action((agent: string, options: PromptCommandOptions) => act(session => prompt(session, agent, options)))
+  addExamples(command, [
+    ['quartermaster prompt researcher > researcher.md', 'a file to put into its system prompt'],
+    ['quartermaster prompt researcher --shell', 'the same tools as commands'],
+  ])
+}
+
+async function prompt(session: Session, agent: string, options: PromptCommandOptions): Promise<number> {
+  session.hints = { agent }
+  const made = await session.connect(control =>
+    session.attend('Looking', on => control.prompt({ agent, ...options }, on)),
+  )
+  if (session.json) await session.printJson(made)
+  else {
+    await session.out.write(made.text)
+    await session.notices.write(`${escapeLine(sizeText(made))}\n`)
+  }
+  return EXIT.done
+}
+
+/** Beside the text and not in it: whoever puts it into a file wants the block alone. */
+function sizeText({ tools, estimatedTokens }: AgentPrompt): string {
+  const count = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`
+  return `${count}, about ${estimatedTokens.toLocaleString('en')} tokens (estimated; models count differently).`
+}

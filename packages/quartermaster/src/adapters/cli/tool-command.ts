@@ -1,0 +1,131 @@
+import { Argument, Command, InvalidArgumentError, Option } from 'commander'
+import type { ToolDetail } from '../../contracts/index.ts'
+import type { CommandArgument, CommandOption, CommandParameter, CommandUsage } from '../../core/kernel/index.ts'
+import { toValue, tryJson } from './arguments.ts'
+import { escapeBlock, escapeLine } from './escape.ts'
+
+/** Another tool that has the same word, and the flag it is told by. */
+export interface SameWord {
+  readonly flag: string
+  readonly short: string
+}
+
+/** A command whose arguments, options and help are those of a tool's schema. */
+export function toolCommand(tool: ToolDetail, usage: CommandUsage, others: readonly SameWord[]): Command {
+  const texts = [tool.short, tool.whenToUse].filter(text => text !== '')
+  const command = new Command(usage.name).description(escapeBlock(texts.join('\n\n')))
+  for (const argument of usage.positional) command.addArgument(toArgument(argument))
+  if (usage.flag !== undefined) command.requiredOption(`--${usage.flag}`, `what tells it from "${usage.name}" alone`)
+  for (const option of usage.options.flatMap(toOptions)) command.addOption(option)
+  for (const { flag, short } of others) command.option(`--${flag}`, `instead: ${escapeLine(short)}`)
+  command.addHelpText('after', `\nThe same by the tool's name: quartermaster call ${escapeLine(tool.name)}`)
+  return command
+}
+
+/** The tool's input, from what was written. `rest` gives the text of an argument that takes all words. */
+export async function toolInput(
+  command: Command,
+  usage: CommandUsage,
+  rest: (words: readonly string[]) => Promise<string>,
+): Promise<Record<string, unknown>> {
+  const values = command.opts()
+  const entries: [string, unknown][] = usage.options.map(({ key }) => [key, unboxed(values[attribute(key)])])
+  for (const [i, argument] of usage.positional.entries()) {
+    const written: unknown = command.processedArgs[i]
+    const words = Array.isArray(written) && argument.takesRest ? written.map(String) : undefined
+    if (words) entries.push([argument.key, words.length === 0 ? undefined : await rest(words)])
+    else entries.push([argument.key, written])
+  }
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
+}
+
+/** An option under the name of its parameter: two that are written alike stay two. */
+class ParameterOption extends Option {
+  readonly #key: string
+
+  constructor(flags: string, description: string, key: string) {
+    super(flags, description)
+    this.#key = key
+  }
+
+  override attributeName(): string {
+    return attribute(this.#key)
+  }
+}
+
+/** With a sign before it, because a parameter may be called like something that every object has. */
+function attribute(key: string): string {
+  return `=${key}`
+}
+
+function toArgument(parameter: CommandArgument): Argument {
+  const name = `${parameter.placeholder}${parameter.takesRest ? '...' : ''}`
+  const argument = new Argument(parameter.isRequired ? `<${name}>` : `[${name}]`, escapeLine(parameter.help))
+  if (parameter.choices) argument.choices(parameter.choices.map(String))
+  return parameter.takesRest ? argument : argument.argParser(text => read(text, parameter))
+}
+
+function toOptions({ name, placeholder, ...parameter }: CommandOption): Option[] {
+  const { key, kind, isRequired, choices } = parameter
+  const help = escapeLine(parameter.help)
+  if (kind === 'flag') return toFlags(name, { ...parameter, help })
+  const option = new ParameterOption(
+    `--${name} <${placeholder}>`,
+    kind === 'list' ? `${help} Again for each.`.trim() : help,
+    key,
+  )
+  if (choices) option.choices(choices.map(String))
+  option.makeOptionMandatory(isRequired)
+  return [
+    option.argParser((text: string, before: unknown) => {
+      const value = read(text, parameter)
+      return new Written(kind === 'list' ? [...listed(before), value] : value)
+    }),
+  ]
+}
+
+/** A value in a box: the parser takes a bare null for an option without one. */
+class Written {
+  readonly value: unknown
+
+  constructor(value: unknown) {
+    this.value = value
+  }
+}
+
+function unboxed(value: unknown): unknown {
+  return value instanceof Written ? value.value : value
+}
+
+function listed(before: unknown): readonly unknown[] {
+  const value = unboxed(before)
+  return Array.isArray(value) ? value : []
+}
+
+/** Both can be written; the help shows the one that changes something. */
+function toFlags(name: string, { key, help, isRequired, ...parameter }: CommandParameter & { help: string }): Option[] {
+  const yes = new ParameterOption(`--${name}`, help, key)
+  const no = new ParameterOption(`--no-${name}`, help, key)
+  yes.makeOptionMandatory(isRequired)
+  yes.hideHelp(!isRequired && parameter.default === true)
+  no.hideHelp(!isRequired && parameter.default !== true)
+  return [yes, no]
+}
+
+/** One written value. What it must be beyond its type is for the tool's schema to say. */
+function read(text: string, { choices, types }: CommandParameter): unknown {
+  if (choices) return choose(text, choices)
+  if (types === undefined || types.has('string')) return toValue(text, types)
+  const isNumber = types.has('number') && [...types].every(type => type === 'number' || type === 'null')
+  const parsed = tryJson(text)
+  if (!parsed) throw new InvalidArgumentError(isNumber ? 'It must be a number.' : 'It must be JSON.')
+  if (isNumber && parsed.value !== null && typeof parsed.value !== 'number')
+    throw new InvalidArgumentError('It must be a number.')
+  return parsed.value
+}
+
+function choose(text: string, choices: readonly unknown[]): unknown {
+  const found = choices.find(choice => String(choice) === text)
+  if (found !== undefined) return found
+  throw new InvalidArgumentError(`It must be one of ${choices.map(choice => JSON.stringify(choice)).join(', ')}.`)
+}

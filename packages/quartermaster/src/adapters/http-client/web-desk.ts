@@ -1,0 +1,69 @@
+import type { WebAnswer, WebDesk, WebOutcome, WebRequest } from '../../core/catalogue/index.ts'
+import type { Clock } from '../../core/kernel/index.ts'
+import { AddressRefused, guardedLookup, type Resolve, refuseInside } from './address-guard.ts'
+import { type HttpAnswer, HttpFailure, headerOf } from './http-answer.ts'
+import { BodyTooLong, readBytes } from './http-body.ts'
+import { createHttpClient, type HttpClient } from './http-client.ts'
+import { reasonOf } from './http-reason.ts'
+
+export interface ClosableWebDesk extends WebDesk {
+  close(): void
+}
+
+export interface WebDeskOptions {
+  readonly clock: Clock
+  /** How names become addresses. */
+  readonly resolve?: Resolve | undefined
+}
+
+/**
+ * Requests to hosts that the owner has named, and to public addresses. What is named and what is not never share a connection:
+ * one that was opened for the first may lead inside. Through a proxy only the first go, because it looks up names itself.
+ */
+export function createWebDesk({ clock, resolve }: WebDeskOptions): ClosableWebDesk {
+  const free = createHttpClient({ clock, useProxy: true })
+  const guarded = createHttpClient({ clock, lookup: guardedLookup(resolve) })
+  return {
+    async send(request) {
+      try {
+        if (!request.isNamed) refuseInside(request.url.hostname)
+        return await exchange(request.isNamed ? free : guarded, request)
+      } catch (error) {
+        if (request.signal.aborted) throw request.signal.reason
+        return outcomeOf(error)
+      }
+    },
+    close() {
+      free.close()
+      guarded.close()
+    },
+  }
+}
+
+async function exchange(client: HttpClient, request: WebRequest): Promise<WebOutcome> {
+  const { method, url, headers, body, maxBytes, signal } = request
+  const answer = await client.send({ method, url, headers, body, signal })
+  try {
+    return { kind: 'answer', answer: await wholeOf(answer, maxBytes) }
+  } catch (error) {
+    if (error instanceof BodyTooLong) return { kind: 'tooLong', status: answer.status }
+    const { reason } = reasonOf(error)
+    return { kind: 'failed', reason: `The answer of ${url.host} broke off: ${reason}.`, wasSent: 'maybe' }
+  }
+}
+
+async function wholeOf(answer: HttpAnswer, maxBytes: number): Promise<WebAnswer> {
+  const names = Object.keys(answer.headers)
+  return {
+    status: answer.status,
+    headers: Object.fromEntries(names.map(name => [name, headerOf(answer, name) ?? ''])),
+    body: await readBytes(answer.body, maxBytes),
+  }
+}
+
+function outcomeOf(error: unknown): WebOutcome {
+  const cause = error instanceof HttpFailure ? error.cause : error
+  if (cause instanceof AddressRefused) return { kind: 'refused', reason: cause.message }
+  if (error instanceof HttpFailure) return { kind: 'failed', reason: error.message, wasSent: error.wasSent }
+  throw error
+}

@@ -1,0 +1,125 @@
+import { realpath } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { isAppError } from '../../../contracts/index.ts'
+import type { ProgramDesk, ProgramOutcome, ProgramRequest } from '../../../core/catalogue/index.ts'
+import { isIn } from '../exposure/containment.ts'
+import { exposesDataFolder } from '../exposure/exposes-data-folder.ts'
+import type { Child, StopTimes } from './child.ts'
+import type { ChildHerd } from './child-herd.ts'
+import { locatedProgram } from './located-program.ts'
+import { wait } from './waiting.ts'
+import { workingFolder } from './working-folder.ts'
+
+export interface ProgramRunnerOptions {
+  readonly herd: Pick<ChildHerd, 'spawn'>
+  readonly projectDir: string
+  readonly dataDir: string
+}
+
+/** Nobody waits for what it would still say; after SIGTERM it has a moment to put things in order. */
+const STOP: StopTimes = { graceMs: 0, termMs: 2_000 }
+/** How long what it has started may hold its output open once it has ended itself. */
+const LINGER_MS = 500
+
+/** Runs programs to their end, in the herd, so that nothing of them outlives the run or the gateway. */
+export function createProgramRunner({ herd, projectDir, dataDir }: ProgramRunnerOptions): ProgramDesk['run'] {
+  return async request => {
+    const { signal } = request
+    if (signal.aborted) throw signal.reason
+    const place = await placeOf(request, { projectDir, dataDir })
+    if ('reason' in place) return { kind: 'refused', reason: place.reason }
+    if (signal.aborted) throw signal.reason
+    const { program, args, env } = request
+    try {
+      return await toItsEnd(
+        await herd.spawn({ command: locatedProgram(program, projectDir), args, env, cwd: place.cwd, stop: STOP }),
+        request,
+      )
+    } catch (error) {
+      const reason = startFailure(error, program)
+      if (reason === undefined || signal.aborted) throw error
+      return { kind: 'failed', reason }
+    }
+  }
+}
+
+type Place = { readonly cwd: string } | { readonly reason: string }
+
+/** Where it runs. Neither that nor what it is told leads to the data folder, or out of the project. */
+async function placeOf(
+  { program, foreignArgs, cwd }: ProgramRequest,
+  { projectDir, dataDir }: Omit<ProgramRunnerOptions, 'herd'>,
+): Promise<Place> {
+  try {
+    const real = await workingFolder({ cwd, projectDir, dataDir })
+    if (!(await isIn(real, await realpath(projectDir))))
+      return { reason: `The working folder "${cwd}" is not in the project folder. Set "cwd" to one that is.` }
+    const exposed = await exposesDataFolder({
+      command: program,
+      args: [...foreignArgs],
+      env: {},
+      cwd,
+      projectDir,
+      dataDir,
+    })
+    if (exposed.includes('args'))
+      return { reason: 'An argument is a path that holds the data folder or lies in it. No tool may reach that.' }
+    return { cwd: real }
+  } catch (error) {
+    if (isAppError(error) && error.code === 'CONFIG_INVALID') return { reason: error.message }
+    throw error
+  }
+}
+
+async function toItsEnd(child: Child, { stdin, maxBytes, signal }: ProgramRequest): Promise<ProgramOutcome> {
+  let isCut = false
+  let left = maxBytes
+  const take = (size: number): number => {
+    const taken = Math.min(size, left)
+    left -= taken
+    if (taken < size && !isCut) {
+      isCut = true
+      void child.end()
+    }
+    return taken
+  }
+  const [stdout, stderr] = [collect(child.stdout, take), collect(child.stderr, take)]
+  const giveUp = () => void child.end()
+  signal.addEventListener('abort', giveUp, { once: true })
+  try {
+    if (signal.aborted) giveUp()
+    // One that reads nothing breaks the pipe, which is nobody's fault.
+    child.stdin.end(stdin ?? '')
+    const { code } = await child.exited
+    await wait(LINGER_MS, Promise.all([stdout.ended, stderr.ended]))
+    await child.end()
+    if (signal.aborted) throw signal.reason
+    return { kind: 'ended', code, stdout: stdout.bytes(), stderr: stderr.bytes(), isCut }
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+    await child.end()
+  }
+}
+
+function collect(stream: Readable, take: (size: number) => number) {
+  const parts: Buffer[] = []
+  const ended = new Promise<void>(resolve => {
+    stream.once('close', resolve)
+    stream.once('end', resolve)
+  })
+  stream.on('data', (part: Buffer) => {
+    const taken = take(part.length)
+    if (taken > 0) parts.push(part.subarray(0, taken))
+  })
+  return { ended, bytes: () => Buffer.concat(parts) }
+}
+
+/** What the system says about a program that it does not start; nothing for what is no such word. */
+function startFailure(error: unknown, program: string): string | undefined {
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (typeof code !== 'string' || typeof syscall !== 'string' || !syscall.startsWith('spawn')) return undefined
+  if (code === 'ENOENT') return `The program "${program}" is not there.`
+  if (code === 'EINVAL') return `The program "${program}" is one that only a shell starts, and none is used.`
+  if (code === 'E2BIG') return `The arguments are more than the system hands to a program.`
+  return `The program "${program}" cannot be started (${code}).`
+}

@@ -1,0 +1,5 @@
+export { type ApiDocument, DOCUMENT_BYTES, parseApiDocument } from './api-document.ts'
+export { type DeclarationOptions, type MadeDeclaration, toDeclaration } from './declaration.ts'
+export { Unmappable } from './node.ts'
+export { type FoundOperation, operationsIn, toName } from './operations.ts'
+export type { NeededSecret } from './security.ts'

@@ -1,0 +1,64 @@
+import type { ApiDocument } from './api-document.ts'
+import { isRecord, type Node, recordsIn, textIn } from './node.ts'
+import { createReferences } from './references.ts'
+
+/** An operation as it stands in a document. */
+export interface FoundOperation {
+  readonly id: string
+  readonly tool: string
+  /** In upper case. */
+  readonly method: string
+  readonly path: string
+  readonly short: string
+  readonly node: Node
+  /** What stands above it, for all operations of the path. */
+  readonly item: Node
+}
+
+const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'] as const
+
+/** All operations of a document, in its order. */
+export function operationsIn({ root }: ApiDocument): FoundOperation[] {
+  const references = createReferences(root)
+  return Object.entries(root.paths as Node).flatMap(([path, given]) => {
+    const item = references.follow(given)
+    return METHODS.flatMap(method => {
+      const node = item[method]
+      return isRecord(node) ? [operationOf(node, { method, path, item })] : []
+    })
+  })
+}
+
+function operationOf(node: Node, { method, path, item }: { method: string; path: string; item: Node }): FoundOperation {
+  const id = textIn(node, 'operationId') ?? toName(`${method}_${path}`)
+  return { id, tool: toName(id), method: method.toUpperCase(), path, short: shortOf(node, method, path), node, item }
+}
+
+const LONGEST_SHORT = 300
+
+function shortOf(node: Node, method: string, path: string): string {
+  const said =
+    textIn(node, 'summary') ?? firstSentence(textIn(node, 'description')) ?? `${method.toUpperCase()} ${path}`
+  const line = said.replace(/\s+/g, ' ')
+  const cut = line.length > LONGEST_SHORT ? `${line.slice(0, LONGEST_SHORT - 1)}…` : line
+  return /[.!?…]$/.test(cut) ? cut : `${cut}.`
+}
+
+function firstSentence(text: string | undefined): string | undefined {
+  return text && (/^[\s\S]*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text)
+}
+
+/** `listCitiesV2` → `list_cities_v2`: letters that every runtime takes. */
+export function toName(text: string): string {
+  const words = text
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase()
+    .match(/[a-z0-9]+/g)
+  return (words ?? ['operation']).join('_').slice(0, 64)
+}
+
+/** The first address that counts for an operation. */
+export function serverOf({ node, item }: FoundOperation, { root }: ApiDocument): Node | undefined {
+  return [node, item, root].map(({ servers }) => recordsIn(servers)[0]).find(server => server !== undefined)
+}

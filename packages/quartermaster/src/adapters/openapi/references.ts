@@ -1,0 +1,45 @@
+import { isRecord, type Node, Unmappable } from './node.ts'
+
+/** Follows the references of a document, which lead nowhere else. */
+export interface References {
+  /** The object itself, where a reference stands. */
+  follow(value: unknown): Node
+}
+
+/** A chain of references that is longer leads in a circle. */
+const LONGEST_CHAIN = 50
+
+export function createReferences(root: Node): References {
+  return {
+    follow(value) {
+      let node = value
+      for (let steps = 0; isRecord(node) && typeof node.$ref === 'string'; steps++) {
+        if (steps > LONGEST_CHAIN) throw new Unmappable(`The reference "${node.$ref}" leads in a circle.`)
+        node = targetOf(root, node.$ref)
+      }
+      return isRecord(node) ? node : {}
+    },
+  }
+}
+
+function targetOf(root: Node, reference: string): unknown {
+  if (!reference.startsWith('#/'))
+    throw new Unmappable(`It refers to "${reference}" in another document; put all into one first.`)
+  let node: unknown = root
+  for (const step of reference.slice(2).split('/')) {
+    const name = decode(step)
+    node = (isRecord(node) || Array.isArray(node)) && Object.hasOwn(node, name) ? (node as Node)[name] : undefined
+  }
+  if (node === undefined) throw new Unmappable(`The reference "${reference}" leads nowhere.`)
+  return node
+}
+
+function decode(step: string): string {
+  let text = step
+  try {
+    text = decodeURIComponent(step)
+  } catch {
+    // Then it is meant as it is written.
+  }
+  return text.replaceAll('~1', '/').replaceAll('~0', '~')
+}

@@ -1,0 +1,89 @@
+import type { ApiDocument } from './api-document.ts'
+import { isRecord, type Node, textIn, Unmappable } from './node.ts'
+import type { FoundOperation } from './operations.ts'
+import type { References } from './references.ts'
+
+/** A secret that a declaration refers to. */
+export interface NeededSecret {
+  readonly name: string
+  /** What it is to hold. */
+  readonly what: string
+}
+
+/** How an operation says who asks. */
+export interface MappedSecurity {
+  readonly headers: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly secrets: readonly NeededSecret[]
+}
+
+const NOTHING: MappedSecurity = { headers: {}, query: {}, secrets: [] }
+
+/** The first way that can be gone of those a document offers. Throws `Unmappable` where there is none. */
+export function securityOf(
+  { node }: FoundOperation,
+  { root }: ApiDocument,
+  { references, prefix }: { references: References; prefix: string },
+): MappedSecurity {
+  const ways = node.security ?? root.security
+  if (!Array.isArray(ways) || ways.length === 0 || ways.some(way => isRecord(way) && Object.keys(way).length === 0))
+    return NOTHING
+  const components = isRecord(root.components) ? root.components : {}
+  const schemes = isRecord(components.securitySchemes) ? components.securitySchemes : {}
+  let obstacle = ''
+  for (const way of ways.filter(isRecord)) {
+    try {
+      return Object.keys(way)
+        .map(name => schemeOf(name, references.follow(schemes[name]), prefix))
+        .reduce(both, NOTHING)
+    } catch (error) {
+      if (!(error instanceof Unmappable)) throw error
+      obstacle = error.message
+    }
+  }
+  throw new Unmappable(obstacle || 'It says nothing about how to sign in.')
+}
+
+function schemeOf(name: string, scheme: Node, prefix: string): MappedSecurity {
+  const secret = secretName(prefix, name)
+  const reference = `\${secret:${secret}}`
+  const { type, in: place } = scheme
+  const field = textIn(scheme, 'name') ?? ''
+  const is = String(scheme.scheme ?? '').toLowerCase()
+  const needs = (what: string) => [{ name: secret, what }]
+  if (type === 'apiKey' && place === 'header')
+    return { ...NOTHING, headers: { [field]: reference }, secrets: needs(`the key for the header "${field}"`) }
+  if (type === 'apiKey' && place === 'query')
+    return { ...NOTHING, query: { [field]: reference }, secrets: needs(`the key for "${field}" in the address`) }
+  if (type === 'http' && is === 'bearer')
+    return { ...NOTHING, headers: { Authorization: `Bearer ${reference}` }, secrets: needs('the bearer token') }
+  if (type === 'http' && is === 'basic')
+    return {
+      ...NOTHING,
+      headers: { Authorization: `Basic ${reference}` },
+      secrets: needs('the account as base64 of "name:password"'),
+    }
+  if (type === 'oauth2' || type === 'openIdConnect')
+    return {
+      ...NOTHING,
+      headers: { Authorization: `Bearer ${reference}` },
+      secrets: needs('an access token, which you get and renew yourself'),
+    }
+  throw new Unmappable(`It wants to be signed in to by "${name}", in a way that a declaration has not.`)
+}
+
+function both(a: MappedSecurity, b: MappedSecurity): MappedSecurity {
+  return {
+    headers: { ...a.headers, ...b.headers },
+    query: { ...a.query, ...b.query },
+    secrets: [...a.secrets, ...b.secrets],
+  }
+}
+
+function secretName(prefix: string, name: string): string {
+  return `${prefix}_${name}`
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase()
+    .slice(0, 57)
+}

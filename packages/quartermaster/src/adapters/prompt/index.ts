@@ -1,0 +1,2 @@
+export { promptFor } from './prompt-for.ts'
+export { renderPrompt } from './render-prompt.ts'

@@ -1,0 +1,16 @@
+import { fileURLToPath } from 'node:url'
+import { createKnowledgeSource, createPackedSource } from '../adapters/knowledge-files/index.ts'
+import type { Source } from '../core/catalogue/index.ts'
+import type { Log } from '../core/kernel/index.ts'
+import { PAGES } from './package-entries.ts'
+
+const PLACE = { id: 'pages', kind: 'builtin' } as const
+
+/** What comes written down with the product: the build has it packed, the sources have the files. */
+export function createPagesSource(log: Log): Source {
+  if ('file' in PAGES) return createPackedSource({ ...PLACE, file: PAGES.file })
+  return createKnowledgeSource({ ...PLACE, dir: fileURLToPath(PAGES.dir), prefix: PAGES_PREFIX, watch: false, log })
+}
+
+/** Before each of their paths, so that no page of a project is taken for one of ours. */
+export const PAGES_PREFIX = 'quartermaster/'

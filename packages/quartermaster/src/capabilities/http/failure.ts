@@ -1,0 +1,58 @@
+import { AppError, type ToolResult } from '../../contracts/index.ts'
+import { toolFailure, type WebOutcome } from '../../core/catalogue/index.ts'
+import { parseRetryAfter } from '../../core/kernel/index.ts'
+import { sizeText } from '../shared/size-text.ts'
+
+export interface FailureOptions {
+  readonly url: URL
+  /** Whether the request only asks for something. */
+  readonly isReading: boolean
+  readonly maxBytes: number
+}
+
+/** A request without an answer: what can pass is thrown, so that a policy for retries can take it up. */
+export function unanswered(
+  outcome: Exclude<WebOutcome, { kind: 'answer' }>,
+  { url, isReading, maxBytes }: FailureOptions,
+): ToolResult {
+  if (outcome.kind === 'refused') return toolFailure(outcome.reason)
+  if (outcome.kind === 'tooLong') {
+    const message = `The answer of ${url.host} is longer than ${sizeText(maxBytes)}.`
+    return toolFailure(
+      isReading ? `${message} Ask for less.` : `${message} It was carried out with status ${outcome.status}.`,
+    )
+  }
+  throw lost(outcome.reason, { mayBeDone: !isReading && outcome.wasSent === 'maybe' })
+}
+
+/** Of a status that says "not now", the error it is; nothing for one that is an answer. */
+export function passingFailure(
+  { status, headers }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
+  { url, isReading }: Pick<FailureOptions, 'url' | 'isReading'>,
+): AppError | undefined {
+  if (!NOT_NOW.has(status) && status < 500) return undefined
+  // What says no to everything says it again.
+  if (status === 501 || status === 505) return undefined
+  const retryAfterMs = parseRetryAfter(headers['retry-after'], Date.now())
+  const mayBeDone = !isReading && !NOT_DONE.has(status)
+  return lost(`${url.host} answered with status ${status}.`, { mayBeDone, status, retryAfterMs })
+}
+
+/** Too late, too early, too many (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4). */
+const NOT_NOW = new Set([408, 425, 429])
+/** Whoever answers so has not begun. */
+const NOT_DONE = new Set([...NOT_NOW, 503])
+
+interface Loss {
+  readonly mayBeDone: boolean
+  readonly status?: number
+  readonly retryAfterMs?: number | undefined
+}
+
+function lost(reason: string, { mayBeDone, status, retryAfterMs }: Loss): AppError {
+  const details = { ...(status !== undefined && { status }), ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  if (!mayBeDone) return new AppError('DEPENDENCY_UNAVAILABLE', reason, { details })
+  return new AppError('OUTCOME_UNKNOWN', `${reason} It may have been carried out. Look before you call it again.`, {
+    details,
+  })
+}

@@ -1,0 +1,266 @@
+import { describe, expect, it } from 'vitest'
+import { httpDesk, sendJson, testSite } from '../../testing/op-desk.ts'
+
+const near = { privateHosts: ['localhost'] }
+
+describe('addresses inside this machine and network', () => {
+  it('are not gone to unless they are named', async () => {
+    const site = await testSite((_, response) => sendJson(response, {}))
+    for (const host of [
+      'localhost',
+      '127.0.0.1',
+      '[::1]',
+      '2130706433',
+      '0x7f.1',
+      '0177.0.0.1',
+      '[::ffff:127.0.0.1]',
+    ]) {
+      const desk = await httpDesk({ with: { url: `http://${host}:${site.port}/` } })
+      expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringMatching(/leads to an address inside/) })
+    }
+    const metadata = await httpDesk({ with: { url: 'http://169.254.169.254/latest/meta-data/' } })
+    expect(await metadata.call()).toMatchObject({
+      ok: false,
+      text: expect.stringMatching(/leads to an address inside/),
+    })
+    expect(site.seen).toEqual([])
+  })
+
+  it('are not reached by a name that means another address the second time', async () => {
+    const site = await testSite((_, response) => sendJson(response, {}))
+    const controller = new AbortController()
+    const answers = ['93.184.215.14', '127.0.0.1']
+    const desk = await httpDesk(
+      { with: { url: `http://rebind.example:${site.port}/` } },
+      {
+        async resolve() {
+          controller.abort()
+          return [{ address: answers.shift() ?? '', family: 4 }]
+        },
+      },
+    )
+    await expect(desk.call({}, { signal: controller.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
+    expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringMatching(/leads to an address inside/) })
+    expect(answers).toEqual([])
+    const mixed = await httpDesk(
+      { with: { url: `http://mixed.example:${site.port}/` } },
+      {
+        resolve: async () => [
+          { address: '93.184.215.14', family: 4 },
+          { address: '127.0.0.1', family: 4 },
+        ],
+      },
+    )
+    expect(await mixed.call()).toMatchObject({ ok: false, text: expect.stringMatching(/leads to an address inside/) })
+    expect(site.seen).toEqual([])
+  })
+})
+
+describe('a server that sends a request on', () => {
+  it('is followed to hosts that are named, and secrets stay where they were meant for', async () => {
+    const end = await testSite((_, response) => sendJson(response, { there: true }))
+    const start = await testSite(({ url }, response) => {
+      if (url === '/start') response.writeHead(302, { location: '/next' }).end()
+      else response.writeHead(307, { location: `${end.origin}/end` }).end()
+    })
+    const desk = await httpDesk(
+      {
+        with: {
+          url: `${start.origin}/start`,
+          headers: { Authorization: 'Bearer ${secret:KEY}', 'X-Key': '${secret:KEY}', 'X-Kind': 'plain' },
+          ...near,
+        },
+      },
+      { secrets: { KEY: 'top-secret-1' } },
+    )
+    expect(await desk.call()).toMatchObject({ ok: true, data: { there: true } })
+    expect(start.seen.map(({ headers }) => headers['x-key'])).toEqual(['top-secret-1', 'top-secret-1'])
+    const [last] = end.seen
+    expect(last?.headers).toMatchObject({ 'x-kind': 'plain' })
+    expect(JSON.stringify(last?.headers)).not.toContain('top-secret-1')
+  })
+
+  it('is not followed to a host that is not named, nor inside', async () => {
+    const targets = [
+      'http://127.0.0.1:1/',
+      'https://evil.example/',
+      'http://169.254.169.254/',
+      'file:///etc/passwd',
+      'http://a:b@localhost/',
+    ]
+    const site = await testSite(({ url }, response) => {
+      response.writeHead(302, { location: targets[Number(url.slice(1))] }).end()
+    })
+    for (const at of targets.keys()) {
+      const desk = await httpDesk({ with: { url: `${site.origin}/${at}`, ...near } })
+      expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringMatching(/sends? it on|sent on/) })
+    }
+    const listed = await httpDesk({ with: { url: `${site.origin}/2`, hosts: ['169.254.169.254'], ...near } })
+    expect(await listed.call()).toMatchObject({ ok: false, text: expect.stringMatching(/leads to an address inside/) })
+  })
+
+  it('is followed five times', async () => {
+    const site = await testSite(({ url }, response) => {
+      response.writeHead(302, { location: `/${Number(url.slice(1)) + 1}` }).end()
+    })
+    const desk = await httpDesk({ with: { url: `${site.origin}/0`, ...near } })
+    expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringContaining('more than 5 times') })
+    expect(site.seen).toHaveLength(6)
+  })
+
+  it('gets a question where it was sent something, as browsers do', async () => {
+    const site = await testSite(({ url }, response) => {
+      if (url === '/303' || url === '/308') response.writeHead(Number(url.slice(1)), { location: '/end' }).end()
+      else sendJson(response, {})
+    })
+    for (const status of [303, 308]) {
+      const desk = await httpDesk({
+        with: { method: 'POST', url: `${site.origin}/${status}`, body: { text: 'x' }, ...near },
+      })
+      await desk.call()
+    }
+    const ends = site.seen.filter(({ url }) => url === '/end')
+    expect(ends.map(({ method, body }) => [method, body])).toEqual([
+      ['GET', ''],
+      ['POST', 'x'],
+    ])
+  })
+})
+
+describe('secrets of a request', () => {
+  it('are sent and never seen: not in results, not in refusals', async () => {
+    const key = 'k-1234567890/+"x'
+    const site = await testSite(({ url, headers }, response) => {
+      const status = url.startsWith('/no') ? 400 : 200
+      sendJson(response, { url, auth: headers.authorization }, status)
+    })
+    for (const path of ['yes', 'no']) {
+      const desk = await httpDesk(
+        {
+          with: {
+            url: `${site.origin}/${path}`,
+            query: { key: '${secret:KEY}' },
+            headers: { Authorization: 'Bearer ${secret:KEY}' },
+            ...near,
+          },
+        },
+        { secrets: { KEY: key } },
+      )
+      const said = await desk.call()
+      expect(said.ok).toBe(path === 'yes')
+      expect(said.text).toContain('[secret]')
+      expect(JSON.stringify(said.result)).not.toContain('1234567890')
+    }
+    expect(site.seen[0]?.headers.authorization).toBe(`Bearer ${key}`)
+  })
+
+  it('are a dependency: without one the tool is disabled and says which', async () => {
+    const secrets: Record<string, string> = {}
+    const desk = await httpDesk(
+      { with: { url: 'https://api.example.com', headers: { 'X-Key': '${secret:WEATHER.KEY}' } } },
+      { secrets },
+    )
+    await expect(desk.call()).rejects.toMatchObject({
+      code: 'TOOL_DISABLED',
+      message: expect.stringContaining('There is no secret named "WEATHER.KEY"'),
+    })
+  })
+
+  it('that no header can hold are refused without being shown', async () => {
+    const site = await testSite((_, response) => sendJson(response, {}))
+    const desk = await httpDesk(
+      { with: { url: site.origin, headers: { 'X-Key': '${secret:KEY}' }, ...near } },
+      { secrets: { KEY: 'abc\r\ndef' } },
+    )
+    const said = await desk.call()
+    expect(said).toMatchObject({ ok: false, text: expect.stringContaining('The secret "KEY"') })
+    expect(said.text).not.toContain('abc')
+  })
+})
+
+describe('what a server answers', () => {
+  const from = async (answer: Parameters<typeof testSite>[0], more: Record<string, unknown> = {}) => {
+    const site = await testSite(answer)
+    return httpDesk({ with: { url: `${site.origin}/x`, ...near, ...more } })
+  }
+
+  it('is a text, a picture or a file, by its type', async () => {
+    const typed = (type: string) =>
+      from((_, response) => void response.writeHead(200, { 'content-type': type }).end('abc'))
+    const block = async (type: string) => (await (await typed(type)).call()).result.content[0]
+    expect(await block('text/plain; charset=utf-8')).toEqual({ type: 'text', text: 'abc' })
+    expect(await block('image/png')).toEqual({ type: 'image', mimeType: 'image/png', data: 'YWJj' })
+    expect(await block('application/pdf')).toMatchObject({
+      type: 'resource',
+      resource: { mimeType: 'application/pdf', blob: 'YWJj' },
+    })
+  })
+
+  it('is a list or a value as well, and then stands under "value"', async () => {
+    const desk = await from((_, response) => sendJson(response, { items: [1, 2] }), { response: '/items' })
+    expect(await desk.call()).toMatchObject({ ok: true, text: '[1,2]', data: { value: [1, 2] } })
+    const none = await from((_, response) => sendJson(response, {}), { response: '/items' })
+    expect(await none.call()).toMatchObject({ ok: false, text: expect.stringContaining('nothing at "/items"') })
+    const page = await from((_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'), {
+      response: '/items',
+    })
+    expect(await page.call()).toMatchObject({ ok: false, text: expect.stringContaining('did not answer with JSON') })
+    const nothing = await from((_, response) => void response.writeHead(204).end())
+    expect(await nothing.call()).toMatchObject({ ok: true, data: { status: 204 } })
+  })
+
+  it('is bounded', async () => {
+    const desk = await from(
+      (_, response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('x'.repeat(2_000)),
+      { maxBytes: 1_000 },
+    )
+    expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringContaining('is longer than') })
+  })
+
+  it('is its no, in its own words, when it says no', async () => {
+    const desk = await from((_, response) =>
+      sendJson(response, { error: 'no such city', more: 'x'.repeat(5_000) }, 404),
+    )
+    const said = await desk.call()
+    expect(said).toMatchObject({
+      ok: false,
+      text: expect.stringMatching(/answered with status 404:\n\{"error":"no such city"/),
+    })
+    expect(said.text.length).toBeLessThan(2_200)
+  })
+
+  it('is an error that can pass when it says not now, and in doubt when something was sent', async () => {
+    const answering = (status: number) => (_: unknown, response: Parameters<typeof sendJson>[0]) =>
+      void response.writeHead(status, { 'retry-after': '7' }).end()
+    const end = async (status: number, method: string) => {
+      const desk = await from(answering(status), { method })
+      return desk.call().then(
+        ({ ok }) => ok,
+        (error: { code: string }) => error.code,
+      )
+    }
+    expect(await end(429, 'GET')).toBe('DEPENDENCY_UNAVAILABLE')
+    expect(await end(500, 'GET')).toBe('DEPENDENCY_UNAVAILABLE')
+    expect(await end(503, 'POST')).toBe('DEPENDENCY_UNAVAILABLE')
+    expect(await end(502, 'POST')).toBe('OUTCOME_UNKNOWN')
+    expect(await end(501, 'POST')).toBe(false)
+    const broken = await from((_, response) => void response.destroy(), { method: 'POST' })
+    await expect(broken.call()).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' })
+  })
+
+  it('waits to be asked for again where the declaration says so', async () => {
+    const site = await testSite((_, response) => void response.writeHead(503).end())
+    const desk = await httpDesk({
+      retry: 'replay',
+      with: { method: 'PUT', url: `${site.origin}/x`, idempotencyHeader: 'Idempotency-Key', ...near },
+    })
+    const { waiting } = await desk.hub.callAs('worker', 'it', {})
+    expect(waiting).toMatchObject({ status: 'waiting', for: 'retry' })
+  })
+
+  it('is not waited for when the caller goes away', async () => {
+    const controller = new AbortController()
+    const desk = await from(() => controller.abort())
+    await expect(desk.call({}, { signal: controller.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
+  })
+})

@@ -1,0 +1,204 @@
+import { mkdir, symlink } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { type Declared, programDesk } from '../../testing/op-desk.ts'
+import { type TempProject, tempProject } from '../../testing/temp-project.ts'
+
+const text = { type: 'string' }
+const needed = { type: 'string', required: true }
+const node = process.execPath
+
+/** Prints what it was given. */
+const TELL = `process.stdout.write(JSON.stringify(process.argv.slice(2)))`
+
+async function project(script = TELL): Promise<TempProject> {
+  const made = await tempProject({ 'tell.mjs': script, '.quartermaster/admin.token': 'TOP-SECRET' })
+  await mkdir(made.path('docs'))
+  return made
+}
+
+/** A tool that runs a script with arguments. */
+async function scripted(declared: Declared, script?: string, secrets?: Record<string, string>) {
+  const made = await project(script)
+  const { args = [], ...rest } = declared.with as { args?: unknown[] }
+  const file = made.path('tell.mjs')
+  const desk = await programDesk(
+    { ...declared, with: { program: node, output: 'json', ...rest, args: [file, ...args] } },
+    made,
+    secrets ? { secrets } : {},
+  )
+  return { ...desk, project: made }
+}
+
+describe('a program that is written down', () => {
+  it('gets each value as one argument, whatever is in it', async () => {
+    const desk = await scripted({
+      parameters: {
+        name: needed,
+        files: { type: 'array', items: text },
+        limit: { type: 'integer' },
+        all: { type: 'boolean' },
+      },
+      with: {
+        args: ['--name={name}', ['--limit', '{limit}'], { when: 'all', args: ['--all'] }, '--', '{files...}'],
+        notPaths: ['name'],
+      },
+    })
+    const nasty = 'a b; rm -rf $(pwd) `id` "x" \\ \n*'
+    const all = await desk.call({ name: nasty, files: ['one', '-two', nasty], limit: 3, all: true })
+    expect(all.data).toEqual({ value: [`--name=${nasty}`, '--limit', '3', '--all', '--', 'one', '-two', nasty] })
+    expect((await desk.call({ name: '-x', all: false })).data).toEqual({ value: ['--name=-x', '--'] })
+  })
+
+  it('never takes a value for an option', async () => {
+    const desk = await scripted({ parameters: { file: needed }, with: { args: ['{file}'] } })
+    expect(await desk.call({ file: '--output=/etc/passwd' })).toMatchObject({
+      ok: false,
+      text: expect.stringContaining('"file" must not begin with "-"'),
+    })
+    expect(await desk.call({ file: 'a\0b' })).toMatchObject({ ok: false, text: expect.stringContaining('zero byte') })
+  })
+
+  it('is given no path to the data folder by a caller, however it is written', async () => {
+    const desk = await scripted({
+      parameters: { file: needed, filter: text },
+      with: { args: ['{file}', '--filter={filter}'], notPaths: ['filter'] },
+    })
+    await symlink(desk.project.path('.quartermaster'), desk.project.path('docs/link'))
+    const paths = [
+      '.quartermaster/admin.token',
+      './docs/../.quartermaster',
+      'docs/link/admin.token',
+      '.',
+      desk.project.dir,
+    ]
+    for (const file of paths)
+      expect(await desk.call({ file }), `the path ${file}`).toMatchObject({
+        ok: false,
+        text: expect.stringContaining('data folder'),
+      })
+    expect(await desk.call({ file: 'docs/a.md', filter: '.' })).toMatchObject({ ok: true })
+  })
+
+  it('reads its input from a template, and runs where the declaration says', async () => {
+    const desk = await scripted(
+      { parameters: { words: needed }, with: { stdin: 'Say {words}', cwd: 'docs' } },
+      `let all = ''; for await (const part of process.stdin) all += part
+       console.log(JSON.stringify({ all, cwd: process.cwd().endsWith('docs') }))`,
+    )
+    expect((await desk.call({ words: '"x"\n' })).data).toEqual({ all: 'Say "x"\n', cwd: true })
+  })
+
+  it.each(['..', '/', '.quartermaster', 'gone'])('does not run in %s', async cwd => {
+    const desk = await scripted({ with: { cwd } })
+    expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringContaining('working folder') })
+  })
+
+  it('has the variables that the declaration names, and nothing else of ours; secrets are masked', async () => {
+    process.env.OP_TEST_PASSED = 'passed'
+    process.env.OP_TEST_OURS = 'ours'
+    const desk = await scripted(
+      { with: { env: { KEY: '${secret:KEY}', MODE: 'fast' }, passEnv: ['OP_TEST_PASSED'] } },
+      `const { KEY, MODE, OP_TEST_PASSED, OP_TEST_OURS } = process.env
+       console.log(JSON.stringify({ KEY, length: KEY.length, MODE, OP_TEST_PASSED, OP_TEST_OURS }))`,
+      { KEY: 'k-1234567890' },
+    )
+    expect((await desk.call()).data).toEqual({ KEY: '[secret]', length: 12, MODE: 'fast', OP_TEST_PASSED: 'passed' })
+  })
+
+  it('answers with text, lines or data', async () => {
+    const said = async (output: string, script: string) => (await scripted({ with: { output } }, script)).call()
+    expect(await said('text', `console.log('one')`)).toMatchObject({ ok: true, text: 'one\n' })
+    expect((await said('lines', `console.log('one\\ntwo')`)).data).toEqual({ lines: ['one', 'two'] })
+    expect(await said('json', `console.log('no')`)).toMatchObject({ ok: false, text: expect.stringContaining('JSON') })
+  })
+
+  it('says no with its code and the end of its complaints, without secrets', async () => {
+    const script = `console.error('x'.repeat(5000) + ' it failed with ' + process.env.KEY); process.exitCode = 3`
+    const desk = await scripted({ with: { env: { KEY: '${secret:KEY}' } } }, script, { KEY: 'k-1234567890' })
+    const said = await desk.call()
+    expect(said).toMatchObject({
+      ok: false,
+      text: expect.stringMatching(/ended with code 3:\n…x+ it failed with \[secret\]$/),
+    })
+    expect(said.text.length).toBeLessThan(2_300)
+    const fine = await scripted(
+      { with: { output: 'text', okCodes: [0, 3] } },
+      `console.log('none'); process.exitCode = 3`,
+    )
+    expect(await fine.call()).toMatchObject({ ok: true, text: 'none\n' })
+  })
+
+  it('is ended when it prints too much', async () => {
+    const desk = await scripted(
+      { with: { maxBytes: 1_000, output: 'text' } },
+      `const more = () => process.stdout.write('x'.repeat(500), () => setImmediate(more)); more()`,
+    )
+    expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringContaining('printed more than') })
+  })
+
+  it('ends with whatever it has started when the caller goes away', async () => {
+    const script = `import { spawn } from 'node:child_process'
+      import { writeFileSync } from 'node:fs'
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' })
+      writeFileSync('pids', process.pid + ' ' + child.pid)
+      process.on('SIGTERM', () => {})
+      setInterval(() => {}, 1000)`
+    const desk = await scripted({ mutates: false, with: {} }, script)
+    const controller = new AbortController()
+    const code = desk.call({}, { signal: controller.signal }).catch((error: { code: string }) => error.code)
+    const pids = await eventually(async () => (await desk.project.read('pids')).split(' ').map(Number))
+    controller.abort()
+    expect(await code).toBe('CANCELLED')
+    await eventually(async () => {
+      for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow()
+    })
+  })
+
+  it('leaves nothing running when it ends by itself', async () => {
+    const script = `import { spawn } from 'node:child_process'
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'inherit' })
+      console.log(JSON.stringify({ pid: child.pid }))
+      child.unref()`
+    const desk = await scripted({ with: {} }, script)
+    const { ok, data } = await desk.call()
+    expect(ok).toBe(true)
+    await eventually(async () => expect(() => process.kill(Number(data.pid), 0)).toThrow())
+  })
+
+  it('is a dependency, and so are its secrets', async () => {
+    const made = await project()
+    const desk = await programDesk({ with: { program: 'no-such-program-here', env: { A: '${secret:NONE}' } } }, made)
+    await expect(desk.call()).rejects.toMatchObject({
+      code: 'TOOL_DISABLED',
+      message: expect.stringMatching(/not on the PATH[\s\S]*no secret named "NONE"/),
+    })
+  })
+})
+
+describe('a declaration of a program that is wrong', () => {
+  it.each([
+    { says: 'must be the program itself', with: { program: 'bash', args: ['-c', 'ls'] } },
+    { says: 'must be the program itself', with: { program: '/usr/bin/env', args: ['ls'] } },
+    { says: 'only a shell can run', with: { program: 'tool.cmd' } },
+    { says: 'with.program', with: { program: '{x}' } },
+    { says: 'with.args.0 has a secret', with: { program: 'git', args: ['${secret:K}'] } },
+    { says: 'with.args.0 has "{x}", which is none', with: { program: 'git', args: ['{x}'] } },
+    { says: 'with.args.0.when is "x"', with: { program: 'git', args: [{ when: 'x', args: ['-v'] }] } },
+    { says: 'with.env.A has a parameter', with: { program: 'git', env: { A: '{p}' } } },
+    { says: 'with.env.LD_PRELOAD', with: { program: 'git', env: { LD_PRELOAD: 'x' } } },
+  ])('$says: $with', async ({ says, with: settings }) => {
+    const desk = await programDesk({ with: settings }, await project())
+    expect(desk.problems()).toEqual([expect.stringContaining(says)])
+  })
+})
+
+/** Looks until it is so. */
+async function eventually<T>(look: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await look()
+    } catch {
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { UNIT_KINDS } from './unit.ts'
+
+/** What an entry of the docs is: a unit of some kind, a capability, or a tool. */
+export const DocKind = z.enum([...UNIT_KINDS, 'tool'])
+export type DocKind = z.infer<typeof DocKind>
+
+/** How much of each entry is shown: its path and title, what it is about, or all of it. */
+export const DocDepth = z.enum(['index', 'summary', 'full'])
+export type DocDepth = z.infer<typeof DocDepth>
+
+/** Whether a tool or capability works now, and if not, why. */
+export const DocState = z.object({ state: z.enum(['active', 'disabled']), reason: z.string().optional() })
+export type DocState = z.infer<typeof DocState>
+
+const LONGEST_PATH = 300
+const MOST_LISTED = 1_000
+
+/** What somebody asks of the docs. */
+export const DocsQuestion = z
+  .strictObject({
+    query: z
+      .string()
+      .max(20_000)
+      .optional()
+      .describe('What you want to know, in plain words. The best fitting are shown.'),
+    path: z
+      .string()
+      .min(1)
+      .max(LONGEST_PATH)
+      .optional()
+      .describe(
+        'Exactly this: the path of a unit or one of its other names, the name of a tool, "tool:NAME" or "capability:NAME".',
+      ),
+    scope: z
+      .string()
+      .min(1)
+      .max(LONGEST_PATH)
+      .optional()
+      .describe('Only what is at or below this path: a folder of units, a unit, or "capability:NAME".'),
+    kind: DocKind.optional().describe('Only entries of this kind.'),
+    depth: DocDepth.optional().describe(
+      'How much of each: "index" (path and title), "summary", or "full" (Markdown). ' +
+        'Full for a path, summary for a query and index for a list unless you say so.',
+    ),
+    limit: z.number().int().min(1).max(MOST_LISTED).optional().describe('The most entries to show at once.'),
+    cursor: z.string().min(1).max(LONGEST_PATH).optional().describe('Goes on with a list, as the answer before says.'),
+    offset: z.number().int().nonnegative().optional().describe('Goes on with a long text, as the answer before says.'),
+  })
+  .refine(({ path, query }) => path === undefined || query === undefined, 'Give "path" or "query", not both.')
+  .refine(
+    ({ path, query, cursor }) => cursor === undefined || (path === undefined && query === undefined),
+    '"cursor" goes on with a list: give it without "path" and "query".',
+  )
+export type DocsQuestion = z.infer<typeof DocsQuestion>
+
+/** One entry of the docs, with as much as the depth shows. */
+export const DocEntry = z.object({
+  /** The path of a unit; `tool:NAME` and `capability:KEY` for those. */
+  path: z.string(),
+  kind: DocKind,
+  title: z.string(),
+  ...DocState.partial().shape,
+  summary: z.string().optional(),
+  whenToUse: z.string().optional(),
+  command: z.string().optional(),
+  tools: z.array(z.string()).optional(),
+  tags: z.array(z.string()).optional(),
+  /** How well it fits, up to 1; 1 when the question names it. */
+  score: z.number().optional(),
+})
+export type DocEntry = z.infer<typeof DocEntry>
+
+/** What the docs answer. */
+export const DocsAnswer = z.object({
+  depth: DocDepth,
+  entries: z.array(DocEntry),
+  /** Of a list: how many there are in all. */
+  total: z.number().int().optional(),
+  /** There: the list goes on. */
+  nextCursor: z.string().optional(),
+  /** At full depth: the pages, in Markdown. */
+  text: z.string().optional(),
+  /** There: the text goes on. */
+  nextOffset: z.number().int().optional(),
+})
+export type DocsAnswer = z.infer<typeof DocsAnswer>

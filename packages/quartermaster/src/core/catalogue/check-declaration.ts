@@ -1,0 +1,58 @@
+import { DECLARATION_SCHEMA, DeclarationFacts, Name } from '../../contracts/index.ts'
+import { checkFields } from './check-parts.ts'
+import type { UnitPlace } from './check-place.ts'
+import type { Declaration } from './declaration.ts'
+import type { ProblemList } from './problem-list.ts'
+import type { WrittenUnit } from './written.ts'
+
+const FIELDS = Object.keys(DeclarationFacts.shape)
+
+/**
+ * Checks what a declaration says by itself. One that is wrong is kept by name as far as it has one, so that an agent that
+ * lists its tool is told of a tool that is wrong, and not of one that never was.
+ */
+export function checkDeclaration({ path, front, body }: WrittenUnit, place: UnitPlace): Declaration | undefined {
+  const { origin, problems, unitHash } = place
+  const subject = `declaration:${path}`
+  const before = problems.errors
+  const facts = readFacts(front, subject, problems)
+  const names = path.split('/')
+  const name = nameOf(front.name, names.at(-1))
+  const section = nameOf(front.section, names.at(-2))
+  const capability = nameOf(front.capability, section)
+  if (name === undefined && front.name === undefined)
+    problems.add(subject, 'name', 'is needed: the name of the file is none that a tool can have')
+  if (section === undefined && front.section === undefined)
+    problems.add(subject, 'section', 'is needed, or a folder that the file is in: it says which tools belong together')
+  if (name === undefined || section === undefined || capability === undefined) return undefined
+  const sound = problems.errors > before ? undefined : facts
+  return Object.freeze({ ...origin, path, name, capability, section, facts: sound, body, hash: unitHash })
+}
+
+function readFacts(front: WrittenUnit['front'], subject: string, problems: ProblemList): DeclarationFacts | undefined {
+  // Of another version nothing that follows would be true.
+  if (front.schema !== undefined && front.schema !== DECLARATION_SCHEMA) {
+    const text = `is ${JSON.stringify(front.schema)}, and declarations are read in version ${DECLARATION_SCHEMA} here`
+    problems.add(subject, 'schema', text, `Write "schema: ${DECLARATION_SCHEMA}", or update Quartermaster.`)
+    return undefined
+  }
+  checkFields(front, FIELDS, subject, problems)
+  const known = Object.fromEntries(Object.entries(front).filter(([field]) => FIELDS.includes(field)))
+  const facts = DeclarationFacts.safeParse(known)
+  if (facts.success) return facts.data
+  for (const { path, message } of facts.error.issues)
+    if (path[0] === 'schema')
+      problems.add(subject, 'schema', 'is needed', `Write "schema: ${DECLARATION_SCHEMA}" at its head.`)
+    else problems.addIssues(subject, '', [{ path, message: isMissing(known, path) ? 'is needed' : message }])
+  return undefined
+}
+
+function isMissing(known: Record<string, unknown>, path: readonly PropertyKey[]): boolean {
+  return path.length === 1 && known[String(path[0])] === undefined
+}
+
+/** What is said, or what stands in for it, where it is a name. */
+function nameOf(said: unknown, otherwise: string | undefined): string | undefined {
+  const name = Name.safeParse(said ?? otherwise)
+  return name.success ? name.data : undefined
+}

@@ -1,0 +1,55 @@
+import type { Problem } from '../../contracts/index.ts'
+import { commandUsage } from '../kernel/index.ts'
+import { withCommand } from './checked-tool.ts'
+import type { Tool } from './generation.ts'
+import type { SourceKind } from './source.ts'
+
+/** The words of the commands that there are so far, with the tools that have them: one, and one for every flag. */
+export type CommandWords = Map<string, Tool[]>
+
+/** The tool with its command; without one, and with the reason, where an earlier tool has the word. It is called by its name. */
+export function withOwnWord(
+  tool: Tool,
+  { words, problems }: { words: CommandWords; problems: Problem[] },
+  kind: SourceKind,
+): Tool {
+  const { command } = tool
+  if ('none' in command) return tool
+  const others = words.get(command.name) ?? []
+  const first = others.find(other => isInTheWay(other, tool) || isInTheWay(tool, other))
+  if (!first) {
+    words.set(command.name, [...others, tool])
+    return tool
+  }
+  // What others call their tools is nothing that anybody here could mend.
+  if (kind !== 'upstream') problems.push(wordTaken(tool, wordsOf(tool), first))
+  return withCommand(tool, { none: `The word "${wordsOf(tool)}" is taken by ${first.name}.` })
+}
+
+/** Whether what is written for one cannot be told from what is written for the other. */
+function isInTheWay(one: Tool, other: Tool): boolean {
+  const flag = flagOf(other)
+  if (flag === flagOf(one)) return true
+  return flag !== undefined && commandUsage(one)?.options.some(option => option.name === flag) === true
+}
+
+function flagOf({ command }: Tool): string | undefined {
+  return 'none' in command ? undefined : command.flag
+}
+
+function wordsOf({ command }: Tool): string {
+  if ('none' in command) return ''
+  return command.flag === undefined ? command.name : `${command.name} --${command.flag}`
+}
+
+function wordTaken(tool: Tool, word: string, first: Tool): Problem {
+  return {
+    severity: 'warning',
+    code: 'DEFINITION_INVALID',
+    where: tool.unit,
+    subject: `tool:${tool.name}`,
+    field: 'command',
+    message: `Tool "${tool.name}" has no command: "${word}" is taken by tool "${first.name}" of ${first.unit} (${first.source}), and the earlier one stays.`,
+    mend: `Give it another word in "command", or go on calling it with: quartermaster call ${tool.name}`,
+  }
+}

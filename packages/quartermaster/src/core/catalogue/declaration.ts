@@ -1,0 +1,17 @@
+import type { DeclarationFacts } from '../../contracts/index.ts'
+import type { Origin } from './generation.ts'
+
+/** A declaration as far as it can be looked at without its op. */
+export interface Declaration extends Origin {
+  /** Its folders and its own name, joined by `/`. */
+  readonly path: string
+  /** What its tool is called by. */
+  readonly name: string
+  /** The capability that its tool belongs to. */
+  readonly capability: string
+  readonly section: string
+  /** What stands at its head; nothing where that is wrong. */
+  readonly facts: DeclarationFacts | undefined
+  readonly body: string
+  readonly hash: string
+}

@@ -1,0 +1,76 @@
+import type { Probe } from './dependency.ts'
+
+/** One request to a server elsewhere. No redirect is followed. */
+export interface WebRequest {
+  readonly method: string
+  readonly url: URL
+  /** By their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+  /** Whether the owner has named the host: then it may be on this machine or in this network. */
+  readonly isNamed: boolean
+  readonly maxBytes: number
+  readonly signal: AbortSignal
+}
+
+/** What came of it. A reason is a sentence of ours, without the words of a stranger. */
+export type WebOutcome =
+  | { readonly kind: 'answer'; readonly answer: WebAnswer }
+  /** It leads where nobody may go. Nothing was sent. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** `no`: the server cannot have seen the whole request. */
+  | { readonly kind: 'failed'; readonly reason: string; readonly wasSent: 'no' | 'maybe' }
+  /** There is an answer, and more of it than may be. */
+  | { readonly kind: 'tooLong'; readonly status: number }
+
+export interface WebAnswer {
+  readonly status: number
+  /** By their names in lower case; one that occurs several times is a list with commas. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+/** Requests to servers elsewhere, behind the walls around this machine and network. */
+export interface WebDesk {
+  /** Rejects only with the reason of the signal. */
+  send(request: WebRequest): Promise<WebOutcome>
+}
+
+/** A program and what it is given. There is no shell. */
+export interface ProgramRequest {
+  readonly program: string
+  readonly args: readonly string[]
+  /** Those of the arguments that somebody else chose, for paths that lead to the data folder. */
+  readonly foreignArgs: readonly string[]
+  /** In the project folder, which it counts from. */
+  readonly cwd: string
+  /** Beside the few variables that every program gets. */
+  readonly env: Readonly<Record<string, string>>
+  readonly stdin?: string | undefined
+  /** Of all that it prints; it is ended at more. */
+  readonly maxBytes: number
+  readonly signal: AbortSignal
+}
+
+export type ProgramOutcome =
+  | {
+      readonly kind: 'ended'
+      /** `null` when it was killed. */
+      readonly code: number | null
+      readonly stdout: Uint8Array
+      readonly stderr: Uint8Array
+      /** Whether it printed too much, and was ended for it. */
+      readonly isCut: boolean
+    }
+  /** It was not started: for where it would run, or what it would be given. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** It could not be started. */
+  | { readonly kind: 'failed'; readonly reason: string }
+
+/** Programs on this machine. None of them, and nothing they start, outlives its run. */
+export interface ProgramDesk {
+  /** Rejects with the reason of the signal, when nothing of it runs any more. */
+  run(request: ProgramRequest): Promise<ProgramOutcome>
+  /** Looks whether a program is there. */
+  probe(program: string): Probe
+}

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest'
+import { createHub, simpleCapability, simplePrompt, simpleTool } from '../../testing/hub.ts'
+import { checkLibrary } from './index.ts'
+
+interface Written {
+  readonly front?: object
+  readonly body?: string
+}
+
+/** A body that begins at line 5 of its file, with every field of the head at line 2. */
+const LINES = { body: 5, fields: new Proxy({}, { get: () => 2 }) }
+
+const DIRECTIONS = { kind: 'directions', summary: 'S.', whenToUse: 'W.', command: 'go' }
+
+/** What is wrong with these units, in a project that has these files beside them. */
+async function wrongWith(units: Record<string, Written>, files: readonly string[] = []): Promise<string[]> {
+  const written = Object.entries(units).map(([path, { front = {}, body = '' }]) => [
+    `knowledge/${path}.md`,
+    { written: [{ path, front: { kind: 'concept', title: path, ...front }, body, lines: LINES }] },
+  ])
+  const main = simpleCapability('main', [simpleTool('send_mail')], { prompts: [simplePrompt('greet')] })
+  const hub = await createHub({ units: { 'main.ts': { capabilities: [main] }, ...Object.fromEntries(written) } })
+  expect(hub.catalogue.problems()).toEqual([])
+  const problems = await checkLibrary(hub.catalogue.current(), { exists: async path => files.includes(path) })
+  return problems.map(({ severity, where, message }) => `${severity} ${where} ${message}`)
+}
+
+describe('checking what is written down', () => {
+  it('is content with what is right', async () => {
+    const units = {
+      'guides/go': {
+        front: { ...DIRECTIONS, tools: ['send_mail'], parents: ['people'], seeAlso: ['people'], aliases: ['gone'] },
+        body: '{{include: people}}\n\n[a](../people.md#who-is-who) [b](#who-is-who) [c](https://x.example/#y) [d](../../LICENSE) `[e](nowhere.md)`',
+      },
+      people: { body: '# Who is who?\n\n```\n[f](nowhere.md)\n{{include: nobody}}\n```' },
+    }
+    expect(await wrongWith(units, ['LICENSE'])).toEqual([])
+  })
+
+  it('finds what is included and is not there, with the line', async () => {
+    expect(await wrongWith({ people: {}, go: { body: 'A.\n\n{{include: peopel}}' } })).toEqual([
+      'error knowledge/go.md:7 It is not included: there is no unit "peopel".',
+    ])
+  })
+
+  it('finds units that include themselves, and tells each line once', async () => {
+    const units = { a: { body: '{{include: b}}' }, b: { body: '{{include: a}}' }, c: { body: '{{include: a}}' } }
+    expect(await wrongWith(units)).toEqual([
+      'error knowledge/a.md:5 It is not included: "b" includes itself: b → a → b.',
+      'error knowledge/b.md:5 It is not included: "a" includes itself: a → b → a.',
+    ])
+  })
+
+  it.each([
+    [
+      'too much',
+      { a: { body: '{{include: b}}\n'.repeat(3) }, b: { body: 'x'.repeat(100_000) } },
+      /longer than 262144 characters/,
+    ],
+    ['too many', { a: { body: '{{include: b}}\n'.repeat(201) }, b: { body: 'x' } }, /more than 200 includes/],
+    [
+      'too deep',
+      Object.fromEntries(
+        Array.from({ length: 11 }, (_, i) => [`u${i}`, { body: `{{include: u${i + 1}}}` }]).concat([
+          ['u11', { body: 'x' }],
+        ]),
+      ),
+      /more than 8 includes deep/,
+    ],
+  ])('finds what would include %s', async (_what, units, message) => {
+    const found = await wrongWith(units)
+    expect(found.length).toBeGreaterThan(0)
+    for (const one of found) expect(one).toMatch(message)
+  })
+
+  it('finds links to no file, to no heading, and out of the project', async () => {
+    const body =
+      '[a](gone.md)\n[b](../README.md)\n[c](#nothing)\n[d](people.md#nobody)\n[e](../../../etc/passwd)\n[f]: gone.png'
+    expect(await wrongWith({ people: { body: '# Ada' }, go: { body } }, ['README.md'])).toEqual([
+      'warning knowledge/go.md:5 The link "gone.md" leads to no file.',
+      'warning knowledge/go.md:7 The link "#nothing" leads to no heading of "go".',
+      'warning knowledge/go.md:8 The link "people.md#nobody" leads to no heading of "people".',
+      'warning knowledge/go.md:9 The link "../../../etc/passwd" leads out of the project.',
+      'warning knowledge/go.md:10 The link "gone.png" leads to no file.',
+    ])
+  })
+
+  it('finds tools, parents and units to see also that do not exist, and suggests the closest', async () => {
+    const go = { front: { ...DIRECTIONS, tools: ['send_mial'], parents: ['peple'], seeAlso: ['elsewhere'] } }
+    expect(await wrongWith({ people: {}, go })).toEqual([
+      'warning knowledge/go.md:2 It names "peple", and there is no such unit. Did you mean "people"?',
+      'warning knowledge/go.md:2 It names "elsewhere", and there is no such unit.',
+      'warning knowledge/go.md:2 It names the tool "send_mial", which does not exist. Did you mean "send_mail"? Nobody is offered these directions.',
+    ])
+  })
+
+  it('finds a unit that lies below itself', async () => {
+    const units = {
+      a: { front: { parents: ['b'] } },
+      b: { front: { parents: ['a'] } },
+      c: { front: { parents: ['a'] } },
+    }
+    expect(await wrongWith(units)).toEqual([
+      'warning knowledge/a.md:2 It lies below itself.',
+      'warning knowledge/b.md:2 It lies below itself.',
+    ])
+  })
+
+  it('finds two directions with one command, and one that a capability has taken', async () => {
+    const units = {
+      a: { front: DIRECTIONS },
+      b: { front: DIRECTIONS },
+      c: { front: { ...DIRECTIONS, command: 'greet' } },
+    }
+    expect(await wrongWith(units)).toEqual([
+      'error knowledge/b.md:2 "go" is the command of "a" already.',
+      'warning knowledge/c.md:2 "greet" is also a prompt of a capability, which whoever has that one gets instead.',
+    ])
+  })
+
+  it('finds another name that somebody else has', async () => {
+    const units = { a: { front: { aliases: ['x', 'send_mail'] } }, b: { front: { aliases: ['X', 'a'] } } }
+    expect(await wrongWith(units)).toEqual([
+      'warning knowledge/a.md:2 "send_mail" is the name of a tool.',
+      'warning knowledge/b.md:2 "X" is also what "a" is called.',
+      'warning knowledge/b.md:2 "a" is also what "a" is called.',
+    ])
+  })
+})

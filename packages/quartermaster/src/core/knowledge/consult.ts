@@ -1,0 +1,152 @@
+import { AppError, type DocDepth, type DocEntry, type DocsAnswer, type DocsQuestion } from '../../contracts/index.ts'
+import type { Generation } from '../catalogue/index.ts'
+import { didYouMean } from '../kernel/index.ts'
+import type { DocIndex } from './doc-index.ts'
+import type { Entry } from './entry.ts'
+import { type Library, libraryOf } from './library.ts'
+import { pageOf } from './page.ts'
+import type { Reader } from './reader.ts'
+
+/** Who asks, and about what. */
+export interface ConsultParts {
+  readonly generation: Generation
+  readonly reader: Reader
+  readonly index: DocIndex
+}
+
+/** About 10,000 tokens: as much as is read with care. */
+export const MOST_PAGE_CHARACTERS = 40_000
+
+/** How many entries are shown at once unless somebody says otherwise. */
+const LISTED = { index: 200, summary: 50, full: 10 } as const satisfies Record<DocDepth, number>
+const FOUND = { index: 20, summary: 10, full: 3 } as const satisfies Record<DocDepth, number>
+
+/** Answers a question about what there is to read. Throws `NAME_UNKNOWN` for a path that leads nowhere. */
+export async function consult(question: DocsQuestion, parts: ConsultParts): Promise<DocsAnswer> {
+  const library = libraryOf(parts.generation)
+  const consulting = { ...parts, library }
+  const depth = question.depth ?? usualDepth(question)
+  const isWanted = wantedBy(question, consulting)
+  const { found, ...more } = await pick({ ...question, depth }, consulting, isWanted)
+  const entries = found.map(one => toDocEntry(one, depth, parts.reader))
+  if (depth !== 'full') return { depth, entries, ...more }
+  const pages = found.map(({ entry }) => pageOf(entry, { library, reader: parts.reader }))
+  return { depth, entries, ...more, ...cutFrom(pages.join('\n---\n\n'), question.offset ?? 0) }
+}
+
+function usualDepth({ path, query }: DocsQuestion): DocDepth {
+  if (path !== undefined) return 'full'
+  return isBlank(query) ? 'index' : 'summary'
+}
+
+/** Nothing to search for, as with a question of punctuation alone. */
+function isBlank(query: string | undefined): boolean {
+  return query === undefined || !/[\p{L}\p{N}]/u.test(query)
+}
+
+interface Consulting extends ConsultParts {
+  readonly library: Library
+}
+
+interface Found {
+  readonly entry: Entry
+  readonly score?: number
+}
+
+interface Picked {
+  readonly found: readonly Found[]
+  readonly total?: number
+  readonly nextCursor?: string
+}
+
+function wantedBy({ scope, kind }: DocsQuestion, { library, reader }: Consulting): (entry: Entry) => boolean {
+  const isWanted = (entry: Entry) =>
+    (kind ?? entry.kind) === entry.kind && (scope === undefined || library.isWithin(entry, scope)) && reader.sees(entry)
+  if (scope === undefined) return isWanted
+  const seen = [...library.entries.values()].filter(entry => reader.sees(entry))
+  if (seen.some(entry => library.isWithin(entry, scope))) return isWanted
+  throw unknownPath(scope, seen)
+}
+
+async function pick(
+  question: DocsQuestion & { depth: DocDepth },
+  consulting: Consulting,
+  isWanted: (entry: Entry) => boolean,
+): Promise<Picked> {
+  const { path, query, depth, limit } = question
+  const { library } = consulting
+  if (path !== undefined) return { found: named(path, consulting, isWanted) }
+  if (query === undefined || isBlank(query)) return list(question, [...library.entries.values()].filter(isWanted))
+  const most = limit ?? FOUND[depth]
+  const exact = library.named(query).filter(isWanted).slice(0, most)
+  const known = await consulting.index.upTo(consulting.generation)
+  const hits = known.search(query, {
+    limit: most,
+    filter: one => {
+      const entry = library.entries.get(one)
+      return entry !== undefined && !exact.includes(entry) && isWanted(entry)
+    },
+  })
+  const ranked = hits.flatMap(({ value, score }) => {
+    const entry = library.entries.get(value)
+    return entry ? [{ entry, score: Math.round(score * 1000) / 1000 }] : []
+  })
+  return { found: [...exact.map(entry => ({ entry, score: 1 })), ...ranked].slice(0, most) }
+}
+
+function named(path: string, { library, reader }: Consulting, isWanted: (entry: Entry) => boolean): Found[] {
+  const found = library.named(path).filter(isWanted)
+  if (found.length > 0) return found.map(entry => ({ entry }))
+  throw unknownPath(
+    path,
+    [...library.entries.values()].filter(entry => reader.sees(entry)),
+  )
+}
+
+/** Whether it is there for others is not said. */
+function unknownPath(path: string, seen: readonly Entry[]): AppError {
+  const names = seen.flatMap(({ path: one, aliases, of }) => [one, ...aliases, ...('tool' in of ? [of.tool.name] : [])])
+  const hint = didYouMean(path, names)
+  return new AppError(
+    'NAME_UNKNOWN',
+    `There is nothing to read at "${path}".${hint} Ask with a query, or for the index.`,
+  )
+}
+
+function list({ depth, limit, cursor }: DocsQuestion & { depth: DocDepth }, all: readonly Entry[]): Picked {
+  const most = limit ?? LISTED[depth]
+  const start = cursor === undefined ? 0 : startAfter(cursor, all)
+  const page = all.slice(start, start + most)
+  const last = page.at(-1)
+  const isMore = last !== undefined && start + most < all.length
+  const found = page.map(entry => ({ entry }))
+  return { found, total: all.length, ...(isMore ? { nextCursor: last.path } : {}) }
+}
+
+/** Behind the last entry of the page before. Whoever's place is gone begins anew rather than missing something. */
+function startAfter(cursor: string, all: readonly Entry[]): number {
+  return all.findIndex(({ path }) => path === cursor) + 1
+}
+
+function toDocEntry({ entry, score }: Found, depth: DocDepth, reader: Reader): DocEntry {
+  const { path, kind, title, summary, whenToUse, command, tools, tags } = entry
+  const facts = { path, kind, title, ...reader.stateOf(entry), ...(score === undefined ? {} : { score }) }
+  if (depth === 'index') return facts
+  return {
+    ...facts,
+    ...(summary === '' ? {} : { summary }),
+    ...(whenToUse === '' ? {} : { whenToUse }),
+    ...(command === undefined ? {} : { command }),
+    ...(tools.length === 0 ? {} : { tools: [...tools] }),
+    ...(tags.length === 0 ? {} : { tags: [...tags] }),
+  }
+}
+
+/** A page of the text. It never ends in the middle of a character. */
+function cutFrom(text: string, offset: number): Pick<DocsAnswer, 'text' | 'nextOffset'> {
+  const end = offset + MOST_PAGE_CHARACTERS
+  if (text.length <= end) return { text: text.slice(offset) }
+  const isHalf = /[\ud800-\udbff]/.test(text.charAt(end - 1))
+  const nextOffset = isHalf ? end - 1 : end
+  return { text: text.slice(offset, nextOffset), nextOffset }
+}

@@ -1,0 +1,58 @@
+import type { Generation } from '../catalogue/index.ts'
+import { type Clock, inTurns, type Steps } from '../kernel/index.ts'
+import { createSearchIndex, type SearchDocument, type SearchIndex } from '../search/index.ts'
+import type { Entry } from './entry.ts'
+import { libraryOf } from './library.ts'
+import { searchDocument } from './search-document.ts'
+
+/** A search index over all tools, capabilities and units, by path. It is brought up to date when somebody searches, and only then. */
+export interface DocIndex {
+  /** The index, once it knows this generation or a later one. */
+  upTo(generation: Generation): Promise<SearchIndex<string>>
+}
+
+/** An index that nobody has asked yet. There may be ten thousand entries to read, so others have their turn meanwhile. */
+export function createDocIndex(clock: Pick<Clock, 'now' | 'breathe'>): DocIndex {
+  const index = createSearchIndex<string>()
+  const indexed = new Map<string, string>()
+  let known = 0
+  let updating = Promise.resolve()
+
+  function* update(generation: Generation): Steps<void> {
+    if (generation.number <= known) return
+    const { entries } = libraryOf(generation)
+    for (const entry of entries.values()) {
+      if (indexed.get(entry.path) === entry.hash) continue
+      index.add(documentOf(entry), entry.path)
+      indexed.set(entry.path, entry.hash)
+      yield
+    }
+    for (const path of indexed.keys()) {
+      if (!entries.has(path) && indexed.delete(path)) index.remove(path)
+    }
+    known = generation.number
+  }
+
+  return {
+    async upTo(generation) {
+      if (generation.number > known) {
+        // One after the other: those who ask meanwhile wait for the same work.
+        const work = updating.then(() => inTurns(update(generation), clock))
+        // Whoever waits for this one hears what went wrong; the next begins anew.
+        updating = work.catch(() => {})
+        await work
+      }
+      return index
+    },
+  }
+}
+
+/** What cannot be read is found by its name: it must not keep anybody from finding the others. */
+function documentOf(entry: Entry): SearchDocument {
+  try {
+    return searchDocument(entry)
+  } catch {
+    const name = 'tool' in entry.of ? entry.of.tool.name : entry.path
+    return { id: entry.path, name, title: entry.title, text: entry.summary }
+  }
+}

@@ -1,0 +1,69 @@
+import type { Entry } from './entry.ts'
+import { withIncludes } from './includes.ts'
+import type { Library } from './library.ts'
+import type { Reader } from './reader.ts'
+import { toolPage } from './tool-page.ts'
+
+/** What a page is made from beside its entry. */
+export interface PageParts {
+  readonly library: Library
+  readonly reader: Reader
+}
+
+/** All there is about an entry, in Markdown, as this reader may see it. */
+export function pageOf(entry: Entry, parts: PageParts): string {
+  const blocks = [...bodyOf(entry, parts), relatedLines(entry, parts).join('\n')]
+  return `${blocks.filter(block => block !== '').join('\n\n')}\n`
+}
+
+function bodyOf(entry: Entry, { library, reader }: PageParts): string[] {
+  const { of, title, summary } = entry
+  const state = stateLine(entry, reader)
+  if ('tool' in of) return [toolPage(of.tool).trimEnd(), state]
+  if ('capability' in of) return [`# ${title} (\`${of.capability.key}\`)`, summary, state]
+  const { text } = withIncludes(of.unit, path => {
+    const found = library.entries.get(path)
+    return found && 'unit' in found.of && reader.sees(found) ? found.of.unit : undefined
+  })
+  const head = /^\s*# /.test(text) ? [] : [`# ${title}`]
+  return [...head, ...factsOf(entry), text]
+}
+
+function factsOf({ summary, whenToUse, command, tools }: Entry): string[] {
+  const lines = [
+    whenToUse && `- When to use it: ${whenToUse}`,
+    command && `- Command: \`/${command}\``,
+    tools.length > 0 && `- Tools: ${tools.map(name => `\`${name}\``).join(', ')}`,
+  ].filter(line => typeof line === 'string' && line !== '')
+  return [summary, lines.join('\n')]
+}
+
+function stateLine(entry: Entry, reader: Reader): string {
+  const { state, reason } = reader.stateOf(entry) ?? {}
+  if (state === undefined) return ''
+  return `State: ${state}.${reason === undefined ? '' : ` ${reason}`}`
+}
+
+/** Where to read on. A capability's tools are below it. */
+function relatedLines(entry: Entry, { library, reader }: PageParts): string[] {
+  const listed = (label: string, entries: readonly Entry[]) => {
+    const seen = entries.filter(one => one !== entry && reader.sees(one))
+    const names = seen.slice(0, MOST_RELATED).map(one => `- \`${one.path}\`: ${one.title}${note(one, reader)}`)
+    const more = seen.length > MOST_RELATED ? [`- and ${seen.length - MOST_RELATED} more: scope "${entry.path}"`] : []
+    return seen.length === 0 ? [] : [`${label}:`, '', ...names, ...more, '']
+  }
+  const also = entry.seeAlso.flatMap(path => library.entries.get(path) ?? [])
+  const lines = [
+    ...listed('Above it', library.above(entry)),
+    ...listed('Below it', library.below(entry)),
+    ...listed('See also', also),
+    ...listed('Told of in', library.referring(entry)),
+  ]
+  return lines.length === 0 ? [] : ['---', '', ...lines.slice(0, -1)]
+}
+
+const MOST_RELATED = 100
+
+function note(entry: Entry, reader: Reader): string {
+  return reader.stateOf(entry)?.state === 'disabled' ? ' [disabled]' : ''
+}

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CASES } from './cases.ts'
+import { oldNamesIn } from './old-names.ts'
+import { breakFeed, openHostPlace, openUpPlace } from './places.ts'
+import { BEHIND_UP, IN_PROCESS, IN_WORDS, type Served, type ServedTool, WITHOUT_VIEWS } from './runtimes.ts'
+import { type Desk, nameOf, OF_VIEWS, play, type Transcript } from './script.ts'
+import { inWords } from './told.ts'
+
+/** All others are held against it. */
+const FIRST = 'the toolbox in this process'
+const RUNTIMES = [...Object.keys(IN_PROCESS), ...Object.keys(BEHIND_UP)]
+const OTHERS = RUNTIMES.filter(name => name !== FIRST)
+const deskOf = (runtime: string) => `x${10 + RUNTIMES.indexOf(runtime)}`
+const skipsIn = (runtime: string) => (tool: string) => runtime === WITHOUT_VIEWS && OF_VIEWS.has(tool)
+
+let host: Awaited<ReturnType<typeof openHostPlace>>
+let up: Awaited<ReturnType<typeof openUpPlace>>
+const desks = new Map<string, Desk>()
+const transcripts = new Map<string, Transcript>()
+
+beforeAll(async () => {
+  host = await openHostPlace(Object.keys(IN_PROCESS).map(deskOf))
+  up = await openUpPlace(Object.keys(BEHIND_UP).map(deskOf))
+  for (const [runtime, open] of Object.entries(IN_PROCESS)) await openDesk(runtime, host, agent => open(host, agent))
+  for (const [runtime, open] of Object.entries(BEHIND_UP)) await openDesk(runtime, up, agent => open(up, agent))
+  // Only now, so that every runtime holds the tool that goes.
+  await breakFeed(host, `clerk-${deskOf(FIRST)}`)
+  await breakFeed(up, `clerk-${deskOf('the HTTP API')}`)
+}, 180_000)
+afterAll(async () => {
+  for (const { clerk, reader } of desks.values()) for (const served of [clerk, reader]) await served.close?.()
+  await Promise.all([host?.close(), up?.close()])
+})
+
+async function openDesk(runtime: string, place: Desk['place'], open: (agent: string) => Promise<Served>) {
+  const name = deskOf(runtime)
+  desks.set(runtime, { name, place, clerk: await open(`clerk-${name}`), reader: await open(`reader-${name}`) })
+}
+
+function deskAt(runtime: string): Desk {
+  const desk = desks.get(runtime)
+  if (!desk) throw new Error(`${runtime} is not open.`)
+  return desk
+}
+
+async function transcriptOf(runtime: string): Promise<Transcript> {
+  const transcript = transcripts.get(runtime) ?? (await play(deskAt(runtime), skipsIn(runtime)))
+  transcripts.set(runtime, transcript)
+  return transcript
+}
+
+/** What comes with the package, by name. */
+const builtIn = () => host.host.tools().filter(({ section }) => section !== 'desk')
+
+describe('the table of cases', () => {
+  it('has a good call of every built-in tool, and a refused one of each that can be asked wrongly', () => {
+    const comes = (name: string, isGood: boolean) =>
+      CASES.some(({ tool, comesTo }) => tool === name && (comesTo === 'done') === isGood)
+    const takes = (name: string) => Object.keys(host.host.tool(name).input.properties ?? {}).length > 0
+    const names = builtIn().map(({ name }) => name)
+    expect(names.filter(name => !comes(name, true))).toEqual([])
+    expect(names.filter(name => takes(name) && !comes(name, false))).toEqual([])
+  })
+
+  it('has one name for each case', () => {
+    expect(new Set(CASES.map(nameOf)).size).toBe(CASES.length)
+  })
+
+  it('comes to what it says', async () => {
+    const transcript = await transcriptOf(FIRST)
+    expect(CASES.map(one => [nameOf(one), transcript[nameOf(one)]?.kind])).toEqual(
+      CASES.map(one => [nameOf(one), one.comesTo]),
+    )
+  })
+})
+
+describe.each(OTHERS)('%s', runtime => {
+  it(`answers every case as ${FIRST} does`, async () => {
+    const [own, first] = [await transcriptOf(runtime), await transcriptOf(FIRST)]
+    const expected = Object.entries(first).filter(([name]) => !skipsIn(runtime)(name.split(':')[0] ?? ''))
+    expect(own).toEqual(
+      Object.fromEntries(expected.map(([name, told]) => [name, IN_WORDS.has(runtime) ? inWords(told) : told])),
+    )
+  })
+})
+
+/** What a runtime has, direct and through the gateway view. */
+async function servedBy(runtime: string): Promise<ReadonlyMap<string, ServedTool>> {
+  const { clerk, reader } = deskAt(runtime)
+  const tools = LISTS_GRANTS.has(runtime) ? [] : await reader.tools()
+  return new Map([...tools, ...(await clerk.tools())].map(tool => [tool.name, tool]))
+}
+
+const listings = new Map<string, ReturnType<typeof servedBy>>()
+
+function kept(runtime: string): ReturnType<typeof servedBy> {
+  const listing = listings.get(runtime) ?? servedBy(runtime)
+  listings.set(runtime, listing)
+  return listing
+}
+
+/** The command line and the API behind it list what an agent was granted; what its view adds is for models. */
+const LISTS_GRANTS: ReadonlySet<string> = new Set(['the HTTP API', 'the command line', WITHOUT_VIEWS])
+
+describe.each(RUNTIMES)('in %s', runtime => {
+  const shown = () => builtIn().filter(({ name }) => !(LISTS_GRANTS.has(runtime) && OF_VIEWS.has(name)))
+
+  it('every tool is served', async () => {
+    const served = await kept(runtime)
+    expect(shown().filter(({ name }) => !served.has(name))).toEqual([])
+  })
+
+  it('the description is `short`, word for word', async () => {
+    const served = await kept(runtime)
+    expect(shown().map(({ name }) => [name, served.get(name)?.description])).toEqual(
+      shown().map(({ name }) => [name, host.host.tool(name).short]),
+    )
+  })
+
+  it('the schema is the same', async () => {
+    const served = await kept(runtime)
+    for (const { name } of shown())
+      expect([name, served.get(name)?.inputSchema]).toEqual([name, host.host.tool(name).input])
+  })
+})
+
+describe('the A2A card of an agent', () => {
+  it('has as skills the same tools in the same words, but for those that only the agent itself has a use for', async () => {
+    const desk = deskOf('the HTTP API')
+    const { result } = await up.control.call({ agent: `top-${desk}`, tool: 'list_peers', input: {} })
+    const { peers } = result.structuredContent as { peers: { name: string; workspace_id: string }[] }
+    const clerk = peers.find(({ name }) => name === `clerk-${desk}`)?.workspace_id
+    const headers = { authorization: `Bearer ${await up.tokenOf(`top-${desk}`)}`, 'a2a-version': '1.0' }
+    const answer = await fetch(`${up.url}/a2a/${clerk}/.well-known/agent-card.json`, { headers })
+    const { skills } = (await answer.json()) as { skills: { id: string; description: string }[] }
+    const outward = new Set(['files', 'notes', 'desk'])
+    const tools = host.host.tools({ state: 'active' }).filter(({ section }) => outward.has(section))
+    expect(skills.map(({ id, description }) => [id, description])).toEqual(
+      tools.map(({ name }) => [name, host.host.tool(name).short]),
+    )
+  })
+})
+
+describe('old names', () => {
+  it('are absent: no tool is called by one or tells of one', () => {
+    const told = builtIn().map(({ name }) => [name, oldNamesIn(JSON.stringify(host.host.tool(name)))])
+    expect(told.filter(([, found]) => found?.length !== 0)).toEqual([])
+  })
+})

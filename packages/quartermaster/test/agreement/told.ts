@@ -1,0 +1,92 @@
+import type { AppError, ErrorBody, ToolResult } from '../../src/contracts/index.ts'
+import { errorResult, type ModelPiece, modelPieces } from '../../src/core/kernel/index.ts'
+
+/** What a call came to, as whoever made it through one runtime is told. */
+export interface Told {
+  /** It was done, the tool said no, it waits for something, or one of our codes. */
+  readonly kind: string
+  /** Whether the wire has it marked as an error. */
+  readonly isMarked: boolean
+  readonly text: string
+  readonly files: readonly FileTold[]
+  /** Only where the runtime carries it. What an error has of its own is in `error`. */
+  readonly structured?: unknown
+  readonly error?: ErrorBody | undefined
+}
+
+export interface FileTold {
+  readonly mimeType: string
+  readonly data: string
+}
+
+/** A whole result. */
+export function toldOf(result: ToolResult): Told {
+  const error = result._meta?.['quartermaster/error'] as ErrorBody | undefined
+  const waiting = result._meta?.['quartermaster/waiting'] as { for: string } | undefined
+  const isMarked = result.isError === true
+  const kind = waiting ? `waits for ${waiting.for}` : (error?.code ?? (isMarked ? 'no' : 'done'))
+  // The structure of what failed or waits is the error or the handle once more, where the tool promises no other.
+  const structured = error || waiting ? undefined : result.structuredContent
+  return { kind, isMarked, error, structured, ...read(modelPieces(result)) }
+}
+
+/** What was thrown, where errors are thrown. */
+export function toldOfError(error: AppError): Told {
+  return toldOf(errorResult(error))
+}
+
+/** What is left where a runtime hands over words and files and no mark for errors. */
+export function toldInWords({ text, files }: Pick<Told, 'text' | 'files'>): Told {
+  const [, said] = /^Error: ([^]*)$/.exec(text) ?? []
+  const code = /^([A-Z]+(?:_[A-Z]+)+): /.exec(said ?? '')?.[1]
+  const isMarked = said !== undefined
+  return { kind: code ?? (isMarked ? 'no' : 'done'), isMarked, text: said ?? text, files }
+}
+
+/** The same of what was told in full. */
+export function inWords({ kind, isMarked, text, files }: Told): Told {
+  const isWaiting = kind.startsWith('waits')
+  return { kind: isWaiting ? (isMarked ? 'no' : 'done') : kind, isMarked, text, files }
+}
+
+/** Words and files apart, from blocks of any runtime. */
+export function read(pieces: readonly ModelPiece[]): Pick<Told, 'text' | 'files'> {
+  const files: FileTold[] = []
+  const words: string[] = []
+  for (const piece of pieces)
+    if (piece.kind === 'text') words.push(piece.text)
+    else files.push({ mimeType: piece.mimeType, data: piece.data })
+  return { text: words.join('\n'), files }
+}
+
+/** An id of anything, with its kind. */
+export const ID = /\b(op|ws|att|msg|mem|conv|task|chat)_[\w-]{8,}/g
+
+/**
+ * All that may differ between two runtimes, in one place: ids and times are new each time, each runtime has agents and a folder
+ * of its own, two cores have two addresses, and definitions are counted each time they are loaded.
+ */
+export function normalized(told: Told, desk: string): Told {
+  return leveled(told, text =>
+    text
+      .replaceAll(`-${desk}`, '')
+      .replaceAll(`desks/${desk}`, 'desk')
+      .replaceAll(/\bagreement-\w+/g, 'project')
+      .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, '')
+      .replaceAll(ID, '$1_…')
+      .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'TIME')
+      .replaceAll(/("(?:\w*At|\w*Ms|since|generation)":)[\d.]+/g, '$1"NUMBER"')
+      .replaceAll(/\b\d+(\.\d+)? (ms|s|seconds?)\b/g, 'TIME'),
+  ) as Told
+}
+
+function leveled(value: unknown, words: (text: string) => string): unknown {
+  if (typeof value === 'string') return words(value)
+  if (Array.isArray(value)) return value.map(one => leveled(one, words))
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, one]) => [
+    key,
+    typeof one === 'number' && /^(\w*At|\w*Ms|since|generation)$/.test(key) ? 'NUMBER' : leveled(one, words),
+  ])
+  return Object.fromEntries(entries)
+}

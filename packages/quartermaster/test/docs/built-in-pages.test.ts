@@ -1,0 +1,102 @@
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { cliReference } from '../../src/adapters/cli/reference.ts'
+import { createPackedSource, packKnowledge } from '../../src/adapters/knowledge-files/index.ts'
+import { createBuiltinSource } from '../../src/adapters/modules/index.ts'
+import { silentLog } from '../../src/adapters/system/index.ts'
+import { CAPABILITIES_DIR } from '../../src/app/package-entries.ts'
+import { createPagesSource } from '../../src/app/pages.ts'
+import { createQuartermaster } from '../../src/app/quartermaster.ts'
+import type { Knowledge, Services, Source } from '../../src/core/catalogue/index.ts'
+import { checkLibrary, isDirections } from '../../src/core/knowledge/index.ts'
+import { createHub, type Hub } from '../../src/testing/hub.ts'
+import { tempProject } from '../../src/testing/temp-project.ts'
+import { fencesOf } from './pages.ts'
+
+/** Only definitions are looked at, so nobody answers. */
+const SERVICES = {
+  ...Object.fromEntries(
+    ['workspace', 'memory', 'inbox', 'history', 'people', 'attachments', 'delegation'].map(name => [name, () => {}]),
+  ),
+  paths: { projectDir: '/project', dataDir: '/project/.quartermaster', configFile: undefined },
+  secrets: { get: () => undefined },
+  registry: {},
+  web: {},
+  programs: {},
+} as unknown as Services
+
+const unitsOf = async (source: Source) => source.load(new AbortController().signal)
+
+async function openHub(): Promise<Hub> {
+  const builtin = createBuiltinSource({ dir: fileURLToPath(CAPABILITIES_DIR), services: SERVICES, version: '0' })
+  const units = [...(await unitsOf(builtin)), ...(await unitsOf(createPagesSource(silentLog)))]
+  const readable = units.flatMap(unit => ('broken' in unit ? [] : [[unit.id, unit.definitions] as const]))
+  expect(readable).toHaveLength(units.length)
+  return createHub({ builtin: Object.fromEntries(readable) })
+}
+
+describe('the pages that come with the product', () => {
+  let hub: Hub
+  let pages: readonly Knowledge[]
+
+  beforeAll(async () => {
+    hub = await openHub()
+    pages = [...hub.catalogue.current().knowledge.values()]
+  })
+
+  it('are right, and name no tool, page or link that does not exist', async () => {
+    expect(hub.catalogue.problems().filter(({ where }) => where.endsWith('.md'))).toEqual([])
+    expect(await checkLibrary(hub.catalogue.current(), { exists: async () => false })).toEqual([])
+    expect(pages.every(({ path, isBuiltin }) => isBuiltin && path.startsWith('quartermaster/'))).toBe(true)
+  })
+
+  it('have the directions that every project needs, each called by a word of its own', () => {
+    expect(pages.filter(isDirections).map(({ command }) => command)).toEqual([
+      'answer-approvals',
+      'recover-or-reload',
+      'review-an-upstream',
+      'write-a-tool',
+    ])
+  })
+
+  it('speak of the tools they name, and name all tools they speak of', () => {
+    const { tools } = hub.catalogue.current()
+    const spoken = ({ body }: Knowledge) =>
+      [...body.matchAll(/`([a-z]+(?:_[a-z]+)*)`/g)].flatMap(([, word = '']) => (tools.has(word) ? [word] : []))
+    for (const page of pages)
+      expect([page.path, [...new Set(spoken(page))].sort()]).toEqual([page.path, [...page.tools].sort()])
+  })
+
+  it('show no command that does not exist', () => {
+    const reference = cliReference()
+    const shown = pages.flatMap(({ body }) =>
+      [...body.matchAll(/quartermaster ((?:[a-z]+ ?)+)/g)].map(([, words = '']) => words.trim()),
+    )
+    expect(shown.length).toBeGreaterThan(5)
+    expect(shown.filter(words => !reference.includes(`## quartermaster ${words}\n`))).toEqual([])
+  })
+
+  it('show how to write a tool in both forms, and both work as they are shown', async () => {
+    const page = pages.find(({ path }) => path.endsWith('/write-a-tool'))
+    const shown = (language: string) =>
+      fencesOf({ file: '', text: (page?.body ?? '').replace(/^ {3}/gm, '') }).find(one => one.language === language)
+        ?.text ?? ''
+    const { dir, write } = await tempProject()
+    await write('knowledge/weather/get_weather.md', shown('markdown'))
+    await write('capabilities/dice.ts', shown('ts'))
+    const quartermaster = await createQuartermaster({ dir, watch: false, env: {} })
+    onTestFinished(() => quartermaster.stop())
+    expect(await quartermaster.control.checkDocs({})).toMatchObject({ problems: [] })
+    expect((await quartermaster.reload()).rejected).toEqual([])
+    const names = quartermaster.tools().map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['get_weather', 'roll_die']))
+  })
+
+  it('are the same when they are packed for the build', async () => {
+    const { dir, write } = await tempProject()
+    const source = createPagesSource(silentLog)
+    await write('knowledge.json', await packKnowledge(source))
+    const packed = createPackedSource({ id: 'pages', kind: 'builtin', file: new URL(`file://${dir}/knowledge.json`) })
+    expect(await unitsOf(packed)).toEqual(await unitsOf(source))
+  })
+})
