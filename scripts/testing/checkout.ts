@@ -57,7 +57,10 @@ const WRITTEN = {
   'packages/quartermaster/src/capabilities/files.ts': "export const key: string = 'files'",
   'packages/quartermaster/src/index.ts': "export const name: string = 'small'",
   ...Object.fromEntries(
-    ['probes', 'langchain', 'ai', 'openai', 'prompt'].map(entry => [`packages/quartermaster/src/${entry}.ts`, 'export {}']),
+    ['probes', 'langchain', 'ai', 'openai', 'prompt'].map(entry => [
+      `packages/quartermaster/src/${entry}.ts`,
+      'export {}',
+    ]),
   ),
   'packages/quartermaster/src/adapters/storage-sqlite/worker.ts': 'export {}',
   'packages/quartermaster/src/bin/quartermaster.ts': `

@@ -84,8 +84,8 @@ describe('up', () => {
     const hanging = `
       import { defineCapability, defineDependency, defineTool } from 'quartermaster'
       const silent = defineDependency({ name: 'silent', probe: () => new Promise(() => {}) })
-      const wait = defineTool({ name: 'wait', short: 'Waits.', input: { type: 'object' }, requires: ['silent'], handler: () => '' })
-      export default defineCapability({ key: 'waiting', short: 'Waits.', tools: [wait], dependencies: [silent] })`
+      const linger = defineTool({ name: 'linger', short: 'Waits.', input: { type: 'object' }, requires: ['silent'], handler: () => '' })
+      export default defineCapability({ key: 'waiting', short: 'Waits.', tools: [linger], dependencies: [silent] })`
     const dir = await projectWithClock({
       'capabilities/waiting.ts': hanging,
       'capabilities/broken.ts': 'export default {',

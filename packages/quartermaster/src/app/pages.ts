@@ -12,5 +12,15 @@ export function createPagesSource(log: Log): Source {
   return createKnowledgeSource({ ...PLACE, dir: fileURLToPath(PAGES.dir), prefix: PAGES_PREFIX, watch: false, log })
 }
 
+/** What is built in and what is written about it, as one: pages are read sooner than modules, and alone they are of no use to anybody. */
+export function withPages(builtin: Source, log: Log): Source {
+  const sources = [builtin, createPagesSource(log)]
+  return {
+    id: builtin.id,
+    kind: builtin.kind,
+    load: async signal => (await Promise.all(sources.map(source => source.load(signal)))).flat(),
+  }
+}
+
 /** Before each of their paths, so that no page of a project is taken for one of ours. */
 export const PAGES_PREFIX = 'quartermaster/'

@@ -26,7 +26,7 @@ import type { ProgramDesk, RegistryDesk, Secrets, Services, Source, WebDesk } fr
 import type { Log } from '../core/kernel/index.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 import { CAPABILITIES_DIR, PACKAGE_ENTRIES } from './package-entries.ts'
-import { createPagesSource } from './pages.ts'
+import { withPages } from './pages.ts'
 import { standInFor } from './stand-in.ts'
 import { readStoreChoice, type StoreChoice } from './store-choice.ts'
 import { VERSION } from './version.ts'
@@ -148,7 +148,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     },
     settings,
     secrets,
-    sources: [builtin, createPagesSource(log), project, knowledge],
+    sources: [withPages(builtin, log), project, knowledge],
     agentFiles,
     configEditor: createConfigEditor({ projectDir, dataDir, configFile: () => configFile }),
     upstreams: () => withStandIns(upstreams),

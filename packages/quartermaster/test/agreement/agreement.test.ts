@@ -62,6 +62,11 @@ describe('the table of cases', () => {
     expect(names.filter(name => takes(name) && !comes(name, false))).toEqual([])
   })
 
+  it('has no case of a tool that is not there', () => {
+    const names = new Set(host.host.tools().map(({ name }) => name))
+    expect(CASES.map(({ tool }) => tool).filter(tool => !names.has(tool))).toEqual([])
+  })
+
   it('has one name for each case', () => {
     expect(new Set(CASES.map(nameOf)).size).toBe(CASES.length)
   })

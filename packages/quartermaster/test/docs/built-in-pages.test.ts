@@ -47,7 +47,8 @@ describe('the pages that come with the product', () => {
   it('are right, and name no tool, page or link that does not exist', async () => {
     expect(hub.catalogue.problems().filter(({ where }) => where.endsWith('.md'))).toEqual([])
     expect(await checkLibrary(hub.catalogue.current(), { exists: async () => false })).toEqual([])
-    expect(pages.every(({ path, isBuiltin }) => isBuiltin && path.startsWith('quartermaster/'))).toBe(true)
+    expect(pages.every(({ path, unit, isBuiltin }) => isBuiltin && unit === `${path}.md`)).toBe(true)
+    expect(pages.every(({ path }) => path.startsWith('quartermaster/'))).toBe(true)
   })
 
   it('have the directions that every project needs, each called by a word of its own', () => {

@@ -13,7 +13,7 @@ export interface KnowledgeSourceOptions {
   readonly kind: SourceKind
   /** The folder of Markdown files. It need not exist. */
   readonly dir: string
-  /** Before each path, for knowledge that must not be taken for the project's own. */
+  /** Before each path, with a `/` at its end, for knowledge that must not be taken for the project's own. */
   readonly prefix?: string
   /** Whether `onChange` watches the files. */
   readonly watch: boolean
@@ -52,7 +52,8 @@ export function createKnowledgeSource({
 function createReader(dir: string, prefix: string): (file: UnitFile) => Promise<SourceUnit> {
   const known = new Map<string, { readonly hash: string; readonly unit: SourceUnit }>()
   return async ({ path, file, refused }) => {
-    const id = `${basename(dir)}/${relative(dir, file).split(sep).join('/')}`
+    // Problems are told by it, so two folders of one name must not share it.
+    const id = `${prefix || `${basename(dir)}/`}${relative(dir, file).split(sep).join('/')}`
     if (refused !== undefined) return broken(id, refused)
     const text = await readBounded(file).catch((error: unknown) => error)
     if (typeof text !== 'string') return broken(id, messageOf(text))
