@@ -23,7 +23,8 @@ export async function inAiSdk(toolbox) {
   const { add } = await aiTools(toolbox)
   const about = { toolCallId: 'call_1', messages: [], context: {} }
   return async input => {
-    const output = await add?.execute?.(input, /** @type {any} */ (about))
+    let output
+    for await (output of /** @type {AsyncIterable<unknown>} */ (add?.execute?.(input, /** @type {any} */ (about))));
     return add?.toModelOutput?.(/** @type {any} */ ({ toolCallId: 'call_1', input, output }))
   }
 }

@@ -7,6 +7,7 @@ import { aiTools } from '../../src/ai.ts'
 import { createQuartermaster, type Toolbox } from '../../src/index.ts'
 import { langchainTools } from '../../src/langchain.ts'
 import { agentTools } from '../../src/openai.ts'
+import { lastOutput } from '../support/ai-output.ts'
 import { makeProject } from '../support/product.ts'
 
 const capability = (key: string) => `
@@ -48,8 +49,7 @@ const FRAMEWORKS: Readonly<Record<string, (toolbox: Toolbox) => Promise<Held>>> 
   },
   async 'the AI SDK'(toolbox) {
     const tools = await aiTools(toolbox)
-    const run = (name: string, more = {}) =>
-      Promise.resolve(tools[name]?.execute?.({}, { toolCallId: 'call_1', messages: [], ...more } as never))
+    const run = (name: string, more = {}) => lastOutput(tools[name], {}, more)
     return {
       names: Object.keys(tools),
       async call(name) {

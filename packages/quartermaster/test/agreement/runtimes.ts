@@ -7,6 +7,7 @@ import type { ModelPiece } from '../../src/core/kernel/index.ts'
 import { openToolbox } from '../../src/index.ts'
 import { langchainTools } from '../../src/langchain.ts'
 import { agentTools, answerFunctionCalls, functionTools } from '../../src/openai.ts'
+import { lastOutput } from '../support/ai-output.ts'
 import { quartermaster } from '../support/product.ts'
 import type { HostPlace, UpPlace } from './places.ts'
 import { read, type Told, toldInWords, toldOf, toldOfError } from './told.ts'
@@ -94,7 +95,7 @@ async function withAiSdk(toolbox: Toolbox): Promise<Served> {
       })),
     async call(name, input) {
       const tool = held(tools, name)
-      const output = await tool.execute?.(input, { toolCallId: 'call_1', messages: [], context: {} } as never)
+      const output = await lastOutput(tool, input)
       const shown = await tool.toModelOutput?.({ toolCallId: 'call_1', input, output } as never)
       const { type, value } = shown as { type: string; value: string | readonly Block[] }
       const pieces = typeof value === 'string' ? [text(value)] : value.map(toPiece)

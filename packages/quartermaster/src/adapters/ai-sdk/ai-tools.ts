@@ -2,6 +2,7 @@ import { dynamicTool, type JSONSchema7, jsonSchema, type ToolSet } from 'ai'
 import type { Toolbox, ToolboxTool, ToolResult } from '../../contracts/index.ts'
 import { callForModel } from '../../core/kernel/index.ts'
 import { toModelOutput } from './model-output.ts'
+import { toldOnTheWay } from './told-on-the-way.ts'
 
 /** The tools of a toolbox as the AI SDK takes them: for `generateText`, `streamText`, an agent. */
 export async function aiTools(toolbox: Toolbox): Promise<ToolSet> {
@@ -15,7 +16,8 @@ function aiTool({ name, title, description, inputSchema }: ToolboxTool, toolbox:
     description,
     // Not checked here: the call path says better what is wrong with an input.
     inputSchema: jsonSchema(inputSchema as JSONSchema7),
-    execute: (input, { abortSignal }) => callForModel(toolbox, { name, input, signal: abortSignal }),
+    execute: (input, { abortSignal: signal }) =>
+      toldOnTheWay(onProgress => callForModel(toolbox, { name, input, signal, onProgress })),
     toModelOutput: ({ output }) => toModelOutput(output as ToolResult),
   })
 }
