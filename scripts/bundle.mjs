@@ -8,6 +8,7 @@ import { Failure } from './run.mjs'
 const CHUNKS = 'chunks'
 const NOTICES = 'NOTICES.txt'
 const PACKAGES = 'node_modules/'
+const PAGES = 'knowledge.json'
 /** What is started or imported from outside, beside the built-in capabilities. The thread looks for its code beside itself. */
 const ENTRIES = {
   'bin/quartermaster': 'bin/quartermaster.js',
@@ -56,7 +57,10 @@ export async function bundle({ from, into, pages }) {
     writeFileSync(path, text)
   }
   writeFileSync(join(into, NOTICES), noticesOf(Object.keys(metafile.inputs)))
-  if (pages !== undefined) writeFileSync(join(into, 'knowledge.json'), await packed(from, pages))
+  if (pages === undefined) return
+  const knowledge = await packed(from, pages)
+  // The modules are run as they are, too: by benchmarks that look into them.
+  for (const folder of [into, from]) writeFileSync(join(folder, PAGES), knowledge)
 }
 
 /**

@@ -42,6 +42,7 @@ const HERE: readonly (readonly string[])[] = [
   ['logs'],
   ['logout', 'tracker'],
   ['docs', 'check'],
+  ['prompt', 'default'],
   ['completion', 'bash'],
 ]
 /** As many as the machines that run this have cores, and one that waits. */

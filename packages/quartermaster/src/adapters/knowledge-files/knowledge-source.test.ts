@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -33,6 +34,7 @@ it('reads every Markdown file below the folder, by its path', async () => {
   await write('_draft.md', 'not yet')
   await write('.hidden/x.md', 'no')
   await write('notes.txt', 'no')
+  await write('README.md', '# What is here')
   const units = await load()
   expect(units.map(({ id }) => id)).toEqual([
     'knowledge/refunds.md',
@@ -91,6 +93,20 @@ it('reads no file that a link leads to outside of the folder', async () => {
     { id: 'knowledge/good.md' },
     { broken: [{ message: expect.stringContaining('link') }] },
   ])
+})
+
+it('reads no pipe, which would wait for whoever writes into it', async () => {
+  await write('good.md', CONCEPT)
+  execFileSync('mkfifo', [join(dir, 'pipe.md')])
+  expect(await load()).toMatchObject([{ id: 'knowledge/good.md' }, { broken: [{ message: 'It is no file.' }] }])
+})
+
+it('calls files by the folder that it was given, also where that is a link', async () => {
+  const elsewhere = join(dirname(dir), 'elsewhere')
+  await mkdir(elsewhere)
+  await writeFile(join(elsewhere, 'a.md'), CONCEPT)
+  await symlink('elsewhere', dir)
+  expect(await load()).toMatchObject([{ id: 'knowledge/a.md' }])
 })
 
 it('tells of an edit, a new file and a folder that comes later', async () => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
-import { basename, relative, resolve, sep } from 'node:path'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { basename, resolve } from 'node:path'
 import { messageOf, type Problem } from '../../contracts/index.ts'
 import type { Source, SourceKind, SourceUnit } from '../../core/catalogue/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
@@ -26,6 +27,10 @@ export interface KnowledgeSource extends Source {
 }
 
 const MOST_BYTES = 256 * 1024
+/** Few enough to leave file handles to others. */
+const AT_ONCE = 16
+/** Says to people what the folder is for; nobody wrote it for agents. */
+const README = /(?:^|\/)readme\.md$/i
 
 /** What is written down in Markdown: knowledge to read, and declarations of tools. */
 export function createKnowledgeSource({
@@ -42,30 +47,48 @@ export function createKnowledgeSource({
   return {
     id,
     kind,
-    load: async () => Promise.all((await listUnitFiles(dir)).map(read)),
+    load: async signal => read(await listUnitFiles(dir), signal),
     onChange: listener => (watch ? watching.listen(listener) : () => {}),
     close: () => watching.close(),
   }
 }
 
 /** Reads files, and parses a text it has seen before no second time. */
-function createReader(dir: string, prefix: string): (file: UnitFile) => Promise<SourceUnit> {
-  const known = new Map<string, { readonly hash: string; readonly unit: SourceUnit }>()
-  return async ({ path, file, refused }) => {
+function createReader(dir: string, prefix: string) {
+  let known: ReadonlyMap<string, Read> = new Map()
+
+  async function readOne({ path, name, file, refused }: UnitFile): Promise<Read | undefined> {
     // Problems are told by it, so two folders of one name must not share it.
-    const id = `${prefix || `${basename(dir)}/`}${relative(dir, file).split(sep).join('/')}`
-    if (refused !== undefined) return broken(id, refused)
-    const text = await readBounded(file).catch((error: unknown) => error)
-    if (typeof text !== 'string') return broken(id, messageOf(text))
+    const id = `${prefix || `${basename(dir)}/`}${name}`
+    const text = refused === undefined ? await readBounded(file).catch((error: unknown) => error) : refused
+    if (refused !== undefined || typeof text !== 'string') return { hash: undefined, unit: broken(id, messageOf(text)) }
     const hash = createHash('sha256').update(path).update('\0').update(text).digest('hex')
     const before = known.get(id)
-    if (before?.hash === hash) return before.unit
+    if (before?.hash === hash) return before
     // Whoever has written nothing down does not load the parser.
     const { partFrontMatter } = await import('./front-matter.ts')
-    const unit = toUnit(id, { path: `${prefix}${path}`, hash, parted: partFrontMatter(text) })
-    known.set(id, { hash, unit })
-    return unit
+    const parted = partFrontMatter(text)
+    if ('wrong' in parted && README.test(name)) return undefined
+    return { hash, unit: toUnit(id, { path: `${prefix}${path}`, hash, parted }) }
   }
+
+  return async (files: readonly UnitFile[], signal: AbortSignal): Promise<SourceUnit[]> => {
+    const all: Read[] = []
+    for (let at = 0; at < files.length; at += AT_ONCE) {
+      signal.throwIfAborted()
+      const some = await Promise.all(files.slice(at, at + AT_ONCE).map(readOne))
+      all.push(...some.filter(one => one !== undefined))
+    }
+    // What is gone is forgotten.
+    known = new Map(all.map(one => [one.unit.id, one]))
+    return all.map(({ unit }) => unit)
+  }
+}
+
+interface Read {
+  /** Of its text; nothing where it could not be read. */
+  readonly hash: string | undefined
+  readonly unit: SourceUnit
 }
 
 function toUnit(id: string, { path, hash, parted }: { path: string; hash: string; parted: Parted }): SourceUnit {
@@ -74,10 +97,20 @@ function toUnit(id: string, { path, hash, parted }: { path: string; hash: string
   return { id, hash, definitions }
 }
 
+/** What grows or changes its kind while it is read is bounded all the same, and waits for nobody. */
 async function readBounded(file: string): Promise<string> {
-  const { size } = await stat(file)
-  if (size > MOST_BYTES) throw new Error(`It has ${size} bytes; at most ${MOST_BYTES} are read. Part it into several.`)
-  return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file))
+  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    if (!(await handle.stat()).isFile()) throw new Error('It is no file.')
+    const bytes = Buffer.alloc(MOST_BYTES + 1)
+    let length = 0
+    for (let read = -1; read !== 0 && length < bytes.length; length += read)
+      read = (await handle.read(bytes, length, bytes.length - length)).bytesRead
+    if (length > MOST_BYTES) throw new Error(`It has more than ${MOST_BYTES} bytes. Part it into several.`)
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length))
+  } finally {
+    await handle.close()
+  }
 }
 
 function broken(where: string, message: string): SourceUnit {

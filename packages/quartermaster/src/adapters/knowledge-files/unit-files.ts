@@ -7,15 +7,25 @@ import { AppError, messageOf } from '../../contracts/index.ts'
 export interface UnitFile {
   /** From the folder, with forward slashes and without the ending; the index of a folder has the folder's. */
   readonly path: string
+  /** The same with its ending, as people call it. */
+  readonly name: string
   readonly file: string
   /** Why it is not read. */
   readonly refused?: string
 }
 
-const MARKDOWN = /\.md$/
+const MARKDOWN = /\.md$/i
 /** More are not written by people, and every one is kept in memory. */
 const MOST_FILES = 10_000
 const MOST_DEPTH = 16
+
+/** Whether a file of this name is one of them. */
+export const isMarkdown = (name: string): boolean => MARKDOWN.test(name)
+
+/** Whether a file or folder of this name is nobody's to read: drafts, and what editors and others put beside. */
+export function isSkipped(name: string): boolean {
+  return name.startsWith('.') || name.startsWith('_') || name === 'node_modules'
+}
 
 /** The Markdown files below a folder, in order of path; none when there is no such folder. */
 export async function listUnitFiles(dir: string): Promise<UnitFile[]> {
@@ -28,23 +38,26 @@ export async function listUnitFiles(dir: string): Promise<UnitFile[]> {
 
 async function walk(root: string, folder: string, depth: number, found: UnitFile[]): Promise<void> {
   for (const entry of await entriesOf(folder)) {
-    if (entry.name.startsWith('.') || entry.name.startsWith('_') || entry.name === 'node_modules') continue
+    if (isSkipped(entry.name)) continue
     const file = join(folder, entry.name)
     const target = entry.isSymbolicLink() ? await followed(file, root) : entry
     if (target === undefined) {
       // A link to elsewhere would show agents a file that nobody has written for them.
-      if (MARKDOWN.test(entry.name))
+      if (isMarkdown(entry.name))
         found.push({ ...placed(root, file), refused: 'It is a link that leads out of the folder, or nowhere.' })
     } else if (target.isDirectory()) {
       // Links to folders are not followed: they may lead back.
-      if (depth < MOST_DEPTH && !entry.isSymbolicLink()) await walk(root, file, depth + 1, found)
-    } else if (MARKDOWN.test(entry.name)) {
+      if (entry.isSymbolicLink()) continue
+      if (depth < MOST_DEPTH) await walk(root, file, depth + 1, found)
+      else found.push({ ...placed(root, file), refused: `It is more than ${MOST_DEPTH} folders deep. Move it up.` })
+    } else if (isMarkdown(entry.name)) {
       if (found.length >= MOST_FILES)
         throw new AppError(
           'CONFIG_INVALID',
           `There are more than ${MOST_FILES} Markdown files in "${root}". Move some elsewhere.`,
         )
-      found.push(placed(root, file))
+      // To read a pipe or a device would wait for somebody to write.
+      found.push(target.isFile() ? placed(root, file) : { ...placed(root, file), refused: 'It is no file.' })
     }
   }
 }
@@ -69,7 +82,7 @@ async function followed(file: string, root: string) {
 }
 
 function placed(root: string, file: string): UnitFile {
-  const names = relative(root, file).replace(MARKDOWN, '').split(sep)
-  const path = names.length > 1 && names.at(-1) === 'index' ? names.slice(0, -1) : names
-  return { path: path.join('/'), file }
+  const name = relative(root, file).split(sep).join('/')
+  const path = name.replace(MARKDOWN, '').replace(/(?<=.)\/index$/, '')
+  return { path, name, file }
 }

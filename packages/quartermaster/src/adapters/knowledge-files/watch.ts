@@ -1,6 +1,7 @@
 import { dirname, relative, resolve, sep } from 'node:path'
 import { messageOf } from '../../contracts/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
+import { isMarkdown, isSkipped } from './unit-files.ts'
 
 /** Tells that a folder's Markdown files have changed. */
 export interface FolderWatch {
@@ -34,8 +35,8 @@ export function createFolderWatch(dir: string, log: Log): FolderWatch {
     watcher.on('error', error =>
       log.warn(`Watching "${dir}" failed; use reload after an edit.`, { reason: messageOf(error) }),
     )
-    watcher.on('all', (_event, path) => {
-      if (resolve(path) !== parent) changed()
+    watcher.on('all', (event, path) => {
+      if (resolve(path) !== parent && (isMarkdown(path) || event.endsWith('Dir'))) changed()
     })
     return watcher
   }
@@ -63,7 +64,5 @@ export function createFolderWatch(dir: string, log: Log): FolderWatch {
 function isWatched(path: string, { parent, dir }: { parent: string; dir: string }): boolean {
   if (path === parent || path === dir) return true
   if (!path.startsWith(`${dir}${sep}`)) return false
-  return !relative(dir, path)
-    .split(sep)
-    .some(name => name.startsWith('.') || name === 'node_modules')
+  return !relative(dir, path).split(sep).some(isSkipped)
 }
