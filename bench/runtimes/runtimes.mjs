@@ -23,8 +23,11 @@ export async function inAiSdk(toolbox) {
   const { add } = await aiTools(toolbox)
   const about = { toolCallId: 'call_1', messages: [], context: {} }
   return async input => {
+    const outputs = /** @type {AsyncIterable<unknown> | undefined} */ (
+      add?.execute?.(input, /** @type {any} */ (about))
+    )
     let output
-    for await (output of /** @type {AsyncIterable<unknown>} */ (add?.execute?.(input, /** @type {any} */ (about))));
+    for await (output of outputs ?? []);
     return add?.toModelOutput?.(/** @type {any} */ ({ toolCallId: 'call_1', input, output }))
   }
 }

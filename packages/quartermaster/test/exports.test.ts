@@ -33,7 +33,13 @@ it('exports from "quartermaster/probes" exactly the ready-made probes', () => {
 
 it('exports for each runtime exactly what hands tools to it', () => {
   expect([Object.keys(langchain), Object.keys(ai)]).toEqual([['langchainTools'], ['aiTools']])
-  expect(Object.keys(openai).sort()).toEqual(['agentTools', 'answerFunctionCalls', 'chatTools', 'functionTools'])
+  expect(Object.keys(openai).sort()).toEqual([
+    'agentTools',
+    'answerFunctionCalls',
+    'answerToolCalls',
+    'chatTools',
+    'functionTools',
+  ])
 })
 
 it('exports from "quartermaster/prompt" exactly what makes one', () => {

@@ -61,16 +61,22 @@ describe('knowledge of a project', () => {
       'knowledge/short.md': '---\nkind: directions\ntitle: Short\ncommand: No Word\n---\n',
       'knowledge/main/tool.md': '---\nschema: 1\nop: op.no.such\nname: x\nshort: X.\n---\n',
     })
-    const { stdout: page } = await quartermaster(['docs', 'guides/releasing.md'], { cwd })
+    const { stdout: page } = await quartermaster(['docs', 'knowledge/guides/releasing.md'], { cwd })
     expect(page).toContain('Ada decides about zeppelins.')
     const { code, stdout } = await quartermaster(['docs', 'check'], { cwd })
     expect(code).toBe(1)
     expect(stdout).toMatch(/knowledge\/guides\/releasing\.md:10 .* leads to no heading of "people"/)
-    for (const field of ['summary', 'whenToUse', 'command'])
-      expect(stdout).toMatch(new RegExp(`knowledge/short\\.md .* ${field}`))
+    for (const field of ['summary', 'whenToUse']) expect(stdout).toMatch(new RegExp(`knowledge/short\\.md .* ${field}`))
+    expect(stdout).toMatch(/knowledge\/short\.md:4 .* command/)
     expect(stdout).toMatch(/knowledge\/main\/tool\.md .*op\.no\.such/)
     const doctor = await quartermaster(['doctor'], { cwd })
     expect(doctor.stdout).toContain('leads to no heading of "people"')
+  })
+
+  it('is not called well where the whole of it cannot be read', async () => {
+    const cwd = await makeProject({ knowledge: 'a file, and no folder' })
+    const { code, stdout } = await quartermaster(['docs', 'check', '--strict'], { cwd })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining('Make it a readable folder') })
   })
 
   it('is picked up by an up when it is edited, and reload forces it', async () => {

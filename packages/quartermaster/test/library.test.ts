@@ -21,44 +21,13 @@ async function open(files: Record<string, string> = {}) {
 
 it('reads tools in order of definition, one by name, and what is disabled', async () => {
   const quartermaster = await open()
-  expect(quartermaster.tools().map(tool => tool.name)).toEqual([
-    'delegate_task',
-    'delegate_task_async',
-    'check_task_status',
-    'cancel_task',
-    'list_peers',
-    'get_workspace_info',
-    'read_file',
-    'list_files',
-    'search_files',
-    'write_file',
-    'find_tools',
-    'describe_tool',
-    'call_tool',
-    'read_docs',
-    'get_status',
-    'chat_history',
-    'wait_for_message',
-    'inbox_peek',
-    'inbox_pop',
-    'reply',
-    'read_attachment',
-    'commit_memory',
-    'recall_memory',
-    'forget_memory',
-    'note_read',
-    'note_search',
-    'note_append',
-    'task_create',
-    'task_update',
-    'task_complete',
-    'task_list',
-    'registry_status',
-    'registry_recheck',
-    'registry_reload',
-    'send_message_to_user',
-    'add',
-  ])
+  const tools = quartermaster.tools()
+  const known = quartermaster.knownCapabilities().flatMap(({ key, tools: own }) => own.map(({ name }) => [key, name]))
+  // What comes with views belongs to no capability.
+  const given = new Set(known.map(([, name]) => name))
+  expect(tools.filter(({ name }) => given.has(name)).map(({ capability, name }) => [capability, name])).toEqual(known)
+  expect(tools.filter(({ name }) => !given.has(name)).map(({ section }) => section)).not.toContain('maths')
+  expect(tools.at(-1)?.name).toBe('add')
   expect(quartermaster.tools({ section: 'maths', state: 'active' }).map(tool => tool.name)).toEqual(['add'])
   expect(quartermaster.disabled()).toEqual([])
   expect(quartermaster.tool('add').short).toBe('Adds two numbers.')

@@ -89,6 +89,34 @@ it('the package needs no SDK of an agent framework, except where one is asked fo
   ])
 })
 
+it.each(['index', 'probes', 'prompt', 'openai'])(
+  'the types of the entry %s need no package that is not installed with it',
+  async entry => {
+    const { dependencies } = JSON.parse(await readFile(join(PACKAGE, 'package.json'), 'utf8'))
+    const installed = new Set([...Object.keys(dependencies), 'node'])
+    const imported = await typesBehind(join(PACKAGE, 'dist/modules', `${entry}.d.ts`))
+    expect([...imported].filter(name => !installed.has(name))).toEqual([])
+  },
+)
+
+/** The packages that declarations lead to, over as many files as it takes. */
+async function typesBehind(file: string, seen = new Set<string>()): Promise<Set<string>> {
+  const packages = new Set<string>()
+  if (seen.has(file)) return packages
+  seen.add(file)
+  const text = await readFile(file, 'utf8')
+  for (const [, name = ''] of text.matchAll(/(?:\bfrom|\bimport\(|^import) ?['"]([^'"]+)['"]/gm)) {
+    if (!name.startsWith('.'))
+      packages.add(name.startsWith('node:') ? 'node' : (/^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name))
+    else for (const one of await typesBehind(declared(join(dirname(file), name)), seen)) packages.add(one)
+  }
+  return packages
+}
+
+function declared(file: string): string {
+  return file.replace(/\.[jt]s$/, '.d.ts')
+}
+
 async function linkInto(modules: string, name: string): Promise<void> {
   const installed = fileURLToPath(new URL(`../../../node_modules/${name}`, import.meta.url))
   await mkdir(dirname(join(modules, name)), { recursive: true })

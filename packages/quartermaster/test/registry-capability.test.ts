@@ -64,6 +64,35 @@ describe('registry_status', () => {
     })
   })
 
+  it('answers with what is wrong with a name and the file it comes from, also where there is no such tool for that reason', async () => {
+    const { ask, dir } = await open()
+    const declared = '---\nschema: 1\nop: op.no.such\nname: fly\nshort: Flies.\n---\n'
+    await writeFiles(dir, {
+      'capabilities/home.ts': 'export default {{',
+      'capabilities/attic.ts': 'export default {{',
+      'knowledge/air/fly.md': declared,
+      'knowledge/note.md': '---\nkind: concept\n---\n',
+    })
+    await ask('registry_reload')
+    const told = (where: string) => ({ problems: [expect.objectContaining({ where: expect.stringContaining(where) })] })
+    expect(await ask('registry_status', { name: 'greet' })).toMatchObject({
+      tools: [{ name: 'greet', state: 'active' }],
+      ...told('capabilities/home.ts'),
+    })
+    const fly = { name: 'fly', capability: 'air', reason: expect.stringContaining('wrong') }
+    expect(await ask('registry_status', { name: 'fly' })).toMatchObject({
+      tools: [],
+      withheld: [fly],
+      ...told('knowledge/air/fly.md'),
+    })
+    expect(await ask('registry_status')).toMatchObject({ withheld: [fly] })
+    expect(await ask('registry_status', { name: 'attic' })).toMatchObject({
+      tools: [],
+      ...told('capabilities/attic.ts'),
+    })
+    expect(await ask('registry_status', { name: 'note' })).toMatchObject({ tools: [], ...told('knowledge/note.md') })
+  })
+
   it('suggests the name that was meant', async () => {
     const { quartermaster } = await open()
     const call = quartermaster.call({ agent: 'keeper', tool: 'registry_status', input: { name: 'gret' } })

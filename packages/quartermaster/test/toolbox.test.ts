@@ -76,7 +76,13 @@ async function expectSamePrompt(get: NonNullable<Opened['get']>, text: string): 
   const shell = await get('/agents/worker/prompt?shell=true', 'text/markdown')
   expect(await shell.text()).toContain('`quartermaster do add ')
   const others = await get('/agents/other/prompt', 'text/markdown')
-  expect([others.status, await others.json()]).toEqual([404, expect.objectContaining({ code: 'NAME_UNKNOWN' })])
+  expect([others.status, await others.json()]).toEqual([
+    404,
+    expect.objectContaining({
+      code: 'NAME_UNKNOWN',
+      detail: expect.stringContaining('its own prompt and no other: that of "worker"'),
+    }),
+  ])
 }
 
 describe.each([

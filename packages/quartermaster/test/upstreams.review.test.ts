@@ -31,6 +31,10 @@ describe('a definition that its server changes', LONG, () => {
     expect(called).toMatchObject({ code: 5, stderr: expect.stringContaining('nobody has looked at it yet') })
     expect(await desk.status('desk')).toMatchObject({ state: 'up', tools: { offered: 1, held: 3 } })
 
+    expect(await desk.control('docs', { path: 'desk_text' })).toMatchObject({
+      entries: [{ path: 'tool:desk_text', state: 'disabled', reason: why }],
+    })
+
     const told = (await desk.run('doctor')).stdout
     expect(told).toContain('3 definitions of "desk" are held back.')
     expect(told.match(/upstreams review desk/g)).toHaveLength(1)
@@ -109,7 +113,9 @@ describe('a tool that is added later', LONG, () => {
     await desk.say(definition('note'), definition('late'))
     await expect.poll(desk.review, PATIENT).toMatchObject([{ name: 'late', state: 'new' }])
     expect(await names()).toEqual(['desk_note'])
-    expect(await textOf(client, 'desk_late')).toContain('The server added it, and nobody has looked at it yet.')
+    // What waits for review is known a moment before it is among the definitions.
+    const refusal = () => textOf(client, 'desk_late').catch(String)
+    await expect.poll(refusal, PATIENT).toContain('The server added it, and nobody has looked at it yet.')
     expect((await desk.run('upstreams', 'accept', 'desk', 'late')).code).toBe(0)
     await expect.poll(names, PATIENT).toEqual(['desk_late', 'desk_note'])
   })

@@ -28,6 +28,7 @@ import {
   type Random,
   type Tracer,
 } from '../core/kernel/index.ts'
+import { createDocs, type Docs } from '../core/knowledge/index.ts'
 import {
   awaitedIn,
   type Calls,
@@ -115,6 +116,7 @@ export interface Core {
   readonly catalogue: Catalogue
   readonly health: Health
   readonly agents: Agents
+  readonly docs: Docs
   readonly registry: CapabilityRegistry
   readonly calls: Calls
   readonly readings: Readings
@@ -157,6 +159,7 @@ export function buildCore(outside: CorePorts): Core {
     health.probeNew().catch(reportProbing)
   })
   const announcer = createAnnouncer({ emitter, clock, settings })
+  const docs = createDocs(clock)
   const agents = createAgents({
     store: ports.agentStore,
     emitter,
@@ -165,6 +168,7 @@ export function buildCore(outside: CorePorts): Core {
     health,
     digest,
     settings,
+    docs,
     mount: ports.mount,
     guests: ports.guests,
     folders: ports.folders,
@@ -269,6 +273,7 @@ export function buildCore(outside: CorePorts): Core {
     health,
     digest,
     settings,
+    docs,
     createServer,
     mount: ports.mount,
     log,
@@ -278,6 +283,7 @@ export function buildCore(outside: CorePorts): Core {
     catalogue,
     health,
     agents,
+    docs,
     registry,
     calls,
     readings,

@@ -17,7 +17,7 @@ import {
   type UpstreamConfig,
   type WorkspaceRow,
 } from '../contracts/index.ts'
-import { agentViewOf } from '../core/agents/index.ts'
+import { agentViewOf, filterTools, listTools, toolDetail } from '../core/agents/index.ts'
 import type { Delegations } from '../core/delegation/index.ts'
 import type { ExternalPeers } from '../core/external-peers/index.ts'
 import type { Memory } from '../core/memory/index.ts'
@@ -36,7 +36,6 @@ import { createOperationControl } from './operation-control.ts'
 import { createOrganisationControl } from './organisation-control.ts'
 import type { Runtime } from './runtime.ts'
 import { storePlace } from './store-choice.ts'
-import { listTools, toolDetail } from './tool-report.ts'
 import { type UpControl, WITHOUT_UP } from './up-control.ts'
 import { createUpstreamControl } from './upstream-control.ts'
 import { VERSION } from './version.ts'
@@ -74,8 +73,8 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
   return {
     status: async () => statusOf(runtime, parts),
     async tools({ agent, ...filter }) {
-      const tools = agent === undefined ? catalogue.current().tools.values() : toolsOf(runtime, agent)
-      return listTools(tools, health, filter)
+      const all = agent === undefined ? undefined : agents.seat(agent).view().list()
+      return filterTools(all ?? listTools(catalogue.current().tools.values(), health), filter)
     },
     tool: async ({ name }) => toolDetail(catalogue.tool(name), health),
     capabilities: async () => registry.knownCapabilities(),
@@ -159,7 +158,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       upstream: name => httpUpstream(runtime.project.upstreams().get(name)),
       restart: name => runtime.upstreams.restart(name),
     }),
-    ...createDocsControl(runtime, createSystemClock()),
+    ...createDocsControl(runtime),
     reload: () => runtime.reload(),
     doctor: async () => diagnose(runtime, parts),
   }
@@ -198,11 +197,6 @@ async function withoutPlace(
 
 function httpUpstream(config: UpstreamConfig | undefined): HttpUpstream | undefined {
   return config && 'url' in config ? config : undefined
-}
-
-function toolsOf({ core }: Runtime, agent: string) {
-  const view = core.agents.seat(agent).view()
-  return [...view.tools, ...view.unavailable.map(({ grant }) => grant)].map(({ tool }) => tool)
 }
 
 async function statusOf(runtime: Runtime, parts: ControlParts): Promise<StatusReport> {

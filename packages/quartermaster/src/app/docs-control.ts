@@ -1,31 +1,23 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Control, Problem } from '../contracts/index.ts'
-import type { Seat } from '../core/agents/index.ts'
-import type { Clock } from '../core/kernel/index.ts'
-import {
-  agentReader,
-  checkLibrary,
-  consult,
-  createDocIndex,
-  ownerReader,
-  type Reader,
-  writtenProblems,
-} from '../core/knowledge/index.ts'
+import { checkLibrary, KNOWLEDGE_SOURCE, ownerReader, writtenProblems } from '../core/knowledge/index.ts'
 import type { Runtime } from './runtime.ts'
 
 /** Reads the docs to the owner, as an agent would see them where one is named, and looks for what is wrong with them. */
-export function createDocsControl(runtime: Runtime, clock: Clock): Pick<Control, 'docs' | 'checkDocs'> {
-  const { catalogue, agents, health } = runtime.core
-  const index = createDocIndex(clock)
-  const readerFor = (agent: string | undefined): Reader =>
-    agent === undefined ? ownerReader(health) : agentReader({ ...readableBy(agents.seat(agent)), health })
+export function createDocsControl(runtime: Runtime): Pick<Control, 'docs' | 'checkDocs'> {
+  const { catalogue, agents, health, docs } = runtime.core
   return {
     docs: async ({ agent, ...question }) =>
-      consult(question, { generation: catalogue.current(), reader: readerFor(agent), index }),
+      docs.answer(question, {
+        generation: catalogue.current(),
+        reader: agent === undefined ? ownerReader(health) : agents.seat(agent).reader(),
+      }),
     async checkDocs() {
       const problems = [...writtenProblems(runtime.problems()), ...(await docsProblems(runtime))]
-      return { units: catalogue.current().knowledge.size, problems }
+      const { knowledge, tools } = catalogue.current()
+      const declared = [...tools.values()].filter(({ source }) => source === KNOWLEDGE_SOURCE)
+      return { units: knowledge.size + declared.length, problems }
     },
   }
 }
@@ -39,16 +31,4 @@ export function docsProblems({ core, project }: Pick<Runtime, 'core' | 'project'
         () => false,
       ),
   })
-}
-
-/** What the agent would read as itself: all it was granted, whether it works or not. */
-function readableBy(seat: Seat) {
-  const view = seat.view()
-  const grants = [...view.tools, ...view.unavailable.map(({ grant }) => grant)]
-  return {
-    grants: new Map(grants.map(grant => [grant.tool.name, grant])),
-    withheld: view.report().filter(({ state }) => state !== 'granted'),
-    has: (tool: string) => seat.grant(tool) !== undefined,
-    isGuest: false,
-  }
 }

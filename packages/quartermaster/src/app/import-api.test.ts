@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises'
+import { chmod, readdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { runCli } from '../adapters/cli/index.ts'
@@ -7,6 +7,9 @@ import { createFakeCliHost } from '../testing/cli-host.ts'
 import { httpDesk, sendJson, testSite } from '../testing/op-desk.ts'
 import { tempProject } from '../testing/temp-project.ts'
 import { importApi } from './import-api.ts'
+
+/** What most of these tests do not look at. */
+const around = { openapi: '3.1.0', info: { title: 'Odd' }, servers: [{ url: 'https://odd.example.com' }] }
 
 const DOCUMENT = {
   openapi: '3.0.3',
@@ -171,6 +174,108 @@ describe('quartermaster import openapi', () => {
     expect((await run('weather.json', 'getWeather')).stdout).toContain('there already')
   })
 
+  it('refuses what is too large to be told to a model, at once, and lists it without looking into it', async () => {
+    const level = (number: number) => ({
+      type: 'object',
+      properties: Object.fromEntries(
+        [...'abcdefghij'].map(name => [name, { $ref: `#/components/schemas/L${number + 1}` }]),
+      ),
+    })
+    const schemas = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`L${i}`, level(i)]))
+    const content = { 'application/json': { schema: { $ref: '#/components/schemas/L0' } } }
+    const paths = Object.fromEntries(
+      Array.from({ length: 50 }, (_, i) => [
+        `/${i}`,
+        { post: { operationId: `deep${i}`, requestBody: { required: true, content } } },
+      ]),
+    )
+    const last = { L30: { type: 'string' } }
+    const { run } = await project({ ...around, paths, components: { schemas: { ...schemas, ...last } } })
+    expect((await run('weather.json')).stdout).not.toContain('No tool')
+    const { code, stderr } = await run('weather.json', '--all')
+    expect(code).not.toBe(0)
+    expect(stderr).toContain('deep49: What it takes is too large')
+  })
+
+  it('stops between two operations when it is told to', async () => {
+    const { dir } = await project()
+    const controller = new AbortController()
+    controller.abort(new Error('stopped'))
+    const options = { from: dir, source: 'weather.json', operations: [], isAll: false, isForced: false, isDryRun: true }
+    const importing = importApi(options, { clock: createSystemClock(), signal: controller.signal })
+    await expect(importing).rejects.toThrow('stopped')
+  })
+
+  it('says of every tool which secrets it sends where, and takes over none that is there', async () => {
+    const { run, front, write, path } = await project()
+    const first = await run('weather.json', 'getWeather')
+    const sends = 'Sends the secret "CITY_WEATHER_KEY_AUTH" to eu.api.example.com: the key for the header "X-Api-Key"'
+    expect(first.stdout).toContain(sends)
+    await write('.quartermaster/secrets.json', JSON.stringify({ CITY_WEATHER_KEY_AUTH: 'k', MINE: 'm' }))
+    await chmod(path('.quartermaster/secrets.json'), 0o600)
+    expect((await run('weather.json', 'getWeather')).stdout).toContain('there already')
+    const taken = await run('weather.json', 'getWeather', 'addCity')
+    expect(taken.code).not.toBe(0)
+    expect(taken.stderr).toContain('"CITY_WEATHER_KEY_AUTH" is a secret that is there already')
+    expect(taken.stderr).toContain('--secret keyAuth=CITY_WEATHER_KEY_AUTH')
+    expect(await readdir(path('knowledge/city_weather'))).toEqual(['get_weather.md'])
+    const named = await run('weather.json', 'addCity', '--secret', 'keyAuth=MINE')
+    expect(named.stdout).toContain('Sends the secret "MINE" to eu.api.example.com')
+    expect(await front('city_weather/add_city')).toMatchObject({
+      with: { headers: { 'X-Api-Key': '${secret:MINE}' } },
+    })
+    expect((await run('weather.json', 'addCity', '--secret', 'keyAut=MINE')).stderr).toContain('Did you mean "keyAuth"')
+    expect((await run('weather.json', 'addCity', '--secret', 'MINE')).stderr).toContain('SCHEME=NAME')
+  })
+
+  it('makes tools that are right, whatever names a document uses', async () => {
+    const { run, front, path } = await project({
+      ...around,
+      paths: {
+        '/index': { get: { operationId: 'index', summary: 'List all.' } },
+        '/at/${where}': {
+          put: {
+            operationId: 'put',
+            parameters: [{ name: 'where', in: 'path', required: true, schema: { type: 'string' } }],
+            requestBody: {
+              content: {
+                'application/json': {
+                  schema: { type: 'object', properties: { constructor: { type: 'string' }, __proto__x: {} } },
+                },
+              },
+            },
+          },
+        },
+      },
+    })
+    expect(await run('weather.json', '--all')).toMatchObject({ code: 0 })
+    expect(await readdir(path('knowledge/odd'))).toEqual(['get_index.md', 'put.md'])
+    const put = await front('odd/put')
+    expect(put.with).toMatchObject({
+      url: 'https://odd.example.com/at/%24{where}',
+      body: { json: { constructor: '{the_constructor}' } },
+    })
+    expect((await httpDesk(put)).problems()).toEqual([])
+  })
+
+  it('writes nothing that would be wrong as a tool, and says what is', async () => {
+    const secured = (name: string) => ({ type: 'apiKey', in: 'header', name })
+    const { run, path } = await project({
+      ...around,
+      paths: {
+        '/a': { get: { operationId: 'host', security: [{ host: [] }] } },
+        '/b': { get: { operationId: 'spaced', security: [{ spaced: [] }] } },
+        '/c': { get: { operationId: 'fine' } },
+      },
+      components: { securitySchemes: { host: secured('Host'), spaced: secured('X Key') } },
+    })
+    const { code, stderr } = await run('weather.json', '--all')
+    expect(code).not.toBe(0)
+    expect(stderr).toMatch(/host: It wants its key in the header "Host", which is set by itself/)
+    expect(stderr).toMatch(/spaced: .*must be the name of a header/)
+    await expect(readdir(path('knowledge'))).rejects.toThrow('ENOENT')
+  })
+
   it('reads YAML, and documents of a server', async () => {
     const yaml = 'openapi: 3.1.0\ninfo: {title: Tiny}\npaths:\n  /a:\n    get: {summary: One thing}\n'
     const site = await testSite(
@@ -188,7 +293,8 @@ describe('quartermaster import openapi', () => {
     [{ openapi: '4.0.0' }, 'OpenAPI 4.0.0'],
     [{ openapi: '3.1.0' }, 'describes no paths'],
     ['a: [', 'neither JSON nor YAML'],
-  ])('says what %j is instead of a document', async (document, says) => {
+    [`a: ${'['.repeat(20_000)}`, 'nested deeper than can be read'],
+  ])('says what %.20j is instead of a document', async (document, says) => {
     const { run } = await project(document)
     const { code, stderr } = await run('weather.json')
     expect(code).not.toBe(0)

@@ -1,23 +1,27 @@
 import { readFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
-import { createWebDesk } from '../adapters/http-client/index.ts'
 import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
-import { compareUnits, type UnitOutcome, writeUnits } from '../adapters/knowledge-files/index.ts'
+import { compareUnits, type UnitFile, type UnitOutcome, writeUnits } from '../adapters/knowledge-files/index.ts'
 import {
   type ApiDocument,
   DOCUMENT_BYTES,
   type FoundOperation,
   type MadeDeclaration,
+  type MappingOptions,
+  obstacleTo,
   operationsIn,
   parseApiDocument,
   toDeclaration,
   toName,
   Unmappable,
 } from '../adapters/openapi/index.ts'
-import { readSecrets, secretsFileIn } from '../adapters/project-files/index.ts'
+import { secretsFileIn } from '../adapters/project-files/index.ts'
 import { AppError, type DescribedOperation, type ImportedApi, type JsonSchema, Name } from '../contracts/index.ts'
-import { type Clock, didYouMean } from '../core/kernel/index.ts'
+import { type Clock, didYouMean, inTurns, type Steps } from '../core/kernel/index.ts'
+import { checkDeclarations } from './check-declarations.ts'
+import { knownSecrets, missingSecrets, refuseTaken, secretNamesOf } from './import-api-secrets.ts'
 import { locateProject, type ProjectPlace } from './locate-project.ts'
+import { createWeb } from './outside.ts'
 
 export interface ImportApiOptions extends ProjectPlace {
   /** A file, or an address. */
@@ -27,6 +31,8 @@ export interface ImportApiOptions extends ProjectPlace {
   readonly isAll: boolean
   readonly capability?: string | undefined
   readonly server?: string | undefined
+  /** Which secret is meant, by the names that the document has for ways to sign in. */
+  readonly secretNames?: Readonly<Record<string, string>> | undefined
   /** Write over files that are there and say something else. */
   readonly isForced: boolean
   readonly isDryRun: boolean
@@ -44,16 +50,27 @@ export async function importApi(options: ImportApiOptions, deps: ImportApiDeps):
   const document = parseApiDocument(text)
   const found = operationsIn(document)
   const capability = capabilityOf(options.capability ?? toName(document.title))
-  const make = makerFor(document, { capability, base, server: serverOf(options.server) })
+  const secretNames = secretNamesOf(options.secretNames, document)
+  const mapping: MappingOptions = { capability, base, server: serverOf(options.server), secretNames }
   const secretsFile = secretsFileIn(dataDir)
   const facts = { title: document.title, capability, secretsFile }
   if (!options.isAll && options.operations.length === 0)
-    return { ...facts, operations: found.map(one => listed(one, make)), imported: [], secrets: [] }
-  const made = madeOf(chosen(found, options), make)
+    return {
+      ...facts,
+      operations: await inOrder(found, one => listed(one, document, mapping), deps),
+      imported: [],
+      secrets: [],
+    }
+  const made = await madeOf(chosen(found, options), { make: makerFor(document, mapping), capability, deps })
   const dir = join(projectDir, 'knowledge')
-  const files = made.map(one => ({ path: `${capability}/${one.operation.tool}.md`, text: one.declaration.text }))
+  const files = made.map(one => one.file)
   const outcomes = await compareUnits(dir, files)
   refuseEdited(files, outcomes, options)
+  const known = await knownSecrets(secretsFile)
+  refuseTaken(
+    made.filter((_, i) => outcomes[i] !== 'same').flatMap(one => one.declaration.secrets),
+    { known, secretNames },
+  )
   const changed = files.filter((_, i) => outcomes[i] !== 'same')
   if (!options.isDryRun) await writeUnits(dir, changed)
   return {
@@ -65,20 +82,31 @@ export async function importApi(options: ImportApiOptions, deps: ImportApiDeps):
       file: relative(projectDir, join(dir, files[i]?.path ?? '')),
       outcome: outcomeOf(outcomes[i] ?? 'new', options.isDryRun),
       notes: [...declaration.notes],
+      secrets: declaration.secrets.map(({ name, what, host }) => ({ name, what, host })),
     })),
-    secrets: await missingSecrets(
-      made.map(one => one.declaration),
-      secretsFile,
+    secrets: missingSecrets(
+      made.flatMap(one => one.declaration.secrets),
+      known,
     ),
   }
 }
 
+/** Does one after the other, and ends between two of them when it is to: a document may have thousands. */
+function inOrder<T, R>(all: readonly T[], work: (one: T) => R, { clock, signal }: ImportApiDeps): Promise<R[]> {
+  function* steps(): Steps<R[]> {
+    const done: R[] = []
+    for (const one of all) {
+      yield signal.throwIfAborted()
+      done.push(work(one))
+    }
+    return done
+  }
+  return inTurns(steps(), clock)
+}
+
 type Make = (operation: FoundOperation) => MadeDeclaration
 
-function makerFor(
-  document: ApiDocument,
-  around: { capability: string; base: URL | undefined; server: URL | undefined },
-): Make {
+function makerFor(document: ApiDocument, around: MappingOptions): Make {
   const compiler = createSchemaCompiler()
   return operation =>
     toDeclaration(operation, document, {
@@ -91,20 +119,10 @@ function makerFor(
     })
 }
 
-function listed(operation: FoundOperation, make: Make): DescribedOperation {
+function listed(operation: FoundOperation, document: ApiDocument, mapping: MappingOptions): DescribedOperation {
   const { id, method, path, short, tool } = operation
-  const refused = refusalOf(operation, make)
+  const refused = obstacleTo(operation, document, mapping)
   return { id, method, path, short, tool, ...(refused !== undefined && { refused }) }
-}
-
-function refusalOf(operation: FoundOperation, make: Make): string | undefined {
-  try {
-    make(operation)
-    return undefined
-  } catch (error) {
-    if (error instanceof Unmappable) return error.message
-    throw error
-  }
 }
 
 function chosen(found: readonly FoundOperation[], { operations, isAll }: ImportApiOptions): FoundOperation[] {
@@ -123,20 +141,44 @@ function chosen(found: readonly FoundOperation[], { operations, isAll }: ImportA
 interface Made {
   readonly operation: FoundOperation
   readonly declaration: MadeDeclaration
+  readonly file: UnitFile
+}
+
+interface Making {
+  readonly make: Make
+  readonly capability: string
+  readonly deps: ImportApiDeps
 }
 
 /** All that is in the way is told at once. */
-function madeOf(operations: readonly FoundOperation[], make: Make): Made[] {
-  const wrong = operations.flatMap(one => {
-    const reason = refusalOf(one, make)
-    return reason === undefined ? [] : [`${one.id}: ${reason}`]
-  })
+async function madeOf(operations: readonly FoundOperation[], { make, capability, deps }: Making): Promise<Made[]> {
+  const wrong: string[] = []
+  const tryOne = (operation: FoundOperation): Made[] => {
+    try {
+      const declaration = make(operation)
+      return [{ operation, declaration, file: { path: `${capability}/${operation.tool}.md`, text: declaration.text } }]
+    } catch (error) {
+      if (!(error instanceof Unmappable)) throw error
+      wrong.push(`${operation.id}: ${error.message}`)
+      return []
+    }
+  }
+  const made = (await inOrder(operations, tryOne, deps)).flat()
+  wrong.push(...(await faultsOf(made, deps)))
   const twice = operations.filter((one, i) => operations.some((other, j) => j < i && other.tool === one.tool))
   for (const { id, tool } of twice)
     wrong.push(`${id}: Another operation is called "${tool}" as well; import one of them.`)
-  if (wrong.length > 0)
-    throw new AppError('INPUT_INVALID', `Nothing was imported.\n${wrong.join('\n')}`, { details: { refused: wrong } })
-  return operations.map(operation => ({ operation, declaration: make(operation) }))
+  if (wrong.length === 0) return made
+  throw new AppError('INPUT_INVALID', `Nothing was imported.\n${wrong.join('\n')}`, { details: { refused: wrong } })
+}
+
+/** What a document says may be no tool for reasons that only the op knows. */
+async function faultsOf(made: readonly Made[], { clock }: ImportApiDeps): Promise<string[]> {
+  const files = made.map(({ file }) => file)
+  const problems = await checkDeclarations(files, { clock })
+  return made.flatMap(({ operation, file }) =>
+    (problems.get(file.path) ?? []).map(problem => `${operation.id}: ${problem}`),
+  )
 }
 
 function refuseEdited(
@@ -154,12 +196,6 @@ function outcomeOf(outcome: UnitOutcome, isDryRun: boolean): ImportedApi['import
   if (outcome === 'same') return 'unchanged'
   if (outcome === 'new') return isDryRun ? 'wouldWrite' : 'written'
   return isDryRun ? 'wouldReplace' : 'replaced'
-}
-
-async function missingSecrets(made: readonly MadeDeclaration[], file: string): Promise<ImportedApi['secrets']> {
-  const needed = new Map(made.flatMap(({ secrets }) => secrets.map(one => [one.name, one] as const)))
-  const { secrets } = await readSecrets(file)
-  return [...needed.values()].filter(({ name }) => secrets?.get(name) === undefined)
 }
 
 function capabilityOf(name: string): string {
@@ -195,7 +231,7 @@ async function readDocument({ source, from }: ImportApiOptions, deps: ImportApiD
 const WITHIN_MS = 30_000
 
 async function fetchDocument(url: URL, { clock, signal }: ImportApiDeps): Promise<Document> {
-  const web = createWebDesk({ clock })
+  const web = createWeb({ clock })
   try {
     const outcome = await web.send({
       method: 'GET',
@@ -214,6 +250,6 @@ async function fetchDocument(url: URL, { clock, signal }: ImportApiDeps): Promis
     if (status !== 200) throw new AppError('INPUT_INVALID', `${url.host} answered with status ${status}.`)
     return { text: new TextDecoder().decode(body), base: url }
   } finally {
-    web.close()
+    await web.close()
   }
 }

@@ -80,6 +80,10 @@ export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: 
       const { openPersonControl } = await import('./open-person-control.ts')
       return openPersonControl({ from: cwd, ...options })
     },
+    async openAgentControl(options) {
+      const { openAgentControl } = await import('./open-agent-control.ts')
+      return openAgentControl({ from: cwd, ...options })
+    },
     up: options => up(options, own, strays),
     async connect(options) {
       // Loaded here, because nothing else needs it.

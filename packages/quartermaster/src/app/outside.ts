@@ -16,25 +16,39 @@ export interface OutsideDeps {
   readonly clock: Clock
   readonly runner: ProgramRunner
   readonly projectDir: string
+  readonly env: Readonly<Record<string, string | undefined>>
 }
 
-export function createOutside({ clock, runner, projectDir }: OutsideDeps): Outside {
-  let isUsed = false
-  // Most projects have no tool that asks a server, so that its code is loaded with the first request.
-  const desk = remembered(async () => (await import('../adapters/http-client/index.ts')).createWebDesk({ clock }))
+export function createOutside({ clock, runner, projectDir, env }: OutsideDeps): Outside {
+  const web = createWeb({ clock })
   return {
-    web: {
-      async send(request) {
-        isUsed = true
-        return (await desk()).send(request)
-      },
-    },
+    web,
     programs: {
       run: runner.run,
       probe: name => program({ command: locatedProgram(name, projectDir) }),
+      variable: name => env[name],
     },
     async close() {
       await runner.close()
+      await web.close()
+    },
+  }
+}
+
+export interface Web extends WebDesk {
+  close(): Promise<void>
+}
+
+/** Requests to servers elsewhere. Most projects have no tool that asks one, so that the code is loaded with the first. */
+export function createWeb({ clock }: Pick<OutsideDeps, 'clock'>): Web {
+  let isUsed = false
+  const desk = remembered(async () => (await import('../adapters/http-client/index.ts')).createWebDesk({ clock }))
+  return {
+    async send(request) {
+      isUsed = true
+      return (await desk()).send(request)
+    },
+    async close() {
       if (isUsed) (await desk()).close()
     },
   }

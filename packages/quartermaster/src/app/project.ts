@@ -24,6 +24,7 @@ import {
 } from '../contracts/index.ts'
 import type { ProgramDesk, RegistryDesk, Secrets, Services, Source, WebDesk } from '../core/catalogue/index.ts'
 import type { Log } from '../core/kernel/index.ts'
+import { KNOWLEDGE_SOURCE } from '../core/knowledge/index.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 import { CAPABILITIES_DIR, PACKAGE_ENTRIES } from './package-entries.ts'
 import { withPages } from './pages.ts'
@@ -50,6 +51,7 @@ export interface Project {
   readonly projectDir: string
   readonly configFile: string | undefined
   readonly dataDir: string
+  readonly env: Environment
   /** Which store the environment names; as it was at start. */
   readonly storeChoice: StoreChoice
   readonly settings: Settings
@@ -130,7 +132,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     log,
   })
   const knowledge = createKnowledgeSource({
-    id: 'knowledge',
+    id: KNOWLEDGE_SOURCE,
     kind: 'declaration',
     dir: join(projectDir, 'knowledge'),
     watch: isWatching,
@@ -142,6 +144,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   return {
     projectDir,
     dataDir,
+    env,
     storeChoice: readStoreChoice(env),
     get configFile() {
       return configFile

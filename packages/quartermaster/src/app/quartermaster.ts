@@ -22,7 +22,7 @@ import {
   type ToolDetail,
   type ToolSummary,
 } from '../contracts/index.ts'
-import type { CapabilityRegistry } from '../core/agents/index.ts'
+import { type CapabilityRegistry, filterTools, listTools, toolDetail } from '../core/agents/index.ts'
 import { type Capability, type Op, registerOp } from '../core/catalogue/index.ts'
 import { type Log, remembered } from '../core/kernel/index.ts'
 import { buildExternalPeers } from './build-external-peers.ts'
@@ -32,7 +32,6 @@ import { lazyStore } from './lazy-store.ts'
 import { openProject, type Project } from './project.ts'
 import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 import { seatedOnce } from './seating.ts'
-import { listTools, toolDetail } from './tool-report.ts'
 
 export interface QuartermasterOptions {
   /** The project folder, or any folder below it; the working folder when absent. */
@@ -118,7 +117,8 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
   const peers = async () => (await outside()).peers
   const parts = { tokens, organisation, memory, delegations, peers }
   const control = createControl(runtime, { from: 'process', isReady: () => true, ...parts })
-  const tools: Quartermaster['tools'] = filter => listTools(catalogue.current().tools.values(), health, filter)
+  const tools: Quartermaster['tools'] = filter =>
+    filterTools(listTools(catalogue.current().tools.values(), health), filter)
   return {
     registry,
     control,

@@ -112,7 +112,7 @@ export async function createRuntime(
       return core.catalogue.current().tools.values()
     },
   })
-  const reach = createOutside({ clock, runner: programs, projectDir: project.projectDir })
+  const reach = createOutside({ clock, runner: programs, projectDir: project.projectDir, env: project.env })
   // What a server says about the tools of others can only be judged by who knows these.
   let firstRead: Promise<unknown> | undefined
   const named = createNamedServers({ upstreams, digest: sha256, log, reload: () => core.catalogue.reload() })

@@ -14,6 +14,8 @@ export const ViewedTool = z.object({
   reason: z.string().optional(),
   /** Whether clients of the agent list it; in the gateway view they list those that lead to the others. */
   listed: z.boolean(),
+  /** Whether a call changes anything. */
+  mutates: z.boolean(),
   /** Whether a call may be answered with a handle in place of a result. */
   mayWait: z.boolean(),
   /** Whether it tells how such calls stand. */

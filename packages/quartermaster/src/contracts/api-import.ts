@@ -23,6 +23,8 @@ export const ImportedOperation = z.object({
   outcome: z.enum(['written', 'replaced', 'unchanged', 'wouldWrite', 'wouldReplace']),
   /** What was left out, or is to be looked at. */
   notes: z.array(z.string()),
+  /** What it sends, and to whom. */
+  secrets: z.array(z.object({ name: z.string(), what: z.string(), host: z.string() })),
 })
 export type ImportedOperation = z.infer<typeof ImportedOperation>
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { TOLD_TOOLS } from './told-tools.ts'
 
 interface SettingRow {
   schema: z.ZodType<number | boolean | string>
@@ -258,8 +259,7 @@ export const SETTINGS = {
   delegationWaitSeconds: {
     schema: seconds(0, 600),
     default: 120,
-    reason:
-      'How long `delegate_task` waits for the result before it answers that the task goes on. Short questions are answered by then; clients that hear of progress wait that long.',
+    reason: `How long \`${TOLD_TOOLS.delegate}\` waits for the result before it answers that the task goes on. Short questions are answered by then; clients that hear of progress wait that long.`,
   },
   delegationDeadlineSeconds: {
     schema: count(1, 2_592_000),

@@ -53,6 +53,15 @@ export interface Toolbox {
 /** Where an agent reads its own view over MCP. It is in no list: programs ask for it, and models have their prompt. */
 export const VIEW_URI = 'quartermaster://view'
 
+/** Where it reads a list of its tools with their state and, with a name behind it, everything about one: what commands are made from. */
+export const VIEW_TOOLS_URI = `${VIEW_URI}/tools`
+
+/** Where a result that is marked as an error for its size alone says, in its `_meta`, that the tool succeeded. */
+export const SUCCEEDED_META = 'quartermaster/succeeded'
+
+/** Where the answer of `read_docs` has, in its `_meta`, what its words were made from: a `DocsAnswer` without its text. */
+export const DOCS_META = 'quartermaster/docs'
+
 export function closedToolbox(): AppError {
   return new AppError('STOPPING', 'This toolbox is closed. Open another.')
 }

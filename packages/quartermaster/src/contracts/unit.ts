@@ -22,7 +22,20 @@ export const UnitPath = z
 export type UnitPath = z.infer<typeof UnitPath>
 
 const words = z.array(z.string().min(1).max(200)).max(50)
-const paths = z.array(UnitPath).max(50)
+/** What can be read about beside units: `tool:NAME` and `capability:KEY`. */
+const ReadablePath = z.union(
+  [
+    UnitPath,
+    z
+      .string()
+      .max(200)
+      .regex(/^(?:tool|capability):[^\s:]+$/),
+  ],
+  {
+    error: 'must be the path of a unit, "tool:NAME" or "capability:KEY"',
+  },
+)
+const paths = z.array(ReadablePath).max(50)
 
 /** What a unit says about itself, at the head of its file. */
 export const UnitFacts = z

@@ -1,5 +1,5 @@
 import type { CliHost, CliOutput } from '../adapters/cli/index.ts'
-import type { Control } from '../contracts/index.ts'
+import type { AgentControl, Control } from '../contracts/index.ts'
 import { createFakeClock, type FakeClock } from './fake-clock.ts'
 import { fakeControl } from './fake-control.ts'
 
@@ -67,6 +67,14 @@ export function createFakeCliHost(options: CliHostOptions = {}): FakeCliHost {
     openPersonControl: async from => {
       seen.opened.push(from)
       return { control: fakeControl(options.control), from: 'up', close: async () => void seen.closed++ }
+    },
+    openAgentControl: async from => {
+      seen.opened.push(from)
+      return {
+        control: fakeControl(options.control) as AgentControl,
+        from: 'up',
+        close: async () => void seen.closed++,
+      }
     },
     up: unused('up'),
     connect: unused('connect'),

@@ -55,6 +55,7 @@ void runCli(process.argv.slice(2), {
   }),
   openControl: async () => ({ control, from: 'process', close: async () => {} }),
   openPersonControl: () => Promise.reject(new Error('There is no server here.')),
+  openAgentControl: () => Promise.reject(new Error('There is no server here.')),
   up: () => Promise.reject(new Error('There is no server here.')),
   connect: () => Promise.reject(new Error('There is no bridge here.')),
   connectCommand: () => Promise.reject(new Error('There is no bridge here.')),

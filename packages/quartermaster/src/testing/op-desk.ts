@@ -29,6 +29,8 @@ export interface OpDesk {
 
 export interface OpDeskOptions {
   readonly secrets?: Record<string, string>
+  /** Our own environment. */
+  readonly env?: Record<string, string>
   /** How names become addresses. */
   readonly resolve?: (host: string) => Promise<{ address: string; family: number }[]>
 }
@@ -45,14 +47,15 @@ export async function httpDesk(declared: Declared, { secrets = {}, resolve }: Op
 export async function programDesk(
   declared: Declared,
   project: TempProject,
-  { secrets = {} }: OpDeskOptions = {},
+  { secrets = {}, env = {} }: OpDeskOptions = {},
 ): Promise<OpDesk> {
   const { createChildHerd, createProgramRunner } = await loadUpstreamParts()
   const places = { projectDir: project.dir, dataDir: project.path('.quartermaster') }
   const herd = createChildHerd({ clock: createSystemClock(), dataDir: places.dataDir })
   onTestFinished(() => herd.close())
   const run = createProgramRunner({ herd, ...places })
-  const services = { programs: { run, probe: (command: string) => program({ command }) } }
+  const desk = { run, probe: (command: string) => program({ command }), variable: (name: string) => env[name] }
+  const services = { programs: desk }
   const unit = builtinUnit(programs, { ...services, secrets: { get: name => secrets[name] } })
   return open({ program: unit }, { op: 'op.program.run', ...declared }, secrets)
 }

@@ -1,17 +1,35 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CASES } from './cases.ts'
+import { TOLD_TOOLS } from '../../src/contracts/index.ts'
+import { CASES, type Case } from './cases.ts'
 import { oldNamesIn } from './old-names.ts'
 import { breakFeed, openHostPlace, openUpPlace } from './places.ts'
-import { BEHIND_UP, IN_PROCESS, IN_WORDS, type Served, type ServedTool, WITHOUT_VIEWS } from './runtimes.ts'
-import { type Desk, nameOf, OF_VIEWS, play, type Transcript } from './script.ts'
-import { inWords } from './told.ts'
+import {
+  asToldBy,
+  BEHIND_UP,
+  IN_PROCESS,
+  type Served,
+  type ServedTool,
+  TAKES_OBJECTS,
+  TELLS_PROGRESS,
+  TWICE_REMOVED,
+  WITHOUT_GATEWAY,
+} from './runtimes.ts'
+import { type Desk, nameOf, OF_GATEWAY, OF_VIEWS, play, type Transcript } from './script.ts'
 
 /** All others are held against it. */
 const FIRST = 'the toolbox in this process'
 const RUNTIMES = [...Object.keys(IN_PROCESS), ...Object.keys(BEHIND_UP)]
 const OTHERS = RUNTIMES.filter(name => name !== FIRST)
 const deskOf = (runtime: string) => `x${10 + RUNTIMES.indexOf(runtime)}`
-const skipsIn = (runtime: string) => (tool: string) => runtime === WITHOUT_VIEWS && OF_VIEWS.has(tool)
+const skipsIn =
+  (runtime: string) =>
+  ({ tool, isBare }: Case): boolean =>
+    (runtime === WITHOUT_GATEWAY && OF_GATEWAY.has(tool)) ||
+    (isBare === true && TAKES_OBJECTS.test(runtime)) ||
+    (TWICE_REMOVED.test(runtime) && !ALL_KINDS.has(host.host.tool(tool).section))
+
+/** Between them they answer in every way there is. The toolbox behind an `up` calls all, and so does every framework in process. */
+const ALL_KINDS: ReadonlySet<string> = new Set(['desk', 'files', 'gateway'])
 
 let host: Awaited<ReturnType<typeof openHostPlace>>
 let up: Awaited<ReturnType<typeof openUpPlace>>
@@ -82,17 +100,26 @@ describe('the table of cases', () => {
 describe.each(OTHERS)('%s', runtime => {
   it(`answers every case as ${FIRST} does`, async () => {
     const [own, first] = [await transcriptOf(runtime), await transcriptOf(FIRST)]
-    const expected = Object.entries(first).filter(([name]) => !skipsIn(runtime)(name.split(':')[0] ?? ''))
-    expect(own).toEqual(
-      Object.fromEntries(expected.map(([name, told]) => [name, IN_WORDS.has(runtime) ? inWords(told) : told])),
-    )
+    const expected = CASES.filter(one => !skipsIn(runtime)(one)).map(one => {
+      const told = first[nameOf(one)]
+      return [nameOf(one), told && asToldBy(runtime, told, one)]
+    })
+    expect(own).toEqual(Object.fromEntries(expected))
+  })
+})
+
+describe.each(RUNTIMES.filter(runtime => TELLS_PROGRESS.test(runtime)))('%s', runtime => {
+  it('tells how far a call is', async () => {
+    const told: unknown[] = []
+    await deskAt(runtime).clerk.call('steps', {}, progress => told.push(progress))
+    expect(told).toEqual([{ progress: 1, total: 2, message: 'half' }])
   })
 })
 
 /** What a runtime has, direct and through the gateway view. */
 async function servedBy(runtime: string): Promise<ReadonlyMap<string, ServedTool>> {
   const { clerk, reader } = deskAt(runtime)
-  const tools = LISTS_GRANTS.has(runtime) ? [] : await reader.tools()
+  const tools = LISTS_GRANTS.has(runtime) || runtime === WITHOUT_GATEWAY ? [] : await reader.tools()
   return new Map([...tools, ...(await clerk.tools())].map(tool => [tool.name, tool]))
 }
 
@@ -105,10 +132,11 @@ function kept(runtime: string): ReturnType<typeof servedBy> {
 }
 
 /** The command line and the API behind it list what an agent was granted; what its view adds is for models. */
-const LISTS_GRANTS: ReadonlySet<string> = new Set(['the HTTP API', 'the command line', WITHOUT_VIEWS])
+const LISTS_GRANTS: ReadonlySet<string> = new Set(['the HTTP API', 'the command line'])
 
 describe.each(RUNTIMES)('in %s', runtime => {
-  const shown = () => builtIn().filter(({ name }) => !(LISTS_GRANTS.has(runtime) && OF_VIEWS.has(name)))
+  const absent = LISTS_GRANTS.has(runtime) ? OF_VIEWS : runtime === WITHOUT_GATEWAY ? OF_GATEWAY : new Set()
+  const shown = () => builtIn().filter(({ name }) => !absent.has(name))
 
   it('every tool is served', async () => {
     const served = await kept(runtime)
@@ -143,6 +171,13 @@ describe('the A2A card of an agent', () => {
     expect(skills.map(({ id, description }) => [id, description])).toEqual(
       tools.map(({ name }) => [name, host.host.tool(name).short]),
     )
+  })
+})
+
+describe('tools that others send a model to', () => {
+  it('are there', () => {
+    const names = new Set(builtIn().map(({ name }) => name))
+    expect(Object.values(TOLD_TOOLS).filter(name => !names.has(name))).toEqual([])
   })
 })
 

@@ -6,13 +6,18 @@ export interface Case {
   readonly input: Input
   /** `done`, `no` for what a tool says no to, `waits for approval`, or the code. */
   readonly comesTo: string
+  /** Its tool promises a structure, which a call that waits has not. */
+  readonly promises?: true
+  /** Whether it is called with what is no object. */
+  readonly isBare?: true
   /** Who calls; the clerk unless said. */
   readonly as?: 'reader'
   /** What the clerk's peer does before it, or while it waits. */
   readonly peer?: { readonly when: 'before' | 'meanwhile'; act(peer: Peer): Promise<void> }
 }
 
-type Input = Readonly<Record<string, unknown>> | ((seen: Seen) => Record<string, unknown>)
+/** A function for what depends on what was told before, and for what is no object. */
+type Input = Readonly<Record<string, unknown>> | ((seen: Seen) => unknown)
 
 /** The last id of its kind that the caller was told of: `ws`, `task`, `msg`, `att`, `mem`, `op`. */
 export type Seen = (prefix: string) => string
@@ -165,9 +170,23 @@ export const CASES: readonly Case[] = [
   { tool: 'picture', what: 'words and a picture', input: {}, comesTo: 'done' },
   { tool: 'number', what: 'a number', input: {}, comesTo: 'done' },
   { tool: 'refuse', what: 'a no', input: {}, comesTo: 'no' },
+  { tool: 'blot', what: 'a no with a picture', input: {}, comesTo: 'no' },
+  { tool: 'papers', what: 'two files and where a third is', input: {}, comesTo: 'done' },
+  { tool: 'sum', what: 'a structure without a word', input: {}, comesTo: 'done' },
+  { tool: 'steps', what: 'what tells how far it is', input: {}, comesTo: 'done' },
+  { tool: 'number', what: 'nothing at all', input: () => null, isBare: true, comesTo: 'done' },
+  { tool: 'number', what: 'a text', input: () => 'five', isBare: true, comesTo: 'INPUT_INVALID' },
+  { tool: 'number', what: 'a list', input: () => [5], isBare: true, comesTo: 'INPUT_INVALID' },
   { tool: 'boom', what: 'a fault', input: {}, comesTo: 'no' },
   { tool: 'now', what: 'what is disabled', input: {}, comesTo: 'TOOL_DISABLED' },
   { tool: 'pay', what: 'what a person has to allow', input: {}, comesTo: 'waits for approval' },
+  {
+    tool: 'order',
+    what: 'what waits and promises a structure',
+    input: {},
+    promises: true,
+    comesTo: 'waits for approval',
+  },
   { tool: 'get_status', what: 'what waits', input: seen => ({ operationId: seen('op') }), comesTo: 'done' },
   { tool: 'get_status', what: 'none', input: { operationId: 'op_nothingnothing' }, comesTo: 'NAME_UNKNOWN' },
   { tool: 'read_docs', what: 'a page', input: { path: 'chairs' }, comesTo: 'done' },

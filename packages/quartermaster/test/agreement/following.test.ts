@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { aiTools } from '../../src/ai.ts'
 import { createQuartermaster, type Toolbox } from '../../src/index.ts'
 import { langchainTools } from '../../src/langchain.ts'
-import { agentTools } from '../../src/openai.ts'
+import { agentTools, answerFunctionCalls, functionTools } from '../../src/openai.ts'
 import { lastOutput } from '../support/ai-output.ts'
 import { makeProject } from '../support/product.ts'
 
@@ -57,6 +57,18 @@ const FRAMEWORKS: Readonly<Record<string, (toolbox: Toolbox) => Promise<Held>>> 
         return JSON.stringify(await tools[name]?.toModelOutput?.({ toolCallId: 'call_1', input: {}, output } as never))
       },
       cancel: (name, abortSignal) => run(name, { abortSignal }),
+    }
+  },
+  async 'OpenAI functions'(toolbox) {
+    const tools = await functionTools(toolbox)
+    const call = async (name: string, options = {}) => {
+      const asked = { type: 'function_call', call_id: 'call_1', name, arguments: '{}' }
+      return String((await answerFunctionCalls(toolbox, [asked], options))[0]?.output)
+    }
+    return {
+      names: tools.map(({ name }) => name),
+      call: name => call(name),
+      cancel: (name, signal) => call(name, { signal }),
     }
   },
   async 'the OpenAI Agents SDK'(toolbox) {

@@ -32,6 +32,7 @@ const DESK = `
   import { path } from 'quartermaster/probes'
   const feed = defineDependency({ name: 'feed', probe: path({ path: new URL('../feed.txt', import.meta.url).pathname }) })
   const input = { type: 'object', properties: {} }
+  const sum = { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] }
   const tool = (name, more) => defineTool({ name, short: name + '.', input, mutates: false, ...more })
   export default defineCapability({
     key: 'desk', short: 'A desk.', dependencies: [feed],
@@ -44,6 +45,15 @@ const DESK = `
       tool('now', { requires: ['feed'], handler: () => {
         throw new AppError('DEPENDENCY_UNAVAILABLE', 'Nothing comes.', { details: { dependency: 'feed' } })
       } }),
+      tool('blot', { handler: () => toolResult({ isError: true, content: [{ type: 'text', text: 'A blot:' }, { type: 'image', data: 'AAAA', mimeType: 'image/png' }] }) }),
+      tool('papers', { handler: () => toolResult({ content: [
+        { type: 'resource', resource: { uri: 'desk:letter', mimeType: 'text/plain', text: 'Dear all,' } },
+        { type: 'resource', resource: { uri: 'desk:seal', mimeType: 'application/octet-stream', blob: 'AAEC' } },
+        { type: 'resource_link', uri: 'desk:drawer', name: 'the drawer' },
+      ] }) }),
+      tool('sum', { output: sum, handler: () => toolResult({ content: [], structuredContent: { sum: 3 } }) }),
+      tool('order', { output: sum, mutates: true, consent: ['desk.pay'], handler: () => ({ sum: 3 }) }),
+      tool('steps', { handler: (_, { progress }) => { progress({ progress: 1, total: 2, message: 'half' }); return 'done' } }),
       tool('pay', { mutates: true, consent: ['desk.pay'], handler: () => 'paid' }),
     ],
   })

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createQuartermaster, type Quartermaster } from '../../src/index.ts'
 import { type PromptOptions, renderPrompt } from '../../src/prompt.ts'
+import { golden } from '../../src/testing/golden.ts'
 import { readPages } from '../docs/pages.ts'
 import { quartermaster, writeFiles } from '../support/product.ts'
-import { golden } from './golden.ts'
 import { oldNamesIn } from './old-names.ts'
 
 /** Has a tool that does not work, and words that would make headings. */
@@ -82,6 +82,15 @@ describe('the prompt of an agent', () => {
     expect(explained.sort()).toEqual(listed.map(({ name }) => name).sort())
   })
 
+  it('ends every section with a rule: which of its tools change something', async () => {
+    const { text } = await promptOf('worker')
+    const sections = text.split(/^## /m).slice(1)
+    const rules = sections.map(section => section.trim().split('\n').at(-1) ?? '')
+    expect(rules.filter(rule => !/ only reads?\b| changes? something/.test(rule))).toEqual([])
+    expect(rules[1]).toMatch(/^`write_file` changes something; the others only read\. A call of `write_file` may /)
+    expect(text).toContain('\n## Status\n\n- `get_status`: ')
+  })
+
   it('marks what is disabled with the reason, or leaves it out', async () => {
     const marked = await promptOf('worker')
     expect(marked.text).toContain('- `climate`: Tells what the weather was. (Disabled now. weather-key is down: ')
@@ -119,7 +128,7 @@ describe('the shell block of an agent', () => {
     expect(tools).toEqual(expect.arrayContaining(given()))
     for (const { name, shell, noCommand } of viewed) {
       expect(shell).toMatch(noCommand === undefined ? /^do [a-z]/ : new RegExp(`^call ${name}( |$)`))
-      expect(text).toContain(`\n- \`quartermaster ${shell} --agent worker\` (\`${name}\`): `)
+      expect(text).toContain(`\n- \`quartermaster ${shell}\` (\`${name}\`): `)
     }
   })
 
@@ -140,9 +149,9 @@ it.each([
   ['prompt.md', 'worker', {}],
   ['shell.md', 'worker', { shell: true }],
   ['gateway.md', 'keeper', {}],
-] as const)('the golden file %s is what is rendered (UPDATE_GOLDEN=1 writes it anew)', async (file, agent, options) => {
+] as const)('the file %s is what is rendered (golden)', async (file, agent, options) => {
   const { text } = await promptOf(agent, options)
-  expect(text).toBe(golden(file, text))
+  expect(text).toBe(golden(new URL(`goldens/${file}`, import.meta.url), text))
 })
 
 describe('quartermaster prompt', () => {

@@ -2,21 +2,30 @@ import { ToolMessage } from '@langchain/core/messages'
 import { Client, InMemoryTransport, ProtocolError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { RunContext } from '@openai/agents'
 import { aiTools } from '../../src/ai.ts'
-import { AppError, type CallAnswer, isAppError, type Toolbox, type ToolResult } from '../../src/contracts/index.ts'
+import {
+  AppError,
+  type CallAnswer,
+  isAppError,
+  type Progress,
+  type Toolbox,
+  type ToolResult,
+} from '../../src/contracts/index.ts'
 import type { ModelPiece } from '../../src/core/kernel/index.ts'
 import { openToolbox } from '../../src/index.ts'
 import { langchainTools } from '../../src/langchain.ts'
-import { agentTools, answerFunctionCalls, functionTools } from '../../src/openai.ts'
+import { agentTools, answerFunctionCalls, answerToolCalls, chatTools, functionTools } from '../../src/openai.ts'
 import { lastOutput } from '../support/ai-output.ts'
 import { quartermaster } from '../support/product.ts'
+import type { Case } from './cases.ts'
 import type { HostPlace, UpPlace } from './places.ts'
-import { read, type Told, toldInWords, toldOf, toldOfError } from './told.ts'
+import { inWords, read, type Told, toldInWords, toldOf, toldOfError } from './told.ts'
 
 /** An agent's tools as one runtime has them. */
 export interface Served {
   /** What the runtime says of each. */
   tools(): Promise<readonly ServedTool[]>
-  call(tool: string, input: Readonly<Record<string, unknown>>): Promise<Told>
+  /** What is told on the way goes to `onProgress`, where the runtime has a place for it. */
+  call(tool: string, input: unknown, onProgress?: (progress: Progress) => void): Promise<Told>
   close?(): Promise<void>
 }
 
@@ -28,37 +37,81 @@ export interface ServedTool {
 
 type Open<Place> = (place: Place, agent: string) => Promise<Served>
 
+/** What is derived from a toolbox, wherever that one is. */
+const OF_TOOLBOXES = {
+  LangChain: withLangchain,
+  'the AI SDK': withAiSdk,
+  'OpenAI functions': withFunctions,
+  'OpenAI chat tools': withChat,
+  'the OpenAI Agents SDK': withAgentsSdk,
+}
+
 /** Those of a program that has opened the folder itself. */
 export const IN_PROCESS: Readonly<Record<string, Open<HostPlace>>> = {
   'the toolbox in this process': async ({ host }, agent) => withToolbox(host.toolbox(agent)),
-  LangChain: async ({ host }, agent) => withLangchain(host.toolbox(agent)),
-  'the AI SDK': async ({ host }, agent) => withAiSdk(host.toolbox(agent)),
-  'OpenAI functions': async ({ host }, agent) => withFunctions(host.toolbox(agent)),
-  'the OpenAI Agents SDK': async ({ host }, agent) => withAgentsSdk(host.toolbox(agent)),
+  ...derived<HostPlace>(OF_TOOLBOXES, '', async ({ host }, agent) => host.toolbox(agent)),
   'the servers of resolve': withServers,
 }
 
 /** Those of whoever reaches a running `up`. */
 export const BEHIND_UP: Readonly<Record<string, Open<UpPlace>>> = {
-  'the toolbox behind an up': async ({ mcpUrl, tokenOf }, agent) =>
-    withToolbox(await openToolbox({ url: mcpUrl, token: await tokenOf(agent) })),
+  'the toolbox behind an up': async (place, agent) => withToolbox(await toolboxBehind(place, agent)),
+  ...derived<UpPlace>(OF_TOOLBOXES, ' behind an up', toolboxBehind),
   'MCP 2026-07-28': (place, agent) => withMcp(place, agent, 'auto'),
   'MCP of before': (place, agent) => withMcp(place, agent, 'legacy'),
   'the HTTP API': withControl,
   'the command line': withCommands,
 }
 
-/** Runtimes that hand over words and files, and neither structure nor a mark for errors. */
-export const IN_WORDS: ReadonlySet<string> = new Set(['OpenAI functions', 'the OpenAI Agents SDK'])
+/** The same runtimes over the toolboxes of a place. */
+function derived<P>(
+  runtimes: Readonly<Record<string, (toolbox: Toolbox) => Promise<Served>>>,
+  where: string,
+  open: (place: P, agent: string) => Promise<Toolbox>,
+): Record<string, Open<P>> {
+  const opened = Object.entries(runtimes).map(([name, over]): [string, Open<P>] => [
+    `${name}${where}`,
+    async (place, agent) => {
+      const toolbox = await open(place, agent)
+      return { ...(await over(toolbox)), close: () => toolbox.close() }
+    },
+  ])
+  return Object.fromEntries(opened)
+}
 
-/** What comes with a view and not with a capability is not among the servers that `resolve` answers, which are by capability. */
-export const WITHOUT_VIEWS = 'the servers of resolve'
+async function toolboxBehind({ mcpUrl, tokenOf }: UpPlace, agent: string): Promise<Toolbox> {
+  return openToolbox({ url: mcpUrl, token: await tokenOf(agent) })
+}
+
+/** What a runtime cannot say, of what the toolbox has told. */
+export function asToldBy(runtime: string, told: Told, { promises }: Pick<Case, 'promises'>): Told {
+  // No mark for errors and no structure: words and files.
+  if (runtime.startsWith('OpenAI chat')) return { ...inWords(told), files: [] }
+  if (/OpenAI/.test(runtime)) return inWords(told)
+  // An error is a text there.
+  if (/AI SDK/.test(runtime) && told.isMarked) return { ...told, files: [] }
+  // Clients refuse what has not the promised structure, unless it is marked.
+  if (/MCP|servers/.test(runtime) && promises) return { ...told, isMarked: true }
+  return told
+}
+
+/** Those with a wire, or a rule for typing, that nothing but an object goes over. */
+export const TAKES_OBJECTS = /MCP|servers|command line/
+
+/** Frameworks over a toolbox that is itself behind an `up`. */
+export const TWICE_REMOVED = /^(?!the toolbox).* behind an up$/
+
+/** Those that tell how far a call is. */
+export const TELLS_PROGRESS = /toolbox|LangChain|AI SDK|MCP|servers/
+
+/** Its servers are by capability, so nothing stands for them. */
+export const WITHOUT_GATEWAY = 'the servers of resolve'
 
 async function withToolbox(toolbox: Toolbox): Promise<Served> {
   const tools = await toolbox.tools()
   return {
     tools: async () => tools,
-    call: (tool, input) => toolbox.call(tool, input).then(toldOf, thrown),
+    call: (tool, input, onProgress) => toolbox.call(tool, input, { onProgress }).then(toldOf, thrown),
     close: () => toolbox.close(),
   }
 }
@@ -74,8 +127,10 @@ async function withLangchain(toolbox: Toolbox): Promise<Served> {
   return {
     tools: async () =>
       [...tools.values()].map(({ name, description, schema }) => ({ name, description, inputSchema: schema })),
-    async call(name, args) {
-      const answer: unknown = await held(tools, name).invoke({ type: 'tool_call', id: 'call_1', name, args })
+    async call(name, args, onProgress) {
+      const asked = { type: 'tool_call', id: 'call_1', name, args } as never
+      const writer = ({ tool: _tool, ...progress }: Progress & { tool: string }) => onProgress?.(progress)
+      const answer: unknown = await held(tools, name).invoke(asked, { writer } as object)
       if (!ToolMessage.isInstance(answer)) throw new Error(`${name} answered no message.`)
       const whole = toldOf(answer.artifact as ToolResult)
       const pieces = typeof answer.content === 'string' ? [text(answer.content)] : answer.content.map(toPiece)
@@ -93,12 +148,15 @@ async function withAiSdk(toolbox: Toolbox): Promise<Served> {
         description: String(description),
         inputSchema: (inputSchema as { jsonSchema: unknown }).jsonSchema,
       })),
-    async call(name, input) {
+    async call(name, input, onProgress) {
       const tool = held(tools, name)
-      const output = await lastOutput(tool, input)
+      const output = await lastOutput(tool, input, {}, ({ _meta }) => {
+        const told = _meta?.['quartermaster/progress']
+        if (told) onProgress?.(told as Progress)
+      })
       const shown = await tool.toModelOutput?.({ toolCallId: 'call_1', input, output } as never)
       const { type, value } = shown as { type: string; value: string | readonly Block[] }
-      const pieces = typeof value === 'string' ? [text(value)] : value.map(toPiece)
+      const pieces = typeof value === 'string' ? [text(withoutFiles(value))] : value.map(toPiece)
       return { ...toldOf(output as ToolResult), ...read(pieces), isMarked: type === 'error-text' }
     },
   }
@@ -116,6 +174,27 @@ async function withFunctions(toolbox: Toolbox): Promise<Served> {
       return toldInWords(read(typeof output === 'string' ? [text(output)] : output.map(block => toPiece(block))))
     },
   }
+}
+
+async function withChat(toolbox: Toolbox): Promise<Served> {
+  const tools = await chatTools(toolbox)
+  return {
+    tools: async () =>
+      tools.map(({ function: { name, description, parameters } }) => ({ name, description, inputSchema: parameters })),
+    async call(name, input) {
+      const asked = { type: 'function', id: 'call_1', function: { name, arguments: JSON.stringify(input) } }
+      const [answer] = await answerToolCalls(toolbox, [asked])
+      return toldInWords(read([text(withoutFiles(answer?.content ?? ''))]))
+    },
+  }
+}
+
+/** Where files have no place, their kind stands for them. */
+function withoutFiles(words: string): string {
+  return words
+    .split('\n')
+    .filter(line => !/^\[\w+\/[\w.+-]+( \S+)?\]$/.test(line))
+    .join('\n')
 }
 
 async function withAgentsSdk(toolbox: Toolbox): Promise<Served> {
@@ -150,7 +229,7 @@ async function withServers({ host }: HostPlace, agent: string): Promise<Served> 
   }
   return {
     tools: async () => [...tools.values()].map(({ tool }) => tool),
-    call: (name, input) => callMcp(held(tools, name).client, name, input),
+    call: (name, input, onProgress) => callMcp(held(tools, name).client, { name, input, onProgress }),
     close: async () => void (await Promise.all(clients.map(client => client.close()))),
   }
 }
@@ -161,7 +240,7 @@ async function withMcp({ mcpUrl, tokenOf }: UpPlace, agent: string, mode: 'auto'
   await client.connect(new StreamableHTTPClientTransport(new URL(mcpUrl), { requestInit }))
   return {
     tools: () => listed(client),
-    call: (name, input) => callMcp(client, name, input),
+    call: (name, input, onProgress) => callMcp(client, { name, input, onProgress }),
     close: () => client.close(),
   }
 }
@@ -171,9 +250,16 @@ async function listed(client: Client): Promise<ServedTool[]> {
   return tools.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }))
 }
 
-async function callMcp(client: Client, name: string, input: Readonly<Record<string, unknown>>): Promise<Told> {
+interface McpCall {
+  readonly name: string
+  readonly input: unknown
+  readonly onProgress: ((progress: Progress) => void) | undefined
+}
+
+async function callMcp(client: Client, { name, input, onProgress }: McpCall): Promise<Told> {
+  const options = onProgress ? { onprogress: onProgress } : {}
   try {
-    return toldOf((await client.callTool({ name, arguments: { ...input } })) as ToolResult)
+    return toldOf((await client.callTool({ name, arguments: { ...(input as object) } }, options)) as ToolResult)
   } catch (error) {
     if (error instanceof ProtocolError) return toldOfError(AppError.fromJSON(error.data as never))
     throw error

@@ -14,26 +14,20 @@ export interface Desk {
 /** What each case came to, by its name. */
 export type Transcript = Readonly<Record<string, Told>>
 
-/** Tools that come with a view, and belong to no capability. */
-export const OF_VIEWS: ReadonlySet<string> = new Set([
-  'find_tools',
-  'describe_tool',
-  'call_tool',
-  'read_docs',
-  'get_status',
-])
+/** Tools that stand for all others of an agent, and belong to no capability. */
+export const OF_GATEWAY: ReadonlySet<string> = new Set(['find_tools', 'describe_tool', 'call_tool'])
+
+/** Those, and what is shown beside an agent's tools. */
+export const OF_VIEWS: ReadonlySet<string> = new Set([...OF_GATEWAY, 'read_docs', 'get_status'])
 
 export const nameOf = ({ tool, what }: Case): string => `${tool}: ${what}`
 
 /** Goes through all cases, one after the other, as one runtime's user would. */
-export async function play(
-  { name, place, clerk, reader }: Desk,
-  skips: (tool: string) => boolean,
-): Promise<Transcript> {
+export async function play({ name, place, clerk, reader }: Desk, skips: (one: Case) => boolean): Promise<Transcript> {
   const ids = new Map<string, string>()
   const peer = await peerOf(name, place)
   const transcript: Record<string, Told> = {}
-  for (const one of CASES.filter(({ tool }) => !skips(tool))) {
+  for (const one of CASES.filter(one => !skips(one))) {
     const { tool, input, as, peer: beside } = one
     if (beside?.when === 'before') await beside.act(peer)
     const given = typeof input === 'function' ? input(kind => ids.get(kind) ?? '') : input

@@ -1,10 +1,10 @@
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { checkExamples, type Generation, type Tool } from '../../src/core/catalogue/index.ts'
+import { goldenFolder } from '../../src/testing/golden.ts'
 import { builtins } from './builtins.ts'
 import { type Page, ROOT, readPage, tableBelow } from './pages.ts'
-import { FOLDER, toolPages, writeToolPages } from './tool-pages.ts'
+import { CAPABILITIES_FOLDER, capabilityPages, FOLDER, toolPages } from './tool-pages.ts'
 
 /** Where people read about the tools of each section. */
 const PAGES: Readonly<Record<string, string>> = {
@@ -44,11 +44,13 @@ it('has examples that its own schemas accept, and words for the model that choos
   expect(await checkExamples(generation)).toEqual([])
 })
 
-it('docs/reference/tools has a page of every built-in tool as agents read it, an index, and no other', () => {
-  const pages = toolPages(generation)
-  if (process.env.UPDATE_GOLDEN === '1') writeToolPages(pages)
-  expect(readdirSync(join(ROOT, FOLDER)).sort()).toEqual([...pages.keys()].sort())
-  for (const [file, text] of pages) expect(readPage(`${FOLDER}/${file}`)).toEqual({ file: `${FOLDER}/${file}`, text })
+it.each([
+  [FOLDER, 'tool', toolPages],
+  [CAPABILITIES_FOLDER, 'capability', capabilityPages],
+] as const)('%s has a page of every built-in %s as it is read, and no other (golden)', (folder, _what, pagesOf) => {
+  const pages = pagesOf(generation)
+  const written = goldenFolder(new URL(`file://${join(ROOT, folder)}/`), pages)
+  expect(Object.fromEntries(written)).toEqual(Object.fromEntries(pages))
 })
 
 function headings({ text }: Page): string[] {

@@ -23,7 +23,7 @@ import { MOST_EARLY } from '../../src/adapters/mcp-upstream/supervision/life.ts'
 import { MOST_TRIES } from '../../src/adapters/mcp-upstream/supervision/passage.ts'
 import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/patient-ping.ts'
 import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/target/child-log.ts'
-import { DOCUMENT_BYTES } from '../../src/adapters/openapi/index.ts'
+import { DOCUMENT_BYTES, SCHEMA_CHARACTERS } from '../../src/adapters/openapi/index.ts'
 import { HTTP_OP_LIMITS } from '../../src/capabilities/http/settings.ts'
 import { PROGRAM_OP_LIMITS } from '../../src/capabilities/program/settings.ts'
 import {
@@ -92,6 +92,7 @@ describe('docs/security.md', () => {
       ['output of a program, whatever the file says', bytes(mostOutputBytes)],
       ['complaints of a program that failed', bytes(complaintBytes)],
       ['OpenAPI document', bytes(DOCUMENT_BYTES)],
+      ['characters of what an operation of it takes', count(SCHEMA_CHARACTERS)],
     ])
   })
 

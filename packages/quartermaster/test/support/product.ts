@@ -41,6 +41,8 @@ interface RunOptions {
   readonly cwd: string
   readonly env?: Record<string, string>
   readonly input?: string
+  /** What Ctrl-C does, of a command that is run from here. */
+  readonly signal?: AbortSignal
 }
 
 /** Starts one command and leaves it to you. */
@@ -72,7 +74,7 @@ async function runHere(args: readonly string[], options: RunOptions): Promise<Fi
   const own = standIn(options)
   own.stdin.end(options.input ?? '')
   const written = Promise.all([text(own.stdout), text(own.stderr)])
-  const code = await runCli(args, createHost(own, new AbortController().signal, { log: silentLog }))
+  const code = await runCli(args, createHost(own, options.signal ?? new AbortController().signal, { log: silentLog }))
   own.stdout.end()
   own.stderr.end()
   const [stdout, stderr] = await written

@@ -7,25 +7,24 @@ import type { Progress, ToolResult } from '../../contracts/index.ts'
 export async function* toldOnTheWay(
   call: (onProgress: (progress: Progress) => void) => Promise<ToolResult>,
 ): AsyncGenerator<ToolResult> {
-  let newest: Progress | undefined
-  let isOver = false
+  const state: { isOver: boolean; newest?: Progress | undefined } = { isOver: false }
   let wake = () => {}
   const result = call(progress => {
-    newest = progress
+    state.newest = progress
     wake()
   })
   const over = () => {
-    isOver = true
+    state.isOver = true
     wake()
   }
   // A failure is thrown below, once whoever reads has come to it.
   result.then(over, over)
-  while (!isOver) {
+  while (!state.isOver) {
     await new Promise<void>(resolve => {
       wake = resolve
     })
-    const told = newest
-    newest = undefined
+    const told = state.newest
+    state.newest = undefined
     if (told) yield preliminary(told)
   }
   yield await result

@@ -22,9 +22,9 @@ export function consentAsked(error: unknown, tool: string): Asked | undefined {
   return asked.data
 }
 
-/** Whether someone is there who sees the question and can answer it. */
-export function canAsk({ host }: Session): boolean {
-  return host.io.stdin.isTTY && host.io.stderr.isTTY
+/** Whether someone is there who sees the question and can answer it. An agent at a terminal is nobody who could. */
+export function canAsk({ host, hasToken }: Session): boolean {
+  return !hasToken && host.io.stdin.isTTY && host.io.stderr.isTTY
 }
 
 /** Shows what would be done, whole, and asks. Anything but a yes is a no. */

@@ -11,12 +11,14 @@ import type { Frame } from './table.ts'
 /** Prints every command of an agent, section by section. */
 export async function listCommands(session: Session, { agent }: CallOptions): Promise<number> {
   session.hints = { agent }
-  const tools = await session.connect(control => session.attend('Looking', on => control.tools({ agent }, on)))
+  const tools = await session.connectAsAgent(control => session.attend('Looking', on => control.tools({ agent }, on)))
   if (session.json) await session.printJson(tools.map(toJson))
   else if (tools.length > 0) await session.out.write(listText(tools, session.out))
   else
     await session.notices.write(
-      `${escapeLine(`"${agent}" has no tools. Give it some: quartermaster grant ${agent} CAPABILITY`)}\n`,
+      session.hasToken
+        ? 'You have no tools. Ask the owner for some.\n'
+        : `${escapeLine(`"${agent}" has no tools. Give it some: quartermaster grant ${agent} CAPABILITY`)}\n`,
     )
   if (!session.json && tools.length > 0)
     await session.notices.write('\nWhat one takes: quartermaster do COMMAND --help\n')
@@ -48,8 +50,16 @@ function wordsFirst(one: ToolSummary, other: ToolSummary): number {
 function toEntry(tool: ToolSummary): [string, string] {
   const command = decisionOf(tool)
   const notes = [
-    'none' in command ? `Without a command: ${command.none} quartermaster call ${tool.name}` : '',
+    'none' in command ? `Without a command: ${ended(command.none)} By its name: quartermaster call ${tool.name}` : '',
     tool.state === 'disabled' ? `Disabled: ${tool.missing.map(missingInWords).join('; ') || 'it is held back'}.` : '',
   ]
-  return [`  ${'name' in command ? wordsOf(command) : '-'}`, [tool.short, ...notes].filter(Boolean).join(' ')]
+  return [
+    `  ${'name' in command ? wordsOf(command) : `(${tool.name})`}`,
+    [tool.short, ...notes].filter(Boolean).join(' '),
+  ]
+}
+
+/** As a sentence that another follows. */
+function ended(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
 }

@@ -3,13 +3,14 @@ import { detail, toolOf } from './error-details.ts'
 import { type Look, missingBlock, problemBlock } from './explain.ts'
 import { count, paragraph } from './layout.ts'
 import { nextStep } from './next-step.ts'
+import { stepWithToken } from './next-step-with-token.ts'
 import type { Hints } from './session.ts'
 import type { Frame } from './table.ts'
 
 /** An error for people: what happened, what they need to know about it, and the next step. */
-export function errorText(error: AppError, hints: Hints, frame: Frame & Look): string {
+export function errorText(error: AppError, hints: Hints, frame: Frame & Look & { hasToken: boolean }): string {
   const { paint } = frame
-  const next = nextStep(error, hints)
+  const next = frame.hasToken ? stepWithToken(error, hints, frame) : nextStep(error, hints)
   return [
     `${paint.red('Error:')} ${paragraph(headline(error), { ...frame, width: narrower(frame.width, 7) }, '       ').slice(7)}`,
     ...detailBlocks(error, frame),

@@ -1,4 +1,5 @@
 import type {
+  AgentControl,
   AppError,
   Control,
   Events,
@@ -100,6 +101,13 @@ export interface CliHost {
     config?: string
     data?: string
   }): Promise<OpenedControl<PersonControl>>
+  /** What an agent has of itself, of the `up` at this address or, without one, of the data folder's or the usual place's. */
+  openAgentControl(options: {
+    token: string
+    url?: string
+    config?: string
+    data?: string
+  }): Promise<OpenedControl<AgentControl>>
   up(options: UpOptions): Promise<UpStarted>
   /** Is an MCP server on standard input and output until the client goes; answers why it never got to an `up`. */
   connect(options: {
@@ -125,6 +133,8 @@ export interface CliHost {
     isAll: boolean
     capability?: string
     server?: string
+    /** Which secret is meant, by the names that the document has for ways to sign in. */
+    secretNames?: Readonly<Record<string, string>>
     isForced: boolean
     isDryRun: boolean
     config?: string

@@ -28,8 +28,9 @@ const WORDS = {
 export function importedApiText(api: ImportedApi, printer: Printer): string {
   const { imported, secrets, secretsFile, capability } = api
   const wide = { ...printer, width: undefined }
-  const lines = imported.flatMap(({ tool, file, outcome, notes }) => [
+  const lines = imported.flatMap(({ tool, file, outcome, notes, secrets }) => [
     `${printer.paint.green('✓')} ${paragraph(`${tool}: ${file} ${WORDS[outcome]}`, wide)}`,
+    ...secrets.map(({ name, what, host }) => `  ${paragraph(`Sends the secret "${name}" to ${host}: ${what}`, wide)}`),
     ...notes.map(note => `  ${paragraph(note, wide)}`),
   ])
   const missing = secrets.map(({ name, what }) => `  ${paragraph(`"${name}": ${what}`, wide)}`)

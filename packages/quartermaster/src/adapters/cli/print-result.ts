@@ -1,4 +1,4 @@
-import type { CallAnswer, Control, KeptResult } from '../../contracts/index.ts'
+import type { AgentControl, CallAnswer, KeptResult } from '../../contracts/index.ts'
 import { sizeInWords } from './bytes.ts'
 import { resultText } from './content.ts'
 import { escapeBlock } from './escape.ts'
@@ -15,7 +15,7 @@ export interface ResultToPrint {
 /** Prints what a tool said: to standard output, or to standard error when it said no. */
 export async function printResult(
   session: Session,
-  control: Control,
+  control: AgentControl,
   { answer, agent, all }: ResultToPrint,
 ): Promise<void> {
   if (session.json) return await session.printJson(answer)
@@ -52,7 +52,7 @@ function createTextWriter(printer: Printer, isError: boolean) {
 /** Reads a kept result from its beginning, because what was cut may carry a remark for the agent at its end. */
 async function readOn(
   session: Session,
-  control: Control,
+  control: AgentControl,
   { agent, kept, write }: { agent: string; kept: KeptResult; write(text: string): Promise<void> },
 ): Promise<void> {
   const { resultId, keptBytes, totalBytes } = kept

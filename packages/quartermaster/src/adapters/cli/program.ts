@@ -35,11 +35,15 @@ import { registerUp } from './commands/up.ts'
 import { registerUpstreams } from './commands/upstreams.ts'
 import { registerWorkspaces } from './commands/workspaces.ts'
 import { CompletingOption } from './completion/kinds.ts'
+import type { CliHost } from './host.ts'
 import { type Act, addExamples } from './register.ts'
+import { refuseOwners } from './token-holder.ts'
 
 export interface ProgramOptions {
   version: string
   act: Act
+  /** Where a token may say who speaks. */
+  env?: CliHost['io']['env']
   /** Where help and commander's own messages go, and how they look. */
   output: {
     writeOut(text: string): void
@@ -51,7 +55,7 @@ export interface ProgramOptions {
 }
 
 /** The whole command line: every command with its arguments, options and help. */
-export function createProgram({ version, act, output }: ProgramOptions): Command {
+export function createProgram({ version, act, output, env = {} }: ProgramOptions): Command {
   const program = new Command('quartermaster')
     .description('Issues AI agents the tools they are allowed to have, in working order.')
     .usage('COMMAND [options]')
@@ -86,7 +90,10 @@ export function createProgram({ version, act, output }: ProgramOptions): Command
   ])
   for (const register of REGISTER) register(program, act)
   // The session sees the options of the whole program; where to ask is said at the few commands that can ask elsewhere.
-  program.hook('preAction', (_, command) => void program.setOptionValue('url', command.optsWithGlobals().url))
+  program.hook('preAction', (_, command) => {
+    program.setOptionValue('url', command.optsWithGlobals().url)
+    refuseOwners(command, env)
+  })
   return program
 }
 

@@ -1,14 +1,13 @@
-import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { golden } from '../../testing/golden.ts'
 import { cliReference } from './index.ts'
 
 const page = new URL('../../../../../docs/reference/cli.md', import.meta.url)
 
 describe('docs/reference/cli.md', () => {
-  it('is what the program says of itself (UPDATE_GOLDEN=1 writes it anew)', () => {
+  it('is what the program says of itself (golden)', () => {
     const reference = cliReference()
-    if (process.env.UPDATE_GOLDEN === '1') writeFileSync(page, reference)
-    expect(readFileSync(page, 'utf8')).toBe(reference)
+    expect(golden(page, reference)).toBe(reference)
   })
 
   it('has every command', () => {

@@ -1,4 +1,11 @@
-import { AppError, type CallAnswer, type Control, type ControlInput, type UrlQuestion } from '../../contracts/index.ts'
+import {
+  type AgentControl,
+  AppError,
+  type CallAnswer,
+  type Control,
+  type ControlInput,
+  type UrlQuestion,
+} from '../../contracts/index.ts'
 import { hintsAfter } from './call-hints.ts'
 import type { CallOptions } from './call-options.ts'
 import { askConsent, consentAsked } from './consent.ts'
@@ -17,10 +24,17 @@ export interface WrittenCall {
   readonly mayAsk: boolean
 }
 
+/** By whom a call is made. */
+export interface Calling {
+  readonly control: AgentControl
+  /** All that the owner can ask, where it is the owner who calls. */
+  readonly owner: Control | undefined
+}
+
 /** Calls a tool as an agent would, asks what has to be asked, prints the answer, and says how the command ends. */
 export async function runCall(
   session: Session,
-  control: Control,
+  { control, owner }: Calling,
   { tool, input, options, mayAsk }: WrittenCall,
 ): Promise<number> {
   const request = {
@@ -36,7 +50,7 @@ export async function runCall(
     }),
   }
   const answer = await callWithConsent(session, control, request, mayAsk).catch(async error => {
-    session.hints = { ...session.hints, ...(await hintsAfter(session, control, { ...request, error })) }
+    if (owner) session.hints = { ...session.hints, ...(await hintsAfter(session, owner, { ...request, error })) }
     throw error
   })
   if (answer.waiting) return await tellWaiting(session, { answer, waiting: answer.waiting, tool })
@@ -46,7 +60,7 @@ export async function runCall(
 
 async function callWithConsent(
   session: Session,
-  control: Control,
+  control: AgentControl,
   request: ControlInput<'call'>,
   mayAsk: boolean,
 ): Promise<CallAnswer> {

@@ -31,6 +31,7 @@ async function runProgram(argv: readonly string[], host: CliHost, outer: Session
   let exitCode: number = EXIT.done
   const program = createProgram({
     version: host.version,
+    env: host.io.env,
     output: {
       writeOut: text => void (captured.out += text),
       writeErr: text => void (captured.err += text),
@@ -91,12 +92,12 @@ async function settle(error: unknown, session: Session): Promise<number> {
 }
 
 function textOf(error: unknown, session: Session): string {
-  const { notices, hints, host, from } = session
+  const { notices, hints, host, from, hasToken } = session
   if (error instanceof UsageError) return `${notices.paint.red('Error:')} ${escapeBlock(error.message)}\n`
   const known = toAppError(error)
   // Whoever pressed Ctrl-C knows what happened.
   if (known.code === 'CANCELLED' && host.signal.aborted) return 'Cancelled.\n'
-  return errorText(known, hints, { paint: notices.paint, width: notices.width, now: host.clock.now(), from })
+  return errorText(known, hints, { paint: notices.paint, width: notices.width, now: host.clock.now(), from, hasToken })
 }
 
 /** The reader has what it wanted, as in `quartermaster tools | head -1`. */

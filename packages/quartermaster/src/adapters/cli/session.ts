@@ -1,10 +1,16 @@
-import { AppError, type Control, type ControlOptions, type PersonControl } from '../../contracts/index.ts'
+import {
+  type AgentControl,
+  AppError,
+  type Control,
+  type ControlOptions,
+  type PersonControl,
+} from '../../contracts/index.ts'
 import { defined } from './defined.ts'
-import { UsageError } from './errors.ts'
 import { toJsonText } from './escape.ts'
 import type { CliHost, OpenedControl } from './host.ts'
 import { createNoticePrinter, createPrinter, type Printer } from './printer.ts'
 import { createProgressLine } from './progress-line.ts'
+import { ownersAlone, tokenIn } from './token-holder.ts'
 
 /** The options every command understands. */
 export interface GlobalOptions {
@@ -50,14 +56,21 @@ export interface Session {
   hints: Hints
   /** Who answers: an `up`, or this very process; known once connected. */
   from: OpenedControl['from'] | undefined
+  /** Whether a token in the environment says who speaks, and not the data folder. */
+  readonly hasToken: boolean
   printJson(value: unknown): Promise<void>
-  /** Opens `Control` for as long as `use` runs. */
+  /** Opens `Control` for as long as `use` runs, as the owner of the data folder. */
   connect<T>(use: (control: Control) => Promise<T>): Promise<T>
   /**
    * Opens what persons have of `Control`: as the person whose token is in the environment, and where there is none as the
    * owner of the data folder.
    */
   connectAsPerson<T>(use: (control: PersonControl) => Promise<T>): Promise<T>
+  /**
+   * Opens what agents have of `Control`: as the agent whose token is in the environment, and where there is none as the owner,
+   * who asks for whom he likes and is handed all of it.
+   */
+  connectAsAgent<T>(use: (control: AgentControl, owner: Control | undefined) => Promise<T>): Promise<T>
   /** Runs something that may take long: Ctrl-C ends the wait, and after a second a line tells that it goes on. */
   attend<T>(label: string, run: (options: Attending) => Promise<T>): Promise<T>
   /** Waits for something until Ctrl-C, and says nothing. */
@@ -103,17 +116,24 @@ export function createSession(host: CliHost, options: GlobalOptions, line: reado
     printJson: value => out.write(`${toJsonText(value, { pretty: out.isTerminal })}\n`),
     attend,
     untilAborted: work => untilAborted(host.signal, work),
-    connect: use => through(host.openControl(place), use),
+    hasToken: host.io.env.QUARTERMASTER_TOKEN !== undefined,
+    async connect(use) {
+      // The program has said so before; here nothing gets around it.
+      if (session.hasToken) throw ownersAlone('This')
+      return await through(host.openControl(place), use)
+    },
     async connectAsPerson(use) {
-      const person = personIn(host.io.env, options.url)
+      const person = tokenIn(host.io.env, options.url)
       return await through(person ? host.openPersonControl({ ...place, ...person }) : host.openControl(place), use)
+    },
+    async connectAsAgent(use) {
+      const agent = tokenIn(host.io.env, options.url)
+      if (agent) return await through(host.openAgentControl({ ...place, ...agent }), own => use(own, undefined))
+      return await through(host.openControl(place), control => use(asAgent(control), control))
     },
   }
 
-  async function through<C extends PersonControl, T>(
-    opening: Promise<OpenedControl<C>>,
-    use: (control: C) => Promise<T>,
-  ): Promise<T> {
+  async function through<C, T>(opening: Promise<OpenedControl<C>>, use: (control: C) => Promise<T>): Promise<T> {
     const opened = await attend('Starting', () => opening).catch(error => abandon(opening, error))
     session.from = opened.from
     try {
@@ -125,21 +145,9 @@ export function createSession(host: CliHost, options: GlobalOptions, line: reado
   return session
 }
 
-/**
- * The person that the environment speaks for. A token that is empty, or an address without one, is a mistake and must not end
- * with the owner's word.
- */
-function personIn(env: CliHost['io']['env'], given: string | undefined): { token: string; url?: string } | undefined {
-  const { QUARTERMASTER_TOKEN: token, QUARTERMASTER_URL: fromEnv } = env
-  const url = given ?? fromEnv
-  if (token !== undefined && token.trim() !== '') return defined({ token: token.trim(), url })
-  if (token !== undefined)
-    throw new UsageError('QUARTERMASTER_TOKEN is empty. Put a token of yours into it, or unset it to act as the owner.')
-  if (url !== undefined)
-    throw new UsageError(
-      `${given === undefined ? 'QUARTERMASTER_URL' : '--url'} needs a token of yours in QUARTERMASTER_TOKEN.`,
-    )
-  return undefined
+/** The owner says of whom a prompt is. */
+function asAgent(control: Control): AgentControl {
+  return { ...control, prompt: ({ agent = '', ...more }, options) => control.prompt({ agent, ...more }, options) }
 }
 
 /** Waits for something to end, but not for ever and whatever its end is. */
@@ -168,7 +176,7 @@ function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 /** Whoever gave up waiting for the door to open still closes it. */
-function abandon(opening: Promise<OpenedControl<PersonControl>>, error: unknown): never {
+function abandon(opening: Promise<OpenedControl<unknown>>, error: unknown): never {
   opening.then(opened => opened.close()).catch(() => undefined)
   throw error
 }

@@ -15,11 +15,26 @@ export function toolCommand(tool: ToolDetail, usage: CommandUsage, others: reado
   const texts = [tool.short, tool.whenToUse].filter(text => text !== '')
   const command = new Command(usage.name).description(escapeBlock(texts.join('\n\n')))
   for (const argument of usage.positional) command.addArgument(toArgument(argument))
-  if (usage.flag !== undefined) command.requiredOption(`--${usage.flag}`, `what tells it from "${usage.name}" alone`)
+  if (usage.flag !== undefined) {
+    command.requiredOption(`--${usage.flag}`, `what tells it from "${usage.name}" alone`)
+    // Whoever copies the line without it runs the other one.
+    command.usage(
+      `--${usage.flag} [options] ${usage.positional
+        .map(one => toArgument(one))
+        .map(humanReadable)
+        .join(' ')}`.trimEnd(),
+    )
+  }
   for (const option of usage.options.flatMap(toOptions)) command.addOption(option)
   for (const { flag, short } of others) command.option(`--${flag}`, `instead: ${escapeLine(short)}`)
   command.addHelpText('after', `\nThe same by the tool's name: quartermaster call ${escapeLine(tool.name)}`)
   return command
+}
+
+/** As the parser writes it in a line of usage. */
+function humanReadable(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '...' : ''}`
+  return argument.required ? `<${name}>` : `[${name}]`
 }
 
 /** The tool's input, from what was written. `rest` gives the text of an argument that takes all words. */
@@ -60,7 +75,9 @@ function attribute(key: string): string {
 
 function toArgument(parameter: CommandArgument): Argument {
   const name = `${parameter.placeholder}${parameter.takesRest ? '...' : ''}`
-  const argument = new Argument(parameter.isRequired ? `<${name}>` : `[${name}]`, escapeLine(parameter.help))
+  // One without any word about it would be left out of the help, with its choices.
+  const help = escapeLine(parameter.help) || (parameter.choices ? 'one of these' : '')
+  const argument = new Argument(parameter.isRequired ? `<${name}>` : `[${name}]`, help)
   if (parameter.choices) argument.choices(parameter.choices.map(String))
   return parameter.takesRest ? argument : argument.argParser(text => read(text, parameter))
 }

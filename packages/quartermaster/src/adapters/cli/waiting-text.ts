@@ -1,4 +1,4 @@
-import type { CallAnswer, WaitingHandle } from '../../contracts/index.ts'
+import { type CallAnswer, TOLD_TOOLS, type WaitingHandle } from '../../contracts/index.ts'
 import { aheadInWords } from './duration.ts'
 import { EXIT } from './errors.ts'
 import { escapeLine } from './escape.ts'
@@ -32,7 +32,10 @@ function waitingText(session: Session, tool: string, { operationId, for: what, n
     retry: `"${tool}" could not be done now. It is tried again by itself, ${nextAttemptText(session, nextAttemptAt)}.`,
     run: `"${tool}" is run now, or as soon as it can be, and has not ended.`,
   } satisfies Record<WaitingHandle['for'], string>
-  return `${escapeLine(lines[what])} Do not call it again.\nSee how it is: quartermaster operations show ${id}${nextStep(what, id)}\n`
+  const look = session.hasToken
+    ? `call ${TOLD_TOOLS.status} operationId=${id}`
+    : `operations show ${id}${nextStep(what, id)}`
+  return `${escapeLine(lines[what])} Do not call it again.\nSee how it is: quartermaster ${look}\n`
 }
 
 function nextStep(what: WaitingHandle['for'], id: string): string {

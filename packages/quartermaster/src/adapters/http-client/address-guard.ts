@@ -3,9 +3,12 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /** An address that nobody named and that leads inside. A `TypeError`, as every failure of a fetch is. */
 export class AddressRefused extends TypeError {
+  readonly host: string
+
   constructor(host: string) {
     super(`"${host}" leads to an address inside this machine or network, and the configuration does not name it.`)
     this.name = 'AddressRefused'
+    this.host = host
   }
 }
 

@@ -7,9 +7,13 @@ export const TAIL_MS = 1_000
 
 /** A body that is longer than it may be. */
 export class BodyTooLong extends OwnReason {
-  constructor(maxBytes: number) {
+  /** As much of it as may be. */
+  readonly head: Buffer
+
+  constructor(maxBytes: number, head: Buffer = Buffer.alloc(0)) {
     super(`it is longer than ${maxBytes} bytes`)
     this.name = 'BodyTooLong'
+    this.head = head
   }
 }
 
@@ -29,7 +33,7 @@ export function readBytes(body: HttpBody, maxBytes: number): Promise<Buffer> {
         parts.push(part)
         if (size <= maxBytes) return
         body.destroy()
-        reject(new BodyTooLong(maxBytes))
+        reject(new BodyTooLong(maxBytes, joined(parts).subarray(0, maxBytes)))
       },
       onEnd: () => resolve(joined(parts)),
       onFail: reject,

@@ -44,26 +44,30 @@ async function exchange(client: HttpClient, request: WebRequest): Promise<WebOut
   const { method, url, headers, body, maxBytes, signal } = request
   const answer = await client.send({ method, url, headers, body, signal })
   try {
-    return { kind: 'answer', answer: await wholeOf(answer, maxBytes) }
+    return { kind: 'answer', answer: toAnswer(answer, await readBytes(answer.body, maxBytes)) }
   } catch (error) {
-    if (error instanceof BodyTooLong) return { kind: 'tooLong', status: answer.status }
+    if (error instanceof BodyTooLong) return { kind: 'tooLong', answer: toAnswer(answer, error.head) }
     const { reason } = reasonOf(error)
     return { kind: 'failed', reason: `The answer of ${url.host} broke off: ${reason}.`, wasSent: 'maybe' }
   }
 }
 
-async function wholeOf(answer: HttpAnswer, maxBytes: number): Promise<WebAnswer> {
+function toAnswer(answer: HttpAnswer, body: Uint8Array): WebAnswer {
   const names = Object.keys(answer.headers)
   return {
     status: answer.status,
     headers: Object.fromEntries(names.map(name => [name, headerOf(answer, name) ?? ''])),
-    body: await readBytes(answer.body, maxBytes),
+    body,
   }
 }
 
 function outcomeOf(error: unknown): WebOutcome {
   const cause = error instanceof HttpFailure ? error.cause : error
-  if (cause instanceof AddressRefused) return { kind: 'refused', reason: cause.message }
+  if (cause instanceof AddressRefused) return { kind: 'refused', reason: insideText(cause.host) }
   if (error instanceof HttpFailure) return { kind: 'failed', reason: error.message, wasSent: error.wasSent }
   throw error
+}
+
+function insideText(host: string): string {
+  return `"${host}" leads to an address inside this machine or network, and the declaration does not name it under "privateHosts".`
 }

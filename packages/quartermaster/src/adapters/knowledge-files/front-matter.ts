@@ -4,16 +4,29 @@ import type { WrittenLines } from '../../core/catalogue/index.ts'
 /** What stands at the head of a Markdown file and what comes after it, or what is wrong with its head. */
 export type Parted =
   | { readonly front: Readonly<Record<string, unknown>>; readonly body: string; readonly lines: WrittenLines }
-  | { readonly wrong: string }
+  | { readonly wrong: string; readonly line?: number | undefined }
 
 const HEAD = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\n)---[ \t]*(?:\r?\n|$)/
 /** More anchors than a person writes are a way to make a small text large. */
 const MOST_ALIASES = 20
+/** Lists in lists in lists, more of them than there is room for. Some of it is told by the parser, some by the machine. */
+const TOO_DEEP = 'Its front matter is nested deeper than can be read.'
 
 /** Parts a text at its front matter, which is YAML between two lines of `---` at its very beginning. */
 export function partFrontMatter(text: string): Parted {
+  try {
+    return part(text)
+  } catch (error) {
+    if (error instanceof RangeError) return { wrong: TOO_DEEP }
+    throw error
+  }
+}
+
+function part(text: string): Parted {
   const whole = text.replace(/^\uFEFF/, '')
   const found = HEAD.exec(whole)
+  if (!found && /^---[ \t]*\r?\n/.test(whole))
+    return { wrong: 'Its front matter has no end: put a line "---" below its fields.' }
   if (!found)
     return {
       wrong: 'It has no front matter: begin it with a line "---", fields such as "kind: concept", and a line "---".',
@@ -21,7 +34,14 @@ export function partFrontMatter(text: string): Parted {
   const lineCounter = new LineCounter()
   const document = parseDocument(found[1] ?? '', { prettyErrors: true, uniqueKeys: true, lineCounter })
   const [error] = document.errors
-  if (error) return { wrong: `Its front matter is no YAML: ${firstLine(error.message)}` }
+  if (error) {
+    if (/call stack/i.test(error.message)) return { wrong: TOO_DEEP }
+    const line = error.linePos?.[0].line
+    return {
+      wrong: `Its front matter is no YAML: ${firstLine(error.message)}`,
+      line: line === undefined ? undefined : line + 1,
+    }
+  }
   try {
     const front: unknown = document.toJS({ maxAliasCount: MOST_ALIASES })
     if (typeof front !== 'object' || front === null || Array.isArray(front))
@@ -31,6 +51,7 @@ export function partFrontMatter(text: string): Parted {
     const lines = { body: lineAfter(found[0] + blank), fields: fieldLines(document.contents, lineCounter) }
     return { front: front as Record<string, unknown>, body: rest.trim(), lines }
   } catch (error) {
+    if (error instanceof RangeError) throw error
     return {
       wrong: `Its front matter cannot be read: ${firstLine(error instanceof Error ? error.message : String(error))}`,
     }

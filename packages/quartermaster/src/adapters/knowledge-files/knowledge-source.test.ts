@@ -71,16 +71,30 @@ it('is the same object while the text is the same', async () => {
 
 it.each([
   ['has no front matter', '# Refunds\n', 'It has no front matter'],
-  ['has front matter that is no YAML', '---\nkind: [concept\n---\n', 'Its front matter is no YAML'],
-  ['says a field twice', '---\nkind: concept\nkind: system\n---\n', '(line 3'],
+  ['has no end of its front matter', '---\nkind: concept\n\n# Refunds\n', 'Its front matter has no end'],
+  [
+    'is nested too deeply',
+    `---\na: ${'['.repeat(20_000)}${']'.repeat(20_000)}\n---\n`,
+    'nested deeper than can be read',
+  ],
+  [
+    'has front matter that is no YAML',
+    '---\nkind: [concept\n---\n',
+    'Its front matter is no YAML',
+    /^knowledge\/bad\.md:2$/,
+  ],
+  ['says a field twice', '---\nkind: concept\nkind: system\n---\n', '(line 3', /^knowledge\/bad\.md:3$/],
   ['has a list for front matter', '---\n- concept\n---\n', 'must be fields with values'],
   ['makes much of little', `---\na: &a [x,x]\nb: [${'*a,'.repeat(50)}]\n---\n`, 'cannot be read'],
   ['is too large', `---\nkind: concept\n---\n${'x'.repeat(300_000)}`, 'Part it into several'],
-])('tells of a file that %s, and reads the others', async (_what, text, message) => {
+])('tells of a file that %s, and reads the others', async (_what, text, message, where = /^knowledge\/bad\.md$/) => {
   await write('bad.md', text)
   await write('good.md', CONCEPT)
   expect(await load()).toMatchObject([
-    { id: 'knowledge/bad.md', broken: [{ where: 'knowledge/bad.md', message: expect.stringContaining(message) }] },
+    {
+      id: 'knowledge/bad.md',
+      broken: [{ where: expect.stringMatching(where), message: expect.stringContaining(message) }],
+    },
     { id: 'knowledge/good.md', hash: expect.any(String) },
   ])
 })

@@ -6,7 +6,7 @@ import { messageOf, type Problem } from '../../contracts/index.ts'
 import type { Source, SourceKind, SourceUnit } from '../../core/catalogue/index.ts'
 import type { Log } from '../../core/kernel/index.ts'
 import type { Parted } from './front-matter.ts'
-import { listUnitFiles, type UnitFile } from './unit-files.ts'
+import { type FoundFile, listUnitFiles } from './unit-files.ts'
 import { createFolderWatch } from './watch.ts'
 
 export interface KnowledgeSourceOptions {
@@ -26,7 +26,8 @@ export interface KnowledgeSource extends Source {
   close(): Promise<void>
 }
 
-const MOST_BYTES = 256 * 1024
+/** Of one file. */
+export const MOST_BYTES = 256 * 1024
 /** Few enough to leave file handles to others. */
 const AT_ONCE = 16
 /** Says to people what the folder is for; nobody wrote it for agents. */
@@ -57,7 +58,7 @@ export function createKnowledgeSource({
 function createReader(dir: string, prefix: string) {
   let known: ReadonlyMap<string, Read> = new Map()
 
-  async function readOne({ path, name, file, refused }: UnitFile): Promise<Read | undefined> {
+  async function readOne({ path, name, file, refused }: FoundFile): Promise<Read | undefined> {
     // Problems are told by it, so two folders of one name must not share it.
     const id = `${prefix || `${basename(dir)}/`}${name}`
     const text = refused === undefined ? await readBounded(file).catch((error: unknown) => error) : refused
@@ -72,7 +73,7 @@ function createReader(dir: string, prefix: string) {
     return { hash, unit: toUnit(id, { path: `${prefix}${path}`, hash, parted }) }
   }
 
-  return async (files: readonly UnitFile[], signal: AbortSignal): Promise<SourceUnit[]> => {
+  return async (files: readonly FoundFile[], signal: AbortSignal): Promise<SourceUnit[]> => {
     const all: Read[] = []
     for (let at = 0; at < files.length; at += AT_ONCE) {
       signal.throwIfAborted()
@@ -92,7 +93,7 @@ interface Read {
 }
 
 function toUnit(id: string, { path, hash, parted }: { path: string; hash: string; parted: Parted }): SourceUnit {
-  if ('wrong' in parted) return broken(id, parted.wrong)
+  if ('wrong' in parted) return broken(id, parted.wrong, parted.line)
   const definitions = { capabilities: [], dependencies: [], injections: [], written: [{ path, ...parted }] }
   return { id, hash, definitions }
 }
@@ -113,7 +114,8 @@ async function readBounded(file: string): Promise<string> {
   }
 }
 
-function broken(where: string, message: string): SourceUnit {
+function broken(id: string, message: string, line?: number): SourceUnit {
+  const where = line === undefined ? id : `${id}:${line}`
   const problem: Problem = { severity: 'error', code: 'DEFINITION_INVALID', where, message }
-  return { id: where, broken: [problem] }
+  return { id, broken: [problem] }
 }

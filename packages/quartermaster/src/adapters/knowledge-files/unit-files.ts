@@ -3,8 +3,8 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { AppError, messageOf } from '../../contracts/index.ts'
 
-/** A Markdown file below a folder. */
-export interface UnitFile {
+/** A Markdown file that is there, below a folder. */
+export interface FoundFile {
   /** From the folder, with forward slashes and without the ending; the index of a folder has the folder's. */
   readonly path: string
   /** The same with its ending, as people call it. */
@@ -28,15 +28,15 @@ export function isSkipped(name: string): boolean {
 }
 
 /** The Markdown files below a folder, in order of path; none when there is no such folder. */
-export async function listUnitFiles(dir: string): Promise<UnitFile[]> {
+export async function listUnitFiles(dir: string): Promise<FoundFile[]> {
   const root = await realpath(dir).catch(() => undefined)
   if (root === undefined) return []
-  const found: UnitFile[] = []
+  const found: FoundFile[] = []
   await walk(root, root, 0, found)
   return found.sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-async function walk(root: string, folder: string, depth: number, found: UnitFile[]): Promise<void> {
+async function walk(root: string, folder: string, depth: number, found: FoundFile[]): Promise<void> {
   for (const entry of await entriesOf(folder)) {
     if (isSkipped(entry.name)) continue
     const file = join(folder, entry.name)
@@ -81,7 +81,7 @@ async function followed(file: string, root: string) {
   return stat(target).catch(() => undefined)
 }
 
-function placed(root: string, file: string): UnitFile {
+function placed(root: string, file: string): FoundFile {
   const name = relative(root, file).split(sep).join('/')
   const path = name.replace(MARKDOWN, '').replace(/(?<=.)\/index$/, '')
   return { path, name, file }

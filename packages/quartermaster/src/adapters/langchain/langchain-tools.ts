@@ -1,8 +1,15 @@
 import type { RunnableConfig } from '@langchain/core/runnables'
 import { StructuredTool, ToolInputParsingException } from '@langchain/core/tools'
-import type { Toolbox, ToolboxTool, ToolResult } from '../../contracts/index.ts'
+import {
+  AppError,
+  ErrorBody,
+  type Progress,
+  type Toolbox,
+  type ToolboxTool,
+  type ToolResult,
+} from '../../contracts/index.ts'
 import { callForModel, modelWords } from '../../core/kernel/index.ts'
-import { failedMessage, toContent } from './tool-message.ts'
+import { toContent, toMessage } from './tool-message.ts'
 
 /** The tools of a toolbox as LangChain takes them: for `createAgent`, `bindTools`, a `ToolNode`. */
 export async function langchainTools(toolbox: Toolbox): Promise<StructuredTool[]> {
@@ -15,6 +22,12 @@ interface ToolRun extends RunnableConfig {
   readonly toolCall?: { readonly id?: string }
   /** Where what is told on the way goes, when the run is streamed. */
   writer?: ((chunk: unknown) => void) | null
+}
+
+/** What a program catches: the error with its code where it is one of ours, and otherwise what the tool said. */
+function toError(result: ToolResult): Error {
+  const told = ErrorBody.safeParse(result._meta?.['quartermaster/error'])
+  return told.success ? AppError.fromJSON(told.data) : new Error(modelWords(result), { cause: result })
 }
 
 class BoxedTool extends StructuredTool {
@@ -37,26 +50,28 @@ class BoxedTool extends StructuredTool {
 
   override async call(input: unknown, given?: unknown, tags?: string[]): Promise<never> {
     try {
-      return (await super.call(input as never, given as never, tags)) as never
+      return (await super.call((input ?? {}) as never, given as never, tags)) as never
     } catch (error) {
       if (!(error instanceof ToolInputParsingException)) throw error
       // LangChain says that an input is wrong. The call path says what is wrong with it.
-      const [content] = await this._call(input, undefined, given as ToolRun)
-      return content as never
+      const [content, result] = await this._call(input, undefined, given as ToolRun)
+      const toolCallId = (given as ToolRun | undefined)?.toolCall?.id
+      return (toolCallId === undefined ? content : toMessage(result, { name: this.name, toolCallId })) as never
     }
   }
 
   protected override async _call(input: unknown, _manager: unknown, run: ToolRun = {}): Promise<[unknown, ToolResult]> {
     const { signal, writer, toolCall } = run
-    const result = await callForModel(this.#toolbox, {
-      name: this.name,
-      input,
-      signal,
-      onProgress: writer ? progress => writer({ tool: this.name, ...progress }) : undefined,
-    })
-    if (!result.isError) return [toContent(result), result]
+    const { name } = this
+    const toolCallId = toolCall?.id
+    const onProgress = writer ? (progress: Progress) => writer({ tool: name, ...progress }) : undefined
     // Called by a model it is an answer that the model reads; called by a program it is an error.
-    if (toolCall?.id === undefined) throw new Error(modelWords(result))
-    return [failedMessage(result, { name: this.name, toolCallId: toolCall.id }), result]
+    const result =
+      toolCallId !== undefined
+        ? await callForModel(this.#toolbox, { name, input, signal, onProgress })
+        : await this.#toolbox.call(name, input, { signal, onProgress })
+    if (!result.isError) return [toContent(result), result]
+    if (toolCallId === undefined) throw toError(result)
+    return [toMessage(result, { name, toolCallId }), result]
   }
 }

@@ -10,12 +10,12 @@ export function toContent(result: ToolResult): MessageContent {
   return pieces.length === 1 && only?.kind === 'text' ? only.text : pieces.map(toBlock)
 }
 
-/** The answer to a model's call, marked as the error that it is. The whole result is its artifact. */
-export function failedMessage(result: ToolResult, { name, toolCallId }: { name: string; toolCallId: string }) {
+/** The answer to a model's call, marked as an error where it is one. The whole result is its artifact. */
+export function toMessage(result: ToolResult, { name, toolCallId }: { name: string; toolCallId: string }) {
   return new ToolMessage({
     content: toContent(result),
     artifact: result,
-    status: 'error',
+    status: result.isError ? 'error' : 'success',
     name,
     tool_call_id: toolCallId,
   })

@@ -19,13 +19,13 @@ const aside: WrittenUnit = { path: 'aside', front: { kind: 'concept', title: 'As
 const deploy = (body = 'Build it.\n\n{{include: aside}}\n\nShip it.') =>
   directions('deploy', { tools: ['build', 'ship'], body })
 
-async function open() {
+async function open(more: readonly WrittenUnit[] = []) {
   const capabilities = [
     simpleCapability('yard', [simpleTool('build'), simpleTool('ship')]),
     simpleCapability('shed', [simpleTool('saw')], { prompts: [simplePrompt('review')] }),
   ]
   const written = (unit = deploy()) => ({
-    written: [unit, aside, directions('greet'), directions('review', { tools: ['saw'] })],
+    written: [unit, aside, directions('greet'), directions('review', { tools: ['saw'] }), ...more],
   })
   const hub = await createHub({
     units: { 'all.ts': { capabilities }, 'knowledge.md': written() },
@@ -123,8 +123,24 @@ describe.each(ERAS)('directions, for a client of the era %s', era => {
     })
   })
 
+  it('take in nothing that is not for whoever reads them, and say of it what they say of nothing', async () => {
+    const body = 'First:\n\n{{include: guides/deploy}}\n\n{{include: guides/nowhere}}'
+    const { front } = await open([directions('tidy', { body })])
+    const nothing = (path: string) => `[Not included: there is nothing for you to read at "${path}".]`
+    const sawyer = await connect(front, 'sawyer', era)
+    const cut = `First:\n\n${nothing('guides/deploy')}\n\n${nothing('guides/nowhere')}`
+    expect(await textOf(sawyer, 'tidy')).toMatchObject([{ content: { text: cut } }])
+    const skills = new SkillsClient(sawyer)
+    const { skill } = await skills.get('skill://tidy/SKILL.md')
+    expect(await skills.read(skill)).toMatchObject({ verified: true, body: expect.stringContaining(cut) })
+    const builder = await connect(front, 'builder', era)
+    const whole = `First:\n\nBuild it.\n\nMind the step.\n\nShip it.\n\n${nothing('guides/nowhere')}`
+    expect(await textOf(builder, 'tidy')).toMatchObject([{ content: { text: whole } }])
+  })
+
   it('are told of when they are edited, to those who have them and to nobody else', async () => {
-    const { front, edit } = await open()
+    // What sawyer has of these does not have the text that is edited.
+    const { front, edit } = await open([directions('tidy', { body: '{{include: guides/deploy}}' })])
     const news = { builder: [] as string[], sawyer: [] as string[] }
     const listen = (agent: keyof typeof news) => {
       const heard = (what: string) => ({ onChanged: () => void news[agent].push(what) })

@@ -13,7 +13,7 @@ import {
 } from '../../contracts/index.ts'
 import { type Agents, agentViewOf, type Seat } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
-import { type Cancel, errorResult, type Ids } from '../../core/kernel/index.ts'
+import { type Cancel, errorResult, type Ids, unmarked } from '../../core/kernel/index.ts'
 import type { Calls } from '../../core/operations/index.ts'
 import { checkedKey } from './idempotency-key.ts'
 import { type Era, showsOutput, toMcpResult } from './render.ts'
@@ -74,7 +74,7 @@ export function inProcessToolbox(seat: Seat, { ask }: ToolboxOptions, deps: InPr
           canAnswer,
           ask: askHost,
         }
-        return toMcpResult(await deps.calls.call(request), grant.tool, MODERN) as ToolResult
+        return unmarked(toMcpResult(await deps.calls.call(request), grant.tool, MODERN) as ToolResult)
       } catch (error) {
         // Whoever has cancelled it waits for no answer.
         if (signal?.aborted) throw toAppError(error)

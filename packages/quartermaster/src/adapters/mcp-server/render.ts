@@ -1,5 +1,12 @@
 import type { CallToolResult, Tool as McpTool } from '@modelcontextprotocol/server'
-import { type CallAnswer, KEPT_META, KeptResult, type ToolResult, type WaitingHandle } from '../../contracts/index.ts'
+import {
+  type CallAnswer,
+  KEPT_META,
+  KeptResult,
+  SUCCEEDED_META,
+  type ToolResult,
+  type WaitingHandle,
+} from '../../contracts/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 
 /** Which of the two a client speaks: what may stand in a result is not the same in both. */
@@ -50,10 +57,16 @@ export function toMcpResult(answer: CallAnswer, tool: Tool, era: Era): CallToolR
   const { result, kept, waiting, operationId } = answer
   if (waiting) return waitingResult(answer, waiting, showsOutput(tool, era))
   if (!kept) return onTheWire(result, operationId, era)
-  const cut = onTheWire(withRest(result, kept), operationId, era)
+  const rest = withRest(result, kept)
+  const cut = onTheWire({ ...rest, _meta: { ...rest._meta, [KEPT_META]: kept } }, operationId, era)
   if (result.isError || !showsOutput(tool, era)) return cut
   // Clients refuse a result without the structure its tool promises, unless it is marked as an error.
-  return { ...cut, content: [succeededNote(tool), ...cut.content], isError: true }
+  return {
+    ...cut,
+    content: [succeededNote(tool), ...cut.content],
+    isError: true,
+    _meta: { ...cut._meta, [SUCCEEDED_META]: true },
+  }
 }
 
 /**

@@ -5,7 +5,7 @@ import {
   type ResourceTemplateType,
   type Server,
 } from '@modelcontextprotocol/server'
-import { isAppError, VIEW_URI } from '../../contracts/index.ts'
+import { isAppError, VIEW_TOOLS_URI, VIEW_URI } from '../../contracts/index.ts'
 import { agentViewOf, type Grant, type ResourceGrant } from '../../core/agents/index.ts'
 import { callerKey } from '../../core/kernel/index.ts'
 import { toolPage } from '../../core/knowledge/index.ts'
@@ -17,7 +17,7 @@ import { pageOf } from './page.ts'
 import { parseResultUri, parseToolUri, resultUri, toolUri } from './render.ts'
 import { ownerOf, type RoundWork, takeRound } from './rounds.ts'
 import type { AskingParts } from './server-parts.ts'
-import { find, findResource, listed, resourcesOn, type Shelf, versionsOf } from './shelf.ts'
+import { find, findResource, listed, notOnShelf, resourcesOn, type Shelf, versionsOf } from './shelf.ts'
 
 /**
  * What can be read on a shelf: the resources of its capabilities, the pages of its tools, the rest of results that were too
@@ -86,9 +86,8 @@ async function readOwn(uri: string, shelf: Shelf, results: KeptResults): Promise
   const name = parseToolUri(uri)
   const grant = name === undefined ? undefined : find(shelf, name)
   if (grant) return { contents: [{ uri, mimeType: 'text/markdown', text: toolPage(grant.tool) }] }
-  // A server of one capability has no word on the others.
-  if (uri === VIEW_URI && shelf.capability === undefined)
-    return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(agentViewOf(shelf.seat)) }] }
+  const told = readView(uri, shelf)
+  if (told) return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(told) }] }
   const place = parseResultUri(uri)
   if (!place) return undefined
   const page = await results.page(shelf.seat.caller, place.resultId, place.offset).catch(error => {
@@ -97,6 +96,20 @@ async function readOwn(uri: string, shelf: Shelf, results: KeptResults): Promise
   const next =
     page.nextOffset === undefined ? {} : { _meta: { 'quartermaster/next': resultUri(place.resultId, page.nextOffset) } }
   return { contents: [{ uri, mimeType: 'text/plain', text: page.text, ...next }] }
+}
+
+/** What programs that explain an agent's tools, or make commands of them, ask for. */
+function readView(uri: string, shelf: Shelf): object | undefined {
+  // A server of one capability has no word on the others.
+  if (shelf.capability !== undefined) return undefined
+  const { seat } = shelf
+  if (uri === VIEW_URI) return agentViewOf(seat)
+  if (uri === VIEW_TOOLS_URI) return seat.view().list()
+  if (!uri.startsWith(`${VIEW_TOOLS_URI}/`)) return undefined
+  const name = uri.slice(VIEW_TOOLS_URI.length + 1)
+  const grant = find(shelf, name)
+  if (!grant) throw toProtocolError(notOnShelf(shelf, name))
+  return seat.view().detail(grant.tool)
 }
 
 /** As many as an agent can take in at once. */

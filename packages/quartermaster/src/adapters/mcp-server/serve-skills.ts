@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Server, ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { AppError } from '../../contracts/index.ts'
-import type { SkillManifest } from '../../core/knowledge/index.ts'
+import type { Skill } from '../../core/knowledge/index.ts'
 import { orProtocolError } from './errors.ts'
 import { isModern } from './mcp-request.ts'
 import { LIST_HINT, pageOf } from './page.ts'
@@ -16,10 +17,15 @@ const anything = z.looseObject({})
 
 /** The skills extension: what directions a shelf has, and by which digest their text is known. The text is a resource. */
 export function serveSkills(server: Server, shelf: Shelf): void {
-  server.setRequestHandler('skills/list', { params: ListParams, result: anything }, ({ cursor }, context) => {
+  server.setRequestHandler('skills/list', { params: ListParams, result: anything }, async ({ cursor }, context) => {
     const page = () => pageOf(skillsOn(shelf), versionsOf(shelf).resources, cursor)
     const { items, nextCursor } = orProtocolError(page)
-    const skills = items.map(toSkill)
+    const skills = []
+    for (const item of items) {
+      skills.push(toSkill(item))
+      // To measure one, its text is put together: others have their turn between two of them.
+      await setImmediate()
+    }
     return { skills, ...(nextCursor === undefined ? {} : { nextCursor }), ...hintFor(context) }
   })
   server.setRequestHandler('skills/get', { params: GetParams, result: anything }, ({ uri }, context) => {
@@ -28,7 +34,7 @@ export function serveSkills(server: Server, shelf: Shelf): void {
   })
 }
 
-function find(shelf: Shelf, uri: string): SkillManifest {
+function find(shelf: Shelf, uri: string): Skill {
   const found = skillsOn(shelf).find(skill => skill.uri === uri)
   if (found) return found
   throw new AppError('RESOURCE_NOT_FOUND', `"${shelf.name}" has no skill at "${uri}".`, { details: { uri } })
@@ -39,6 +45,7 @@ function hintFor(context: ServerContext): object {
   return isModern(context) ? LIST_HINT : {}
 }
 
-function toSkill({ uri, frontmatter, sha256, bytes }: SkillManifest) {
+function toSkill({ uri, frontmatter, measure }: Skill) {
+  const { sha256, bytes } = measure()
   return { uri, frontmatter, resources: [{ uri, digest: `sha256:${sha256}`, size: bytes }] }
 }

@@ -14,8 +14,8 @@ export interface Shelf {
 
 /** The tools the server lists now. */
 export function listed({ seat, capability }: Shelf): View['tools'] {
-  const { presented, tools } = seat.view()
-  return capability === undefined ? presented : tools.filter(grant => grant.capability === capability)
+  const { presented } = seat.view()
+  return capability === undefined ? presented : presented.filter(grant => grant.capability === capability)
 }
 
 /** The grant by this name, if it is on the shelf; also one that is not working just now. */

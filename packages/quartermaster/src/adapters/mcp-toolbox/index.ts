@@ -1,1 +1,2 @@
-export { connectToolbox, type RemoteToolboxOptions } from './remote-toolbox.ts'
+export { toCallAnswer } from './call-answer.ts'
+export { connectToolbox, type RemoteToolbox, type RemoteToolboxOptions } from './remote-toolbox.ts'

@@ -1,14 +1,36 @@
-import type { FunctionTool, tool as makeTool } from '@openai/agents'
-import { AppError, type Toolbox, type ToolboxTool, type ToolResult } from '../../contracts/index.ts'
-import { callForModel, type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
+import type { tool as makeTool } from '@openai/agents'
+import { AppError, type Toolbox, type ToolboxTool } from '../../contracts/index.ts'
+import { callForModel, type ModelPiece } from '../../core/kernel/index.ts'
+import { readArguments } from './arguments.ts'
+import { toOutput } from './model-output.ts'
 
 type MakeTool = typeof makeTool
 
+/**
+ * A function tool as the OpenAI Agents SDK takes it. In words of our own: the types of this entry are there for those as well who
+ * have not installed the SDK.
+ */
+export interface AgentTool {
+  readonly type: 'function'
+  name: string
+  description: string
+  parameters: {
+    type: 'object'
+    properties: Record<string, never>
+    required: string[]
+    additionalProperties: true
+  }
+  strict: boolean
+  invoke: (runContext: unknown, input: string, details?: { readonly signal?: AbortSignal }) => Promise<unknown>
+  needsApproval: (runContext: unknown, input: unknown, callId?: string) => Promise<boolean>
+  isEnabled: (runContext: unknown, agent: unknown) => Promise<boolean>
+}
+
 /** The tools of a toolbox as the OpenAI Agents SDK takes them: for `new Agent({ tools })`. */
-export async function agentTools(toolbox: Toolbox): Promise<FunctionTool[]> {
+export async function agentTools(toolbox: Toolbox): Promise<AgentTool[]> {
   const { tool } = await agentsSdk()
   const tools = await toolbox.tools()
-  return tools.map(one => agentTool(one, { toolbox, tool }) as FunctionTool)
+  return tools.map(one => agentTool(one, { toolbox, tool }))
 }
 
 /** Function tools for the API alone need no SDK, so this is only loaded for those who run agents with it. */
@@ -24,26 +46,23 @@ async function agentsSdk(): Promise<{ readonly tool: MakeTool }> {
 function agentTool(
   { name, description, inputSchema }: ToolboxTool,
   { toolbox, tool }: { toolbox: Toolbox; tool: MakeTool },
-) {
-  return tool({
+): AgentTool {
+  const made = tool({
     name,
     description,
     parameters: { ...inputSchema } as never,
     strict: false,
     // What has gone since is not shown to the model any more.
     isEnabled: async () => (await toolbox.tools()).some(one => one.name === name),
-    // Only what could not be answered at all gets here, and whoever runs the agent has to know it.
+    // Only what is no answer at all gets here, and whoever runs the agent has to know it.
     errorFunction: null,
     execute: async (input: unknown, _context: unknown, details?: { signal?: AbortSignal }) =>
-      toOutput(await callForModel(toolbox, { name, input, signal: details?.signal })),
-  })
-}
-
-function toOutput(result: ToolResult): unknown {
-  // There is no mark for errors on this wire, so the words have to say it.
-  if (result.isError) return `Error: ${modelWords(result)}`
-  const pieces = modelPieces(result)
-  return pieces.every(piece => piece.kind === 'text') ? modelWords(result) : pieces.map(toPart)
+      toOutput(await callForModel(toolbox, { name, input, signal: details?.signal }), toPart),
+  }) as unknown as AgentTool
+  const { invoke } = made
+  // What is no JSON would end the whole run of the agent. As a text it goes to the call path, which says what is wrong with it.
+  made.invoke = (context, given, details) => invoke(context, JSON.stringify(readArguments(given)), details)
+  return made
 }
 
 function toPart(piece: ModelPiece) {

@@ -1,6 +1,7 @@
-import { type Toolbox, type ToolboxCallOptions, type ToolResult, toAppError } from '../../contracts/index.ts'
-import { errorResult, type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
+import type { Toolbox, ToolboxCallOptions } from '../../contracts/index.ts'
+import { callForModel, type ModelPiece } from '../../core/kernel/index.ts'
 import { readArguments } from './arguments.ts'
+import { toOutput, toWords } from './model-output.ts'
 
 /** A call as it stands in `response.output` of the Responses API. */
 export interface FunctionCall {
@@ -23,6 +24,24 @@ type OutputPart =
   | { readonly type: 'input_image'; readonly image_url: string; readonly detail: 'auto' }
   | { readonly type: 'input_file'; readonly filename: string; readonly file_data: string }
 
+/** A call as it stands in `message.tool_calls` of Chat Completions. */
+export interface ToolCall {
+  readonly type: 'function'
+  readonly id: string
+  readonly function: {
+    readonly name: string
+    /** JSON. */
+    readonly arguments: string
+  }
+}
+
+/** The message that is handed back for it. Texts are all that one takes. */
+export interface ToolCallMessage {
+  readonly role: 'tool'
+  readonly tool_call_id: string
+  readonly content: string
+}
+
 /** Calls what a model has asked for, all at once, and answers what it is to be handed for each, in their order. */
 export function answerFunctionCalls(
   toolbox: Toolbox,
@@ -30,29 +49,31 @@ export function answerFunctionCalls(
   options: ToolboxCallOptions = {},
 ): Promise<FunctionCallOutput[]> {
   const calls = output.filter((item): item is FunctionCall => item.type === 'function_call')
-  return Promise.all(calls.map(call => answerOne(toolbox, call, options)))
+  return Promise.all(
+    calls.map(async ({ call_id, ...call }) => {
+      const result = await answered(toolbox, call, options)
+      return { type: 'function_call_output', call_id, output: toOutput(result, toPart) } as const
+    }),
+  )
 }
 
-async function answerOne(
+/** The same for Chat Completions: the messages that follow the one with these calls. */
+export function answerToolCalls(
   toolbox: Toolbox,
-  { call_id, name, arguments: given }: FunctionCall,
-  options: ToolboxCallOptions,
-): Promise<FunctionCallOutput> {
-  const result = await toolbox.call(name, readArguments(given), options).catch(thrown => failure(thrown, options))
-  return { type: 'function_call_output', call_id, output: toOutput(result) }
+  toolCalls: readonly { readonly type: string }[] | null | undefined,
+  options: ToolboxCallOptions = {},
+): Promise<ToolCallMessage[]> {
+  const calls = (toolCalls ?? []).filter((call): call is ToolCall => call.type === 'function')
+  return Promise.all(
+    calls.map(async ({ id, function: call }) => {
+      const result = await answered(toolbox, call, options)
+      return { role: 'tool', tool_call_id: id, content: toWords(result) } as const
+    }),
+  )
 }
 
-/** Models call tools that are not there. Beside others that were called and have their answers, that is one answer more. */
-function failure(thrown: unknown, { signal }: ToolboxCallOptions): ToolResult {
-  if (signal?.aborted) throw thrown
-  return errorResult(toAppError(thrown))
-}
-
-function toOutput(result: ToolResult): FunctionCallOutput['output'] {
-  const pieces = modelPieces(result)
-  // There is no mark for errors on this wire, so the words have to say it.
-  if (result.isError) return `Error: ${modelWords(result)}`
-  return pieces.every(piece => piece.kind === 'text') ? modelWords(result) : pieces.map(toPart)
+function answered(toolbox: Toolbox, call: Pick<FunctionCall, 'name' | 'arguments'>, options: ToolboxCallOptions) {
+  return callForModel(toolbox, { ...options, name: call.name, input: readArguments(call.arguments) })
 }
 
 function toPart(piece: ModelPiece): OutputPart {

@@ -43,6 +43,7 @@ function readValue(text: string): unknown {
     return document.toJS({ maxAliasCount: MOST_ALIASES })
   } catch (error) {
     const said = error instanceof Error ? (error.message.split('\n')[0] ?? '') : ''
+    if (/call stack/i.test(said)) throw invalid('It is nested deeper than can be read.')
     throw invalid(`It is neither JSON nor YAML: ${said}`)
   }
 }

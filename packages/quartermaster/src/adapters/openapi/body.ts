@@ -1,6 +1,6 @@
 import { isRecord, type Node, Unmappable } from './node.ts'
 import { exampleOf, freeOf, nameOf } from './parameters.ts'
-import { isScalar, plainSchema, type SchemaOptions } from './schema.ts'
+import { isScalar, type Schemas } from './schema.ts'
 
 /** What is sent, and the parameters that it is made of. */
 export interface MappedBody {
@@ -16,7 +16,7 @@ export interface BodyParameter {
   readonly example: unknown
 }
 
-export interface BodyOptions extends SchemaOptions {
+export interface BodyOptions extends Schemas {
   /** Names that parameters have already. */
   readonly names: Set<string>
 }
@@ -41,7 +41,7 @@ export function bodyOf(requestBody: unknown, options: BodyOptions): MappedBody |
 
 function jsonBody(media: unknown, isRequired: boolean, options: BodyOptions): MappedBody {
   const given = isRecord(media) ? media : {}
-  const schema = merged(plainSchema(given.schema, options))
+  const schema = merged(options.plain(given.schema))
   const example = exampleOf(given, options)
   const fields = isOpen(schema) ? undefined : fieldsOf(schema, { isRequired, example, options })
   if (!fields) {
@@ -53,7 +53,7 @@ function jsonBody(media: unknown, isRequired: boolean, options: BodyOptions): Ma
 
 function formBody(media: unknown, isRequired: boolean, options: BodyOptions): MappedBody {
   const given = isRecord(media) ? media : {}
-  const fields = fieldsOf(merged(plainSchema(given.schema, options)), {
+  const fields = fieldsOf(merged(options.plain(given.schema)), {
     isRequired,
     example: exampleOf(given, options),
     options,

@@ -5,7 +5,7 @@ import { isRecord, type Node, textIn, Unmappable } from './node.ts'
 import { type FoundOperation, serverOf } from './operations.ts'
 import { type MappedParameter, parametersOf } from './parameters.ts'
 import { createReferences } from './references.ts'
-import { withMarks } from './schema.ts'
+import { outerSchemas, type Schemas, wholeSchemas, withMarks } from './schema.ts'
 import { type NeededSecret, securityOf } from './security.ts'
 
 /** A declaration that stands for an operation. */
@@ -13,15 +13,26 @@ export interface MadeDeclaration {
   /** The whole file. */
   readonly text: string
   readonly notes: readonly string[]
-  readonly secrets: readonly NeededSecret[]
+  readonly secrets: readonly SentSecret[]
 }
 
-export interface DeclarationOptions {
+/** A secret, and who gets to know it. */
+export interface SentSecret extends NeededSecret {
+  /** With its port, where it has one of its own. */
+  readonly host: string
+}
+
+export interface MappingOptions {
   readonly capability: string
+  /** Names of secrets that the owner has given, by the names of the ways to sign in. */
+  readonly secretNames: ReadonlyMap<string, string>
   /** Instead of the servers that the document names. */
   readonly server?: URL | undefined
   /** Where the document was, for servers that are named from there. */
   readonly base?: URL | undefined
+}
+
+export interface DeclarationOptions extends MappingOptions {
   /** A schema in words that are known here. */
   relax(schema: Node): Node
   /** Whether values are what a schema wants. */
@@ -31,6 +42,39 @@ export interface DeclarationOptions {
 const MAPPED = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
 const LONGEST_TEXT = 4_000
 
+/** Why no declaration can be made of an operation, as far as that is seen without looking into schemas. */
+export function obstacleTo(
+  operation: FoundOperation,
+  document: ApiDocument,
+  options: MappingOptions,
+): string | undefined {
+  try {
+    mapped(operation, document, { ...options, schemas: outerSchemas(createReferences(document.root)) })
+    return undefined
+  } catch (error) {
+    if (error instanceof Unmappable) return error.message
+    throw error
+  }
+}
+
+/** The parts of an operation, each with its place in a request. */
+function mapped(
+  operation: FoundOperation,
+  document: ApiDocument,
+  { schemas, ...options }: MappingOptions & { readonly schemas: Schemas },
+) {
+  const { method, node } = operation
+  if (!MAPPED.has(method)) throw new Unmappable(`${method} is no method of a tool.`)
+  const { parameters, notes } = parametersOf(operation, schemas)
+  const names = new Set(parameters.map(({ name }) => name))
+  const isReading = method === 'GET' || method === 'HEAD'
+  const body = isReading ? undefined : bodyOf(node.requestBody, { ...schemas, names })
+  const { references } = schemas
+  const security = securityOf(operation, document, { references, prefix: options.capability, ...options })
+  const address = addressOf(operation, document, { parameters, options })
+  return { parameters, body, security, address, notes: [...notes, ...address.notes] }
+}
+
 /** Makes the declaration of an operation. Throws `Unmappable` with the reason where that cannot be. */
 export function toDeclaration(
   operation: FoundOperation,
@@ -38,14 +82,8 @@ export function toDeclaration(
   options: DeclarationOptions,
 ): MadeDeclaration {
   const { method, node, short } = operation
-  if (!MAPPED.has(method)) throw new Unmappable(`${method} is no method of a tool.`)
-  const schemas = { references: createReferences(document.root), isOld: document.isOld }
-  const { parameters, notes } = parametersOf(operation, schemas)
-  const names = new Set(parameters.map(({ name }) => name))
-  const isReading = method === 'GET' || method === 'HEAD'
-  const body = isReading ? undefined : bodyOf(node.requestBody, { ...schemas, names })
-  const security = securityOf(operation, document, { references: schemas.references, prefix: options.capability })
-  const address = addressOf(operation, document, { parameters, options })
+  const schemas = wholeSchemas(createReferences(document.root), document)
+  const { parameters, body, security, address, notes } = mapped(operation, document, { ...options, schemas })
   const given: readonly BodyParameter[] = [...parameters, ...(body?.parameters ?? [])]
   const description = textIn(node, 'description')
   const front = {
@@ -64,7 +102,8 @@ export function toDeclaration(
     },
     ...examplesOf(given, short, options),
   }
-  return { text: fileOf(front, operation, document), notes: [...notes, ...address.notes], secrets: security.secrets }
+  const secrets = security.secrets.map(one => ({ ...one, host: address.host }))
+  return { text: fileOf(front, operation, document), notes, secrets }
 }
 
 function inPlace(place: 'query' | 'header', parameters: readonly MappedParameter[], own: Node): Node {
@@ -97,6 +136,7 @@ function examplesOf(given: readonly BodyParameter[], short: string, { relax, fit
 
 interface Address {
   readonly url: string
+  readonly host: string
   readonly privateHosts?: readonly string[] | undefined
   readonly notes: readonly string[]
 }
@@ -104,24 +144,25 @@ interface Address {
 function addressOf(
   operation: FoundOperation,
   document: ApiDocument,
-  { parameters, options }: { parameters: readonly MappedParameter[]; options: DeclarationOptions },
+  { parameters, options }: { parameters: readonly MappedParameter[]; options: MappingOptions },
 ): Address {
   const server = options.server ?? namedServer(operation, document, options.base)
   if (server.protocol !== 'https:' && server.protocol !== 'http:')
     throw new Unmappable(`Its server "${server.href}" is no web address; give one with --server.`)
   const names = new Map(parameters.filter(one => one.place === 'path').map(({ field, name }) => [field, name]))
-  const path = operation.path.replace(/\{([^{}]*)\}|[{}]/g, (whole, field?: string) => {
+  // Before a brace, a "$" would be the beginning of a secret.
+  const path = operation.path.replaceAll('$', '%24').replace(/\{([^{}]*)\}|[{}]/g, (whole, field?: string) => {
     const name = field === undefined ? undefined : names.get(field)
     if (name === undefined) throw new Unmappable(`Its path has "${whole}", which none of its parameters is.`)
     return `{${name}}`
   })
   const base = `${server.origin}${server.pathname.replace(/\/$/, '')}`.replace(/[{}]/g, '$&$&')
-  const { hostname } = server
+  const { hostname, host } = server
   // Only the owner's word lets a tool go inside; what a document names is a stranger's.
-  if (!isInside(hostname)) return { url: `${base}${path}`, notes: [] }
-  if (options.server) return { url: `${base}${path}`, privateHosts: [hostname], notes: [] }
+  if (!isInside(hostname)) return { url: `${base}${path}`, host, notes: [] }
+  if (options.server) return { url: `${base}${path}`, host, privateHosts: [hostname], notes: [] }
   const note = `Its server is ${hostname}. If that is meant, give it with --server, or add "privateHosts: [${hostname}]" under "with".`
-  return { url: `${base}${path}`, notes: [note] }
+  return { url: `${base}${path}`, host, notes: [note] }
 }
 
 /** By what it is called; what a name leads to is looked at in every call. */

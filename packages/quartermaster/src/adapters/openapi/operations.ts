@@ -1,3 +1,4 @@
+import { Name } from '../../contracts/index.ts'
 import type { ApiDocument } from './api-document.ts'
 import { isRecord, type Node, recordsIn, textIn } from './node.ts'
 import { createReferences } from './references.ts'
@@ -31,7 +32,10 @@ export function operationsIn({ root }: ApiDocument): FoundOperation[] {
 
 function operationOf(node: Node, { method, path, item }: { method: string; path: string; item: Node }): FoundOperation {
   const id = textIn(node, 'operationId') ?? toName(`${method}_${path}`)
-  return { id, tool: toName(id), method: method.toUpperCase(), path, short: shortOf(node, method, path), node, item }
+  const name = toName(id)
+  // The index of a folder is the page of the capability, and some words are nobody's name.
+  const tool = name === 'index' || !Name.safeParse(name).success ? `${method}_${name}` : name
+  return { id, tool, method: method.toUpperCase(), path, short: shortOf(node, method, path), node, item }
 }
 
 const LONGEST_SHORT = 300

@@ -1,6 +1,8 @@
+import { Name } from '../../contracts/index.ts'
+import { isOwnHeader } from '../../core/kernel/index.ts'
 import { type Node, recordsIn, textIn, Unmappable } from './node.ts'
 import type { FoundOperation } from './operations.ts'
-import { isScalar, plainSchema, type SchemaOptions } from './schema.ts'
+import { isScalar, type Schemas } from './schema.ts'
 
 /** One parameter of an operation and where its value goes. */
 export interface MappedParameter {
@@ -20,7 +22,7 @@ export interface MappedParameters {
 }
 
 /** The parameters of the path and of the operation itself. Throws `Unmappable` where one that is needed cannot be sent. */
-export function parametersOf({ node, item }: FoundOperation, options: SchemaOptions): MappedParameters {
+export function parametersOf({ node, item }: FoundOperation, options: Schemas): MappedParameters {
   const all = [...recordsOf(item, options), ...recordsOf(node, options)]
   // What the operation says counts more.
   const unique = new Map(all.map(one => [`${one.in} ${one.name}`, one]))
@@ -42,33 +44,31 @@ export function parametersOf({ node, item }: FoundOperation, options: SchemaOpti
   return { parameters, notes }
 }
 
-function recordsOf({ parameters }: Node, { references }: SchemaOptions): Node[] {
+function recordsOf({ parameters }: Node, { references }: Schemas): Node[] {
   return recordsIn(parameters).map(one => references.follow(one))
 }
 
 /** Why a value cannot be put there, behind the name of the parameter. */
-function obstacle(one: Node, options: SchemaOptions): string | undefined {
+function obstacle(one: Node, options: Schemas): string | undefined {
   const { in: place, name, style, explode, schema } = one
   if (place === 'header' && /^(?:accept|content-type|authorization)$/i.test(String(name))) return 'ignored'
   if (place === 'cookie') return 'is a cookie, and none are sent'
   if (place !== 'path' && place !== 'query' && place !== 'header') return `is in "${String(place)}", which is no place`
   if (schema === undefined) return 'is written in a content type of its own'
-  const plain = plainSchema(schema, options)
-  if (isScalar(plain))
-    return place === 'header' && FRAMING.test(String(name)) ? 'is a header that is set by itself' : undefined
-  const isList = plain.type === 'array' && isScalar((plain.items ?? {}) as Node)
+  const { follow } = options.references
+  const outer = follow(schema)
+  if (isScalar(outer))
+    return place === 'header' && isOwnHeader(String(name)) ? 'is a header that is set by itself' : undefined
+  const isList = outer.type === 'array' && isScalar(follow(outer.items))
   if (place === 'query' && isList && (style ?? 'form') === 'form' && explode !== false) return undefined
   return 'is a list or an object in a form that is not written here'
 }
 
-const FRAMING =
-  /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept-encoding|proxy-.*)$/i
-
 function mapped(
   one: Node,
-  { name, field, options }: { name: string; field: string; options: SchemaOptions },
+  { name, field, options }: { name: string; field: string; options: Schemas },
 ): MappedParameter {
-  const schema = plainSchema(one.schema, options)
+  const schema = options.plain(one.schema)
   const description = textIn(one, 'description') ?? textIn(schema, 'description')
   return {
     name,
@@ -81,7 +81,7 @@ function mapped(
 }
 
 /** What the document gives as an example, of the parameter or of its schema. */
-export function exampleOf(one: Node, { references }: SchemaOptions): unknown {
+export function exampleOf(one: Node, { references }: Schemas): unknown {
   if (one.example !== undefined) return one.example
   const [first] = Object.values((one.examples ?? {}) as Node).map(example => references.follow(example))
   if (first?.value !== undefined) return first.value
@@ -91,14 +91,14 @@ export function exampleOf(one: Node, { references }: SchemaOptions): unknown {
   return listed ?? schema.default
 }
 
-/** Names of parameters have letters that every runtime takes. */
+/** Names of parameters have letters that every runtime takes, and are none that objects have of themselves. */
 export function nameOf(field: string): string {
-  return (
-    field
-      .replace(/[^A-Za-z0-9_-]+/g, '_')
-      .replace(/^[_-]+|_+$/g, '')
-      .slice(0, 60) || 'value'
-  )
+  const name = field
+    .replace(/[^A-Za-z0-9_-]+/g, '_')
+    .replace(/^[_-]+|_+$/g, '')
+    .slice(0, 60)
+  if (name === '') return 'value'
+  return Name.safeParse(name).success ? name : `the_${name.slice(0, 56)}`
 }
 
 export function freeOf(name: string, taken: Set<string>): string {

@@ -1,8 +1,13 @@
-import { isRecord, type Node } from './node.ts'
+import { isRecord, type Node, Unmappable } from './node.ts'
 import type { References } from './references.ts'
 
 /** Deeper than people describe what they send. Below it anything goes. */
 const DEEPEST = 8
+
+/** A declaration has at most 256 KiB. References make a small document large: what they lead to counts each time. */
+export const SCHEMA_CHARACTERS = 200_000
+/** About as much as a schema takes that says nothing. */
+const FRAME = 10
 
 /** Words of OpenAPI that JSON Schema does not know, and examples, which are not for validating. */
 const DROPPED = new Set([
@@ -26,16 +31,41 @@ const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const MAPS = new Set(['properties', 'patternProperties'])
 const SCHEMAS = new Set(['items', 'additionalProperties', 'not', 'contains', 'propertyNames', 'if', 'then', 'else'])
 
-export interface SchemaOptions {
+/** The schemas of a document, for one operation. */
+export interface Schemas {
   readonly references: References
-  readonly isOld: boolean
+  /** A schema as JSON Schema, without references. */
+  plain(given: unknown): Node
 }
 
-/** A schema of a document as JSON Schema, whole: without references. */
-export function plainSchema(given: unknown, options: SchemaOptions, within: readonly Node[] = []): Node {
+/** Whole schemas. Throws `Unmappable` when those of the operation are too large together. */
+export function wholeSchemas(references: References, { isOld }: { readonly isOld: boolean }): Schemas {
+  let left = SCHEMA_CHARACTERS
+  const spend = (characters: number) => {
+    left -= characters
+    if (left < 0)
+      throw new Unmappable('What it takes is too large to be told to a model; write a declaration with what you need.')
+  }
+  return { references, plain: given => plainSchema(given, { references, isOld, spend }) }
+}
+
+/** Only what a schema says itself, for whoever looks at many operations. */
+export function outerSchemas(references: References): Schemas {
+  return { references, plain: given => references.follow(given) }
+}
+
+interface Plain {
+  readonly references: References
+  readonly isOld: boolean
+  /** Told how long each part is when it is written. */
+  spend(characters: number): void
+}
+
+function plainSchema(given: unknown, options: Plain, within: readonly Node[] = []): Node {
   const node = options.references.follow(given)
   // One that contains itself is any value from there on.
   if (within.length >= DEEPEST || within.includes(node)) return {}
+  options.spend(FRAME)
   const inner = (value: unknown) => plainSchema(value, options, [...within, node])
   const schema: Record<string, unknown> = {}
   for (const [word, value] of Object.entries(node)) {
@@ -44,7 +74,10 @@ export function plainSchema(given: unknown, options: SchemaOptions, within: read
     if (LISTS.has(word) && Array.isArray(value)) schema[word] = value.map(inner)
     else if (MAPS.has(word) && isRecord(value)) schema[word] = mapped(value, inner)
     else if (SCHEMAS.has(word) && isRecord(value)) schema[word] = inner(value)
-    else schema[word] = value
+    else {
+      options.spend(word.length + (JSON.stringify(value) ?? '').length)
+      schema[word] = value
+    }
   }
   return options.isOld ? inNewDialect(schema, node) : schema
 }

@@ -1,3 +1,4 @@
+import { isOwnHeader } from '../../core/kernel/index.ts'
 import type { ApiDocument } from './api-document.ts'
 import { isRecord, type Node, textIn, Unmappable } from './node.ts'
 import type { FoundOperation } from './operations.ts'
@@ -6,6 +7,8 @@ import type { References } from './references.ts'
 /** A secret that a declaration refers to. */
 export interface NeededSecret {
   readonly name: string
+  /** What the document calls it. */
+  readonly scheme: string
   /** What it is to hold. */
   readonly what: string
 }
@@ -19,11 +22,19 @@ export interface MappedSecurity {
 
 const NOTHING: MappedSecurity = { headers: {}, query: {}, secrets: [] }
 
+export interface SecurityOptions {
+  readonly references: References
+  /** What names of secrets begin with that nobody gave. */
+  readonly prefix: string
+  /** Names that the owner has given, by what the document calls them. */
+  readonly secretNames: ReadonlyMap<string, string>
+}
+
 /** The first way that can be gone of those a document offers. Throws `Unmappable` where there is none. */
 export function securityOf(
   { node }: FoundOperation,
   { root }: ApiDocument,
-  { references, prefix }: { references: References; prefix: string },
+  { references, prefix, secretNames }: SecurityOptions,
 ): MappedSecurity {
   const ways = node.security ?? root.security
   if (!Array.isArray(ways) || ways.length === 0 || ways.some(way => isRecord(way) && Object.keys(way).length === 0))
@@ -34,7 +45,9 @@ export function securityOf(
   for (const way of ways.filter(isRecord)) {
     try {
       return Object.keys(way)
-        .map(name => schemeOf(name, references.follow(schemes[name]), prefix))
+        .map(name =>
+          schemeOf(name, references.follow(schemes[name]), secretNames.get(name) ?? secretName(prefix, name)),
+        )
         .reduce(both, NOTHING)
     } catch (error) {
       if (!(error instanceof Unmappable)) throw error
@@ -44,13 +57,14 @@ export function securityOf(
   throw new Unmappable(obstacle || 'It says nothing about how to sign in.')
 }
 
-function schemeOf(name: string, scheme: Node, prefix: string): MappedSecurity {
-  const secret = secretName(prefix, name)
+function schemeOf(name: string, scheme: Node, secret: string): MappedSecurity {
   const reference = `\${secret:${secret}}`
   const { type, in: place } = scheme
   const field = textIn(scheme, 'name') ?? ''
   const is = String(scheme.scheme ?? '').toLowerCase()
-  const needs = (what: string) => [{ name: secret, what }]
+  const needs = (what: string) => [{ name: secret, scheme: name, what }]
+  if (type === 'apiKey' && place === 'header' && isOwnHeader(field))
+    throw new Unmappable(`It wants its key in the header "${field}", which is set by itself.`)
   if (type === 'apiKey' && place === 'header')
     return { ...NOTHING, headers: { [field]: reference }, secrets: needs(`the key for the header "${field}"`) }
   if (type === 'apiKey' && place === 'query')
@@ -70,6 +84,12 @@ function schemeOf(name: string, scheme: Node, prefix: string): MappedSecurity {
       secrets: needs('an access token, which you get and renew yourself'),
     }
   throw new Unmappable(`It wants to be signed in to by "${name}", in a way that a declaration has not.`)
+}
+
+/** The names of all ways to sign in that a document has. */
+export function schemesIn({ root }: ApiDocument): string[] {
+  const { securitySchemes } = isRecord(root.components) ? root.components : {}
+  return isRecord(securitySchemes) ? Object.keys(securitySchemes) : []
 }
 
 function both(a: MappedSecurity, b: MappedSecurity): MappedSecurity {

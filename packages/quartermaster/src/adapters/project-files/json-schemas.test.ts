@@ -1,28 +1,19 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { Ajv } from 'ajv'
 import { describe, expect, it } from 'vitest'
 import { SETTINGS } from '../../contracts/index.ts'
+import { golden } from '../../testing/golden.ts'
 import { agentJsonSchema, configJsonSchema } from './index.ts'
 import { schemaText } from './json-schemas.ts'
 
 const folder = new URL('../../../schemas/', import.meta.url)
 
-/** The published text, made anew first when that was asked for. */
-async function published(file: string, text: string): Promise<string> {
-  if (process.env['UPDATE_GOLDEN'] === '1') {
-    await mkdir(folder, { recursive: true })
-    await writeFile(new URL(file, folder), text)
-  }
-  return readFile(new URL(file, folder), 'utf8')
-}
-
 describe('the JSON Schemas for editors', () => {
   it.each([
     ['config.schema.json', configJsonSchema],
     ['agent.schema.json', agentJsonSchema],
-  ])('%s is what the schemas in the code say (UPDATE_GOLDEN=1 writes it anew)', async (file, schema) => {
+  ])('%s is what the schemas in the code say (golden)', (file, schema) => {
     const text = schemaText(schema())
-    expect(await published(file, text)).toBe(text)
+    expect(golden(new URL(file, folder), text)).toBe(text)
   })
 
   it('describe every field and give every setting its default', () => {

@@ -1,12 +1,28 @@
 import type { ViewedTool } from '../../contracts/index.ts'
 import { listed } from './markdown.ts'
 
-/** What to do when a call of a section does not simply answer; nothing where that cannot be. */
-export function closingRule(tools: readonly ViewedTool[], all: readonly ViewedTool[]): string | undefined {
+/** The end of a section: which of its tools change something, and what to do when a call does not simply answer. */
+export function closingRule(tools: readonly ViewedTool[], all: readonly ViewedTool[]): string {
   const waiting = tools.filter(({ mayWait }) => mayWait)
   const disabled = tools.filter(({ state }) => state === 'disabled')
-  const rules = [...waitingRule(waiting, all), ...disabledRule(disabled)]
-  return rules.length === 0 ? undefined : rules.join(' ')
+  return [changeRule(tools), ...waitingRule(waiting, all), ...disabledRule(disabled)].join(' ')
+}
+
+/** The fewer are named. */
+function changeRule(tools: readonly ViewedTool[]): string {
+  const changing = tools.filter(({ mutates }) => mutates)
+  const reading = tools.filter(({ mutates }) => !mutates)
+  if (tools.length === 1) return `\`${tools[0]?.name}\` ${changing.length === 1 ? 'changes something' : 'only reads'}.`
+  if (changing.length === 0) return 'All of these only read.'
+  if (reading.length === 0) return 'All of these change something.'
+  if (changing.length > reading.length)
+    return `${listed(namesOf(reading))} only ${reading.length === 1 ? 'reads' : 'read'}; the ${others(changing)} something.`
+  const rest = reading.length === 1 ? 'the other only reads' : 'the others only read'
+  return `${listed(namesOf(changing))} ${changing.length === 1 ? 'changes' : 'change'} something; ${rest}.`
+}
+
+function others({ length }: readonly ViewedTool[]): string {
+  return length === 1 ? 'other changes' : 'others change'
 }
 
 function waitingRule(waiting: readonly ViewedTool[], all: readonly ViewedTool[]): string[] {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AppError, type Platform } from '../../contracts/index.ts'
+import { AppError, type Platform, TOLD_TOOLS } from '../../contracts/index.ts'
 import { defineTool } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { isUnknown, lostTask } from './lost-task.ts'
@@ -8,7 +8,7 @@ import { TaskAnswer, taskAnswer } from './task-answer.ts'
 /** The tool that tells how a task goes. */
 export function createCheckTaskStatus(delegation: Platform['delegation']) {
   return defineTool({
-    name: 'check_task_status',
+    name: TOLD_TOOLS.taskStatus,
     title: 'Task status',
     short: 'Check the status of a task given to a peer; returns the result when done.',
     whenToUse:

@@ -1,4 +1,4 @@
-import type { Platform } from '../../contracts/index.ts'
+import { type Platform, TOLD_TOOLS } from '../../contracts/index.ts'
 import { defineTool } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
 import { TaskAnswer, taskAnswer } from './task-answer.ts'
@@ -10,7 +10,7 @@ const TIMEOUT_MS = 640_000
 /** The tool that gives a task to a peer and waits for what comes of it. */
 export function createDelegateTask({ delegation, workspace }: Pick<Platform, 'delegation' | 'workspace'>) {
   return defineTool({
-    name: 'delegate_task',
+    name: TOLD_TOOLS.delegate,
     title: 'Delegate and wait',
     short: 'Delegate a task to a peer workspace and WAIT for the response (synchronous).',
     whenToUse:

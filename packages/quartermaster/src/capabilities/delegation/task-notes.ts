@@ -1,4 +1,4 @@
-import type { DelegationDetail } from '../../contracts/index.ts'
+import { type DelegationDetail, TOLD_TOOLS } from '../../contracts/index.ts'
 import { remarkOn } from './peer-remark.ts'
 
 /** Whoever gave a task away, or whoever was given it. */
@@ -32,7 +32,7 @@ function whereabouts({ to: { presence, lastSeenAt } }: DelegationDetail): string
 
 function rest({ result, to, id }: DelegationDetail): string {
   if (!result || result.nextOffset === null) return ''
-  return ` This is a part of ${result.characters} characters: go on with check_task_status, workspace_id ${to.id}, task_id ${id}, offset ${result.nextOffset}.`
+  return ` This is a part of ${result.characters} characters: go on with ${TOLD_TOOLS.taskStatus}, workspace_id ${to.id}, task_id ${id}, offset ${result.nextOffset}.`
 }
 
 const FOR_ASKER: Notes = {

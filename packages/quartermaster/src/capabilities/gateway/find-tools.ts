@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import type { GatewayConfig, Grant } from '../../core/agents/index.ts'
 import { type CallContext, defineTool, toolResult } from '../../core/catalogue/index.ts'
-import { type DocIndex, toolAt } from '../../core/knowledge/index.ts'
+import { toolAt } from '../../core/knowledge/index.ts'
+import { isWordless } from '../../core/search/index.ts'
 import { line, stateOf, ToolState } from './granted.ts'
 import { createSections, type Sections } from './sections.ts'
 
@@ -55,7 +56,7 @@ const Output = z.object({
 type Output = z.infer<typeof Output>
 
 /** The tool that finds tools. */
-export function createFindTools(index: DocIndex) {
+export function createFindTools() {
   const sections = createSections()
   return defineTool({
     name: 'find_tools',
@@ -78,23 +79,18 @@ export function createFindTools(index: DocIndex) {
     ],
     mutates: false,
     async handler(input, { config }: CallContext<GatewayConfig>) {
-      const found = isBlank(input.query) ? list(input, config, sections) : await search(input, config, index)
+      const found = isWordless(input.query) ? list(input, config, sections) : await search(input, config)
       return toolResult({ content: [{ type: 'text', text: textOf(found) }], structuredContent: found })
     },
   })
 }
 
-/** Nothing to search for, as with a question of punctuation alone. */
-function isBlank(query: string): boolean {
-  return !/[\p{L}\p{N}]/u.test(query)
-}
-
-async function search({ query, section, limit }: Input, config: GatewayConfig, index: DocIndex): Promise<Output> {
+async function search({ query, section, limit }: Input, config: GatewayConfig): Promise<Output> {
   const { grants } = config
   // What can only be read about is found by read_docs.
   const grantAt = (path: string) => grants.get(toolAt(path) ?? '')
   const isWanted = ({ tool }: Grant) => section === undefined || tool.section === section
-  const known = await index.upTo(config.generation)
+  const known = await config.docs.index.upTo(config.generation)
   const hits = known.search(query, {
     limit: limit ?? USUAL_HITS,
     filter: path => {

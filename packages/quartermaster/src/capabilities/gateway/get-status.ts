@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { MissingDependency } from '../../contracts/index.ts'
+import { MissingDependency, TOLD_TOOLS } from '../../contracts/index.ts'
 import type { GatewayConfig } from '../../core/agents/index.ts'
 import { type CallContext, defineTool, type Tool, toolResult } from '../../core/catalogue/index.ts'
 import { grantsNamed, line, stateOf, ToolName, ToolState } from './granted.ts'
@@ -54,7 +54,7 @@ type Output = z.infer<typeof Output>
 /** The tool that tells what works. */
 export function createGetStatus() {
   return defineTool({
-    name: 'get_status',
+    name: TOLD_TOOLS.status,
     title: 'Get the status of tools',
     short:
       'Tells which of the tools you were given here do not work right now and why, and how calls stand that were answered with a handle to wait for.',

@@ -1,6 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
 import { defineInjection, defineModule } from '../../core/catalogue/index.ts'
-import { createDocIndex } from '../../core/knowledge/index.ts'
 import { createCallTool } from './call-tool.ts'
 import { createDescribeTool } from './describe-tool.ts'
 import { createFindTools } from './find-tools.ts'
@@ -15,19 +13,17 @@ import { createReadDocs } from './read-docs.ts'
 export default defineModule({
   needs: [],
   create() {
-    // One index for all agents: who sees what is decided by each search.
-    const index = createDocIndex({ now: () => performance.now(), breathe: () => setImmediate() })
     const gateway = defineInjection({
       key: 'gateway',
       short: 'Finds, describes and calls the tools of an agent that has many.',
       modes: ['gateway'],
-      tools: [createFindTools(index), createDescribeTool(), createCallTool()],
+      tools: [createFindTools(), createDescribeTool(), createCallTool()],
     })
     const docs = defineInjection({
       key: 'docs',
       short: 'Reads what is written down about the project and its tools.',
       modes: ['gateway', 'documented'],
-      tools: [createReadDocs(index)],
+      tools: [createReadDocs()],
     })
     const status = defineInjection({
       key: 'status',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createDocs, ownerReader } from '../../core/knowledge/index.ts'
 import { builtinUnit } from '../../testing/builtin-unit.ts'
 import { createHub, DOWN, fakeService, simpleCapability, simpleTool, UP } from '../../testing/hub.ts'
 import gateway from './index.ts'
@@ -68,12 +69,17 @@ describe('read_docs', () => {
     expect(await read({ query: 'weather', depth: 'full' })).toContain('# Get weather')
     expect(await read()).toBe(
       [
-        '5 entries:',
+        '10 entries:',
         '- capability:office (capability): Office',
         '- capability:outdoors (capability): Outdoors',
         '- tool:send_mail (tool): Send mail',
         '- tool:read_report (tool): Read report',
         '- tool:get_weather (tool): Get weather',
+        '- tool:find_tools (tool): Find tools',
+        '- tool:describe_tool (tool): Describe a tool',
+        '- tool:call_tool (tool): Call a tool',
+        '- tool:read_docs (tool): Read the docs',
+        '- tool:get_status (tool): Get the status of tools',
       ].join('\n'),
     )
   })
@@ -88,6 +94,70 @@ describe('read_docs', () => {
     })
     expect((await hub.callAs('bob', 'read_docs', { query: 'mail' })).result.isError).toBe(true)
     expect(await textOf(hub, 'bob', 'read_docs')).not.toMatch(/mail|office/)
+  })
+
+  it('names the tools that the agent has, and no others of a capability or of what a unit speaks of', async () => {
+    const { hub } = await office({
+      'knowledge/mail.md': {
+        written: [
+          { path: 'post', front: { ...HEAD, title: 'Post', tools: ['send_mail', 'get_weather'] }, body: 'Stamps.' },
+        ],
+      },
+    })
+    const seen = { query: 'office', depth: 'summary' }
+    expect(await textOf(hub, 'ada', 'read_docs', seen)).toContain('Tools: send_mail, read_report')
+    expect(await textOf(hub, 'pat', 'read_docs', seen)).toContain('Tools: read_report')
+    for (const input of [seen, { path: 'office' }, { path: 'post' }, { path: 'post', depth: 'summary' }])
+      expect(await textOf(hub, 'pat', 'read_docs', input)).not.toContain('send_mail')
+    expect(await textOf(hub, 'bob', 'read_docs', { path: 'post' })).toContain('- Tools: `get_weather`\n')
+    expect((await hub.callAs('bob', 'read_docs', { query: 'send_mail' })).result.isError).toBe(true)
+  })
+
+  it('has a page for each tool of the view itself, for those who have it', async () => {
+    const { hub, read } = await team()
+    expect(await read('ada', { path: 'read_docs' })).toContain('# Read the docs (`read_docs`)')
+    expect(await read('eve', { path: 'read_docs' })).toContain('# Read the docs (`read_docs`)')
+    await expect(hub.callAs('eve', 'read_docs', { path: 'find_tools' })).rejects.toMatchObject({ code: 'NAME_UNKNOWN' })
+  })
+
+  it('shows tools that are held back with the reason, and how many of a capability are', async () => {
+    const held = (name: string, reason: string) => ({ name, reason })
+    const far = simpleCapability('far', [], {
+      withheld: [held('fly', 'It waits for review.'), held('dive', 'It is wet.')],
+    })
+    const near = simpleCapability('near', [simpleTool('walk')], { withheld: [held('run', 'It waits for review.')] })
+    const other = simpleCapability('other', [], { withheld: [held('walk', 'It is lame.')] })
+    const hub = await createHub({
+      units: { gateway: builtinUnit(gateway), 'main.ts': { capabilities: [far, near, other] } },
+      agents: {
+        ada: { capabilities: { far: {}, near: {} }, view: 'gateway' },
+        bob: { capabilities: { far: { tools: ['fly'] }, near: { tools: ['walk'] } }, view: 'gateway' },
+      },
+    })
+    const lines = async (agent: string) => (await textOf(hub, agent, 'read_docs')).split('\n').slice(1, -5)
+    expect(await lines('ada')).toEqual([
+      '- capability:far (capability): Far [disabled: None of its 2 tools is offered now: the page of each says why.]',
+      '- capability:near (capability): Near [1 of its 2 tools is not offered now: It waits for review.]',
+      '- tool:walk (tool): Walk',
+      '- tool:fly (tool): fly [disabled: It waits for review.]',
+      '- tool:dive (tool): dive [disabled: It is wet.]',
+      '- tool:run (tool): run [disabled: It waits for review.]',
+    ])
+    expect(await lines('bob')).toEqual([
+      '- capability:far (capability): Far [disabled: Its one tool is not offered now: It waits for review.]',
+      '- capability:near (capability): Near',
+      '- tool:walk (tool): Walk',
+      '- tool:fly (tool): fly [disabled: It waits for review.]',
+    ])
+    // That one of the same name is held back from it says nothing about what others have.
+    await hub.setAgents({ eve: { capabilities: { other: {} }, view: 'gateway' } })
+    expect(await lines('eve')).toEqual([
+      '- capability:other (capability): Other [disabled: Its one tool is not offered now: It is lame.]',
+    ])
+    await hub.setAgents({ ada: { capabilities: { far: {}, near: {} }, view: 'gateway' } })
+    expect(await textOf(hub, 'ada', 'read_docs', { path: 'fly' })).toContain('State: disabled. It waits for review.')
+    const owner = await hub.docs.answer({}, { generation: hub.catalogue.current(), reader: ownerReader(hub.health) })
+    expect(owner.entries.find(({ path }) => path === 'capability:far')).toMatchObject({ state: 'disabled' })
   })
 
   it('shows tools and capabilities with their state, and the reason', async () => {
@@ -121,7 +191,7 @@ describe('read_docs', () => {
   it('takes the exact path, another name or a file for what it names, before all that fits', async () => {
     const { read } = await team()
     const page = await read('ada', { path: 'guides/releasing' })
-    for (const path of ['guides/releasing.md', './guides/releasing', 'Ship It'])
+    for (const path of ['guides/releasing.md', './guides/releasing', 'Ship It', 'guides/releasing/'])
       expect(await read('ada', { path })).toBe(page)
     expect(await read('ada', { query: 'people' })).toMatch(/^- people /)
     expect(await read('ada', { query: 'who decides about zeppelins' })).toMatch(/^- people /)
@@ -208,6 +278,48 @@ describe('read_docs', () => {
     expect(await read('ada', { scope: 'many', cursor })).toMatch(
       /^205 entries:\n- many\/n200 .*\n(?:.*\n){3}- many\/n204 .*$/,
     )
+  })
+
+  it('reads many long pages one after the other, makes none that is not shown, and lets others have their turn', async () => {
+    const many = Array.from({ length: 60 }, (_, i) => ({
+      path: `many/n${String(i).padStart(2, '0')}`,
+      front: { ...HEAD, title: `N${i}` },
+      body: `${i}:${'x'.repeat(30_000)}`,
+    }))
+    const { hub } = await team({ written: many })
+    let now = 0
+    let turns = 0
+    // Each look at the clock is a long time after the one before, so there is a turn after every page.
+    const docs = createDocs({ now: () => (now += 100), breathe: async () => void turns++ })
+    const asking = { generation: hub.catalogue.current(), reader: ownerReader(hub.health) }
+    const question = { scope: 'many', depth: 'full', limit: 1_000 } as const
+    let whole = ''
+    let last = await docs.answer(question, asking)
+    expect(turns).toBe(1)
+    expect(last).toMatchObject({ total: 60, nextCursor: 'many/n49', nextOffset: 40_000 })
+    while (last.nextOffset !== undefined) {
+      whole += last.text
+      last = await docs.answer({ ...question, offset: last.nextOffset }, asking)
+    }
+    whole += last.text
+    expect(whole.split('\n---\n\n').map(page => Number(/^(\d+):x{30000}$/m.exec(page)?.[1]))).toEqual(
+      many.slice(0, 50).map((_, i) => i),
+    )
+  })
+
+  it('says so where a text ends before the offset, and takes no offset or unknown cursor for a list', async () => {
+    const { hub } = await team()
+    const asked = (input: object) => hub.callAs('ada', 'read_docs', input)
+    await expect(asked({ path: 'people', offset: 5_000 })).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringMatching(/has \d+ characters, and none from offset 5000 on/),
+    })
+    await expect(asked({ offset: 5 })).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    await expect(asked({ cursor: 'nobody' })).rejects.toMatchObject({ code: 'CURSOR_GONE' })
+    await expect(asked({ path: 'people', kind: 'tool' })).rejects.toMatchObject({
+      code: 'NAME_UNKNOWN',
+      message: expect.stringContaining('"people" is people (concept)'),
+    })
   })
 
   it.each([

@@ -1,15 +1,15 @@
-import { type DocEntry, type DocsAnswer, DocsQuestion } from '../../contracts/index.ts'
+import { DOCS_META, type DocEntry, type DocsAnswer, DocsQuestion, TOLD_TOOLS } from '../../contracts/index.ts'
 import type { GatewayConfig } from '../../core/agents/index.ts'
-import { type CallContext, defineTool, toolFailure } from '../../core/catalogue/index.ts'
-import { agentReader, consult, type DocIndex } from '../../core/knowledge/index.ts'
+import { type CallContext, defineTool, toolFailure, toolResult } from '../../core/catalogue/index.ts'
+import { agentReader } from '../../core/knowledge/index.ts'
 import { line } from './granted.ts'
 
 const TEXT_CHARACTERS = 400
 
 /** The tool that reads what is written down: about the project, and about the tools. */
-export function createReadDocs(index: DocIndex) {
+export function createReadDocs() {
   return defineTool({
-    name: 'read_docs',
+    name: TOLD_TOOLS.docs,
     title: 'Read the docs',
     short:
       'Reads what is written down here: how things are done in this project, and reference pages of the tools you were given.',
@@ -29,17 +29,22 @@ export function createReadDocs(index: DocIndex) {
     ],
     mutates: false,
     async handler(question, { config }: CallContext<GatewayConfig>) {
-      const answer = await consult(question, { generation: config.generation, reader: agentReader(config), index })
+      const { docs, generation } = config
+      const answer = await docs.answer(question, { generation, reader: agentReader(config) })
       if (answer.entries.length === 0)
         return toolFailure('Nothing fits. Use other words, or nothing at all to see what there is.')
-      return answer.text === undefined ? listText(answer) : pageText(answer)
+      const { text, ...facts } = answer
+      const words = text === undefined ? [listText(answer)] : [text, ...remark(answer)]
+      const content = words.map(word => ({ type: 'text' as const, text: word }))
+      return toolResult({ content, _meta: { [DOCS_META]: facts } })
     },
   })
 }
 
-function pageText({ text = '', nextOffset, nextCursor }: DocsAnswer): string {
-  if (nextOffset !== undefined) return `${text}\n\n[Cut here: call again with offset ${nextOffset} for what follows.]`
-  return nextCursor === undefined ? text : `${text}\n\n${more(nextCursor)}`
+/** Apart from the page, which is somebody's text as it is. */
+function remark({ nextOffset, nextCursor }: DocsAnswer): string[] {
+  if (nextOffset !== undefined) return [`[Cut here: call again with offset ${nextOffset} for what follows.]`]
+  return nextCursor === undefined ? [] : [more(nextCursor)]
 }
 
 function listText({ entries, total, nextCursor }: DocsAnswer): string {

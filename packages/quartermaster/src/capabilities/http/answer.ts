@@ -1,6 +1,6 @@
 import type { ContentBlock, ToolResult } from '../../contracts/index.ts'
 import { toolFailure, toolResult, type WebAnswer } from '../../core/catalogue/index.ts'
-import type { Redact } from '../../core/kernel/index.ts'
+import { type Redact, redactedJson } from '../../core/kernel/index.ts'
 import { jsonResult } from '../shared/json-result.ts'
 import { pick } from '../shared/pick.ts'
 import { HTTP_OP_LIMITS, type HttpSettings } from './settings.ts'
@@ -19,10 +19,10 @@ export function resultOf(answer: WebAnswer, options: AnswerOptions): ToolResult 
   const { type, charset } = typeOf(answer)
   if (answer.body.length === 0) return emptyResult(answer, options)
   if (!isText(type)) return binaryResult(answer.body, type, options)
-  const text = options.redact(decode(answer.body, charset))
-  const value = isJson(type) ? parsed(text) : undefined
+  const text = decode(answer.body, charset)
+  const value = isJson(type) ? parsed(text, options.redact) : undefined
   if (value) return picked(value.json, options)
-  if (options.response === undefined) return toolResult({ content: [{ type: 'text', text }] })
+  if (options.response === undefined) return toolResult({ content: [{ type: 'text', text: options.redact(text) }] })
   return toolFailure(`${options.url.host} did not answer with JSON, so that nothing can be taken from it.`)
 }
 
@@ -65,13 +65,26 @@ function blockOf(data: string, mimeType: string, { origin, pathname }: URL): Con
   return { type: 'resource', resource: { uri: `${origin}${pathname}`, mimeType, blob: data } }
 }
 
+export interface RefusalOptions extends Pick<AnswerOptions, 'url' | 'redact'> {
+  /** How many characters at the end may be part of a secret that was cut through. */
+  readonly doubtful: number
+}
+
 /** An answer that says no, in words for the agent: they are the server's, bounded and without secrets. */
-export function refusalOf(answer: WebAnswer, { url, redact }: Pick<AnswerOptions, 'url' | 'redact'>): ToolResult {
+export function refusalOf(answer: WebAnswer, { url, redact, doubtful }: RefusalOptions): string {
   const { type, charset } = typeOf(answer)
-  const said = isText(type) ? redact(decode(answer.body, charset)).trim() : ''
+  const words = isText(type) ? wordsOf(decode(answer.body, charset), isJson(type), redact) : ''
+  const said = doubtful === 0 ? words : words.slice(0, -doubtful)
   const shown = said.length > HTTP_OP_LIMITS.refusalBytes ? `${said.slice(0, HTTP_OP_LIMITS.refusalBytes)}…` : said
   const head = `${url.host} answered with status ${answer.status}`
-  return toolFailure(shown === '' ? `${head}.` : `${head}:\n${shown}`)
+  return shown === '' ? `${head}.` : `${head}:\n${shown}`
+}
+
+/** As the server wrote them, unless there is something in them that a text does not show as it is. */
+function wordsOf(text: string, isJson: boolean, redact: Redact): string {
+  const value = isJson ? parsed(text, redact) : undefined
+  const json = value && JSON.stringify(value.json)
+  return json?.includes('[secret]') ? json : redact(text).trim()
 }
 
 interface ContentType {
@@ -104,9 +117,9 @@ function decode(body: Uint8Array, charset: string): string {
   }
 }
 
-function parsed(text: string): { readonly json: unknown } | undefined {
+function parsed(text: string, redact: Redact): { readonly json: unknown } | undefined {
   try {
-    return { json: JSON.parse(text) }
+    return { json: redactedJson(text, redact) }
   } catch {
     // Some servers say JSON and send a page.
     return undefined

@@ -7,34 +7,50 @@ export interface FailureOptions {
   readonly url: URL
   /** Whether the request only asks for something. */
   readonly isReading: boolean
-  readonly maxBytes: number
+  /** What may have been done before it was sent on. */
+  readonly before: Effect
 }
+
+/** Whether a request that changes things has done so. */
+export type Effect = 'none' | 'maybe' | 'done'
 
 /** A request without an answer: what can pass is thrown, so that a policy for retries can take it up. */
 export function unanswered(
-  outcome: Exclude<WebOutcome, { kind: 'answer' }>,
-  { url, isReading, maxBytes }: FailureOptions,
+  outcome: Extract<WebOutcome, { kind: 'refused' | 'failed' }>,
+  { isReading, before }: FailureOptions,
 ): ToolResult {
-  if (outcome.kind === 'refused') return toolFailure(outcome.reason)
-  if (outcome.kind === 'tooLong') {
-    const message = `The answer of ${url.host} is longer than ${sizeText(maxBytes)}.`
-    return toolFailure(
-      isReading ? `${message} Ask for less.` : `${message} It was carried out with status ${outcome.status}.`,
-    )
-  }
-  throw lost(outcome.reason, { mayBeDone: !isReading && outcome.wasSent === 'maybe' })
+  if (outcome.kind === 'failed')
+    throw lost(outcome.reason, { mayBeDone: before !== 'none' || (!isReading && outcome.wasSent === 'maybe') })
+  if (before === 'maybe') throw lost(outcome.reason, { mayBeDone: true })
+  return toolFailure(afterwards(outcome.reason, before))
+}
+
+/** A no that comes when something was done already, with the words for that. */
+export function afterwards(refusal: string, before: Effect): string {
+  if (before === 'none') return refusal
+  return `It ${before === 'done' ? 'was' : 'may have been'} carried out, but then: ${refusal}`
+}
+
+/** An answer that says yes, and more than may be said. */
+export function tooLong(status: number, { url, isReading, maxBytes }: TooLongOptions): ToolResult {
+  const message = `The answer of ${url.host} is longer than ${sizeText(maxBytes)}.`
+  return toolFailure(isReading ? `${message} Ask for less.` : `${message} It was carried out with status ${status}.`)
+}
+
+export interface TooLongOptions extends Pick<FailureOptions, 'url' | 'isReading'> {
+  readonly maxBytes: number
 }
 
 /** Of a status that says "not now", the error it is; nothing for one that is an answer. */
 export function passingFailure(
   { status, headers }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
-  { url, isReading }: Pick<FailureOptions, 'url' | 'isReading'>,
+  { url, isReading, before }: FailureOptions,
 ): AppError | undefined {
   if (!NOT_NOW.has(status) && status < 500) return undefined
   // What says no to everything says it again.
   if (status === 501 || status === 505) return undefined
   const retryAfterMs = parseRetryAfter(headers['retry-after'], Date.now())
-  const mayBeDone = !isReading && !NOT_DONE.has(status)
+  const mayBeDone = before !== 'none' || (!isReading && !NOT_DONE.has(status))
   return lost(`${url.host} answered with status ${status}.`, { mayBeDone, status, retryAfterMs })
 }
 

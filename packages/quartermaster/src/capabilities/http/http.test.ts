@@ -73,7 +73,20 @@ describe('a request that is written down', () => {
       parameters: { city: needed },
       with: { url: `${site.origin}/cities/{city}/weather`, ...near },
     })
-    for (const city of ['..', '.', '', '../admin', 'a/../../admin', '..\\admin', '%2e%2e', 'a\nb'])
+    for (const city of [
+      '..',
+      '.',
+      '',
+      '../admin',
+      'a/../../admin',
+      '..\\admin',
+      '%2e%2e',
+      '%2e%2e%2fadmin',
+      '%252e%252e%252Fadmin',
+      '..;',
+      '..;x/admin',
+      'a\nb',
+    ])
       expect(await desk.call({ city })).toMatchObject({ ok: false, text: expect.stringContaining('"city"') })
     expect(site.seen).toEqual([])
   })
@@ -133,6 +146,16 @@ describe('a request that is written down', () => {
 describe('a declaration of a request that is wrong', () => {
   const wrong = async (declared: Parameters<typeof httpDesk>[0]) => (await httpDesk(declared)).problems()
 
+  it('is told of all at once, also when some of it is no setting at all', async () => {
+    const settings = { url: 'https://example.com/{citty}', headers: { Host: 'x' }, maxBytes: 0 }
+    const found = await wrong({ parameters: { city: { type: 'string' } }, with: settings })
+    expect(found).toEqual([
+      expect.stringContaining('with.headers.Host is a header'),
+      expect.stringContaining('with.maxBytes'),
+      expect.stringContaining('with.url has "{citty}", which is none of the parameters. Did you mean "city"'),
+    ])
+  })
+
   it('says which names are no parameters, and which parameters nothing uses', async () => {
     const problems = await wrong({
       parameters: { city: needed, unit: text },
@@ -156,7 +179,10 @@ describe('a declaration of a request that is wrong', () => {
       with: { url: 'http://example.com', headers: { a: '${secret:K}' } },
     },
     { says: 'with.body is nothing that a GET has', with: { url: 'https://example.com', body: { text: 'x' } } },
-    { says: 'with.headers.Host', with: { url: 'https://example.com', headers: { Host: 'x' } } },
+    {
+      says: 'with.headers.Host is a header that is set by itself',
+      with: { url: 'https://example.com', headers: { Host: 'x' } },
+    },
     { says: 'with.hosts.0', with: { url: 'https://example.com', hosts: ['https://x'] } },
     { says: 'with.response', with: { url: 'https://example.com', response: 'main' } },
   ])('$says', async ({ says, with: settings }) => {

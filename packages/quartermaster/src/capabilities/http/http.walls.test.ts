@@ -16,7 +16,8 @@ describe('addresses inside this machine and network', () => {
       '[::ffff:127.0.0.1]',
     ]) {
       const desk = await httpDesk({ with: { url: `http://${host}:${site.port}/` } })
-      expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringMatching(/leads to an address inside/) })
+      const said = expect.stringMatching(/leads to an address inside .* does not name it under "privateHosts"/)
+      expect(await desk.call()).toMatchObject({ ok: false, text: said })
     }
     const metadata = await httpDesk({ with: { url: 'http://169.254.169.254/latest/meta-data/' } })
     expect(await metadata.call()).toMatchObject({
@@ -68,6 +69,7 @@ describe('a server that sends a request on', () => {
         with: {
           url: `${start.origin}/start`,
           headers: { Authorization: 'Bearer ${secret:KEY}', 'X-Key': '${secret:KEY}', 'X-Kind': 'plain' },
+          hosts: [`localhost:${end.port}`],
           ...near,
         },
       },
@@ -95,6 +97,14 @@ describe('a server that sends a request on', () => {
       const desk = await httpDesk({ with: { url: `${site.origin}/${at}`, ...near } })
       expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringMatching(/sends? it on|sent on/) })
     }
+    const other = await testSite((_, response) => sendJson(response, {}))
+    targets.push(other.origin)
+    const port = await httpDesk({ with: { url: `${site.origin}/${targets.length - 1}`, ...near } })
+    expect(await port.call()).toMatchObject({
+      ok: false,
+      text: expect.stringContaining(`sends it on to localhost:${other.port}, which the declaration does not name`),
+    })
+    expect(other.seen).toEqual([])
     const listed = await httpDesk({ with: { url: `${site.origin}/2`, hosts: ['169.254.169.254'], ...near } })
     expect(await listed.call()).toMatchObject({ ok: false, text: expect.stringMatching(/leads to an address inside/) })
   })
@@ -106,6 +116,34 @@ describe('a server that sends a request on', () => {
     const desk = await httpDesk({ with: { url: `${site.origin}/0`, ...near } })
     expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringContaining('more than 5 times') })
     expect(site.seen).toHaveLength(6)
+  })
+
+  it('has done what it was sent, or may have, when where it sends us cannot be gone to', async () => {
+    const site = await testSite(({ url }, response) => {
+      const [, status, to] = url.split('/')
+      if (Number(status) < 400) response.writeHead(Number(status), { location: ENDS[to ?? ''] ?? url }).end()
+      else response.writeHead(Number(status)).end()
+    })
+    const ENDS: Record<string, string> = {
+      away: 'https://evil.example/',
+      closed: 'http://localhost:1/',
+      busy: '/503',
+      none: '/404',
+    }
+    const end = async (path: string, method = 'POST') => {
+      const desk = await httpDesk({ with: { method, url: `${site.origin}/${path}`, hosts: ['localhost:1'], ...near } })
+      return desk.call().then(
+        ({ text }) => text,
+        (error: { code: string }) => error.code,
+      )
+    }
+    for (const to of ['away', 'closed', 'busy', 'loop'])
+      expect(await end(`302/${to}`), `led to ${to}`).toBe('OUTCOME_UNKNOWN')
+    expect(await end('303/away')).toMatch(/^It was carried out, but .* sends it on to evil\.example/)
+    expect(await end('303/none')).toMatch(/^It was carried out, but .* answered with status 404/)
+    expect(await end('303/busy')).toBe('OUTCOME_UNKNOWN')
+    expect(await end('307/away')).toMatch(/^localhost sends it on to evil\.example/)
+    expect(await end('302/busy', 'GET')).toBe('DEPENDENCY_UNAVAILABLE')
   })
 
   it('gets a question where it was sent something, as browsers do', async () => {
@@ -152,6 +190,33 @@ describe('secrets of a request', () => {
       expect(JSON.stringify(said.result)).not.toContain('1234567890')
     }
     expect(site.seen[0]?.headers.authorization).toBe(`Bearer ${key}`)
+  })
+
+  it.each([
+    { secret: 'abcdef/ghijkl', said: '{"k":"abcdef\\/ghijkl"}' },
+    { secret: 'abcdef-ühijkl', said: '{"abcdef-\\u00fchijkl":{"k":["Bearer abcdef-\\u00FChijkl"]}}' },
+    { secret: 'abcdef+hijkl', said: '{"k":"{\\"inner\\":\\"abcdef\\\\u002Bhijkl\\"}"}' },
+    { secret: 'abcdef', said: '{"k":"\\u0061bcdef"}', only: ['200/json', '404/json'] },
+    { secret: '12345678901234567890', said: '{"k":12345678901234567890,"list":[-12345678901234567890.5]}' },
+  ])('are masked however a server spells them in JSON: $said', async ({ secret, said, only }) => {
+    const site = await testSite(({ url }, response) => {
+      const [, status, type] = url.split(/[/?]/)
+      response
+        .writeHead(Number(status), { 'content-type': type === 'json' ? 'application/json' : 'text/plain' })
+        .end(said)
+    })
+    for (const path of only ?? ['200/json', '404/json', '200/text']) {
+      const desk = await httpDesk(
+        { with: { url: `${site.origin}/${path}`, query: { key: '${secret:KEY}' }, ...near } },
+        { secrets: { KEY: secret } },
+      )
+      const { text, data, result } = await desk.call()
+      expect(text).toContain('[secret]')
+      const shown = JSON.stringify(result).replaceAll('\\', '')
+      expect(shown).not.toMatch(/bcdef|hijkl|345678/)
+      // What was JSON is still data.
+      expect(Object.keys(data).length > 0).toBe(path === '200/json')
+    }
   })
 
   it('are a dependency: without one the tool is disabled and says which', async () => {
@@ -215,6 +280,28 @@ describe('what a server answers', () => {
       { maxBytes: 1_000 },
     )
     expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringContaining('is longer than') })
+  })
+
+  it('is what its status says, however long it is', async () => {
+    const end = async (status: number, method = 'POST') => {
+      const site = await testSite((_, response) => {
+        response.writeHead(status, { 'content-type': 'text/plain', location: '/x' }).end('no such thing '.repeat(200))
+      })
+      const desk = await httpDesk(
+        { with: { method, url: site.origin, query: { k: '${secret:KEY}' }, maxBytes: 1_000, ...near } },
+        { secrets: { KEY: 'such thing no such' } },
+      )
+      return desk.call().then(
+        ({ text }) => text,
+        (error: { code: string }) => error.code,
+      )
+    }
+    expect(await end(404)).toMatch(/answered with status 404:\nno \[secret\]/)
+    expect(await end(404)).not.toMatch(/such thing no su?c?h?…?$/)
+    expect(await end(503)).toBe('DEPENDENCY_UNAVAILABLE')
+    expect(await end(500)).toBe('OUTCOME_UNKNOWN')
+    expect(await end(200)).toContain('It was carried out with status 200.')
+    expect(await end(200, 'GET')).toContain('Ask for less.')
   })
 
   it('is its no, in its own words, when it says no', async () => {

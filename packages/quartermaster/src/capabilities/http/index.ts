@@ -9,13 +9,14 @@ import {
 } from '../../core/catalogue/index.ts'
 import { createSecretTexts } from '../../core/kernel/index.ts'
 import { neededSecret } from '../shared/needed-secret.ts'
-import { Refusal } from '../shared/refusal.ts'
+import { refusing } from '../shared/refusal.ts'
 import { secretDependency } from '../shared/secret-dependency.ts'
+import { secretsIn } from '../shared/template.ts'
 import { refusalOf, resultOf } from './answer.ts'
 import { buildRequest } from './build-request.ts'
-import { passingFailure, unanswered } from './failure.ts'
+import { afterwards, passingFailure, tooLong, unanswered } from './failure.ts'
 import { follow } from './follow.ts'
-import { requestFaults, secretsIn } from './places.ts'
+import { placesIn, requestFaults } from './places.ts'
 import { HttpSettings, isReading } from './settings.ts'
 
 /** Requests over HTTP, for tools that are written down and not programmed. */
@@ -26,7 +27,7 @@ export default defineModule({
       short: 'Sends a request over HTTP and hands on what the server answers.',
       settings: HttpSettings,
       check: requestFaults,
-      dependencies: ({ settings }) => secretsIn(settings).map(secretDependency),
+      dependencies: ({ settings }) => secretsIn(placesIn(settings)).map(secretDependency),
       facts: ({ settings }) => factsOf(settings),
       handler: (input, context) => request(input as Record<string, unknown>, context, { web, secrets }),
     }),
@@ -50,20 +51,20 @@ async function request(
   { settings, signal, idempotencyKey }: OpContext<HttpSettings>,
   { web, secrets }: RequestDeps,
 ): Promise<ToolResult> {
-  const known = new Map(secretsIn(settings).map(name => [name, neededSecret(secrets, name)]))
-  const { redact } = createSecretTexts([...known.values()])
-  try {
+  const known = new Map(secretsIn(placesIn(settings)).map(name => [name, neededSecret(secrets, name)]))
+  const { redact, longest } = createSecretTexts([...known.values()])
+  return refusing(async () => {
     const built = buildRequest(settings, { values, idempotencyKey, secret: name => known.get(name) ?? '' })
-    const { outcome, url } = await follow(built, { web, settings, signal })
-    const reading = isReading(settings)
-    if (outcome.kind !== 'answer') return unanswered(outcome, { url, isReading: reading, maxBytes: settings.maxBytes })
-    const { answer } = outcome
-    const passing = passingFailure(answer, { url, isReading: reading })
+    const { outcome, url, before } = await follow(built, { web, settings, signal })
+    const around = { url, before, isReading: isReading(settings) }
+    if (outcome.kind === 'refused' || outcome.kind === 'failed') return unanswered(outcome, around)
+    const { answer, kind } = outcome
+    // The status decides first: an error page that is too long says no all the same.
+    const passing = passingFailure(answer, around)
     if (passing) throw passing
-    if (answer.status >= 300) return refusalOf(answer, { url, redact })
+    const doubtful = kind === 'tooLong' ? longest : 0
+    if (answer.status >= 300) return toolFailure(afterwards(refusalOf(answer, { url, redact, doubtful }), before))
+    if (kind === 'tooLong') return tooLong(answer.status, { ...around, maxBytes: settings.maxBytes })
     return resultOf(answer, { url, response: settings.response, redact, secrets: [...known.values()] })
-  } catch (error) {
-    if (error instanceof Refusal) return toolFailure(error.message)
-    throw error
-  }
+  })
 }

@@ -1,5 +1,5 @@
 import type { OpFault, OpUse } from '../../core/catalogue/index.ts'
-import { declaredIn, parseTemplate, type TemplatePlace, templateFaults } from '../shared/template.ts'
+import { declaredIn, secretsIn, type TemplatePlace, templateFaults } from '../shared/template.ts'
 import type { HttpSettings } from './settings.ts'
 import { urlFaults, urlParts } from './url-template.ts'
 
@@ -21,12 +21,6 @@ function textsIn(value: unknown, field: string): TemplatePlace[] {
   return Object.entries(value).flatMap(([key, item]) => textsIn(item, `${field}.${key}`))
 }
 
-/** The names of the secrets that a declaration needs, each once. */
-export function secretsIn(settings: HttpSettings): string[] {
-  const parts = placesIn(settings).flatMap(({ text }) => parseTemplate(text).parts)
-  return [...new Set(parts.flatMap(part => (part.kind === 'secret' ? [part.name] : [])))]
-}
-
 /** What is wrong with a declaration of a request. */
 export function requestFaults({ settings, parameters }: OpUse<HttpSettings>): OpFault[] {
   return [
@@ -41,9 +35,9 @@ export function requestFaults({ settings, parameters }: OpUse<HttpSettings>): Op
 function safetyFaults(settings: HttpSettings): OpFault[] {
   const { url, privateHosts } = settings
   const parts = urlParts(url)
-  if (parts?.scheme !== 'http' || secretsIn(settings).length === 0) return []
+  if (parts?.scheme !== 'http' || secretsIn(placesIn(settings)).length === 0) return []
   const host = URL.canParse(url) ? new URL(url).hostname : parts.authority
-  if (privateHosts.includes(host)) return []
+  if (privateHosts.some(one => one.replace(/:\d+$/, '') === host)) return []
   return [{ field: 'with.url', message: 'must begin with "https://", because a secret is sent there' }]
 }
 

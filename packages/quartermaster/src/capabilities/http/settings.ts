@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isOwnHeader } from '../../core/kernel/index.ts'
 
 export const HTTP_OP_LIMITS = {
   /** Of an answer, unless the declaration says otherwise; and at most. */
@@ -9,25 +10,21 @@ export const HTTP_OP_LIMITS = {
   refusalBytes: 2 * 1024,
 }
 
-/** What frames a message or belongs to a single connection is the machinery's, not the author's. */
-const OWN_HEADERS =
-  /^(?:host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept-encoding|proxy-.*)$/i
-
 const template = z.string().max(8_000)
 const fieldName = z.string().min(1).max(200)
 const headerName = z
   .string()
   .max(200)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be the name of a header')
-  .refine(name => !OWN_HEADERS.test(name), 'is a header that is set by itself')
+  .refine(name => !isOwnHeader(name), 'is a header that is set by itself')
 
 /** A host as allowlists write it. */
 const Host = z
   .string()
   .max(255)
   .regex(
-    /^(?:(?:\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*|\[[0-9a-f:.]+\])$/i,
-    'must be a host without a port, such as "api.example.com" or "*.example.com"',
+    /^(?:(?:\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i,
+    'must be a host, such as "api.example.com", "*.example.com" or "localhost:8080"',
   )
 const PrivateHost = Host.refine(host => !host.startsWith('*'), 'must name each host by itself')
 

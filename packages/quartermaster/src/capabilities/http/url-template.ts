@@ -62,7 +62,7 @@ function fillSegment(segment: string, values: Values): string {
   if (template.parts.every(part => part.kind === 'text')) return fill(template, { values })
   const plain = fill(template, { values })
   const names = template.parts.flatMap(part => (part.kind === 'parameter' ? [part.name] : []))
-  if (plain.split(/[\\/]/).some(part => /^\.{1,2}$/.test(decodedOnce(part))) || plain === '')
+  if (plain === '' || leadsUp(plain))
     throw new Refusal(`"${names.join('" and "')}" would lead to another place in the address; give a name.`)
   return fill(template, {
     values,
@@ -75,9 +75,14 @@ function fillSegment(segment: string, values: Values): string {
   })
 }
 
-/** To whoever decodes twice, `%2e%2e` is the way up as well. */
-function decodedOnce(text: string): string {
-  return text.replace(/%2e/gi, '.')
+/** To whoever decodes twice, `%2e%2e%2f` is the way up as well; to whoever takes off what is behind a `;`, so is `..;`. */
+function leadsUp(text: string): boolean {
+  const decoded = text
+    .replace(/%(?:25)+/gi, '%')
+    .replace(/%2e/gi, '.')
+    .replace(/%(?:2f|5c)/gi, '/')
+    .replace(/%3b/gi, ';')
+  return decoded.split(/[\\/]/).some(part => /^\.{1,2}(?:;|$)/.test(part))
 }
 
 function hostValue(text: string, name: string): string {

@@ -5,6 +5,7 @@ import {
   MemoryScopeFilter,
   type Platform,
   type RecalledMemory,
+  TOLD_TOOLS,
 } from '../../contracts/index.ts'
 import { defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { actorOf } from '../shared/actor.ts'
@@ -35,7 +36,7 @@ const Output = z.object({
 /** The tool that finds what was remembered. */
 export function createRecallMemory(memory: Platform['memory']) {
   return defineTool({
-    name: 'recall_memory',
+    name: TOLD_TOOLS.recall,
     title: 'Recall',
     short: 'Search persistent memory; returns matching LOCAL + TEAM + GLOBAL rows.',
     whenToUse:

@@ -9,15 +9,15 @@ import {
   type Secrets,
   toolFailure,
 } from '../../core/catalogue/index.ts'
-import { createSecretTexts } from '../../core/kernel/index.ts'
+import { createSecretTexts, isSecretText } from '../../core/kernel/index.ts'
 import { dependencyName } from '../shared/dependency-name.ts'
 import { neededSecret } from '../shared/needed-secret.ts'
-import { Refusal } from '../shared/refusal.ts'
+import { refusing } from '../shared/refusal.ts'
 import { secretDependency } from '../shared/secret-dependency.ts'
-import { fill, lacksValue, parseTemplate, type Values } from '../shared/template.ts'
+import { fill, lacksValue, parseTemplate, secretsIn, type Values } from '../shared/template.ts'
 import { buildArgs } from './build-args.ts'
 import { resultOf } from './outcome.ts'
-import { programFaults, secretsIn } from './places.ts'
+import { placesIn, programFaults } from './places.ts'
 import { ProgramSettings } from './settings.ts'
 
 /** Programs on this machine, for tools that are written down and not programmed. */
@@ -30,7 +30,7 @@ export default defineModule({
       check: programFaults,
       dependencies: ({ settings }) => [
         programDependency(settings.program, programs),
-        ...secretsIn(settings).map(secretDependency),
+        ...secretsIn(placesIn(settings)).map(secretDependency),
       ],
       handler: (input, context) => run(input as Values, context, { programs, secrets }),
     }),
@@ -56,11 +56,14 @@ async function run(
   { programs, secrets }: RunDeps,
 ): Promise<ToolResult> {
   const { program, cwd, maxBytes } = settings
-  const known = new Map(secretsIn(settings).map(name => [name, neededSecret(secrets, name)]))
-  const { redact } = createSecretTexts([...known.values()])
-  try {
+  const known = new Map(secretsIn(placesIn(settings)).map(name => [name, neededSecret(secrets, name)]))
+  const passed = passedVariables(settings, programs)
+  // What our environment has may be a credential as well, which nobody has named one.
+  const credentials = passed.filter(([name, text]) => isSecretText(name, text)).map(([, text]) => text)
+  const { redact } = createSecretTexts([...known.values(), ...credentials])
+  return refusing(async () => {
     const { args, foreignArgs } = buildArgs(settings, values)
-    const env = environmentOf(settings, name => known.get(name) ?? '')
+    const env = { ...Object.fromEntries(passed), ...writtenVariables(settings, name => known.get(name) ?? '') }
     const stdin = stdinOf(settings, values)
     const outcome = await programs.run({ program, args, foreignArgs, cwd, env, stdin, maxBytes, signal })
     if (outcome.kind === 'refused') return toolFailure(outcome.reason)
@@ -69,16 +72,20 @@ async function run(
       throw new AppError('DEPENDENCY_UNAVAILABLE', outcome.reason, { details })
     }
     return resultOf(outcome, settings, redact)
-  } catch (error) {
-    if (error instanceof Refusal) return toolFailure(error.message)
-    throw error
-  }
+  })
 }
 
-function environmentOf({ env, passEnv }: ProgramSettings, secret: (name: string) => string): Record<string, string> {
-  const passed = passEnv.flatMap(name => (process.env[name] === undefined ? [] : [[name, process.env[name]] as const]))
-  const written = Object.entries(env).map(([name, text]) => [name, fill(parseTemplate(text), { values: {}, secret })])
-  return { ...Object.fromEntries(passed), ...Object.fromEntries(written) }
+function passedVariables({ passEnv }: ProgramSettings, programs: ProgramDesk): (readonly [string, string])[] {
+  return passEnv.flatMap(name => {
+    const text = programs.variable(name)
+    return text === undefined ? [] : [[name, text] as const]
+  })
+}
+
+function writtenVariables({ env }: ProgramSettings, secret: (name: string) => string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).map(([name, text]) => [name, fill(parseTemplate(text), { values: {}, secret })]),
+  )
 }
 
 function stdinOf({ stdin }: ProgramSettings, values: Values): string | undefined {

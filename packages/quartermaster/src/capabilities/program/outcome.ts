@@ -1,6 +1,6 @@
 import type { ToolResult } from '../../contracts/index.ts'
 import { type ProgramOutcome, toolFailure, toolResult } from '../../core/catalogue/index.ts'
-import type { Redact } from '../../core/kernel/index.ts'
+import { type Redact, redactedJson } from '../../core/kernel/index.ts'
 import { jsonResult } from '../shared/json-result.ts'
 import { sizeText } from '../shared/size-text.ts'
 import { PROGRAM_OP_LIMITS, type ProgramSettings } from './settings.ts'
@@ -13,17 +13,20 @@ export function resultOf(ended: Ended, settings: ProgramSettings, redact: Redact
   if (ended.isCut)
     return toolFailure(`"${program}" printed more than ${sizeText(maxBytes)} and was ended. Ask for less of it.`)
   if (ended.code === null || !okCodes.includes(ended.code)) return complaint(ended, program, redact)
-  return printed(redact(textOf(ended.stdout)), settings)
+  return printed(textOf(ended.stdout), settings, redact)
 }
 
-function printed(text: string, { output, program }: ProgramSettings): ToolResult {
+function printed(written: string, { output, program }: ProgramSettings, redact: Redact): ToolResult {
+  if (output === 'json') return printedJson(written, program, redact)
+  const text = redact(written)
   if (output === 'text') return toolResult({ content: [{ type: 'text', text }] })
-  if (output === 'lines') {
-    const lines = text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/)
-    return toolResult({ content: [{ type: 'text', text }], structuredContent: { lines } })
-  }
+  const lines = text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/)
+  return toolResult({ content: [{ type: 'text', text }], structuredContent: { lines } })
+}
+
+function printedJson(written: string, program: string, redact: Redact): ToolResult {
   try {
-    return jsonResult(JSON.parse(text))
+    return jsonResult(redactedJson(written, redact))
   } catch {
     // What it printed instead may be long and is for its author: the sentence says what is wrong.
     return toolFailure(`"${program}" did not print JSON, although its declaration says so.`)

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import type { OpFault, OpUse } from '../../core/catalogue/index.ts'
 import { didYouMean } from '../../core/kernel/index.ts'
 import { declaredIn, parseTemplate, type TemplatePlace, templateFaults } from '../shared/template.ts'
@@ -24,12 +25,6 @@ export function textsOf(given: ProgramSettings['args'][number]): readonly string
   return Array.isArray(given) ? given : given.args
 }
 
-/** The names of the secrets that a declaration needs, each once. */
-export function secretsIn(settings: ProgramSettings): string[] {
-  const parts = placesIn(settings).flatMap(({ text }) => parseTemplate(text).parts)
-  return [...new Set(parts.flatMap(part => (part.kind === 'secret' ? [part.name] : [])))]
-}
-
 /** What is wrong with a declaration of a program. */
 export function programFaults({ settings, parameters }: OpUse<ProgramSettings>): OpFault[] {
   const declared = declaredIn(parameters)
@@ -50,6 +45,7 @@ export function programFaults({ settings, parameters }: OpUse<ProgramSettings>):
         message: `is "${name}", which is none of the parameters.${didYouMean(name, declared.names)}`,
       })),
     ...settings.args.flatMap((given, i) => textsOf(given).flatMap(text => spreadFaults(text, `with.args.${i}`))),
+    ...codeFaults(settings),
   ]
 }
 
@@ -57,4 +53,23 @@ function spreadFaults(text: string, field: string): OpFault[] {
   const { parts } = parseTemplate(text)
   const isMixed = parts.length > 1 && parts.some(part => part.kind === 'parameter' && part.isSpread)
   return isMixed ? [{ field, message: 'has a "{name...}" among other words; it must be an argument by itself' }] : []
+}
+
+const INTERPRETERS =
+  /^(?:python|pypy|node|nodejs|bun|deno|perl|ruby|php|lua|luajit|Rscript|osascript|tclsh)[\d.]*(?:\.exe)?$/i
+const CODE_OPTION = /^(?:-[ceErpm]|-pe|-ne|--eval|--print|--run|eval)$/
+/** With the code in the same argument. */
+const CODE_INSIDE = /^(?:-[ceErp]|--eval=|--print=|--run=)/
+
+/** A value in a text that is code would be code as well: a shell by another name. */
+function codeFaults({ program, args }: ProgramSettings): OpFault[] {
+  if (!INTERPRETERS.test(basename(program.replaceAll('\\', '/')))) return []
+  const all = args.flatMap((given, i) => textsOf(given).map(text => ({ text, field: `with.args.${i}` })))
+  return all.flatMap(({ text, field }, i) => {
+    const isCode = CODE_OPTION.test(all[i - 1]?.text ?? '') || CODE_INSIDE.test(text)
+    const found = parseTemplate(text).parts.find(part => part.kind === 'parameter')
+    if (!isCode || !found) return []
+    const mend = 'put the code into a file of its own, and the value into an argument for it'
+    return [{ field, message: `has "{${found.name}}" in what "${program}" takes for code; ${mend}` }]
+  })
 }

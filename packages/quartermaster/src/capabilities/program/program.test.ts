@@ -17,14 +17,14 @@ async function project(script = TELL): Promise<TempProject> {
 }
 
 /** A tool that runs a script with arguments. */
-async function scripted(declared: Declared, script?: string, secrets?: Record<string, string>) {
+async function scripted(declared: Declared, script?: string, secrets?: Record<string, string>, env = {}) {
   const made = await project(script)
   const { args = [], ...rest } = declared.with as { args?: unknown[] }
   const file = made.path('tell.mjs')
   const desk = await programDesk(
     { ...declared, with: { program: node, output: 'json', ...rest, args: [file, ...args] } },
     made,
-    secrets ? { secrets } : {},
+    { ...(secrets && { secrets }), env },
   )
   return { ...desk, project: made }
 }
@@ -94,15 +94,25 @@ describe('a program that is written down', () => {
   })
 
   it('has the variables that the declaration names, and nothing else of ours; secrets are masked', async () => {
-    process.env.OP_TEST_PASSED = 'passed'
-    process.env.OP_TEST_OURS = 'ours'
     const desk = await scripted(
-      { with: { env: { KEY: '${secret:KEY}', MODE: 'fast' }, passEnv: ['OP_TEST_PASSED'] } },
-      `const { KEY, MODE, OP_TEST_PASSED, OP_TEST_OURS } = process.env
-       console.log(JSON.stringify({ KEY, length: KEY.length, MODE, OP_TEST_PASSED, OP_TEST_OURS }))`,
+      { with: { env: { KEY: '${secret:KEY}', MODE: 'fast' }, passEnv: ['REGION', 'API_TOKEN', 'ABSENT'] } },
+      `const { KEY, MODE, REGION, API_TOKEN, OURS } = process.env
+       console.log(JSON.stringify({ KEY, length: KEY.length, MODE, REGION, API_TOKEN, OURS }))`,
       { KEY: 'k-1234567890' },
+      { REGION: 'eu', API_TOKEN: 'abcdefghijkl', OURS: 'ours' },
     )
-    expect((await desk.call()).data).toEqual({ KEY: '[secret]', length: 12, MODE: 'fast', OP_TEST_PASSED: 'passed' })
+    const shown = { KEY: '[secret]', length: 12, MODE: 'fast', REGION: 'eu', API_TOKEN: '[secret]' }
+    expect((await desk.call()).data).toEqual(shown)
+  })
+
+  it('masks a secret however the program spells it in JSON, and one that is a number', async () => {
+    const desk = await scripted(
+      { with: { env: { KEY: '${secret:KEY}', PIN: '${secret:PIN}' } } },
+      `const { KEY, PIN } = process.env
+       console.log('{"' + KEY.replace('/', '\\\\/') + '": [' + PIN + '], "k": "' + KEY.replace('/', '\\\\u002f') + '"}')`,
+      { KEY: 'abcdef/ghijkl', PIN: '123456789' },
+    )
+    expect((await desk.call()).data).toEqual({ '[secret]': ['[secret]'], k: '[secret]' })
   })
 
   it('answers with text, lines or data', async () => {
@@ -185,9 +195,18 @@ describe('a declaration of a program that is wrong', () => {
     { says: 'with.args.0 has "{x}", which is none', with: { program: 'git', args: ['{x}'] } },
     { says: 'with.args.0.when is "x"', with: { program: 'git', args: [{ when: 'x', args: ['-v'] }] } },
     { says: 'with.env.A has a parameter', with: { program: 'git', env: { A: '{p}' } } },
-    { says: 'with.env.LD_PRELOAD', with: { program: 'git', env: { LD_PRELOAD: 'x' } } },
-  ])('$says: $with', async ({ says, with: settings }) => {
-    const desk = await programDesk({ with: settings }, await project())
+    { says: 'with.env.LD_PRELOAD must not be one', with: { program: 'git', env: { LD_PRELOAD: 'x' } } },
+    { says: 'with.passEnv.0 must not be one', with: { program: 'git', passEnv: ['NODE_OPTIONS'] } },
+    { says: 'with.passEnv.0 must not be one', with: { program: 'git', passEnv: ['QUARTERMASTER_TOKEN'] } },
+    { says: 'with.args.1 has "{p}"', with: { program: 'python3', args: ['-c', '{p}'] }, parameters: { p: text } },
+    { says: 'with.args.0 has "{p}"', with: { program: 'node', args: ['--eval={p}'] }, parameters: { p: text } },
+    {
+      says: 'with.args.0 has "{p}"',
+      with: { program: '/usr/bin/perl5.36', args: [['-e', 'print {p}']] },
+      parameters: { p: text },
+    },
+  ])('$says: $with', async ({ says, with: settings, parameters }) => {
+    const desk = await programDesk({ with: settings, ...(parameters && { parameters }) }, await project())
     expect(desk.problems()).toEqual([expect.stringContaining(says)])
   })
 })

@@ -13,14 +13,17 @@ export const PROGRAM_OP_LIMITS = {
 const SHELLS =
   /^(?:sh|bash|zsh|dash|ash|ksh|csh|tcsh|fish|busybox|cmd|command|powershell|pwsh|env|sudo|doas|xargs|eval|nohup|nice|setsid|timeout)(?:\.exe|\.com)?$/i
 
+/** By what a program loads or runs before its own code; whoever sets one of them runs what they like. */
+const LOADERS =
+  /^(?:LD_.*|DYLD_.*|NODE_OPTIONS|NODE_PATH|BASH_ENV|ENV|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PERL5OPT|PERL5LIB|RUBYOPT|RUBYLIB|GIT_SSH_COMMAND|GIT_EXTERNAL_DIFF)$/i
+
 const template = z.string().max(8_000)
 const variable = z
   .string()
   .max(200)
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of a variable')
-
-/** By what a program loads or runs before its own code; whoever sets one of them runs what they like. */
-const LOADERS = /^(?:LD_.*|DYLD_.*|NODE_OPTIONS|BASH_ENV|ENV|PYTHONSTARTUP|PERL5OPT|RUBYOPT|QUARTERMASTER_.*)$/i
+  .refine(name => !LOADERS.test(name), 'must not be one that makes programs load code')
+  .refine(name => !/^QUARTERMASTER_/i.test(name), 'must not be one of the gateway itself')
 
 const Argument = z.union(
   [
@@ -52,13 +55,7 @@ export const ProgramSettings = z.strictObject({
     .describe('A name that is found on the PATH, or a path that counts from the project folder.'),
   args: z.array(Argument).max(100).default([]).describe('Each is one argument, whatever is in the values.'),
   cwd: z.string().min(1).max(1_000).default('.').describe('Where it runs; in the project folder.'),
-  env: z
-    .record(
-      variable.refine(name => !LOADERS.test(name), 'must not be one that makes programs load code'),
-      template,
-    )
-    .default({})
-    .describe('Variables for it, as `${secret:NAME}` or a text.'),
+  env: z.record(variable, template).default({}).describe('Variables for it, as `${secret:NAME}` or a text.'),
   passEnv: z.array(variable).max(50).default([]).describe("Variables of the gateway's own environment that it gets."),
   stdin: template.optional().describe('What it reads from its input; nothing when absent.'),
   output: z.enum(['text', 'json', 'lines']).default('text').describe('What is made of what it prints.'),

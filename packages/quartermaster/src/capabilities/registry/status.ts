@@ -14,7 +14,8 @@ const Input = z.strictObject({
     .max(128)
     .optional()
     .describe(
-      'A tool, dependency or capability; "tool:x", "dependency:x" or "capability:x" where one name means several.',
+      'A tool, dependency or capability; "tool:x", "dependency:x" or "capability:x" where one name means several. ' +
+        'Also one that is missing because its definition is wrong or held back.',
     ),
   state: z.enum(['active', 'disabled']).optional().describe('List tools of this state; without it, those in trouble.'),
 })
@@ -33,10 +34,15 @@ const Output = z.object({
   active: z.number().int(),
   disabled: z.number().int(),
   tools: z.array(ToolLine),
+  withheld: z
+    .array(z.object({ name: z.string(), capability: z.string(), reason: z.string() }))
+    .describe('Tools that a capability has and does not offer: held back for review, or wrong.'),
   dependencies: z.array(DependencyStatus),
   problems: z
     .array(Problem)
-    .describe('What is wrong with configuration, definitions and agents; not when a name is given.'),
+    .describe(
+      'What is wrong with configuration, definitions and agents; with a name, with it and the file it comes from.',
+    ),
   isCut: z.boolean().describe('Whether there is more than is shown.'),
 })
 
@@ -49,8 +55,8 @@ export function createStatus(registry: RegistryDesk) {
       'Shows what is defined here and whether it works: tools, dependencies with their reasons, and faulty definitions.',
     whenToUse:
       'To find out why a tool is disabled or missing, whoever has it, and what is wrong with definitions. ' +
-      'Comes back with counts, the tools in trouble (or all of a state), every dependency with state, reason and age, ' +
-      'and the problems. A name narrows it to one tool, dependency or capability and what belongs to it. ' +
+      'Comes back with counts, the tools in trouble (or all of a state), those that are held back, every dependency ' +
+      'with state, reason and age, and the problems. A name narrows it to one tool, dependency or capability and what belongs to it. ' +
       'It only shows: registry_recheck looks again, registry_reload loads changes.',
     command: { none: 'On the command line: quartermaster status, tools and doctor.' },
     input: Input,
@@ -66,20 +72,22 @@ export function createStatus(registry: RegistryDesk) {
 
 function statusOf({ name, state }: Input, registry: RegistryDesk): z.infer<typeof Output> {
   const generation = registry.generation()
-  const scope = scopeOf(name, generation)
+  const scope = scopeOf(name, generation, registry.problems())
   const lines = scope.tools.map(tool => lineOf(tool, registry))
   const active = lines.filter(line => line.state === 'active').length
   const wanted = lines.filter(line => (state === undefined ? isWorthTelling(line, scope) : line.state === state))
   const dependencies = registry.dependencies().filter(one => scope.dependencies.has(one.name))
-  const problems = name === undefined ? registry.problems() : []
+  const { problems } = scope
+  const withheld = scope.withheld.map(({ name: called, capability, reason }) => ({ name: called, capability, reason }))
   return {
     generation: generation.number,
     active,
     disabled: lines.length - active,
     tools: wanted.slice(0, MOST),
+    withheld: withheld.slice(0, MOST),
     dependencies: dependencies.slice(0, MOST),
     problems: problems.slice(0, MOST),
-    isCut: [wanted, dependencies, problems].some(list => list.length > MOST),
+    isCut: [wanted, withheld, dependencies, problems].some(list => list.length > MOST),
   }
 }
 

@@ -6,6 +6,16 @@ import type { WallWords } from './walls-config.ts'
 /** "No", in words for the agent. It travels as an exception and always ends as a result with `isError`. */
 export class Refusal extends Error {}
 
+/** Runs work whose refusals are results, and all of whose other errors are none of its own. */
+export async function refusing(work: () => Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Refusal) return toolFailure(error.message)
+    throw error
+  }
+}
+
 /**
  * Runs a handler and makes results of its refusals. Messages of the file system are never passed on: they name
  * absolute paths, which are none of the agent's business.

@@ -106,6 +106,12 @@ export interface TemplatePlace {
   readonly takesSpread?: boolean | undefined
 }
 
+/** The names of the secrets in templates, each once. */
+export function secretsIn(places: readonly TemplatePlace[]): string[] {
+  const parts = places.flatMap(({ text }) => parseTemplate(text).parts)
+  return [...new Set(parts.flatMap(part => (part.kind === 'secret' ? [part.name] : [])))]
+}
+
 /** The parameters that a declaration has. */
 export interface DeclaredParameters {
   readonly names: readonly string[]

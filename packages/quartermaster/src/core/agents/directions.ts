@@ -1,103 +1,121 @@
-import type { Generation, Prompt, Resource } from '../catalogue/index.ts'
+import type { Generation, Knowledge, Prompt, Resource } from '../catalogue/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import {
+  createSkill,
   type Directions,
   isDirections,
-  isOffered,
-  type SkillManifest,
-  skillManifest,
+  type Skill,
+  seesUnit,
+  type UnitReader,
+  unitsIn,
   withIncludes,
 } from '../knowledge/index.ts'
 import type { PromptGrant, Resolution, ResourceGrant } from './grants.ts'
 
 /** Directions as agents meet them: something a person calls by its word, and a skill that a model reads when it needs it. */
 interface Offer {
-  readonly unit: Directions
   readonly prompt: PromptGrant
-  readonly skill: ResourceGrant & { readonly manifest: SkillManifest }
+  readonly resource: ResourceGrant
+  readonly skill: Skill
 }
 
 export interface DirectionsDeps {
   readonly generation: Generation
   readonly digest: Digest
-  /** Whether the agent has a tool, working or not. */
-  has(tool: string): boolean
-  /** Only what came with the product: for those who have no part in the project's own knowledge. */
-  readonly onlyBuiltin: boolean
+  readonly reader: UnitReader
 }
 
 /** Adds the directions that an agent is offered to what its capabilities let it read. Names and addresses of these stay theirs. */
 export function withDirections(resolution: Resolution, deps: DirectionsDeps): Resolution {
   // Whose configuration is wrong has nothing, and is told so.
   if (resolution.issues.length > 0) return resolution
-  const offers = offeredBy(deps)
-  if (offers.length === 0) return resolution
+  const offered = offeredBy(deps)
+  if (offered.length === 0) return resolution
   const prompts = new Map(resolution.prompts)
   const resources = new Map(resolution.resources)
-  const skills: SkillManifest[] = []
-  for (const { prompt, skill } of offers) {
-    if (!prompts.has(prompt.prompt.name)) prompts.set(prompt.prompt.name, prompt)
-    if (resources.has(skill.resource.key)) continue
-    resources.set(skill.resource.key, skill)
-    skills.push(skill.manifest)
+  const skills: Skill[] = []
+  for (const unit of offered) {
+    const { prompt, resource, skill } = offerOf(unit, deps)
+    if (!prompts.has(unit.command)) prompts.set(unit.command, prompt)
+    if (resources.has(skill.uri)) continue
+    resources.set(skill.uri, resource)
+    skills.push(skill)
   }
   return { ...resolution, prompts, resources, skills }
 }
 
 /** Of two with the same word the project's own counts, else the first: an update of ours takes no word away from anybody. */
-function offeredBy({ generation, digest, has, onlyBuiltin }: DirectionsDeps): Offer[] {
-  const mine = offersIn(generation, digest).filter(
-    ({ unit }) => (unit.isBuiltin || !onlyBuiltin) && isOffered(unit, has),
-  )
-  const byWord = new Map<string, Offer>()
-  for (const offer of [...mine.filter(({ unit }) => !unit.isBuiltin), ...mine.filter(({ unit }) => unit.isBuiltin)])
-    if (!byWord.has(offer.unit.command)) byWord.set(offer.unit.command, offer)
+function offeredBy({ generation, reader }: DirectionsDeps): Directions[] {
+  const mine = shelfOf(generation).directions.filter(unit => seesUnit(unit, reader))
+  const byWord = new Map<string, Directions>()
+  for (const unit of [...mine.filter(one => !one.isBuiltin), ...mine.filter(one => one.isBuiltin)])
+    if (!byWord.has(unit.command)) byWord.set(unit.command, unit)
   return [...byWord.values()]
 }
 
-/** The same for all agents of a generation, of which there may be thousands. */
-const known = new WeakMap<Generation, readonly Offer[]>()
+/** What is the same for all agents of a generation, of which there may be thousands. */
+interface DirectionsShelf {
+  readonly directions: readonly Directions[]
+  /** By the paths of all that is in them: those who see the same of it share one. */
+  readonly offers: Map<string, Offer>
+}
 
-function offersIn(generation: Generation, digest: Digest): readonly Offer[] {
-  const before = known.get(generation)
+const shelves = new WeakMap<Generation, DirectionsShelf>()
+
+function shelfOf(generation: Generation): DirectionsShelf {
+  const before = shelves.get(generation)
   if (before) return before
-  const { knowledge } = generation
-  const textOf = (unit: Directions) => withIncludes(unit, path => knowledge.get(path)).text
-  const made = [...knowledge.values()].filter(isDirections).map(unit => toOffer(unit, textOf(unit), digest))
-  known.set(generation, made)
+  const made = { directions: [...generation.knowledge.values()].filter(isDirections), offers: new Map() }
+  shelves.set(generation, made)
   return made
 }
 
-function toOffer(unit: Directions, text: string, digest: Digest): Offer {
-  const manifest = skillManifest(unit, text, digest)
+function offerOf(unit: Directions, { generation, reader, digest }: DirectionsDeps): Offer {
+  const { offers } = shelfOf(generation)
+  const units = unitsIn<Knowledge>(unit, path => {
+    const found = generation.knowledge.get(path)
+    return found && seesUnit(found, reader) ? found : undefined
+  })
+  const key = [...units.keys()].join('\n')
+  const before = offers.get(key)
+  if (before) return before
+  const made = toOffer(unit, units, digest)
+  offers.set(key, made)
+  return made
+}
+
+/** The text is put together when somebody reads it. What lists and announcements need is known without it. */
+function toOffer(unit: Directions, units: ReadonlyMap<string, Knowledge>, digest: Digest): Offer {
+  const hash = digest([...units.values()].map(one => one.hash).join('\n'))
+  const body = () => withIncludes(unit, path => units.get(path)).text
+  const skill = createSkill(unit, { body, hash, digest })
   // No capability can have this key, so that no server of a single one has them.
   const capability = `unit:${unit.path}`
   const { source, unit: file, title, summary: short } = unit
-  // The title is shown in lists and stands in no text.
-  const hash = digest(`${title}\n${manifest.sha256}`)
   const facts = { source, unit: file, title, short, icon: undefined, requires: [], capability, suggest: NONE, hash }
-  const prompt: Prompt = { ...facts, name: unit.command, arguments: [], render: () => text }
+  const prompt: Prompt = { ...facts, name: unit.command, arguments: [], render: body }
   const granted = { capability, config: undefined }
   return {
-    unit,
     prompt: { ...granted, prompt },
-    skill: { ...granted, resource: { ...facts, ...resourceAt(manifest) }, manifest },
+    resource: { ...granted, resource: { ...facts, ...resourceAt(skill) } },
+    skill,
   }
 }
 
 const NONE: Prompt['suggest'] = new Map()
 
-function resourceAt({ uri, frontmatter: { name, description }, text, bytes }: SkillManifest) {
+/** Its size is told with the skill: a list of resources would have to put all texts together for it. */
+function resourceAt({ uri, frontmatter: { name, description }, text }: Skill) {
   return {
     name,
     short: description,
     uri,
     key: uri,
     mimeType: 'text/markdown',
-    mcp: { size: bytes },
+    mcp: {},
     params: [],
     match: (asked: string) => (asked === uri ? {} : undefined),
-    read: () => text,
+    read: text,
     watch: undefined,
   } satisfies Partial<Resource>
 }

@@ -1,13 +1,14 @@
 import type { AgentConfig, Settings } from '../../contracts/index.ts'
 import type { Generation } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
+import type { Docs, UnitReader } from '../knowledge/index.ts'
 import type { Grant, Resolution } from './grants.ts'
 
 /**
  * What the handlers of the gateway view get as their configuration: what one seat has. It comes with the grant of that
  * seat, so there is nothing to look up and nothing to mix up, whatever two seats are called.
  */
-export interface GatewayConfig {
+export interface GatewayConfig extends UnitReader {
   /** What the agent has, working or not, in order of definition. */
   readonly grants: Resolution['grants']
   /** What it asked for and did not get, with the reason. */
@@ -15,10 +16,8 @@ export interface GatewayConfig {
   /** All definitions; only those among the grants may be shown. */
   readonly generation: Generation
   readonly health: Pick<Health, 'availability' | 'missing'>
-  /** Whether it has a tool, working or not: a granted one, or one of these. */
-  has(tool: string): boolean
-  /** Whether it has no part in the project's own knowledge. */
-  readonly isGuest: boolean
+  /** All there is to read, for whoever may see it. */
+  readonly docs: Docs
 }
 
 /** Whether an agent sees its tools through the gateway. Counts what it was granted, so that an outage changes nothing. */

@@ -1,6 +1,6 @@
 import type { Issue, ResolutionEntry } from '../../contracts/index.ts'
 import type { Prompt, Resource, Tool } from '../catalogue/index.ts'
-import type { SkillManifest } from '../knowledge/index.ts'
+import type { Skill } from '../knowledge/index.ts'
 
 /** One tool that an agent has, and the configuration its handler gets. */
 export interface Grant {
@@ -32,7 +32,7 @@ export interface Resolution {
   /** By address or template, in order of definition. */
   readonly resources: ReadonlyMap<string, ResourceGrant>
   /** The directions among the resources, as skills. */
-  readonly skills: readonly SkillManifest[]
+  readonly skills: readonly Skill[]
   /** Resources at an address that an earlier one has; one entry for each two capabilities. */
   readonly shadowed: readonly ShadowedResources[]
   /** What was asked for and is not there, with the reason. */

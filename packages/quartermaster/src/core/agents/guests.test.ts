@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createHub } from '../../testing/hub.ts'
+import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
 
 it('gives a guest one seat for as long as it is there, and keeps none of those who have left', async () => {
   const there = new Set(['ada', 'bob'])
@@ -20,4 +20,24 @@ it('gives a guest one seat for as long as it is there, and keeps none of those w
   there.add('ada')
   expect(seatOf('ada')).not.toBe(ada)
   expect(seatOf('bob')).toBe(bob)
+})
+
+it('offers a guest the directions that come with the product and that it has the tools for, and none of the project', async () => {
+  const directions = (command: string, tools: readonly string[]) => ({
+    path: `guides/${command}`,
+    front: { kind: 'directions', title: command, summary: 'S.', whenToUse: 'W.', command, tools },
+    body: `Do ${command}.\n\n{{include: guides/house}}`,
+  })
+  const keys = ['delegation', 'inbox', 'history', 'user', 'memory']
+  const platform = keys.map(key => simpleCapability(key, [simpleTool(`${key}_tool`)]))
+  const hub = await createHub({
+    units: { 'all.ts': { capabilities: platform }, 'knowledge.md': { written: [directions('house', [])] } },
+    builtin: { 'ours.md': { written: [directions('ask', ['inbox_tool']), directions('mend', ['registry_status'])] } },
+    guests: { has: () => true, hasJoined: () => false, onLeft: () => {} },
+  })
+  const seat = hub.agents.seatOf({ organisation: 'acme', workspace: 'ada' })
+  const { prompts, skills } = seat?.view() ?? {}
+  expect(prompts?.map(({ prompt }) => prompt.name)).toEqual(['ask'])
+  expect(skills?.map(({ uri }) => uri)).toEqual(['skill://ask/SKILL.md'])
+  expect(skills?.[0]?.text()).toContain('there is nothing for you to read at "guides/house".')
 })

@@ -1,6 +1,6 @@
 import type { Health } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
-import type { SkillManifest } from '../knowledge/index.ts'
+import type { Skill } from '../knowledge/index.ts'
 import type { PromptGrant, Resolution, ResourceGrant } from './grants.ts'
 
 /** The prompts and resources that one agent can see now. */
@@ -14,7 +14,7 @@ export interface ReadingsView {
   /** Changes whenever a client that listed the resources should list them again. */
   readonly resourcesVersion: string
   /** The directions among the resources, as skills. */
-  readonly skills: readonly SkillManifest[]
+  readonly skills: readonly Skill[]
 }
 
 /** Lays health over what a resolution gives to read. */

@@ -71,8 +71,10 @@ export function createCapabilityRegistry(deps: RegistryDeps): CapabilityRegistry
       refuseIssues(issues)
       // One seat for the whole run: a tool may call the agent's other tools, wherever they come from.
       const seat = runSeat(context, resolveIn)
-      const report = seat.view().report()
-      const granted = [...grants.values(), ...prompts.values(), ...resources.values()]
+      const view = seat.view()
+      const report = view.report()
+      // What is shown beside the tools of an agent has servers too: whoever is handed a handle must be able to ask about it.
+      const granted = [...grants.values(), ...prompts.values(), ...resources.values(), ...view.presented]
       const keys = new Set(granted.map(grant => grant.capability))
       const mcpServers = Object.fromEntries([...keys].map(key => [key, createServer({ key, seat })]))
       return { mcpServers, report }

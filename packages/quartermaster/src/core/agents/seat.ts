@@ -2,6 +2,7 @@ import type { AgentConfig, Caller, ResolutionEntry, RunCallbacks, Settings } fro
 import { allowableForGood, type Catalogue, type Generation } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
+import { agentReader, type Docs, type Reader } from '../knowledge/index.ts'
 import { withDirections } from './directions.ts'
 import { companions, type GatewayConfig, isGateway, standIns } from './gateway-view.ts'
 import type { Grant, PromptGrant, Resolution, ResourceGrant } from './grants.ts'
@@ -29,6 +30,8 @@ export interface Seat {
   /** The resource it has with exactly this template, working or not. */
   resourceTemplate(uriTemplate: string): ResourceGrant | undefined
   view(): View
+  /** Who it is for whatever is written down. */
+  reader(): Reader
   readonly callbacks: RunCallbacks | undefined
 }
 
@@ -37,6 +40,7 @@ export interface SeatDeps {
   readonly health: Pick<Health, 'version' | 'availability' | 'missing'>
   readonly digest: Digest
   readonly settings: Pick<Settings, 'gatewayViewOver'>
+  readonly docs: Docs
 }
 
 export interface SeatOptions {
@@ -61,9 +65,10 @@ interface Resolved {
   readonly gateway: ReadonlyMap<string, Grant> | undefined
   /** What is shown beside the grants, in the direct view. */
   readonly companions: ReadonlyMap<string, Grant> | undefined
+  readonly config: GatewayConfig
 }
 
-export function createSeat(options: SeatOptions, { catalogue, health, digest, settings }: SeatDeps): Seat {
+export function createSeat(options: SeatOptions, { catalogue, health, digest, settings, docs }: SeatDeps): Seat {
   let known: Resolved | undefined
   let rendered: { resolution: Resolution; health: number; view: View } | undefined
 
@@ -81,17 +86,18 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     const isGuest = options.isGuest === true
     // Asked by those that are made with it, so only once all of them are there.
     const has = (tool: string): boolean => grants.has(tool) || gateway?.has(tool) === true || beside?.has(tool) === true
-    const config: GatewayConfig = { grants, withheld, generation, health, has, isGuest }
+    const config: GatewayConfig = { grants, withheld, generation, health, docs, has, isGuest }
     const gateway = isBehindGateway ? standIns(config) : undefined
-    const beside = options.isDirect || gateway ? undefined : companions(config)
+    const beside = gateway ? undefined : companions(config)
     return {
       generation,
       key,
       resolution: options.isDirect
         ? resolution
-        : withDirections(resolution, { generation, digest, has, onlyBuiltin: isGuest }),
+        : withDirections(resolution, { generation, digest, reader: { has, isGuest } }),
       gateway,
       companions: beside,
+      config,
     }
   }
 
@@ -126,5 +132,6 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
       }
       return rendered.view
     },
+    reader: () => agentReader(resolved().config),
   }
 }

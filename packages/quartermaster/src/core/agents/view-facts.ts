@@ -25,9 +25,19 @@ export function viewFacts(parts: ViewFactsParts): Omit<AgentView, 'agent'> {
   return {
     view: kind,
     capabilities: [...keys].map(key => capabilityFacts(key, generation)),
-    sections: [...sections].map(key => ({ key, title: generation.capabilities.get(key)?.title ?? titleFrom(key) })),
+    sections: [...sections].map(key => ({ key, title: sectionTitle(key, all, generation) })),
     tools: all.map(grant => toolFacts(grant, listed.has(grant.tool.name), parts)),
   }
+}
+
+/** A section that is a capability is called as that one, and what comes by itself as what brought it, where that is one thing. */
+function sectionTitle(section: string, grants: readonly Grant[], { capabilities, injections }: Generation): string {
+  const known = capabilities.get(section)
+  if (known) return known.title
+  const from = new Set(grants.filter(({ tool }) => tool.section === section).map(({ capability }) => capability))
+  const [only = section] = from
+  const isInjected = from.size === 1 && injections.some(({ injection: { key } }) => key === only)
+  return titleFrom(isInjected ? only : section)
 }
 
 function capabilityFacts(key: string, { capabilities, injections }: Generation): AgentView['capabilities'][number] {
@@ -37,7 +47,7 @@ function capabilityFacts(key: string, { capabilities, injections }: Generation):
 }
 
 function toolFacts({ tool, capability }: Grant, listed: boolean, parts: ViewFactsParts): ViewedTool {
-  const { name, title, short, whenToUse, section, command } = tool
+  const { name, title, short, whenToUse, section, command, mutates } = tool
   const { active } = parts.health.availability(tool)
   return {
     name,
@@ -48,6 +58,7 @@ function toolFacts({ tool, capability }: Grant, listed: boolean, parts: ViewFact
     capability,
     ...(active ? { state: 'active' } : { state: 'disabled', reason: missingInWords(parts.health.missing(tool)) }),
     listed,
+    mutates,
     mayWait: tool.retry !== 'manual' || tool.consent.some(operation => !parts.allowed.includes(operation)),
     tellsOfWaiting: tellsOfWaiting(capability, parts.generation),
     shell: shellLine(tool),

@@ -1,9 +1,17 @@
-import type { AgentView, MissingDependency, ResolutionEntry, ViewKind } from '../../contracts/index.ts'
-import type { Generation } from '../catalogue/index.ts'
+import type {
+  AgentView,
+  MissingDependency,
+  ResolutionEntry,
+  ToolDetail,
+  ToolSummary,
+  ViewKind,
+} from '../../contracts/index.ts'
+import type { Generation, Tool } from '../catalogue/index.ts'
 import { type Health, missingInWords } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import type { Grant, Resolution } from './grants.ts'
 import { type ReadingsView, renderReadings } from './readings-view.ts'
+import { listTools, toolDetail } from './tool-report.ts'
 import { viewFacts } from './view-facts.ts'
 
 /** What one agent can see now. */
@@ -21,6 +29,10 @@ export interface View extends ReadingsView {
   report(): ResolutionEntry[]
   /** All of it in words, for whoever explains to the agent what it has. */
   facts(): Omit<AgentView, 'agent'>
+  /** What was granted, working or not, with its present state. */
+  list(): ToolSummary[]
+  /** Everything about one that the agent has. */
+  detail(tool: Tool): ToolDetail
 }
 
 /** What a view is rendered from. */
@@ -59,6 +71,12 @@ export function renderView({ resolution, generation, gateway, beside, health, di
       return [...granted, ...missing, ...resolution.withheld]
     },
     facts: () => viewFacts({ kind, presented, grants: resolution.grants, generation, health, allowed }),
+    list: () =>
+      listTools(
+        [...tools, ...unavailable].map(({ tool }) => tool),
+        health,
+      ),
+    detail: tool => toolDetail(tool, health),
   }
 }
 

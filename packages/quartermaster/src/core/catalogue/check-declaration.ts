@@ -40,10 +40,12 @@ function readFacts(front: WrittenUnit['front'], subject: string, problems: Probl
   const known = Object.fromEntries(Object.entries(front).filter(([field]) => FIELDS.includes(field)))
   const facts = DeclarationFacts.safeParse(known)
   if (facts.success) return facts.data
-  for (const { path, message } of facts.error.issues)
+  for (const issue of facts.error.issues) {
+    const { path } = issue
     if (path[0] === 'schema')
       problems.add(subject, 'schema', 'is needed', `Write "schema: ${DECLARATION_SCHEMA}" at its head.`)
-    else problems.addIssues(subject, '', [{ path, message: isMissing(known, path) ? 'is needed' : message }])
+    else problems.addIssues(subject, '', [isMissing(known, path) ? { path, message: 'is needed' } : issue])
+  }
   return undefined
 }
 

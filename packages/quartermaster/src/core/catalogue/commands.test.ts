@@ -35,7 +35,7 @@ describe('the command of a tool', () => {
     })
     expect([...hub.catalogue.current().tools.values()].map(({ name, command }) => [name, command])).toEqual([
       ['first', { name: 'go' }],
-      ['second', { none: 'The word "go" is taken by first.' }],
+      ['second', { none: 'The word "go" is taken by another tool.' }],
       ['third', { name: 'third' }],
     ])
     expect(hub.catalogue.problems()).toEqual([
@@ -67,8 +67,8 @@ describe('the command of a tool', () => {
     })
     const without = [...hub.catalogue.current().tools.values()].filter(({ command }) => 'none' in command)
     expect(without.map(({ name, command }) => [name, command])).toEqual([
-      ['also_later', { none: 'The word "go --async" is taken by later.' }],
-      ['faster', { none: 'The word "go --fast" is taken by now.' }],
+      ['also_later', { none: 'The word "go --async" is taken by another tool.' }],
+      ['faster', { none: 'The word "go --fast" is taken by another tool.' }],
     ])
   })
 
@@ -76,6 +76,6 @@ describe('the command of a tool', () => {
     const hub = await createHub({ kind: 'upstream', units: { far: unit('far', tool('a_b'), tool('aB'), tool('a-b')) } })
     expect(hub.catalogue.problems().filter(({ field }) => field === 'command')).toEqual([])
     const commands = [...hub.catalogue.current().tools.values()].map(({ command }) => command)
-    expect(commands).toEqual([{ name: 'a-b' }, { name: 'ab' }, { none: 'The word "a-b" is taken by a_b.' }])
+    expect(commands).toEqual([{ name: 'a-b' }, { name: 'ab' }, { none: 'The word "a-b" is taken by another tool.' }])
   })
 })

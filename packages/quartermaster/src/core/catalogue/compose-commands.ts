@@ -23,7 +23,8 @@ export function withOwnWord(
   }
   // What others call their tools is nothing that anybody here could mend.
   if (kind !== 'upstream') problems.push(wordTaken(tool, wordsOf(tool), first))
-  return withCommand(tool, { none: `The word "${wordsOf(tool)}" is taken by ${first.name}.` })
+  // Not by which one: whoever reads it may not have that one. The problem says it to who mends it.
+  return withCommand(tool, { none: `The word "${wordsOf(tool)}" is taken by another tool.` })
 }
 
 /** Whether what is written for one cannot be told from what is written for the other. */

@@ -9,7 +9,7 @@ import { type DeclaredInput, declaredInput } from './declared-input.ts'
 import { type DeclaredPlace, declaredPlace } from './declared-place.ts'
 import { titleFrom } from './define.ts'
 import type { CatalogueOp, Dependency, Tool } from './generation.ts'
-import type { OpContext, OpUse } from './op.ts'
+import type { OpContext, OpFault, OpUse } from './op.ts'
 import { ProblemList } from './problem-list.ts'
 import type { PairedSchema, Validated } from './schema.ts'
 import type { AnyTool, CallContext } from './tool.ts'
@@ -53,8 +53,10 @@ function build(declaration: Sound, op: CatalogueOp, { at, problems }: Building):
   const settings = settingsOf(facts, op, at)
   const input = declaredInput(facts, op, at)
   checkExamples(facts, input.schema, at)
-  // What an op says about a declaration is worth hearing only when the declaration is what the op thinks it is.
-  if (problems.errors > 0 || !settings.ok) return { tool: undefined, dependencies: [] }
+  if (problems.errors > 0 || !settings.ok) {
+    hearRest(op, { facts, settings, parameters: input.schema, at })
+    return { tool: undefined, dependencies: [] }
+  }
   const use = { settings: settings.value, parameters: input.schema } as OpUse<never>
   for (const { field, message } of op.definition.check?.(use) ?? []) at.add(field, message)
   const dependencies = dependenciesOf(op, use, place)
@@ -74,6 +76,37 @@ function build(declaration: Sound, op: CatalogueOp, { at, problems }: Building):
   const bundle = { key: declaration.capability, requires: [], effectKinds: [] }
   const tool = checkTool(definition, bundle, place, { opId: op.id, body: declaration.body })
   return problems.errors > 0 ? { tool: undefined, dependencies: [] } : { tool, dependencies }
+}
+
+interface Wrong {
+  readonly facts: DeclarationFacts
+  readonly settings: Validated
+  readonly parameters: JsonSchema
+  readonly at: DeclaredPlace
+}
+
+/** What an op says about the settings that are right, so that whoever mends the others is not told of these only then. */
+function hearRest(op: CatalogueOp, { facts, settings, parameters, at }: Wrong): void {
+  const wrong = settings.ok ? [] : settings.issues.map(({ path }) => String(path[0]))
+  const rest = Object.fromEntries(Object.entries(facts.with ?? {}).filter(([name]) => !wrong.includes(name)))
+  const checked = settings.ok ? settings : op.settings?.validate(rest)
+  if (!checked || checked instanceof Promise || !checked.ok || (!settings.ok && wrong.length === 0)) return
+  for (const { field, message } of soundFaults(op, { settings: checked.value, parameters } as OpUse<never>))
+    if (wrong.length === 0 || Object.keys(rest).some(name => isWithin(field, `with.${name}`))) at.add(field, message)
+}
+
+/** The code of an op need not get along with what is wrong. */
+function soundFaults(op: CatalogueOp, use: OpUse<never>): readonly OpFault[] {
+  try {
+    return op.definition.check?.(use) ?? []
+  } catch {
+    // It is asked again when the rest is right, and then its word counts.
+    return []
+  }
+}
+
+function isWithin(field: string, outer: string): boolean {
+  return field === outer || field.startsWith(`${outer}.`)
 }
 
 function settingsOf(facts: DeclarationFacts, op: CatalogueOp, at: DeclaredPlace): Validated {

@@ -20,8 +20,8 @@ export type WebOutcome =
   | { readonly kind: 'refused'; readonly reason: string }
   /** `no`: the server cannot have seen the whole request. */
   | { readonly kind: 'failed'; readonly reason: string; readonly wasSent: 'no' | 'maybe' }
-  /** There is an answer, and more of it than may be. */
-  | { readonly kind: 'tooLong'; readonly status: number }
+  /** There is an answer, and more of it than may be: this is its beginning. */
+  | { readonly kind: 'tooLong'; readonly answer: WebAnswer }
 
 export interface WebAnswer {
   readonly status: number
@@ -67,10 +67,15 @@ export type ProgramOutcome =
   /** It could not be started. */
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** Programs on this machine. None of them, and nothing they start, outlives its run. */
+/**
+ * Programs on this machine. None of them, and nothing they start, outlives its run: known are those in the group of the
+ * program and those that carry its mark in their environment. Whoever leaves both on purpose is not found.
+ */
 export interface ProgramDesk {
   /** Rejects with the reason of the signal, when nothing of it runs any more. */
   run(request: ProgramRequest): Promise<ProgramOutcome>
   /** Looks whether a program is there. */
   probe(program: string): Probe
+  /** A variable of our own environment, for programs that are to have it. */
+  variable(name: string): string | undefined
 }

@@ -1,13 +1,22 @@
 import type { Problem } from '../../contracts/index.ts'
+import { issueSentence } from '../kernel/index.ts'
 
 /** Collects what is wrong with one unit, so that everything is told at once. */
 export class ProblemList {
   readonly all: Problem[]
   readonly #where: string
   readonly #severity: Problem['severity']
+  readonly #lines: Readonly<Record<string, number>>
 
-  constructor(where: string, already: readonly Problem[] = [], severity: Problem['severity'] = 'error') {
+  constructor(
+    where: string,
+    already: readonly Problem[] = [],
+    severity: Problem['severity'] = 'error',
+    /** Where its fields stand, if it was read from a file. */
+    lines: Readonly<Record<string, number>> = {},
+  ) {
     this.#where = where
+    this.#lines = lines
     this.#severity = severity
     this.all = [...already]
     this.errors = already.filter(problem => problem.severity === 'error').length
@@ -27,9 +36,17 @@ export class ProblemList {
     this.all.push(this.#problem('warning', subject, field, message))
   }
 
+  /** Tells also what another list has collected. */
+  take({ all, errors }: ProblemList): void {
+    this.errors += errors
+    this.all.push(...all)
+  }
+
   #problem(severity: Problem['severity'], subject: string, field: string, message: string): Problem {
     const text = `${subject.replace(':', ' "')}": ${field} ${/[.!?]$/.test(message) ? message : `${message}.`}`
-    return { severity, code: 'DEFINITION_INVALID', where: this.#where, subject, field, message: text }
+    const line = this.#lines[field.split('.')[0] ?? '']
+    const where = line === undefined ? this.#where : `${this.#where}:${line}`
+    return { severity, code: 'DEFINITION_INVALID', where, subject, field, message: text }
   }
 
   addIssues(
@@ -38,6 +55,6 @@ export class ProblemList {
     issues: readonly { path: readonly PropertyKey[]; message: string }[],
   ): void {
     for (const issue of issues)
-      this.add(subject, [field, ...issue.path].filter(part => part !== '').join('.'), issue.message)
+      this.add(subject, [field, ...issue.path].filter(part => part !== '').join('.'), issueSentence(issue))
   }
 }

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonSchema } from '../../contracts/index.ts'
-import { type FoundIssue, fewIssues } from '../kernel/index.ts'
+import { type FoundIssue, fewIssues, issueSentence } from '../kernel/index.ts'
 import { isPaired, isStandardSchema } from './describe-schema.ts'
 import type { SchemaCompiler, SchemaLike, Validate, Validated } from './schema.ts'
 
@@ -25,8 +25,9 @@ function toValidated(result: StandardSchemaV1.Result<unknown>): Validated {
     : { ok: true, value: result.value }
 }
 
-function toFound({ path = [], message }: StandardSchemaV1.Issue): FoundIssue {
-  return { path: path.map(segment => (typeof segment === 'object' ? segment.key : segment)), message }
+function toFound(issue: StandardSchemaV1.Issue): FoundIssue {
+  const path = (issue.path ?? []).map(segment => (typeof segment === 'object' ? segment.key : segment))
+  return { path, message: issueSentence(issue) }
 }
 
 /** Compiled on the first call: of ten thousand tools an agent uses a handful, and compiling costs a hundred times a check. */

@@ -4,6 +4,7 @@ import {
   type DelegationState,
   MESSAGE_BYTES,
   type MessagePart,
+  TOLD_TOOLS,
   type WorkspaceRow,
 } from '../../contracts/index.ts'
 import {
@@ -125,7 +126,7 @@ function noticed({ id, toName, toId }: DelegationRow, { result, state, isEnd }: 
   if (!isEnd || bytesOf(all) + bytesOf(JSON.stringify(parts)) <= MESSAGE_BYTES - 1_024)
     return { text: `${failed}${result.text}`, parts: [...parts] as MessagePart[], attachments }
   const shown = wellCut(all, SHOWN)
-  const rest = `(${all.length} characters in all. The rest: check_task_status with workspace_id "${toId}", task_id "${id}", offset ${shown.length})`
+  const rest = `(${all.length} characters in all. The rest: ${TOLD_TOOLS.taskStatus} with workspace_id "${toId}", task_id "${id}", offset ${shown.length})`
   return { text: `${failed}${shown}\n\n${rest}`, attachments }
 }
 

@@ -7,14 +7,15 @@ export interface ModelCall extends ToolboxCallOptions {
 }
 
 /**
- * A call that a model makes through tools which a framework was handed earlier. One that has gone since is an answer for the
- * model: thrown, it would end the whole run of the agent.
+ * A call that a model makes through tools which a framework was handed earlier. Whatever came of it is an answer for the model,
+ * also that the tool has gone or that nobody answers: thrown, it would end the whole run of the agent, beside other calls that
+ * have their answers. Only whoever has cancelled it waits for none.
  */
 export async function callForModel(toolbox: Toolbox, { name, input, ...options }: ModelCall): Promise<ToolResult> {
   try {
     return await toolbox.call(name, input, options)
   } catch (error) {
-    if (isAppError(error) && error.code === 'TOOL_NOT_FOUND') return errorResult(error)
-    throw error
+    if (!isAppError(error) || error.code === 'CANCELLED' || options.signal?.aborted) throw error
+    return errorResult(error)
   }
 }

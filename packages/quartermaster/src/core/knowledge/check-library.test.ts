@@ -88,10 +88,43 @@ describe('checking what is written down', () => {
   it('finds tools, parents and units to see also that do not exist, and suggests the closest', async () => {
     const go = { front: { ...DIRECTIONS, tools: ['send_mial'], parents: ['peple'], seeAlso: ['elsewhere'] } }
     expect(await wrongWith({ people: {}, go })).toEqual([
-      'warning knowledge/go.md:2 It names "peple", and there is no such unit. Did you mean "people"?',
-      'warning knowledge/go.md:2 It names "elsewhere", and there is no such unit.',
+      'warning knowledge/go.md:2 It names "peple", and there is nothing there. Did you mean "people"?',
+      'warning knowledge/go.md:2 It names "elsewhere", and there is nothing there.',
       'warning knowledge/go.md:2 It names the tool "send_mial", which does not exist. Did you mean "send_mail"? Nobody is offered these directions.',
     ])
+  })
+
+  it('takes the paths of tools and capabilities, and of units as people write them', async () => {
+    const front = { parents: ['capability:main'], seeAlso: ['tool:send_mail', 'capability:main'] }
+    expect(
+      await wrongWith({ people: {}, go: { front, body: '{{include: people.md}}\n{{include: /people/}}' } }),
+    ).toEqual([])
+    expect(await wrongWith({ go: { front: { seeAlso: ['tool:send_mial'] } } })).toEqual([
+      'warning knowledge/go.md:2 It names "tool:send_mial", and there is nothing there. Did you mean "tool:send_mail"?',
+    ])
+  })
+
+  it('finds an include that stands beside other words, and leaves code alone', async () => {
+    const body =
+      'See {{include: people}} first.\n\n- {{include: people}}\n\nAs `{{include: x}}`:\n\n    {{include: nobody}}'
+    const message = 'An include stands on a line of its own; here it is shown as it is.'
+    expect(await wrongWith({ people: {}, go: { body } })).toEqual([
+      `warning knowledge/go.md:5 ${message}`,
+      `warning knowledge/go.md:7 ${message}`,
+    ])
+  })
+
+  it('finds a command that nobody can call', async () => {
+    expect(await wrongWith({ go: { front: { command: 'go' } } })).toEqual([
+      'warning knowledge/go.md:2 Only directions are called by a command; this is of kind "concept".',
+    ])
+  })
+
+  it('reads links as Markdown has them: in angle brackets, with a question behind, with brackets in them', async () => {
+    const body = '[a](<my file.md>) [b](b.md?x=1#top) [c](a_(b).md) ![d](<e f.png> "D") [e](b.md "B (b)")'
+    expect(await wrongWith({ go: { body } }, ['knowledge/my file.md', 'knowledge/b.md', 'knowledge/a_(b).md'])).toEqual(
+      ['warning knowledge/go.md:5 The link "e f.png" leads to no file.'],
+    )
   })
 
   it('finds a unit that lies below itself', async () => {

@@ -3,7 +3,8 @@ import type { Generation, Knowledge } from '../catalogue/index.ts'
 import { didYouMean } from '../kernel/index.ts'
 import { checkLinks, type KnowledgeFiles } from './check-links.ts'
 import { type Fault, toProblem } from './fault.ts'
-import { withIncludes } from './includes.ts'
+import { strayIncludes, withIncludes } from './includes.ts'
+import { libraryOf } from './library.ts'
 
 export type { KnowledgeFiles } from './check-links.ts'
 
@@ -15,6 +16,7 @@ export async function checkLibrary(generation: Generation, files: KnowledgeFiles
   const units = [...generation.knowledge.values()]
   const faults = [
     ...includeFaults(generation, units),
+    ...units.flatMap(strayFaults),
     ...units.flatMap(unit => pathFaults(unit, generation)),
     ...circleFaults(generation, units),
     ...units.flatMap(unit => toolFaults(unit, generation)),
@@ -28,8 +30,14 @@ export async function checkLibrary(generation: Generation, files: KnowledgeFiles
 
 /** Of everything that is wrong with definitions, what is about something written in Markdown. */
 export function writtenProblems(problems: readonly Problem[]): Problem[] {
-  return problems.filter(({ where }) => where.endsWith('.md'))
+  return problems.filter(({ where }) => where === KNOWLEDGE_SOURCE || MARKDOWN_PLACE.test(where))
 }
+
+/** What brings what is written in a project. Where the whole of it cannot be read, that is told under this name. */
+export const KNOWLEDGE_SOURCE = 'knowledge'
+
+/** A file, perhaps with the line. */
+const MARKDOWN_PLACE = /\.md(?::\d+)?$/i
 
 /** Each line once, whoever includes the unit it stands in. */
 function includeFaults({ knowledge }: Generation, units: readonly Knowledge[]): Fault[] {
@@ -49,15 +57,21 @@ function includeFaults({ knowledge }: Generation, units: readonly Knowledge[]): 
   return [...told.values()]
 }
 
-function pathFaults(unit: Knowledge, { knowledge }: Generation): Fault[] {
+function strayFaults(unit: Knowledge): Fault[] {
+  const message = 'An include stands on a line of its own; here it is shown as it is.'
+  return strayIncludes(unit.body).map(bodyLine => ({ severity: 'warning', unit, bodyLine, message }))
+}
+
+function pathFaults(unit: Knowledge, generation: Generation): Fault[] {
+  const { entries } = libraryOf(generation)
   return (['parents', 'seeAlso'] as const).flatMap(field =>
     unit[field]
-      .filter(path => !knowledge.has(path))
+      .filter(path => !entries.has(path))
       .map(path => ({
         severity: 'warning',
         unit,
         field,
-        message: `It names "${path}", and there is no such unit.${didYouMean(path, knowledge.keys())}`,
+        message: `It names "${path}", and there is nothing there.${didYouMean(path, entries.keys())}`,
       })),
   )
 }
@@ -99,7 +113,8 @@ function commandFaults({ prompts }: Generation, units: readonly Knowledge[]): Fa
     .filter(({ isBuiltin }) => !isBuiltin)
     .flatMap((unit): Fault[] => {
       const { command } = unit
-      if (command === undefined || unit.kind !== 'directions') return []
+      if (command === undefined) return []
+      if (unit.kind !== 'directions') return [uncalled(unit)]
       const first = own.get(command)
       if (first)
         return [
@@ -114,6 +129,11 @@ function commandFaults({ prompts }: Generation, units: readonly Knowledge[]): Fa
       const message = `"${command}" is also a prompt of a capability, which whoever has that one gets instead.`
       return prompts.has(command) ? [{ severity: 'warning', unit, field: 'command', message }] : []
     })
+}
+
+function uncalled(unit: Knowledge): Fault {
+  const message = `Only directions are called by a command; this is of kind "${unit.kind}".`
+  return { severity: 'warning', unit, field: 'command', message }
 }
 
 function aliasFaults({ knowledge, tools }: Generation, units: readonly Knowledge[]): Fault[] {

@@ -1,10 +1,12 @@
 import { AppError, type DocDepth, type DocEntry, type DocsAnswer, type DocsQuestion } from '../../contracts/index.ts'
 import type { Generation } from '../catalogue/index.ts'
-import { didYouMean } from '../kernel/index.ts'
+import { type Clock, didYouMean } from '../kernel/index.ts'
+import { isWordless } from '../search/index.ts'
 import type { DocIndex } from './doc-index.ts'
 import type { Entry } from './entry.ts'
 import { type Library, libraryOf } from './library.ts'
 import { pageOf } from './page.ts'
+import { pageText } from './page-text.ts'
 import type { Reader } from './reader.ts'
 
 /** Who asks, and about what. */
@@ -12,13 +14,13 @@ export interface ConsultParts {
   readonly generation: Generation
   readonly reader: Reader
   readonly index: DocIndex
+  readonly clock: Pick<Clock, 'now' | 'breathe'>
 }
-
-/** About 10,000 tokens: as much as is read with care. */
-export const MOST_PAGE_CHARACTERS = 40_000
 
 /** How many entries are shown at once unless somebody says otherwise. */
 const LISTED = { index: 200, summary: 50, full: 10 } as const satisfies Record<DocDepth, number>
+/** However many are asked for: each page is made to know where the next begins. */
+const MOST_PAGES = 50
 const FOUND = { index: 20, summary: 10, full: 3 } as const satisfies Record<DocDepth, number>
 
 /** Answers a question about what there is to read. Throws `NAME_UNKNOWN` for a path that leads nowhere. */
@@ -26,22 +28,19 @@ export async function consult(question: DocsQuestion, parts: ConsultParts): Prom
   const library = libraryOf(parts.generation)
   const consulting = { ...parts, library }
   const depth = question.depth ?? usualDepth(question)
+  if (question.offset !== undefined && depth !== 'full')
+    throw new AppError('INPUT_INVALID', '"offset" goes on with a text: give it with "path", or with depth "full".')
   const isWanted = wantedBy(question, consulting)
   const { found, ...more } = await pick({ ...question, depth }, consulting, isWanted)
   const entries = found.map(one => toDocEntry(one, depth, parts.reader))
   if (depth !== 'full') return { depth, entries, ...more }
-  const pages = found.map(({ entry }) => pageOf(entry, { library, reader: parts.reader }))
-  return { depth, entries, ...more, ...cutFrom(pages.join('\n---\n\n'), question.offset ?? 0) }
+  const pages = found.map(one => () => pageOf(one.entry, { library, reader: parts.reader }))
+  return { depth, entries, ...more, ...(await pageText(pages, question.offset ?? 0, parts.clock)) }
 }
 
 function usualDepth({ path, query }: DocsQuestion): DocDepth {
   if (path !== undefined) return 'full'
-  return isBlank(query) ? 'index' : 'summary'
-}
-
-/** Nothing to search for, as with a question of punctuation alone. */
-function isBlank(query: string | undefined): boolean {
-  return query === undefined || !/[\p{L}\p{N}]/u.test(query)
+  return query === undefined || isWordless(query) ? 'index' : 'summary'
 }
 
 interface Consulting extends ConsultParts {
@@ -76,27 +75,36 @@ async function pick(
   const { path, query, depth, limit } = question
   const { library } = consulting
   if (path !== undefined) return { found: named(path, consulting, isWanted) }
-  if (query === undefined || isBlank(query)) return list(question, [...library.entries.values()].filter(isWanted))
-  const most = limit ?? FOUND[depth]
+  if (query === undefined || isWordless(query)) return list(question, [...library.entries.values()].filter(isWanted))
+  const most = mostOf(limit ?? FOUND[depth], depth)
   const exact = library.named(query).filter(isWanted).slice(0, most)
   const known = await consulting.index.upTo(consulting.generation)
   const hits = known.search(query, {
     limit: most,
     filter: one => {
       const entry = library.entries.get(one)
-      return entry !== undefined && !exact.includes(entry) && isWanted(entry)
+      if (entry === undefined || exact.includes(entry) || !isWanted(entry)) return false
+      return consulting.reader.isOwner || !library.isOfView(entry)
     },
   })
   const ranked = hits.flatMap(({ value, score }) => {
     const entry = library.entries.get(value)
-    return entry ? [{ entry, score: Math.round(score * 1000) / 1000 }] : []
+    // Whole is what was named.
+    return entry ? [{ entry, score: Math.min(0.999, Math.round(score * 1000) / 1000) }] : []
   })
   return { found: [...exact.map(entry => ({ entry, score: 1 })), ...ranked].slice(0, most) }
 }
 
 function named(path: string, { library, reader }: Consulting, isWanted: (entry: Entry) => boolean): Found[] {
-  const found = library.named(path).filter(isWanted)
+  const there = library.named(path).filter(entry => reader.sees(entry))
+  const found = there.filter(isWanted)
   if (found.length > 0) return found.map(entry => ({ entry }))
+  const [other] = there
+  if (other)
+    throw new AppError(
+      'NAME_UNKNOWN',
+      `"${path}" is ${other.path} (${other.kind}), which is not what "kind" and "scope" ask for. Leave them out.`,
+    )
   throw unknownPath(
     path,
     [...library.entries.values()].filter(entry => reader.sees(entry)),
@@ -114,7 +122,7 @@ function unknownPath(path: string, seen: readonly Entry[]): AppError {
 }
 
 function list({ depth, limit, cursor }: DocsQuestion & { depth: DocDepth }, all: readonly Entry[]): Picked {
-  const most = limit ?? LISTED[depth]
+  const most = mostOf(limit ?? LISTED[depth], depth)
   const start = cursor === undefined ? 0 : startAfter(cursor, all)
   const page = all.slice(start, start + most)
   const last = page.at(-1)
@@ -123,13 +131,20 @@ function list({ depth, limit, cursor }: DocsQuestion & { depth: DocDepth }, all:
   return { found, total: all.length, ...(isMore ? { nextCursor: last.path } : {}) }
 }
 
-/** Behind the last entry of the page before. Whoever's place is gone begins anew rather than missing something. */
+function mostOf(wanted: number, depth: DocDepth): number {
+  return depth === 'full' ? Math.min(wanted, MOST_PAGES) : wanted
+}
+
+/** Behind the last entry of the page before. */
 function startAfter(cursor: string, all: readonly Entry[]): number {
-  return all.findIndex(({ path }) => path === cursor) + 1
+  const at = all.findIndex(({ path }) => path === cursor)
+  if (at >= 0) return at + 1
+  throw new AppError('CURSOR_GONE', `This list has no "${cursor}" to go on from. List from the beginning.`)
 }
 
 function toDocEntry({ entry, score }: Found, depth: DocDepth, reader: Reader): DocEntry {
-  const { path, kind, title, summary, whenToUse, command, tools, tags } = entry
+  const { path, kind, title, summary, whenToUse, command, tags } = entry
+  const tools = reader.toolsOf(entry)
   const facts = { path, kind, title, ...reader.stateOf(entry), ...(score === undefined ? {} : { score }) }
   if (depth === 'index') return facts
   return {
@@ -140,13 +155,4 @@ function toDocEntry({ entry, score }: Found, depth: DocDepth, reader: Reader): D
     ...(tools.length === 0 ? {} : { tools: [...tools] }),
     ...(tags.length === 0 ? {} : { tags: [...tags] }),
   }
-}
-
-/** A page of the text. It never ends in the middle of a character. */
-function cutFrom(text: string, offset: number): Pick<DocsAnswer, 'text' | 'nextOffset'> {
-  const end = offset + MOST_PAGE_CHARACTERS
-  if (text.length <= end) return { text: text.slice(offset) }
-  const isHalf = /[\ud800-\udbff]/.test(text.charAt(end - 1))
-  const nextOffset = isHalf ? end - 1 : end
-  return { text: text.slice(offset, nextOffset), nextOffset }
 }

@@ -21,6 +21,7 @@ const tool = (name: string, more: object = {}) =>
 const unit = (path: string, more: object = {}) =>
   ({
     path,
+    unit: `knowledge/${path}.md`,
     kind: 'concept',
     title: path,
     tools: [],
@@ -38,6 +39,7 @@ const generation = (number: number, tools: readonly Tool[], units: readonly Know
     number,
     tools: new Map(tools.map(one => [one.name, one])),
     capabilities: new Map(),
+    injections: [],
     knowledge: new Map(units.map(one => [one.path, one])),
   }) as unknown as Generation
 

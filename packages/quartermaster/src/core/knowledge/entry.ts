@@ -1,5 +1,5 @@
 import type { DocKind } from '../../contracts/index.ts'
-import type { CatalogueCapability, Knowledge, Tool } from '../catalogue/index.ts'
+import type { CatalogueCapability, Knowledge, Tool, WithheldTool } from '../catalogue/index.ts'
 
 /** Something that can be read about: a unit, a capability or a tool. */
 export interface Entry {
@@ -16,7 +16,19 @@ export interface Entry {
   readonly parents: readonly string[]
   readonly seeAlso: readonly string[]
   readonly hash: string
-  readonly of: { readonly unit: Knowledge } | { readonly capability: CatalogueCapability } | { readonly tool: Tool }
+  readonly of:
+    | { readonly unit: Knowledge }
+    | { readonly capability: CatalogueCapability }
+    | { readonly tool: Tool }
+    | { readonly withheld: WithheldEntry }
+}
+
+/** A tool that is not offered. What it says about itself is not shown: it may be the reason. */
+export interface WithheldEntry {
+  /** The name it would be called by. */
+  readonly name: string
+  readonly capability: string
+  readonly reason: string
 }
 
 // No unit has a colon in its path, so whatever a project writes hides no tool and no capability. A recheck names them alike.
@@ -29,20 +41,9 @@ export function toolAt(path: string): string | undefined {
 }
 
 export function unitEntry(unit: Knowledge): Entry {
-  const {
-    path,
-    kind,
-    title,
-    summary = '',
-    whenToUse = '',
-    command,
-    tools,
-    tags,
-    aliases,
-    parents,
-    seeAlso,
-    hash,
-  } = unit
+  const { path, kind, title, summary = '', whenToUse = '', tools, tags, aliases, parents, seeAlso, hash } = unit
+  // Nobody can call anything else by a word.
+  const command = kind === 'directions' ? unit.command : undefined
   return { path, kind, title, summary, whenToUse, command, tools, tags, aliases, parents, seeAlso, hash, of: { unit } }
 }
 
@@ -83,6 +84,26 @@ export function toolEntry(tool: Tool): Entry {
     seeAlso: NONE,
     hash,
     of: { tool },
+  }
+}
+
+/** A tool that a capability has and does not offer. */
+export function withheldEntry({ name, calledAs = name, reason }: WithheldTool, capability: string): Entry {
+  return {
+    path: toolPath(calledAs),
+    kind: 'tool',
+    title: calledAs,
+    summary: '',
+    whenToUse: '',
+    command: undefined,
+    tools: NONE,
+    tags: NONE,
+    aliases: NONE,
+    parents: [capabilityPath(capability)],
+    seeAlso: NONE,
+    // All that is known of it is its name.
+    hash: `withheld:${calledAs}`,
+    of: { withheld: { name: calledAs, capability, reason } },
   }
 }
 

@@ -1,11 +1,15 @@
 import type { Knowledge } from '../catalogue/index.ts'
 import { markdownLines } from './markdown.ts'
+import { barePath } from './written-path.ts'
 
 /** How much one unit may take in of others: a few short files must not make an endless one. */
 export const INCLUDE_LIMITS = { depth: 8, count: 200, characters: 262_144 } as const
 
 /** What of a unit is needed to take others into it. */
 export type Includable = Pick<Knowledge, 'path' | 'body'>
+
+/** Finds what may be taken in. For whoever does not see a unit there is none. */
+export type FindIncludable = (path: string) => Includable | undefined
 
 /** An include that could not be done. */
 export interface IncludeFault {
@@ -16,14 +20,45 @@ export interface IncludeFault {
   readonly message: string
 }
 
-const INCLUDE = /^[ \t]*\{\{[ \t]*include:[ \t]*(.*?)[ \t]*\}\}[ \t]*$/
+// What is indented further is code.
+const INCLUDE = /^ {0,3}\{\{[ \t]*include:[ \t]*(.*?)[ \t]*\}\}[ \t]*$/
+
+interface Include {
+  readonly path: string
+  readonly line: number
+}
 
 /** The paths that a text includes, each on a line `{{include: guides/deploy}}` of its own. */
-export function includesIn(body: string): { readonly path: string; readonly line: number }[] {
+export function includesIn(body: string): readonly Include[] {
+  if (!body.includes('{{')) return NONE
   return markdownLines(body).flatMap(({ text, number, isCode }) => {
     const path = isCode ? undefined : INCLUDE.exec(text)?.[1]
-    return path === undefined ? [] : [{ path, line: number }]
+    return path === undefined ? [] : [{ path: barePath(path), line: number }]
   })
+}
+
+const NONE: readonly Include[] = []
+
+/** The lines in which an include stands beside other words, where it means nothing. */
+export function strayIncludes(body: string): number[] {
+  if (!body.includes('{{')) return []
+  return markdownLines(body).flatMap(({ text, number, isCode }) => {
+    if (isCode || /^(?: {4}|\t)/.test(text) || INCLUDE.test(text)) return []
+    return /\{\{[ \t]*include:/.test(text.replace(/`[^`]*`/g, '')) ? [number] : []
+  })
+}
+
+/** A unit and all that is taken into it, by path, as far as it is found. */
+export function unitsIn<T extends Includable>(unit: T, find: (path: string) => T | undefined): ReadonlyMap<string, T> {
+  const reached = new Map([[unit.path, unit]])
+  // A map that grows while it is walked is walked to its end.
+  for (const { body } of reached.values()) {
+    for (const { path } of includesIn(body)) {
+      const found = reached.has(path) ? undefined : find(path)
+      if (found) reached.set(path, found)
+    }
+  }
+  return reached
 }
 
 /**
@@ -32,35 +67,36 @@ export function includesIn(body: string): { readonly path: string; readonly line
  */
 export function withIncludes(
   unit: Includable,
-  find: (path: string) => Includable | undefined,
+  find: FindIncludable,
 ): { readonly text: string; readonly faults: readonly IncludeFault[] } {
   const faults: IncludeFault[] = []
   const budget = { count: INCLUDE_LIMITS.count, characters: INCLUDE_LIMITS.characters - unit.body.length }
 
   function expand({ path: within, body }: Includable, trail: readonly string[]): string {
-    if (!body.includes('{{')) return body
-    const lines = markdownLines(body).map(({ text, number, isCode }) => {
-      const path = isCode ? undefined : INCLUDE.exec(text)?.[1]
+    const includes = new Map(includesIn(body).map(({ path, line }) => [line, path]))
+    if (includes.size === 0) return body
+    const lines = markdownLines(body).map(({ text, number: line }) => {
+      const path = includes.get(line)
       if (path === undefined) return text
       const found = find(path)
-      const message = obstacle(path, found, trail)
-      if (message === undefined && found) {
+      const message = found ? obstacle(found, trail) : undefined
+      if (found && message === undefined) {
         budget.count--
         budget.characters -= found.body.length
         return expand(found, [...trail, found.path])
       }
-      faults.push({ unit: within, line: number, message: message ?? '' })
-      return `[Not included: ${message}]`
+      faults.push({ unit: within, line, message: message ?? `there is no unit "${path}".` })
+      // Whether there is one that is for others is not said.
+      return `[Not included: ${message ?? `there is nothing for you to read at "${path}".`}]`
     })
     return lines.join('\n')
   }
 
-  function obstacle(path: string, found: Includable | undefined, trail: readonly string[]): string | undefined {
-    if (!found) return `there is no unit "${path}".`
-    if (trail.includes(found.path)) return `"${path}" includes itself: ${[...trail, found.path].join(' → ')}.`
+  function obstacle({ path, body }: Includable, trail: readonly string[]): string | undefined {
+    if (trail.includes(path)) return `"${path}" includes itself: ${[...trail, path].join(' → ')}.`
     if (trail.length > INCLUDE_LIMITS.depth) return `"${path}" is more than ${INCLUDE_LIMITS.depth} includes deep.`
     if (budget.count <= 0) return `"${path}" is one of more than ${INCLUDE_LIMITS.count} includes.`
-    if (found.body.length > budget.characters)
+    if (body.length > budget.characters)
       return `with "${path}" it would be longer than ${INCLUDE_LIMITS.characters} characters.`
     return undefined
   }

@@ -1,12 +1,14 @@
 import type { Generation } from '../catalogue/index.ts'
-import { capabilityEntry, capabilityPath, type Entry, toolEntry, toolPath, unitEntry } from './entry.ts'
+import { capabilityEntry, capabilityPath, type Entry, toolEntry, toolPath, unitEntry, withheldEntry } from './entry.ts'
+import { addTo, grouped } from './grouped.ts'
 import { includesIn } from './includes.ts'
+import { barePath } from './written-path.ts'
 
 /** All there is to read about in a generation, whoever may see it. */
 export interface Library {
-  /** By path: units in order of path, then capabilities and tools in order of definition. */
+  /** By path: units in order of path, then capabilities and tools in order of definition, then what comes with views. */
   readonly entries: ReadonlyMap<string, Entry>
-  /** What a word names: by its path first, then a tool, a capability, and units by their other names. */
+  /** What a word names: by its path first, then a tool, a capability, and units by their other names and files. */
   named(name: string): Entry[]
   /** What lies directly above it: the units it names as parents and the one of its folder. */
   above(entry: Entry): readonly Entry[]
@@ -14,6 +16,8 @@ export interface Library {
   below(entry: Entry): readonly Entry[]
   /** What refers to it: as a tool it speaks of, as something to see also, or by taking it in. */
   referring(entry: Entry): readonly Entry[]
+  /** Whether it is a tool that comes with a view: it is there for the sake of others, and speaks of what those do. */
+  isOfView(entry: Entry): boolean
   /** Whether it is this path or lies below it, by folders or by parents. */
   isWithin(entry: Entry, scope: string): boolean
 }
@@ -29,14 +33,21 @@ export function libraryOf(generation: Generation): Library {
   return library
 }
 
-function createLibrary({ knowledge, capabilities, tools }: Generation): Library {
+function createLibrary({ knowledge, capabilities, tools, injections }: Generation): Library {
   const units = [...knowledge.values()].map(unitEntry).sort((a, b) => (a.path < b.path ? -1 : 1))
   const entries = new Map<string, Entry>()
   const put = (entry: Entry) => entries.set(entry.path, entry)
   for (const unit of units) put(unit)
   for (const capability of capabilities.values()) put(capabilityEntry(capability))
-  for (const tool of tools.values()) put(toolEntry(tool))
+  const ofViews = new Set(injections.flatMap(one => one.tools))
+  for (const tool of tools.values()) if (!ofViews.has(tool)) put(toolEntry(tool))
+  const putNew = (entry: Entry) => entries.has(entry.path) || put(entry)
+  for (const { key, leftOut } of capabilities.values()) for (const one of leftOut) putNew(withheldEntry(one, key))
+  for (const tool of ofViews) putNew(toolEntry(tool))
   const at = (path: string) => entries.get(path) ?? []
+  const byFile = new Map(
+    units.flatMap(unit => ('unit' in unit.of ? [[barePath(unit.of.unit.unit), unit] as const] : [])),
+  )
   const byAlias = grouped(units.flatMap(unit => unit.aliases.map(alias => [spoken(alias), unit] as const)))
 
   const above = (entry: Entry): readonly Entry[] => {
@@ -63,23 +74,17 @@ function createLibrary({ knowledge, capabilities, tools }: Generation): Library 
   return {
     entries,
     named(name) {
-      const path = bare(name)
+      const path = barePath(name)
       const found = [path, toolPath(path), capabilityPath(path)].flatMap(at)
-      return [...new Set([...found, ...(byAlias.get(spoken(path)) ?? [])])]
+      const others = [...(byAlias.get(spoken(path)) ?? []), ...[byFile.get(path) ?? []].flat()]
+      return [...new Set([...found, ...others])]
     },
     above,
     below: ({ path }) => children().get(path) ?? [],
     referring: ({ path }) => [...new Set(links().get(path) ?? [])],
-    isWithin: (entry, scope) => isWithin(entry, bare(scope), above),
+    isOfView: ({ of }) => 'tool' in of && ofViews.has(of.tool),
+    isWithin: (entry, scope) => isWithin(entry, barePath(scope), above),
   }
-}
-
-/** A path as somebody may write it who has seen the file. */
-function bare(path: string): string {
-  return path
-    .trim()
-    .replace(/^(?:\.?\/)+|\/+$/g, '')
-    .replace(/\.md$/, '')
 }
 
 const spoken = (alias: string): string => alias.trim().toLowerCase()
@@ -109,18 +114,6 @@ function isWithin(entry: Entry, scope: string, above: (entry: Entry) => readonly
     waiting.push(...above(one))
   }
   return false
-}
-
-function grouped<T>(pairs: readonly (readonly [string, T])[]): Map<string, T[]> {
-  const groups = new Map<string, T[]>()
-  for (const [key, value] of pairs) addTo(groups, key, value)
-  return groups
-}
-
-function addTo<T>(groups: Map<string, T[]>, key: string, value: T): void {
-  const group = groups.get(key)
-  if (group) group.push(value)
-  else groups.set(key, [value])
 }
 
 function once<T>(make: () => T): () => T {

@@ -50,17 +50,24 @@ export interface LocalLink {
   readonly line: number
 }
 
-const LINK = /\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)|^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)>?/g
+// In angle brackets it may have spaces, and outside of them brackets that are closed again.
+const TARGET = String.raw`(?:<([^<>]*)>|((?:[^\s()<>]|\([^\s()]*\))+))`
+const LINK = new RegExp(
+  String.raw`\[[^\]]*\]\(\s*${TARGET}(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)|^ {0,3}\[[^\]]+\]:\s*${TARGET}`,
+  'g',
+)
 
 /** The links of a text that lead neither to another server nor to an address of any other kind. */
 export function localLinks(text: string): LocalLink[] {
   return markdownLines(text).flatMap(({ text: line, number, isCode }) => {
     if (isCode) return []
     const prose = line.replace(/`[^`]*`/g, '')
-    return [...prose.matchAll(LINK)].flatMap(([, inline, reference]) => {
-      const address = inline ?? reference ?? ''
+    return [...prose.matchAll(LINK)].flatMap(([, ...targets]) => {
+      const address = targets.find(target => target !== undefined) ?? ''
       if (address === '' || /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(address)) return []
-      const [target = '', anchor] = address.split('#')
+      const [place = '', anchor] = address.split('#')
+      // What is asked behind a question mark changes nothing about where the file is.
+      const [target = ''] = place.split('?')
       return [{ target: decoded(target), anchor, line: number }]
     })
   })

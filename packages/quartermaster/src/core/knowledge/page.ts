@@ -1,7 +1,9 @@
+import type { CatalogueCapability } from '../catalogue/index.ts'
 import type { Entry } from './entry.ts'
 import { withIncludes } from './includes.ts'
 import type { Library } from './library.ts'
 import type { Reader } from './reader.ts'
+import { schemaTable } from './schema-table.ts'
 import { toolPage } from './tool-page.ts'
 
 /** What a page is made from beside its entry. */
@@ -20,16 +22,25 @@ function bodyOf(entry: Entry, { library, reader }: PageParts): string[] {
   const { of, title, summary } = entry
   const state = stateLine(entry, reader)
   if ('tool' in of) return [toolPage(of.tool).trimEnd(), state]
-  if ('capability' in of) return [`# ${title} (\`${of.capability.key}\`)`, summary, state]
+  if ('withheld' in of) return [`# \`${title}\``, state]
+  if ('capability' in of)
+    return [`# ${title} (\`${of.capability.key}\`)`, summary, state, configOf(of.capability, reader)]
   const { text } = withIncludes(of.unit, path => {
     const found = library.entries.get(path)
     return found && 'unit' in found.of && reader.sees(found) ? found.of.unit : undefined
   })
   const head = /^\s*# /.test(text) ? [] : [`# ${title}`]
-  return [...head, ...factsOf(entry), text]
+  return [...head, ...factsOf(entry, reader), text]
 }
 
-function factsOf({ summary, whenToUse, command, tools }: Entry): string[] {
+/** How it is configured is for whoever writes agents' files. */
+function configOf({ configSchema }: CatalogueCapability, { isOwner }: Reader): string {
+  return isOwner && configSchema ? `## Configuration\n\n${schemaTable(configSchema)}` : ''
+}
+
+function factsOf(entry: Entry, reader: Reader): string[] {
+  const { summary, whenToUse, command } = entry
+  const tools = reader.toolsOf(entry)
   const lines = [
     whenToUse && `- When to use it: ${whenToUse}`,
     command && `- Command: \`/${command}\``,

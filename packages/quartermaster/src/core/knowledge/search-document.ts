@@ -9,6 +9,7 @@ export function searchDocument(entry: Entry): SearchDocument {
   const { of } = entry
   if ('tool' in of) return { ...toolDocument(of.tool), id: entry.path }
   if ('unit' in of) return { ...unitDocument(of.unit), id: entry.path }
+  if ('withheld' in of) return { id: entry.path, name: of.withheld.name, title: entry.title, text: '' }
   const { key, title, short } = of.capability
   return { id: entry.path, name: key, title, text: short, tags: ['capability'] }
 }
@@ -39,7 +40,8 @@ function unitDocument(unit: Knowledge): Omit<SearchDocument, 'id'> {
     body,
     examples: [...aliases, ...(command === undefined ? [] : [command])],
     tags,
-    group: [kind, ...tools].join(' '),
+    // Whoever sees directions has their tools. That others speak of a tool is nothing to those who have it not.
+    group: [kind, ...(kind === 'directions' ? tools : [])].join(' '),
   }
 }
 

@@ -9,4 +9,4 @@ export {
 export { createSynonymTable } from './synonym-table.ts'
 export { SYNONYMS } from './synonyms.ts'
 export { createTermReader, type TermReader, toTerm, type WeightedTerm } from './terms.ts'
-export { charactersOf } from './words.ts'
+export { charactersOf, isWordless } from './words.ts'

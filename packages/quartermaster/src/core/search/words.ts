@@ -57,3 +57,8 @@ function pairsOf(run: string): string[] {
   if (characters.length < 2) return characters
   return characters.slice(1).map((character, i) => `${characters[i]}${character}`)
 }
+
+/** Nothing to search for, as with a question of punctuation alone. */
+export function isWordless(query: string): boolean {
+  return !/[\p{L}\p{N}]/u.test(query)
+}

@@ -1,4 +1,4 @@
-import type { Control } from '../../../contracts/index.ts'
+import type { AgentControl } from '../../../contracts/index.ts'
 import { buildObject, parseObject, readArguments, type WrittenArguments } from '../arguments.ts'
 import { addCallOptions, type CallOptions } from '../call-options.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
@@ -30,20 +30,24 @@ export const registerCall: Register = (program, act) => {
 async function call(session: Session, tool: string, words: readonly string[], options: CallOptions): Promise<number> {
   session.hints = { tool, agent: options.agent }
   const written = readArguments(words)
-  return await session.connect(async control => {
+  return await session.connectAsAgent(async (control, owner) => {
     const input = await toInput(session, control, tool, written)
-    return await runCall(session, control, {
-      tool,
-      input,
-      options,
-      mayAsk: written.kind !== 'stdin' && canAsk(session),
-    })
+    return await runCall(
+      session,
+      { control, owner },
+      {
+        tool,
+        input,
+        options,
+        mayAsk: written.kind !== 'stdin' && canAsk(session),
+      },
+    )
   })
 }
 
 async function toInput(
   session: Session,
-  control: Control,
+  control: AgentControl,
   tool: string,
   written: WrittenArguments,
 ): Promise<Record<string, unknown>> {

@@ -29,7 +29,7 @@ async function answer(session: Session, program: Command, words: readonly string
   const place = findPlace(program, words)
   const { command, config, data, agent } = place
   // Nobody wants a progress line at a Tab, so this goes around the one of `attend`.
-  const { connect } = createSession(session.host, { config, data, json: true })
+  const { connectAsAgent: connect } = createSession(session.host, { config, data, json: true })
   if (!(command instanceof GrowingCommand)) return await findCandidates(place, createLookup(connect))
   await connect(control => command.grow(command, control, { words, agent }))
   return await findCandidates(findPlace(program, words), createLookup(connect))

@@ -195,8 +195,8 @@ describe('do: words', () => {
         '  delegate --async  Does delegate_task_async.',
         '',
         'world',
-        '  search  Does search. Disabled: forecast has been down for 3 minutes: connection refused.',
-        '  -       Does speak_up. Without a command: Nobody listens at a terminal. quartermaster call speak_up',
+        '  search      Does search. Disabled: forecast has been down for 3 minutes: connection refused.',
+        '  (speak_up)  Does speak_up. Without a command: Nobody listens at a terminal. By its name: quartermaster call speak_up',
         '',
       ].join('\n'),
     )

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import type { Control, ToolDetail } from '../../../contracts/index.ts'
+import type { AgentControl, ToolDetail } from '../../../contracts/index.ts'
 import { type CommandUsage, commandUsage } from '../../../core/kernel/index.ts'
 import { addCallOptions, type CallOptions } from '../call-options.ts'
 import { GrowingCommand, type GrowingLine } from '../completion/kinds.ts'
@@ -48,7 +48,7 @@ export const registerDo: Register = (program, act) => {
 async function run(session: Session, program: Command, word: string, options: CallOptions): Promise<number> {
   if (word.startsWith('-')) throw new UsageError(`The command stands before its options, and "${word}" is none.`)
   session.hints = { agent: options.agent, listing: ['do'] }
-  return await session.connect(async control => {
+  return await session.connectAsAgent(async (control, owner) => {
     const found = await findCommand(session, control, word)
     const { tool, usage, command } = found
     session.hints = { agent: options.agent, tool: tool.name }
@@ -58,7 +58,8 @@ async function run(session: Session, program: Command, word: string, options: Ca
       fromStdin = words.length === 1 && words[0] === '-'
       return fromStdin ? await session.untilAborted(session.host.io.stdin.read()) : words.join(' ')
     })
-    return await runCall(session, control, { tool: tool.name, input, options, mayAsk: !fromStdin && canAsk(session) })
+    const mayAsk = !fromStdin && canAsk(session)
+    return await runCall(session, { control, owner }, { tool: tool.name, input, options, mayAsk })
   })
 }
 
@@ -69,7 +70,7 @@ interface FoundCommand {
 }
 
 /** Of all tools, whoever has them: for one that the agent does not have, the call says how it gets it. */
-async function findCommand(session: Session, control: Control, word: string): Promise<FoundCommand> {
+async function findCommand(session: Session, control: AgentControl, word: string): Promise<FoundCommand> {
   const tools = await session.attend('Looking', on => control.tools({}, on))
   const { name } = chooseTool(tools, word, session.line)
   const tool = await session.attend('Looking', on => control.tool({ name }, on))
@@ -103,7 +104,7 @@ async function parse(line: readonly string[], program: Command, command: Command
 }
 
 /** For completion: the words of the agent's tools, and all about the one that is written. */
-async function grow(command: Command, control: Control, { words, agent = 'default' }: GrowingLine): Promise<void> {
+async function grow(command: Command, control: AgentControl, { words, agent = 'default' }: GrowingLine): Promise<void> {
   const tools = await control.tools(defined({ agent }))
   const names = new Set(tools.flatMap(tool => decisionOf(tool)).flatMap(one => ('name' in one ? one.name : [])))
   const written = words.slice(words.indexOf(command.name()) + 1, -1).find(word => names.has(word))

@@ -60,7 +60,7 @@ async function read(session: Session, question: Question): Promise<number> {
   if (question.cursor !== undefined && (question.path ?? question.query) !== undefined)
     throw new UsageError('--cursor goes on with a list; it cannot stand beside words to look for or --path.')
   session.hints = { agent: question.agent, listing: ['docs'] }
-  const answer = await session.connect(control =>
+  const answer = await session.connectAsAgent(control =>
     session.attend('Looking', async on => {
       const ask: Ask = input => control.docs(input, on)
       return session.json ? ask(question) : whole(await opened(question, ask), ask)

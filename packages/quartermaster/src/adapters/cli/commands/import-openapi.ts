@@ -12,6 +12,7 @@ interface OpenapiOptions {
   operations?: string
   capability?: string
   server?: string
+  secret?: string[]
   dryRun?: boolean
   force?: boolean
 }
@@ -29,6 +30,11 @@ export const registerImportOpenapi: Register = (parent, act) => {
     .option('--all', 'every operation')
     .option('--capability <NAME>', 'the capability and the folder (default: from the title of the document)')
     .option('--server <URL>', 'where the API is, instead of what the document says')
+    .option(
+      '--secret <SCHEME=NAME>',
+      'send the secret NAME where the document wants SCHEME; may be given again',
+      (pair: string, before: readonly string[] = []) => [...before, pair],
+    )
     .option('--dry-run', 'only show what would be done')
     .addOption(new Option('--force', 'write over files that are there and say something else'))
     // What both commands have is read by the one above.
@@ -62,7 +68,7 @@ async function importOpenapi(session: Session, wish: Wish, options: OpenapiOptio
       isAll: all,
       isForced: force,
       isDryRun: dryRun,
-      ...defined({ config, data, capability, server }),
+      ...defined({ config, data, capability, server, secretNames: secretNamesOf(options.secret) }),
     }),
   )
   if (session.json) await session.printJson(api)
@@ -75,6 +81,18 @@ async function importOpenapi(session: Session, wish: Wish, options: OpenapiOptio
       `Make tools of some: quartermaster import openapi ${shellWord(wish.source)} OPERATION...\n`,
     )
   return EXIT.done
+}
+
+/** `keyAuth=WEATHER_KEY`, each. */
+function secretNamesOf(given: readonly string[] | undefined): Record<string, string> | undefined {
+  if (given === undefined) return undefined
+  const pairs = given.map(pair => {
+    const [, scheme, name] = /^(.+)=([^=]+)$/.exec(pair) ?? []
+    if (scheme === undefined || name === undefined)
+      throw new UsageError(`--secret takes SCHEME=NAME, such as keyAuth=WEATHER_KEY, and not "${pair}".`)
+    return [scheme, name]
+  })
+  return Object.fromEntries(pairs)
 }
 
 /** Options of the command above that are about MCP servers. */

@@ -1,6 +1,6 @@
 import type { AgentPrompt } from '../../../contracts/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
-import { EXIT } from '../errors.ts'
+import { EXIT, UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
@@ -14,19 +14,24 @@ export const registerPrompt: Register = (program, act) => {
   const command = program
     .command('prompt')
     .description('Print what an agent has now, as a block for its system prompt, and about how many tokens that is.')
-    .addArgument(new CompletingArgument('<AGENT>', 'its name', 'agent'))
+    .addArgument(
+      new CompletingArgument('[AGENT]', 'its name; with a token in QUARTERMASTER_TOKEN that of the token', 'agent'),
+    )
     .option('--shell', 'for an agent that has only a shell: its tools are commands')
     .option('--without-disabled', 'leave out what does not work now (default: it is marked, with the reason)')
-    .action((agent: string, options: PromptCommandOptions) => act(session => prompt(session, agent, options)))
+    .action((agent: string | undefined, options: PromptCommandOptions) =>
+      act(session => prompt(session, agent, options)),
+    )
   addExamples(command, [
     ['quartermaster prompt researcher > researcher.md', 'a file to put into its system prompt'],
     ['quartermaster prompt researcher --shell', 'the same tools as commands'],
   ])
 }
 
-async function prompt(session: Session, agent: string, options: PromptCommandOptions): Promise<number> {
+async function prompt(session: Session, agent: string | undefined, options: PromptCommandOptions): Promise<number> {
+  if (agent === undefined && !session.hasToken) throw new UsageError("missing required argument 'AGENT'")
   session.hints = { agent }
-  const made = await session.connect(control =>
+  const made = await session.connectAsAgent(control =>
     session.attend('Looking', on => control.prompt({ agent, ...options }, on)),
   )
   if (session.json) await session.printJson(made)

@@ -39,7 +39,7 @@ export const registerTools: Register = (program, act) => {
 async function show(session: Session, name: string, options: ToolsOptions): Promise<number> {
   const filter = Object.keys(options)[0]
   if (filter !== undefined) throw new UsageError(`--${filter} narrows the list; it cannot stand beside a tool's name.`)
-  const tool = await session.connect(control => session.attend('Looking', on => control.tool({ name }, on)))
+  const tool = await session.connectAsAgent(control => session.attend('Looking', on => control.tool({ name }, on)))
   await (session.json
     ? session.printJson(tool)
     : session.out.write(toolText(tool, session.out, { now: session.host.clock.now(), from: session.from })))
@@ -48,10 +48,11 @@ async function show(session: Session, name: string, options: ToolsOptions): Prom
 
 async function list(session: Session, options: ToolsOptions): Promise<number> {
   session.hints = { agent: options.agent }
-  const { tools, next } = await session.connect(async control => {
+  const { tools, next } = await session.connectAsAgent(async (control, owner) => {
     const tools = await session.attend('Looking', on => control.tools(defined({ ...options }), on))
     if (session.json) return { tools, next: '' }
-    return { tools, next: await (tools.length > 0 ? viewText(control, options) : emptyText(control, options)) }
+    if (!owner) return { tools, next: tools.length > 0 ? '' : OWN_EMPTY }
+    return { tools, next: await (tools.length > 0 ? viewText(owner, options) : emptyText(owner, options)) }
   })
   if (session.json) await session.printJson(tools)
   else if (tools.length > 0) await session.out.write(listText(tools, session.out))
@@ -84,6 +85,8 @@ async function viewText(control: Control, { agent }: ToolsOptions): Promise<stri
 }
 
 const GATEWAY_NOTE = 'sees these through the gateway view: its clients list the tools that find and call them.'
+
+const OWN_EMPTY = 'You have no such tools. See all you have: quartermaster tools\n'
 
 /** What to do next when there is nothing to list. */
 async function emptyText(control: Control, { state, section, agent }: ToolsOptions): Promise<string> {

@@ -1,5 +1,5 @@
 import { Argument, Command, Option } from 'commander'
-import type { Control } from '../../../contracts/index.ts'
+import type { AgentControl } from '../../../contracts/index.ts'
 
 /** What can stand at a place of the command line, beside fixed choices. */
 export type CompletionKind = 'tool' | 'agent' | 'capability' | 'upstream' | 'section' | 'anything' | 'files' | 'dirs'
@@ -35,7 +35,7 @@ export class GrowingCommand extends Command {
   }
 }
 
-type Grow = (command: Command, control: Control, line: GrowingLine) => Promise<void>
+type Grow = (command: Command, control: AgentControl, line: GrowingLine) => Promise<void>
 
 export interface GrowingLine {
   readonly words: readonly string[]

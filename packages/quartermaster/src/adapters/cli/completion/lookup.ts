@@ -1,18 +1,24 @@
-import type { Control } from '../../../contracts/index.ts'
+import type { AgentControl, Control } from '../../../contracts/index.ts'
+import type { Session } from '../session.ts'
 import type { Candidate, Lookup } from './candidates.ts'
 import type { CompletionKind } from './kinds.ts'
 
-/** Finds names through `Control`. Paths are left to the shell: `:files` and `:dirs` tell it so. */
-export function createLookup(connect: <T>(use: (control: Control) => Promise<T>) => Promise<T>): Lookup {
+/** Finds names through `Control`, an agent its own. Paths are left to the shell: `:files` and `:dirs` tell it so. */
+export function createLookup(connect: Session['connectAsAgent']): Lookup {
   return async kind => {
     if (kind === 'files' || kind === 'dirs') return [{ value: `:${kind}` }]
-    return await connect(control => FIND[kind](control))
+    return await connect(async (control, owner) => {
+      if (kind === 'tool' || kind === 'section') return FIND[kind](control)
+      return owner ? FIND[kind](owner) : []
+    })
   }
 }
 
 type Find = (control: Control) => Promise<Candidate[]>
+type FindOwn = (control: Pick<AgentControl, 'tools'>) => Promise<Candidate[]>
 
-const tools: Find = async control => (await control.tools({})).map(({ name, short }) => ({ value: name, about: short }))
+const tools: FindOwn = async control =>
+  (await control.tools({})).map(({ name, short }) => ({ value: name, about: short }))
 
 const agents: Find = async control =>
   (await control.agents({})).map(({ name, title }) => ({ value: name, about: title }))
@@ -26,7 +32,7 @@ const upstreams: Find = async control =>
 const dependencies: Find = async control =>
   (await control.status({})).dependencies.map(({ name, state }) => ({ value: name, about: state }))
 
-const sections: Find = async control =>
+const sections: FindOwn = async control =>
   [...new Set((await control.tools({})).map(tool => tool.section))].map(value => ({ value }))
 
 /** Every name by itself, and with its kind for where two are the same. */
@@ -46,4 +52,4 @@ const FIND = {
   upstream: upstreams,
   section: sections,
   anything,
-} as const satisfies Record<Exclude<CompletionKind, 'files' | 'dirs'>, Find>
+} as const satisfies Record<Exclude<CompletionKind, 'files' | 'dirs'>, Find | FindOwn>

@@ -1,6 +1,14 @@
 import { defineTool } from '../../../core/catalogue/index.ts'
 import { builtinUnit } from '../../../testing/builtin-unit.ts'
-import { createHub, fakeService, type Hub, simpleCapability, simpleTool, UP } from '../../../testing/hub.ts'
+import {
+  createHub,
+  fakeService,
+  type Hub,
+  simpleCapability,
+  simpleTool,
+  type UnitContents,
+  UP,
+} from '../../../testing/hub.ts'
 import gateway from '../index.ts'
 
 const sendMail = defineTool({
@@ -20,8 +28,8 @@ const sendMail = defineTool({
   handler: ({ to }) => ({ sentTo: to as string }),
 })
 
-/** An office whose mail may fail, with agents that have all, some, and all without the gateway. */
-export async function office() {
+/** An office whose mail may fail, with agents that have all, some, one, and all without the gateway. */
+export async function office(more: Record<string, UnitContents> = {}) {
   const smtp = fakeService('smtp', UP)
   const readReport = simpleTool('read_report', { short: 'Reads the report of a day.', section: 'office' })
   const weather = simpleTool('get_weather', { short: 'Weather for a place.', section: 'outdoors' })
@@ -33,10 +41,12 @@ export async function office() {
         dependencies: [smtp.dependency],
       },
       outdoors: { capabilities: [simpleCapability('outdoors', [weather])] },
+      ...more,
     },
     agents: {
       ada: { capabilities: { office: {}, outdoors: {} }, view: 'gateway' },
       bob: { capabilities: { outdoors: {} }, view: 'gateway' },
+      pat: { capabilities: { office: { tools: ['read_report'] } }, view: 'gateway' },
       eve: { capabilities: { office: {}, outdoors: {} } },
     },
   })
@@ -67,6 +77,6 @@ export const names = ({ tools }: Found) => tools.map(tool => tool.name)
 
 /** What a tool answered, as text. */
 export async function textOf(hub: Hub, agent: string, tool: string, input: unknown = {}): Promise<string> {
-  const [block] = (await hub.callAs(agent, tool, input)).result.content
-  return block?.type === 'text' ? block.text : ''
+  const { content } = (await hub.callAs(agent, tool, input)).result
+  return content.flatMap(block => (block.type === 'text' ? [block.text] : [])).join('\n\n')
 }

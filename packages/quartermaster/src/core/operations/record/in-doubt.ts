@@ -1,4 +1,10 @@
-import { AppError, type ErrorBody, type OperationOutcome, type OperationRow } from '../../../contracts/index.ts'
+import {
+  AppError,
+  type ErrorBody,
+  type OperationOutcome,
+  type OperationRow,
+  TOLD_TOOLS,
+} from '../../../contracts/index.ts'
 import type { EndState, OperationEnd } from './operation-log.ts'
 import type { Standing } from './standing.ts'
 
@@ -69,5 +75,5 @@ function whereToLook({ id, hasEffects }: Looked): string {
   const step = hasEffects
     ? `Look with \`quartermaster operations verify ${id}\``
     : `See \`quartermaster operations show ${id}\``
-  return `Its operation is "${id}". ${step}; an agent asks \`get_status\`.`
+  return `Its operation is "${id}". ${step}; an agent asks \`${TOLD_TOOLS.status}\`.`
 }

@@ -1,4 +1,10 @@
-import type { CallAnswer, OperationRow, OperationState, WaitingHandle } from '../../../contracts/index.ts'
+import {
+  type CallAnswer,
+  type OperationRow,
+  type OperationState,
+  TOLD_TOOLS,
+  type WaitingHandle,
+} from '../../../contracts/index.ts'
 
 type Unfinished = Pick<OperationRow, 'id' | 'tool' | 'state' | 'dueAt'> & {
   readonly attempts?: number | undefined
@@ -17,7 +23,7 @@ export function waitingAnswer({ id, tool, state, dueAt, attempts }: Unfinished):
     for: waitsFor({ state, attempts }),
     ...(dueAt === null ? {} : { nextAttemptAt: dueAt }),
   }
-  const text = `${waitingText({ tool, state, attempts })} Its operation is "${id}". Do not call it again; ask for the status of the operation: get_status with { "operationId": "${id}" }.`
+  const text = `${waitingText({ tool, state, attempts })} Its operation is "${id}". Do not call it again; ask for the status of the operation: ${TOLD_TOOLS.status} with { "operationId": "${id}" }.`
   return { operationId: id, result: { content: [{ type: 'text', text }] }, waiting }
 }
 

@@ -1,8 +1,10 @@
-import type { ToolDetail, ToolSummary } from '../contracts/index.ts'
-import type { Tool } from '../core/catalogue/index.ts'
-import type { Health } from '../core/health/index.ts'
+import type { ToolDetail, ToolSummary } from '../../contracts/index.ts'
+import type { Tool } from '../catalogue/index.ts'
+import type { Health } from '../health/index.ts'
 
-function toolSummary(tool: Tool, health: Health): ToolSummary {
+type ToolHealth = Pick<Health, 'availability' | 'missing'>
+
+function toolSummary(tool: Tool, health: ToolHealth): ToolSummary {
   const { active, recovering } = health.availability(tool)
   return {
     name: tool.name,
@@ -18,18 +20,23 @@ function toolSummary(tool: Tool, health: Health): ToolSummary {
   }
 }
 
-/** Tools with their present state, those that the filter leaves. */
-export function listTools(
-  tools: Iterable<Tool>,
-  health: Health,
-  { state, section }: { state?: ToolSummary['state'] | undefined; section?: string | undefined } = {},
-): ToolSummary[] {
-  const summaries = [...tools].map(tool => toolSummary(tool, health))
-  return summaries.filter(one => (state ?? one.state) === one.state && (section ?? one.section) === one.section)
+/** Tools with their present state. */
+export function listTools(tools: Iterable<Tool>, health: ToolHealth): ToolSummary[] {
+  return [...tools].map(tool => toolSummary(tool, health))
+}
+
+export interface ToolFilter {
+  readonly state?: ToolSummary['state'] | undefined
+  readonly section?: string | undefined
+}
+
+/** Those of a list that somebody wants to see. */
+export function filterTools(tools: readonly ToolSummary[], { state, section }: ToolFilter = {}): ToolSummary[] {
+  return tools.filter(one => (state ?? one.state) === one.state && (section ?? one.section) === one.section)
 }
 
 /** Everything there is to know about a tool. */
-export function toolDetail(tool: Tool, health: Health): ToolDetail {
+export function toolDetail(tool: Tool, health: ToolHealth): ToolDetail {
   const { ownName, whenToUse, mutates, idempotent, retry, timeoutMs, maxResultBytes, asTask, hash } = tool
   return {
     ...toolSummary(tool, health),

@@ -1,0 +1,19 @@
+import type { ToolResult } from '../../contracts/index.ts'
+import { type ModelPiece, modelPieces, modelWords } from '../../core/kernel/index.ts'
+
+/** What a model reads of a result, where an API takes texts alone. There is no mark for errors on these wires, so the words say it. */
+export function toWords(result: ToolResult): string {
+  return result.isError ? `Error: ${modelWords(result)}` : modelWords(result)
+}
+
+/** The same where an API takes files as well: a text where there is nothing else, parts otherwise. */
+export function toOutput<Part>(result: ToolResult, toPart: (piece: ModelPiece) => Part): string | Part[] {
+  const pieces = modelPieces(result)
+  if (pieces.every(piece => piece.kind === 'text')) return toWords(result)
+  return (result.isError ? marked(pieces) : pieces).map(toPart)
+}
+
+function marked([first, ...rest]: readonly ModelPiece[]): ModelPiece[] {
+  if (first?.kind === 'text') return [{ kind: 'text', text: `Error: ${first.text}` }, ...rest]
+  return [{ kind: 'text', text: 'Error:' }, ...(first ? [first] : []), ...rest]
+}
