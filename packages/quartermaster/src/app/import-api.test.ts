@@ -104,6 +104,18 @@ describe('quartermaster import openapi', () => {
     expect(stderr).toContain('quartermaster import openapi weather.json OPERATION...')
   })
 
+  it('lists the others where one path is described in another document', async () => {
+    const { paths, ...rest } = DOCUMENT
+    const { run } = await project({ ...rest, paths: { '/away': { $ref: 'paths/away.yaml' }, ...paths } })
+    const { code, stdout } = await run('weather.json')
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/\/away +ANY \/away[^]*No tool: It refers to "paths\/away\.yaml" in another document/)
+    expect(stdout).toContain('getWeather')
+    expect(await run('weather.json', '/away')).toMatchObject({
+      stderr: expect.stringContaining('put all into one first'),
+    })
+  })
+
   it('writes a declaration for each operation that was chosen, and says what is still to be done', async () => {
     const { run, front, path } = await project()
     const { code, stdout } = await run('weather.json', '--operations', 'getWeather,addCity', '--capability', 'weather')

@@ -1,5 +1,6 @@
 import { locatedProgram } from '../adapters/mcp-upstream/index.ts'
 import { program } from '../adapters/probes/index.ts'
+import { AppError } from '../contracts/index.ts'
 import type { ProgramDesk, WebDesk } from '../core/catalogue/index.ts'
 import { type Clock, remembered } from '../core/kernel/index.ts'
 import type { ProgramRunner } from './build-upstreams.ts'
@@ -42,13 +43,16 @@ export interface Web extends WebDesk {
 /** Requests to servers elsewhere. Most projects have no tool that asks one, so that the code is loaded with the first. */
 export function createWeb({ clock }: Pick<OutsideDeps, 'clock'>): Web {
   let isUsed = false
+  let isClosed = false
   const desk = remembered(async () => (await import('../adapters/http-client/index.ts')).createWebDesk({ clock }))
   return {
     async send(request) {
+      if (isClosed) throw new AppError('STOPPING', 'Quartermaster is stopping.')
       isUsed = true
       return (await desk()).send(request)
     },
     async close() {
+      isClosed = true
       if (isUsed) (await desk()).close()
     },
   }

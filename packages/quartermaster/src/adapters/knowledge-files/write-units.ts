@@ -16,7 +16,7 @@ export type UnitOutcome = 'new' | 'same' | 'other'
 export async function compareUnits(dir: string, files: readonly UnitFile[]): Promise<UnitOutcome[]> {
   return Promise.all(
     files.map(async ({ path, text }) => {
-      const present = await readPresent(join(dir, path))
+      const present = await readPresent(join(dir, path)).catch(closedToUs)
       if (present === undefined) return 'new'
       return present === text ? 'same' : 'other'
     }),
@@ -66,10 +66,14 @@ async function readPresent(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return undefined
-    // A folder or something closed is in its place, and not ours to write over.
-    if (code === 'EISDIR' || code === 'EACCES') return ''
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
+}
+
+/** A folder, or something that we may not read, is something else; it is written over by nobody, as nobody could put it back. */
+function closedToUs(error: unknown): null {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'EISDIR' || code === 'EACCES') return null
+  throw error
 }

@@ -63,7 +63,8 @@ function mapped(
   document: ApiDocument,
   { schemas, ...options }: MappingOptions & { readonly schemas: Schemas },
 ) {
-  const { method, node } = operation
+  const { method, node, lost } = operation
+  if (lost !== undefined) throw new Unmappable(lost)
   if (!MAPPED.has(method)) throw new Unmappable(`${method} is no method of a tool.`)
   const { parameters, notes } = parametersOf(operation, schemas)
   const names = new Set(parameters.map(({ name }) => name))

@@ -1,7 +1,7 @@
 import { Name } from '../../contracts/index.ts'
 import type { ApiDocument } from './api-document.ts'
-import { isRecord, type Node, recordsIn, textIn } from './node.ts'
-import { createReferences } from './references.ts'
+import { isRecord, type Node, recordsIn, textIn, Unmappable } from './node.ts'
+import { createReferences, type References } from './references.ts'
 
 /** An operation as it stands in a document. */
 export interface FoundOperation {
@@ -14,6 +14,8 @@ export interface FoundOperation {
   readonly node: Node
   /** What stands above it, for all operations of the path. */
   readonly item: Node
+  /** Why nothing is known of it, where the document says so much. */
+  readonly lost?: string
 }
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'] as const
@@ -22,12 +24,36 @@ const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'tr
 export function operationsIn({ root }: ApiDocument): FoundOperation[] {
   const references = createReferences(root)
   return Object.entries(root.paths as Node).flatMap(([path, given]) => {
-    const item = references.follow(given)
+    const item = itemAt(references, given)
+    if (item instanceof Unmappable) return [lostOperation(path, item)]
     return METHODS.flatMap(method => {
       const node = item[method]
       return isRecord(node) ? [operationOf(node, { method, path, item })] : []
     })
   })
+}
+
+function itemAt(references: References, given: unknown): Node | Unmappable {
+  try {
+    return references.follow(given)
+  } catch (error) {
+    if (error instanceof Unmappable) return error
+    throw error
+  }
+}
+
+/** Stands for all that may be at a path: one that cannot be read must hide no other. */
+function lostOperation(path: string, { message }: Unmappable): FoundOperation {
+  return {
+    id: path,
+    tool: toName(path),
+    method: 'ANY',
+    path,
+    short: 'Not described here.',
+    node: {},
+    item: {},
+    lost: message,
+  }
 }
 
 function operationOf(node: Node, { method, path, item }: { method: string; path: string; item: Node }): FoundOperation {

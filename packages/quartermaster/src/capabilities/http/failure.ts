@@ -44,14 +44,14 @@ export interface TooLongOptions extends Pick<FailureOptions, 'url' | 'isReading'
 /** Of a status that says "not now", the error it is; nothing for one that is an answer. */
 export function passingFailure(
   { status, headers }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
-  { url, isReading, before }: FailureOptions,
+  { isReading, before, said }: Omit<FailureOptions, 'url'> & { said(): string },
 ): AppError | undefined {
   if (!NOT_NOW.has(status) && status < 500) return undefined
   // What says no to everything says it again.
   if (status === 501 || status === 505) return undefined
   const retryAfterMs = parseRetryAfter(headers['retry-after'], Date.now())
   const mayBeDone = before !== 'none' || (!isReading && !NOT_DONE.has(status))
-  return lost(`${url.host} answered with status ${status}.`, { mayBeDone, status, retryAfterMs })
+  return lost(said(), { mayBeDone, status, retryAfterMs })
 }
 
 /** Too late, too early, too many (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4). */

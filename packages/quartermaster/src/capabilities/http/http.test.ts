@@ -127,6 +127,14 @@ describe('a request that is written down', () => {
     expect(site.seen[0]?.headers['idempotency-key']).toMatch(/.{8}/)
   })
 
+  it('keeps what the server says about its failure', async () => {
+    const site = await testSite((_, response) =>
+      response.writeHead(500, { 'content-type': 'text/plain' }).end('bad city'),
+    )
+    const desk = await httpDesk({ with: { url: `${site.origin}/x`, ...near } })
+    await expect(desk.call()).rejects.toThrow('status 500:\nbad city')
+  })
+
   it('changes nothing when it only asks', async () => {
     const facts = async (method: string) => {
       const desk = await httpDesk({ with: { method, url: 'https://api.example.com' } })

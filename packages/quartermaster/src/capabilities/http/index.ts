@@ -60,10 +60,11 @@ async function request(
     if (outcome.kind === 'refused' || outcome.kind === 'failed') return unanswered(outcome, around)
     const { answer, kind } = outcome
     // The status decides first: an error page that is too long says no all the same.
-    const passing = passingFailure(answer, around)
-    if (passing) throw passing
     const doubtful = kind === 'tooLong' ? longest : 0
-    if (answer.status >= 300) return toolFailure(afterwards(refusalOf(answer, { url, redact, doubtful }), before))
+    const said = () => refusalOf(answer, { url, redact, doubtful })
+    const passing = passingFailure(answer, { ...around, said })
+    if (passing) throw passing
+    if (answer.status >= 300) return toolFailure(afterwards(said(), before))
     if (kind === 'tooLong') return tooLong(answer.status, { ...around, maxBytes: settings.maxBytes })
     return resultOf(answer, { url, response: settings.response, redact, secrets: [...known.values()] })
   })

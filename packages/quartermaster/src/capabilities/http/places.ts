@@ -37,7 +37,7 @@ function safetyFaults(settings: HttpSettings): OpFault[] {
   const parts = urlParts(url)
   if (parts?.scheme !== 'http' || secretsIn(placesIn(settings)).length === 0) return []
   const host = URL.canParse(url) ? new URL(url).hostname : parts.authority
-  if (privateHosts.some(one => one.replace(/:\d+$/, '') === host)) return []
+  if (privateHosts.some(one => one.replace(/:\d+$/, '').toLowerCase() === host.toLowerCase())) return []
   return [{ field: 'with.url', message: 'must begin with "https://", because a secret is sent there' }]
 }
 

@@ -69,7 +69,7 @@ function mayBePath(value: unknown): boolean {
 function refuseOptions({ parts: [first] }: Template, made: readonly Built[]): void {
   if (first?.kind !== 'parameter' || !made.some(({ text }) => text.startsWith('-'))) return
   throw new Refusal(
-    `"${first.name}" must not begin with "-": the program would take it for an option. Whoever wrote the tool can allow it with "--" before it.`,
+    `"${first.name}" must not begin with "-": the program would take it for an option. Whoever wrote the tool can allow it with "--" before it, or by writing option and value as one argument: "--name={${first.name}}".`,
   )
 }
 
