@@ -10,9 +10,10 @@ export const openaiAgentsWithTools: InteropClient = {
   skills: ['structured', 'changes', 'answers'],
   connect(options) {
     setTracingDisabled(true)
-    return connectToolbox(
-      options,
-      toolbox => async (name, input) => callByModel({ tools: await agentTools(toolbox) }, name, input),
-    )
+    return connectToolbox(options, toolbox => async (name, input) => {
+      const outcome = await callByModel({ tools: await agentTools(toolbox) }, name, input)
+      // There is no mark for a failure, so that our tools say it in words.
+      return { ...outcome, isError: outcome.text.startsWith('Error: ') }
+    })
   },
 }
