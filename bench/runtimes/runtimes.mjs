@@ -24,11 +24,11 @@ export async function inAiSdk(toolbox) {
   const about = { toolCallId: 'call_1', messages: [], context: {} }
   return async input => {
     const outputs = /** @type {AsyncIterable<unknown> | undefined} */ (
-      add?.execute?.(input, /** @type {any} */ (about))
+      add?.execute?.(input, /** @type {never} */ (about))
     )
     let output
     for await (output of outputs ?? []);
-    return add?.toModelOutput?.(/** @type {any} */ ({ toolCallId: 'call_1', input, output }))
+    return add?.toModelOutput?.(/** @type {never} */ ({ toolCallId: 'call_1', input, output }))
   }
 }
 

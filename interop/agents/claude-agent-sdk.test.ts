@@ -8,10 +8,9 @@ import type { McpServerConfig } from '@anthropic-ai/claude-agent-sdk'
 import { createQuartermaster, type Quartermaster } from 'quartermaster'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { startProduct } from '../support/running-product.ts'
-import { type Script, type ScriptedModel, stepByStep } from '../support/script.ts'
-import { startScriptedMessages } from '../support/scripted-messages.ts'
-import { claudeWorkplace, type RunOptions, runClaude } from './claude-code.ts'
-import type { Workplace } from './workplace.ts'
+import { type Script, stepByStep } from '../support/script.ts'
+import { type RunOptions, runClaude } from './claude-code.ts'
+import { scriptedClaude } from './scripted-claude.ts'
 
 const DESK = fileURLToPath(new URL('../desk', import.meta.url))
 const EXAMPLE = fileURLToPath(new URL('../../examples/snippets/claude-agent.mjs', import.meta.url))
@@ -48,7 +47,7 @@ describe.each(Object.entries(PLACES))('the Claude Agent SDK, with the tools of a
   afterAll(() => desk?.close())
 
   const run = async (script: Script) => {
-    const { workplace, model } = await setUp(script)
+    const { workplace, model } = await scriptedClaude(script)
     return { model, ...(await runClaude({ workplace, server: desk.server })) }
   }
 
@@ -76,7 +75,9 @@ describe.each(Object.entries(PLACES))('the Claude Agent SDK, with the tools of a
 })
 
 it('is used as the page says', async () => {
-  const { workplace, model } = await setUp(stepByStep({ tool: 'mcp__files__read_file', input: { path: 'note.txt' } }))
+  const { workplace, model } = await scriptedClaude(
+    stepByStep({ tool: 'mcp__files__read_file', input: { path: 'note.txt' } }),
+  )
   const project = join(workplace.home, 'project')
   await mkdir(join(project, 'agents'), { recursive: true })
   await writeFile(join(project, 'quartermaster.config.json'), '{}')
@@ -116,14 +117,4 @@ async function behindUp(): Promise<OpenDesk> {
   const product = await startProduct(DESK)
   const { token } = await product.issue('clerk')
   return { server: { url: product.mcpUrl, token }, close: product.stop }
-}
-
-async function setUp(script: Script): Promise<{ workplace: Workplace; model: ScriptedModel }> {
-  const model = await startScriptedMessages(script)
-  const workplace = await claudeWorkplace(model.url)
-  onTestFinished(async () => {
-    await model.stop()
-    await workplace.clear()
-  })
-  return { workplace, model }
 }

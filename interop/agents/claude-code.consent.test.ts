@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type RunningProduct, startProduct } from '../support/running-product.ts'
-import { type Script, type ScriptedModel, stepByStep } from '../support/script.ts'
-import { startScriptedMessages } from '../support/scripted-messages.ts'
-import { claudeWorkplace, linesOf, runClaude, type Transcript, transcriptOf } from './claude-code.ts'
+import { stepByStep } from '../support/script.ts'
+import { linesOf, runClaude, type Transcript, transcriptOf } from './claude-code.ts'
 import { decide, decideOnceAsked, paidTo, payAndFollow } from './consent.ts'
+import { scriptedClaude } from './scripted-claude.ts'
 import type { Workplace } from './workplace.ts'
 
 const DESK = fileURLToPath(new URL('../desk', import.meta.url))
@@ -38,7 +38,7 @@ describe('Claude Code, calling what a person has to allow', () => {
     ['decline', undefined, DENIED, 0],
   ] as const)('asks its user, who sees all of the call: %s %j', async (action, content, expected, times) => {
     const to = `${action}-${content?.allow}`
-    const { workplace } = await setUp(stepByStep(paying(to)))
+    const { workplace } = await scriptedClaude(stepByStep(paying(to)))
     const questions: string[] = []
     const { results } = await runClaude({
       workplace,
@@ -61,7 +61,7 @@ describe('Claude Code, calling what a person has to allow', () => {
     'asks a hook of its user’s settings where nobody sits in front of it: %s',
     async (action, expected, times) => {
       const to = `hook-${action}`
-      const { workplace } = await setUp(stepByStep(paying(to)))
+      const { workplace } = await scriptedClaude(stepByStep(paying(to)))
       await writeHook(workplace, { action, content: { allow: true } })
       const { results } = await runAlone(workplace, await serverFor(product, 'teller'))
       expect(JSON.parse(await readFile(join(workplace.home, 'asked.json'), 'utf8'))).toMatchObject({
@@ -76,7 +76,7 @@ describe('Claude Code, calling what a person has to allow', () => {
   it('closes the question where nobody sits in front of it and nothing answers, and a person decides elsewhere', async () => {
     const to = 'nobody here'
     const onWaiting = (operation: string) => decide(product, operation, 'allow')
-    const { workplace, model } = await setUp(payAndFollow({ tools: TOOLS, to, onWaiting }))
+    const { workplace, model } = await scriptedClaude(payAndFollow({ tools: TOOLS, to, onWaiting }))
     const { results } = await runAlone(workplace, await serverFor(product, 'teller'))
     expect(results[0]?.text).toContain('"status":"waiting"')
     expect(model.turns.at(-1)?.outputs.at(-1)).toContain('has 500 cents more.')
@@ -93,7 +93,7 @@ describe('Claude Code, calling what a person has to allow', () => {
       before.push(await paidTo(product, to))
       await decide(product, operation, decision)
     }
-    const { workplace, model } = await setUp(payAndFollow({ tools: TOOLS, to, onWaiting }))
+    const { workplace, model } = await scriptedClaude(payAndFollow({ tools: TOOLS, to, onWaiting }))
     const { results } = await runClaude({ workplace, server: await serverFor(product, 'cashier') })
     expect(results[0]?.text).toMatch(/"status":"waiting".*Do not call it again; ask for the status/)
     expect(results.at(-1)?.text).toContain(end)
@@ -108,7 +108,7 @@ describe('Claude Code, whose call waits for a person', () => {
   it.each(ENDS)('gets the end of it as the answer: %s', async (decision, expected, times) => {
     const product = await startProduct(DESK, { consentWaitSeconds: 600 })
     onTestFinished(product.stop)
-    const { workplace } = await setUp(stepByStep(paying('Eve')))
+    const { workplace } = await scriptedClaude(stepByStep(paying('Eve')))
     const running = runClaude({ workplace, server: await serverFor(product, 'cashier') })
     await decideOnceAsked(product, 'Eve', decision)
     expect((await running).results).toEqual([expected])
@@ -117,16 +117,6 @@ describe('Claude Code, whose call waits for a person', () => {
 })
 
 const paying = (to: string) => ({ tool: TOOLS.pay, input: { to, cents: 500 } })
-
-async function setUp(script: Script): Promise<{ workplace: Workplace; model: ScriptedModel }> {
-  const model = await startScriptedMessages(script)
-  const workplace = await claudeWorkplace(model.url)
-  onTestFinished(async () => {
-    await model.stop()
-    await workplace.clear()
-  })
-  return { workplace, model }
-}
 
 interface Server {
   readonly url: string

@@ -4,11 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { program, SDK_SERVER } from '../../packages/quartermaster/test/support/upstream-desk.ts'
 import { type RunningProduct, startProduct, startWithUpstreams } from '../support/running-product.ts'
-import { onceOffered, type Script, type ScriptedModel, stepByStep } from '../support/script.ts'
-import { startScriptedMessages } from '../support/scripted-messages.ts'
-import { claudeWorkplace, linesOf, runClaude, transcriptOf } from './claude-code.ts'
+import { onceOffered, stepByStep } from '../support/script.ts'
+import { linesOf, runClaude, transcriptOf } from './claude-code.ts'
 import { startFresh } from './fresh-product.ts'
-import type { Workplace } from './workplace.ts'
+import { scriptedClaude } from './scripted-claude.ts'
 
 const DESK = fileURLToPath(new URL('../desk', import.meta.url))
 const ADD = { tool: 'mcp__desk__add', input: { a: 20, b: 22 } }
@@ -20,7 +19,7 @@ describe('Claude Code, connected with the line that up prints in a fresh folder'
     const fresh = await startFresh(note)
     onTestFinished(fresh.stop)
     const read = { tool: 'mcp__quartermaster__read_file', input: { path: 'note.txt' } }
-    const { workplace, model } = await setUp(stepByStep(read))
+    const { workplace, model } = await scriptedClaude(stepByStep(read))
     expect(await workplace.type(fresh.line)).toMatchObject({ code: 0 })
     expect((await workplace.type('claude mcp list')).output).toMatch(/quartermaster: .*Connected/)
 
@@ -43,7 +42,7 @@ describe('Claude Code, with a token of an agent', () => {
 
   it('calls a tool and sees a failure as one', async () => {
     const { token } = await product.issue('clerk')
-    const { workplace } = await setUp(stepByStep(ADD, { tool: 'mcp__desk__refuse', input: {} }))
+    const { workplace } = await scriptedClaude(stepByStep(ADD, { tool: 'mcp__desk__refuse', input: {} }))
     const transcript = await runClaude({ workplace, server: { url: product.mcpUrl, token } })
     expect(transcript.servers).toEqual({ desk: 'connected' })
     expect(transcript.results).toEqual([
@@ -57,7 +56,7 @@ describe('Claude Code, with a token of an agent', () => {
     ['decline', 'decline'],
   ] as const)('passes a question on to the person, who answers: %s', async (action, expected) => {
     const { token } = await product.issue('clerk')
-    const { workplace } = await setUp(stepByStep({ tool: 'mcp__desk__ask_name', input: {} }))
+    const { workplace } = await scriptedClaude(stepByStep({ tool: 'mcp__desk__ask_name', input: {} }))
     const questions: string[] = []
     const { results } = await runClaude({
       workplace,
@@ -82,7 +81,7 @@ describe('Claude Code, with a token of an agent', () => {
     await vi.waitUntil(async () => !(await hasLetter()), { timeout: 20_000 })
     const { token } = await product.issue('clerk')
     const script = onceOffered(READ_LETTER, ADD)
-    const { workplace, model } = await setUp(async turn => {
+    const { workplace, model } = await scriptedClaude(async turn => {
       if (turn.outputs.length === 1) await writeFile(lamp, 'It is on.')
       return script(turn)
     })
@@ -98,7 +97,7 @@ describe('Claude Code, with a token of an agent', () => {
     await writeFile(join(product.folder, 'knowledge', 'lock-up.md'), unit.join('\n'))
     await product.run('reload')
     const { token } = await product.issue('clerk')
-    const { workplace, model } = await setUp(stepByStep(ADD))
+    const { workplace, model } = await scriptedClaude(stepByStep(ADD))
     const server = { url: product.mcpUrl, token }
     const transcript = await runClaude({ workplace, server, prompt: '/mcp__desk__lock-up' })
     expect(transcript.commands).toContain('mcp__desk__lock-up')
@@ -109,7 +108,7 @@ describe('Claude Code, with a token of an agent', () => {
   it('is refused once its token is taken back', async () => {
     const { id, token } = await product.issue('clerk')
     await product.run('tokens', 'revoke', id)
-    const { workplace, model } = await setUp(stepByStep())
+    const { workplace, model } = await scriptedClaude(stepByStep())
     const { servers } = await runClaude({ workplace, server: { url: product.mcpUrl, token } })
     expect(servers.desk).not.toBe('connected')
     expect(model.turns[0]?.tools).not.toContain(ADD.tool)
@@ -122,18 +121,8 @@ describe('Claude Code, with a server that someone else wrote behind the gateway'
     onTestFinished(product.stop)
     await product.reaches('office')
     const { token } = await product.issue('default')
-    const { workplace } = await setUp(stepByStep({ tool: 'mcp__desk__office_add', input: { a: 20, b: 22 } }))
+    const { workplace } = await scriptedClaude(stepByStep({ tool: 'mcp__desk__office_add', input: { a: 20, b: 22 } }))
     const { results } = await runClaude({ workplace, server: { url: product.mcpUrl, token } })
     expect(results).toEqual([{ isError: false, text: expect.stringContaining('42') }])
   })
 })
-
-async function setUp(script: Script): Promise<{ workplace: Workplace; model: ScriptedModel }> {
-  const model = await startScriptedMessages(script)
-  const workplace = await claudeWorkplace(model.url)
-  onTestFinished(async () => {
-    await model.stop()
-    await workplace.clear()
-  })
-  return { workplace, model }
-}

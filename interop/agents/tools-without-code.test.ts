@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest'
 import { onceOffered } from '../support/script.ts'
-import { startScriptedMessages } from '../support/scripted-messages.ts'
 import { startWithoutCode } from '../support/without-code.ts'
-import { claudeWorkplace, runClaude } from './claude-code.ts'
+import { runClaude } from './claude-code.ts'
+import { scriptedClaude } from './scripted-claude.ts'
 
 const weather = (tool: string) => ({ tool: `mcp__desk__${tool}`, input: { city: 'Bern' } })
 const COUNT = { tool: 'mcp__desk__count_lines', input: { file: 'notes/list.txt' } }
@@ -12,15 +12,10 @@ it('Claude Code calls two tools that are two Markdown files, and sees one under 
   onTestFinished(stop)
   const { token } = await product.issue('default')
   const renamed = onceOffered(weather('weather_now'), COUNT)
-  const model = await startScriptedMessages(async turn => {
+  const { workplace } = await scriptedClaude(async turn => {
     if (turn.outputs.length === 0) return weather('get_weather')
     if (turn.outputs.length === 1) await rename('weather_now')
     return renamed(turn)
-  })
-  const workplace = await claudeWorkplace(model.url)
-  onTestFinished(async () => {
-    await model.stop()
-    await workplace.clear()
   })
   const { results } = await runClaude({ workplace, server: { url: product.mcpUrl, token } })
   expect(results[0]).toEqual({ isError: false, text: expect.stringContaining('12') })

@@ -1,11 +1,14 @@
 import { mkdir, symlink } from 'node:fs/promises'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type Declared, programDesk } from '../../testing/op-desk.ts'
 import { type TempProject, tempProject } from '../../testing/temp-project.ts'
 
 const text = { type: 'string' }
 const needed = { type: 'string', required: true }
 const node = process.execPath
+
+/** A busy machine takes its time to end a process. */
+const PATIENCE = { timeout: 20_000, interval: 20 }
 
 /** Prints what it was given. */
 const TELL = `process.stdout.write(JSON.stringify(process.argv.slice(2)))`
@@ -156,12 +159,12 @@ describe('a program that is written down', () => {
     const desk = await scripted({ mutates: false, with: {} }, script)
     const controller = new AbortController()
     const code = desk.call({}, { signal: controller.signal }).catch((error: { code: string }) => error.code)
-    const pids = await eventually(async () => (await desk.project.read('pids')).split(' ').map(Number))
+    const pids = await vi.waitFor(async () => (await desk.project.read('pids')).split(' ').map(Number), PATIENCE)
     controller.abort()
     expect(await code).toBe('CANCELLED')
-    await eventually(async () => {
+    await vi.waitFor(() => {
       for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow()
-    })
+    }, PATIENCE)
   })
 
   it('leaves nothing running when it ends by itself', async () => {
@@ -172,7 +175,7 @@ describe('a program that is written down', () => {
     const desk = await scripted({ with: {} }, script)
     const { ok, data } = await desk.call()
     expect(ok).toBe(true)
-    await eventually(async () => expect(() => process.kill(Number(data.pid), 0)).toThrow())
+    await vi.waitFor(() => expect(() => process.kill(Number(data.pid), 0)).toThrow(), PATIENCE)
   })
 
   it('is a dependency, and so are its secrets', async () => {
@@ -210,14 +213,3 @@ describe('a declaration of a program that is wrong', () => {
     expect(desk.problems()).toEqual([expect.stringContaining(says)])
   })
 })
-
-/** Looks until it is so. */
-async function eventually<T>(look: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await look()
-    } catch {
-      await new Promise(resolve => setTimeout(resolve, 20))
-    }
-  }
-}
