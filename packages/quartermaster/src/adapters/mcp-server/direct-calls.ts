@@ -14,6 +14,7 @@ import type { McpRequest } from './mcp-request.ts'
 import { type CallMessage, hasOnly, isCallMessage, isObject, isProgressToken, speaksJson } from './ordinary-message.ts'
 import type { ServerParts } from './server-parts.ts'
 import type { Shelf } from './shelf.ts'
+import type { ToolCallResult } from './tool-calls.ts'
 import { traceOf } from './trace.ts'
 
 /**
@@ -79,7 +80,7 @@ export function createDirectCalls({ toolCalls, states, version }: DirectCallsDep
       const answer = createAnswerStream()
       const sender = senderOf(shelf)
       toolCalls.call(shelf, body.params, requestFrom(call, body, { holder, notify: answer.notify })).then(
-        result => answer.end({ jsonrpc: '2.0', id: body.id, result: stamped({ ...result }, sender) }),
+        result => answer.end({ jsonrpc: '2.0', id: body.id, result: stamped(result, sender) }),
         error => answer.end({ jsonrpc: '2.0', id: body.id, error: toJsonRpcError(error) }),
       )
       return answer.served
@@ -93,10 +94,9 @@ const NOTHING: Readonly<Record<string, unknown>> = Object.freeze({})
 type Sender = Readonly<Record<string, unknown>>
 
 /** Every result says what kind it is and who it comes from. */
-function stamped(result: Record<string, unknown>, sender: Sender) {
-  result.resultType ??= 'complete'
-  result._meta = { ...(result._meta as object | undefined), ...sender }
-  return result
+function stamped(result: ToolCallResult, sender: Sender): object {
+  const meta = '_meta' in result ? result._meta : undefined
+  return Object.assign({ resultType: 'complete' }, result, { _meta: Object.assign({}, meta, sender) })
 }
 
 type OrdinaryCall = CallMessage & { readonly params: { readonly _meta: Record<string, unknown> } }

@@ -38,13 +38,17 @@ export function toAnswers(
 }
 
 /** Answers to questions that were not asked yet: a client may know them from before. */
-export function toEarlyAnswers(responses: Readonly<Record<string, unknown>>): Record<string, Answer> {
-  const entries = Object.keys(responses).flatMap(key => {
+export function toEarlyAnswers(responses: Readonly<Record<string, unknown>>): Readonly<Record<string, Answer>> {
+  const keys = Object.keys(responses)
+  if (keys.length === 0) return NO_ANSWERS
+  const entries = keys.flatMap(key => {
     const answer = toAnswer(responses, key)
     return answer ? [[key, answer] as const] : []
   })
   return Object.fromEntries(entries)
 }
+
+const NO_ANSWERS: Readonly<Record<string, Answer>> = Object.freeze({})
 
 const KIND_OF_ANSWER = { person: 'elicit', url: 'elicit', model: 'sampling', roots: 'roots' } as const
 

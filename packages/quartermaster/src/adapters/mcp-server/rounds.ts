@@ -78,7 +78,7 @@ export async function endRound<T>(
   exchange.show(turn.questions)
   const operationId = exchange.operationId()
   const known = operationId === undefined ? {} : { operationId, ...consentIn(turn.questions, operationId, asked) }
-  const requestState = await request.sign({ exchangeId: exchange.id, round: asked.round, ...known })
+  const requestState = await request.sign({ exchangeId: exchange.id(), round: asked.round, ...known })
   const required = inputRequired({ inputRequests: toInputRequests(turn.questions, request), requestState })
   if (operationId === undefined) return { required }
   return { required: { ...required, _meta: { ...required._meta, 'quartermaster/operationId': operationId } } }

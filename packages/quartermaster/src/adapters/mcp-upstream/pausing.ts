@@ -27,7 +27,7 @@ export interface TimeLimitOptions {
   /** Why it is given up when the time is over. */
   readonly reason: string | Error
   /** Gives it up earlier. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: CancelSignal | undefined
 }
 
 /** Work that is given up when its time is over: its signal aborts then. */

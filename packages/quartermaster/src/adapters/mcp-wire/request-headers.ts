@@ -25,11 +25,8 @@ export function standardHeaders({ method, params }: Pick<Request, 'method' | 'pa
   if (version === undefined) return {}
   const field = Object.hasOwn(NAMED_BY, method) ? NAMED_BY[method] : undefined
   const name = field === undefined ? undefined : params?.[field]
-  return {
-    'mcp-protocol-version': headerValue(version),
-    'mcp-method': headerValue(method),
-    ...(typeof name === 'string' ? { 'mcp-name': headerValue(name) } : {}),
-  }
+  const headers = { 'mcp-protocol-version': headerValue(version), 'mcp-method': headerValue(method) }
+  return typeof name === 'string' ? { 'mcp-name': headerValue(name), ...headers } : headers
 }
 
 /** The headers that repeat marked arguments. What is absent or no plain value has none. */

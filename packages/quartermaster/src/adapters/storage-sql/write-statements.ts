@@ -4,7 +4,7 @@ import { type Columns, columnOf, encode } from './columns.ts'
 import { allOf, parametersOf, readConditions, shapeOf } from './conditions.ts'
 import type { SqlWriter } from './dialect.ts'
 import { foundNumber, valueIn } from './found-number.ts'
-import type { GuardedStatement, SqlValue } from './statement.ts'
+import type { GuardedStatement, SqlValue, Statement } from './statement.ts'
 import type { Draft, StatementCache } from './statement-cache.ts'
 
 type Kind<K extends Write['kind']> = Extract<Write, { kind: K }>
@@ -77,19 +77,26 @@ export function createWriteStatements(deps: {
   return write => {
     switch (write.kind) {
       case 'insert':
-        return { ...cache(insertion(write)), finds: false, least: 1, most: 1 }
+        return guarded(cache(insertion(write)), { finds: false, least: 1, most: 1 })
       case 'update':
-        return { ...cache(change(write)), finds: false, ...expected(write) }
+        return guarded(cache(change(write)), expected(write))
       case 'delete':
-        return { ...cache(removal(write)), finds: false, ...expected(write) }
+        return guarded(cache(removal(write)), expected(write))
       case 'mustExist':
-        return { ...cache(look(write)), finds: true, least: 1, most: 1 }
+        return guarded(cache(look(write)), { finds: true, least: 1, most: 1 })
       case 'mustNotExist':
-        return { ...cache(look(write)), finds: true, least: 0, most: 0 }
+        return guarded(cache(look(write)), { finds: true, least: 0, most: 0 })
     }
   }
 }
 
-function expected({ rows = 1 }: Kind<'update' | 'delete'>): Pick<GuardedStatement, 'least' | 'most'> {
-  return rows === 'any' ? { least: 0, most: Number.POSITIVE_INFINITY } : { least: rows, most: rows }
+type Guard = Omit<GuardedStatement, keyof Statement>
+
+function guarded({ sql, parameters }: Statement, { finds, least, most }: Guard): GuardedStatement {
+  return { sql, parameters, finds, least, most }
+}
+
+function expected({ rows = 1 }: Kind<'update' | 'delete'>): Guard {
+  const [least, most] = rows === 'any' ? [0, Number.POSITIVE_INFINITY] : [rows, rows]
+  return { finds: false, least, most }
 }

@@ -1,4 +1,5 @@
 export { kindOf } from './brand.ts'
+export { CANCEL_SIGNAL, cancelSignalOf } from './cancel-signal.ts'
 export type {
   Capability,
   CapabilityDefinition,

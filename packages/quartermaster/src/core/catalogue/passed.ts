@@ -33,8 +33,9 @@ const OF_THE_CONNECTION: ReadonlySet<string> = new Set(['resultType', 'cacheScop
 function pass(value: unknown, list: string): object {
   if (typeof value !== 'object' || value === null) return brand('passed', { [list]: value })
   const copy: Record<string, unknown> = {}
-  for (const [key, one] of Object.entries(value)) {
-    if (!OF_THE_CONNECTION.has(key)) copy[key] = key === '_meta' ? withoutReserved(one) : one
+  const given = value as Record<string, unknown>
+  for (const key of Object.keys(given)) {
+    if (!OF_THE_CONNECTION.has(key)) copy[key] = key === '_meta' ? withoutReserved(given[key]) : given[key]
   }
   if (list === 'content') copy.content ??= []
   return brand('passed', copy)

@@ -1,4 +1,5 @@
 import { isAppError, type Toolbox, type ToolboxCallOptions, type ToolResult } from '../../contracts/index.ts'
+import { readableOn } from './cut-result.ts'
 import { errorResult } from './error-result.ts'
 
 export interface ModelCall extends ToolboxCallOptions {
@@ -13,7 +14,7 @@ export interface ModelCall extends ToolboxCallOptions {
  */
 export async function callForModel(toolbox: Toolbox, { name, input, ...options }: ModelCall): Promise<ToolResult> {
   try {
-    return await toolbox.call(name, input, options)
+    return await readableOn(await toolbox.call(name, input, options), name, toolbox)
   } catch (error) {
     if (!isAppError(error) || error.code === 'CANCELLED' || options.signal?.aborted) throw error
     return errorResult(error)

@@ -9,6 +9,11 @@ export interface CancelSignal {
   removeEventListener(type: 'abort', listener: () => void): void
 }
 
+/** As `AbortSignal.throwIfAborted`. */
+export function throwIfCancelled({ aborted, reason }: CancelSignal): void {
+  if (aborted) throw reason
+}
+
 /** A signal and the way to give it, once. */
 export interface Cancellation {
   readonly signal: CancelSignal
@@ -16,23 +21,31 @@ export interface Cancellation {
 }
 
 export function createCancellation(): Cancellation {
-  const listeners = new Set<() => void>()
-  const signal = { aborted: false, reason: undefined as unknown, addEventListener, removeEventListener }
-  function addEventListener(_type: 'abort', listener: () => void): void {
-    listeners.add(listener)
+  const signal = new GivenOnce()
+  return { signal, cancel: reason => signal.give(reason) }
+}
+
+/** A class, because there are several of these in every call; and most are never listened to. */
+class GivenOnce implements CancelSignal {
+  aborted = false
+  reason: unknown = undefined
+  #listeners: Set<() => void> | undefined
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners ??= new Set()
+    this.#listeners.add(listener)
   }
-  function removeEventListener(_type: 'abort', listener: () => void): void {
-    listeners.delete(listener)
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    this.#listeners?.delete(listener)
   }
-  return {
-    signal,
-    cancel(reason) {
-      if (signal.aborted) return
-      signal.aborted = true
-      signal.reason = reason
-      const told = [...listeners]
-      listeners.clear()
-      for (const listener of told) listener()
-    },
+
+  give(reason: unknown): void {
+    if (this.aborted) return
+    this.aborted = true
+    this.reason = reason
+    const told = [...(this.#listeners ?? [])]
+    this.#listeners = undefined
+    for (const listener of told) listener()
   }
 }

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../contracts/index.ts'
-import { alternatives, isSchema, typeOf, typesAt } from './schema-place.ts'
+import { alternatives, fieldsOf, isSchema, type SchemaField, typeOf, typesAt } from './schema-place.ts'
 
 /** How a value is written: as it stands, as a number, as one of a few, as JSON, not at all, or several times. */
 export type ParameterKind = 'text' | 'number' | 'choice' | 'json' | 'flag' | 'list'
@@ -30,25 +30,10 @@ const ONE_WORD =
 
 /** The parameters of an input schema, in its order. */
 export function commandParameters(root: JsonSchema): CommandParameter[] {
-  const all = new Map<string, JsonSchema>()
-  for (const { properties } of alternatives(root, root)) {
-    for (const [key, schema] of Object.entries(isSchema(properties) ? properties : {}))
-      if (!all.has(key)) all.set(key, isSchema(schema) ? schema : {})
-  }
-  const required = requiredOf(root)
-  return [...all].map(([key, schema]) => toParameter(root, { key, schema, isRequired: required.has(key) }))
+  return fieldsOf(root, root).map(field => toParameter(root, field))
 }
 
-/** What every alternative wants; what only one of them wants may be left out. */
-function requiredOf(root: JsonSchema): Set<unknown> {
-  const every = [root, ...(Array.isArray(root.allOf) ? root.allOf.filter(isSchema) : [])]
-  return new Set(every.flatMap(({ required }) => (Array.isArray(required) ? required : [])))
-}
-
-function toParameter(
-  root: JsonSchema,
-  { key, schema, isRequired }: { key: string; schema: JsonSchema; isRequired: boolean },
-): CommandParameter {
+function toParameter(root: JsonSchema, { key, schema, isRequired }: SchemaField): CommandParameter {
   const all = alternatives(root, schema)
   const types = typesAt(root, [schema])
   const isList = types?.has('array') === true
@@ -91,4 +76,11 @@ function choicesIn(schemas: readonly JsonSchema[]): unknown[] | undefined {
 
 function isLong({ maxLength, format }: JsonSchema): boolean {
   return format === undefined && (typeof maxLength !== 'number' || maxLength > LONGEST_NAME)
+}
+
+/** How a choice is written: as it stands, and a text that another one looks like as JSON. */
+export function choiceText(choice: unknown, choices: readonly unknown[]): string {
+  const text = String(choice)
+  const isAlone = typeof choice !== 'string' || choices.every(one => one === choice || String(one) !== text)
+  return isAlone ? text : JSON.stringify(choice)
 }

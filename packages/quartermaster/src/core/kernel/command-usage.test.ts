@@ -41,6 +41,7 @@ describe('a tool as a command', () => {
     [{ filter: { type: 'object' } }, 'go [--filter JSON]'],
     [{ anything: {} }, 'go [--anything JSON]'],
     [{ due: { anyOf: [TEXT, { type: 'null' }] } }, 'go [--due DUE]'],
+    [{ ünï: TEXT, 日本: { type: 'integer' }, größeMax: TEXT }, 'go [--ünï ÜNÏ] [--日本 N] [--größe-max GRÖSSE_MAX]'],
     [{ HTTPServer: TEXT, before_ts: TEXT }, 'go [--http-server HTTP_SERVER] [--before-ts BEFORE_TS]'],
   ] as [JsonSchema, string][])('writes %j as %s', (properties, expected) => {
     expect(words(properties)).toBe(expected)
@@ -48,7 +49,7 @@ describe('a tool as a command', () => {
 
   it('asks for a required list, object or yes and no by their names', () => {
     const properties = { tags: { type: 'array', items: TEXT }, where: { type: 'object' }, sure: { type: 'boolean' } }
-    expect(words(properties, ['tags', 'where', 'sure'])).toBe('go --tags TAGS... --where JSON (--sure|--no-sure)')
+    expect(words(properties, ['tags', 'where', 'sure'])).toBe('go (--tags TAGS)... --where JSON (--sure|--no-sure)')
   })
 
   it('has the arguments that the tool names, also such as may be left out', () => {
@@ -67,7 +68,7 @@ describe('a tool as a command', () => {
     expect(words({ async: { type: 'boolean' } }, [], { name: 'go', flag: 'async' })).toBe('go --async [--arg-async]')
     expect(words({ a_b: TEXT, aB: TEXT })).toBe('go [--a-b A_B] [--arg-a-b A_B]')
     expect(words({ no_cache: { type: 'boolean' } })).toBe('go [--arg-no-cache]')
-    expect(words({ 'ü!': TEXT, '…': TEXT })).toBe('go [--arg-1 ARG_1] [--arg-2 ARG_2]')
+    expect(words({ 'ü!': TEXT, '…': TEXT })).toBe('go [--ü Ü] [--arg-2 ARG_2]')
   })
 
   it('tells what each is in the words of the schema, with the default unless they say it', () => {

@@ -1,5 +1,5 @@
 import type { CommandDecision, JsonSchema } from '../../contracts/index.ts'
-import { type CommandParameter, commandParameters } from './command-parameter.ts'
+import { type CommandParameter, choiceText, commandParameters } from './command-parameter.ts'
 
 /** What a command line has to know of a tool. */
 export interface CommandTool {
@@ -53,7 +53,6 @@ export const OWN_OPTIONS: ReadonlySet<string> = new Set([
   'json',
   'timeout',
   'url',
-  'version',
 ])
 
 /** How a tool's input schema becomes a command line; nothing for a tool that has no command. */
@@ -107,8 +106,9 @@ function placeholderOf({ kind, types }: CommandParameter, name: string): string 
 }
 
 function helpOf(parameter: CommandParameter): string {
-  const { description, default: usual } = parameter
-  const isSaid = usual === undefined || /\bdefaults?\b/i.test(description) || isNothing(usual)
+  const { description, default: usual, kind } = parameter
+  // What is on unless it is turned off is shown as what turns it off.
+  const isSaid = usual === undefined || kind === 'flag' || /\bdefaults?\b/i.test(description) || isNothing(usual)
   return [description, isSaid ? '' : `(default: ${JSON.stringify(usual)})`].filter(text => text !== '').join(' ')
 }
 
@@ -125,8 +125,10 @@ function argumentWords({ placeholder, takesRest, isRequired, ...parameter }: Com
 function optionWords({ name, placeholder, isRequired, ...parameter }: CommandOption): string {
   const words = parameter.kind === 'flag' ? flagWords(name, { ...parameter, isRequired }) : undefined
   const plain = words ?? `--${name} ${valuesOf(parameter) ?? placeholder}`
-  const each = isRequired && !plain.includes('|--') ? plain : isRequired ? `(${plain})` : `[${plain}]`
-  return parameter.kind === 'list' ? `${each}...` : each
+  const isList = parameter.kind === 'list'
+  const together = isList || plain.includes('|--') ? `(${plain})` : plain
+  const each = isRequired ? together : `[${plain}]`
+  return isList ? `${each}...` : each
 }
 
 function flagWords(
@@ -141,17 +143,21 @@ function flagWords(
 const MOST_VALUES = 60
 
 function valuesOf({ choices }: Pick<CommandParameter, 'choices'>): string | undefined {
-  const text = choices?.map(String).filter(Boolean).join('|')
+  const text = choices
+    ?.map(choice => choiceText(choice, choices))
+    .filter(Boolean)
+    .join('|')
   return text !== undefined && text.length <= MOST_VALUES && /^[\w.|-]+$/.test(text) ? text : undefined
 }
 
-/** `caseSensitive` and `case_sensitive` → `case-sensitive`. */
+/** `caseSensitive` and `case_sensitive` → `case-sensitive`. Letters of all scripts stay what they are. */
 function kebab(key: string): string {
   return key
-    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1-$2')
+    .normalize('NFC')
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1-$2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1-$2')
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, '-')
     .replace(/^-+|-+$/g, '')
 }
 

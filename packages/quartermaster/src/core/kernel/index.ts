@@ -3,10 +3,10 @@ export { toBase64 } from './base64.ts'
 export { type JsonExcess, type JsonLimits, jsonExcess, parseBoundedJson } from './bounded-json.ts'
 export { callForModel } from './call-for-model.ts'
 export { callerKey } from './caller-key.ts'
-export { type Cancellation, type CancelSignal, createCancellation } from './cancellation.ts'
+export { type Cancellation, type CancelSignal, createCancellation, throwIfCancelled } from './cancellation.ts'
 export { canonicalJson } from './canonical-json.ts'
 export { closest, didYouMean } from './closest.ts'
-export { type CommandParameter, commandParameters } from './command-parameter.ts'
+export { type CommandParameter, choiceText, commandParameters } from './command-parameter.ts'
 export {
   type CommandArgument,
   type CommandOption,
@@ -16,6 +16,7 @@ export {
   OWN_OPTIONS,
 } from './command-usage.ts'
 export { consentPrefix } from './consent-prefix.ts'
+export { withoutRest } from './cut-result.ts'
 export { createEmitter, type Emitter } from './emitter.ts'
 export { errorResult } from './error-result.ts'
 export { type FoundIssue, fewIssues, MOST_ISSUES } from './few-issues.ts'
@@ -24,24 +25,38 @@ export { type GuardedEventsOptions, guardedEvents } from './guarded-events.ts'
 export { toJsonEscape, withoutHidden } from './hidden-characters.ts'
 export { createInFlight, type InFlight } from './in-flight.ts'
 export { inputObject } from './input-object.ts'
-export { issueSentence } from './issue-sentence.ts'
+export { issuePredicate, issueSentence } from './issue-sentence.ts'
+export { createListeners, type Listeners } from './listeners.ts'
 export { hasLoginStep, loginStep, withoutLoginStep } from './login-step.ts'
+export { line, paragraphs } from './markdown-text.ts'
 export { type MirroredParameter, mirroredParameters, mirroredText } from './mirrored-parameters.ts'
-export { type ModelPiece, modelPieces, modelWords } from './model-pieces.ts'
+export { isSeenPicture, type ModelPiece, modelPieces, modelWords } from './model-pieces.ts'
 export { modelText } from './model-text.ts'
 export { isOwnHeader } from './own-header.ts'
 export type { Cancel, Clock, Digest, FollowingClock, Ids, Log, Random } from './ports.ts'
 export { createRateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.ts'
 export { redactedJson } from './redacted-json.ts'
 export { remembered } from './remembered.ts'
+export { type ReopeningLimits, reopening } from './reopening.ts'
 export { LONGEST_RETRY_MS, parseRetryAfter } from './retry-after.ts'
 export { createRounds, type Rounds, type RoundsOptions } from './rounds.ts'
-export { alternatives, isSchema, schemasAt, typeOf, typesAt } from './schema-place.ts'
+export {
+  alternatives,
+  fieldsOf,
+  isSchema,
+  listAt,
+  referredBy,
+  type SchemaField,
+  schemasAt,
+  typeOf,
+  typesAt,
+} from './schema-place.ts'
 export { SECRET_FORMS } from './secret-forms.ts'
 export { isSecretName, isSecretText } from './secret-text.ts'
 export { createSecretTexts, type Redact, type SecretTexts } from './secret-texts.ts'
 export { freeName, type SeparatedEntry, secretNamesOf, separateSecrets } from './separate-secrets.ts'
 export { targetText } from './target-text.ts'
+export { toldError } from './told-error.ts'
 export { traceFrom, traceIdOf } from './trace.ts'
 export type { Span, SpanFacts, SpanStart, Tracer } from './tracer.ts'
 export { atOnce, createTurns, inTurns, type Steps, type Turns } from './turns.ts'
@@ -49,3 +64,4 @@ export { unmarked } from './unmarked.ts'
 export { textOfBody } from './utf8.ts'
 export { escapeCharacter, escapeLine, toVisibleJson, UNSAFE } from './visible-text.ts'
 export { type WhileAdmittedOptions, whileAdmitted } from './while-admitted.ts'
+export { withoutUndefined } from './without-undefined.ts'

@@ -5,18 +5,36 @@ export type ModelPiece =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'file'; readonly mimeType: string; readonly data: string; readonly name: string | undefined }
 
-/** A result in the pieces that a model can take, in their order. The structured content stands for itself where nothing else is there. */
-export function modelPieces({ content, structuredContent }: ToolResult): ModelPiece[] {
-  if (content.length > 0) return content.map(pieceOf)
+/**
+ * A result in the pieces that a model can take, in their order. The structured content stands for itself where nothing else is
+ * there. A file of a kind that is not taken where it goes is named in words: sent all the same, it would fail the whole request.
+ */
+export function modelPieces(
+  { content, structuredContent }: ToolResult,
+  takes: (mimeType: string) => boolean = () => true,
+): ModelPiece[] {
+  if (content.length > 0) return content.map(pieceOf).map(piece => (isTaken(piece, takes) ? piece : named(piece)))
   return structuredContent === undefined ? [] : [textPiece(JSON.stringify(structuredContent))]
 }
 
 /** The words of a result, for whoever takes nothing else. */
 export function modelWords(result: ToolResult): string {
-  const words = modelPieces(result).map(piece =>
-    piece.kind === 'text' ? piece.text : `[${piece.mimeType}${piece.name === undefined ? '' : ` ${piece.name}`}]`,
-  )
+  const words = modelPieces(result, () => false).map(piece => (piece.kind === 'text' ? piece.text : ''))
   return words.join('\n')
+}
+
+/** The pictures that models see, whoever made them. */
+export function isSeenPicture(mimeType: string): boolean {
+  return /^image\/(png|jpeg|gif|webp)$/.test(mimeType)
+}
+
+function isTaken(piece: ModelPiece, takes: (mimeType: string) => boolean): boolean {
+  return piece.kind === 'text' || takes(piece.mimeType)
+}
+
+function named(piece: ModelPiece): ModelPiece {
+  if (piece.kind === 'text') return piece
+  return textPiece(`[${piece.mimeType}${piece.name === undefined ? '' : ` ${piece.name}`}]`)
 }
 
 /** A kind that nobody here knows is shown as it came. */
@@ -37,7 +55,38 @@ function pieceOf(given: ContentBlock): ModelPiece {
 }
 
 function resourcePiece({ uri, text, blob = '', mimeType = UNKNOWN_TYPE }: EmbeddedResource): ModelPiece {
-  return text === undefined ? { kind: 'file', mimeType, data: blob, name: uri } : textPiece(text)
+  return text === undefined ? { kind: 'file', mimeType, data: blob, name: fileName(uri, mimeType) } : textPiece(text)
+}
+
+/** The last part of an address. Those who read the kind of a file from its name find it there. */
+function fileName(uri: string, mimeType: string): string {
+  const path = uri.replace(/[?#].*$/, '').replace(/[/:]+$/, '')
+  const last = decoded(path.slice(path.search(/[^/:\\]*$/)))
+  const extension = EXTENSIONS[mimeType]
+  const name = last === '' ? 'file' : last
+  return extension === undefined || /\.\w+$/.test(name) ? name : `${name}.${extension}`
+}
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'application/pdf': 'pdf',
+  'application/json': 'json',
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+  'text/csv': 'csv',
+  'text/html': 'html',
+  'text/markdown': 'md',
+  'text/plain': 'txt',
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A percent sign that means itself.
+    return text
+  }
 }
 
 type EmbeddedResource = Extract<ContentBlock, { type: 'resource' }>['resource']

@@ -1,8 +1,5 @@
 import type { JsonSchema } from '../../contracts/index.ts'
 
-/** A chain of references longer than this is a circle. */
-const DEEPEST = 16
-
 /** The schemas that may describe a property, looked up through references and alternatives. */
 export function schemasAt(root: JsonSchema, schemas: readonly JsonSchema[], key: string): JsonSchema[] {
   return schemas.flatMap(schema => alternatives(root, schema)).flatMap(schema => propertySchemas(schema, key))
@@ -21,17 +18,78 @@ export function typeOf(value: unknown): string {
   return typeof value
 }
 
-/** A schema with all that it refers to and all of its alternatives. */
-export function alternatives(root: JsonSchema, schema: JsonSchema, depth = 0): JsonSchema[] {
-  if (depth > DEEPEST) return []
-  const referred = typeof schema.$ref === 'string' ? lookUp(root, schema.$ref) : undefined
-  const branches = [schema.anyOf, schema.oneOf, schema.allOf]
-    .flatMap(list => (Array.isArray(list) ? list : []))
-    .filter(isSchema)
-  return [
-    schema,
-    ...[...(referred ? [referred] : []), ...branches].flatMap(each => alternatives(root, each, depth + 1)),
-  ]
+/** A schema with all that it refers to and all of its alternatives, each once. */
+export function alternatives(root: JsonSchema, schema: JsonSchema): JsonSchema[] {
+  const found = new Set<JsonSchema>()
+  const open = [schema]
+  for (let next = open.shift(); next; next = open.shift()) {
+    // It may refer to itself, and in hostile hands to itself many times over.
+    if (found.has(next)) continue
+    found.add(next)
+    const branches = [...listAt(next, 'anyOf'), ...listAt(next, 'oneOf'), ...listAt(next, 'allOf')]
+    open.unshift(...[referredBy(root, next) ?? [], branches].flat())
+  }
+  return [...found]
+}
+
+/** The schema that a reference in this one leads to. */
+export function referredBy(root: JsonSchema, { $ref }: JsonSchema): JsonSchema | undefined {
+  return typeof $ref === 'string' ? lookUp(root, $ref) : undefined
+}
+
+/** The schemas under a keyword that has several. */
+export function listAt(schema: JsonSchema, keyword: 'anyOf' | 'oneOf' | 'allOf'): JsonSchema[] {
+  const list = schema[keyword]
+  return Array.isArray(list) ? list.filter(isSchema) : []
+}
+
+/** What an object may have under one name. */
+export interface SchemaField {
+  readonly key: string
+  readonly schema: JsonSchema
+  /** Whether every alternative wants it. */
+  readonly isRequired: boolean
+}
+
+/** The fields of an object's schema, through references and alternatives, in its order. */
+export function fieldsOf(root: JsonSchema, schema: JsonSchema): SchemaField[] {
+  const all = new Map<string, JsonSchema[]>()
+  for (const { properties } of alternatives(root, schema)) {
+    for (const [key, one] of Object.entries(isSchema(properties) ? properties : {}))
+      all.set(key, [...(all.get(key) ?? []), isSchema(one) ? one : {}])
+  }
+  const required = requiredBy(root, schema)
+  return [...all].map(([key, schemas]) => ({ key, schema: eitherOf(schemas), isRequired: required.has(key) }))
+}
+
+/** Where alternatives say different things of a field, it is any of these. */
+function eitherOf(schemas: readonly JsonSchema[]): JsonSchema {
+  const [first = {}, ...others] = new Map(schemas.map(one => [JSON.stringify(one), one])).values()
+  return others.length === 0 ? first : { anyOf: [first, ...others] }
+}
+
+/** What is wanted whichever alternative is chosen. What was looked at is known: it may be referred to many times over. */
+function requiredBy(
+  root: JsonSchema,
+  schema: JsonSchema,
+  known = new Map<JsonSchema, ReadonlySet<unknown>>(),
+): ReadonlySet<unknown> {
+  const before = known.get(schema)
+  if (before) return before
+  // A circle asks for nothing that is not asked for outside of it.
+  known.set(schema, new Set())
+  const within = (one: JsonSchema) => requiredBy(root, one, known)
+  const referred = referredBy(root, schema)
+  const always = [...listAt(schema, 'allOf'), ...(referred ? [referred] : [])].map(within)
+  const either = (['anyOf', 'oneOf'] as const).map(keyword => inAll(listAt(schema, keyword).map(within)))
+  const own = Array.isArray(schema.required) ? schema.required : []
+  const all = new Set([...own, ...always.flatMap(one => [...one]), ...either.flat()])
+  known.set(schema, all)
+  return all
+}
+
+function inAll([first, ...others]: readonly ReadonlySet<unknown>[]): unknown[] {
+  return [...(first ?? [])].filter(key => others.every(one => one.has(key)))
 }
 
 function lookUp(root: JsonSchema, reference: string): JsonSchema | undefined {

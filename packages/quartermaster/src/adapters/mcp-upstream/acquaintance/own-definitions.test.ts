@@ -30,7 +30,7 @@ async function stage(...shown: Shown[]) {
     server,
     own,
     session,
-    check: (name: string, signal = FOREVER) => own.check(session, { kind: 'tool', name, signal }),
+    check: async (name: string, signal = FOREVER) => own.check(session, { kind: 'tool', name, signal }),
     async accept(...tools: Shown[]) {
       const { definitions } = await inTurns(
         readListing('desk', { server: session.facts.server, tools }, { digest }),

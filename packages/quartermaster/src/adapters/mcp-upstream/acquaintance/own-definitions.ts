@@ -1,5 +1,5 @@
 import { AppError, type UpstreamStatus } from '../../../contracts/index.ts'
-import { type Clock, type Digest, inTurns } from '../../../core/kernel/index.ts'
+import { type CancelSignal, type Clock, type Digest, inTurns } from '../../../core/kernel/index.ts'
 import { excerptOf, readListing, type Verdict } from '../../../core/upstreams/index.ts'
 import { withTimeLimit } from '../pausing.ts'
 import { beforeAbort } from '../session/before-abort.ts'
@@ -12,9 +12,9 @@ export interface OwnDefinitions {
   compare(session: Session, signal: AbortSignal, agent?: string): Promise<boolean>
   /**
    * Throws `TOOL_DISABLED` for what this connection shows differently than it is accepted now, and for what it may: what is
-   * missing in a list that it does not give, or not as a whole.
+   * missing in a list that it does not give, or not as a whole. Nothing has to be waited for where all is as it should be.
    */
-  check(session: Session, wanted: Wanted): Promise<void>
+  check(session: Session, wanted: Wanted): Promise<void> | undefined
   /** Agents to which it last showed something otherwise than it is accepted now, and some of what. */
   differing(): Differing[]
 }
@@ -31,7 +31,7 @@ const LOOK_AGAIN_MS = 10_000
 export interface Wanted {
   readonly kind: 'tool' | 'prompt'
   readonly name: string
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
 }
 
 export interface OwnDefinitionsDeps {
@@ -112,6 +112,15 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
     return known
   }
 
+  async function checkAgain(session: Session, { kind, name, signal }: Wanted): Promise<void> {
+    const key = keyOf({ kind, name })
+    await beforeAbort(lookAgain(session, key), signal)
+    if (!isStrange(session, key)) return
+    throw isUnlisted(session, key)
+      ? unlisted({ upstream, kind, name })
+      : heldBack({ upstream, kind, name, waits: isHeld(verdict(), kind, name) })
+  }
+
   return {
     async compare(session, signal, agent) {
       if (agent !== undefined) agents.set(session, agent)
@@ -119,15 +128,7 @@ export function createOwnDefinitions({ upstream, clock, digest, listMs, verdict 
       const keys = [...(shown.get(session)?.hashes.keys() ?? []), ...acceptedNow().keys()]
       return keys.every(key => !isStrange(session, key))
     },
-    async check(session, { kind, name, signal }) {
-      const key = `${kind} ${name}`
-      if (!isStrange(session, key)) return
-      await beforeAbort(lookAgain(session, key), signal)
-      if (!isStrange(session, key)) return
-      throw isUnlisted(session, key)
-        ? unlisted({ upstream, kind, name })
-        : heldBack({ upstream, kind, name, waits: isHeld(verdict(), kind, name) })
-    },
+    check: (session, wanted) => (isStrange(session, keyOf(wanted)) ? checkAgain(session, wanted) : undefined),
     differing() {
       const accepted = [...acceptedNow()].filter(([key]) => /^(?:tool|prompt) /.test(key))
       return [...lastShown].flatMap(([agent, hashes]) => {
@@ -182,10 +183,14 @@ function createAccepted(verdict: () => Verdict | undefined): () => Hashes {
   }
 }
 
+function keyOf({ kind, name }: { readonly kind: string; readonly name: string }): string {
+  return `${kind} ${name}`
+}
+
 function kindOf(key: string): string {
   return key.slice(0, key.indexOf(' '))
 }
 
 function hashesOf(definitions: readonly { kind: string; name: string; hash: string }[]): Hashes {
-  return new Map(definitions.map(({ kind, name, hash }) => [`${kind} ${name}`, hash]))
+  return new Map(definitions.map(one => [keyOf(one), one.hash]))
 }

@@ -91,7 +91,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
 
   async function redirected(request: SenderRequest, token: string | undefined): Promise<HttpAnswer> {
     const { method, body, signal, answerMs } = request
-    const headers: Record<string, string> = { ...own, ...request.headers }
+    const headers: Record<string, string> = Object.assign({}, own, request.headers)
     if (token !== undefined) headers.authorization = `Bearer ${token}`
     let url = home
     for (let followed = 0; ; followed++) {

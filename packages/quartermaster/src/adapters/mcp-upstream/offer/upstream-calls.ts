@@ -1,6 +1,7 @@
 import type { PromptResult, ToolResult } from '../../../contracts/index.ts'
 import {
   type CallContext,
+  cancelSignalOf,
   type PassedContents,
   passedContents,
   passedPrompt,
@@ -87,7 +88,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
       return async (input, context) => {
         mirrored ??= mirroredParameters(inputSchema)
         const headers = mirrored.length > 0 ? parameterHeaders(mirrored, input) : undefined
-        const { signal } = context
+        const signal = cancelSignalOf(context)
         const options = {
           signal,
           behind: behindOf(context),
@@ -99,9 +100,10 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         }
         const params = { name, arguments: input }
         const startedAt = performance.now()
-        const result = await passFor(context.caller.name, { what, signal, mayRepeat, mutates }, async session => {
-          await check(session, { kind: 'tool', name, signal })
-          return askUntilVisited(session, 'tools/call', params, options)
+        const ask = (session: Session) => askUntilVisited(session, 'tools/call', params, options)
+        const result = await passFor(context.caller.name, { what, signal, mayRepeat, mutates }, session => {
+          const checking = check(session, { kind: 'tool', name, signal })
+          return checking ? checking.then(() => ask(session)) : ask(session)
         })
         latencies.add(performance.now() - startedAt)
         return passedResult(result)
@@ -146,7 +148,6 @@ function optionsOf(context: CallContext | ReadingContext): AskOptions {
 }
 
 function behindOf(context: CallContext | ReadingContext): Behind {
-  const { log } = context
   return {
     caller: callerOf(context),
     canAnswer: {
@@ -156,7 +157,7 @@ function behindOf(context: CallContext | ReadingContext): Behind {
       roots: context.canAnswer('roots'),
     },
     ask: (question, signal) => context.ask(question, { signal }),
-    log: (level, message) => log[level](message),
+    log: (level, message) => context.log[level](message),
   }
 }
 

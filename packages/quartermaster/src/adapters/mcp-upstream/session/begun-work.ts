@@ -1,11 +1,11 @@
-import type { Clock } from '../../../core/kernel/index.ts'
+import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { pause } from '../pausing.ts'
 import { SendFailure } from './channel.ts'
 
 export interface Patience {
   readonly clock: Clock
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** Whether it may be sent again after this. */
   mayRepeat(failure: SendFailure): boolean
 }
@@ -28,7 +28,7 @@ export async function requestPatiently(send: () => Promise<Params>, patience: Pa
       const ms = error instanceof SendFailure && mayRepeat(error) ? error.retryAfterMs : undefined
       if (ms === undefined || tries >= MOST_ATTEMPTS) throw error
       await pause(Math.min(ms, LONGEST_PAUSE_MS), { clock, signal })
-      signal.throwIfAborted()
+      throwIfCancelled(signal)
     }
   }
 }

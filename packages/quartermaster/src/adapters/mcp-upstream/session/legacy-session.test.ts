@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Answer, Question } from '../../../contracts/index.ts'
+import type { CancelSignal } from '../../../core/kernel/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Params } from '../../mcp-wire/index.ts'
@@ -125,7 +126,7 @@ it('subscribes once more where the exchange broke, and not where the server says
 })
 
 it('gives up on a server that does not say whether it has subscribed', async () => {
-  const signals: AbortSignal[] = []
+  const signals: CancelSignal[] = []
   const request = (_method: string, _params: Params, { signal }: RequestOptions) => {
     signals.push(signal)
     return untilAborted(signal)

@@ -1,5 +1,5 @@
 import type { Answer, Question } from '../../../contracts/index.ts'
-import type { Clock } from '../../../core/kernel/index.ts'
+import { type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { pause, withTimeLimit } from '../pausing.ts'
 import { beforeAbort } from './before-abort.ts'
@@ -94,15 +94,14 @@ export function createLegacySession(
       peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal }),
     async ask(method, params, asking) {
       const { signal, behind, onProgress, headers, asTask } = asking
-      signal.throwIfAborted()
-      const _meta = ownMeta(asking)
-      const whole = _meta ? { ...params, _meta } : params
+      throwIfCancelled(signal)
+      const meta = ownMeta(asking)
       try {
         const result = await desk.attend(behind, onLate => {
-          const options = { signal, onProgress, headers, onLate }
+          const options = { signal, onProgress, headers, onLate, meta }
           return asTask && hasTasks
-            ? requestAsTask(peer, whole, { clock, ...options })
-            : peer.request(method, whole, options)
+            ? requestAsTask(peer, params, { clock, ...options })
+            : peer.request(method, params, options)
         })
         const failure = bareFailureIn(result)
         const reason = failure === undefined ? undefined : unanswered.reasonFor(behind, failure)

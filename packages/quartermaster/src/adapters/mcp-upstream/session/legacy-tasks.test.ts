@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { CancelSignal } from '../../../core/kernel/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import type { Message, Params } from '../../mcp-wire/index.ts'
 import { factsOf, NO_EVENTS } from '../testing/bare-session.ts'
@@ -76,7 +77,7 @@ it('cancels the task when nobody waits for it any more', async () => {
 
 it('gives up on a server that does not say whether it has cancelled a task', async () => {
   const controller = new AbortController()
-  const cancels: AbortSignal[] = []
+  const cancels: CancelSignal[] = []
   const { asked, result, clock } = callTask(
     async (method, _params, { signal }) => {
       if (method === 'tools/call') return BEGUN
@@ -174,8 +175,8 @@ it('tells how far a task has come until it is over, by the token that its call w
   const { session } = sessionWith(peer, TASKS)
   const heard: number[] = []
   const onProgress = ({ progress }: { progress: number }) => void heard.push(progress)
-  const params = { name: 'slow', _meta: { 'x/y': 1 } }
-  await session.ask('tools/call', params, { signal: FOREVER, behind: BEHIND, asTask: true, onProgress })
+  const options = { signal: FOREVER, behind: BEHIND, asTask: true, onProgress, idempotencyKey: 'once' }
+  await session.ask('tools/call', { name: 'slow' }, options)
   tell(token, 3)
   expect(heard).toEqual([1, 2])
 })

@@ -4,7 +4,7 @@ import { withTimeLimit } from '../pausing.ts'
 import { beforeAbort } from './before-abort.ts'
 import { asBegun, requestPatiently } from './begun-work.ts'
 import { SendFailure } from './channel.ts'
-import { type Peer, type RequestOptions, withProgressToken } from './peer.ts'
+import type { Peer, RequestOptions } from './peer.ts'
 import { RpcError } from './rpc-error.ts'
 import type { SessionFacts } from './session.ts'
 
@@ -24,7 +24,7 @@ export async function requestAsTask(peer: Peer, params: Params, options: TaskOpt
   // The token of the call is good until the task is over (MCP 2025-11-25, tasks), and the call is over when it has begun.
   const { progressToken, end } = peer.follow(onProgress)
   try {
-    return await callAsTask(peer, withProgressToken(params, progressToken), options)
+    return await callAsTask(peer, params, { ...options, meta: { ...options.meta, progressToken } })
   } finally {
     end()
   }
@@ -55,9 +55,10 @@ function taskIn({ task }: Params): string | undefined {
 export const LATE_MS = 10_000
 
 /** A task can only be cancelled by its name, so the name is waited for even by whoever has given up. */
-async function begin(peer: Peer, params: Params, { signal, headers, clock, onLate }: TaskOptions): Promise<Params> {
+async function begin(peer: Peer, params: Params, options: TaskOptions): Promise<Params> {
+  const { signal, headers, clock, onLate, meta } = options
   const patience = new AbortController()
-  const begun = peer.request('tools/call', { ...params, task: {} }, { signal: patience.signal, headers })
+  const begun = peer.request('tools/call', { ...params, task: {} }, { signal: patience.signal, headers, meta })
   try {
     return await beforeAbort(begun, signal)
   } catch (error) {

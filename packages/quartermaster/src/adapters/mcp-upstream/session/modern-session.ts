@@ -1,12 +1,11 @@
 import type { Question } from '../../../contracts/index.ts'
-import type { Clock } from '../../../core/kernel/index.ts'
+import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { asBegun, requestPatiently } from './begun-work.ts'
 import { createBehindDesk } from './behind-desk.ts'
 import { SendFailure } from './channel.ts'
 import type { Line, Listener } from './line.ts'
 import { keepListening } from './listening.ts'
-import type { RequestOptions } from './peer.ts'
 import { toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 import type { Answerable, AskOptions, Behind, Session, SessionEvents, SessionFacts } from './session.ts'
@@ -18,8 +17,6 @@ export interface ModernParts {
   readonly clock: Clock
   readonly events: SessionEvents
 }
-
-type LateOptions = Pick<RequestOptions, 'onLate'>
 
 /** A server that asks more often than this gets nowhere. */
 export const MOST_ROUNDS = 50
@@ -37,17 +34,22 @@ export function createModernSession(
   const listening = keepListening({ line, facts, clock, events, envelope: () => envelope(NOTHING) })
 
   /** One request after the other, until the server asks no more. */
-  async function rounds(method: string, params: Params, options: AskOptions & LateOptions): Promise<Params> {
-    const { signal, onProgress, headers, behind, onLate } = options
+  async function rounds(
+    { method, params }: { readonly method: string; readonly params: Params },
+    options: AskOptions,
+    onLate: () => void,
+  ): Promise<Params> {
+    const { signal, onProgress, headers, behind } = options
     const whole = envelope(behind.canAnswer, 'info')
     const own = ownMeta(options)
-    const _meta = own ? { ...own, ...whole } : whole
+    const meta = own ? { ...own, ...whole } : whole
     const send = (answered: Params | undefined) =>
-      peer.request(method, answered ? { ...params, ...answered, _meta } : { ...params, _meta }, {
+      peer.request(method, answered ? { ...params, ...answered } : params, {
         signal,
         onProgress,
         headers,
         onLate,
+        meta,
       })
     let answered: Params | undefined
     for (let round = 0; round < MOST_ROUNDS; round++) {
@@ -61,7 +63,7 @@ export function createModernSession(
   }
 
   /** The server has seen the first round, so nothing from here on counts as not sent. */
-  function goOn(send: () => Promise<Params>, signal: AbortSignal): Promise<Params> {
+  function goOn(send: () => Promise<Params>, signal: CancelSignal): Promise<Params> {
     const mayRepeat = ({ wasSent }: SendFailure) => wasSent === 'no'
     return requestPatiently(send, { clock, signal, mayRepeat }).catch(error => {
       throw error instanceof SendFailure && error.wasSent !== 'refused' ? asBegun(error) : error
@@ -75,10 +77,10 @@ export function createModernSession(
       return peer.request(LIST_METHODS[kind], params, { signal })
     },
     async ask(method, params, options) {
-      options.signal.throwIfAborted()
+      throwIfCancelled(options.signal)
       return desk.attend(options.behind, onLate =>
         // What ended with its exchange is not heard of again.
-        rounds(method, params, { ...options, onLate }).finally(() => line.channel.hasExchanges && onLate()),
+        rounds({ method, params }, options, onLate).finally(() => line.channel.hasExchanges && onLate()),
       )
     },
     async ping(signal) {

@@ -1,4 +1,5 @@
 import type { Answer, Progress, Question, TraceContext } from '../../../contracts/index.ts'
+import type { CancelSignal } from '../../../core/kernel/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import type { ChannelEnd } from './channel.ts'
 
@@ -34,7 +35,7 @@ export interface Answerable {
 }
 
 export interface AskOptions {
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   readonly behind: Behind
   readonly trace?: TraceContext | undefined
   /** By which the server can tell a repeat; the same however often it is sent. */

@@ -1,6 +1,6 @@
 import { AppError } from '../../../contracts/index.ts'
 import type { ProbeVerdict } from '../../../core/catalogue/index.ts'
-import type { Clock } from '../../../core/kernel/index.ts'
+import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { withTimeLimit } from '../pausing.ts'
 import type { Session } from '../session/session.ts'
 import { forPeople } from '../session/trouble.ts'
@@ -21,6 +21,8 @@ export interface Connection {
   readonly lastError: () => { message: string; at: number } | undefined
   /** Starts it, unless it runs. Waits for nothing. */
   start(): void
+  /** The session, if there is one now. */
+  takeNow(): Session | undefined
   /** The session, when there is one within the budget. Throws `DEPENDENCY_UNAVAILABLE`. */
   take(options: TakeOptions): Promise<Session>
   /** Looks whether it works. One that is down is started for whoever wants to know, and left to its pauses otherwise. */
@@ -34,7 +36,7 @@ export interface Connection {
 
 export interface TakeOptions {
   readonly budgetMs: number
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
 }
 
 export interface LookOptions {
@@ -70,6 +72,16 @@ export function createConnection(deps: ConnectionDeps): Connection {
   let waiters = 0
   const hangs = createHangWatch({ clock, callMs, current: session, later: runner.later, onHang: runner.fell })
 
+  function attended(taken: Session): Session {
+    hangs.attend(taken)
+    return taken
+  }
+
+  function takeNow(): Session | undefined {
+    const taken = session()
+    return taken && attended(taken)
+  }
+
   function awaited(options: TakeOptions): Promise<Session> {
     waiters++
     return waitFor(runner, deps, options).finally(() => waiters--)
@@ -85,10 +97,9 @@ export function createConnection(deps: ConnectionDeps): Connection {
       return lastTrouble && { message: forPeople(lastTrouble), at: lastTrouble.at }
     },
     start: () => runner.tell({ what: 'wanted' }),
+    takeNow,
     async take(options) {
-      const taken = session() ?? (await awaited(options))
-      hangs.attend(taken)
-      return taken
+      return takeNow() ?? attended(await awaited(options))
     },
     look(signal, { isRequested = false } = {}) {
       if (isRequested) runner.tell({ what: 'lookedAt' })
@@ -130,7 +141,7 @@ async function waitFor(runner: Runner, deps: ConnectionDeps, { budgetMs, signal 
       await runner.moved(either)
     }
   })
-  signal.throwIfAborted()
+  throwIfCancelled(signal)
   if (found) return found
   const { reason } = stateOf(runner.life())
   const details = { dependency }

@@ -22,7 +22,8 @@ function stage(...answers: unknown[]) {
   /** What it has to take, where that is not the one above. */
   const ways: Connection[] = []
   let suspecting: Promise<void> = Promise.resolve()
-  const connection: Pick<Connection, 'take' | 'suspect'> = {
+  const connection: Pick<Connection, 'takeNow' | 'take' | 'suspect'> = {
+    takeNow: () => undefined,
     async take({ budgetMs }) {
       seen.budgets.push(budgetMs)
       return session
@@ -273,8 +274,9 @@ it('knows that nothing was done where no try was ever sent', async () => {
 it('leaves a connection that is not for its agent any more once it is up, and takes the other', async () => {
   const { send, seen, ways } = stage('done')
   const [ownSession, sharedSession] = [{} as Session, {} as Session]
-  const own = { take: async () => ownSession } as unknown as Connection
+  const own = { takeNow: () => ownSession, take: async () => ownSession } as unknown as Connection
   const shared = {
+    takeNow: () => undefined,
     async take() {
       ways.splice(0, 1, own)
       return sharedSession

@@ -1,5 +1,5 @@
 import { isAppError } from '../../../contracts/index.ts'
-import type { Clock } from '../../../core/kernel/index.ts'
+import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { outcomeUnknown, type Subject, toUpstreamError } from '../errors.ts'
 import { pause } from '../pausing.ts'
 import { SendFailure } from '../session/channel.ts'
@@ -11,7 +11,7 @@ export interface PassageOptions extends Subject {
   /** The one that it has to take now: which it is may turn out while it comes up. */
   connection(): Connection
   readonly clock: Clock
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
   /** How long to wait for a server that is being restarted. */
   readonly budgetMs: number
   /** Whether sending it twice is the same as once. */
@@ -35,7 +35,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
   const giveUp = createGivingUp(options)
   let turnedAway = 0
   for (let tries = 1; ; tries++) {
-    const way = await reach(options, waiting).catch(giveUp.because)
+    const way = wayNow(options) ?? (await reach(options, waiting).catch(giveUp.because))
     const { connection, session } = way
     try {
       return await work(session)
@@ -54,7 +54,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       // Whether it hangs may take longer to find out than this call has.
       const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
       await waiting.spend(leftMs => pause(retryAfterMs ?? leftMs, { clock, signal, until }))
-      signal.throwIfAborted()
+      throwIfCancelled(signal)
     }
   }
 }
@@ -67,6 +67,13 @@ function isTurnedAway({ wasSent, status, retryAfterMs }: SendFailure): boolean {
 interface Way {
   readonly connection: Connection
   readonly session: Session
+}
+
+/** Most of the time nothing has to be waited for, and each turn of the event loop is felt. */
+function wayNow({ connection: current }: PassageOptions): Way | undefined {
+  const connection = current()
+  const session = connection.takeNow()
+  return session && { connection, session }
 }
 
 /** Whose credentials a connection takes may turn out with its start, and then it is not for everybody who waited for it. */
@@ -122,7 +129,7 @@ function createBudget(clock: Clock, ms: number): Budget {
 }
 
 /** A call that ran out of its time may have met a server that hangs. */
-function givenUp(error: unknown, { connection, session }: Way, { reason }: AbortSignal): unknown {
+function givenUp(error: unknown, { connection, session }: Way, { reason }: CancelSignal): unknown {
   if (isAppError(reason) && reason.code === 'DEADLINE_EXCEEDED') void connection.suspect(session)
   return reason ?? error
 }

@@ -36,6 +36,10 @@ function situation() {
       restarts: () => 0,
       lastError: () => undefined,
       start: () => void running.add(number),
+      takeNow() {
+        running.add(number)
+        return SESSION
+      },
       async take() {
         running.add(number)
         return SESSION

@@ -1,5 +1,5 @@
 import { AppError } from '../../../contracts/index.ts'
-import type { Clock } from '../../../core/kernel/index.ts'
+import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import type { Lease } from '../../../core/store/index.ts'
 import type { Connection, TakeOptions } from './connection.ts'
 import type { ConnectionState } from './life.ts'
@@ -63,7 +63,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
   async function taken({ budgetMs, signal }: TakeOptions): Promise<Connection> {
     const isThere = Promise.all([lease.want(), ending])
     await within(isThere, { clock, ms: budgetMs, signal })
-    signal.throwIfAborted()
+    throwIfCancelled(signal)
     const found = current()
     if (found) return found
     const message = `"${dependency}" cannot be reached: ${state().reason}`
@@ -80,6 +80,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
       want()
       current()?.start()
     },
+    takeNow: () => current()?.takeNow(),
     async take(options) {
       return (current() ?? (await taken(options))).take(options)
     },
@@ -126,7 +127,7 @@ function absence(
 interface Limits {
   readonly clock: Clock
   readonly ms: number
-  readonly signal: AbortSignal
+  readonly signal: CancelSignal
 }
 
 function within(work: Promise<unknown>, { clock, ms, signal }: Limits): Promise<void> {

@@ -11,7 +11,7 @@ const YES: Answer = { action: 'accept', content: { sure: true } }
 const still = createCancellation().signal
 
 function start<T>(begin: (context: ExchangeContext) => Promise<T>, early: Record<string, Answer> = {}) {
-  return createExchange({ id: 'ask_1', clock: createFakeClock(), begin, early })
+  return createExchange({ newId: () => 'ask_1', clock: createFakeClock(), begin, early })
 }
 
 const NOTHING = { round: 1, said: new Map(), answersTo: () => ({}) }
@@ -142,18 +142,18 @@ describe('exchanges that wait', () => {
 
   it('are found by their owner, and by nobody else', async () => {
     const { exchanges, exchange } = await parked()
-    expect(() => exchanges.resume(exchange.id, 'bob', NOTHING)).toThrow(AppError)
-    expect(exchanges.resume(exchange.id, 'ann', NOTHING)).toBe(exchange)
+    expect(() => exchanges.resume(exchange.id(), 'bob', NOTHING)).toThrow(AppError)
+    expect(exchanges.resume(exchange.id(), 'ann', NOTHING)).toBe(exchange)
   })
 
   it('are found again by an owner who lost the answer, for a minute', async () => {
     const { clock, exchanges, exchange } = await parked()
-    exchanges.resume(exchange.id, 'ann', NOTHING)
+    exchanges.resume(exchange.id(), 'ann', NOTHING)
     exchange.answer({ answer: YES })
     expect(await exchange.turn(still)).toEqual({ answer: YES })
-    expect(await exchanges.resume(exchange.id, 'ann', NOTHING).turn(still)).toEqual({ answer: YES })
+    expect(await exchanges.resume(exchange.id(), 'ann', NOTHING).turn(still)).toEqual({ answer: YES })
     await clock.advance(60_000)
-    expect(() => exchanges.resume(exchange.id, 'ann', NOTHING)).toThrow(AppError)
+    expect(() => exchanges.resume(exchange.id(), 'ann', NOTHING)).toThrow(AppError)
   })
 
   it('keep an end that came without the answer for an owner whose person still thinks', async () => {
@@ -162,11 +162,11 @@ describe('exchanges that wait', () => {
     exchange.answer({ answer: YES })
     await exchange.done
     await clock.advance((ANSWER_SECONDS - 61) * 1000)
-    expect(await exchanges.resume(exchange.id, 'ann', NOTHING).turn(still)).toEqual({ answer: YES })
+    expect(await exchanges.resume(exchange.id(), 'ann', NOTHING).turn(still)).toEqual({ answer: YES })
     await clock.advance(59_000)
-    expect(await exchanges.resume(exchange.id, 'ann', NOTHING).turn(still)).toEqual({ answer: YES })
+    expect(await exchanges.resume(exchange.id(), 'ann', NOTHING).turn(still)).toEqual({ answer: YES })
     await clock.advance(1_000)
-    expect(() => exchanges.resume(exchange.id, 'ann', NOTHING)).toThrow(AppError)
+    expect(() => exchanges.resume(exchange.id(), 'ann', NOTHING)).toThrow(AppError)
   })
 
   it('keep no more such ends of one credential than it may leave open', async () => {
@@ -184,7 +184,7 @@ describe('exchanges that wait', () => {
     }
     const all = await Promise.all(Array.from({ length: MOST_WAITING }, left))
     await expect(left()).rejects.toMatchObject({ code: 'RATE_LIMITED' })
-    exchanges.resume(all[0]?.id ?? '', 'ann', NOTHING)
+    exchanges.resume(all[0]?.id() ?? '', 'ann', NOTHING)
     await left()
   })
 
@@ -194,7 +194,7 @@ describe('exchanges that wait', () => {
     await clock.advance(ANSWER_SECONDS * 1000)
     expect(await end).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
     await clock.advance(60_000)
-    expect(() => exchanges.resume(exchange.id, 'ann', NOTHING)).toThrow(AppError)
+    expect(() => exchanges.resume(exchange.id(), 'ann', NOTHING)).toThrow(AppError)
   })
 
   it('end when everything stops', async () => {

@@ -23,7 +23,8 @@ export type Turn<T> = { readonly answer: T } | { readonly questions: ReadonlyMap
  * come back for each turn with another request; the work is the same.
  */
 export interface Exchange<T> {
-  readonly id: string
+  /** Made when it is first asked for: most work asks nothing, and nobody has to come back to it. */
+  id(): string
   /** Under which id it is on record, where it is. */
   operationId(): string | undefined
   /** How the work ends. */
@@ -46,7 +47,7 @@ export interface Exchange<T> {
 }
 
 export interface ExchangeOptions<T> {
-  readonly id: string
+  newId(): string
   readonly clock: Clock
   begin(context: ExchangeContext): Promise<T>
   /** Answers that came with the request, before anything was asked. */
@@ -63,11 +64,12 @@ interface OpenQuestion {
 }
 
 /** Starts the work. */
-export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOptions<T>): Exchange<T> {
+export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeOptions<T>): Exchange<T> {
   const cancellation = createCancellation()
   const open = new Map<string, OpenQuestion>()
-  const unused = new Map(Object.entries(early))
-  const shown = new WeakSet<Question>()
+  // These are made when something is asked, which most work never does.
+  let unused: Map<string, Answer> | undefined
+  let shown: WeakSet<Question> | undefined
   /** Those who take a turn now. */
   const waiting = new Set<() => void>()
   let isGathering = false
@@ -78,9 +80,13 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
   let taker: Audience | undefined
   let isLeft = false
   let operationId: string | undefined
+  let id: string | undefined
+
+  const close = () => open.clear()
 
   function ask(question: Question, signal?: CancelSignal): Promise<Answer> {
     const wanted = question.key ?? DEFAULT_KEY
+    unused ??= new Map(Object.entries(early))
     const known = unused.get(wanted)
     if (known && !isShownFirst(question)) {
       unused.delete(wanted)
@@ -131,22 +137,26 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
     }),
   )
   // Whoever takes a turn takes the rejection; between two turns nobody does.
-  done.catch(() => {}).finally(() => open.clear())
+  done.then(close, close)
 
   return {
-    id,
+    id() {
+      id ??= newId()
+      return id
+    },
     operationId: () => operationId,
     done,
     questions,
     version: () => version,
     closed: key => Promise.race([done, open.get(key)?.answered]).then(NOTHING, NOTHING),
     show(questions) {
+      shown ??= new WeakSet()
       for (const question of questions.values()) shown.add(question)
     },
     answer(answers) {
       for (const [key, answer] of Object.entries(answers)) {
         const asked = open.get(key)
-        if (!asked || (isShownFirst(asked.question) && !shown.has(asked.question))) continue
+        if (!asked || (isShownFirst(asked.question) && !shown?.has(asked.question))) continue
         open.delete(key)
         version++
         asked.reply(answer)
@@ -177,9 +187,11 @@ export function createExchange<T>({ id, clock, begin, early = {} }: ExchangeOpti
           if (waiting.has(tell)) taker = audience
           leave()
         }
+        const end = (answer: T) => (take(), resolve({ answer }))
+        const fail = (error: unknown) => (take(), reject(error))
         waiting.add(tell)
         isLeft = false
-        done.then(answer => resolve({ answer }), reject).finally(take)
+        done.then(end, fail)
         if (signal.aborted) abort()
         else signal.addEventListener('abort', abort, { once: true })
       })

@@ -75,6 +75,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
   const known = new Map<string, Known>()
   const places = createInFlight({ most: MOST_WAITING, what: 'questions open' })
   const held = createHeldExchanges()
+  const newId = () => ids.next('ask')
 
   function arm(one: Known, seconds: number, task: () => void): void {
     one.cancelTimer()
@@ -85,7 +86,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
   function remember(exchange: Exchange<unknown>, { owner, holder }: { owner: string; holder: string }): Known {
     const leave = placeFor(exchange, holder)
     const one: Known = { exchange, owner, ...UNASKED, hasEnded: false, leave, cancelTimer: () => {} }
-    known.set(exchange.id, one)
+    known.set(exchange.id(), one)
     const end = () => {
       one.hasEnded = true
       keepEnd(one)
@@ -105,7 +106,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
     arm(one, Math.max(REPEAT_SECONDS, leftSeconds), () => {
       one.leave()
       one.exchange.leave()
-      known.delete(one.exchange.id)
+      known.delete(one.exchange.id())
     })
   }
 
@@ -121,13 +122,13 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
 
   return {
     start({ holder, begin, early }) {
-      const exchange = createExchange({ id: ids.next('ask'), clock, begin, early })
+      const exchange = createExchange({ newId, clock, begin, early })
       if (holder !== undefined) held.add(exchange, holder)
       return exchange
     },
     release(exchange) {
       held.release(exchange)
-      const one = known.get(exchange.id)
+      const one = known.get(exchange.id())
       if (!one) return
       one.leave()
       one.cancelTimer()
@@ -135,7 +136,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
     },
     end: held.end,
     park(exchange, by) {
-      const one = known.get(exchange.id) ?? remember(exchange, by)
+      const one = known.get(exchange.id()) ?? remember(exchange, by)
       // Whoever is asked the same once more, because an answer got lost, is asked in the same round.
       if (one.asked !== exchange.version()) one.round++
       one.asked = exchange.version()

@@ -60,7 +60,7 @@ describe('the end of an exchange', () => {
     exchange.answer({ answer: { action: 'accept' } })
     await exchange.done
     const brought = { round, said: new Map(), answersTo: () => ({}) }
-    expect(await exchanges.resume(exchange.id, BY.owner, brought).turn(still())).toEqual({ answer: 'done' })
+    expect(await exchanges.resume(exchange.id(), BY.owner, brought).turn(still())).toEqual({ answer: 'done' })
     expect(isHeard()).toBe(true)
   })
 

@@ -1,6 +1,6 @@
 import { type EffectSpec, messageOf, Progress, type ToolResult } from '../../../contracts/index.ts'
-import type { CallContext, SchemaCompiler, Tool } from '../../catalogue/index.ts'
-import { type Log, traceIdOf } from '../../kernel/index.ts'
+import { CANCEL_SIGNAL, type CallContext, type SchemaCompiler, type Tool } from '../../catalogue/index.ts'
+import { type CancelSignal, type Log, traceIdOf } from '../../kernel/index.ts'
 import type { LogLevel } from '../exchange/audience.ts'
 import type { Operations } from '../record/operations.ts'
 import { askWhileWanted, canAnswer } from './ask-stage.ts'
@@ -24,36 +24,69 @@ export interface ContextParts {
   nested(tool: string, input: unknown): Promise<ToolResult>
 }
 
-/** What a handler is told beside its input. */
-export function createCallContext(journey: Journey, parts: ContextParts): CallContext {
-  const { request, operationId } = journey
-  const { tool, config, deadline, log, compiler, records, results, missingEffects, nested } = parts
-  const { seat, trace } = request
-  return {
-    caller: seat.caller,
-    client: request.client ?? operationId,
-    config,
-    get signal() {
-      return deadline.signal()
-    },
-    get deadline() {
-      return deadline.at()
-    },
-    operationId,
-    idempotencyKey: operationId,
-    trace,
-    progress: update => passProgress(update, request, tool, log),
-    ask: (question, options) => askWhileWanted(question, { request, subject: tool.name, deadline, compiler }, options),
-    canAnswer: kind => canAnswer(request, kind),
-    call: nested,
-    operation: id => records.show(seat.caller, id, whetherHeard(journey)),
-    waitingOperations: () => records.waiting(seat.caller),
-    resultPage: (id, offset) => results.page(seat.caller, id, offset),
-    missingEffects,
-    get log() {
-      const facts = { tool: tool.name, operationId }
-      return toolLog(log, trace ? { ...facts, traceId: traceIdOf(trace) } : facts, request.onLog)
-    },
+/**
+ * What a handler is told beside its input. A class, because an object with getters of its own is slow to make; what may be
+ * taken out of it and called by itself belongs to the object all the same.
+ */
+export class RunContext implements CallContext {
+  readonly caller: CallContext['caller']
+  readonly client: string
+  readonly config: unknown
+  readonly operationId: string
+  readonly idempotencyKey: string
+  readonly trace: CallContext['trace']
+  readonly progress: CallContext['progress']
+  readonly ask: CallContext['ask']
+  readonly canAnswer: CallContext['canAnswer']
+  readonly call: CallContext['call']
+  readonly operation: CallContext['operation']
+  readonly waitingOperations: CallContext['waitingOperations']
+  readonly resultPage: CallContext['resultPage']
+  readonly missingEffects: CallContext['missingEffects']
+  readonly #journey: Journey
+  readonly #parts: ContextParts
+
+  constructor(journey: Journey, parts: ContextParts) {
+    const { request, operationId } = journey
+    const { tool, deadline, log, compiler, records, results } = parts
+    const { caller } = request.seat
+    this.caller = caller
+    this.client = request.client ?? operationId
+    this.config = parts.config
+    this.operationId = operationId
+    this.idempotencyKey = operationId
+    this.trace = request.trace
+    this.progress = update => passProgress(update, request, tool, log)
+    this.ask = (question, options) =>
+      askWhileWanted(question, { request, subject: tool.name, deadline, compiler }, options)
+    this.canAnswer = kind => canAnswer(request, kind)
+    this.call = parts.nested
+    this.operation = id => records.show(caller, id, whetherHeard(journey))
+    this.waitingOperations = () => records.waiting(caller)
+    this.resultPage = (id, offset) => results.page(caller, id, offset)
+    this.missingEffects = parts.missingEffects
+    this.#journey = journey
+    this.#parts = parts
+  }
+
+  get signal(): AbortSignal {
+    return this.#parts.deadline.signal()
+  }
+
+  get [CANCEL_SIGNAL](): CancelSignal {
+    return this.#parts.deadline.cancelSignal()
+  }
+
+  get deadline(): number {
+    return this.#parts.deadline.at()
+  }
+
+  get log(): Log {
+    const { request, operationId } = this.#journey
+    const { tool, log } = this.#parts
+    const facts = { tool: tool.name, operationId }
+    const { trace, onLog } = request
+    return toolLog(log, trace ? { ...facts, traceId: traceIdOf(trace) } : facts, onLog)
   }
 }
 

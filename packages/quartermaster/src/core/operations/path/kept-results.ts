@@ -125,7 +125,8 @@ function mostBytes(value: unknown, limit: number): number {
   if (typeof value !== 'object' || value === null) return MOST_PER_LEAF
   if ('toJSON' in value) return Number.POSITIVE_INFINITY
   let bytes = 2
-  for (const [key, one] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const one = (value as Record<string, unknown>)[key]
     bytes += key.length * MOST_PER_CHARACTER + 4 + mostBytes(one, limit - bytes)
     if (bytes > limit) break
   }

@@ -12,7 +12,7 @@ import type { Log } from '../../kernel/index.ts'
 import { type ConsentGate, consentDenied, consentRequired, consentTakenBack } from '../consent/consent-gate.ts'
 import { doneBefore } from '../record/done-before.ts'
 import type { Operations } from '../record/operations.ts'
-import { type ContextParts, createCallContext } from './call-context.ts'
+import { type ContextParts, RunContext } from './call-context.ts'
 import type { Deadline } from './deadline.ts'
 import type { EffectfulRun, EffectsStage } from './effects-stage.ts'
 import { refuseDisabled } from './health-stage.ts'
@@ -59,12 +59,12 @@ export async function runRecorded(
   refuseOneTooMany(journey, deps.settings)
   journey.hasRun = true
   const parts = { tool, config, deadline, log, compiler, records, results, missingEffects, nested }
-  const context = createCallContext(journey, parts)
+  const context = new RunContext(journey, parts)
   const result = await ran(runTool({ tool, input, context, deadline }, deps), effectful, deps.effects)
   const { caller } = journey.request.seat
-  const { whole, ...limited } = results.limit(result, { maxBytes: tool.maxResultBytes, caller, operationId })
-  journey.whole = whole
-  return { operationId, ...limited }
+  const limited = results.limit(result, { maxBytes: tool.maxResultBytes, caller, operationId })
+  journey.whole = limited.whole
+  return { operationId, result: limited.result, kept: limited.kept }
 }
 
 const NOTHING: readonly never[] = Object.freeze([])

@@ -32,12 +32,7 @@ export type Ending =
 export function settle(journey: Journey, ending: Ending, deps: SettleDeps): Promise<void> | undefined {
   const { operations, clock, emitter } = deps
   const audit = auditOf(journey, auditEnd(journey, ending, clock.now()))
-  const writing = operations.end({
-    id: journey.operationId,
-    audit,
-    isHeard: whetherHeard(journey),
-    ...endOf(journey, ending),
-  })
+  const writing = operations.end(endOf(journey, ending, audit))
   if (writing) return written(journey, audit, writing, deps)
   emitter.emit('call.settled', audit)
   return undefined
@@ -100,15 +95,19 @@ function auditEnd(journey: Journey, ending: Ending, at: number) {
   return { at, outcome: code === 'OUTCOME_UNKNOWN' ? ('unknown' as const) : ('failed' as const), code }
 }
 
-function endOf({ hasRun, isRecorded, whole }: Journey, ending: Ending): Omit<OperationEnd, 'id' | 'audit' | 'isHeard'> {
+function endOf(journey: Journey, ending: Ending, audit: AuditEntry): OperationEnd {
+  const { operationId: id, hasRun, isRecorded, whole } = journey
+  const isHeard = whetherHeard(journey)
   if ('answer' in ending) {
     const outcome = outcomeOf(ending.answer)
     const pages = isRecorded && whole ? pagesOf(whole) : undefined
-    return { state: outcome, outcome, result: recordedResult(ending.answer), pages, error: undefined }
+    const result = recordedResult(ending.answer)
+    return { id, audit, isHeard, state: outcome, outcome, result, pages, error: undefined }
   }
   const { failure } = ending
   const state = ending.state ?? STATES[failure.code as keyof typeof STATES] ?? 'failed'
-  return { state, outcome: outcomeAfter(failure, { hasRun }), result: undefined, error: failure.toJSON() }
+  const outcome = outcomeAfter(failure, { hasRun })
+  return { id, audit, isHeard, state, outcome, result: undefined, error: failure.toJSON() }
 }
 
 /** Whoever reads the record of a cut result has nothing else to find the rest by. */

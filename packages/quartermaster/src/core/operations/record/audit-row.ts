@@ -4,9 +4,13 @@ import { whoseRow } from './whose.ts'
 /** A line of the audit as the store keeps it. */
 export function auditRow(id: string, entry: AuditEntry): NewRow<'audit'> {
   const { at, operationId, caller, digest, decision, outcome, mutates, durationMs, consent } = entry
+  const { organisation, workspace, callerKind, callerName } = whoseRow(caller)
   return {
     id,
-    ...whoseRow(caller),
+    organisation,
+    workspace,
+    callerKind,
+    callerName,
     at: Math.round(at),
     operationId,
     tool: keepable(entry.tool),

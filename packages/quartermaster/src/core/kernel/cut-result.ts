@@ -1,0 +1,39 @@
+import {
+  KEPT_META,
+  KeptResult,
+  TOLD_TOOLS,
+  type Toolbox,
+  type ToolboxTool,
+  type ToolResult,
+} from '../../contracts/index.ts'
+
+/** The content of a cut result without its end, where clients of MCP read in words and as a link at which resource it goes on. */
+export function withoutRest(content: ToolResult['content']): ToolResult['content'] {
+  return content.slice(0, -2)
+}
+
+/** A cut result for a model that has tools and cannot read resources: at its end stands what it can do about the rest. */
+export async function readableOn(result: ToolResult, name: string, toolbox: Toolbox): Promise<ToolResult> {
+  const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
+  if (!kept.success) return result
+  // Whoever cannot be asked now has no more to say, and the result is there.
+  const tools = await toolbox.tools().catch(() => [])
+  const text = hasRecord(name, tools) ? withStatus(kept.data) : withoutTool(kept.data)
+  return { ...result, content: [...withoutRest(result.content), { type: 'text', text }] }
+}
+
+/** Only what changes something leaves an operation that can be asked for. */
+function hasRecord(name: string, tools: readonly ToolboxTool[]): boolean {
+  return tools.some(tool => tool.name === TOLD_TOOLS.status) && tools.some(tool => tool.name === name && tool.mutates)
+}
+
+function withStatus({ resultId, nextOffset }: KeptResult): string {
+  return `[It goes on. Read on: ${TOLD_TOOLS.status} with { "operationId": "${resultId}", "offset": ${nextOffset} }.]`
+}
+
+function withoutTool({ resultId, nextOffset, totalBytes }: KeptResult): string {
+  return (
+    `[It goes on: this is the beginning of ${totalBytes} bytes, and you have no tool to read the rest. Ask for less at once. ` +
+    `Whoever runs you reads on with page("${resultId}", ${nextOffset}) of the toolbox.]`
+  )
+}

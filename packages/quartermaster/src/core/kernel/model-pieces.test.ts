@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { modelPieces, modelWords } from './model-pieces.ts'
+
+const file = (uri: string, mimeType?: string) => ({
+  content: [{ type: 'resource' as const, resource: { uri, ...(mimeType ? { mimeType } : {}), blob: 'AAEC' } }],
+})
+
+it.each([
+  ['file:///home/me/My%20report.pdf', 'application/pdf', 'My report.pdf'],
+  ['https://example.com/reports/12?download=1', 'application/pdf', '12.pdf'],
+  ['desk:seal', undefined, 'seal'],
+  ['weather://maps/', 'image/png', 'maps.png'],
+  ['weather://', 'image/png', 'weather.png'],
+  ['100%', 'text/csv', '100%.csv'],
+])('calls the file at %s by its last part', (uri, mimeType, name) => {
+  expect(modelPieces(file(uri, mimeType))).toMatchObject([{ kind: 'file', name }])
+})
+
+it('names what is not taken where it stood, and leaves the rest', () => {
+  const result = { content: [...file('a.pdf', 'application/pdf').content, ...file('b.zip', 'application/zip').content] }
+  expect(modelPieces(result, type => type === 'application/pdf')).toMatchObject([
+    { kind: 'file', name: 'a.pdf' },
+    { kind: 'text', text: '[application/zip b.zip]' },
+  ])
+  expect(modelWords(result)).toBe('[application/pdf a.pdf]\n[application/zip b.zip]')
+})

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { SUCCEEDED_META } from '../../contracts/index.ts'
+import { unmarked } from './unmarked.ts'
+
+const text = (words: string) => ({ type: 'text' as const, text: words })
+
+it('takes the mark from a call that waits, and from one that succeeded with more than fits', () => {
+  const waiting = { 'quartermaster/waiting': { for: 'approval' } }
+  expect(unmarked({ isError: true, content: [text('It waits.')], _meta: waiting })).toEqual({
+    content: [text('It waits.')],
+    _meta: waiting,
+  })
+  const cut = {
+    isError: true,
+    content: [text('It succeeded.'), text('1, 2,')],
+    _meta: { [SUCCEEDED_META]: true, a: 1 },
+  }
+  expect(unmarked(cut)).toEqual({ content: [text('1, 2,')], _meta: { a: 1 } })
+})
+
+it('leaves an error one', () => {
+  const error = { isError: true, content: [text('No.')] }
+  expect(unmarked(error)).toBe(error)
+})
