@@ -18,32 +18,12 @@ const MOST_EXAMPLES = 3
 export function run({ folder }) {
   const { documents, questions } = readData(folder)
   const plain = createSearchIndex()
-  const told = createSearchIndex()
-  const byId = new Map(documents.map(document => [document.id, document]))
-  const examples = examplesIn(questions)
-  for (const document of documents) {
-    plain.add(document, undefined)
-    told.add(withExamples(document, examples.get(document.id) ?? []), undefined)
-  }
-  const answers = questions.map(({ query, relevant }) => {
-    const others = relevant.map(id => (examples.get(id) ?? []).filter(one => one !== query))
-    /** @param {(id: string, others: readonly string[]) => SearchDocument | undefined} change */
-    const exchange = change => {
-      for (const [i, id] of relevant.entries()) {
-        const document = change(id, others[i] ?? [])
-        if (document) told.add(document, undefined)
-      }
-    }
-    exchange((id, rest) => withExamples(byId.get(id), rest))
-    const found = told.search(query, { limit: DEPTH }).map(hit => hit.id)
-    exchange(id => withExamples(byId.get(id), examples.get(id) ?? []))
-    return {
-      relevant: new Set(relevant),
-      hasExample: others.some(rest => rest.length > 0),
-      found,
-      before: plain.search(query, { limit: DEPTH }).map(hit => hit.id),
-    }
-  })
+  for (const document of documents) plain.add(document, undefined)
+  const told = answersWithExamples({ documents, questions })
+  const answers = told.map((answer, i) => ({
+    ...answer,
+    before: plain.search(questions[i]?.query ?? '', { limit: DEPTH }).map(hit => hit.id),
+  }))
   const shown = answers.filter(({ hasExample }) => hasExample)
   /** @param {typeof answers} some */
   const without = some => some.map(({ relevant, before }) => ({ relevant, found: before }))
@@ -57,6 +37,35 @@ export function run({ folder }) {
           ...judge('those whose tool has an example, with it', shown),
         ]),
   ]
+}
+
+/**
+ * What is found where tools have examples, and what else is in the index.
+ * @param {object} options
+ * @param {readonly SearchDocument[]} options.documents
+ * @param {readonly Question[]} options.questions
+ * @param {readonly SearchDocument[]} [options.beside]
+ */
+export function answersWithExamples({ documents, questions, beside = [] }) {
+  const told = createSearchIndex()
+  const byId = new Map(documents.map(document => [document.id, document]))
+  const examples = examplesIn(questions)
+  for (const document of documents) told.add(withExamples(document, examples.get(document.id) ?? []), undefined)
+  for (const document of beside) told.add(document, undefined)
+  return questions.map(({ query, relevant }) => {
+    const others = relevant.map(id => (examples.get(id) ?? []).filter(one => one !== query))
+    /** @param {(id: string, others: readonly string[]) => SearchDocument | undefined} change */
+    const exchange = change => {
+      for (const [i, id] of relevant.entries()) {
+        const document = change(id, others[i] ?? [])
+        if (document) told.add(document, undefined)
+      }
+    }
+    exchange((id, rest) => withExamples(byId.get(id), rest))
+    const found = told.search(query, { limit: DEPTH }).map(hit => hit.id)
+    exchange(id => withExamples(byId.get(id), examples.get(id) ?? []))
+    return { relevant: new Set(relevant), hasExample: others.some(rest => rest.length > 0), found }
+  })
 }
 
 /**

@@ -50,6 +50,7 @@ describe('the search benchmark', () => {
     expect(measured['field, nDCG@10']).toBeCloseTo((100 + 100 / (1 + 1 / Math.log2(3))) / 2)
     expect(measured['all, with examples where there are any, recall@5']).toBeCloseTo(250 / 3)
     expect(measured['units, among units, questions']).toBeGreaterThan(0)
+    expect(measured['tools, among units and tools, with examples, questions']).toBe(3)
     expect(measured['50 documents, search, p99']).toBeGreaterThan(0)
   })
 

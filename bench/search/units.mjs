@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { figure } from '../lib/figure.mjs'
 import { createSearchIndex, searchDocument, unitEntry } from '../lib/product.mjs'
 import { readData, readLines } from './data.mjs'
+import { answersWithExamples } from './examples.mjs'
 import { DEPTH, judge } from './judge.mjs'
 
 const PAGES = fileURLToPath(new URL('../../docs', import.meta.url))
@@ -43,6 +44,10 @@ export function run({ folder }) {
     ),
     ...judge('units, among units and tools', answersTo(asked)),
     ...judge('tools, among units and tools', answersTo(questions)),
+    ...judge(
+      'tools, among units and tools, with examples',
+      answersWithExamples({ documents, questions, beside: units }),
+    ),
     ...judge(
       'tools, among tools, with units indexed',
       answersTo(questions, id => !isUnit.has(String(id))),

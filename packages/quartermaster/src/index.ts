@@ -13,6 +13,7 @@ export {
   isAppError,
   type McpServerConfig,
   type MissingDependency,
+  type OpenToolbox,
   type Problem,
   type PromptMessage,
   type PromptResult,

@@ -80,6 +80,8 @@ describe('with the token of an agent in QUARTERMASTER_TOKEN', () => {
     [0, 'do add 1 2', 'do add 1 2 --agent worker'],
     [2, 'do add 1', 'do add 1 --agent worker'],
     [4, 'do ad 1', 'do ad 1 --agent worker'],
+    [2, 'do get_status', 'do get_status --agent worker'],
+    [2, 'do read-docs', 'do read-docs --agent worker'],
     [0, 'call add a=1 b=2', 'call add a=1 b=2 --agent worker'],
     [1, 'call no', 'call no --agent worker'],
     [0, 'call long', 'call long --agent worker'],
@@ -100,6 +102,12 @@ describe('with the token of an agent in QUARTERMASTER_TOKEN', () => {
     const { json: _mine, ...asAgent } = await asWorker(...mine.split(' '))
     const { json: _owners, ...asOwner } = await own(...owners.split(' '))
     expect(asAgent).toEqual({ ...asOwner, code })
+  })
+
+  it('lists what comes by itself too, with the reason why it is no command', async () => {
+    const { stdout } = await asWorker('do')
+    expect(stdout).toMatch(/\(get_status\) .* Without a command: [^]* By its name: quartermaster call get_status\n/)
+    expect(stdout).toMatch(/\(read_docs\) .* Without a command: On the command line: quartermaster docs\./)
   })
 
   it('prints calls as JSON with all that the owner sees of them', async () => {
@@ -148,6 +156,7 @@ describe('with the token of an agent in QUARTERMASTER_TOKEN', () => {
     const run = (...args: string[]) => quartermaster(args, { cwd: elsewhere, env })
     expect(await run('do', 'open-vault')).toMatchObject({ code: 0, stdout: 'gold' })
     expect((await run('tools', '--json')).json<ToolSummary[]>().map(({ name }) => name)).toContain('open_vault')
+    expect(await run('do', 'find_tools')).toMatchObject({ code: 2, stderr: expect.stringContaining('call find_tools') })
     expect((await run('tools', 'find_tools', '--json')).json<ToolDetail>()).toMatchObject({ name: 'find_tools' })
     expect((await run('docs', 'bell', '--json')).json<DocsAnswer>().entries[0]).toMatchObject({ path: 'release' })
   })
@@ -199,6 +208,7 @@ describe('with the token of an agent in QUARTERMASTER_TOKEN', () => {
         const refused = await quartermaster(line, { cwd: dir, env: { QUARTERMASTER_TOKEN: bad } })
         expect({ line, ...refused }).toMatchObject({ line, code: 9, stdout: '' })
         expect(refused.stderr).toMatch(/Next: Ask the owner for a token that counts.*\n\(TOKEN_INVALID\)\n$/s)
+        expect(refused.stderr).not.toContain('Make one')
       }
     const use = () => quartermaster(['do'], { cwd: dir, env: { QUARTERMASTER_TOKEN: expired.token } })
     await expect.poll(async () => (await use()).code, { timeout: 20_000 }).toBe(9)

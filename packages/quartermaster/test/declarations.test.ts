@@ -88,6 +88,17 @@ it('makes a tool of a Markdown file and an op of the project, and follows both a
   await soon(async () => expect(await say(quartermaster, 'jot')).toEqual({ type: 'text', text: '* rain' }))
 })
 
+it('takes up what is written in the very moment it has begun', async () => {
+  const { project, quartermaster } = await open({ 'capabilities/notes.ts': OPS })
+  await project.write('knowledge/thoughts/keep.md', KEEP)
+  await project.write('agents/late.json', AGENT)
+  await soon(async () =>
+    expect(await quartermaster.call({ agent: 'late', tool: 'keep', input: { text: 'rain' } })).toMatchObject({
+      result: { content: [{ text: '* rain' }] },
+    }),
+  )
+})
+
 it('is found by its words and read about below its head, and no model hears of the op', async () => {
   const { quartermaster } = await open(
     { 'capabilities/notes.ts': OPS, 'knowledge/thoughts/keep.md': KEEP, 'agents/seeker.json': SEEKER },

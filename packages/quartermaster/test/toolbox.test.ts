@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createQuartermaster, openToolbox, type Toolbox, type ToolboxOptions } from '../src/index.ts'
+import { createQuartermaster, type OpenToolbox, openToolbox, type ToolboxOptions } from '../src/index.ts'
 import { answerFunctionCalls } from '../src/openai.ts'
 import { renderPrompt } from '../src/prompt.ts'
 import { makeProject, quartermaster, startUp } from './support/product.ts'
@@ -29,6 +29,7 @@ const DESK = `
       tool('wait', { handler: (_, { signal, progress }) => new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason)); progress({ progress: 1 })
       }) }),
+      tool('long', { maxResultBytes: 1_024, handler: () => 'a'.repeat(1_000) + 'b'.repeat(1_000) }),
       tool('pay', { mutates: true, handler: () => 'paid ' + ++pays }),
     ],
   })
@@ -43,7 +44,7 @@ const FILES = {
 }
 
 interface Opened {
-  readonly toolbox: Toolbox
+  readonly toolbox: OpenToolbox
   readonly dir: string
   /** Asks the API, with the agent's token, where there is one. */
   get?(path: string, accept: string): Promise<Response>
@@ -68,11 +69,24 @@ async function behindUp(options?: ToolboxOptions): Promise<Opened> {
   return { dir, toolbox, get }
 }
 
+/** What is refused before it comes to the tool was not done, and says so. */
+async function expectRefusedByWire(toolbox: OpenToolbox): Promise<void> {
+  const owned = JSON.parse('{ "a": 1, "b": 2, "__proto__": { "c": 1 } }')
+  expect(await toolbox.call('add', owned)).toMatchObject(failure('INPUT_INVALID'))
+  expect(await toolbox.call('add', { a: 'a'.repeat(12_000_000) })).toMatchObject(failure('LIMIT_EXCEEDED'))
+}
+
 /** The API tells an agent the same, and nothing of others. */
 async function expectSamePrompt(get: NonNullable<Opened['get']>, text: string): Promise<void> {
   const plain = await get('/agents/worker/prompt', 'text/markdown')
   expect([plain.headers.get('content-type'), await plain.text()]).toEqual(['text/markdown; charset=utf-8', text])
   expect(await (await get('/agents/worker/prompt', '*/*')).json()).toMatchObject({ agent: 'worker', text })
+  const either = await Promise.all(
+    ['text/markdown;q=0.5, */*', 'text/markdown, application/json', '*/*;q=0.1, text/markdown'].map(async accept =>
+      (await get('/agents/worker/prompt', accept)).headers.get('content-type'),
+    ),
+  )
+  expect(either).toEqual(['application/json', 'application/json', 'text/markdown; charset=utf-8'])
   const shell = await get('/agents/worker/prompt?shell=true', 'text/markdown')
   expect(await shell.text()).toContain('`quartermaster do add ')
   const others = await get('/agents/other/prompt', 'text/markdown')
@@ -101,6 +115,7 @@ describe.each([
       'steps',
       'ask',
       'wait',
+      'long',
       'pay',
     ])
     expect(await toolbox.tools()).toBe(tools)
@@ -112,13 +127,30 @@ describe.each([
       { type: 'image', data: 'AAAA', mimeType: 'image/png' },
     ])
     expect(await toolbox.call('no', {})).toMatchObject({ isError: true, content: [{ text: 'I would rather not.' }] })
+    expect((await toolbox.call('add', { a: 1, b: 2, c: undefined })).structuredContent).toEqual({ sum: 3 })
     expect(await toolbox.call('add', { a: 1 })).toMatchObject(failure('INPUT_INVALID'))
     expect(await toolbox.call('boom', {})).toMatchObject({
       isError: true,
       content: [{ text: expect.stringContaining('It broke.') }],
     })
     expect(await toolbox.call('ask', {})).toMatchObject(failure('ANSWER_UNAVAILABLE'))
-    await expect(toolbox.call('subtract', {})).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
+    for (const name of ['subtract', 5 as never])
+      await expect(toolbox.call(name, 'five')).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
+    const cycle: Record<string, unknown> = {}
+    cycle.self = cycle
+    for (const input of [
+      { a: 5n, b: 2 },
+      { a: 1, b: cycle },
+    ])
+      expect(await toolbox.call('add', input)).toMatchObject(failure('INPUT_INVALID'))
+    const { content, _meta = {} } = await toolbox.call('long', {})
+    const { resultId, nextOffset } = _meta['quartermaster/kept'] as { resultId: string; nextOffset: number }
+    const page = await toolbox.page(resultId, nextOffset)
+    expect([JSON.stringify(content), page]).toEqual([
+      expect.stringContaining('aaa'),
+      { text: expect.stringMatching(/b{900}/) },
+    ])
+    await expect(toolbox.page('op_none', 0)).rejects.toMatchObject({ code: 'RESULT_NOT_FOUND' })
     for (const input of ['a', 5, [1]]) expect(await toolbox.call('no', input)).toMatchObject(failure('INPUT_INVALID'))
     // A model may call what is not there, and write what is no JSON. What it called beside that is answered.
     const called = (name: string, given: string) => ({ type: 'function_call', call_id: name, name, arguments: given })
@@ -131,10 +163,15 @@ describe.each([
     const { text, tools: told } = await renderPrompt(toolbox)
     expect(told).toEqual(tools.map(({ name }) => name))
     expect(text).toContain('## Desk\n\n- `add`: add.\n')
-    if (get) await expectSamePrompt(get, text)
+    if (get) {
+      await expectSamePrompt(get, text)
+      await expectRefusedByWire(toolbox)
+    }
     await toolbox.close()
     await expect(toolbox.view()).rejects.toMatchObject({ code: 'STOPPING' })
     await expect(toolbox.call('steps', {})).rejects.toMatchObject({ code: 'STOPPING' })
+    await expect(toolbox.page(resultId, 0)).rejects.toMatchObject({ code: 'STOPPING' })
+    expect(() => toolbox.onChange(() => {})).toThrow('This toolbox is closed.')
   })
 
   it('tells progress, does what has a key once, and ends what is cancelled', async () => {
@@ -155,6 +192,10 @@ describe.each([
       ask: async ({ message }) => ({ action: 'accept', content: { ok: message === 'Sure?' } }),
     })
     expect(JSON.stringify((await toolbox.call('ask', {})).content)).toContain('true')
+    // Whoever listens beside may be broken.
+    toolbox.onChange(() => {
+      throw new Error('mine')
+    })
     const changed = () =>
       new Promise<void>(resolve => {
         const off = toolbox.onChange(() => {
@@ -185,11 +226,18 @@ function failure(code: string) {
 it('says who does not answer, and whose token it is not', async () => {
   const up = await startUp(await makeProject(FILES))
   const url = String(up.facts.mcpUrl)
-  await expect(openToolbox({ url, token: 'none' })).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
+  for (const token of ['none', '', 'a\nb', 'é漢'])
+    await expect(openToolbox({ url, token })).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
+  for (const elsewhere of [String(up.facts.url), `${up.facts.url}/moon`])
+    await expect(openToolbox({ url: elsewhere, token: 'none' })).rejects.toMatchObject({
+      code: 'REQUEST_REFUSED',
+      message: expect.stringContaining('Use the mcpUrl'),
+    })
   await up.stop()
   await expect(openToolbox({ url, token: 'none' })).rejects.toMatchObject({
     code: 'DEPENDENCY_UNAVAILABLE',
     message: expect.stringContaining('quartermaster up'),
   })
-  await expect(openToolbox({ url: 'nonsense', token: 'none' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  for (const nonsense of ['nonsense', 'file:///mcp', 'http://me:secret@127.0.0.1/mcp'])
+    await expect(openToolbox({ url: nonsense, token: 'none' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
 })

@@ -1,4 +1,4 @@
-import { cp, rename } from 'node:fs/promises'
+import { cp, rename, rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { createQuartermaster } from '../src/index.ts'
@@ -8,11 +8,11 @@ import { tempProject } from '../src/testing/temp-project.ts'
 const EXAMPLE = fileURLToPath(new URL('../../../examples/no-code', import.meta.url))
 
 /** The example of the page, with a weather service on this machine. */
-async function example() {
+async function example(secrets = '{ "WEATHER_KEY": "k-1234567890" }') {
   const site = await testSite((_, response) => sendJson(response, { main: { temp: 12 }, wind: { speed: 3 }, more: 1 }))
   const project = await tempProject()
   await cp(EXAMPLE, project.dir, { recursive: true, filter: path => !path.endsWith('.quartermaster') })
-  await project.write('.quartermaster/secrets.json', '{ "WEATHER_KEY": "k-1234567890" }', 0o600)
+  await project.write('.quartermaster/secrets.json', secrets, 0o600)
   const file = 'knowledge/weather/get_weather.md'
   const text = await project.read(file)
   const here = text
@@ -43,3 +43,23 @@ it('two Markdown files are two tools that work, and everything follows when one 
   await expect(call('get_weather', { city: 'Bern' })).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
   expect((await call('weather_now', { city: 'Thun' })).result.isError).toBeFalsy()
 })
+
+// Windows keeps no modes of files.
+it.skipIf(process.platform === 'win32')(
+  'a tool whose secret is missing works as soon as it is there and reloaded, and says what is in the way',
+  async () => {
+    const { project, quartermaster } = await example('{}')
+    const call = () => quartermaster.call({ agent: 'default', tool: 'get_weather', input: { city: 'Bern' } })
+    const write = async (mode: number) => {
+      const file = '.quartermaster/secrets.json'
+      await rm(project.path(file))
+      await project.write(file, '{ "WEATHER_KEY": "k-1234567890" }', mode)
+      await quartermaster.reload()
+    }
+    await expect(call()).rejects.toThrow('There is no secret named "WEATHER_KEY".')
+    await write(0o644)
+    await expect(call()).rejects.toThrow(/secrets\.json is not read: Others .*mode 644/)
+    await write(0o600)
+    expect((await call()).result.structuredContent).toMatchObject({ temperature: 12 })
+  },
+)

@@ -47,7 +47,10 @@ async function httpSource(): Promise<Source> {
 
 function byFile(problems: readonly Problem[]): Map<string, string[]> {
   const found = new Map<string, string[]>()
-  for (const { severity, where, message } of problems)
-    if (severity === 'error') found.set(where, [...(found.get(where) ?? []), message])
+  for (const { severity, where, message } of problems) {
+    // The line says nothing about a file that is not there yet.
+    const file = where.replace(/:\d+$/, '')
+    if (severity === 'error') found.set(file, [...(found.get(file) ?? []), message])
+  }
   return found
 }

@@ -2,6 +2,7 @@ import { secretsProblems } from '../adapters/project-files/index.ts'
 import type { DependencyStatus, Finding, Problem } from '../contracts/index.ts'
 import { checkExamples } from '../core/catalogue/index.ts'
 import { neededDependencies } from '../core/health/index.ts'
+import { fewOfEach } from '../core/knowledge/index.ts'
 import { consentFindings } from './consent-findings.ts'
 import { docsProblems } from './docs-control.ts'
 import { type PeerFindingsDeps, peerFindings } from './peer-findings.ts'
@@ -14,7 +15,7 @@ export async function diagnose(runtime: Runtime, outside: PeerFindingsDeps): Pro
   const known = [
     ...runtime.problems(),
     ...(await checkExamples(core.catalogue.current())),
-    ...(await docsProblems(runtime)),
+    ...fewOfEach(await docsProblems(runtime)),
   ]
   // Nothing watches this file, so it may be unfit for the next start without anybody having noticed.
   const problems = [...known, ...(await secretsProblems(project.dataDir)).filter(problem => !isAmong(known, problem))]

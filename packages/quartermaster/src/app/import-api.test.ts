@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { runCli } from '../adapters/cli/index.ts'
 import { createSystemClock } from '../adapters/system/index.ts'
+import type { ToolSummary } from '../contracts/index.ts'
 import { createFakeCliHost } from '../testing/cli-host.ts'
 import { httpDesk, sendJson, testSite } from '../testing/op-desk.ts'
 import { tempProject } from '../testing/temp-project.ts'
@@ -71,7 +72,7 @@ const DOCUMENT = {
 }
 
 /** A project with a document, and the command line in it. */
-async function project(document: unknown = DOCUMENT) {
+async function project(document: unknown = DOCUMENT, present: readonly ToolSummary[] = []) {
   const made = await tempProject({ 'quartermaster.config.json': {}, 'weather.json': document })
   const run = async (...words: string[]) => {
     const fake = createFakeCliHost({
@@ -79,7 +80,7 @@ async function project(document: unknown = DOCUMENT) {
         importApi: options =>
           importApi(
             { from: made.dir, ...options },
-            { clock: createSystemClock(), signal: new AbortController().signal },
+            { clock: createSystemClock(), signal: new AbortController().signal, tools: async () => present },
           ),
       },
     })
@@ -214,7 +215,11 @@ describe('quartermaster import openapi', () => {
     const controller = new AbortController()
     controller.abort(new Error('stopped'))
     const options = { from: dir, source: 'weather.json', operations: [], isAll: false, isForced: false, isDryRun: true }
-    const importing = importApi(options, { clock: createSystemClock(), signal: controller.signal })
+    const importing = importApi(options, {
+      clock: createSystemClock(),
+      signal: controller.signal,
+      tools: async () => [],
+    })
     await expect(importing).rejects.toThrow('stopped')
   })
 
@@ -268,6 +273,26 @@ describe('quartermaster import openapi', () => {
       body: { json: { constructor: '{the_constructor}' } },
     })
     expect((await httpDesk(put)).problems()).toEqual([])
+  })
+
+  it('takes no name that another tool has, and adds to no capability that is programmed', async () => {
+    const present = (name: string, capability: string, source: string): ToolSummary => {
+      const texts = { name, title: name, short: name, section: capability, capability, source }
+      return { ...texts, state: 'active', recovering: false, missing: [] }
+    }
+    const tools = [
+      present('get_weather', 'sky', 'capabilities/sky.ts'),
+      present('add_city', 'city_weather', 'knowledge/city_weather/add_city.md'),
+    ]
+    const { run, front, write } = await project(DOCUMENT, tools)
+    await write('knowledge/city_weather/add_city.md', 'mine')
+    const { code, stdout } = await run('weather.json', 'GET /cities/{city}/weather', 'addCity', '--force')
+    expect(code).toBe(0)
+    expect(stdout).toContain('"get_weather" is another tool; this one is "city_weather_get_weather".')
+    expect(stdout).toMatch(/add_city: .* written over/)
+    expect(await front('city_weather/city_weather_get_weather')).toMatchObject({ short: 'The weather of a city.' })
+    const added = await run('weather.json', 'getWeather', '--capability', 'sky', '--dry-run')
+    expect(added.stderr).toContain('The capability "sky" is there already (capabilities/sky.ts)')
   })
 
   it('writes nothing that would be wrong as a tool, and says what is', async () => {

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { createSchemaCompiler } from '../adapters/json-schema/index.ts'
 import { compareUnits, type UnitFile, type UnitOutcome, writeUnits } from '../adapters/knowledge-files/index.ts'
@@ -10,15 +10,25 @@ import {
   type MappingOptions,
   obstacleTo,
   operationsIn,
-  parseApiDocument,
+  readApiDocument,
+  refuseTooLarge,
+  requestOf,
   toDeclaration,
   toName,
   Unmappable,
 } from '../adapters/openapi/index.ts'
 import { secretsFileIn } from '../adapters/project-files/index.ts'
-import { AppError, type DescribedOperation, type ImportedApi, type JsonSchema, Name } from '../contracts/index.ts'
+import {
+  AppError,
+  type DescribedOperation,
+  type ImportedApi,
+  type JsonSchema,
+  Name,
+  type ToolSummary,
+} from '../contracts/index.ts'
 import { type Clock, didYouMean, inTurns, type Steps } from '../core/kernel/index.ts'
 import { checkDeclarations } from './check-declarations.ts'
+import { type NamedOperation, namedApart } from './import-api-names.ts'
 import { knownSecrets, missingSecrets, refuseTaken, secretNamesOf } from './import-api-secrets.ts'
 import { locateProject, type ProjectPlace } from './locate-project.ts'
 import { createWeb } from './outside.ts'
@@ -41,13 +51,15 @@ export interface ImportApiOptions extends ProjectPlace {
 export interface ImportApiDeps {
   readonly clock: Clock
   readonly signal: AbortSignal
+  /** The tools that the project has now, whose names are taken. */
+  tools(): Promise<readonly ToolSummary[]>
 }
 
 /** Makes declarations of operations of an API that a document describes: all that were chosen, or none. */
 export async function importApi(options: ImportApiOptions, deps: ImportApiDeps): Promise<ImportedApi> {
   const { projectDir, dataDir } = await locateProject(options)
   const { text, base } = await readDocument(options, deps)
-  const document = parseApiDocument(text)
+  const document = await inTurns(untilStopped(readApiDocument(text), deps), deps.clock)
   const found = operationsIn(document)
   const capability = capabilityOf(options.capability ?? toName(document.title))
   const secretNames = secretNamesOf(options.secretNames, document)
@@ -61,8 +73,10 @@ export async function importApi(options: ImportApiOptions, deps: ImportApiDeps):
       imported: [],
       secrets: [],
     }
-  const made = await madeOf(chosen(found, options), { make: makerFor(document, mapping), capability, deps })
   const dir = join(projectDir, 'knowledge')
+  const picked = chosen(found, options)
+  const named = namedApart(picked, { present: await deps.tools(), capability })
+  const made = await madeOf(named, { make: makerFor(document, mapping), capability, deps })
   const files = made.map(one => one.file)
   const outcomes = await compareUnits(dir, files)
   refuseEdited(files, outcomes, options)
@@ -76,12 +90,12 @@ export async function importApi(options: ImportApiOptions, deps: ImportApiDeps):
   return {
     ...facts,
     operations: [],
-    imported: made.map(({ operation, declaration }, i) => ({
+    imported: made.map(({ operation, declaration, notes }, i) => ({
       id: operation.id,
       tool: operation.tool,
       file: relative(projectDir, join(dir, files[i]?.path ?? '')),
       outcome: outcomeOf(outcomes[i] ?? 'new', options.isDryRun),
-      notes: [...declaration.notes],
+      notes: [...notes, ...declaration.notes],
       secrets: declaration.secrets.map(({ name, what, host }) => ({ name, what, host })),
     })),
     secrets: missingSecrets(
@@ -92,16 +106,22 @@ export async function importApi(options: ImportApiOptions, deps: ImportApiDeps):
 }
 
 /** Does one after the other, and ends between two of them when it is to: a document may have thousands. */
-function inOrder<T, R>(all: readonly T[], work: (one: T) => R, { clock, signal }: ImportApiDeps): Promise<R[]> {
+function inOrder<T, R>(all: readonly T[], work: (one: T) => R, deps: ImportApiDeps): Promise<R[]> {
   function* steps(): Steps<R[]> {
     const done: R[] = []
-    for (const one of all) {
-      yield signal.throwIfAborted()
-      done.push(work(one))
-    }
+    for (const one of all) yield done.push(work(one))
     return done
   }
-  return inTurns(steps(), clock)
+  return inTurns(untilStopped(steps(), deps), deps.clock)
+}
+
+/** Ends between two steps when it is to. */
+function* untilStopped<T>(steps: Steps<T>, { signal }: ImportApiDeps): Steps<T> {
+  for (;;) {
+    yield signal.throwIfAborted()
+    const step = steps.next()
+    if (step.done) return step.value
+  }
 }
 
 type Make = (operation: FoundOperation) => MadeDeclaration
@@ -127,8 +147,11 @@ function listed(operation: FoundOperation, document: ApiDocument, mapping: Mappi
 
 function chosen(found: readonly FoundOperation[], { operations, isAll }: ImportApiOptions): FoundOperation[] {
   if (isAll) return [...found]
-  return [...new Set(operations)].map(id => {
-    const match = found.find(one => one.id === id) ?? found.find(one => one.tool === id)
+  const picked = operations.map(id => {
+    const match =
+      found.find(one => one.id === id) ??
+      found.find(one => one.tool === id) ??
+      found.find(one => requestOf(one).toLowerCase() === id.toLowerCase())
     if (match) return match
     const hint = didYouMean(
       id,
@@ -136,10 +159,10 @@ function chosen(found: readonly FoundOperation[], { operations, isAll }: ImportA
     )
     throw new AppError('NAME_UNKNOWN', `The document has no operation "${id}".${hint || ' List them by naming none.'}`)
   })
+  return [...new Set(picked)]
 }
 
-interface Made {
-  readonly operation: FoundOperation
+interface Made extends NamedOperation {
   readonly declaration: MadeDeclaration
   readonly file: UnitFile
 }
@@ -151,23 +174,21 @@ interface Making {
 }
 
 /** All that is in the way is told at once. */
-async function madeOf(operations: readonly FoundOperation[], { make, capability, deps }: Making): Promise<Made[]> {
+async function madeOf(named: readonly NamedOperation[], { make, capability, deps }: Making): Promise<Made[]> {
   const wrong: string[] = []
-  const tryOne = (operation: FoundOperation): Made[] => {
+  const tryOne = ({ operation, notes }: NamedOperation): Made[] => {
     try {
       const declaration = make(operation)
-      return [{ operation, declaration, file: { path: `${capability}/${operation.tool}.md`, text: declaration.text } }]
+      const file = { path: `${capability}/${operation.tool}.md`, text: declaration.text }
+      return [{ operation, notes, declaration, file }]
     } catch (error) {
       if (!(error instanceof Unmappable)) throw error
       wrong.push(`${operation.id}: ${error.message}`)
       return []
     }
   }
-  const made = (await inOrder(operations, tryOne, deps)).flat()
+  const made = (await inOrder(named, tryOne, deps)).flat()
   wrong.push(...(await faultsOf(made, deps)))
-  const twice = operations.filter((one, i) => operations.some((other, j) => j < i && other.tool === one.tool))
-  for (const { id, tool } of twice)
-    wrong.push(`${id}: Another operation is called "${tool}" as well; import one of them.`)
   if (wrong.length === 0) return made
   throw new AppError('INPUT_INVALID', `Nothing was imported.\n${wrong.join('\n')}`, { details: { refused: wrong } })
 }
@@ -220,8 +241,11 @@ async function readDocument({ source, from }: ImportApiOptions, deps: ImportApiD
   if (/^https?:\/\//i.test(source) && URL.canParse(source)) return fetchDocument(new URL(source), deps)
   const file = resolve(from, source)
   try {
+    const { size } = await stat(file)
+    refuseTooLarge(size)
     return { text: await readFile(file, 'utf8') }
   } catch (cause) {
+    if (cause instanceof AppError) throw cause
     const { code } = cause as NodeJS.ErrnoException
     const why = code === 'ENOENT' ? 'There is no file' : `It cannot be read (${code}):`
     throw new AppError('CONFIG_INVALID', `${why} "${file}". Check the path.`, { cause })

@@ -101,7 +101,12 @@ export function createHost(own: OwnProcess, signal: AbortSignal, strays: { log: 
     },
     async importApi(options) {
       const { importApi } = await import('./import-api.ts')
-      return importApi({ from: cwd, ...options }, { clock: createSystemClock(), signal })
+      const { config, data } = options
+      const tools = async () => {
+        const { control, close } = await openControl({ from: cwd, config, data, env, log: quiet, ownsProcess })
+        return control.tools({}).finally(close)
+      }
+      return importApi({ from: cwd, ...options }, { clock: createSystemClock(), signal, tools })
     },
     async packageVersion(name) {
       const { packageVersion } = await import('./package-version.ts')

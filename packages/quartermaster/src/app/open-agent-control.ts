@@ -26,7 +26,7 @@ const USUAL = 'http://127.0.0.1:7420'
 /** What an agent has of itself, through the door that all agents come by: it gives no more than MCP does. */
 export async function openAgentControl({ token, url, ...place }: OpenAgentControlOptions) {
   const address = url === undefined ? await nearAddress(place) : givenAddress(url)
-  const toolbox = await connectToolbox({ url: new URL('/mcp', address), token }, { follows: false })
+  const toolbox = await connectToolbox({ url: new URL('/mcp', address), token })
   return { control: controlOver(toolbox), from: 'up' as const, close: () => toolbox.close() }
 }
 
@@ -47,7 +47,7 @@ async function nearAddress(place: ProjectPlace): Promise<string> {
 
 function controlOver(toolbox: RemoteToolbox): AgentControl {
   return {
-    tools: async ({ state, section }) => filterTools(await toolbox.list(), { state, section }),
+    tools: async ({ agent: _own, ...filter }) => filterTools(await toolbox.list(), filter),
     tool: ({ name }) => toolbox.detail(name),
     async call({ tool, input, idempotencyKey }, { signal, onProgress } = {}) {
       return toCallAnswer(await toolbox.call(tool, input ?? {}, { signal, onProgress, idempotencyKey }))
@@ -59,7 +59,8 @@ function controlOver(toolbox: RemoteToolbox): AgentControl {
         throw new AppError('REQUEST_REFUSED', `The token is that of "${view.agent}", who reads no prompt but its own.`)
       return promptFor(view, options)
     },
-    async docs({ agent: _own, ...question }, { signal } = {}) {
+    // How much comes at once is for the tool to say.
+    async docs({ agent: _own, whole: _whole, ...question }, { signal } = {}) {
       return toDocs(await toolbox.call(TOLD_TOOLS.docs, question, { signal }).catch(withoutDocs))
     },
   }

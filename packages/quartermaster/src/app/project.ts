@@ -10,6 +10,7 @@ import {
   type Environment,
   type LeftOutUpstream,
   readProjectConfig,
+  secretsFileIn,
   type UpstreamsRead,
 } from '../adapters/project-files/index.ts'
 import {
@@ -97,7 +98,16 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   const { settings } = read
   const isWatching = watch && settings.watchFiles
   // Through a function, because a reload replaces what was read.
-  const secrets: Secrets = { get: name => read.secrets.get(name) }
+  let unread: string | undefined
+  const secretListeners = new Set<() => void>()
+  const secrets: Secrets = {
+    get: name => read.secrets.get(name),
+    whyUnread: () => unread,
+    onChange(listener) {
+      secretListeners.add(listener)
+      return () => secretListeners.delete(listener)
+    },
+  }
   let attached: Attachment | undefined
   // Modules ask when they are loaded, and nothing is loaded before there is a core.
   const core = (): Attachment => {
@@ -174,11 +184,19 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
       } catch (error) {
         problems = brokenConfig(error, configFile)
       }
+      unread = faultOfSecrets(problems, dataDir)
+      for (const listener of secretListeners) listener()
     },
     async close() {
       await Promise.all([project.close(), knowledge.close(), agentFiles.close()])
     },
   }
+}
+
+function faultOfSecrets(problems: readonly Problem[], dataDir: string): string | undefined {
+  const file = secretsFileIn(dataDir)
+  const found = problems.find(({ severity, where }) => severity === 'error' && where?.startsWith(file))
+  return found?.message
 }
 
 async function configFileIn(projectDir: string): Promise<string | undefined> {

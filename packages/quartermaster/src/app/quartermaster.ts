@@ -12,12 +12,12 @@ import {
   type DependencyStatus,
   issueText,
   type McpServerConfig,
+  type OpenToolbox,
   type RecheckAnswer,
   type ReloadReport,
   type ResolvedCapabilities,
   type ResolverContext,
   type RunMode,
-  type Toolbox,
   type ToolboxOptions,
   type ToolDetail,
   type ToolSummary,
@@ -29,6 +29,7 @@ import { buildExternalPeers } from './build-external-peers.ts'
 import { createControl } from './control.ts'
 import { createEarlyChanges } from './early-changes.ts'
 import { lazyStore } from './lazy-store.ts'
+import { hostToolbox } from './open-toolbox.ts'
 import { openProject, type Project } from './project.ts'
 import { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 import { seatedOnce } from './seating.ts'
@@ -70,7 +71,7 @@ export interface Quartermaster {
   /** Calls a tool as an agent, through the whole call path. */
   call(request: Omit<ControlInput<'call'>, 'consented'>, options?: ControlOptions): Promise<CallAnswer>
   /** An agent's tools as they are now, for whatever runs it. Throws `AGENT_NOT_FOUND`. */
-  toolbox(agent: string, options?: ToolboxOptions): Toolbox
+  toolbox(agent: string, options?: ToolboxOptions): OpenToolbox
   resolve(capabilities: Record<string, CapabilityConfig>, context: ResolverContext): ResolvedCapabilities
   resolveInjections(mode: RunMode, context: ResolverContext): Record<string, McpServerConfig>
   knownCapabilities(): CapabilityDescriptor[]
@@ -134,7 +135,10 @@ export async function createQuartermaster(options: QuartermasterOptions = {}): P
       return op
     },
     call: async (request, more) => control.call(parseCall(request), more),
-    toolbox: (agent, more = {}) => runtime.mcp.toolbox(agents.seat(agent), more),
+    toolbox(agent, more = {}) {
+      const seat = agents.seat(agent)
+      return hostToolbox(runtime.mcp.toolbox(seat, more), { caller: seat.caller, results: core.results, log })
+    },
     resolve: (wanted, context) => registry.resolve(wanted, context),
     resolveInjections: (mode, context) => registry.resolveInjections(mode, context),
     knownCapabilities: () => registry.knownCapabilities(),

@@ -20,6 +20,8 @@ export const ViewedTool = z.object({
   mayWait: z.boolean(),
   /** Whether it tells how such calls stand. */
   tellsOfWaiting: z.boolean(),
+  /** Whether it is only there to find and call what is not listed. Absent when an older server answers. */
+  leadsToOthers: z.boolean().optional(),
   /** The line that calls it from a shell, behind `quartermaster`. */
   shell: z.string(),
   /** Why it is no command of its own there. */

@@ -22,6 +22,8 @@ export const ToolSummary = z.object({
   /** Set while it is listed but a dependency is recovering: a call would wait. */
   recovering: z.boolean(),
   missing: z.array(MissingDependency),
+  /** Of an agent's: it was not given, and comes by itself. */
+  comesAlong: z.literal(true).optional(),
 })
 export type ToolSummary = z.infer<typeof ToolSummary>
 

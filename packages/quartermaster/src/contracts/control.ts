@@ -67,6 +67,8 @@ export const CONTROL = {
       state: z.enum(['active', 'disabled']).optional(),
       section: z.string().optional(),
       agent: z.string().optional(),
+      /** With what the agent was not given and has all the same: what comes by itself. */
+      along: z.boolean().optional(),
     }),
     output: z.array(ToolSummary),
   },
@@ -352,7 +354,10 @@ export const CONTROL = {
     output: z.object({ wasSignedIn: z.boolean() }),
   },
   /** What is written down, to the owner as a whole, or as an agent reads it. */
-  docs: { input: DocsQuestion.safeExtend({ agent: z.string().optional() }), output: DocsAnswer },
+  docs: {
+    input: DocsQuestion.safeExtend({ agent: z.string().optional(), whole: z.boolean().optional() }),
+    output: DocsAnswer,
+  },
   /** What is wrong with it. */
   checkDocs: { input: nothing, output: z.object({ units: z.number().int(), problems: z.array(Problem) }) },
   reload: { input: nothing, output: ReloadReport },

@@ -1,7 +1,7 @@
 import type { AgentView } from './agent-view.ts'
 import { AppError } from './errors.ts'
 import type { Answer, PersonQuestion, UrlQuestion } from './question.ts'
-import type { Progress, ToolResult } from './result.ts'
+import type { Progress, ResultPage, ToolResult } from './result.ts'
 
 /** A tool as a runtime is told of it. */
 export interface ToolboxTool {
@@ -41,13 +41,22 @@ export interface Toolbox {
   view(): Promise<AgentView>
   /**
    * Calls a tool through the whole call path. What could not be run is a result as well: `isError`, words for the model, and
-   * the error in `_meta["quartermaster/error"]`. Throws only for a tool that the agent does not have, where nobody answers, and
-   * `CANCELLED` once the signal is given.
+   * the error in `_meta["quartermaster/error"]`. Throws only for a tool that the agent does not have, where nobody answers or
+   * lets it in, and `CANCELLED` once the signal is given.
    */
   call(name: string, input: unknown, options?: ToolboxCallOptions): Promise<ToolResult>
   /** Calls back when the tools are others than before. */
   onChange(listener: () => void): () => void
   close(): Promise<void>
+}
+
+/** A toolbox as it is opened, here or behind an `up`. */
+export interface OpenToolbox extends Toolbox {
+  /**
+   * A page of a result that was cut: `_meta["quartermaster/kept"]` of such a result has its `resultId` and where it goes on, and a
+   * page where the next one begins. Throws `RESULT_NOT_FOUND` for one that is forgotten or somebody else's.
+   */
+  page(resultId: string, offset: number): Promise<Pick<ResultPage, 'text' | 'nextOffset'>>
 }
 
 /** Where an agent reads its own view over MCP. It is in no list: programs ask for it, and models have their prompt. */

@@ -17,9 +17,29 @@ export type UnitKind = z.infer<typeof UnitKind>
 /** Where a unit is: the names of its folders and its own, joined by `/`, without an ending. */
 export const UnitPath = z
   .string()
+  .normalize('NFC')
   .max(200)
-  .regex(/^[\p{L}\p{N}_][\p{L}\p{N}_. -]*(?:\/[\p{L}\p{N}_][\p{L}\p{N}_. -]*)*$/u, 'must be names joined by "/"')
+  .superRefine((path, context) => {
+    const message = path.split('/').map(wrongName).find(Boolean)
+    if (message) context.addIssue({ code: 'custom', message })
+  })
 export type UnitPath = z.infer<typeof UnitPath>
+
+/** What is wrong with the name of a file or folder, said so that it can be renamed. */
+function wrongName(name: string): string | undefined {
+  if (name === '') return 'must be names joined by "/"'
+  const odd = [...name].find(letter => !/[\p{L}\p{M}\p{N}_. +'(),&-]/u.test(letter))
+  if (odd !== undefined)
+    return `cannot have ${shown(odd)}: names are made of letters, digits, spaces and _ . - + ' ( ) , &`
+  return /^[\p{L}\p{N}_]/u.test(name)
+    ? undefined
+    : `has a name that begins with no letter, no digit and no "_": "${name}"`
+}
+
+function shown(letter: string): string {
+  const code = `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+  return /[\p{C}\p{Z}]/u.test(letter) ? code : `"${letter}"`
+}
 
 const words = z.array(z.string().min(1).max(200)).max(50)
 /** What can be read about beside units: `tool:NAME` and `capability:KEY`. */

@@ -12,10 +12,13 @@ const QUESTION = { tool: 'ask', digest: 'd', operations: [{ name: 'echo.say', re
 const control: Control = fakeControl({
   tools: async () => [
     READ_FILE,
-    WEATHER,
+    { ...WEATHER, command: { name: 'weather' } },
     ...Array.from({ length: MANY }, (_, i) => ({ ...READ_FILE, name: `many_${i}` })),
   ],
-  tool: async () => READ_FILE_DETAIL,
+  tool: async ({ name }) =>
+    name === 'weather'
+      ? { ...READ_FILE_DETAIL, name, command: { name }, input: { properties: { at: { enum: ['now', 'next week'] } } } }
+      : READ_FILE_DETAIL,
   agents: async () => [{ name: 'researcher', capabilities: [], granted: 0, unavailable: 0, problems: [] }],
   capabilities: async () => [FILES],
   status: async () => ({

@@ -7,6 +7,7 @@ import { program } from '../adapters/probes/index.ts'
 import { createSystemClock } from '../adapters/system/index.ts'
 import http from '../capabilities/http/index.ts'
 import programs from '../capabilities/program/index.ts'
+import type { WebDesk } from '../core/catalogue/index.ts'
 import { builtinUnit } from './builtin-unit.ts'
 import { createHub, type Hub } from './hub.ts'
 import type { TempProject } from './temp-project.ts'
@@ -33,13 +34,18 @@ export interface OpDeskOptions {
   readonly env?: Record<string, string>
   /** How names become addresses. */
   readonly resolve?: (host: string) => Promise<{ address: string; family: number }[]>
+  /** In place of real connections. */
+  readonly web?: WebDesk
 }
 
 /** A tool of `op.http.request`. */
-export async function httpDesk(declared: Declared, { secrets = {}, resolve }: OpDeskOptions = {}): Promise<OpDesk> {
-  const web = createWebDesk({ clock: createSystemClock(), resolve })
-  onTestFinished(() => web.close())
-  const unit = builtinUnit(http, { web, secrets: { get: name => secrets[name] } })
+export async function httpDesk(
+  declared: Declared,
+  { secrets = {}, resolve, web }: OpDeskOptions = {},
+): Promise<OpDesk> {
+  const real = createWebDesk({ clock: createSystemClock(), resolve })
+  onTestFinished(() => real.close())
+  const unit = builtinUnit(http, { web: web ?? real, secrets: { get: name => secrets[name] } })
   return open({ http: unit }, { op: 'op.http.request', ...declared }, secrets)
 }
 
@@ -56,7 +62,7 @@ export async function programDesk(
   const run = createProgramRunner({ herd, ...places })
   const desk = { run, probe: (command: string) => program({ command }), variable: (name: string) => env[name] }
   const services = { programs: desk }
-  const unit = builtinUnit(programs, { ...services, secrets: { get: name => secrets[name] } })
+  const unit = builtinUnit(programs, { ...services, paths: places, secrets: { get: name => secrets[name] } })
   return open({ program: unit }, { op: 'op.program.run', ...declared }, secrets)
 }
 

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { TOLD_TOOLS } from '../../src/contracts/index.ts'
+import { openToolbox } from '../../src/index.ts'
 import { CASES, type Case } from './cases.ts'
 import { oldNamesIn } from './old-names.ts'
 import { breakFeed, openHostPlace, openUpPlace } from './places.ts'
@@ -10,8 +11,8 @@ import {
   type Served,
   type ServedTool,
   TAKES_OBJECTS,
+  TELLS_OF_CLIENTS,
   TELLS_PROGRESS,
-  TWICE_REMOVED,
   WITHOUT_GATEWAY,
 } from './runtimes.ts'
 import { type Desk, nameOf, OF_GATEWAY, OF_VIEWS, play, type Transcript } from './script.ts'
@@ -23,13 +24,10 @@ const OTHERS = RUNTIMES.filter(name => name !== FIRST)
 const deskOf = (runtime: string) => `x${10 + RUNTIMES.indexOf(runtime)}`
 const skipsIn =
   (runtime: string) =>
-  ({ tool, isBare }: Case): boolean =>
+  ({ tool, isBare, asks }: Case): boolean =>
     (runtime === WITHOUT_GATEWAY && OF_GATEWAY.has(tool)) ||
     (isBare === true && TAKES_OBJECTS.test(runtime)) ||
-    (TWICE_REMOVED.test(runtime) && !ALL_KINDS.has(host.host.tool(tool).section))
-
-/** Between them they answer in every way there is. The toolbox behind an `up` calls all, and so does every framework in process. */
-const ALL_KINDS: ReadonlySet<string> = new Set(['desk', 'files', 'gateway'])
+    (asks === true && TELLS_OF_CLIENTS.test(runtime))
 
 let host: Awaited<ReturnType<typeof openHostPlace>>
 let up: Awaited<ReturnType<typeof openUpPlace>>
@@ -172,6 +170,20 @@ describe('the A2A card of an agent', () => {
       tools.map(({ name }) => [name, host.host.tool(name).short]),
     )
   })
+})
+
+describe('a toolbox whose token is taken back', () => {
+  it('has no tools any more, says so, and lets nobody call', async () => {
+    const { token, facts } = await up.control.createToken({ agent: `clerk-${deskOf('the HTTP API')}` })
+    const toolbox = await openToolbox({ url: up.mcpUrl, token })
+    onTestFinished(() => toolbox.close())
+    expect(await toolbox.tools()).not.toEqual([])
+    const changed = new Promise<void>(resolve => void toolbox.onChange(resolve))
+    await up.control.revokeToken({ id: facts.id })
+    await changed
+    await expect(toolbox.tools()).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
+    await expect(toolbox.call('number', {})).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
+  }, 60_000)
 })
 
 describe('tools that others send a model to', () => {

@@ -10,6 +10,8 @@ export interface Case {
   readonly promises?: true
   /** Whether it is called with what is no object. */
   readonly isBare?: true
+  /** Whether its tool asks somebody. */
+  readonly asks?: true
   /** Who calls; the clerk unless said. */
   readonly as?: 'reader'
   /** What the clerk's peer does before it, or while it waits. */
@@ -178,6 +180,11 @@ export const CASES: readonly Case[] = [
   { tool: 'number', what: 'a text', input: () => 'five', isBare: true, comesTo: 'INPUT_INVALID' },
   { tool: 'number', what: 'a list', input: () => [5], isBare: true, comesTo: 'INPUT_INVALID' },
   { tool: 'boom', what: 'a fault', input: {}, comesTo: 'no' },
+  { tool: 'ask', what: 'a question to nobody', input: {}, asks: true, comesTo: 'ANSWER_UNAVAILABLE' },
+  { tool: 'long', what: 'more than fits', input: {}, comesTo: 'done' },
+  { tool: 'fail', what: 'too much', input: { code: 'LIMIT_EXCEEDED' }, comesTo: 'LIMIT_EXCEEDED' },
+  { tool: 'fail', what: 'given up', input: { code: 'CANCELLED' }, comesTo: 'CANCELLED' },
+  { tool: 'fail', what: 'a wrong kind of input', input: { code: 5 }, comesTo: 'INPUT_INVALID' },
   { tool: 'now', what: 'what is disabled', input: {}, comesTo: 'TOOL_DISABLED' },
   { tool: 'pay', what: 'what a person has to allow', input: {}, comesTo: 'waits for approval' },
   {

@@ -51,6 +51,13 @@ const DESK = `
         { type: 'resource', resource: { uri: 'desk:seal', mimeType: 'application/octet-stream', blob: 'AAEC' } },
         { type: 'resource_link', uri: 'desk:drawer', name: 'the drawer' },
       ] }) }),
+      tool('ask', { handler: async (_, { ask }) => JSON.stringify(await ask({ message: 'Sure?', schema: input })) }),
+      tool('long', { maxResultBytes: 1_024, handler: () => 'long '.repeat(500) }),
+      // Promises a structure, so what fails must have none.
+      tool('fail', {
+        input: { type: 'object', properties: { code: { type: 'string' } } }, output: sum,
+        handler: ({ code }) => { throw new AppError(code, 'It did not go.', { details: { of: 3 } }) },
+      }),
       tool('sum', { output: sum, handler: () => toolResult({ content: [], structuredContent: { sum: 3 } }) }),
       tool('order', { output: sum, mutates: true, consent: ['desk.pay'], handler: () => ({ sum: 3 }) }),
       tool('steps', { handler: (_, { progress }) => { progress({ progress: 1, total: 2, message: 'half' }); return 'done' } }),

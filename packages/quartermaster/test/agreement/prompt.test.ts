@@ -19,7 +19,7 @@ const WEATHER = `
   export default defineCapability({
     key: 'weather', title: 'Weather', short: 'Tells the weather.', dependencies: [key],
     tools: [
-      tool({ name: 'forecast', short: 'Tells what the weather\\nwill be.', whenToUse: '# Always\\r\\nBefore somebody goes out.' }),
+      tool({ name: 'forecast', short: 'Tells what the weather\\nwill be.', whenToUse: '# Always\\r\\nBefore somebody goes out.\\n~~~\\n# rain\\n~~~\\n\`\`\`\\n# snow' }),
       tool({ name: 'climate', short: 'Tells what the weather was.', command: { none: 'It is only here to have none.' } }),
     ],
   })
@@ -46,9 +46,9 @@ beforeAll(async () => {
     'capabilities/weather.ts': WEATHER,
     'agents/worker.json': JSON.stringify({ capabilities: EVERYTHING, view: 'direct' }),
     'agents/keeper.json': JSON.stringify({ capabilities: EVERYTHING, view: 'gateway' }),
-    'agents/nobody.json': JSON.stringify({ capabilities: {} }),
     'files/a.txt': 'a',
     'vault/a.md': '# a',
+    'knowledge/umbrellas.md': '---\nkind: concept\ntitle: Umbrellas\nsummary: Where they are.\n---\nAt the door.\n',
   })
   host = await createQuartermaster({ dir, env: {} })
   return async () => {
@@ -88,7 +88,7 @@ describe('the prompt of an agent', () => {
     const rules = sections.map(section => section.trim().split('\n').at(-1) ?? '')
     expect(rules.filter(rule => !/ only reads?\b| changes? something/.test(rule))).toEqual([])
     expect(rules[1]).toMatch(/^`write_file` changes something; the others only read\. A call of `write_file` may /)
-    expect(text).toContain('\n## Status\n\n- `get_status`: ')
+    expect(text).toContain('\n## Docs and Status\n\n- `read_docs`: ')
   })
 
   it('marks what is disabled with the reason, or leaves it out', async () => {
@@ -102,13 +102,16 @@ describe('the prompt of an agent', () => {
   it('keeps its form, whatever the words of a tool are', async () => {
     const { text } = await promptOf('worker')
     expect(text).toContain('- `forecast`: Tells what the weather will be. (')
-    expect(text).toContain('### `forecast`\n\n\\# Always\nBefore somebody goes out.\n')
+    expect(text).toContain(
+      '### `forecast`\n\n\\# Always\nBefore somebody goes out.\n~~~\n# rain\n~~~\n```\n# snow\n```\n\n',
+    )
     expect(text).not.toMatch(/\r|[ \t]\n|\n\n\n/)
     expect(text.endsWith('\n')).toBe(true)
   })
 
   it('says so where there is nothing', async () => {
-    expect(await promptOf('nobody')).toMatchObject({
+    const view = { agent: 'nobody', view: 'direct' as const, capabilities: [], sections: [], tools: [] }
+    expect(await renderPrompt({ view: async () => view })).toMatchObject({
       text: '# Your tools\n\nYou are "nobody". You have no tools here.\n',
       tools: [],
     })
@@ -134,6 +137,7 @@ describe('the shell block of an agent', () => {
 
   it('is the same behind the gateway view, where commands need nothing that leads to them', async () => {
     const { tools } = await promptOf('worker', { shell: true })
+    expect(tools).toContain('read_docs')
     expect((await promptOf('keeper', { shell: true })).tools.sort()).toEqual([...tools].sort())
   })
 })

@@ -18,7 +18,17 @@ import { lastOutput } from '../support/ai-output.ts'
 import { quartermaster } from '../support/product.ts'
 import type { Case } from './cases.ts'
 import type { HostPlace, UpPlace } from './places.ts'
-import { inWords, read, type Told, toldInWords, toldOf, toldOfError } from './told.ts'
+import {
+  type FileTold,
+  inWords,
+  read,
+  type Told,
+  toldInWords,
+  toldOf,
+  toldOfError,
+  withoutOwnStructure,
+  withoutRest,
+} from './told.ts'
 
 /** An agent's tools as one runtime has them. */
 export interface Served {
@@ -87,7 +97,11 @@ async function toolboxBehind({ mcpUrl, tokenOf }: UpPlace, agent: string): Promi
 export function asToldBy(runtime: string, told: Told, { promises }: Pick<Case, 'promises'>): Told {
   // No mark for errors and no structure: words and files.
   if (runtime.startsWith('OpenAI chat')) return { ...inWords(told), files: [] }
-  if (/OpenAI/.test(runtime)) return inWords(told)
+  if (/OpenAI/.test(runtime)) return { ...inWords(told), files: told.files.filter(isPicture) }
+  // Its providers take no other files.
+  if (/LangChain/.test(runtime)) return { ...told, files: told.files.filter(isPicture) }
+  // Failures are thrown, and what waits or goes on is told beside the result.
+  if (/HTTP API|command line/.test(runtime)) return withoutRest(withoutOwnStructure(told))
   // An error is a text there.
   if (/AI SDK/.test(runtime) && told.isMarked) return { ...told, files: [] }
   // Clients refuse what has not the promised structure, unless it is marked.
@@ -95,11 +109,14 @@ export function asToldBy(runtime: string, told: Told, { promises }: Pick<Case, '
   return told
 }
 
+/** Of the files in the cases: none of the others is one that a provider takes. */
+const isPicture = ({ mimeType }: FileTold) => mimeType === 'image/png'
+
 /** Those with a wire, or a rule for typing, that nothing but an object goes over. */
 export const TAKES_OBJECTS = /MCP|servers|command line/
 
-/** Frameworks over a toolbox that is itself behind an `up`. */
-export const TWICE_REMOVED = /^(?!the toolbox).* behind an up$/
+/** Those whose client says for itself what it would have to be able to do to answer a question. */
+export const TELLS_OF_CLIENTS = /^MCP|servers/
 
 /** Those that tell how far a call is. */
 export const TELLS_PROGRESS = /toolbox|LangChain|AI SDK|MCP|servers/
@@ -134,7 +151,7 @@ async function withLangchain(toolbox: Toolbox): Promise<Served> {
       if (!ToolMessage.isInstance(answer)) throw new Error(`${name} answered no message.`)
       const whole = toldOf(answer.artifact as ToolResult)
       const pieces = typeof answer.content === 'string' ? [text(answer.content)] : answer.content.map(toPiece)
-      return { ...whole, ...read(pieces), isMarked: answer.status === 'error' }
+      return { ...whole, ...readNamed(pieces), isMarked: answer.status === 'error' }
     },
   }
 }
@@ -156,8 +173,8 @@ async function withAiSdk(toolbox: Toolbox): Promise<Served> {
       })
       const shown = await tool.toModelOutput?.({ toolCallId: 'call_1', input, output } as never)
       const { type, value } = shown as { type: string; value: string | readonly Block[] }
-      const pieces = typeof value === 'string' ? [text(withoutFiles(value))] : value.map(toPiece)
-      return { ...toldOf(output as ToolResult), ...read(pieces), isMarked: type === 'error-text' }
+      const pieces = typeof value === 'string' ? [text(value)] : value.map(toPiece)
+      return { ...toldOf(output as ToolResult), ...readNamed(pieces), isMarked: type === 'error-text' }
     },
   }
 }
@@ -171,7 +188,7 @@ async function withFunctions(toolbox: Toolbox): Promise<Served> {
       const asked = { type: 'function_call', call_id: 'call_1', name, arguments: JSON.stringify(input) }
       const [answer] = await answerFunctionCalls(toolbox, [asked])
       const output = answer?.output ?? ''
-      return toldInWords(read(typeof output === 'string' ? [text(output)] : output.map(block => toPiece(block))))
+      return toldInWords(readNamed(typeof output === 'string' ? [text(output)] : output.map(block => toPiece(block))))
     },
   }
 }
@@ -184,17 +201,16 @@ async function withChat(toolbox: Toolbox): Promise<Served> {
     async call(name, input) {
       const asked = { type: 'function', id: 'call_1', function: { name, arguments: JSON.stringify(input) } }
       const [answer] = await answerToolCalls(toolbox, [asked])
-      return toldInWords(read([text(withoutFiles(answer?.content ?? ''))]))
+      return toldInWords(readNamed([text(answer?.content ?? '')]))
     },
   }
 }
 
-/** Where files have no place, their kind stands for them. */
-function withoutFiles(words: string): string {
-  return words
-    .split('\n')
-    .filter(line => !/^\[\w+\/[\w.+-]+( \S+)?\]$/.test(line))
-    .join('\n')
+/** Where a file has no place, its kind and name stand for it. */
+function readNamed(pieces: readonly ModelPiece[]): Pick<Told, 'text' | 'files'> {
+  const { text: words, files } = read(pieces)
+  const lines = words.split('\n').filter(line => !/^\[\w+\/[\w.+-]+( \S+)?\]$/.test(line))
+  return { text: lines.join('\n'), files }
 }
 
 async function withAgentsSdk(toolbox: Toolbox): Promise<Served> {
@@ -208,7 +224,7 @@ async function withAgentsSdk(toolbox: Toolbox): Promise<Served> {
       })),
     async call(name, input) {
       const output = await held(tools, name).invoke(new RunContext(), JSON.stringify(input))
-      return toldInWords(read(Array.isArray(output) ? output.map(toPiece) : [text(String(output))]))
+      return toldInWords(readNamed(Array.isArray(output) ? output.map(toPiece) : [text(String(output))]))
     },
   }
 }
@@ -269,7 +285,8 @@ async function callMcp(client: Client, { name, input, onProgress }: McpCall): Pr
 async function withControl({ control }: UpPlace, agent: string): Promise<Served> {
   return {
     tools: () => granted(control.tools({ agent }), name => control.tool({ name })),
-    call: (tool, input) => control.call({ agent, tool, input, waits: true }).then(toldOfAnswer, thrown),
+    call: (tool, input) =>
+      control.call({ agent, tool, input, waits: true }).then(toldOfAnswer, thrown).then(withoutOwnStructure),
   }
 }
 
@@ -280,7 +297,9 @@ async function withCommands({ dir }: UpPlace, agent: string): Promise<Served> {
     tools: () => granted(list(), async name => (await run('tools', name)).json()),
     async call(tool, input) {
       const answer = (await run('call', tool, '--agent', agent, JSON.stringify(input))).json<Answered>()
-      return 'error' in answer ? toldOfError(AppError.fromJSON(answer.error)) : toldOfAnswer(answer)
+      return withoutOwnStructure(
+        'error' in answer ? toldOfError(AppError.fromJSON(answer.error)) : toldOfAnswer(answer),
+      )
     },
   }
 }

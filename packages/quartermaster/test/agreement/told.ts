@@ -9,7 +9,7 @@ export interface Told {
   readonly isMarked: boolean
   readonly text: string
   readonly files: readonly FileTold[]
-  /** Only where the runtime carries it. What an error has of its own is in `error`. */
+  /** Only where the runtime carries it. */
   readonly structured?: unknown
   readonly error?: ErrorBody | undefined
 }
@@ -25,9 +25,7 @@ export function toldOf(result: ToolResult): Told {
   const waiting = result._meta?.['quartermaster/waiting'] as { for: string } | undefined
   const isMarked = result.isError === true
   const kind = waiting ? `waits for ${waiting.for}` : (error?.code ?? (isMarked ? 'no' : 'done'))
-  // The structure of what failed or waits is the error or the handle once more, where the tool promises no other.
-  const structured = error || waiting ? undefined : result.structuredContent
-  return { kind, isMarked, error, structured, ...read(modelPieces(result)) }
+  return { kind, isMarked, error, structured: result.structuredContent, ...read(modelPieces(result)) }
 }
 
 /** What was thrown, where errors are thrown. */
@@ -38,7 +36,7 @@ export function toldOfError(error: AppError): Told {
 /** What is left where a runtime hands over words and files and no mark for errors. */
 export function toldInWords({ text, files }: Pick<Told, 'text' | 'files'>): Told {
   const [, said] = /^Error: ([^]*)$/.exec(text) ?? []
-  const code = /^([A-Z]+(?:_[A-Z]+)+): /.exec(said ?? '')?.[1]
+  const code = /^([A-Z]+(?:_[A-Z]+)*): /.exec(said ?? '')?.[1]
   const isMarked = said !== undefined
   return { kind: code ?? (isMarked ? 'no' : 'done'), isMarked, text: said ?? text, files }
 }
@@ -59,6 +57,19 @@ export function read(pieces: readonly ModelPiece[]): Pick<Told, 'text' | 'files'
   return { text: words.join('\n'), files }
 }
 
+/** What is left of the structure where a failure and a handle to wait for are handed over beside the result: none of it stands there too. */
+export function withoutOwnStructure({ structured, ...told }: Told): Told {
+  return { ...told, structured: /^(done|no)$/.test(told.kind) ? structured : undefined }
+}
+
+/** What is said at the end of a cut result: how to read on is another thing for clients of MCP and for the models of frameworks. */
+const REST = /\n\[(Read on at the resource|It goes on)[^]*$/
+
+/** The same where the rest is told beside the result. */
+export function withoutRest({ text, ...told }: Told): Told {
+  return { ...told, text: text.replace(/\n\[REST\]$/, '') }
+}
+
 /** An id of anything, with its kind. */
 export const ID = /\b(op|ws|att|msg|mem|conv|task|chat)_[\w-]{8,}/g
 
@@ -69,6 +80,7 @@ export const ID = /\b(op|ws|att|msg|mem|conv|task|chat)_[\w-]{8,}/g
 export function normalized(told: Told, desk: string): Told {
   return leveled(told, text =>
     text
+      .replace(REST, '\n[REST]')
       .replaceAll(`-${desk}`, '')
       .replaceAll(`desks/${desk}`, 'desk')
       .replaceAll(/\bagreement-\w+/g, 'project')

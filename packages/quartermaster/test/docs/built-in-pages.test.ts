@@ -3,15 +3,19 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { cliReference } from '../../src/adapters/cli/reference.ts'
 import { createPackedSource, packKnowledge } from '../../src/adapters/knowledge-files/index.ts'
 import { createBuiltinSource } from '../../src/adapters/modules/index.ts'
+import { FIRST_AGENT, FIRST_AGENT_FILE, FIRST_AGENT_TEXT } from '../../src/adapters/project-files/starting-files.ts'
 import { silentLog } from '../../src/adapters/system/index.ts'
 import { CAPABILITIES_DIR } from '../../src/app/package-entries.ts'
 import { createPagesSource } from '../../src/app/pages.ts'
 import { createQuartermaster } from '../../src/app/quartermaster.ts'
+import { HttpSettings } from '../../src/capabilities/http/settings.ts'
+import { ProgramSettings } from '../../src/capabilities/program/settings.ts'
+import { DeclarationFacts } from '../../src/contracts/index.ts'
 import type { Knowledge, Services, Source } from '../../src/core/catalogue/index.ts'
-import { checkLibrary, isDirections } from '../../src/core/knowledge/index.ts'
+import { createDocs, isDirections } from '../../src/core/knowledge/index.ts'
 import { createHub, type Hub } from '../../src/testing/hub.ts'
 import { tempProject } from '../../src/testing/temp-project.ts'
-import { fencesOf } from './pages.ts'
+import { fencesOf, readPage, tableBelow } from './pages.ts'
 
 /** Only definitions are looked at, so nobody answers. */
 const SERVICES = {
@@ -35,6 +39,18 @@ async function openHub(): Promise<Hub> {
   return createHub({ builtin: Object.fromEntries(readable) })
 }
 
+/** What docs show of knowledge, as somebody writes it down who reads them, in a project as it begins. */
+async function writeShown(write: (path: string, text: string) => Promise<unknown>): Promise<void> {
+  const shownIn = (page: string) => fencesOf(readPage(page)).filter(({ language }) => language === 'markdown')
+  const [releasing, people] = shownIn('docs/knowledge.md')
+  const [release, whoDecides] = shownIn('docs/directions.md')
+  await write('knowledge/guides/releasing.md', releasing?.text ?? '')
+  await write('knowledge/people.md', people?.text ?? '')
+  await write('knowledge/release.md', release?.text ?? '')
+  await write('knowledge/who-decides.md', whoDecides?.text ?? '')
+  await write(FIRST_AGENT_FILE, FIRST_AGENT_TEXT)
+}
+
 describe('the pages that come with the product', () => {
   let hub: Hub
   let pages: readonly Knowledge[]
@@ -46,7 +62,9 @@ describe('the pages that come with the product', () => {
 
   it('are right, and name no tool, page or link that does not exist', async () => {
     expect(hub.catalogue.problems().filter(({ where }) => where.endsWith('.md'))).toEqual([])
-    expect(await checkLibrary(hub.catalogue.current(), { exists: async () => false })).toEqual([])
+    const docs = createDocs({ now: () => 0, breathe: async () => {} })
+    const parts = { files: { exists: async () => false }, maxResultBytes: 262_144, isOffered: () => undefined }
+    expect(await docs.check(hub.catalogue.current(), parts)).toEqual([])
     expect(pages.every(({ path, unit, isBuiltin }) => isBuiltin && unit === `${path}.md`)).toBe(true)
     expect(pages.every(({ path }) => path.startsWith('quartermaster/'))).toBe(true)
   })
@@ -77,20 +95,36 @@ describe('the pages that come with the product', () => {
     expect(shown.filter(words => !reference.includes(`## quartermaster ${words}\n`))).toEqual([])
   })
 
-  it('show how to write a tool in both forms, and both work as they are shown', async () => {
+  it('list all that may stand in a declaration and in the settings of its ops', () => {
+    const page = pages.find(({ path }) => path.endsWith('/reference/declarations'))
+    const listed = (heading: string) =>
+      tableBelow({ file: '', text: `${page?.body}\n` }, `\n## ${heading}\n`).map(([name = '']) =>
+        name.replaceAll('`', ''),
+      )
+    expect(listed('Fields')).toEqual(Object.keys(DeclarationFacts.shape))
+    expect(listed('`op.http.request`')).toEqual(Object.keys(HttpSettings.shape))
+    expect(listed('`op.program.run`')).toEqual(Object.keys(ProgramSettings.shape))
+  })
+
+  it('show how to write a tool in all forms, and all work as they are shown', async () => {
     const page = pages.find(({ path }) => path.endsWith('/write-a-tool'))
-    const shown = (language: string) =>
-      fencesOf({ file: '', text: (page?.body ?? '').replace(/^ {3}/gm, '') }).find(one => one.language === language)
-        ?.text ?? ''
+    const fences = fencesOf({ file: '', text: (page?.body ?? '').replace(/^ {3}/gm, '') })
+    const shown = (language: string) => fences.filter(one => one.language === language).map(({ text }) => text)
+    const [request = '', program = ''] = shown('markdown')
     const { dir, write } = await tempProject()
-    await write('knowledge/weather/get_weather.md', shown('markdown'))
-    await write('capabilities/dice.ts', shown('ts'))
+    await write('knowledge/weather/get_weather.md', request)
+    await write('knowledge/project/list_commits.md', program)
+    await write('capabilities/dice.ts', shown('ts')[0] ?? '')
+    await writeShown(write)
     const quartermaster = await createQuartermaster({ dir, watch: false, env: {} })
     onTestFinished(() => quartermaster.stop())
-    expect(await quartermaster.control.checkDocs({})).toMatchObject({ problems: [] })
+    expect(await quartermaster.control.checkDocs({})).toEqual({ units: 6, problems: [] })
+    expect(await quartermaster.control.docs({ path: 'release', agent: FIRST_AGENT })).toMatchObject({
+      text: expect.stringContaining('Ada decides about releases'),
+    })
     expect((await quartermaster.reload()).rejected).toEqual([])
     const names = quartermaster.tools().map(({ name }) => name)
-    expect(names).toEqual(expect.arrayContaining(['get_weather', 'roll_die']))
+    expect(names).toEqual(expect.arrayContaining(['get_weather', 'list_commits', 'roll_die']))
   })
 
   it('are the same when they are packed for the build', async () => {

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { A2A_CLIENT_LIMITS } from '../../src/adapters/a2a-client/index.ts'
 import { HTTP_LIMITS, SERVER_LIMITS } from '../../src/adapters/http/limits.ts'
 import { MOST_HELD, TAIL_MS } from '../../src/adapters/http-client/index.ts'
+import { MOST_HEAD_CHARACTERS } from '../../src/adapters/knowledge-files/front-matter.ts'
+import { MOST_BYTES } from '../../src/adapters/knowledge-files/knowledge-source.ts'
 import { FRONT_LIMITS } from '../../src/adapters/mcp-server/front-limits.ts'
 import { MOST_SUBSCRIPTIONS } from '../../src/adapters/mcp-server/subscriptions.ts'
 import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
@@ -46,6 +48,7 @@ import {
 import { MOST_UNUSED } from '../../src/core/attachments/index.ts'
 import { MOST_FILE_BYTES } from '../../src/core/external-peers/index.ts'
 import { LONGEST_RETRY_MS } from '../../src/core/kernel/index.ts'
+import { INCLUDE_LIMITS, MOST_PAGE_CHARACTERS, MOST_PAGES } from '../../src/core/knowledge/index.ts'
 import { MOST_ASKED as MOST_ASKED_WORDS } from '../../src/core/memory/memory-words.ts'
 import { MOST_ON_A_PAGE } from '../../src/core/memory/page-size.ts'
 import { MOST_CHARACTERS } from '../../src/core/memory/remembered.ts'
@@ -80,19 +83,29 @@ describe('docs/security.md', () => {
   })
 
   it('has the limits of tools without code', () => {
-    const { answerBytes, mostAnswerBytes, redirects, refusalBytes, ...more } = HTTP_OP_LIMITS
-    const { outputBytes, mostOutputBytes, complaintBytes, ...rest } = PROGRAM_OP_LIMITS
+    const { answerBytes, mostAnswerBytes, redirects, refusalCharacters, ...more } = HTTP_OP_LIMITS
+    const { outputBytes, mostOutputBytes, complaintCharacters, ...rest } = PROGRAM_OP_LIMITS
     expect({ ...more, ...rest }).toEqual({})
     expect(rowsBelow('[Tools without code](tools-without-code.md):')).toEqual([
       ['answer to a request, unless the file says otherwise', bytes(answerBytes)],
       ['answer to a request, whatever the file says', bytes(mostAnswerBytes)],
       ['redirects of one request', count(redirects)],
-      ['words of a server that says no', bytes(refusalBytes)],
+      ['characters of a server that says no', count(refusalCharacters)],
       ['output of a program, unless the file says otherwise', bytes(outputBytes)],
       ['output of a program, whatever the file says', bytes(mostOutputBytes)],
-      ['complaints of a program that failed', bytes(complaintBytes)],
+      ['characters of the complaints of a program that failed', count(complaintCharacters)],
       ['OpenAPI document', bytes(DOCUMENT_BYTES)],
       ['characters of what an operation of it takes', count(SCHEMA_CHARACTERS)],
+    ])
+  })
+
+  it('has the limits of knowledge', () => {
+    expect(rowsBelow('[Knowledge](knowledge.md#limits):')).toEqual([
+      ['a file', bytes(MOST_BYTES)],
+      ['characters of its head', count(MOST_HEAD_CHARACTERS)],
+      ['bytes of a unit with all it includes', bytes(INCLUDE_LIMITS.bytes)],
+      ['characters of a text that an agent is shown at once', count(MOST_PAGE_CHARACTERS)],
+      ['pages that are put together at once', count(MOST_PAGES)],
     ])
   })
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { MOST_HEAD_CHARACTERS } from '../../src/adapters/knowledge-files/front-matter.ts'
 import { UNIT_KINDS, UnitFacts } from '../../src/contracts/index.ts'
 import { INCLUDE_LIMITS, MOST_PAGE_CHARACTERS } from '../../src/core/knowledge/index.ts'
 import { readPage, tableBelow } from './pages.ts'
@@ -28,7 +29,8 @@ describe('docs/knowledge.md', () => {
   it('has the limits that are kept', () => {
     const number = (value: number) => value.toLocaleString('en')
     expect(page.text).toContain(`up to ${INCLUDE_LIMITS.depth} deep, ${INCLUDE_LIMITS.count} in all`)
-    expect(page.text).toContain(`${number(INCLUDE_LIMITS.characters)}\ncharacters together`)
+    expect(page.text).toContain(`up to ${number(INCLUDE_LIMITS.bytes)} bytes together`)
     expect(page.text).toContain(`| ${number(MOST_PAGE_CHARACTERS)} characters;`)
+    expect(page.text).toContain(`| ${number(MOST_HEAD_CHARACTERS)} characters, 100 fields |`)
   })
 })

@@ -36,3 +36,19 @@ it('throws what the call throws, however late anybody reads on', async () => {
   expect((await outputs.next()).value).toMatchObject({ content: [{ text: '1' }] })
   await expect(outputs.next()).rejects.toThrow('broken')
 })
+
+it('tells what came while its reader was busy as soon as it reads on', async () => {
+  const ended = deferred<ToolResult>()
+  let tell: (progress: Progress) => void = () => {}
+  const outputs = toldOnTheWay(onProgress => {
+    tell = onProgress
+    return ended.promise
+  })
+  const first = outputs.next()
+  tell({ progress: 1 })
+  await first
+  tell({ progress: 2 })
+  expect((await outputs.next()).value).toMatchObject({ content: [{ text: '2' }] })
+  ended.resolve(done)
+  expect((await outputs.next()).value).toBe(done)
+})

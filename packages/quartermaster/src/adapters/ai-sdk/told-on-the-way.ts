@@ -20,9 +20,11 @@ export async function* toldOnTheWay(
   // A failure is thrown below, once whoever reads has come to it.
   result.then(over, over)
   while (!state.isOver) {
-    await new Promise<void>(resolve => {
-      wake = resolve
-    })
+    // What came while whoever reads was busy with the last one has woken nobody.
+    if (state.newest === undefined)
+      await new Promise<void>(resolve => {
+        wake = resolve
+      })
     const told = state.newest
     state.newest = undefined
     if (told) yield preliminary(told)

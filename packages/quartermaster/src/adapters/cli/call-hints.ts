@@ -34,6 +34,8 @@ async function lackOf(
   if (check?.ok === false) return { isAgentBroken: true }
   const own = (check?.report ?? []).filter(entry => entry.capability === capability).map(entry => entry.tool)
   if (own.includes(ownName)) return {}
+  const all = await orNothing(session.attend('Looking', on => control.capabilities({}, on)))
+  if (all?.every(({ key }) => key !== capability)) return { comesAlong: true }
   const agents = await orNothing(session.attend('Looking', on => control.agents({}, on)))
   const isNarrowed = agents?.some(each => each.name === agent && each.capabilities.includes(capability))
   // Whoever has the capability without the tool has it narrowed, and a grant leaves that as it is unless it says otherwise.

@@ -21,7 +21,7 @@ export function toolsOf(tools: readonly ToolSummary[], word: string): WordTool[]
 }
 
 /** `delegate --async`. */
-export function wordsOf({ name, flag }: OwnCommand): string {
+export function wordsOf({ name, flag }: Pick<OwnCommand, 'name' | 'flag'>): string {
   return flag === undefined ? name : `${name} --${flag}`
 }
 

@@ -12,7 +12,7 @@ export function errorText(error: AppError, hints: Hints, frame: Frame & Look & {
   const { paint } = frame
   const next = frame.hasToken ? stepWithToken(error, hints, frame) : nextStep(error, hints)
   return [
-    `${paint.red('Error:')} ${paragraph(headline(error), { ...frame, width: narrower(frame.width, 7) }, '       ').slice(7)}`,
+    `${paint.red('Error:')} ${paragraph(headline(error, frame), { ...frame, width: narrower(frame.width, 7) }, '       ').slice(7)}`,
     ...detailBlocks(error, frame),
     next === undefined
       ? ''
@@ -23,8 +23,10 @@ export function errorText(error: AppError, hints: Hints, frame: Frame & Look & {
 }
 
 /** The message, shortened where it is told again below, in words that suit a terminal. */
-function headline(error: AppError): string {
+function headline(error: AppError, { hasToken }: { hasToken: boolean }): string {
   const { code, message, details } = error
+  // Whoever shows a token that does not count makes none.
+  if (code === 'TOKEN_INVALID' && hasToken) return message.replace(/ Make one: .*$/, '')
   const tool = toolOf(error)
   if (code === 'TOOL_DISABLED' && tool && details?.missing) return `"${tool}" is disabled.`
   if (code === 'CONSENT_REQUIRED' && tool && details?.operations) return `"${tool}" needs a person's consent.`

@@ -1,4 +1,4 @@
-import type { AppError, ErrorCode } from '../../contracts/index.ts'
+import { type AppError, type ErrorCode, TOLD_TOOLS } from '../../contracts/index.ts'
 import { detail, toolOf } from './error-details.ts'
 import { isSwitchedOff } from './explain.ts'
 import type { Hints } from './session.ts'
@@ -47,12 +47,19 @@ function seeNames(hints: Hints): string {
 }
 
 function findTool(hints: Hints): string {
-  const { agent, grant, isAgentBroken } = hints
+  const { agent, tool = '', grant, isAgentBroken, comesAlong } = hints
+  if (comesAlong) return `It comes by itself with ${COMES_WITH[tool] ?? ''}"view": "gateway" in the agent's file.`
   if (agent === undefined) return `See what there is: ${command('tools')}`
   if (isAgentBroken) return mendAgent(hints)
   if (grant === undefined) return `See what it has: ${command('tools', '--agent', agent)}`
   const only = grant.tools === undefined ? [] : ['--tools', grant.tools.join(',')]
   return `Give it: ${command('grant', agent, grant.capability, ...only)}`
+}
+
+/** What brings a tool along beside the gateway view. */
+const COMES_WITH: Readonly<Record<string, string>> = {
+  [TOLD_TOOLS.docs]: "a page of the project's own in knowledge/, or with ",
+  [TOLD_TOOLS.status]: 'a tool whose calls may have to wait, or with ',
 }
 
 function mendAgent({ agent = 'NAME' }: Hints): string {

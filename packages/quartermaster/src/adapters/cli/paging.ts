@@ -2,7 +2,17 @@ import { InvalidArgumentError, Option } from 'commander'
 
 /** `--limit`: how many entries of a list at most. */
 export function limitOption(): Option {
-  return new Option('--limit <NUMBER>', 'at most this many, up to 1000').default(50).argParser(toLimit)
+  return openLimitOption().default(50)
+}
+
+/** The same, where it depends on what is asked how many there are without it. */
+export function openLimitOption(): Option {
+  return new Option('--limit <NUMBER>', 'at most this many, up to 1000').argParser(toLimit)
+}
+
+/** `--offset`: where the text before ended. */
+export function offsetOption(): Option {
+  return new Option('--offset <NUMBER>', 'go on with a text behind so many characters').argParser(toOffset)
 }
 
 /** `--cursor`: where the page before ended. */
@@ -13,6 +23,12 @@ export function cursorOption(): Option {
 /** What stands below a page that is not the last. */
 export function nextPage(cursor: string | undefined): string {
   return cursor === undefined ? '' : `More: the same with --cursor ${cursor}\n`
+}
+
+function toOffset(text: string): number {
+  const offset = Number(text)
+  if (text.trim() !== '' && Number.isSafeInteger(offset) && offset >= 0) return offset
+  throw new InvalidArgumentError('Write a whole number.')
 }
 
 function toLimit(text: string): number {

@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { registerAdd } from './commands/add.ts'
 import { registerAgents } from './commands/agents.ts'
 import { registerApprovals } from './commands/approvals.ts'
@@ -34,9 +34,11 @@ import { registerTools } from './commands/tools.ts'
 import { registerUp } from './commands/up.ts'
 import { registerUpstreams } from './commands/upstreams.ts'
 import { registerWorkspaces } from './commands/workspaces.ts'
-import { CompletingOption } from './completion/kinds.ts'
+import { CompletingOption, GrowingCommand } from './completion/kinds.ts'
+import { findPlace } from './completion/place.ts'
 import type { CliHost } from './host.ts'
 import { type Act, addExamples } from './register.ts'
+import { TextCommand } from './text-command.ts'
 import { refuseOwners } from './token-holder.ts'
 
 export interface ProgramOptions {
@@ -56,7 +58,7 @@ export interface ProgramOptions {
 
 /** The whole command line: every command with its arguments, options and help. */
 export function createProgram({ version, act, output, env = {} }: ProgramOptions): Command {
-  const program = new Command('quartermaster')
+  const program = new Program('quartermaster')
     .description('Issues AI agents the tools they are allowed to have, in working order.')
     .usage('COMMAND [options]')
     .version(version, '-V, --version', 'print the version')
@@ -95,6 +97,17 @@ export function createProgram({ version, act, output, env = {} }: ProgramOptions
     refuseOwners(command, env)
   })
   return program
+}
+
+/** Behind the command of a tool `--version` is the tool's, and nobody asks for that of the program. */
+class Program extends TextCommand {
+  protected override textsIn(argv: readonly string[]): Set<number> {
+    const { command } = findPlace(this, [...argv, ''])
+    const from = command instanceof GrowingCommand ? argv.indexOf(command.name()) + 1 : argv.length
+    const word = argv.findIndex((one, i) => i >= from && !one.startsWith('-'))
+    const isVersion = (i: number) => word >= 0 && i > word && /^(-V|--version(=|$))/.test(argv[i] ?? '')
+    return new Set([...super.textsIn(argv), ...[...argv.keys()].filter(isVersion)])
+  }
 }
 
 const REGISTER = [

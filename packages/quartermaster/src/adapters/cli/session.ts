@@ -37,6 +37,8 @@ export interface Hints {
   listing?: readonly string[] | undefined
   /** What would give the agent the tool. */
   grant?: { readonly capability: string; readonly tools?: readonly string[] } | undefined
+  /** It cannot be given: it comes by itself. */
+  comesAlong?: boolean | undefined
   /** The agent's file has problems, and so it has no tools at all. */
   isAgentBroken?: boolean | undefined
 }

@@ -1,8 +1,15 @@
-import { Argument, Command, InvalidArgumentError, Option } from 'commander'
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import type { ToolDetail } from '../../contracts/index.ts'
-import type { CommandArgument, CommandOption, CommandParameter, CommandUsage } from '../../core/kernel/index.ts'
+import {
+  type CommandArgument,
+  type CommandOption,
+  type CommandParameter,
+  type CommandUsage,
+  choiceText,
+} from '../../core/kernel/index.ts'
 import { toValue, tryJson } from './arguments.ts'
 import { escapeBlock, escapeLine } from './escape.ts'
+import { TextCommand } from './text-command.ts'
 
 /** Another tool that has the same word, and the flag it is told by. */
 export interface SameWord {
@@ -13,28 +20,15 @@ export interface SameWord {
 /** A command whose arguments, options and help are those of a tool's schema. */
 export function toolCommand(tool: ToolDetail, usage: CommandUsage, others: readonly SameWord[]): Command {
   const texts = [tool.short, tool.whenToUse].filter(text => text !== '')
-  const command = new Command(usage.name).description(escapeBlock(texts.join('\n\n')))
+  const command = new TextCommand(usage.name).description(escapeBlock(texts.join('\n\n')))
   for (const argument of usage.positional) command.addArgument(toArgument(argument))
-  if (usage.flag !== undefined) {
-    command.requiredOption(`--${usage.flag}`, `what tells it from "${usage.name}" alone`)
-    // Whoever copies the line without it runs the other one.
-    command.usage(
-      `--${usage.flag} [options] ${usage.positional
-        .map(one => toArgument(one))
-        .map(humanReadable)
-        .join(' ')}`.trimEnd(),
-    )
-  }
+  // Whoever copies the line has what must be written, the flag that tells it from the other tool included.
+  command.usage(`${usage.words.slice(usage.name.length)} [options]`.trimStart())
+  if (usage.flag !== undefined) command.requiredOption(`--${usage.flag}`, `what tells it from "${usage.name}" alone`)
   for (const option of usage.options.flatMap(toOptions)) command.addOption(option)
   for (const { flag, short } of others) command.option(`--${flag}`, `instead: ${escapeLine(short)}`)
   command.addHelpText('after', `\nThe same by the tool's name: quartermaster call ${escapeLine(tool.name)}`)
   return command
-}
-
-/** As the parser writes it in a line of usage. */
-function humanReadable(argument: Argument): string {
-  const name = `${argument.name()}${argument.variadic ? '...' : ''}`
-  return argument.required ? `<${name}>` : `[${name}]`
 }
 
 /** The tool's input, from what was written. `rest` gives the text of an argument that takes all words. */
@@ -78,7 +72,7 @@ function toArgument(parameter: CommandArgument): Argument {
   // One without any word about it would be left out of the help, with its choices.
   const help = escapeLine(parameter.help) || (parameter.choices ? 'one of these' : '')
   const argument = new Argument(parameter.isRequired ? `<${name}>` : `[${name}]`, help)
-  if (parameter.choices) argument.choices(parameter.choices.map(String))
+  if (parameter.choices) argument.choices(textsOf(parameter.choices))
   return parameter.takesRest ? argument : argument.argParser(text => read(text, parameter))
 }
 
@@ -91,7 +85,7 @@ function toOptions({ name, placeholder, ...parameter }: CommandOption): Option[]
     kind === 'list' ? `${help} Again for each.`.trim() : help,
     key,
   )
-  if (choices) option.choices(choices.map(String))
+  if (choices) option.choices(textsOf(choices))
   option.makeOptionMandatory(isRequired)
   return [
     option.argParser((text: string, before: unknown) => {
@@ -122,7 +116,7 @@ function listed(before: unknown): readonly unknown[] {
 /** Both can be written; the help shows the one that changes something. */
 function toFlags(name: string, { key, help, isRequired, ...parameter }: CommandParameter & { help: string }): Option[] {
   const yes = new ParameterOption(`--${name}`, help, key)
-  const no = new ParameterOption(`--no-${name}`, help, key)
+  const no = new ParameterOption(`--no-${name}`, help === '' ? `turns off ${name}` : `turns off: ${help}`, key)
   yes.makeOptionMandatory(isRequired)
   yes.hideHelp(!isRequired && parameter.default === true)
   no.hideHelp(!isRequired && parameter.default !== true)
@@ -141,8 +135,12 @@ function read(text: string, { choices, types }: CommandParameter): unknown {
   return parsed.value
 }
 
+function textsOf(choices: readonly unknown[]): string[] {
+  return choices.map(choice => choiceText(choice, choices))
+}
+
 function choose(text: string, choices: readonly unknown[]): unknown {
-  const found = choices.find(choice => String(choice) === text)
+  const found = choices.find(choice => choiceText(choice, choices) === text)
   if (found !== undefined) return found
   throw new InvalidArgumentError(`It must be one of ${choices.map(choice => JSON.stringify(choice)).join(', ')}.`)
 }

@@ -11,6 +11,7 @@ import {
   Progress,
   UrlQuestion,
 } from '../../contracts/index.ts'
+import { toldError } from '../../core/kernel/index.ts'
 import { createFailures, type Failures } from './errors.ts'
 import { parseLeniently } from './lenient.ts'
 import { MAX_LINE_BYTES, readLines, readText } from './lines.ts'
@@ -140,15 +141,12 @@ function parseOutput(operation: ControlOperation, value: unknown, failures: Fail
   return parsed.data
 }
 
-/** A problem document, as sent by a server that refused before it began. */
-const Refusal = ErrorBody.omit({ message: true }).extend({ detail: z.string() })
-
 const MAX_REFUSAL_BYTES = 1024 * 1024
 
 async function refusal(response: Response, failures: Failures): Promise<AppError> {
   try {
-    const { detail, ...body } = Refusal.parse(JSON.parse(await readText(response, MAX_REFUSAL_BYTES)))
-    return AppError.fromJSON({ ...body, message: detail })
+    const body: unknown = JSON.parse(await readText(response, MAX_REFUSAL_BYTES))
+    return toldError(body) ?? failures.stranger(undefined)
   } catch (cause) {
     return failures.stranger(cause)
   }

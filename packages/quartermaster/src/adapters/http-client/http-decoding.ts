@@ -1,11 +1,46 @@
 import * as zlib from 'node:zlib'
-import type { HttpBody } from './http-answer.ts'
+import type { BodyReader, HttpBody } from './http-answer.ts'
+import { OwnReason } from './http-reason.ts'
 
 /** A body without its compression. Nobody is asked for one; some servers compress all the same. */
 export function decoded(body: HttpBody, encoding: string | string[] | undefined): HttpBody {
   if (encoding === undefined) return body
-  const decoder = DECODERS.get(String(encoding).toLowerCase())?.()
-  return decoder ? through(decoder, body) : body
+  const codings = String(encoding)
+    .split(',')
+    .map(coding => coding.trim().toLowerCase())
+    .filter(coding => coding !== '' && coding !== 'identity')
+  // The last was put on last (RFC 9110 §8.4).
+  return codings.length > MOST_CODINGS ? undecodable(body) : codings.reduceRight(withoutCoding, body)
+}
+
+/** Nobody who means well puts one into another more often. */
+const MOST_CODINGS = 3
+
+function withoutCoding(body: HttpBody, coding: string): HttpBody {
+  const open = DECODERS.get(coding)
+  return open ? through(open, body) : undecodable(body)
+}
+
+/** Handed on, it would pass for what the server said. Where there is nothing, nothing has to be known about it. */
+function undecodable(body: HttpBody): HttpBody {
+  return {
+    ...body,
+    read({ onEnd, onFail }) {
+      let isOver = false
+      const fail = (cause: Error) => {
+        if (!isOver) onFail(cause)
+        isOver = true
+      }
+      body.read({
+        onData() {
+          body.destroy()
+          fail(new OwnReason('it is compressed in a way that is not known here'))
+        },
+        onEnd,
+        onFail: fail,
+      })
+    },
+  }
 }
 
 type Decoder = zlib.Gunzip | zlib.BrotliDecompress
@@ -18,29 +53,36 @@ const DECODERS: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
   ['br', () => zlib.createBrotliDecompress({ flush: zlib.constants.BROTLI_OPERATION_FLUSH })],
 ])
 
-function through(decoder: Decoder, body: HttpBody): HttpBody {
+function through(open: () => Decoder, body: HttpBody): HttpBody {
+  // With the first byte: many answers have none, and those are no compressed ones.
+  let decoder: Decoder | undefined
+  function begin({ onData, onEnd, onFail }: BodyReader): Decoder {
+    const made = open()
+    made.on('data', onData)
+    made.once('end', onEnd)
+    made.on('error', cause => {
+      body.destroy()
+      onFail(cause)
+    })
+    made.on('drain', () => body.resume())
+    return made
+  }
   return {
-    read({ onData, onEnd, onFail }) {
-      decoder.on('data', onData)
-      decoder.once('end', onEnd)
-      decoder.on('error', cause => {
-        body.destroy()
-        onFail(cause)
-      })
-      decoder.on('drain', () => body.resume())
+    read(reader) {
       body.read({
         onData(chunk) {
+          decoder ??= begin(reader)
           if (!decoder.write(chunk)) body.pause()
         },
-        onEnd: () => void decoder.end(),
-        onFail: cause => void decoder.destroy(cause),
+        onEnd: () => (decoder ? void decoder.end() : reader.onEnd()),
+        onFail: cause => (decoder ? void decoder.destroy(cause) : reader.onFail(cause)),
       })
     },
-    pause: () => void decoder.pause(),
-    resume: () => void decoder.resume(),
+    pause: () => void (decoder ? decoder.pause() : body.pause()),
+    resume: () => void (decoder ? decoder.resume() : body.resume()),
     destroy() {
-      decoder.removeAllListeners('data').removeAllListeners('end')
-      decoder.destroy()
+      decoder?.removeAllListeners('data').removeAllListeners('end')
+      decoder?.destroy()
       body.destroy()
     },
   }

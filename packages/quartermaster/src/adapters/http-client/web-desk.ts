@@ -27,7 +27,7 @@ export function createWebDesk({ clock, resolve }: WebDeskOptions): ClosableWebDe
     async send(request) {
       try {
         if (!request.isNamed) refuseInside(request.url.hostname)
-        return await exchange(request.isNamed ? free : guarded, request)
+        return await exchange(request.isNamed ? free : guarded, request, clock)
       } catch (error) {
         if (request.signal.aborted) throw request.signal.reason
         return outcomeOf(error)
@@ -40,19 +40,21 @@ export function createWebDesk({ clock, resolve }: WebDeskOptions): ClosableWebDe
   }
 }
 
-async function exchange(client: HttpClient, request: WebRequest): Promise<WebOutcome> {
+async function exchange(client: HttpClient, request: WebRequest, clock: Clock): Promise<WebOutcome> {
   const { method, url, headers, body, maxBytes, signal } = request
   const answer = await client.send({ method, url, headers, body, signal })
   try {
-    return { kind: 'answer', answer: toAnswer(answer, await readBytes(answer.body, maxBytes)) }
+    const bytes = await readBytes(answer.body, maxBytes)
+    return { kind: 'answer', answer: { ...toAnswer(answer, bytes), receivedAt: clock.now() } }
   } catch (error) {
-    if (error instanceof BodyTooLong) return { kind: 'tooLong', answer: toAnswer(answer, error.head) }
+    if (error instanceof BodyTooLong)
+      return { kind: 'tooLong', answer: { ...toAnswer(answer, error.head), receivedAt: clock.now() } }
     const { reason } = reasonOf(error)
     return { kind: 'failed', reason: `The answer of ${url.host} broke off: ${reason}.`, wasSent: 'maybe' }
   }
 }
 
-function toAnswer(answer: HttpAnswer, body: Uint8Array): WebAnswer {
+function toAnswer(answer: HttpAnswer, body: Uint8Array): Omit<WebAnswer, 'receivedAt'> {
   const names = Object.keys(answer.headers)
   return {
     status: answer.status,

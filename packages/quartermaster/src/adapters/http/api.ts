@@ -164,10 +164,23 @@ function sendJson(c: Context<HttpEnv>, answered: unknown, status: number): Respo
   return RESPONSE_ALREADY_SENT
 }
 
-/** Whoever names neither gets JSON, as everywhere. */
+/** Whoever names neither, or takes JSON as gladly, gets JSON, as everywhere. */
 function wantsMarkdown(c: Context<HttpEnv>): boolean {
   const accepted = c.req.header('accept') ?? ''
-  return /\btext\/(?:markdown|plain)\b/.test(accepted) && !/\bapplication\/json\b/.test(accepted)
+  return weightOf(accepted, MARKDOWN) > weightOf(accepted, JSON_TYPES)
+}
+
+const MARKDOWN = /^text\/(?:markdown|plain)$/i
+const JSON_TYPES = /^(?:application|\*)\/(?:json|\*)$/i
+
+/** How much one of these is wanted, from 0 to 1. */
+function weightOf(accepted: string, types: RegExp): number {
+  const weights = accepted.split(',').map(range => {
+    const [type = '', ...parameters] = range.split(';').map(part => part.trim())
+    const weight = parameters.find(part => /^q=/i.test(part))?.slice(2) ?? '1'
+    return types.test(type) ? Number(weight) || 0 : 0
+  })
+  return Math.max(...weights)
 }
 
 function sendMarkdown(c: Context<HttpEnv>, { text }: { text: string }): Response {

@@ -1,4 +1,4 @@
-import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
+import { type Document, isMap, isScalar, LineCounter, parseDocument, visit, type YAMLMap } from 'yaml'
 import type { WrittenLines } from '../../core/catalogue/index.ts'
 
 /** What stands at the head of a Markdown file and what comes after it, or what is wrong with its head. */
@@ -6,7 +6,11 @@ export type Parted =
   | { readonly front: Readonly<Record<string, unknown>>; readonly body: string; readonly lines: WrittenLines }
   | { readonly wrong: string; readonly line?: number | undefined }
 
-const HEAD = /^---[ \t]*\r?\n([\s\S]*?)(?:^|\n)---[ \t]*(?:\r?\n|$)/
+const HEAD = /^---[ \t]*\r?\n(?:([\s\S]*?)\r?\n)?---[ \t]*(?:\r?\n|$)/
+/** A long declaration has a few thousand. A text of this length is read in a moment, and others wait meanwhile. */
+export const MOST_HEAD_CHARACTERS = 65_536
+/** There is no field that would make so many, and each wrong one is told. */
+const MOST_FIELDS = 100
 /** More anchors than a person writes are a way to make a small text large. */
 const MOST_ALIASES = 20
 /** Lists in lists in lists, more of them than there is room for. Some of it is told by the parser, some by the machine. */
@@ -31,8 +35,12 @@ function part(text: string): Parted {
     return {
       wrong: 'It has no front matter: begin it with a line "---", fields such as "kind: concept", and a line "---".',
     }
+  const [matched, head = ''] = found
+  if (head.length > MOST_HEAD_CHARACTERS)
+    return { wrong: `Its front matter has more than ${MOST_HEAD_CHARACTERS} characters. Put the text below it.` }
   const lineCounter = new LineCounter()
-  const document = parseDocument(found[1] ?? '', { prettyErrors: true, uniqueKeys: true, lineCounter })
+  // Whether a field is said twice is looked at here: the parser compares each with all the others, however many there are.
+  const document = parseDocument(head, { prettyErrors: true, uniqueKeys: false, lineCounter })
   const [error] = document.errors
   if (error) {
     if (/call stack/i.test(error.message)) return { wrong: TOO_DEEP }
@@ -42,13 +50,17 @@ function part(text: string): Parted {
       line: line === undefined ? undefined : line + 1,
     }
   }
+  const twice = fieldSaidTwice(document, lineCounter)
+  if (twice) return twice
   try {
     const front: unknown = document.toJS({ maxAliasCount: MOST_ALIASES })
     if (typeof front !== 'object' || front === null || Array.isArray(front))
       return { wrong: 'Its front matter must be fields with values, such as "kind: concept".' }
-    const rest = whole.slice(found[0].length)
+    if (Object.keys(front).length > MOST_FIELDS)
+      return { wrong: `Its front matter has more than ${MOST_FIELDS} fields.` }
+    const rest = whole.slice(matched.length)
     const blank = rest.slice(0, rest.length - rest.trimStart().length)
-    const lines = { body: lineAfter(found[0] + blank), fields: fieldLines(document.contents, lineCounter) }
+    const lines = { body: lineAfter(matched + blank), fields: fieldLines(document.contents, lineCounter) }
     return { front: front as Record<string, unknown>, body: rest.trim(), lines }
   } catch (error) {
     if (error instanceof RangeError) throw error
@@ -56,6 +68,27 @@ function part(text: string): Parted {
       wrong: `Its front matter cannot be read: ${firstLine(error instanceof Error ? error.message : String(error))}`,
     }
   }
+}
+
+/** At whatever depth it stands. */
+function fieldSaidTwice(document: Document, counter: LineCounter): Parted | undefined {
+  let twice: Parted | undefined
+  visit(document, {
+    Map(_key, map: YAMLMap) {
+      const said = new Set<unknown>()
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue
+        if (said.has(key.value)) {
+          const line = key.range ? counter.linePos(key.range[0]).line + 1 : undefined
+          twice = { wrong: `Its front matter says "${String(key.value)}" twice.`, line }
+          return visit.BREAK
+        }
+        said.add(key.value)
+      }
+      return undefined
+    },
+  })
+  return twice
 }
 
 function lineAfter(text: string): number {

@@ -51,16 +51,49 @@ it('reads every Markdown file below the folder, by its path', async () => {
   )
 })
 
+it('has one path for a name with accents, however a system writes it', async () => {
+  await write('e\u0301te\u0301.md', CONCEPT)
+  expect(await load()).toMatchObject([{ definitions: { written: [{ path: '\u00e9t\u00e9' }] } }])
+})
+
+it('tells of a file that is written in another encoding', async () => {
+  await write('a.md', CONCEPT)
+  await writeFile(join(dir, 'a.md'), Buffer.from([0xff, 0xfe, 0x41, 0x00]))
+  expect(await load()).toMatchObject([{ broken: [{ message: expect.stringContaining('not written in UTF-8') }] }])
+})
+
 it('puts its prefix before every path', async () => {
   await write('refunds.md', CONCEPT)
   const [unit] = await open({ prefix: 'quartermaster/' }).load(new AbortController().signal)
   expect(unit).toMatchObject({ definitions: { written: [{ path: 'quartermaster/refunds' }] } })
 })
 
-it('takes lines that end as on Windows, and a mark at the beginning', async () => {
-  await write('a.md', `\uFEFF${CONCEPT.replaceAll('\n', '\r\n')}`)
-  expect(await load()).toMatchObject([{ definitions: { written: [{ body: 'Money goes back.' }] } }])
-})
+it.each([
+  ['plain', 'title: Refunds', { title: 'Refunds' }],
+  ['in quotes', 'title: "Refunds"', { title: 'Refunds' }],
+  ['a list in brackets', 'tags: [a, b]', { tags: ['a', 'b'] }],
+  ['a list in lines', 'tags:\n  - a\n  - b', { tags: ['a', 'b'] }],
+  ['a text in lines', 'summary: |-\n  a\n  b', { summary: 'a\nb' }],
+  ['empty', 'summary:', { summary: null }],
+  ['of JSON', 'with: { "a": "b" }', { with: { a: 'b' } }],
+])(
+  'takes lines that end as on Windows, a last field that is %s, and a mark at the beginning',
+  async (_, last, front) => {
+    const text = `---\nkind: concept\n${last}\n---\nMoney goes back.\n`
+    await write('unix.md', text)
+    await write('windows.md', `\uFEFF${text.replaceAll('\n', '\r\n')}`)
+    const written = (await load()).map(unit => ('definitions' in unit ? unit.definitions.written?.[0] : unit))
+    const lines = { body: 4 + last.split('\n').length, fields: { kind: 2, [Object.keys(front)[0] ?? '']: 3 } }
+    expect(written).toEqual(
+      ['unix', 'windows'].map(path => ({
+        path,
+        front: { kind: 'concept', ...front },
+        body: 'Money goes back.',
+        lines,
+      })),
+    )
+  },
+)
 
 it('is the same object while the text is the same', async () => {
   await write('refunds.md', CONCEPT)
@@ -83,7 +116,24 @@ it.each([
     'Its front matter is no YAML',
     /^knowledge\/bad\.md:2$/,
   ],
-  ['says a field twice', '---\nkind: concept\nkind: system\n---\n', '(line 3', /^knowledge\/bad\.md:3$/],
+  ['has nothing at its head', '---\n---\n# Refunds\n', 'must be fields with values'],
+  ['says a field twice', '---\nkind: concept\nkind: system\n---\n', 'says "kind" twice', /^knowledge\/bad\.md:3$/],
+  [
+    'says a field of a field twice',
+    '---\nwith:\n  - a: 1\n    a: 2\n---\n',
+    'says "a" twice',
+    /^knowledge\/bad\.md:4$/,
+  ],
+  [
+    'has more at its head than is read in a moment',
+    `---\n${Array.from({ length: 21_000 }, (_, at) => `k${at}: 1\n`).join('')}---\n`,
+    'more than 65536 characters',
+  ],
+  [
+    'has more fields than there are',
+    `---\n${Array.from({ length: 200 }, (_, at) => `k${at}: 1\n`).join('')}---\n`,
+    'more than 100 fields',
+  ],
   ['has a list for front matter', '---\n- concept\n---\n', 'must be fields with values'],
   ['makes much of little', `---\na: &a [x,x]\nb: [${'*a,'.repeat(50)}]\n---\n`, 'cannot be read'],
   ['is too large', `---\nkind: concept\n---\n${'x'.repeat(300_000)}`, 'Part it into several'],

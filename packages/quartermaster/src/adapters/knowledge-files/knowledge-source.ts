@@ -108,9 +108,17 @@ async function readBounded(file: string): Promise<string> {
     for (let read = -1; read !== 0 && length < bytes.length; length += read)
       read = (await handle.read(bytes, length, bytes.length - length)).bytesRead
     if (length > MOST_BYTES) throw new Error(`It has more than ${MOST_BYTES} bytes. Part it into several.`)
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length))
+    return textOf(bytes.subarray(0, length))
   } finally {
     await handle.close()
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new Error('It is not written in UTF-8. Save it in that encoding.', { cause })
   }
 }
 

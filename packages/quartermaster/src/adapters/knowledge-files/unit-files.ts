@@ -83,6 +83,10 @@ async function followed(file: string, root: string) {
 
 function placed(root: string, file: string): FoundFile {
   const name = relative(root, file).split(sep).join('/')
-  const path = name.replace(MARKDOWN, '').replace(/(?<=.)\/index$/, '')
+  // Some systems write letters with accents in two characters, and whoever names the file writes one.
+  const path = name
+    .normalize('NFC')
+    .replace(MARKDOWN, '')
+    .replace(/(?<=.)\/index$/, '')
   return { path, name, file }
 }

@@ -32,9 +32,13 @@ export function createFolderWatch(dir: string, log: Log): FolderWatch {
     const parent = dirname(dir)
     // The folder above is watched, and of it this one alone: naming one that is not there would notice nothing.
     const watcher = watch(parent, { ignoreInitial: true, ignored: path => !isWatched(resolve(path), { parent, dir }) })
-    watcher.on('error', error =>
-      log.warn(`Watching "${dir}" failed; use reload after an edit.`, { reason: messageOf(error) }),
-    )
+    // The first alone: when watches run out, there is one for every further file.
+    watcher.once('error', error => {
+      watcher.on('error', () => {})
+      log.warn(`Watching "${dir}" failed; use reload after an edit.`, { reason: messageOf(error) })
+    })
+    // What was written before has been seen by nobody, and whoever listens may have read before that.
+    watcher.once('ready', changed)
     watcher.on('all', (event, path) => {
       if (resolve(path) !== parent && (isMarkdown(path) || event.endsWith('Dir'))) changed()
     })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { AppError } from '../../contracts/index.ts'
 
@@ -23,36 +23,62 @@ export async function compareUnits(dir: string, files: readonly UnitFile[]): Pro
   )
 }
 
+/** A step that was done, and how it is taken back. */
+interface Undo {
+  readonly path: string
+  back(): Promise<unknown>
+}
+
 /** Writes files, all of them or none, over whatever is there. */
 export async function writeUnits(dir: string, files: readonly UnitFile[]): Promise<void> {
-  const undo: (() => Promise<unknown>)[] = []
+  const done: Undo[] = []
   try {
     for (const { path, text } of files) {
       const file = join(dir, path)
       const before = await readPresent(file)
+      // The first folder that was made; nothing where all were there.
+      const made = await mkdir(dirname(file), { recursive: true })
+      if (made !== undefined) done.push({ path: made, back: () => removeEmpty(made, dirname(file)) })
       await put(file, text)
-      undo.push(() => (before === undefined ? rm(file, { force: true }) : put(file, before)))
+      done.push({ path, back: () => (before === undefined ? rm(file, { force: true }) : put(file, before)) })
     }
   } catch (cause) {
-    for (const step of undo.toReversed()) {
-      await step().catch(() => {
-        // The first failure is the one to be told; what cannot be taken back is the same disk's.
-      })
-    }
+    const left = await takenBack(done)
     const { code } = cause as NodeJS.ErrnoException
-    throw new AppError(
-      'CONFIG_INVALID',
-      `"${dir}" could not be written (${code ?? 'it failed'}); nothing was changed.`,
-      { cause },
-    )
+    const rest = left.length === 0 ? 'nothing was changed' : `these could not be put back: ${left.join(', ')}`
+    throw new AppError('CONFIG_INVALID', `"${dir}" could not be written (${code ?? 'it failed'}); ${rest}.`, { cause })
+  }
+}
+
+/** What could not be taken back. */
+async function takenBack(done: readonly Undo[]): Promise<string[]> {
+  const left: string[] = []
+  for (const { path, back } of done.toReversed()) {
+    try {
+      await back()
+    } catch {
+      // The first failure is the one to be told; of this one the name is.
+      left.push(path)
+    }
+  }
+  return left
+}
+
+/** From the inside out. One that somebody has put something into meanwhile is theirs, and stays. */
+async function removeEmpty(outer: string, inner: string): Promise<void> {
+  for (let folder = inner; folder.length >= outer.length; folder = dirname(folder)) {
+    try {
+      await rmdir(folder)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOTEMPTY') return
+      throw error
+    }
   }
 }
 
 /** In one step, so that whoever watches the folder sees the whole file. */
 async function put(file: string, text: string): Promise<void> {
-  const folder = dirname(file)
-  await mkdir(folder, { recursive: true })
-  const temporary = join(folder, `.${basename(file)}.${randomBytes(6).toString('hex')}`)
+  const temporary = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString('hex')}`)
   try {
     await writeFile(temporary, text, { flag: 'wx' })
     await rename(temporary, file)

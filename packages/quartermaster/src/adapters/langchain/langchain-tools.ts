@@ -1,5 +1,6 @@
+import { parseCallbackConfigArg } from '@langchain/core/callbacks/manager'
 import type { RunnableConfig } from '@langchain/core/runnables'
-import { StructuredTool, ToolInputParsingException } from '@langchain/core/tools'
+import { StructuredTool } from '@langchain/core/tools'
 import {
   AppError,
   ErrorBody,
@@ -35,6 +36,8 @@ class BoxedTool extends StructuredTool {
   readonly description: string
   readonly schema: Record<string, unknown>
   readonly #toolbox: Toolbox
+  /** Runs that have come to the call itself: whatever fails there is not done a second time. */
+  readonly #begun = new WeakSet<object>()
 
   constructor({ name, description, inputSchema }: ToolboxTool, toolbox: Toolbox) {
     super({ responseFormat: 'content_and_artifact' })
@@ -49,18 +52,20 @@ class BoxedTool extends StructuredTool {
   }
 
   override async call(input: unknown, given?: unknown, tags?: string[]): Promise<never> {
+    const run: ToolRun = { ...parseCallbackConfigArg(given as RunnableConfig | undefined) }
     try {
-      return (await super.call((input ?? {}) as never, given as never, tags)) as never
+      return (await super.call((input ?? {}) as never, run as never, tags)) as never
     } catch (error) {
-      if (!(error instanceof ToolInputParsingException)) throw error
-      // LangChain says that an input is wrong. The call path says what is wrong with it.
-      const [content, result] = await this._call(input, undefined, given as ToolRun)
-      const toolCallId = (given as ToolRun | undefined)?.toolCall?.id
+      if (this.#begun.has(run)) throw error
+      // LangChain says that an input is wrong, or fails at the schema. The call path knows, and says what is wrong.
+      const [content, result] = await this._call(input, undefined, run)
+      const toolCallId = run.toolCall?.id
       return (toolCallId === undefined ? content : toMessage(result, { name: this.name, toolCallId })) as never
     }
   }
 
   protected override async _call(input: unknown, _manager: unknown, run: ToolRun = {}): Promise<[unknown, ToolResult]> {
+    this.#begun.add(run)
     const { signal, writer, toolCall } = run
     const { name } = this
     const toolCallId = toolCall?.id

@@ -1,4 +1,4 @@
-import { ToolMessage } from '@langchain/core/messages'
+import { convertToProviderContentBlock, isDataContentBlock, ToolMessage } from '@langchain/core/messages'
 import { expect, it } from 'vitest'
 import { AppError, type Toolbox, type ToolboxTool, type ToolResult } from '../../contracts/index.ts'
 import { errorResult } from '../../core/kernel/index.ts'
@@ -48,5 +48,77 @@ it('answers a model with a message as well where LangChain takes an input for wr
     'seen',
     'success',
     'call_1',
+  ])
+})
+
+it('calls a tool whose schema LangChain cannot read', async () => {
+  const path = { type: 'string', pattern: '^[\\w-.]+$' }
+  const odd = { ...tool, inputSchema: { type: 'object', properties: { path } } }
+  const call = async () => ({ content: [{ type: 'text', text: 'seen' }] })
+  const [held] = await langchainTools({ tools: async () => [odd], call } as unknown as Toolbox)
+  const answer: unknown = await held?.invoke({ type: 'tool_call', id: 'call_1', name: 'look', args: { path: 'a.b' } })
+  expect(ToolMessage.isInstance(answer) && answer.content).toBe('seen')
+})
+
+it('does nothing a second time for what goes wrong after the call', async () => {
+  let calls = 0
+  const call = async () => {
+    calls++
+    return { content: [] }
+  }
+  const [held] = await langchainTools({ tools: async () => [tool], call } as unknown as Toolbox)
+  const handler = {
+    name: 'mine',
+    raiseError: true,
+    awaitHandlers: true,
+    handleToolEnd: () => Promise.reject(new Error('mine')),
+  }
+  await expect(held?.invoke({}, { callbacks: [handler] })).rejects.toThrow('mine')
+  expect(calls).toBe(1)
+})
+
+/** As the providers of LangChain read what stands in the answer of a tool: what is no data block they drop or pass on as it is. */
+const PROVIDER = {
+  providerName: 'test',
+  fromStandardTextBlock: ({ text }: { text: string }) => ({ type: 'text', text }),
+  fromStandardImageBlock: (block: Record<string, unknown>) => ({ picture: [block.mime_type, block.data] }),
+  fromStandardFileBlock: (block: { mime_type?: string; metadata?: Record<string, unknown> }) => {
+    if (block.mime_type !== 'application/pdf') throw new Error(`Unsupported: ${block.mime_type}`)
+    return { file: [block.mime_type, block.metadata?.filename] }
+  },
+}
+
+it('hands over pictures and documents as providers convert them, and names what none of them takes', async () => {
+  const resource = (uri: string, mimeType: string) => ({ type: 'resource', resource: { uri, mimeType, blob: 'BBBB' } })
+  const content = [
+    { type: 'text', text: 'Look:' },
+    { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+    resource('desk:report', 'application/pdf'),
+    resource('desk:tools.zip', 'application/zip'),
+    { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' },
+  ]
+  const [held] = await langchainTools({
+    tools: async () => [tool],
+    call: async () => ({ content }),
+  } as unknown as Toolbox)
+  const answer: unknown = await held?.invoke({ type: 'tool_call', id: 'call_1', name: 'look', args: {} })
+  if (!ToolMessage.isInstance(answer) || typeof answer.content === 'string') throw new Error('No blocks came.')
+  const converted = answer.content.map(block =>
+    isDataContentBlock(block) ? convertToProviderContentBlock(block, PROVIDER as never) : block,
+  )
+  expect(converted).toEqual([
+    { type: 'text', text: 'Look:' },
+    { picture: ['image/png', 'AAAA'] },
+    { file: ['application/pdf', 'report.pdf'] },
+    { type: 'text', text: '[application/zip tools.zip]' },
+    { type: 'text', text: '[audio/wav]' },
+  ])
+  // The other way to read them.
+  expect(answer.contentBlocks).toMatchObject([
+    { type: 'text' },
+    { type: 'image', mimeType: 'image/png', data: 'AAAA' },
+    { type: 'file', mimeType: 'application/pdf', data: 'BBBB' },
+    { type: 'text' },
+    { type: 'text' },
   ])
 })

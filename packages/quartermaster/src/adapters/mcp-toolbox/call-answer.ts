@@ -4,10 +4,10 @@ import {
   ErrorBody,
   KEPT_META,
   KeptResult,
-  SUCCEEDED_META,
   type ToolResult,
   WaitingHandle,
 } from '../../contracts/index.ts'
+import { withoutRest } from '../../core/kernel/index.ts'
 
 /** What the way of a result puts around it; a tool has no say in that. */
 const OF_THE_WAY = /^(quartermaster|io\.modelcontextprotocol)\//
@@ -23,13 +23,6 @@ export function toCallAnswer({ _meta: meta = {}, resultType: _kind, ...result }:
   const told = own.length === 0 ? result : { ...result, _meta: Object.fromEntries(own) }
   const kept = KeptResult.safeParse(meta[KEPT_META])
   if (!kept.success) return { operationId, result: told }
-  return { operationId, result: withoutNotes(told, meta[SUCCEEDED_META] === true), kept: kept.data }
-}
-
-/** A model reads at the end where a cut result goes on and, where it had to be marked as an error, at the top that it is none. */
-function withoutNotes(result: ToolResult, isMarkedForSize: boolean): ToolResult {
-  const content = result.content.slice(isMarkedForSize ? 1 : 0, -2)
-  if (!isMarkedForSize) return { ...result, content }
-  const { isError: _mark, ...rest } = result
-  return { ...rest, content }
+  // Where it goes on is said once more at its end, for those who read nothing else.
+  return { operationId, result: { ...told, content: withoutRest(told.content) }, kept: kept.data }
 }

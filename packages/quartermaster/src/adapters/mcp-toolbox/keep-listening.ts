@@ -1,44 +1,60 @@
 import type { Client } from '@modelcontextprotocol/client'
-import type { Cancel } from '../../core/kernel/index.ts'
+import { type Cancel, type Clock, type Random, reopening } from '../../core/kernel/index.ts'
 
 /** Pauses between tries: the first one short, for an `up` that is just being started again. */
-const FIRST_MS = 100
-const LONGEST_MS = 5_000
+const PAUSES = { firstMs: 100, longestMs: 5_000 }
 
-/**
- * Keeps the stream of changes open for as long as the client is, over as many connections as it takes. After a gap anything may
- * have changed.
- */
-export function keepListening(client: Client, { onGap }: { onGap(): void }): Cancel {
+export interface KeepListeningOptions {
+  readonly clock: Clock
+  /** So that many who lost the same `up` do not come back at once. */
+  readonly random: Random
+  /** From now on changes are told. Before, anything may have changed. */
+  onOpen(opening: { readonly isFirst: boolean }): void
+  /** Whether this failure is the end of it. All others are tried again. */
+  isFinal(error: unknown): boolean
+}
+
+/** Keeps the stream of changes open for as long as the client is, over as many connections as it takes. */
+export function keepListening(
+  client: Pick<Client, 'listen'>,
+  { clock, random, onOpen, isFinal }: KeepListeningOptions,
+): Cancel {
   const stop = new AbortController()
-  let timer: NodeJS.Timeout | undefined
+  const pauseAfter = reopening(PAUSES)
+  let cancelPause: Cancel = () => {}
   const pause = (ms: number) =>
     new Promise<void>(resolve => {
-      timer = setTimeout(resolve, ms * (0.5 + Math.random()))
-      // Whoever only waits for changes that nobody needs any more shall be able to end.
-      timer.unref()
+      cancelPause = clock.after(ms * (0.5 + random()), resolve)
     })
 
+  async function open() {
+    try {
+      return await client.listen({ toolsListChanged: true }, { signal: stop.signal })
+    } catch (error) {
+      if (isFinal(error)) stop.abort()
+      // Nobody is there at present.
+      return undefined
+    }
+  }
+
   async function listen(): Promise<void> {
-    let isFirst = true
-    for (let tries = 0; !stop.signal.aborted; ) {
-      try {
-        const subscription = await client.listen({ toolsListChanged: true }, { signal: stop.signal })
-        if (!isFirst) onGap()
-        tries = 0
-        await subscription.closed
-      } catch {
-        // Nobody is there at present.
-      }
-      isFirst = false
+    for (let isFirst = true; !stop.signal.aborted; isFirst = false) {
+      const subscription = await open()
       if (stop.signal.aborted) return
-      await pause(Math.min(FIRST_MS * 2 ** tries++, LONGEST_MS))
+      const openedAt = clock.now()
+      if (subscription) {
+        onOpen({ isFirst })
+        // How it ended makes no difference.
+        await subscription.closed.catch(() => {})
+      }
+      if (stop.signal.aborted) return
+      await pause(pauseAfter(subscription ? clock.now() - openedAt : 0))
     }
   }
 
   void listen()
   return () => {
     stop.abort()
-    clearTimeout(timer)
+    cancelPause()
   }
 }

@@ -4,8 +4,8 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
-import { AppError, ErrorBody, isAppError, messageOf, type ToolResult } from '../../contracts/index.ts'
-import { errorResult } from '../../core/kernel/index.ts'
+import { AppError, ErrorBody, type ErrorCode, isAppError, messageOf } from '../../contracts/index.ts'
+import { toldError } from '../../core/kernel/index.ts'
 
 /** Failures by which it is certain that nothing was sent. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
@@ -14,35 +14,86 @@ export interface Errand {
   readonly url: URL
   /** Whether it may have changed something. */
   readonly isCall: boolean
+  /** Whether it is the first: nobody knows yet who answers there. */
+  readonly isFirst?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /** What went wrong on the way to `up` and back, as the error that a toolbox in its process would raise. */
-export function toolboxError(thrown: unknown, { url, isCall, signal }: Errand): AppError {
+export function toolboxError(thrown: unknown, errand: Errand): AppError {
   if (isAppError(thrown)) return thrown
-  if (signal?.aborted) return new AppError('CANCELLED', 'The call was cancelled.', { cause: thrown })
-  const told = thrown instanceof ProtocolError ? ErrorBody.safeParse(thrown.data) : undefined
-  if (told?.success) return AppError.fromJSON(told.data)
-  if (thrown instanceof ProtocolError) return new AppError('REQUEST_REFUSED', thrown.message, { cause: thrown })
-  if (thrown instanceof UnauthorizedError || (thrown instanceof SdkHttpError && thrown.status === 401))
-    return new AppError(
-      'TOKEN_INVALID',
-      `${url.href} does not take this token. Make one: quartermaster tokens create AGENT.`,
-    )
-  const cause = messageOf(thrown)
-  if (!isCall || NOT_SENT.has(codeOf(thrown))) {
-    const message = `Nobody answers at ${url.href}. Start it: quartermaster up. (${cause})`
-    return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause: thrown })
-  }
-  return new AppError('OUTCOME_UNKNOWN', `${url.href} gave no answer, and may have done what was asked. (${cause})`, {
-    cause: thrown,
-  })
+  if (errand.signal?.aborted) return new AppError('CANCELLED', 'The call was cancelled.', { cause: thrown })
+  if (thrown instanceof ProtocolError) return protocolError(thrown)
+  if (thrown instanceof UnauthorizedError) return tokenRefused(errand)
+  if (thrown instanceof SdkHttpError) return refusal(thrown, errand)
+  return lost(messageOf(thrown), thrown, errand)
 }
 
-/** A tool that had to ask where nobody answers. On the wire that is an error of the client; here it is what the model reads. */
-export function unanswered(thrown: unknown): ToolResult {
-  if (!(thrown instanceof MissingRequiredClientCapabilityError)) throw thrown
-  return errorResult(new AppError('ANSWER_UNAVAILABLE', thrown.message))
+function protocolError(thrown: ProtocolError): AppError {
+  const told = ErrorBody.safeParse(thrown.data)
+  return told.success
+    ? AppError.fromJSON(told.data)
+    : new AppError('REQUEST_REFUSED', thrown.message, { cause: thrown })
+}
+
+function tokenRefused({ url }: Errand): AppError {
+  const message = `${url.href} does not take this token. Make one: quartermaster tokens create AGENT.`
+  return new AppError('TOKEN_INVALID', message)
+}
+
+/** Codes of what was refused before anything was done, by those who have no code of ours for it: whatever stands in between. */
+const REFUSED: Readonly<Record<number, ErrorCode>> = {
+  408: 'DEPENDENCY_UNAVAILABLE',
+  413: 'LIMIT_EXCEEDED',
+  425: 'DEPENDENCY_UNAVAILABLE',
+  429: 'RATE_LIMITED',
+}
+
+/** An answer of HTTP and none of MCP. */
+function refusal(thrown: SdkHttpError, errand: Errand): AppError {
+  const { status } = thrown
+  const { href } = errand.url
+  if (status === 401) return tokenRefused(errand)
+  const isElsewhere = status === 404 || status === 405 || status < 400
+  const told = toldError(jsonIn(thrown.data.text))
+  if (told && !(errand.isFirst && isElsewhere)) return told
+  // A server that failed may have been in the middle of it.
+  if (status >= 500) return lost(`HTTP ${status}`, thrown, errand)
+  const code = REFUSED[status] ?? 'REQUEST_REFUSED'
+  const what = isElsewhere
+    ? `${href} is no address for MCP (HTTP ${status}). Use the mcpUrl that "quartermaster up" prints.`
+    : `${href} refuses this (HTTP ${status}), and nothing was done.`
+  return new AppError(code, what, { cause: thrown })
+}
+
+function lost(why: string, cause: unknown, { url, isCall }: Errand): AppError {
+  if (!isCall || NOT_SENT.has(codeOf(cause))) {
+    const message = `Nobody answers at ${url.href}. Start it: quartermaster up. (${why})`
+    return new AppError('DEPENDENCY_UNAVAILABLE', message, { cause })
+  }
+  const message = `${url.href} gave no answer, and may have done what was asked. (${why})`
+  return new AppError('OUTCOME_UNKNOWN', message, { cause })
+}
+
+/**
+ * What a tool that had to ask where nobody answers is told, in the words of a toolbox in its process. On the wire that is an error
+ * of the client; here it is what the model reads.
+ */
+export function unanswered(thrown: unknown, tool: string): AppError | undefined {
+  if (!(thrown instanceof MissingRequiredClientCapabilityError)) return undefined
+  const question = /: ("[^]*")$/.exec(thrown.message)?.[1]
+  const message =
+    question === undefined ? thrown.message : `"${tool}" has a question, and nobody is there to answer it: ${question}`
+  return new AppError('ANSWER_UNAVAILABLE', message)
+}
+
+export function jsonIn(text: unknown): unknown {
+  try {
+    return typeof text === 'string' ? JSON.parse(text) : undefined
+  } catch {
+    // What is no JSON has nothing in it that anybody here looks for.
+    return undefined
+  }
 }
 
 /** Node wraps what really happened. */

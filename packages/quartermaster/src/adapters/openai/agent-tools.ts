@@ -1,7 +1,6 @@
 import type { tool as makeTool } from '@openai/agents'
 import { AppError, type Toolbox, type ToolboxTool } from '../../contracts/index.ts'
-import { callForModel, type ModelPiece } from '../../core/kernel/index.ts'
-import { readArguments } from './arguments.ts'
+import { callForModel, isSeenPicture, type ModelPiece } from '../../core/kernel/index.ts'
 import { toOutput } from './model-output.ts'
 
 type MakeTool = typeof makeTool
@@ -47,28 +46,32 @@ function agentTool(
   { name, description, inputSchema }: ToolboxTool,
   { toolbox, tool }: { toolbox: Toolbox; tool: MakeTool },
 ): AgentTool {
-  const made = tool({
+  return tool({
     name,
     description,
     parameters: { ...inputSchema } as never,
     strict: false,
-    // What has gone since is not shown to the model any more.
-    isEnabled: async () => (await toolbox.tools()).some(one => one.name === name),
+    isEnabled: () => isStillThere(name, toolbox),
     // Only what is no answer at all gets here, and whoever runs the agent has to know it.
     errorFunction: null,
     execute: async (input: unknown, _context: unknown, details?: { signal?: AbortSignal }) =>
       toOutput(await callForModel(toolbox, { name, input, signal: details?.signal }), toPart),
   }) as unknown as AgentTool
-  const { invoke } = made
-  // What is no JSON would end the whole run of the agent. As a text it goes to the call path, which says what is wrong with it.
-  made.invoke = (context, given, details) => invoke(context, JSON.stringify(readArguments(given)), details)
-  return made
+}
+
+/** What has gone since is not shown to the model any more. Who cannot be asked now says so when it is called, and ends no run here. */
+async function isStillThere(name: string, toolbox: Toolbox): Promise<boolean> {
+  try {
+    return (await toolbox.tools()).some(one => one.name === name)
+  } catch {
+    return true
+  }
 }
 
 function toPart(piece: ModelPiece) {
   if (piece.kind === 'text') return { type: 'text', text: piece.text }
   const { mimeType: mediaType, data, name = 'file' } = piece
-  return mediaType.startsWith('image/')
+  return isSeenPicture(mediaType)
     ? { type: 'image', image: { data, mediaType } }
     : { type: 'file', file: { data, mediaType, filename: name } }
 }

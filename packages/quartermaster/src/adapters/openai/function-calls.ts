@@ -1,5 +1,5 @@
 import type { Toolbox, ToolboxCallOptions } from '../../contracts/index.ts'
-import { callForModel, type ModelPiece } from '../../core/kernel/index.ts'
+import { callForModel, isSeenPicture, type ModelPiece } from '../../core/kernel/index.ts'
 import { readArguments } from './arguments.ts'
 import { toOutput, toWords } from './model-output.ts'
 
@@ -51,7 +51,7 @@ export function answerFunctionCalls(
   const calls = output.filter((item): item is FunctionCall => item.type === 'function_call')
   return Promise.all(
     calls.map(async ({ call_id, ...call }) => {
-      const result = await answered(toolbox, call, options)
+      const result = await answered(toolbox, { ...call, id: call_id }, options)
       return { type: 'function_call_output', call_id, output: toOutput(result, toPart) } as const
     }),
   )
@@ -66,21 +66,29 @@ export function answerToolCalls(
   const calls = (toolCalls ?? []).filter((call): call is ToolCall => call.type === 'function')
   return Promise.all(
     calls.map(async ({ id, function: call }) => {
-      const result = await answered(toolbox, call, options)
+      const result = await answered(toolbox, { ...call, id }, options)
       return { role: 'tool', tool_call_id: id, content: toWords(result) } as const
     }),
   )
 }
 
-function answered(toolbox: Toolbox, call: Pick<FunctionCall, 'name' | 'arguments'>, options: ToolboxCallOptions) {
-  return callForModel(toolbox, { ...options, name: call.name, input: readArguments(call.arguments) })
+/** What both APIs say of a call. */
+interface AskedCall extends Pick<FunctionCall, 'name' | 'arguments'> {
+  readonly id: string
+}
+
+function answered(toolbox: Toolbox, { id, name, arguments: given }: AskedCall, options: ToolboxCallOptions) {
+  const { idempotencyKey: key } = options
+  // The key is that of the whole answer of the model, and each call in it is another.
+  const idempotencyKey = key === undefined ? undefined : `${key}/${id}`
+  return callForModel(toolbox, { ...options, idempotencyKey, name, input: readArguments(given) })
 }
 
 function toPart(piece: ModelPiece): OutputPart {
   if (piece.kind === 'text') return { type: 'input_text', text: piece.text }
   const { mimeType, data, name = 'file' } = piece
   const url = `data:${mimeType};base64,${data}`
-  return mimeType.startsWith('image/')
+  return isSeenPicture(mimeType)
     ? { type: 'input_image', image_url: url, detail: 'auto' }
     : { type: 'input_file', filename: name, file_data: url }
 }

@@ -1,4 +1,4 @@
-import { Agent, RunContext } from '@openai/agents'
+import { Agent, type AgentInputItem, type Model, RunContext, Runner } from '@openai/agents'
 import { describe, expect, it } from 'vitest'
 import { AppError, type Toolbox, type ToolboxTool, type ToolResult } from '../../contracts/index.ts'
 import { agentTools, answerFunctionCalls, answerToolCalls } from './index.ts'
@@ -46,17 +46,93 @@ describe.each(Object.entries(FACES))('%s', (_name, answer) => {
     expect(await answer(toolbox, '{}')).toMatch(/^Error: DEPENDENCY_UNAVAILABLE: Nobody answers\./)
   })
 
-  it.each(['', 'null', '{}'])('takes %j for no arguments', async given => {
+  it.each(['null', '{}'])('takes %j for no arguments', async given => {
     const { toolbox, inputs } = toolboxOf({})
     await answer(toolbox, given)
-    expect(inputs).toEqual([{}])
+    expect(inputs.map(input => input ?? {})).toEqual([{}])
   })
 })
 
-it('lets a tool of the Agents SDK refuse what is no JSON, and does not end the run of the agent for it', async () => {
-  const { toolbox, inputs } = toolboxOf({ error: new AppError('INPUT_INVALID', 'It must be an object.') })
-  expect(await FACES['the Agents SDK']?.(toolbox, '{"a":')).toMatch(/^Error: INPUT_INVALID/)
-  expect(inputs).toEqual(['{"a":'])
+it.each(['the Responses API', 'Chat Completions'])('%s takes no text at all for no arguments', async face => {
+  const { toolbox, inputs } = toolboxOf({})
+  await FACES[face]?.(toolbox, '')
+  expect(inputs).toEqual([{}])
+})
+
+/** A run of the Agents SDK whose model calls the tool once, and what it is answered. */
+async function answeredInRun(toolbox: Toolbox, given: string): Promise<string> {
+  const model: Model = {
+    async getResponse({ input }) {
+      const answers = (input as AgentInputItem[]).filter(({ type }) => type === 'function_call_result')
+      const call = { type: 'function_call', callId: 'c1', name: 'look', status: 'completed', arguments: given } as const
+      const content = [{ type: 'output_text' as const, text: JSON.stringify(answers) }]
+      const said = { type: 'message', role: 'assistant', status: 'completed', content } as const
+      const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 }
+      return { usage, output: [answers.length === 0 ? call : said] } as never
+    },
+    async *getStreamedResponse() {},
+  }
+  const agent = new Agent({ name: 'worker', model, tools: await agentTools(toolbox) })
+  const { finalOutput } = await new Runner({ tracingDisabled: true }).run(agent, 'Go on.')
+  return String(finalOutput)
+}
+
+it('has the Agents SDK itself tell its model of arguments that are no JSON, and its run goes on', async () => {
+  const { toolbox, inputs } = toolboxOf({})
+  for (const given of ['{"a":', '']) expect(await answeredInRun(toolbox, given)).toMatch(/JSON/)
+  expect(inputs).toEqual([])
+})
+
+it('shows a tool to the model of the Agents SDK that nobody can be asked about now, and ends no run for it', async () => {
+  const { toolbox } = toolboxOf({ error: new AppError('DEPENDENCY_UNAVAILABLE', 'Nobody answers.') })
+  const tools = toolbox.tools
+  let asked = 0
+  const lost = { ...toolbox, tools: async () => (asked++ === 0 ? tools() : Promise.reject(new Error('lost'))) }
+  expect(await answeredInRun(lost, '{}')).toContain('DEPENDENCY_UNAVAILABLE')
+})
+
+it.each([
+  ['the Responses API', (box: Toolbox, key: string) => answerFunctionCalls(box, CALLS, { idempotencyKey: key })],
+  ['Chat Completions', (box: Toolbox, key: string) => answerToolCalls(box, CHAT_CALLS, { idempotencyKey: key })],
+])('%s makes each call under a key of its own', async (_face, answer) => {
+  const keys: unknown[] = []
+  const call = async (_name: string, _input: unknown, options: { idempotencyKey?: string }) => {
+    keys.push(options.idempotencyKey)
+    return { content: [] }
+  }
+  await answer({ tools: async () => [tool], call } as unknown as Toolbox, 'turn 1')
+  expect(keys).toEqual(['turn 1/c1', 'turn 1/c2'])
+})
+
+const CALLS = ['c1', 'c2'].map(call_id => ({ ...ofResponses('{}'), call_id }))
+const CHAT_CALLS = ['c1', 'c2'].map(id => ({ ...ofChat('{}'), id }))
+
+it('hands over the files that the API takes, by their names, and names the others', async () => {
+  const resource = (uri: string, mimeType: string) =>
+    ({ type: 'resource', resource: { uri, mimeType, blob: 'AAAA' } }) as const
+  const content = [
+    resource('https://example.com/files/report.pdf', 'application/pdf'),
+    resource('desk:list', 'text/csv'),
+    resource('desk:tools.zip', 'application/zip'),
+    { type: 'image', mimeType: 'image/svg+xml', data: 'AAAA' } as const,
+    { type: 'audio', mimeType: 'audio/wav', data: 'AAAA' } as const,
+  ]
+  const { toolbox } = toolboxOf({ result: { content } })
+  const told = await FACES['the Responses API']?.(toolbox, '{}')
+  expect(told).toEqual([
+    { type: 'input_file', filename: 'report.pdf', file_data: 'data:application/pdf;base64,AAAA' },
+    { type: 'input_file', filename: 'list.csv', file_data: 'data:text/csv;base64,AAAA' },
+    { type: 'input_text', text: '[application/zip tools.zip]' },
+    { type: 'input_text', text: '[image/svg+xml]' },
+    { type: 'input_text', text: '[audio/wav]' },
+  ])
+  expect(await FACES['the Agents SDK']?.(toolbox, '{}')).toMatchObject([
+    { type: 'file', file: { filename: 'report.pdf' } },
+    { type: 'file', file: { filename: 'list.csv' } },
+    { type: 'text' },
+    { type: 'text' },
+    { type: 'text' },
+  ])
 })
 
 it('has tools for the Agents SDK that its types take', async () => {

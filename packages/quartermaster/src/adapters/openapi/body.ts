@@ -1,5 +1,6 @@
+import { nameOf } from './names.ts'
 import { isRecord, type Node, Unmappable } from './node.ts'
-import { exampleOf, freeOf, nameOf } from './parameters.ts'
+import { exampleOf } from './parameters.ts'
 import { isScalar, type Schemas } from './schema.ts'
 
 /** What is sent, and the parameters that it is made of. */
@@ -17,54 +18,74 @@ export interface BodyParameter {
 }
 
 export interface BodyOptions extends Schemas {
-  /** Names that parameters have already. */
-  readonly names: Set<string>
+  /** In upper case. */
+  readonly method: string
+  /** A name that no parameter has yet. */
+  free(name: string): string
 }
 
+/** The body, where there is one that can be sent, and what is to be said of one that is left out. */
+export interface FoundBody {
+  readonly body?: MappedBody | undefined
+  readonly notes: readonly string[]
+}
+
+/** These are nothing without their body, whether or not a document says so. */
+const SENDING = new Set(['POST', 'PUT', 'PATCH'])
+
 /** The body of an operation. Throws `Unmappable` for one that is needed and cannot be written. */
-export function bodyOf(requestBody: unknown, options: BodyOptions): MappedBody | undefined {
-  if (requestBody === undefined) return undefined
-  const node = options.references.follow(requestBody)
+export function bodyOf(requestBody: unknown, options: BodyOptions): FoundBody {
+  if (requestBody === undefined) return { notes: [] }
+  const { method, references } = options
+  const node = references.follow(requestBody)
+  const types = isRecord(node.content) ? Object.keys(node.content) : []
+  const isReading = method === 'GET' || method === 'HEAD'
+  const body = isReading ? undefined : mappedBody(node, types, options)
+  if (body) return { body, notes: [] }
+  const why = isReading
+    ? `a ${method} has none here`
+    : `is ${types.join(' or ') || 'of no type'}; JSON, forms and texts can be sent`
+  if (node.required === true || (node.required === undefined && SENDING.has(method)))
+    throw new Unmappable(isReading ? `It needs a body, and ${why}.` : `Its body ${why}.`)
+  return { notes: [`Left out: its body, ${isReading ? 'as' : 'which'} ${why}.`] }
+}
+
+function mappedBody(node: Node, types: readonly string[], options: BodyOptions): MappedBody | undefined {
   const content = isRecord(node.content) ? node.content : {}
-  const types = Object.keys(content)
   const isRequired = node.required === true
   const json =
     types.find(type => /^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) ?? types.find(type => type === '*/*')
   if (json !== undefined) return jsonBody(content[json], isRequired, options)
   const form = types.find(type => /^application\/x-www-form-urlencoded\b/i.test(type))
-  if (form !== undefined) return formBody(content[form], isRequired, options)
+  if (form !== undefined) return formBody(content[form], options)
   const text = types.find(type => /^text\//i.test(type))
-  if (text !== undefined) return textBody(text, isRequired, options)
-  if (!isRequired) return undefined
-  throw new Unmappable(`Its body is ${types.join(' or ') || 'of no type'}; JSON, forms and texts can be sent.`)
+  return text === undefined ? undefined : textBody(text, isRequired, options)
 }
 
 function jsonBody(media: unknown, isRequired: boolean, options: BodyOptions): MappedBody {
   const given = isRecord(media) ? media : {}
   const schema = merged(options.plain(given.schema))
   const example = exampleOf(given, options)
-  const fields = isOpen(schema) ? undefined : fieldsOf(schema, { isRequired, example, options })
+  // What is needed inside of a body that is not needed itself is needed only with it.
+  const isWhole = isOpen(schema) || (!isRequired && neededIn(schema).length > 0)
+  const fields = isWhole ? undefined : fieldsOf(schema, { example, options })
   if (!fields) {
-    const name = freeOf('body', options.names)
+    const name = options.free('body')
     return { body: { json: `{${name}}` }, parameters: [{ name, schema, isRequired, example }] }
   }
   return { body: { json: templateOf(fields) }, parameters: fields }
 }
 
-function formBody(media: unknown, isRequired: boolean, options: BodyOptions): MappedBody {
+function formBody(media: unknown, options: BodyOptions): MappedBody {
   const given = isRecord(media) ? media : {}
-  const fields = fieldsOf(merged(options.plain(given.schema)), {
-    isRequired,
-    example: exampleOf(given, options),
-    options,
-  })
+  const fields = fieldsOf(merged(options.plain(given.schema)), { example: exampleOf(given, options), options })
   const odd = fields.find(({ schema }) => !isScalar(schema) && schema.type !== 'array')
   if (odd) throw new Unmappable(`The field "${odd.field}" of its form is an object, which no form has.`)
   return { body: { form: templateOf(fields) }, parameters: fields }
 }
 
-function textBody(type: string, isRequired: boolean, { names }: BodyOptions): MappedBody {
-  const name = freeOf('body', names)
+function textBody(type: string, isRequired: boolean, { free }: BodyOptions): MappedBody {
+  const name = free('body')
   return {
     body: { text: `{${name}}`, type },
     parameters: [{ name, schema: { type: 'string' }, isRequired, example: undefined }],
@@ -87,18 +108,20 @@ function isOpen(schema: Node): boolean {
   )
 }
 
-function fieldsOf(
-  schema: Node,
-  { isRequired, example, options }: { isRequired: boolean; example: unknown; options: BodyOptions },
-): Field[] {
+function neededIn({ required, properties }: Node): string[] {
+  const known = isRecord(properties) ? properties : {}
+  return Array.isArray(required) ? required.filter(name => Object.hasOwn(known, name)) : []
+}
+
+function fieldsOf(schema: Node, { example, options }: { example: unknown; options: BodyOptions }): Field[] {
   const examples = isRecord(example) ? example : {}
-  const needed = Array.isArray(schema.required) ? schema.required : []
+  const needed = neededIn(schema)
   return Object.entries((schema.properties ?? {}) as Record<string, Node>).map(([field, one]) => ({
     field,
-    name: freeOf(nameOf(field), options.names),
+    name: options.free(nameOf(field)),
     schema: one,
-    isRequired: isRequired && needed.includes(field),
-    example: examples[field],
+    isRequired: needed.includes(field),
+    example: Object.hasOwn(examples, field) ? examples[field] : undefined,
   }))
 }
 
@@ -109,7 +132,7 @@ function merged(schema: Node): Node {
     return schema
   const { allOf: _allOf, ...own } = schema
   const all = [...parts, own]
-  const properties = all.map(part => (part.properties ?? {}) as Node)
+  const properties = all.flatMap(part => Object.entries((part.properties ?? {}) as Node))
   const required = all.flatMap(part => (Array.isArray(part.required) ? part.required : []))
-  return { type: 'object', ...own, required, properties: Object.assign({}, ...properties) }
+  return { type: 'object', ...own, required, properties: Object.fromEntries(properties) }
 }

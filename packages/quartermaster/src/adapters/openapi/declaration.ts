@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
 import type { ApiDocument } from './api-document.ts'
 import { type BodyParameter, bodyOf } from './body.ts'
+import { freeNames } from './names.ts'
 import { isRecord, type Node, textIn, Unmappable } from './node.ts'
 import { type FoundOperation, serverOf } from './operations.ts'
 import { type MappedParameter, parametersOf } from './parameters.ts'
@@ -67,13 +68,12 @@ function mapped(
   if (lost !== undefined) throw new Unmappable(lost)
   if (!MAPPED.has(method)) throw new Unmappable(`${method} is no method of a tool.`)
   const { parameters, notes } = parametersOf(operation, schemas)
-  const names = new Set(parameters.map(({ name }) => name))
-  const isReading = method === 'GET' || method === 'HEAD'
-  const body = isReading ? undefined : bodyOf(node.requestBody, { ...schemas, names })
+  const free = freeNames(parameters.map(({ name }) => name))
+  const { body, notes: ofBody } = bodyOf(node.requestBody, { ...schemas, method, free })
   const { references } = schemas
   const security = securityOf(operation, document, { references, prefix: options.capability, ...options })
   const address = addressOf(operation, document, { parameters, options })
-  return { parameters, body, security, address, notes: [...notes, ...address.notes] }
+  return { parameters, body, security, address, notes: [...notes, ...ofBody, ...security.notes, ...address.notes] }
 }
 
 /** Makes the declaration of an operation. Throws `Unmappable` with the reason where that cannot be. */

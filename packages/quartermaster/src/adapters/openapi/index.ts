@@ -1,4 +1,4 @@
-export { type ApiDocument, DOCUMENT_BYTES, parseApiDocument } from './api-document.ts'
+export { type ApiDocument, DOCUMENT_BYTES, readApiDocument, refuseTooLarge } from './api-document.ts'
 export {
   type DeclarationOptions,
   type MadeDeclaration,
@@ -7,7 +7,8 @@ export {
   type SentSecret,
   toDeclaration,
 } from './declaration.ts'
+export { freeNames, LONGEST_NAME } from './names.ts'
 export { Unmappable } from './node.ts'
-export { type FoundOperation, operationsIn, toName } from './operations.ts'
+export { type FoundOperation, operationsIn, requestOf, toName } from './operations.ts'
 export { SCHEMA_CHARACTERS } from './schema.ts'
 export { type NeededSecret, schemesIn } from './security.ts'

@@ -1,5 +1,6 @@
 import { Name } from '../../contracts/index.ts'
 import type { ApiDocument } from './api-document.ts'
+import { freeNames, LONGEST_NAME } from './names.ts'
 import { isRecord, type Node, recordsIn, textIn, Unmappable } from './node.ts'
 import { createReferences, type References } from './references.ts'
 
@@ -20,10 +21,10 @@ export interface FoundOperation {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'] as const
 
-/** All operations of a document, in its order. */
+/** All operations of a document, in its order. No two have the same id, and no two tools the same name. */
 export function operationsIn({ root }: ApiDocument): FoundOperation[] {
   const references = createReferences(root)
-  return Object.entries(root.paths as Node).flatMap(([path, given]) => {
+  const found = Object.entries(root.paths as Node).flatMap(([path, given]) => {
     const item = itemAt(references, given)
     if (item instanceof Unmappable) return [lostOperation(path, item)]
     return METHODS.flatMap(method => {
@@ -31,6 +32,18 @@ export function operationsIn({ root }: ApiDocument): FoundOperation[] {
       return isRecord(node) ? [operationOf(node, { method, path, item })] : []
     })
   })
+  const ids = new Set<string>()
+  const free = freeNames()
+  return found.map(one => {
+    const id = ids.has(one.id) ? requestOf(one) : one.id
+    ids.add(id)
+    return { ...one, id, tool: free(one.tool) }
+  })
+}
+
+/** `GET /cities/{city}`: what no two operations share. */
+export function requestOf({ method, path }: Pick<FoundOperation, 'method' | 'path'>): string {
+  return `${method} ${path}`
 }
 
 function itemAt(references: References, given: unknown): Node | Unmappable {
@@ -57,8 +70,9 @@ function lostOperation(path: string, { message }: Unmappable): FoundOperation {
 }
 
 function operationOf(node: Node, { method, path, item }: { method: string; path: string; item: Node }): FoundOperation {
-  const id = textIn(node, 'operationId') ?? toName(`${method}_${path}`)
-  const name = toName(id)
+  const request = toName(`${method}_${path}`)
+  const id = textIn(node, 'operationId') ?? request
+  const name = /[a-z0-9]/i.test(id) ? toName(id) : request
   // The index of a folder is the page of the capability, and some words are nobody's name.
   const tool = name === 'index' || !Name.safeParse(name).success ? `${method}_${name}` : name
   return { id, tool, method: method.toUpperCase(), path, short: shortOf(node, method, path), node, item }
@@ -85,7 +99,7 @@ export function toName(text: string): string {
     .replace(/([A-Z]+)([A-Z][a-z])/g, '$1_$2')
     .toLowerCase()
     .match(/[a-z0-9]+/g)
-  return (words ?? ['operation']).join('_').slice(0, 64)
+  return (words ?? ['operation']).join('_').slice(0, LONGEST_NAME)
 }
 
 /** The first address that counts for an operation. */

@@ -1,5 +1,5 @@
-import { Name } from '../../contracts/index.ts'
 import { isOwnHeader } from '../../core/kernel/index.ts'
+import { freeNames, nameOf } from './names.ts'
 import { type Node, recordsIn, textIn, Unmappable } from './node.ts'
 import type { FoundOperation } from './operations.ts'
 import { isScalar, type Schemas } from './schema.ts'
@@ -28,7 +28,7 @@ export function parametersOf({ node, item }: FoundOperation, options: Schemas): 
   const unique = new Map(all.map(one => [`${one.in} ${one.name}`, one]))
   const notes: string[] = []
   const parameters: MappedParameter[] = []
-  const names = new Set<string>()
+  const free = freeNames()
   for (const one of unique.values()) {
     const field = String(one.name)
     const why = obstacle(one, options)
@@ -38,7 +38,7 @@ export function parametersOf({ node, item }: FoundOperation, options: Schemas): 
       notes.push(`Left out: the parameter "${field}", which ${why}.`)
       continue
     }
-    const name = freeOf(nameOf(field), names)
+    const name = free(nameOf(field))
     parameters.push(mapped(one, { name, field, options }))
   }
   return { parameters, notes }
@@ -89,21 +89,4 @@ export function exampleOf(one: Node, { references }: Schemas): unknown {
   if (schema.example !== undefined) return schema.example
   const [listed] = Array.isArray(schema.examples) ? schema.examples : []
   return listed ?? schema.default
-}
-
-/** Names of parameters have letters that every runtime takes, and are none that objects have of themselves. */
-export function nameOf(field: string): string {
-  const name = field
-    .replace(/[^A-Za-z0-9_-]+/g, '_')
-    .replace(/^[_-]+|_+$/g, '')
-    .slice(0, 60)
-  if (name === '') return 'value'
-  return Name.safeParse(name).success ? name : `the_${name.slice(0, 56)}`
-}
-
-export function freeOf(name: string, taken: Set<string>): string {
-  let free = name
-  for (let number = 2; taken.has(free); number++) free = `${name}_${number}`
-  taken.add(free)
-  return free
 }

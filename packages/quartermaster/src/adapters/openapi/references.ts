@@ -10,19 +10,25 @@ export interface References {
 const LONGEST_CHAIN = 50
 
 export function createReferences(root: Node): References {
+  const known = new Map<string, unknown>()
+  const targetOf = (reference: string) => {
+    const target = known.get(reference) ?? found(root, reference)
+    known.set(reference, target)
+    return target
+  }
   return {
     follow(value) {
       let node = value
       for (let steps = 0; isRecord(node) && typeof node.$ref === 'string'; steps++) {
         if (steps > LONGEST_CHAIN) throw new Unmappable(`The reference "${node.$ref}" leads in a circle.`)
-        node = targetOf(root, node.$ref)
+        node = targetOf(node.$ref)
       }
       return isRecord(node) ? node : {}
     },
   }
 }
 
-function targetOf(root: Node, reference: string): unknown {
+function found(root: Node, reference: string): unknown {
   if (!reference.startsWith('#/'))
     throw new Unmappable(`It refers to "${reference}" in another document; put all into one first.`)
   let node: unknown = root

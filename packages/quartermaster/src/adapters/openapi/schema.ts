@@ -6,8 +6,9 @@ const DEEPEST = 8
 
 /** A declaration has at most 256 KiB. References make a small document large: what they lead to counts each time. */
 export const SCHEMA_CHARACTERS = 200_000
-/** About as much as a schema takes that says nothing. */
-const FRAME = 10
+/** How far a line of the file is moved in for each schema around it, at the least, and what else it has. */
+const INDENT = 2
+const PUNCTUATION = 3
 
 /** Words of OpenAPI that JSON Schema does not know, and examples, which are not for validating. */
 const DROPPED = new Set([
@@ -46,7 +47,8 @@ export function wholeSchemas(references: References, { isOld }: { readonly isOld
     if (left < 0)
       throw new Unmappable('What it takes is too large to be told to a model; write a declaration with what you need.')
   }
-  return { references, plain: given => plainSchema(given, { references, isOld, spend }) }
+  const unsentIn = createUnsent(references)
+  return { references, plain: given => plainSchema(given, { references, isOld, spend, unsentIn }) }
 }
 
 /** Only what a schema says itself, for whoever looks at many operations. */
@@ -59,31 +61,67 @@ interface Plain {
   readonly isOld: boolean
   /** Told how long each part is when it is written. */
   spend(characters: number): void
+  /** Names of properties that only the server sets. */
+  unsentIn(node: Node): readonly string[]
 }
 
-function plainSchema(given: unknown, options: Plain, within: readonly Node[] = []): Node {
+interface Place {
+  /** The schemas around it. */
+  readonly within: readonly Node[]
+  /** Names of properties that only the server sets, where others say them for the same object. */
+  readonly unsent: ReadonlySet<string>
+}
+
+const OUTSIDE: Place = { within: [], unsent: new Set() }
+
+function plainSchema(given: unknown, options: Plain, { within, unsent: around }: Place = OUTSIDE): Node {
   const node = options.references.follow(given)
+  const line = (text: string) => options.spend(text.length + PUNCTUATION + INDENT * within.length)
+  line('')
   // One that contains itself is any value from there on.
   if (within.length >= DEEPEST || within.includes(node)) return {}
-  options.spend(FRAME)
-  const inner = (value: unknown) => plainSchema(value, options, [...within, node])
+  const unsent = new Set([...around, ...options.unsentIn(node)])
+  const below = [...within, node]
+  const inner = (value: unknown) => plainSchema(value, options, { within: below, unsent: OUTSIDE.unsent })
+  // It speaks of the same object.
+  const beside = (value: unknown) => plainSchema(value, options, { within: below, unsent })
   const schema: Record<string, unknown> = {}
   for (const [word, value] of Object.entries(node)) {
     if (DROPPED.has(word) || word.startsWith('x-')) continue
     if (word === 'format' && !FORMATS.has(String(value))) continue
-    if (LISTS.has(word) && Array.isArray(value)) schema[word] = value.map(inner)
-    else if (MAPS.has(word) && isRecord(value)) schema[word] = mapped(value, inner)
+    line(word)
+    if (LISTS.has(word) && Array.isArray(value)) schema[word] = value.map(word === 'prefixItems' ? inner : beside)
+    else if (MAPS.has(word) && isRecord(value)) {
+      const entries = Object.entries(value).filter(([name]) => word !== 'properties' || !unsent.has(name))
+      for (const [name] of entries) line(name)
+      schema[word] = Object.fromEntries(entries.map(([name, one]) => [name, inner(one)]))
+    } else if (word === 'required' && Array.isArray(value)) schema[word] = value.filter(name => !unsent.has(name))
     else if (SCHEMAS.has(word) && isRecord(value)) schema[word] = inner(value)
     else {
-      options.spend(word.length + (JSON.stringify(value) ?? '').length)
+      options.spend((JSON.stringify(value) ?? '').length)
       schema[word] = value
     }
   }
   return options.isOld ? inNewDialect(schema, node) : schema
 }
 
-function mapped(value: Node, change: (value: unknown) => Node): Record<string, Node> {
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, change(one)]))
+/** Looks for `readOnly` in a schema and in those that hold for the same object; in each once, as many lead to the same. */
+function createUnsent(references: References): Plain['unsentIn'] {
+  const known = new Map<Node, readonly string[]>()
+  const isUnsent = (one: unknown) =>
+    isRecord(one) && (one.readOnly === true || references.follow(one).readOnly === true)
+  return function unsentIn(node: Node): readonly string[] {
+    const before = known.get(node)
+    if (before) return before
+    // One that contains itself has nothing to add to itself.
+    known.set(node, [])
+    const own = isRecord(node.properties) ? Object.entries(node.properties) : []
+    const parts = Array.isArray(node.allOf) ? node.allOf.map(part => references.follow(part)) : []
+    const names = own.filter(([, one]) => isUnsent(one)).map(([name]) => name)
+    const all: readonly string[] = [...new Set([...names, ...parts.flatMap(unsentIn)])]
+    known.set(node, all)
+    return all
+  }
 }
 
 /** OpenAPI 3.0 has words of its own for null and for bounds that are left out themselves. */

@@ -18,9 +18,10 @@ export interface MappedSecurity {
   readonly headers: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   readonly secrets: readonly NeededSecret[]
+  readonly notes: readonly string[]
 }
 
-const NOTHING: MappedSecurity = { headers: {}, query: {}, secrets: [] }
+const NOTHING: MappedSecurity = { headers: {}, query: {}, secrets: [], notes: [] }
 
 export interface SecurityOptions {
   readonly references: References
@@ -30,19 +31,25 @@ export interface SecurityOptions {
   readonly secretNames: ReadonlyMap<string, string>
 }
 
-/** The first way that can be gone of those a document offers. Throws `Unmappable` where there is none. */
+/**
+ * The first way that can be gone of those a document offers; one that the owner has named a secret for comes before all
+ * others, and none at all before those that need a secret. Throws `Unmappable` where there is none.
+ */
 export function securityOf(
   { node }: FoundOperation,
   { root }: ApiDocument,
   { references, prefix, secretNames }: SecurityOptions,
 ): MappedSecurity {
-  const ways = node.security ?? root.security
-  if (!Array.isArray(ways) || ways.length === 0 || ways.some(way => isRecord(way) && Object.keys(way).length === 0))
-    return NOTHING
+  const given = node.security ?? root.security
+  const all = Array.isArray(given) ? given.filter(isRecord) : []
+  const named = all.filter(way => Object.keys(way).some(name => secretNames.has(name)))
+  if (!Array.isArray(given) || given.length === 0) return NOTHING
+  if (named.length === 0 && all.some(isAnonymous)) return anonymous(all)
+  const ways = [...named, ...all.filter(way => !named.includes(way) && !isAnonymous(way))]
   const components = isRecord(root.components) ? root.components : {}
   const schemes = isRecord(components.securitySchemes) ? components.securitySchemes : {}
   let obstacle = ''
-  for (const way of ways.filter(isRecord)) {
+  for (const way of ways) {
     try {
       return Object.keys(way)
         .map(name =>
@@ -55,6 +62,15 @@ export function securityOf(
     }
   }
   throw new Unmappable(obstacle || 'It says nothing about how to sign in.')
+}
+
+const isAnonymous = (way: Node) => Object.keys(way).length === 0
+
+function anonymous(ways: readonly Node[]): MappedSecurity {
+  const [scheme] = ways.flatMap(way => Object.keys(way))
+  if (scheme === undefined) return NOTHING
+  const note = `It is called without signing in, which the document allows. To sign in: --secret ${scheme}=NAME`
+  return { ...NOTHING, notes: [note] }
 }
 
 function schemeOf(name: string, scheme: Node, secret: string): MappedSecurity {
@@ -97,6 +113,7 @@ function both(a: MappedSecurity, b: MappedSecurity): MappedSecurity {
     headers: { ...a.headers, ...b.headers },
     query: { ...a.query, ...b.query },
     secrets: [...a.secrets, ...b.secrets],
+    notes: [...a.notes, ...b.notes],
   }
 }
 

@@ -28,7 +28,7 @@ export interface AgentFiles {
   load(): Promise<AgentEntry[]>
   /** One of them, read anew; `undefined` when there is no such file. */
   read(name: string): Promise<AgentEntry | undefined>
-  /** Calls back when files changed, if watching is on. Returns how to stop. */
+  /** Calls back when files changed, or may have before they were watched, if watching is on. Returns how to stop. */
   onChange(listener: (change: ProjectChange) => void): () => void
   /** Resolves when a change would be noticed. */
   watching(): Promise<void>

@@ -23,13 +23,18 @@ interface WatchOptions {
   onChange(change: ProjectChange): void
 }
 
-/** Tells, once things are quiet, that agents' files or the configuration file were edited, added or deleted. */
+/**
+ * Tells, once things are quiet, that agents' files or the configuration file were edited, added or deleted. It tells once when
+ * it begins to notice: they may have been before.
+ */
 export function watchProject({ projectDir, configFile, log, onChange }: WatchOptions): FileWatch {
   const notice = createQuietNotice<keyof ProjectChange>(kinds =>
     onChange({ agents: kinds.has('agents'), config: kinds.has('config') }),
   )
   const places = { projectDir: resolve(projectDir), configFile: resolve(configFile) }
-  const started = start(places, log, notice.add).catch((error: unknown) => {
+  // What was edited before has been seen by nobody, and whoever listens may have read before that.
+  const onReady = () => onChange({ agents: true, config: true })
+  const started = start(places, log, { add: notice.add, onReady }).catch((error: unknown) => {
     // Without a watcher everything still works, by `reload`.
     log.warn('The project folder is not watched; use reload after an edit.', { reason: messageOf(error) })
     return undefined
@@ -48,7 +53,12 @@ interface Places {
   readonly configFile: string
 }
 
-async function start(places: Places, log: Log, add: (kind: keyof ProjectChange) => void): Promise<FileWatch> {
+interface Told {
+  add(kind: keyof ProjectChange): void
+  onReady(): void
+}
+
+async function start(places: Places, log: Log, { add, onReady }: Told): Promise<FileWatch> {
   const { watch } = await import('chokidar')
   const folders = new Set([places.projectDir, join(places.projectDir, 'agents')])
   // The project folder is watched rather than its parts, so that what comes later is noticed too. Naming a part beside it,
@@ -68,7 +78,10 @@ async function start(places: Places, log: Log, add: (kind: keyof ProjectChange) 
   const closed = new AbortController()
   // A watcher that is closed early never says that it is ready.
   const ready = new Promise<void>(done => {
-    watcher.once('ready', done)
+    watcher.once('ready', () => {
+      if (!closed.signal.aborted) onReady()
+      done()
+    })
     closed.signal.addEventListener('abort', () => done())
   })
   return {

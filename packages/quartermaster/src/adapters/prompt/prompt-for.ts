@@ -1,7 +1,8 @@
 import type { AgentPrompt, AgentView, PromptOptions, ViewedTool } from '../../contracts/index.ts'
+import { line, paragraphs } from '../../core/kernel/index.ts'
 import { closingRule } from './closing-rule.ts'
 import { estimateTokens } from './estimate-tokens.ts'
-import { document, line, paragraphs } from './markdown.ts'
+import { document } from './markdown.ts'
 import { AS_COMMANDS } from './shell-manner.ts'
 import { AS_TOOLS, type Manner } from './tool-manner.ts'
 

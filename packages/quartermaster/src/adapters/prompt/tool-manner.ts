@@ -1,5 +1,5 @@
 import type { AgentView, ViewedTool } from '../../contracts/index.ts'
-import { line } from './markdown.ts'
+import { line } from '../../core/kernel/index.ts'
 
 /** How tools are told of: to a model that calls them, or to one that types commands. */
 export interface Manner {

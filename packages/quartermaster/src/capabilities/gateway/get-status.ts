@@ -65,7 +65,7 @@ export function createGetStatus() {
       'It looks at nothing itself: calling a disabled tool does. It says nothing about tools that you were not given.',
     section: 'gateway',
     command: {
-      none: 'On the command line: quartermaster tools --state disabled, and quartermaster operations show ID.',
+      none: 'Use quartermaster tools --state disabled for what does not work; the owner also has quartermaster operations show ID.',
     },
     input: Input,
     output: Output,

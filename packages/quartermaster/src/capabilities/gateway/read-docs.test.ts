@@ -240,6 +240,22 @@ describe('read_docs', () => {
     expect(foundNames(await found(hub, 'ada', { query: 'guides/mail-all' }))).toEqual(['send_mail'])
   })
 
+  it('opens what is at a path, and not what others also call so, and says of a folder how to read it', async () => {
+    const other = {
+      path: 'other',
+      front: { ...HEAD, title: 'A\n- `b`: B', aliases: ['people'], parents: ['people'] },
+      body: 'O.',
+    }
+    const { read } = await team({ written: [RELEASING, PEOPLE, other] })
+    const page = await read('ada', { path: 'people' })
+    expect(page).not.toContain('O.')
+    expect(page).toContain('- `other`: A - `b`: B')
+    await expect(read('ada', { path: 'guides' })).rejects.toMatchObject({
+      code: 'NAME_UNKNOWN',
+      message: expect.stringContaining('Ask with scope "guides".'),
+    })
+  })
+
   it('hides no tool behind a unit of the same name', async () => {
     const { read } = await team({
       written: [{ path: 'send_mail', front: { ...HEAD, title: 'Ours', aliases: ['tool:send_mail'] }, body: 'Unit.' }],

@@ -16,7 +16,7 @@ export function createReadDocs() {
     whenToUse:
       'Before work that others may have written directions or notes for, and to read about a tool rather than call it at once. ' +
       'Comes back with Markdown: one page by path, the best fitting for a query, or a list of all there is. ' +
-      'Tools and capabilities are shown with their state. ' +
+      'Tools and capabilities work unless they are marked as disabled. ' +
       'For tools to call use find_tools; for the exact JSON Schema of their arguments describe_tool.',
     section: 'gateway',
     command: { none: 'On the command line: quartermaster docs.' },

@@ -1,8 +1,11 @@
-import type { ContentBlock, ToolResult } from '../../contracts/index.ts'
+import type { ToolResult } from '../../contracts/index.ts'
 import { toolFailure, toolResult, type WebAnswer } from '../../core/catalogue/index.ts'
-import { type Redact, redactedJson } from '../../core/kernel/index.ts'
+import type { Redact } from '../../core/kernel/index.ts'
+import { binaryBlock, hasSecret } from '../shared/binary-block.ts'
 import { jsonResult } from '../shared/json-result.ts'
 import { pick } from '../shared/pick.ts'
+import { type ReadJson, readJson } from '../shared/read-json.ts'
+import { beginningOf } from '../shared/shortened.ts'
 import { HTTP_OP_LIMITS, type HttpSettings } from './settings.ts'
 
 export interface AnswerOptions {
@@ -21,7 +24,7 @@ export function resultOf(answer: WebAnswer, options: AnswerOptions): ToolResult 
   if (!isText(type)) return binaryResult(answer.body, type, options)
   const text = decode(answer.body, charset)
   const value = isJson(type) ? parsed(text, options.redact) : undefined
-  if (value) return picked(value.json, options)
+  if (value) return picked(value, options)
   if (options.response === undefined) return toolResult({ content: [{ type: 'text', text: options.redact(text) }] })
   return toolFailure(`${options.url.host} did not answer with JSON, so that nothing can be taken from it.`)
 }
@@ -34,8 +37,8 @@ function emptyResult({ status }: WebAnswer, { url, response }: AnswerOptions): T
   })
 }
 
-function picked(json: unknown, { response, url }: AnswerOptions): ToolResult {
-  if (response === undefined) return jsonResult(json)
+function picked({ json, text }: ReadJson, { response, url }: AnswerOptions): ToolResult {
+  if (response === undefined) return jsonResult(json, text)
   if (typeof response !== 'string') {
     // A place that is not there is left out by JSON itself.
     return jsonResult(
@@ -50,19 +53,12 @@ function picked(json: unknown, { response, url }: AnswerOptions): ToolResult {
 
 /** What is no text cannot be masked, so that it is not handed on when a secret is in it. */
 function binaryResult(body: Uint8Array, mimeType: string, { url, response, secrets }: AnswerOptions): ToolResult {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  if (secrets.some(secret => bytes.includes(secret)))
+  if (hasSecret(body, secrets))
     return toolFailure(`The answer of ${url.host} has a secret of this tool in it and is not handed on.`)
   if (response !== undefined)
     return toolFailure(`${url.host} answered with ${mimeType} and not with JSON, so that nothing can be taken from it.`)
-  return toolResult({ content: [blockOf(bytes.toString('base64'), mimeType, url)] })
-}
-
-function blockOf(data: string, mimeType: string, { origin, pathname }: URL): ContentBlock {
-  if (mimeType.startsWith('image/')) return { type: 'image', data, mimeType }
-  if (mimeType.startsWith('audio/')) return { type: 'audio', data, mimeType }
   // Without the query, which may hold a secret.
-  return { type: 'resource', resource: { uri: `${origin}${pathname}`, mimeType, blob: data } }
+  return toolResult({ content: [binaryBlock(body, mimeType, `${url.origin}${url.pathname}`)] })
 }
 
 export interface RefusalOptions extends Pick<AnswerOptions, 'url' | 'redact'> {
@@ -75,7 +71,7 @@ export function refusalOf(answer: WebAnswer, { url, redact, doubtful }: RefusalO
   const { type, charset } = typeOf(answer)
   const words = isText(type) ? wordsOf(decode(answer.body, charset), isJson(type), redact) : ''
   const said = doubtful === 0 ? words : words.slice(0, -doubtful)
-  const shown = said.length > HTTP_OP_LIMITS.refusalBytes ? `${said.slice(0, HTTP_OP_LIMITS.refusalBytes)}…` : said
+  const shown = beginningOf(said, HTTP_OP_LIMITS.refusalCharacters)
   const head = `${url.host} answered with status ${answer.status}`
   return shown === '' ? `${head}.` : `${head}:\n${shown}`
 }
@@ -83,8 +79,7 @@ export function refusalOf(answer: WebAnswer, { url, redact, doubtful }: RefusalO
 /** As the server wrote them, unless there is something in them that a text does not show as it is. */
 function wordsOf(text: string, isJson: boolean, redact: Redact): string {
   const value = isJson ? parsed(text, redact) : undefined
-  const json = value && JSON.stringify(value.json)
-  return json?.includes('[secret]') ? json : redact(text).trim()
+  return value?.text.includes('[secret]') ? value.text : redact(text).trim()
 }
 
 interface ContentType {
@@ -117,9 +112,9 @@ function decode(body: Uint8Array, charset: string): string {
   }
 }
 
-function parsed(text: string, redact: Redact): { readonly json: unknown } | undefined {
+function parsed(text: string, redact: Redact): ReadJson | undefined {
   try {
-    return { json: redactedJson(text, redact) }
+    return readJson(text, redact)
   } catch {
     // Some servers say JSON and send a page.
     return undefined

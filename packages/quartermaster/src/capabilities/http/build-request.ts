@@ -89,15 +89,19 @@ interface SentBody {
   readonly text: string
 }
 
-function bodyOf(body: NonNullable<HttpSettings['body']>, options: BuildOptions): SentBody {
+/** Nothing where the whole has no value. */
+function bodyOf(body: NonNullable<HttpSettings['body']>, options: BuildOptions): SentBody | undefined {
   const { values } = options
-  if ('json' in body) return { type: 'application/json', text: JSON.stringify(jsonOf(body.json, values) ?? null) }
+  if ('json' in body) {
+    const value = jsonOf(body.json, values)
+    return value === undefined ? undefined : { type: 'application/json', text: JSON.stringify(value) }
+  }
   if ('form' in body) {
     const fields = queryOf(body.form, options)
     return { type: 'application/x-www-form-urlencoded', text: new URLSearchParams(fields).toString() }
   }
   const template = parseTemplate(body.text)
-  return { type: body.type, text: lacksValue(template, values) ? '' : fill(template, { values }) }
+  return lacksValue(template, values) ? undefined : { type: body.type, text: fill(template, { values }) }
 }
 
 /** By value and not by text, so that no value can be more than it is. What has no value is left out. */

@@ -1,5 +1,5 @@
 import { AppError, type ToolResult } from '../../contracts/index.ts'
-import { toolFailure, type WebOutcome } from '../../core/catalogue/index.ts'
+import { toolFailure, type WebAnswer, type WebOutcome } from '../../core/catalogue/index.ts'
 import { parseRetryAfter } from '../../core/kernel/index.ts'
 import { sizeText } from '../shared/size-text.ts'
 
@@ -43,13 +43,13 @@ export interface TooLongOptions extends Pick<FailureOptions, 'url' | 'isReading'
 
 /** Of a status that says "not now", the error it is; nothing for one that is an answer. */
 export function passingFailure(
-  { status, headers }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
+  { status, headers, receivedAt }: Pick<WebAnswer, 'status' | 'headers' | 'receivedAt'>,
   { isReading, before, said }: Omit<FailureOptions, 'url'> & { said(): string },
 ): AppError | undefined {
   if (!NOT_NOW.has(status) && status < 500) return undefined
   // What says no to everything says it again.
   if (status === 501 || status === 505) return undefined
-  const retryAfterMs = parseRetryAfter(headers['retry-after'], Date.now())
+  const retryAfterMs = parseRetryAfter(headers['retry-after'], receivedAt)
   const mayBeDone = before !== 'none' || (!isReading && !NOT_DONE.has(status))
   return lost(said(), { mayBeDone, status, retryAfterMs })
 }

@@ -33,6 +33,8 @@ export async function follow(request: BuiltRequest, { web, settings, signal }: F
     const location = answer && redirectOf(answer, url)
     if (!answer || !location) return { outcome, url, before }
     if (!isReading(settings)) before = effectOf(answer.status, before)
+    if (url.protocol === 'https:' && location.protocol === 'http:' && !allowed.isNamed(location))
+      return { outcome: { kind: 'refused', reason: withoutTls(location) }, url, before }
     if (hops >= HTTP_OP_LIMITS.redirects) return { outcome: tooMany(request.url), url, before }
     next = redirected(next, location, answer.status)
   }
@@ -46,6 +48,10 @@ function effectOf(status: number, before: Effect): Effect {
 
 function tooMany({ host }: URL): WebOutcome {
   return { kind: 'refused', reason: `${host} sends it on more than ${HTTP_OP_LIMITS.redirects} times.` }
+}
+
+function withoutTls({ host }: URL): string {
+  return `It is sent on to ${host} without TLS, where everybody on the way could read it. Name the host under "privateHosts" if that is meant.`
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])

@@ -56,6 +56,34 @@ describe('a request that is written down', () => {
     expect(site.seen[0]?.headers['content-type']).toBe('application/json')
   })
 
+  it('sends null where it was given, and no body where there is nothing to send', async () => {
+    const site = await echo()
+    const maybe = { type: ['string', 'null'] }
+    const at = { method: 'POST', url: `${site.origin}/x`, ...near }
+    const fields = await httpDesk({
+      parameters: { a: maybe, b: maybe },
+      with: { ...at, query: { a: '{a}' }, body: { json: { a: '{a}', list: ['{a}', '{b}'], text: 'b is {b}' } } },
+    })
+    const whole = await httpDesk({ parameters: { a: maybe }, with: { ...at, body: { json: '{a}' } } })
+    const plain = await httpDesk({ parameters: { a: maybe }, with: { ...at, body: { text: '{a}' } } })
+    await fields.call({ a: null })
+    await whole.call({ a: null })
+    await whole.call({})
+    await plain.call({})
+    expect(site.seen.map(({ url, body, headers }) => [url, body, headers['content-type']])).toEqual([
+      ['/x', '{"a":null,"list":[null]}', 'application/json'],
+      ['/x', 'null', 'application/json'],
+      ['/x', '', undefined],
+      ['/x', '', undefined],
+    ])
+    const path = await httpDesk({
+      parameters: { a: { ...maybe, required: true } },
+      with: { url: `${site.origin}/cities/{a}`, ...near },
+    })
+    expect(await path.call({ a: null })).toMatchObject({ ok: false, text: expect.stringContaining('"a" is part of') })
+    expect(site.seen).toHaveLength(4)
+  })
+
   it('can be a form, or a text', async () => {
     const site = await echo()
     const parameters = { name: needed }
@@ -176,7 +204,7 @@ describe('a declaration of a request that is wrong', () => {
     ])
   })
 
-  it.each([
+  it.each<{ says: string; with: Record<string, unknown>; parameters?: Record<string, unknown> }>([
     { says: 'with.url must begin with', with: { url: 'ftp://example.com' } },
     { says: 'with.url must have no account', with: { url: 'https://me:pw@example.com/' } },
     { says: 'with.url has a "{" by itself', with: { url: 'https://example.com/{' } },
@@ -191,10 +219,17 @@ describe('a declaration of a request that is wrong', () => {
       says: 'with.headers.Host is a header that is set by itself',
       with: { url: 'https://example.com', headers: { Host: 'x' } },
     },
+    ...['application/json; charset=utf-8', 'application/problem+json', 'application/x-www-form-urlencoded'].map(
+      type => ({
+        says: 'with.body.text has a parameter in a text that is',
+        with: { method: 'POST', url: 'https://example.com', body: { text: '{{"a":"{t}"}}', type } },
+        parameters: { t: text },
+      }),
+    ),
     { says: 'with.hosts.0', with: { url: 'https://example.com', hosts: ['https://x'] } },
     { says: 'with.response', with: { url: 'https://example.com', response: 'main' } },
-  ])('$says', async ({ says, with: settings }) => {
-    expect(await wrong({ with: settings })).toEqual([expect.stringContaining(says)])
+  ])('$says: $with', async ({ says, with: settings, parameters }) => {
+    expect(await wrong({ with: settings, ...(parameters && { parameters }) })).toEqual([expect.stringContaining(says)])
   })
 
   it('has no parameter in its host without a list of hosts, and none in its path that may be missing', async () => {

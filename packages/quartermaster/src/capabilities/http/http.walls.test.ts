@@ -1,4 +1,6 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import type { WebDesk } from '../../core/catalogue/index.ts'
 import { httpDesk, sendJson, testSite } from '../../testing/op-desk.ts'
 
 const near = { privateHosts: ['localhost'] }
@@ -107,6 +109,27 @@ describe('a server that sends a request on', () => {
     expect(other.seen).toEqual([])
     const listed = await httpDesk({ with: { url: `${site.origin}/2`, hosts: ['169.254.169.254'], ...near } })
     expect(await listed.call()).toMatchObject({ ok: false, text: expect.stringMatching(/leads to an address inside/) })
+  })
+
+  it('is not followed from https to http, unless the host is named', async () => {
+    const sent: string[] = []
+    const web: WebDesk = {
+      async send({ url }) {
+        sent.push(url.href)
+        const headers = { location: url.href.replace('https:', 'http:') }
+        const answer = { status: url.protocol === 'https:' ? 307 : 204, headers, body: new Uint8Array(), receivedAt: 0 }
+        return { kind: 'answer', answer }
+      },
+    }
+    const end = async (host: string, url = 'https://api.example.com/x') => {
+      const settings = { method: 'POST', url, body: { text: 'x' }, privateHosts: [host] }
+      const { ok, text } = await (await httpDesk({ with: settings }, { web })).call()
+      return { ok, text, sent: sent.splice(0) }
+    }
+    const [safe, open] = ['https://api.example.com/x', 'http://api.example.com/x']
+    expect(await end('localhost')).toEqual({ ok: false, text: expect.stringContaining('without TLS'), sent: [safe] })
+    expect(await end('api.example.com')).toMatchObject({ ok: true, sent: [safe, open] })
+    expect(await end('localhost', open)).toMatchObject({ ok: true, sent: [open] })
   })
 
   it('is followed five times', async () => {
@@ -272,6 +295,33 @@ describe('what a server answers', () => {
     expect(await page.call()).toMatchObject({ ok: false, text: expect.stringContaining('did not answer with JSON') })
     const nothing = await from((_, response) => void response.writeHead(204).end())
     expect(await nothing.call()).toMatchObject({ ok: true, data: { status: 204 } })
+  })
+
+  it('keeps numbers in its text as they are written, and nothing that is masked', async () => {
+    const said = '{ "id": 12345678901234567890,\n  "words": "a  b", "n": 1.50 }'
+    const long = await from(
+      (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(said),
+    )
+    expect((await long.call()).text).toBe('{"id":12345678901234567890,"words":"a  b","n":1.50}')
+  })
+
+  it('is read in every compression that we know, and in no other', async () => {
+    const coded = async (coding: string, body: Uint8Array | '', method = 'GET') => {
+      const headers = { 'content-type': 'text/plain', 'content-encoding': coding }
+      const desk = await from((_, response) => void response.writeHead(200, headers).end(body), { method })
+      return desk.call().then(
+        ({ text }) => text,
+        (error: { code: string; message: string }) => `${error.code} ${error.message}`,
+      )
+    }
+    expect(await coded('gzip', gzipSync('abc'))).toBe('abc')
+    expect(await coded('gzip, Br', brotliCompressSync(gzipSync('abc')))).toBe('abc')
+    expect(await coded('identity', Buffer.from('abc'))).toBe('abc')
+    expect(await coded('gzip', '', 'POST')).toContain('answered with status 200')
+    expect(await coded('gzip', '', 'HEAD')).toContain('answered with status 200')
+    expect(await coded('odd', '', 'POST')).toContain('answered with status 200')
+    const unread = /^DEPENDENCY_UNAVAILABLE .*it is compressed in a way that is not known here/
+    for (const coding of ['odd', 'odd, gzip', 'gzip, odd']) expect(await coded(coding, gzipSync('abc'))).toMatch(unread)
   })
 
   it('is bounded', async () => {

@@ -27,7 +27,7 @@ export default defineModule({
       short: 'Sends a request over HTTP and hands on what the server answers.',
       settings: HttpSettings,
       check: requestFaults,
-      dependencies: ({ settings }) => secretsIn(placesIn(settings)).map(secretDependency),
+      dependencies: ({ settings }) => secretsIn(placesIn(settings)).map(name => secretDependency(name, secrets)),
       facts: ({ settings }) => factsOf(settings),
       handler: (input, context) => request(input as Record<string, unknown>, context, { web, secrets }),
     }),

@@ -1,5 +1,5 @@
 import type { OpFault, OpUse } from '../../core/catalogue/index.ts'
-import { declaredIn, secretsIn, type TemplatePlace, templateFaults } from '../shared/template.ts'
+import { declaredIn, parseTemplate, secretsIn, type TemplatePlace, templateFaults } from '../shared/template.ts'
 import type { HttpSettings } from './settings.ts'
 import { urlFaults, urlParts } from './url-template.ts'
 
@@ -41,10 +41,20 @@ function safetyFaults(settings: HttpSettings): OpFault[] {
   return [{ field: 'with.url', message: 'must begin with "https://", because a secret is sent there' }]
 }
 
+/** In a text nothing keeps a value in its place: it could close a quote and add fields. One that is all of the text has no place. */
+function textFaults({ text, type }: { text: string; type: string }): OpFault[] {
+  const better = /[/+]json\b/i.test(type) ? 'json' : /x-www-form-urlencoded/i.test(type) ? 'form' : undefined
+  const { parts } = parseTemplate(text)
+  if (better === undefined || parts.length < 2 || parts.every(part => part.kind !== 'parameter')) return []
+  const message = `has a parameter in a text that is ${type}, where a value could be more than it is; use "${better}" in place of "text"`
+  return [{ field: 'with.body.text', message }]
+}
+
 function bodyFaults({ method, body, headers, idempotencyHeader }: HttpSettings): OpFault[] {
   const faults: OpFault[] = []
   if (body && (method === 'GET' || method === 'HEAD'))
     faults.push({ field: 'with.body', message: `is nothing that a ${method} has; use "query", or another "method"` })
+  if (body && 'text' in body) faults.push(...textFaults(body))
   const names = Object.keys(headers).map(name => name.toLowerCase())
   if (new Set(names).size < names.length)
     faults.push({ field: 'with.headers', message: 'has a header twice, in different letters' })

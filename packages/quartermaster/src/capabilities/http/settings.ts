@@ -7,7 +7,7 @@ export const HTTP_OP_LIMITS = {
   mostAnswerBytes: 16 * 1024 * 1024,
   redirects: 5,
   /** What an agent is shown of an answer that says no. */
-  refusalBytes: 2 * 1024,
+  refusalCharacters: 2_000,
 }
 
 const template = z.string().max(8_000)

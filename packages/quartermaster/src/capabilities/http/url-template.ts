@@ -1,6 +1,6 @@
 import type { OpFault } from '../../core/catalogue/index.ts'
 import { Refusal } from '../shared/refusal.ts'
-import { fill, parseTemplate, type Values } from '../shared/template.ts'
+import { fill, lackedBy, parseTemplate, type Values } from '../shared/template.ts'
 import type { HttpSettings } from './settings.ts'
 
 /** The parts of an address, each of which is filled in its own way. */
@@ -48,6 +48,8 @@ function splitPort(authority: string): [host: string, port?: string] {
 export function fillUrl(url: string, values: Values): URL {
   const parts = urlParts(url)
   if (!parts) throw new Refusal('The address of this tool is none.')
+  const lacked = lackedBy(parseTemplate(url), values)
+  if (lacked !== undefined) throw new Refusal(`"${lacked}" is part of the address and must have a value.`)
   const authority = fill(parseTemplate(parts.authority), { values, encode: hostValue })
   const path = parts.path.split('/').map(segment => fillSegment(segment, values))
   const query = fill(parseTemplate(parts.query), { values, encode: encoded })

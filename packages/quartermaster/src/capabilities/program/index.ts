@@ -16,21 +16,22 @@ import { refusing } from '../shared/refusal.ts'
 import { secretDependency } from '../shared/secret-dependency.ts'
 import { fill, lacksValue, parseTemplate, secretsIn, type Values } from '../shared/template.ts'
 import { buildArgs } from './build-args.ts'
+import { foreignLines } from './foreign-texts.ts'
 import { resultOf } from './outcome.ts'
-import { placesIn, programFaults } from './places.ts'
+import { folderFaults, placesIn, programFaults } from './places.ts'
 import { ProgramSettings } from './settings.ts'
 
 /** Programs on this machine, for tools that are written down and not programmed. */
 export default defineModule({
-  needs: ['programs', 'secrets'],
-  create: ({ programs, secrets }) =>
+  needs: ['programs', 'secrets', 'paths'],
+  create: ({ programs, secrets, paths }) =>
     registerOp('op.program.run', {
       short: 'Runs a program on this machine, without a shell, and hands on what it prints.',
       settings: ProgramSettings,
-      check: programFaults,
+      check: use => [...programFaults(use), ...folderFaults(use.settings, paths)],
       dependencies: ({ settings }) => [
         programDependency(settings.program, programs),
-        ...secretsIn(placesIn(settings)).map(secretDependency),
+        ...secretsIn(placesIn(settings)).map(name => secretDependency(name, secrets)),
       ],
       handler: (input, context) => run(input as Values, context, { programs, secrets }),
     }),
@@ -60,18 +61,20 @@ async function run(
   const passed = passedVariables(settings, programs)
   // What our environment has may be a credential as well, which nobody has named one.
   const credentials = passed.filter(([name, text]) => isSecretText(name, text)).map(([, text]) => text)
-  const { redact } = createSecretTexts([...known.values(), ...credentials])
+  const masked = [...known.values(), ...credentials]
+  const { redact } = createSecretTexts(masked)
   return refusing(async () => {
-    const { args, foreignArgs } = buildArgs(settings, values)
+    const { args, foreign } = buildArgs(settings, values)
     const env = { ...Object.fromEntries(passed), ...writtenVariables(settings, name => known.get(name) ?? '') }
-    const stdin = stdinOf(settings, values)
-    const outcome = await programs.run({ program, args, foreignArgs, cwd, env, stdin, maxBytes, signal })
+    const input = inputOf(settings, values)
+    const told = { args, stdin: input?.text, foreign: [...foreign, ...(input?.foreign ?? [])] }
+    const outcome = await programs.run({ program, ...told, cwd, env, maxBytes, signal })
     if (outcome.kind === 'refused') return toolFailure(outcome.reason)
     if (outcome.kind === 'failed') {
       const details = { dependency: dependencyName('program', program) }
       throw new AppError('DEPENDENCY_UNAVAILABLE', outcome.reason, { details })
     }
-    return resultOf(outcome, settings, redact)
+    return resultOf(outcome, { settings, redact, secrets: masked })
   })
 }
 
@@ -88,8 +91,8 @@ function writtenVariables({ env }: ProgramSettings, secret: (name: string) => st
   )
 }
 
-function stdinOf({ stdin }: ProgramSettings, values: Values): string | undefined {
-  if (stdin === undefined) return undefined
-  const template = parseTemplate(stdin)
-  return lacksValue(template, values) ? undefined : fill(template, { values })
+function inputOf(settings: ProgramSettings, values: Values) {
+  const template = parseTemplate(settings.stdin ?? '')
+  if (settings.stdin === undefined || lacksValue(template, values)) return undefined
+  return { text: fill(template, { values }), foreign: foreignLines(template, values, settings) }
 }

@@ -1,32 +1,80 @@
-import type { ToolResult } from '../../contracts/index.ts'
+import { basename } from 'node:path'
+import type { ContentBlock, ToolResult } from '../../contracts/index.ts'
 import { type ProgramOutcome, toolFailure, toolResult } from '../../core/catalogue/index.ts'
-import { type Redact, redactedJson } from '../../core/kernel/index.ts'
+import type { Redact } from '../../core/kernel/index.ts'
+import { binaryBlock, hasSecret } from '../shared/binary-block.ts'
 import { jsonResult } from '../shared/json-result.ts'
+import { readJson } from '../shared/read-json.ts'
+import { endOf } from '../shared/shortened.ts'
 import { sizeText } from '../shared/size-text.ts'
+import { decodeText, HEAD_BYTES, judgeContent } from '../shared/text.ts'
 import { PROGRAM_OP_LIMITS, type ProgramSettings } from './settings.ts'
 
 type Ended = Extract<ProgramOutcome, { kind: 'ended' }>
 
-/** What a program printed and how it ended, as a result. */
-export function resultOf(ended: Ended, settings: ProgramSettings, redact: Redact): ToolResult {
-  const { program, okCodes, maxBytes } = settings
-  if (ended.isCut)
-    return toolFailure(`"${program}" printed more than ${sizeText(maxBytes)} and was ended. Ask for less of it.`)
-  if (ended.code === null || !okCodes.includes(ended.code)) return complaint(ended, program, redact)
-  return printed(textOf(ended.stdout), settings, redact)
+export interface OutcomeOptions {
+  readonly settings: ProgramSettings
+  readonly redact: Redact
+  /** What is masked, for what is no text. */
+  readonly secrets: readonly string[]
 }
 
-function printed(written: string, { output, program }: ProgramSettings, redact: Redact): ToolResult {
-  if (output === 'json') return printedJson(written, program, redact)
-  const text = redact(written)
-  if (output === 'text') return toolResult({ content: [{ type: 'text', text }] })
+/** What a program printed and how it ended, as a result. */
+export function resultOf(ended: Ended, options: OutcomeOptions): ToolResult {
+  const { program, okCodes, maxBytes } = options.settings
+  if (ended.isCut)
+    return toolFailure(`"${program}" printed more than ${sizeText(maxBytes)} and was ended. Ask for less of it.`)
+  if (ended.code === null || !okCodes.includes(ended.code)) return complaint(ended, options)
+  return printed(ended.stdout, options)
+}
+
+function printed(bytes: Uint8Array, options: OutcomeOptions): ToolResult {
+  const { output, program } = options.settings
+  const read = readingOf(bytes)
+  if (read.kind === 'binary') return binaryResult(bytes, read.mimeType, options)
+  if (output === 'json') return printedJson(read.text, program, options.redact)
+  const text = options.redact(read.text)
+  const content: ContentBlock[] = [{ type: 'text', text }]
+  if (!read.isWhole)
+    content.push({ type: 'text', text: `Some of what "${program}" printed is no UTF-8; "\uFFFD" stands there.` })
+  if (output === 'text') return toolResult({ content })
   const lines = text === '' ? [] : text.replace(/\r?\n$/, '').split(/\r?\n/)
-  return toolResult({ content: [{ type: 'text', text }], structuredContent: { lines } })
+  return toolResult({ content, structuredContent: { lines } })
+}
+
+type Reading =
+  /** Not whole: some of it is no character. */
+  | { readonly kind: 'text'; readonly text: string; readonly isWhole: boolean }
+  | { readonly kind: 'binary'; readonly mimeType: string }
+
+function readingOf(bytes: Uint8Array): Reading {
+  try {
+    return { kind: 'text', text: decodeText(bytes, 'utf-8'), isWhole: true }
+  } catch {
+    const head = bytes.subarray(0, HEAD_BYTES)
+    const content = judgeContent(head, '')
+    const isUtf16 = content.kind === 'text' && content.encoding !== 'utf-8'
+    if (content.kind !== 'text' && (content.mimeType !== UNKNOWN || head.includes(0)))
+      return { kind: 'binary', mimeType: content.mimeType }
+    return { kind: 'text', text: new TextDecoder(isUtf16 ? content.encoding : 'utf-8').decode(bytes), isWhole: isUtf16 }
+  }
+}
+
+const UNKNOWN = 'application/octet-stream'
+
+/** What is no text cannot be masked, so that it is not handed on when a secret is in it. */
+function binaryResult(bytes: Uint8Array, mimeType: string, { settings, secrets }: OutcomeOptions): ToolResult {
+  const { program, output } = settings
+  if (output !== 'text') return toolFailure(`"${program}" did not print text, although its declaration says so.`)
+  if (hasSecret(bytes, secrets))
+    return toolFailure(`What "${program}" printed has a secret of this tool in it and is not handed on.`)
+  return toolResult({ content: [binaryBlock(bytes, mimeType, `program:${encodeURIComponent(basename(program))}`)] })
 }
 
 function printedJson(written: string, program: string, redact: Redact): ToolResult {
   try {
-    return jsonResult(redactedJson(written, redact))
+    const { json, text } = readJson(written, redact)
+    return jsonResult(json, text)
   } catch {
     // What it printed instead may be long and is for its author: the sentence says what is wrong.
     return toolFailure(`"${program}" did not print JSON, although its declaration says so.`)
@@ -34,10 +82,9 @@ function printedJson(written: string, program: string, redact: Redact): ToolResu
 }
 
 /** The end of what it complained about: there most programs say what was wrong. */
-function complaint({ code, stderr, stdout }: Ended, program: string, redact: Redact): ToolResult {
+function complaint({ code, stderr, stdout }: Ended, { settings: { program }, redact }: OutcomeOptions): ToolResult {
   const said = redact(textOf(stderr)).trim() || redact(textOf(stdout)).trim()
-  const most = PROGRAM_OP_LIMITS.complaintBytes
-  const shown = said.length > most ? `…${said.slice(-most)}` : said
+  const shown = endOf(said, PROGRAM_OP_LIMITS.complaintCharacters)
   const head = code === null ? `"${program}" was killed` : `"${program}" ended with code ${code}`
   return toolFailure(shown === '' ? `${head}.` : `${head}:\n${shown}`)
 }

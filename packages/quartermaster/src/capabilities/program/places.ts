@@ -1,7 +1,9 @@
-import { basename } from 'node:path'
-import type { OpFault, OpUse } from '../../core/catalogue/index.ts'
+import { resolve } from 'node:path'
+import type { OpFault, OpUse, Paths } from '../../core/catalogue/index.ts'
 import { didYouMean } from '../../core/kernel/index.ts'
+import { contains } from '../shared/requested-path.ts'
 import { declaredIn, parseTemplate, type TemplatePlace, templateFaults } from '../shared/template.ts'
+import { codeFaults } from './code-faults.ts'
 import type { ProgramSettings } from './settings.ts'
 
 const SEEN = 'has a secret, which may be in "env" only: everybody on this machine can read arguments'
@@ -45,31 +47,23 @@ export function programFaults({ settings, parameters }: OpUse<ProgramSettings>):
         message: `is "${name}", which is none of the parameters.${didYouMean(name, declared.names)}`,
       })),
     ...settings.args.flatMap((given, i) => textsOf(given).flatMap(text => spreadFaults(text, `with.args.${i}`))),
-    ...codeFaults(settings),
+    ...codeFaults(settings, declared),
   ]
+}
+
+/** What can be seen before a call of where a program would run. What links lead to is seen then. */
+export function folderFaults({ cwd }: ProgramSettings, { projectDir, dataDir }: Paths): OpFault[] {
+  const folder = resolve(projectDir, cwd)
+  const fault = (message: string): OpFault[] => [{ field: 'with.cwd', message }]
+  if (!contains(projectDir, folder, process.platform))
+    return fault('is not in the project folder; name a folder that is')
+  if (contains(dataDir, folder, process.platform))
+    return fault('belongs to the data folder, which no tool may reach; name another folder')
+  return []
 }
 
 function spreadFaults(text: string, field: string): OpFault[] {
   const { parts } = parseTemplate(text)
   const isMixed = parts.length > 1 && parts.some(part => part.kind === 'parameter' && part.isSpread)
   return isMixed ? [{ field, message: 'has a "{name...}" among other words; it must be an argument by itself' }] : []
-}
-
-const INTERPRETERS =
-  /^(?:python|pypy|node|nodejs|bun|deno|perl|ruby|php|lua|luajit|Rscript|osascript|tclsh)[\d.]*(?:\.exe)?$/i
-const CODE_OPTION = /^(?:-[ceErpm]|-pe|-ne|--eval|--print|--run|eval)$/
-/** With the code in the same argument. */
-const CODE_INSIDE = /^(?:-[ceErp]|--eval=|--print=|--run=)/
-
-/** A value in a text that is code would be code as well: a shell by another name. */
-function codeFaults({ program, args }: ProgramSettings): OpFault[] {
-  if (!INTERPRETERS.test(basename(program.replaceAll('\\', '/')))) return []
-  const all = args.flatMap((given, i) => textsOf(given).map(text => ({ text, field: `with.args.${i}` })))
-  return all.flatMap(({ text, field }, i) => {
-    const isCode = CODE_OPTION.test(all[i - 1]?.text ?? '') || CODE_INSIDE.test(text)
-    const found = parseTemplate(text).parts.find(part => part.kind === 'parameter')
-    if (!isCode || !found) return []
-    const mend = 'put the code into a file of its own, and the value into an argument for it'
-    return [{ field, message: `has "{${found.name}}" in what "${program}" takes for code; ${mend}` }]
-  })
 }

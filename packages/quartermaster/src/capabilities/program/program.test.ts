@@ -82,6 +82,66 @@ describe('a program that is written down', () => {
     expect(await desk.call({ file: 'docs/a.md', filter: '.' })).toMatchObject({ ok: true })
   })
 
+  it.each([
+    { args: ['-F', 'file=@{f}'] },
+    { args: ['-d', '@{f}'] },
+    { args: ['-T{f}'] },
+    { args: ['-czf{f}'] },
+    { args: ['--data=@{f}'] },
+    { args: ['-F{g}=<{f};type=text/plain'] },
+    { args: ['{list...}'] },
+    { args: ['--files={list}'] },
+    { args: ['-d@docs/{f}'], f: 'link/admin.token' },
+    { args: ['-czfdocs/{f}'], f: 'link/admin.token' },
+    { args: ['-d@{f}'], f: '"docs/link/admin.token"' },
+    { args: ['{f}'], f: 'far/../../.quartermaster/admin.token' },
+    { args: ['{f}'], f: '/proc/self/cwd/.quartermaster/admin.token' },
+    { args: ['{f}'], f: 'FILE:///proc/self/cwd/%2equartermaster/admin.token' },
+    { args: ['-'], stdin: '{f}' },
+    { args: ['-'], stdin: 'docs\n{lines}\n' },
+    { args: ['-'], stdin: '-C\0{list}' },
+  ])('is given none in a part of its arguments or its input: $args $f $stdin', async ({ f, ...given }) => {
+    const parameters = { f: text, g: text, lines: text, list: { type: 'array', items: text } }
+    const used = Object.entries(parameters).filter(([name]) => JSON.stringify(given).includes(`{${name}`))
+    const desk = await scripted({ parameters: Object.fromEntries(used), with: given })
+    await symlink(desk.project.path('.quartermaster'), desk.project.path('docs/link'))
+    await mkdir(desk.project.path('docs/a'))
+    await symlink(desk.project.path('docs/a'), desk.project.path('far'))
+    const call = (path: string) => {
+      const values = { f: path, g: 'a', lines: `docs\n${path}\nx`, list: ['docs', path] }
+      return desk.call(Object.fromEntries(used.map(([name]) => [name, values[name as keyof typeof values]])))
+    }
+    const refused = { ok: false, text: expect.stringContaining('data folder') }
+    for (const path of f === undefined ? ['.quartermaster/admin.token', desk.project.path('.quartermaster')] : [f])
+      expect(await call(path), `the path ${path}`).toMatchObject(refused)
+  })
+
+  it('is given all other paths, and values that only look like some', async () => {
+    const desk = await scripted({
+      parameters: { f: text, list: { type: 'array', items: text } },
+      with: { args: ['-T{f}', '-czfdocs/{f}', 'x=@{f};y', '{list...}'], stdin: '/ is the root\n{f}\n.' },
+    })
+    for (const f of ['docs/a.md', 'home', '@', 'me@example.com', 'far/../docs', 'a sentence. With / and .. in it'])
+      expect(await desk.call({ f, list: [f, '/usr/lib'] }), `the value ${f}`).toMatchObject({ ok: true })
+  })
+
+  it('is given no more arguments than the system takes, which is no failure of it', async () => {
+    const desk = await scripted({ parameters: { f: text }, with: { args: ['{f}'], notPaths: ['f'] } })
+    expect(await desk.call({ f: 'x'.repeat(200_000) })).toMatchObject({
+      ok: false,
+      text: expect.stringContaining('Give less'),
+    })
+  })
+
+  it('is given no more than can be looked through for such paths', async () => {
+    const lines = `${Array.from({ length: 30_000 }, (_, i) => `line ${i}`).join('\n')}\n.quartermaster/admin.token`
+    const settings = { parameters: { lines: text }, with: { stdin: '{lines}' } }
+    const desk = await scripted(settings)
+    expect(await desk.call({ lines })).toMatchObject({ ok: false, text: expect.stringContaining('notPaths') })
+    const free = await scripted({ ...settings, with: { ...settings.with, notPaths: ['lines'] } })
+    expect(await free.call({ lines })).toMatchObject({ ok: true })
+  })
+
   it('reads its input from a template, and runs where the declaration says', async () => {
     const desk = await scripted(
       { parameters: { words: needed }, with: { stdin: 'Say {words}', cwd: 'docs' } },
@@ -91,8 +151,10 @@ describe('a program that is written down', () => {
     expect((await desk.call({ words: '"x"\n' })).data).toEqual({ all: 'Say "x"\n', cwd: true })
   })
 
-  it.each(['..', '/', '.quartermaster', 'gone'])('does not run in %s', async cwd => {
+  it.each(['out', 'data', 'gone'])('does not run where %s leads', async cwd => {
     const desk = await scripted({ with: { cwd } })
+    await symlink('..', desk.project.path('out'))
+    await symlink('.quartermaster', desk.project.path('data'))
     expect(await desk.call()).toMatchObject({ ok: false, text: expect.stringContaining('working folder') })
   })
 
@@ -125,13 +187,38 @@ describe('a program that is written down', () => {
     expect(await said('json', `console.log('no')`)).toMatchObject({ ok: false, text: expect.stringContaining('JSON') })
   })
 
+  it('hands on what is no text as what it is, and says where a text is none', async () => {
+    const said = async (hex: string, env = {}) => {
+      const desk = await scripted(
+        { with: { output: 'text', env } },
+        `process.stdout.write(Buffer.from('${hex}', 'hex'))`,
+        {
+          KEY: 'abcdef',
+        },
+      )
+      return desk.call()
+    }
+    expect((await said('89504e470d0a1a0aff')).result.content).toEqual([
+      { type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgr/' },
+    ])
+    expect((await said('00ff')).result.content).toEqual([
+      expect.objectContaining({
+        resource: expect.objectContaining({ mimeType: 'application/octet-stream', blob: 'AP8=' }),
+      }),
+    ])
+    expect((await said('fffe6100')).text).toBe('a')
+    expect((await said('61e9')).text).toMatch(/^a\uFFFD\n.*no UTF-8/)
+    const masked = await said('00ff616263646566', { KEY: '${secret:KEY}' })
+    expect(masked).toMatchObject({ ok: false, text: expect.stringContaining('has a secret') })
+  })
+
   it('says no with its code and the end of its complaints, without secrets', async () => {
-    const script = `console.error('x'.repeat(5000) + ' it failed with ' + process.env.KEY); process.exitCode = 3`
+    const script = `console.error('😀'.repeat(2500) + ' it fails with ' + process.env.KEY); process.exitCode = 3`
     const desk = await scripted({ with: { env: { KEY: '${secret:KEY}' } } }, script, { KEY: 'k-1234567890' })
     const said = await desk.call()
     expect(said).toMatchObject({
       ok: false,
-      text: expect.stringMatching(/ended with code 3:\n…x+ it failed with \[secret\]$/),
+      text: expect.stringMatching(/ended with code 3:\n…(?:😀)+ it fails with \[secret\]$/),
     })
     expect(said.text.length).toBeLessThan(2_300)
     const fine = await scripted(
@@ -197,6 +284,9 @@ describe('a declaration of a program that is wrong', () => {
     { says: 'with.args.0 has a secret', with: { program: 'git', args: ['${secret:K}'] } },
     { says: 'with.args.0 has "{x}", which is none', with: { program: 'git', args: ['{x}'] } },
     { says: 'with.args.0.when is "x"', with: { program: 'git', args: [{ when: 'x', args: ['-v'] }] } },
+    { says: 'with.cwd is not in the project folder', with: { program: 'git', cwd: '..' } },
+    { says: 'with.cwd is not in the project folder', with: { program: 'git', cwd: '/' } },
+    { says: 'with.cwd belongs to the data folder', with: { program: 'git', cwd: 'docs/../.quartermaster/x' } },
     { says: 'with.env.A has a parameter', with: { program: 'git', env: { A: '{p}' } } },
     { says: 'with.env.LD_PRELOAD must not be one', with: { program: 'git', env: { LD_PRELOAD: 'x' } } },
     { says: 'with.passEnv.0 must not be one', with: { program: 'git', passEnv: ['NODE_OPTIONS'] } },
@@ -208,8 +298,43 @@ describe('a declaration of a program that is wrong', () => {
       with: { program: '/usr/bin/perl5.36', args: [['-e', 'print {p}']] },
       parameters: { p: text },
     },
+    ...[
+      { program: 'perl', args: ['-lne', '{p}'] },
+      { program: 'perl', args: ['-M{p}', 'tool.pl'] },
+      { program: 'ruby', args: ['-ane', 'puts {p}'] },
+      { program: 'python3.12', args: ['-Ic', '{p}'] },
+      { program: 'python3', args: ['-W', 'error', '-c', '{p}'] },
+      { program: 'python3', args: [['{q}'], '-c', '{p}'] },
+      { program: 'node', args: ['-pe', '{p}'] },
+      { program: 'node', args: ['--require', '{p}', 'tool.js'] },
+      { program: 'deno', args: ['eval', '{p}'] },
+      { program: 'awk', args: ['-F', ',', '/{p}/'] },
+      { program: 'gawk', args: ['-f', 'a.awk', '-e', '{p}'] },
+      { program: 'sed', args: ['-n', 's/{p}/x/', 'file'] },
+      { program: 'sed', args: ['-ne', 's/{p}/x/', 'file'] },
+    ].map(one => ({
+      says: '"{p}" in what',
+      with: one,
+      parameters: { p: needed, ...(Array.isArray(one.args[0]) && { q: text }) },
+    })),
   ])('$says: $with', async ({ says, with: settings, parameters }) => {
     const desk = await programDesk({ with: settings, ...(parameters && { parameters }) }, await project())
     expect(desk.problems()).toEqual([expect.stringContaining(says)])
+  })
+
+  it.each([
+    { program: 'python3', args: ['tool.py', '-c', '{p}'] },
+    { program: 'python3', args: ['-X', 'dev', 'tool.py', '--eval={p}'] },
+    { program: 'node', args: ['tool.mjs', '-e', '{p}'] },
+    { program: 'perl', args: ['-i.bak', '-w', 'tool.pl', '-e', '{p}'] },
+    { program: 'ruby', args: ['-Ilib', 'tool.rb', '-r', '{p}'] },
+    { program: 'awk', args: ['-v', 'x={p}', '{{ print x }}'] },
+    { program: 'awk', args: ['-f', 'a.awk', '{p}'] },
+    { program: 'sed', args: ['-n', '1,5p', '{p}'] },
+    { program: 'sed', args: ['-i', '-e', '1d', '{p}'] },
+    { program: 'jq', args: ['{p}'] },
+  ])('is none that gives a value to code in a file of its own: $program $args', async settings => {
+    const desk = await programDesk({ with: settings, parameters: { p: needed } }, await project())
+    expect(desk.problems()).toEqual([])
   })
 })

@@ -6,12 +6,12 @@ export const PROGRAM_OP_LIMITS = {
   outputBytes: 1024 * 1024,
   mostOutputBytes: 16 * 1024 * 1024,
   /** What an agent is shown of the complaints of a program that failed. */
-  complaintBytes: 2 * 1024,
+  complaintCharacters: 2_000,
 }
 
 /** What takes a text for a program of its own. */
 const SHELLS =
-  /^(?:sh|bash|zsh|dash|ash|ksh|csh|tcsh|fish|busybox|cmd|command|powershell|pwsh|env|sudo|doas|xargs|eval|nohup|nice|setsid|timeout)(?:\.exe|\.com)?$/i
+  /^(?:sh|bash|zsh|dash|ash|ksh|csh|tcsh|fish|busybox|cmd|command|powershell|pwsh|env|sudo|doas|xargs|eval|nohup|nice|ionice|setsid|timeout|time|stdbuf|flock|watch|parallel|chroot|unshare|nsenter|script|strace)(?:\.exe|\.com)?$/i
 
 /** By what a program loads or runs before its own code; whoever sets one of them runs what they like. */
 const LOADERS =

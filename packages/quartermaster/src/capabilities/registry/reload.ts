@@ -17,7 +17,7 @@ export function createReload(registry: RegistryDesk) {
       'Comes back with what was added, changed and removed, and what was rejected with the reason; a broken file keeps ' +
       'its last good version. Calls that are under way are not disturbed. ' +
       'It is not for a tool that is disabled because something outside is down: that is registry_recheck.',
-    command: { none: 'On the command line: quartermaster reload.' },
+    command: { none: 'The owner has quartermaster reload.' },
     input: z.strictObject({}),
     output: ReloadReport,
     examples: [{ query: 'take up my edit', input: {} }],

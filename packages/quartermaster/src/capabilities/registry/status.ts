@@ -24,6 +24,7 @@ type Input = z.infer<typeof Input>
 const ToolLine = z.object({
   name: z.string(),
   capability: z.string(),
+  short: z.string().describe('What it does.'),
   state: z.enum(['active', 'disabled']),
   recovering: z.boolean(),
   reason: z.string().optional().describe('Why it is disabled.'),
@@ -58,7 +59,7 @@ export function createStatus(registry: RegistryDesk) {
       'Comes back with counts, the tools in trouble (or all of a state), those that are held back, every dependency ' +
       'with state, reason and age, and the problems. A name narrows it to one tool, dependency or capability and what belongs to it. ' +
       'It only shows: registry_recheck looks again, registry_reload loads changes.',
-    command: { none: 'On the command line: quartermaster status, tools and doctor.' },
+    command: { none: 'The owner has quartermaster status, tools and doctor.' },
     input: Input,
     output: Output,
     examples: [
@@ -98,7 +99,7 @@ function isWorthTelling({ state, recovering }: z.infer<typeof ToolLine>, { isAll
 
 function lineOf(tool: Tool, registry: RegistryDesk): z.infer<typeof ToolLine> {
   const { active, recovering } = registry.availability(tool)
-  const { name, capability } = tool
-  if (active) return { name, capability, state: 'active', recovering }
-  return { name, capability, state: 'disabled', recovering, reason: missingInWords(registry.missing(tool)) }
+  const { name, capability, short } = tool
+  if (active) return { name, capability, short, state: 'active', recovering }
+  return { name, capability, short, state: 'disabled', recovering, reason: missingInWords(registry.missing(tool)) }
 }

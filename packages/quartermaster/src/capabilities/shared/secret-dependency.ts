@@ -1,16 +1,20 @@
-import { type DependencyDefinition, defineDependency } from '../../core/catalogue/index.ts'
+import { type DependencyDefinition, defineDependency, type Secrets } from '../../core/catalogue/index.ts'
 import { dependencyName } from './dependency-name.ts'
+import { foundSecret, MEND_SECRET } from './needed-secret.ts'
 
 /** A secret that a tool needs, as a dependency: while it is not there, the tool is disabled and says why. */
-export function secretDependency(name: string): DependencyDefinition {
+export function secretDependency(name: string, secrets: Secrets): DependencyDefinition {
   return defineDependency({
     name: dependencyName('secret', name),
     title: `The secret ${name}`,
-    mend: `Add "${name}" to secrets.json in the data folder, then: quartermaster reload`,
+    mend: MEND_SECRET(name),
     probe: {
       describe: { kind: 'secret', name },
-      run: ({ hasSecret }) =>
-        hasSecret(name) ? { up: true } : { up: false, reason: `There is no secret named "${name}".` },
+      run() {
+        const found = foundSecret(secrets, name)
+        return 'text' in found ? { up: true } : { up: false, reason: found.reason }
+      },
     },
+    ...(secrets.onChange && { onChange: listener => secrets.onChange?.(listener) ?? (() => {}) }),
   })
 }

@@ -59,14 +59,19 @@ export function onlyParameter({ parts }: Template): { readonly name: string; rea
 
 export type Values = Readonly<Record<string, unknown>>
 
-/** Whether a parameter of the template was not given. */
-export function lacksValue({ parts }: Template, values: Values): boolean {
-  return parts.some(part => part.kind === 'parameter' && valueOf(values, part.name) === undefined)
+/** Whether a parameter of the template was not given, or as nothing: no text says that. */
+export function lacksValue(template: Template, values: Values): boolean {
+  return lackedBy(template, values) !== undefined
+}
+
+/** The first parameter of the template that was not given. */
+export function lackedBy({ parts }: Template, values: Values): string | undefined {
+  const names = parts.flatMap(part => (part.kind === 'parameter' ? [part.name] : []))
+  return names.find(name => (valueOf(values, name) ?? undefined) === undefined)
 }
 
 export function valueOf(values: Values, name: string): unknown {
-  const value = Object.hasOwn(values, name) ? values[name] : undefined
-  return value === null ? undefined : value
+  return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
 export interface Filling {

@@ -13,6 +13,8 @@ export interface GatewayConfig extends UnitReader {
   readonly grants: Resolution['grants']
   /** What it asked for and did not get, with the reason. */
   readonly withheld: Resolution['withheld']
+  /** Whether it can call a tool, working or not; also one that stands for others or comes beside them. */
+  isOffered(tool: string): boolean
   /** All definitions; only those among the grants may be shown. */
   readonly generation: Generation
   readonly health: Pick<Health, 'availability' | 'missing'>

@@ -1,12 +1,14 @@
 import {
   type CapabilityConfig,
+  type Issue,
+  issueText,
   type McpServerConfig,
   messageOf,
   type ResolutionEntry,
   type ResolverContext,
 } from '../../contracts/index.ts'
 import type { CatalogueCapability, Generation, ResolvedCapability, Validated } from '../catalogue/index.ts'
-import { didYouMean } from '../kernel/index.ts'
+import { didYouMean, issuePredicate } from '../kernel/index.ts'
 import { type Allowlist, checkAllowlist, readAllowlist } from './allowlist.ts'
 import {
   type CapabilityIssue,
@@ -147,7 +149,15 @@ function checkConfig(config: Record<string, unknown>, capability: CatalogueCapab
       ],
     }
   }
-  return checked
+  return checked.ok ? checked : { ok: false, issues: checked.issues.map(issue => namedIssue(issue, capability)) }
+}
+
+/** What a schema says of a value names neither the field nor whose it is. */
+function namedIssue({ path, message }: Issue, { key }: CatalogueCapability): Issue {
+  const what = path.length === 0 ? 'its configuration' : `"${path.join('.')}"`
+  const text = issuePredicate({ message })
+  const said = /^[A-Z]/.test(text) ? `is wrong: ${text}` : text
+  return { path, message: issueText({ path: [], message: `Capability "${key}": ${what} ${said}` }) }
 }
 
 /** What a resolver gave, if it is anything it may give. */

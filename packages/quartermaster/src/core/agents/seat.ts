@@ -85,8 +85,11 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     const isBehindGateway = !options.isDirect && isGateway(options.agent(), grants, settings)
     const isGuest = options.isGuest === true
     // Asked by those that are made with it, so only once all of them are there.
-    const has = (tool: string): boolean => grants.has(tool) || gateway?.has(tool) === true || beside?.has(tool) === true
-    const config: GatewayConfig = { grants, withheld, generation, health, docs, has, isGuest }
+    const isOffered = (tool: string): boolean =>
+      grants.has(tool) || gateway?.has(tool) === true || beside?.has(tool) === true
+    const held = new Set(withheld.map(({ tool, calledAs = tool }) => calledAs))
+    const has = (tool: string): boolean => isOffered(tool) || held.has(tool)
+    const config: GatewayConfig = { grants, withheld, generation, health, docs, isOffered, has, isGuest }
     const gateway = isBehindGateway ? standIns(config) : undefined
     const beside = gateway ? undefined : companions(config)
     return {

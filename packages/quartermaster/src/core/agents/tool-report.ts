@@ -28,11 +28,21 @@ export function listTools(tools: Iterable<Tool>, health: ToolHealth): ToolSummar
 export interface ToolFilter {
   readonly state?: ToolSummary['state'] | undefined
   readonly section?: string | undefined
+  /** Also those that come by themselves. */
+  readonly along?: boolean | undefined
 }
 
 /** Those of a list that somebody wants to see. */
-export function filterTools(tools: readonly ToolSummary[], { state, section }: ToolFilter = {}): ToolSummary[] {
-  return tools.filter(one => (state ?? one.state) === one.state && (section ?? one.section) === one.section)
+export function filterTools(
+  tools: readonly ToolSummary[],
+  { state, section, along = false }: ToolFilter = {},
+): ToolSummary[] {
+  return tools.filter(
+    one =>
+      (state ?? one.state) === one.state &&
+      (section ?? one.section) === one.section &&
+      (along || one.comesAlong !== true),
+  )
 }
 
 /** Everything there is to know about a tool. */

@@ -1,7 +1,7 @@
 import type { AgentView, ViewedTool, ViewKind } from '../../contracts/index.ts'
 import { type Generation, type Tool, titleFrom } from '../catalogue/index.ts'
 import { type Health, missingInWords } from '../health/index.ts'
-import { commandUsage } from '../kernel/index.ts'
+import { commandUsage, fieldsOf, line } from '../kernel/index.ts'
 import type { Grant, Resolution } from './grants.ts'
 
 export interface ViewFactsParts {
@@ -30,14 +30,14 @@ export function viewFacts(parts: ViewFactsParts): Omit<AgentView, 'agent'> {
   }
 }
 
-/** A section that is a capability is called as that one, and what comes by itself as what brought it, where that is one thing. */
+/** A section that is a capability is called as that one, and what comes by itself as what brought it. */
 function sectionTitle(section: string, grants: readonly Grant[], { capabilities, injections }: Generation): string {
   const known = capabilities.get(section)
   if (known) return known.title
   const from = new Set(grants.filter(({ tool }) => tool.section === section).map(({ capability }) => capability))
-  const [only = section] = from
-  const isInjected = from.size === 1 && injections.some(({ injection: { key } }) => key === only)
-  return titleFrom(isInjected ? only : section)
+  const keys = new Set(injections.map(({ injection }) => injection.key))
+  const areInjected = !from.has(section) && [...from].every(key => keys.has(key))
+  return areInjected ? [...from].map(titleFrom).join(' and ') : titleFrom(section)
 }
 
 function capabilityFacts(key: string, { capabilities, injections }: Generation): AgentView['capabilities'][number] {
@@ -61,6 +61,7 @@ function toolFacts({ tool, capability }: Grant, listed: boolean, parts: ViewFact
     mutates,
     mayWait: tool.retry !== 'manual' || tool.consent.some(operation => !parts.allowed.includes(operation)),
     tellsOfWaiting: tellsOfWaiting(capability, parts.generation),
+    leadsToOthers: leadsToOthers(capability, parts.generation),
     shell: shellLine(tool),
     ...('none' in command ? { noCommand: command.none } : {}),
   }
@@ -71,12 +72,18 @@ function tellsOfWaiting(capability: string, { injections }: Generation): boolean
   return injections.some(({ injection: { key, modes } }) => key === capability && modes.includes('waiting'))
 }
 
+/** What comes with the gateway view and with nothing else is there because the others are not listed. */
+function leadsToOthers(capability: string, { injections }: Generation): boolean {
+  return injections.some(
+    ({ injection: { key, modes } }) => key === capability && modes.every(mode => mode === 'gateway'),
+  )
+}
+
 /** How a tool is called from a shell: by its own command, or by name like every other. */
 function shellLine(tool: Tool): string {
   const usage = commandUsage(tool)
   if (usage) return `do ${usage.words}`
-  const { properties, required } = tool.inputSchema
-  const needed = new Set(Array.isArray(required) ? required : [])
-  const pairs = Object.keys(properties ?? {}).map(name => (needed.has(name) ? `${name}=…` : `[${name}=…]`))
-  return ['call', tool.name, ...pairs].join(' ')
+  const { inputSchema: schema } = tool
+  const pairs = fieldsOf(schema, schema).map(({ key, isRequired }) => (isRequired ? `${key}=…` : `[${key}=…]`))
+  return line(['call', tool.name, ...pairs].join(' '))
 }

@@ -29,7 +29,7 @@ export interface View extends ReadingsView {
   report(): ResolutionEntry[]
   /** All of it in words, for whoever explains to the agent what it has. */
   facts(): Omit<AgentView, 'agent'>
-  /** What was granted, working or not, with its present state. */
+  /** What was granted, working or not, and behind it what comes along, each with its present state. */
   list(): ToolSummary[]
   /** Everything about one that the agent has. */
   detail(tool: Tool): ToolDetail
@@ -71,13 +71,19 @@ export function renderView({ resolution, generation, gateway, beside, health, di
       return [...granted, ...missing, ...resolution.withheld]
     },
     facts: () => viewFacts({ kind, presented, grants: resolution.grants, generation, health, allowed }),
-    list: () =>
-      listTools(
-        [...tools, ...unavailable].map(({ tool }) => tool),
-        health,
-      ),
+    list() {
+      const along = presented.filter(({ tool }) => !resolution.grants.has(tool.name))
+      return [
+        ...listTools(toolsOf([...tools, ...unavailable]), health),
+        ...listTools(toolsOf(along), health).map(one => ({ ...one, comesAlong: true as const })),
+      ]
+    },
     detail: tool => toolDetail(tool, health),
   }
+}
+
+function toolsOf(grants: readonly Grant[]): Tool[] {
+  return grants.map(({ tool }) => tool)
 }
 
 /** An agent that has a tool of the same name keeps its own. */

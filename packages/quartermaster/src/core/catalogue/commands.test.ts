@@ -62,13 +62,16 @@ describe('the command of a tool', () => {
           tool('later', { name: 'go', flag: 'async' }),
           tool('also_later', { name: 'go', flag: 'async' }),
           tool('faster', { name: 'go', flag: 'fast' }),
+          tool('by_note', { name: 'run', flag: 'note' }),
+          tool('slowly', { name: 'run', flag: 'slow' }),
         ),
       },
     })
     const without = [...hub.catalogue.current().tools.values()].filter(({ command }) => 'none' in command)
     expect(without.map(({ name, command }) => [name, command])).toEqual([
       ['also_later', { none: 'The word "go --async" is taken by another tool.' }],
-      ['faster', { none: 'The word "go --fast" is taken by another tool.' }],
+      ['faster', { none: 'Its flag "--fast" is an option of another tool, "go".' }],
+      ['slowly', { none: 'Its option "--note" is the flag of another tool, "run --note".' }],
     ])
   })
 

@@ -4,6 +4,7 @@ import { composeGeneration } from './compose.ts'
 import type { Declare } from './compose-declarations.ts'
 import type { Generation } from './generation.ts'
 import { withLastGood } from './loader.ts'
+import { isAbout } from './problem-list.ts'
 
 export interface Composition {
   readonly generation: Generation
@@ -44,12 +45,12 @@ export function composeBest(parts: CompositionParts): Composition {
   if (spoiled.length === 0) return { ...first, units }
   const chosen = units.map(unit => instead(unit) ?? unit)
   const second = compose(chosen)
-  const kept = first.problems.filter(problem => spoiled.some(unit => problem.where === unit.unit)).map(withLastGood)
+  const kept = first.problems.filter(problem => spoiled.some(({ unit }) => isAbout(problem, unit))).map(withLastGood)
   return { generation: second.generation, problems: [...second.problems, ...kept], units: chosen }
 }
 
 function isFaulty({ unit }: CheckedUnit, problems: readonly Problem[]): boolean {
-  return problems.some(problem => problem.severity === 'error' && problem.where === unit)
+  return problems.some(problem => problem.severity === 'error' && isAbout(problem, unit))
 }
 
 function keyOf({ source, unit }: CheckedUnit): string {

@@ -16,22 +16,35 @@ export function withOwnWord(
   const { command } = tool
   if ('none' in command) return tool
   const others = words.get(command.name) ?? []
-  const first = others.find(other => isInTheWay(other, tool) || isInTheWay(tool, other))
-  if (!first) {
+  const clash = others.map(other => clashOf(tool, other)).find(one => one !== undefined)
+  if (!clash) {
     words.set(command.name, [...others, tool])
     return tool
   }
   // What others call their tools is nothing that anybody here could mend.
-  if (kind !== 'upstream') problems.push(wordTaken(tool, wordsOf(tool), first))
+  if (kind !== 'upstream') problems.push(withoutWord(tool, clash))
   // Not by which one: whoever reads it may not have that one. The problem says it to who mends it.
-  return withCommand(tool, { none: `The word "${wordsOf(tool)}" is taken by another tool.` })
+  return withCommand(tool, { none: `${clash.why('another tool')}.` })
 }
 
-/** Whether what is written for one cannot be told from what is written for the other. */
-function isInTheWay(one: Tool, other: Tool): boolean {
-  const flag = flagOf(other)
-  if (flag === flagOf(one)) return true
-  return flag !== undefined && commandUsage(one)?.options.some(option => option.name === flag) === true
+/** Why what is written for one tool cannot be told from what is written for another. */
+interface Clash {
+  readonly first: Tool
+  why(other: string): string
+}
+
+function clashOf(tool: Tool, first: Tool): Clash | undefined {
+  const [own, theirs] = [flagOf(tool), flagOf(first)]
+  if (own === theirs) return { first, why: other => `The word "${wordsOf(tool)}" is taken by ${other}` }
+  if (hasOption(tool, theirs))
+    return { first, why: other => `Its option "--${theirs}" is the flag of ${other}, "${wordsOf(first)}"` }
+  if (hasOption(first, own))
+    return { first, why: other => `Its flag "--${own}" is an option of ${other}, "${wordsOf(first)}"` }
+  return undefined
+}
+
+function hasOption(tool: Tool, flag: string | undefined): boolean {
+  return flag !== undefined && commandUsage(tool)?.options.some(option => option.name === flag) === true
 }
 
 function flagOf({ command }: Tool): string | undefined {
@@ -43,14 +56,14 @@ function wordsOf({ command }: Tool): string {
   return command.flag === undefined ? command.name : `${command.name} --${command.flag}`
 }
 
-function wordTaken(tool: Tool, word: string, first: Tool): Problem {
+function withoutWord(tool: Tool, { first, why }: Clash): Problem {
   return {
     severity: 'warning',
     code: 'DEFINITION_INVALID',
     where: tool.unit,
     subject: `tool:${tool.name}`,
     field: 'command',
-    message: `Tool "${tool.name}" has no command: "${word}" is taken by tool "${first.name}" of ${first.unit} (${first.source}), and the earlier one stays.`,
+    message: `Tool "${tool.name}" has no command. ${why(`tool "${first.name}" of ${first.unit} (${first.source})`)}, and the earlier one stays.`,
     mend: `Give it another word in "command", or go on calling it with: quartermaster call ${tool.name}`,
   }
 }

@@ -110,7 +110,9 @@ function noSuchOp(declaration: Declaration, id: string, ops: ReadonlyMap<string,
   const subject = `declaration:${declaration.path}`
   const text = `declaration "${declaration.path}": op "${id}" is registered by nothing.${didYouMean(id, ops.keys())}`
   const mend = 'Correct the id, or export what registerOp gives from a file in capabilities/.'
-  return { ...misfit(declaration, subject, 'op', text), mend }
+  const line = declaration.lines?.fields.op
+  const where = line === undefined ? declaration.unit : `${declaration.unit}:${line}`
+  return { ...misfit(declaration, subject, 'op', text), where, mend }
 }
 
 interface Around {

@@ -40,3 +40,18 @@ export function missingRequires(
       return misfit(item, `${kind}:${name}`, 'requires', text)
     })
 }
+
+/** What it asks persons for and nothing declares. */
+export function missingConsent(
+  item: Origin & { readonly consent: readonly string[] },
+  name: string,
+  operations: ReadonlyMap<string, unknown>,
+): Problem[] {
+  return item.consent
+    .filter(one => !operations.has(one))
+    .map(one => {
+      const hint = didYouMean(one, operations.keys())
+      const text = `Tool "${name}" asks for "${one}", which no capability declares.${hint}`
+      return misfit(item, `tool:${name}`, 'consent', text)
+    })
+}

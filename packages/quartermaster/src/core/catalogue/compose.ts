@@ -4,7 +4,7 @@ import type { CheckedUnit } from './check-unit.ts'
 import { type CommandWords, withOwnWord } from './compose-commands.ts'
 import { emptyScopes, takeConsentOperations } from './compose-consent.ts'
 import type { Declare, Declared } from './compose-declarations.ts'
-import { capabilityTaken, misfit, missingRequires, nameTaken } from './compose-problems.ts'
+import { capabilityTaken, misfit, missingConsent, missingRequires, nameTaken } from './compose-problems.ts'
 import { type KnownReadings, takeReadings } from './compose-readings.ts'
 import type { ConsentOperationDefinition } from './consent-operation.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Generation, Origin, Tool } from './generation.ts'
@@ -33,6 +33,7 @@ export function composeGeneration(
   )
   const dependencies = linkedDependencies(withNeeded(written, declared, problems), problems)
   const consentOperations = takeConsentOperations(ordered, problems)
+  problems.push(...unmetBesides(declared, dependencies, consentOperations))
   const tools = new Map<string, Tool>()
   const prompts: KnownReadings['prompts'] = new Map()
   const resources: KnownReadings['resources'] = new Map()
@@ -75,6 +76,23 @@ function withNeeded(
     else if (first.hash !== one.hash) problems.push(nameTaken('dependency', one.name, one, first))
   }
   return all
+}
+
+/** Of a declaration that is no tool for other reasons, what it names in vain: all that is wrong is told at once. */
+function unmetBesides(
+  { capabilities }: Declared,
+  dependencies: Known['dependencies'],
+  operations: Known['consentOperations'],
+): Problem[] {
+  return [...capabilities.values()].flat().flatMap(({ capability, declarations }) => {
+    const made = new Set(capability.tools.map(({ name }) => name))
+    return declarations.flatMap(({ name, facts, source, unit }) => {
+      if (!facts || made.has(name)) return []
+      const consent = facts.consent.filter(one => typeof one === 'string')
+      const item = { source, unit, requires: facts.requires, consent }
+      return [...missingRequires(item, { kind: 'tool', name }, dependencies), ...missingConsent(item, name, operations)]
+    })
+  })
 }
 
 function withSoundParts(found: CatalogueCapability, known: Known, kind: SourceKind): CatalogueCapability {
@@ -192,17 +210,10 @@ function takeTools(found: readonly Tool[], known: Known, kind: SourceKind): { to
 }
 
 function faultsOf(tool: Tool, known: Known): Problem[] {
-  const subject = `tool:${tool.name}`
   const faults: Problem[] = []
   const first = known.tools.get(tool.name)
   if (first) faults.push(nameTaken('tool', tool.name, tool, first))
   faults.push(...missingRequires(tool, { kind: 'tool', name: tool.name }, known.dependencies))
-  for (const name of tool.consent) {
-    if (known.consentOperations.has(name)) continue
-    const hint = didYouMean(name, known.consentOperations.keys())
-    faults.push(
-      misfit(tool, subject, 'consent', `Tool "${tool.name}" asks for "${name}", which no capability declares.${hint}`),
-    )
-  }
+  faults.push(...missingConsent(tool, tool.name, known.consentOperations))
   return faults
 }

@@ -1,5 +1,6 @@
 import type { DeclarationFacts } from '../../contracts/index.ts'
 import type { Origin } from './generation.ts'
+import type { WrittenLines } from './written.ts'
 
 /** A declaration as far as it can be looked at without its op. */
 export interface Declaration extends Origin {
@@ -13,5 +14,7 @@ export interface Declaration extends Origin {
   /** What stands at its head; nothing where that is wrong. */
   readonly facts: DeclarationFacts | undefined
   readonly body: string
+  /** Where in its file something stands; absent where it was not read from one. */
+  readonly lines?: WrittenLines | undefined
   readonly hash: string
 }

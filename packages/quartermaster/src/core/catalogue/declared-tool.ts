@@ -29,7 +29,7 @@ interface Sound extends Declaration {
 
 /** Makes the tool that a declaration wants of its op, or says everything that is in the way. */
 export function declaredTool(declaration: Sound, op: CatalogueOp, deps: CheckDeps): DeclaredTool {
-  const problems = new ProblemList(declaration.unit)
+  const problems = new ProblemList(declaration.unit, [], 'error', declaration.lines?.fields)
   const at = declaredPlace(`declaration:${declaration.path}`, problems, deps)
   try {
     return { ...build(declaration, op, { at, problems }), problems: problems.all }
@@ -88,7 +88,7 @@ interface Wrong {
 /** What an op says about the settings that are right, so that whoever mends the others is not told of these only then. */
 function hearRest(op: CatalogueOp, { facts, settings, parameters, at }: Wrong): void {
   const wrong = settings.ok ? [] : settings.issues.map(({ path }) => String(path[0]))
-  const rest = Object.fromEntries(Object.entries(facts.with ?? {}).filter(([name]) => !wrong.includes(name)))
+  const rest = without(facts.with ?? {}, wrong)
   const checked = settings.ok ? settings : op.settings?.validate(rest)
   if (!checked || checked instanceof Promise || !checked.ok || (!settings.ok && wrong.length === 0)) return
   for (const { field, message } of soundFaults(op, { settings: checked.value, parameters } as OpUse<never>))
@@ -114,10 +114,13 @@ function settingsOf(facts: DeclarationFacts, op: CatalogueOp, at: DeclaredPlace)
     if (facts.with !== undefined) at.add('with', `is nothing that "${op.id}" has a use for; leave it out`)
     return { ok: true, value: undefined }
   }
-  const { known, unknown } = sorted(facts.with ?? {}, op.settings.described)
-  for (const name of unknown) at.add(`with.${name}`, `is no setting of "${op.id}".${didYouMean(name, known)}`)
-  if (unknown.length > 0) return { ok: false, issues: [] }
-  const checked = op.settings.validate(facts.with ?? {})
+  const given = facts.with ?? {}
+  const { known, unknown } = sorted(given, op.settings.described)
+  for (const name of unknown) {
+    const meant = didYouMean(name, known) || ` It has ${known.join(', ') || 'none'}.`
+    at.add(`with.${name}`, `is no setting of "${op.id}".${meant}`)
+  }
+  const checked = op.settings.validate(without(given, unknown))
   if (checked instanceof Promise) {
     // Whatever becomes of it, nobody waits for it.
     checked.catch(() => {})
@@ -125,7 +128,13 @@ function settingsOf(facts: DeclarationFacts, op: CatalogueOp, at: DeclaredPlace)
     return { ok: false, issues: [] }
   }
   if (!checked.ok) at.addIssues('with', checked.issues)
-  return checked
+  if (unknown.length === 0) return checked
+  const issues = unknown.map(name => ({ path: [name], message: 'is no setting' }))
+  return { ok: false, issues: [...issues, ...(checked.ok ? [] : checked.issues)] }
+}
+
+function without(settings: object, names: readonly string[]): object {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => !names.includes(name)))
 }
 
 /** Many libraries pass over what they do not know; here it would be a word that somebody has misspelled. */
@@ -185,7 +194,19 @@ function handlerOf({ definition }: CatalogueOp, settings: unknown): AnyTool['han
   return (input, context: CallContext<never>) => definition.handler(input, withSettings(context, settings))
 }
 
-/** Some of a context is found out when it is asked for, so its fields are taken over as they are. */
+/** Some of a context is found out when it is asked for, so that is asked of the context itself, and then. */
 function withSettings(context: CallContext<never>, settings: unknown): OpContext<never> {
-  return Object.defineProperties({ settings }, Object.getOwnPropertyDescriptors(context)) as never
+  return {
+    ...context,
+    settings: settings as never,
+    get signal() {
+      return context.signal
+    },
+    get deadline() {
+      return context.deadline
+    },
+    get log() {
+      return context.log
+    },
+  }
 }

@@ -29,6 +29,10 @@ export interface Paths {
 export interface Secrets {
   /** The secret's text, or `undefined`. */
   get(name: string): string | undefined
+  /** Why what was read last is not what is there now; nothing while it is. */
+  whyUnread?(): string | undefined
+  /** Calls back whenever they are read anew. Returns how to stop. */
+  onChange?(listener: () => void): () => void
 }
 
 /** All definitions and what works of them, for modules that look after these. It shows more than any one agent may see. */

@@ -69,6 +69,12 @@ describe('a schema', () => {
       'takes more than the op does',
     ],
     [
+      'a type that none of several has',
+      { type: 'boolean', anyOf: [string, { type: 'number' }] },
+      { anyOf: [string, { type: 'number' }] },
+      'type is "boolean", and the op takes string or number',
+    ],
+    [
       'other items',
       { type: 'array', items: {} },
       { type: 'array', items: string },

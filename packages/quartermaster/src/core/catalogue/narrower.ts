@@ -96,7 +96,11 @@ function widerChoices(narrow: JsonSchema, wide: JsonSchema, comparison: Comparis
   const found: Issue[] = []
   for (const word of CHOICES) {
     const offered = wide[word]
-    if (!Array.isArray(offered) || isSame(narrow[word], offered)) continue
+    if (!Array.isArray(offered)) continue
+    if (isSame(narrow[word], offered)) {
+      found.push(...impossibleTypes(narrow, offered, path))
+      continue
+    }
     const { [word]: mine, ...base } = narrow
     const branches: unknown[] = Array.isArray(mine)
       ? mine.map(one => ({ ...base, ...(isSchema(one) ? one : {}) }))
@@ -106,6 +110,17 @@ function widerChoices(narrow: JsonSchema, wide: JsonSchema, comparison: Comparis
   }
   const all = Array.isArray(wide.allOf) && !isSame(narrow.allOf, wide.allOf) ? wide.allOf : []
   return [...found, ...all.flatMap(one => widenings(narrow, one, comparison, path))]
+}
+
+/** A type beside choices that are taken over: where none of them has it, no value could be given at all. */
+function impossibleTypes(narrow: JsonSchema, offered: readonly unknown[], path: Issue['path']): Issue[] {
+  const mine = typesOf(narrow)
+  const theirs = offered.map(one => (isSchema(one) ? typesOf(one) : undefined))
+  if (!mine || theirs.some(types => types === undefined)) return []
+  const all = [...new Set(theirs.flatMap(types => types ?? []))]
+  if (mine.some(type => all.includes(type) || (type === 'integer' && all.includes('number')))) return []
+  const text = `is ${mine.map(type => `"${type}"`).join(' or ')}, and the op takes ${all.join(' or ')}`
+  return [{ path: [...path, 'type'], message: text }]
 }
 
 function widerTypes(narrow: JsonSchema, wide: JsonSchema, path: Issue['path']): Issue[] {

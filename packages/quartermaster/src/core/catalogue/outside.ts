@@ -28,6 +28,8 @@ export interface WebAnswer {
   /** By their names in lower case; one that occurs several times is a list with commas. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
+  /** When it was there, in milliseconds since 1970. */
+  readonly receivedAt: number
 }
 
 /** Requests to servers elsewhere, behind the walls around this machine and network. */
@@ -40,8 +42,8 @@ export interface WebDesk {
 export interface ProgramRequest {
   readonly program: string
   readonly args: readonly string[]
-  /** Those of the arguments that somebody else chose, for paths that lead to the data folder. */
-  readonly foreignArgs: readonly string[]
+  /** What somebody else chose of its arguments and its input, whole and in parts, to be looked through for paths to the data folder. */
+  readonly foreign: readonly string[]
   /** In the project folder, which it counts from. */
   readonly cwd: string
   /** Beside the few variables that every program gets. */

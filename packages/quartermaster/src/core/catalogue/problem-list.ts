@@ -1,5 +1,10 @@
 import type { Problem } from '../../contracts/index.ts'
-import { issueSentence } from '../kernel/index.ts'
+import { issuePredicate, MOST_ISSUES } from '../kernel/index.ts'
+
+/** Whether a problem is about this unit, at whichever line of it. */
+export function isAbout({ where }: Problem, unit: string): boolean {
+  return where === unit || (where.startsWith(`${unit}:`) && /^\d+$/.test(where.slice(unit.length + 1)))
+}
 
 /** Collects what is wrong with one unit, so that everything is told at once. */
 export class ProblemList {
@@ -54,7 +59,9 @@ export class ProblemList {
     field: string,
     issues: readonly { path: readonly PropertyKey[]; message: string }[],
   ): void {
-    for (const issue of issues)
-      this.add(subject, [field, ...issue.path].filter(part => part !== '').join('.'), issueSentence(issue))
+    for (const issue of issues.slice(0, MOST_ISSUES))
+      this.add(subject, [field, ...issue.path].filter(part => part !== '').join('.'), issuePredicate(issue))
+    const more = issues.length - MOST_ISSUES
+    if (more > 0) this.add(subject, field, `has ${more} more things that are wrong`)
   }
 }

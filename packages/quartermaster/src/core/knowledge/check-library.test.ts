@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { createHub, simpleCapability, simplePrompt, simpleTool } from '../../testing/hub.ts'
-import { checkLibrary } from './index.ts'
+import { registerOp } from '../catalogue/index.ts'
+import { withIncludes } from './includes.ts'
+import { createDocs, fewOfEach } from './index.ts'
 
 interface Written {
   readonly front?: object
@@ -10,19 +12,36 @@ interface Written {
 /** A body that begins at line 5 of its file, with every field of the head at line 2. */
 const LINES = { body: 5, fields: new Proxy({}, { get: () => 2 }) }
 
+const ECHO = registerOp('op.test.echo', { short: 'Echoes.', mutates: false, handler: () => 'e' })
+
 const DIRECTIONS = { kind: 'directions', summary: 'S.', whenToUse: 'W.', command: 'go' }
 
 /** What is wrong with these units, in a project that has these files beside them. */
-async function wrongWith(units: Record<string, Written>, files: readonly string[] = []): Promise<string[]> {
+async function wrongWith(
+  units: Record<string, Written>,
+  files: readonly string[] = [],
+  { isOffered = true, held = [] }: { isOffered?: boolean; held?: readonly string[] } = {},
+): Promise<string[]> {
   const written = Object.entries(units).map(([path, { front = {}, body = '' }]) => [
     `knowledge/${path}.md`,
-    { written: [{ path, front: { kind: 'concept', title: path, ...front }, body, lines: LINES }] },
+    {
+      written: [
+        { path, front: 'op' in front ? front : { kind: 'concept', title: path, ...front }, body, lines: LINES },
+      ],
+    },
   ])
-  const main = simpleCapability('main', [simpleTool('send_mail')], { prompts: [simplePrompt('greet')] })
-  const hub = await createHub({ units: { 'main.ts': { capabilities: [main] }, ...Object.fromEntries(written) } })
+  const withheld = held.map(name => ({ name, reason: 'It waits for a person.' }))
+  const main = simpleCapability('main', [simpleTool('send_mail')], { prompts: [simplePrompt('greet')], withheld })
+  const hub = await createHub({
+    units: { 'main.ts': { capabilities: [main], ops: [ECHO] }, ...Object.fromEntries(written) },
+  })
   expect(hub.catalogue.problems()).toEqual([])
-  const problems = await checkLibrary(hub.catalogue.current(), { exists: async path => files.includes(path) })
-  return problems.map(({ severity, where, message }) => `${severity} ${where} ${message}`)
+  const problems = await createDocs({ now: () => 0, breathe: async () => {} }).check(hub.catalogue.current(), {
+    files: { exists: async path => files.includes(path) },
+    maxResultBytes: 262_144,
+    isOffered: () => isOffered,
+  })
+  return fewOfEach(problems).map(({ severity, where, message }) => `${severity} ${where} ${message}`)
 }
 
 describe('checking what is written down', () => {
@@ -55,7 +74,7 @@ describe('checking what is written down', () => {
     [
       'too much',
       { a: { body: '{{include: b}}\n'.repeat(3) }, b: { body: 'x'.repeat(100_000) } },
-      /longer than 262144 characters/,
+      /longer than 196608 bytes/,
     ],
     ['too many', { a: { body: '{{include: b}}\n'.repeat(201) }, b: { body: 'x' } }, /more than 200 includes/],
     [
@@ -71,6 +90,49 @@ describe('checking what is written down', () => {
     const found = await wrongWith(units)
     expect(found.length).toBeGreaterThan(0)
     for (const one of found) expect(one).toMatch(message)
+  })
+
+  it('ends where there is no more room, and tells what one file has wrong in few lines', async () => {
+    const long = 'long'.repeat(40)
+    const lines = `{{include: ${long}}}\n`.repeat(18_000 / 20)
+    const units = { [long]: { body: lines }, b: { body: lines.repeat(20).slice(0, 180_000) } }
+    const found = await wrongWith(units)
+    expect(found.length).toBeLessThan(50)
+    expect(found.at(-1)).toMatch(/more things that are wrong/)
+    const { text } = withIncludes({ path: long, body: lines }, () => ({ path: long, body: lines }))
+    expect(text.length).toBeLessThan(250_000)
+    expect(text.split('\n').filter(line => line.startsWith('[Not included')).length).toBeLessThan(110)
+  })
+
+  it('reads two includes in one line as none, and says so', async () => {
+    expect(await wrongWith({ a: {}, b: {}, go: { body: '{{include: a}} {{include: b}}' } })).toEqual([
+      'warning knowledge/go.md:5 An include stands on a line of its own; here it is shown as it is.',
+    ])
+  })
+
+  it('finds directions that are too long to be read as a whole', async () => {
+    const units = {
+      a: { body: 'ä'.repeat(60_000) },
+      go: { front: DIRECTIONS, body: `${'"'.repeat(80_000)}` },
+      gone: { front: { ...DIRECTIONS, command: 'gone' }, body: `${'"'.repeat(75_000)}\n{{include: a}}` },
+      well: { front: { ...DIRECTIONS, command: 'well' }, body: `Do it.\n{{include: a}}` },
+    }
+    const found = await wrongWith(units)
+    expect(found).toEqual([expect.stringMatching(/error knowledge\/gone.md .* of \d+ bytes, and 262144 is the most/)])
+  })
+
+  it('finds directions that no agent is offered, with the tools that it would need', async () => {
+    const go = { front: { ...DIRECTIONS, tools: ['send_mail'] } }
+    expect(await wrongWith({ go }, [], { isOffered: false })).toEqual([
+      'warning knowledge/go.md:2 No agent is offered these directions: none has all of "send_mail" (capability "main").',
+    ])
+  })
+
+  it('knows a tool that is held back', async () => {
+    const go = { front: { ...DIRECTIONS, tools: ['old_mail'] } }
+    expect(await wrongWith({ go }, [], { held: ['old_mail'] })).toEqual([
+      'warning knowledge/go.md:2 It names the tool "old_mail", which is held back: It waits for a person.',
+    ])
   })
 
   it('finds links to no file, to no heading, and out of the project', async () => {
@@ -125,6 +187,45 @@ describe('checking what is written down', () => {
     expect(await wrongWith({ go: { body } }, ['knowledge/my file.md', 'knowledge/b.md', 'knowledge/a_(b).md'])).toEqual(
       ['warning knowledge/go.md:5 The link "e f.png" leads to no file.'],
     )
+  })
+
+  it.each([
+    ['an underlined heading', '[a](#who-is-who)\n\nWho is who\n---'],
+    ['the second of two headings', '[a](#dup-1) [b](#dup)\n\n# Dup\n\n## dup'],
+    ['what has a name in HTML', '[a](#x) [b](#y)\n\n<a name="x"></a> <h2 class="c" id=y>Y</h2>'],
+    ['an anchor in percent signs', '[a](#caf%C3%A9)\n\n# Café'],
+    ['a heading with a link', '[a](#see-the-people)\n\n# See [the people](https://x.example/)'],
+    ['a heading with code and emphasis', '[a](#use-read_file-now)\n\n# Use `read_file` _now_!'],
+    ['a heading with marks', '[a](#हिन्दी)\n\n# हिन्दी'],
+    ['a heading with accents in two characters', '[a](#e\u0301te\u0301)\n\n# été'],
+    ['a link in indented code', 'As:\n\n    [a](nowhere.md)'],
+    ['a link in code of a list', '1. As:\n\n   ```\n   [a](nowhere.md)\n   ```\n\n       [b](nowhere.md)'],
+    ['a link in a comment', '<!-- [a](nowhere.md)\n[b](nowhere.md)\n```\n--> `x`'],
+    ['a bracket that is none', 'An \\[x](nowhere.md) and a ``[y](nowhere.md) ` `` too.'],
+    ['a note at the foot', '[^1]: See what is said.'],
+  ])('follows %s as Markdown has it', async (_what, body) => {
+    expect(await wrongWith({ go: { body } })).toEqual([])
+  })
+
+  it.each([
+    ['below a list', '- a\n\n  [a](nowhere.md)\n'],
+    ['in a list', '- a\n    - [a](nowhere.md)\n'],
+    ['behind a comment', '<!-- x --> [a](nowhere.md)'],
+    ['around a picture', '[![p](people.md)](nowhere.md)'],
+    ['behind code', '```x``` [a](nowhere.md)'],
+  ])('finds a link %s that leads nowhere', async (_what, body) => {
+    expect(await wrongWith({ people: {}, go: { body } })).toEqual([
+      expect.stringContaining('The link "nowhere.md" leads to no file.'),
+    ])
+  })
+
+  it('looks at the texts of declared tools too', async () => {
+    const front = { schema: 1, op: 'op.test.echo', name: 'echo', section: 'hall', short: 'Echoes.' }
+    expect(await wrongWith({ 'main/echo': { front, body: '[a](nowhere.md) [b](#c)\n{{include: people}}' } })).toEqual([
+      'warning knowledge/main/echo.md The text of a tool includes nothing; the line is shown as it is.',
+      'warning knowledge/main/echo.md The link "#c" leads to no heading of "echo".',
+      'warning knowledge/main/echo.md The link "nowhere.md" leads to no file.',
+    ])
   })
 
   it('finds a unit that lies below itself', async () => {

@@ -1,7 +1,9 @@
-import type { Generation, Knowledge } from '../catalogue/index.ts'
-import type { Fault } from './fault.ts'
+import type { Generation } from '../catalogue/index.ts'
+import { type Clock, inTurns, type Steps } from '../kernel/index.ts'
+import type { Fault, WrittenText } from './fault.ts'
+import { anchorsOf } from './headings.ts'
 import { withIncludes } from './includes.ts'
-import { anchorOf, headingsOf, type LocalLink, localLinks } from './markdown.ts'
+import { type LocalLink, localLinks } from './local-links.ts'
 
 /** The files of the project, as far as links lead to them. */
 export interface KnowledgeFiles {
@@ -9,50 +11,62 @@ export interface KnowledgeFiles {
   exists(path: string): Promise<boolean>
 }
 
-/** Links of units that lead nowhere. */
-export async function checkLinks(generation: Generation, files: KnowledgeFiles): Promise<Fault[]> {
-  const units = [...generation.knowledge.values()]
-  const byFile = new Map(units.map(unit => [unit.unit, unit]))
-  const anchors = anchorsIn(generation)
-  const checks = units.flatMap(unit =>
-    localLinks(unit.body).map(async (link): Promise<Fault[]> => {
-      const message = await faultOf(link, { unit, byFile, anchors, files })
-      return message === undefined ? [] : [{ severity: 'warning', unit, bodyLine: link.line, message }]
-    }),
-  )
-  return (await Promise.all(checks)).flat()
-}
-
-interface Linking {
-  readonly unit: Knowledge
-  readonly byFile: ReadonlyMap<string, Knowledge>
-  anchors(unit: Knowledge): ReadonlySet<string>
+export interface LinkDeps {
+  readonly texts: readonly WrittenText[]
   readonly files: KnowledgeFiles
+  readonly clock: Pick<Clock, 'now' | 'breathe'>
 }
 
-async function faultOf({ target, anchor }: LocalLink, linking: Linking): Promise<string | undefined> {
-  const { unit, byFile, anchors, files } = linking
-  const path = target === '' ? unit.unit : resolved(unit.unit, target)
-  if (path === undefined) return `The link "${target}" leads out of the project.`
-  const linked = target === '' ? unit : byFile.get(path)
-  if (linked) {
-    if (anchor === undefined || anchor === '' || anchors(linked).has(anchor)) return undefined
-    return `The link "${target}#${anchor}" leads to no heading of "${linked.path}".`
-  }
-  // Nobody here can look at the files beside those that came with the product.
-  if (unit.isBuiltin) return undefined
-  return (await files.exists(path)) ? undefined : `The link "${target}" leads to no file.`
+/** Links that lead nowhere. */
+export async function checkLinks(generation: Generation, { texts, files, clock }: LinkDeps): Promise<Fault[]> {
+  const { faults, toFiles } = await inTurns(followed(generation, texts), clock)
+  const absent = new Set<string>()
+  for (const path of new Set(toFiles.map(({ path: one }) => one))) if (!(await files.exists(path))) absent.add(path)
+  const missing = toFiles.filter(({ path }) => absent.has(path)).map(({ fault }) => fault)
+  return [...faults, ...missing]
 }
+
+interface Followed {
+  readonly faults: Fault[]
+  /** Those that lead to no text that was read: whether there is such a file has to be looked at. */
+  readonly toFiles: { readonly path: string; readonly fault: Fault }[]
+}
+
+function* followed(generation: Generation, texts: readonly WrittenText[]): Steps<Followed> {
+  const found: Followed = { faults: [], toFiles: [] }
+  const byFile = new Map(texts.map(text => [text.unit.normalize('NFC'), text]))
+  const anchors = anchorsIn(generation)
+  for (const text of texts) {
+    for (const link of localLinks(text.body)) {
+      const { target } = link
+      const path = target === '' ? text.unit : resolved(text.unit, target)
+      const linked = target === '' ? text : path && byFile.get(path.normalize('NFC'))
+      const fault = (message: string): Fault => ({ severity: 'warning', text, bodyLine: link.line, message })
+      if (path === undefined) found.faults.push(fault(`The link "${target}" leads out of the project.`))
+      else if (linked) found.faults.push(...headingFault(link, linked, anchors).map(fault))
+      // Nobody here can look at the files beside those that came with the product.
+      else if (!text.isBuiltin) found.toFiles.push({ path, fault: fault(`The link "${target}" leads to no file.`) })
+    }
+    yield
+  }
+  return found
+}
+
+function headingFault({ target, anchor = '' }: LocalLink, linked: WrittenText, anchors: Anchors): string[] {
+  if (anchor === '' || anchors(linked).has(anchor)) return []
+  return [`The link "${target}#${anchor}" leads to no heading of "${linked.path}".`]
+}
+
+type Anchors = (text: WrittenText) => ReadonlySet<string>
 
 /** What stands in a text counts wherever it was written. */
-function anchorsIn({ knowledge }: Generation): Linking['anchors'] {
-  const known = new Map<Knowledge, ReadonlySet<string>>()
-  return unit => {
-    const before = known.get(unit)
+function anchorsIn({ knowledge }: Generation): Anchors {
+  const known = new Map<WrittenText, ReadonlySet<string>>()
+  return text => {
+    const before = known.get(text)
     if (before) return before
-    const { text } = withIncludes(unit, path => knowledge.get(path))
-    const found = new Set(headingsOf(text).map(anchorOf))
-    known.set(unit, found)
+    const found = anchorsOf(text.of === 'unit' ? withIncludes(text, path => knowledge.get(path)).text : text.body)
+    known.set(text, found)
     return found
   }
 }

@@ -15,12 +15,14 @@ export interface ConsultParts {
   readonly reader: Reader
   readonly index: DocIndex
   readonly clock: Pick<Clock, 'now' | 'breathe'>
+  /** Whether a text is wanted to its end: for people. What a model reads with care is less. */
+  readonly isWhole?: boolean
 }
 
 /** How many entries are shown at once unless somebody says otherwise. */
 const LISTED = { index: 200, summary: 50, full: 10 } as const satisfies Record<DocDepth, number>
 /** However many are asked for: each page is made to know where the next begins. */
-const MOST_PAGES = 50
+export const MOST_PAGES = 50
 const FOUND = { index: 20, summary: 10, full: 3 } as const satisfies Record<DocDepth, number>
 
 /** Answers a question about what there is to read. Throws `NAME_UNKNOWN` for a path that leads nowhere. */
@@ -35,7 +37,7 @@ export async function consult(question: DocsQuestion, parts: ConsultParts): Prom
   const entries = found.map(one => toDocEntry(one, depth, parts.reader))
   if (depth !== 'full') return { depth, entries, ...more }
   const pages = found.map(one => () => pageOf(one.entry, { library, reader: parts.reader }))
-  return { depth, entries, ...more, ...(await pageText(pages, question.offset ?? 0, parts.clock)) }
+  return { depth, entries, ...more, ...(await pageText(pages, { ...question, ...parts })) }
 }
 
 function usualDepth({ path, query }: DocsQuestion): DocDepth {
@@ -105,10 +107,11 @@ function named(path: string, { library, reader }: Consulting, isWanted: (entry: 
       'NAME_UNKNOWN',
       `"${path}" is ${other.path} (${other.kind}), which is not what "kind" and "scope" ask for. Leave them out.`,
     )
-  throw unknownPath(
-    path,
-    [...library.entries.values()].filter(entry => reader.sees(entry)),
-  )
+  const seen = [...library.entries.values()].filter(entry => reader.sees(entry))
+  // A folder without a page of its own is no path, and yet somebody has seen it.
+  if (seen.some(entry => library.isWithin(entry, path)))
+    throw new AppError('NAME_UNKNOWN', `"${path}" is a folder without a page of its own. Ask with scope "${path}".`)
+  throw unknownPath(path, seen)
 }
 
 /** Whether it is there for others is not said. */

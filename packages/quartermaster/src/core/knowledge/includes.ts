@@ -2,8 +2,11 @@ import type { Knowledge } from '../catalogue/index.ts'
 import { markdownLines } from './markdown.ts'
 import { barePath } from './written-path.ts'
 
-/** How much one unit may take in of others: a few short files must not make an endless one. */
-export const INCLUDE_LIMITS = { depth: 8, count: 200, characters: 262_144 } as const
+/**
+ * How much one unit may take in of others: a few short files must not make an endless one. All of it together stays below
+ * what an answer may have by default, so that directions with what they include can be read at once.
+ */
+export const INCLUDE_LIMITS = { depth: 8, count: 200, bytes: 196_608 } as const
 
 /** What of a unit is needed to take others into it. */
 export type Includable = Pick<Knowledge, 'path' | 'body'>
@@ -21,7 +24,7 @@ export interface IncludeFault {
 }
 
 // What is indented further is code.
-const INCLUDE = /^ {0,3}\{\{[ \t]*include:[ \t]*(.*?)[ \t]*\}\}[ \t]*$/
+const INCLUDE = /^ {0,3}\{\{[ \t]*include:[ \t]*([^{}]*?)[ \t]*\}\}[ \t]*$/
 
 interface Include {
   readonly path: string
@@ -69,37 +72,61 @@ export function withIncludes(
   unit: Includable,
   find: FindIncludable,
 ): { readonly text: string; readonly faults: readonly IncludeFault[] } {
+  if (includesIn(unit.body).length === 0) return { text: unit.body, faults: [] }
   const faults: IncludeFault[] = []
-  const budget = { count: INCLUDE_LIMITS.count, characters: INCLUDE_LIMITS.characters - unit.body.length }
+  const budget = { count: INCLUDE_LIMITS.count, bytes: INCLUDE_LIMITS.bytes - utf8Length(unit.body) }
+  let isFull = false
 
   function expand({ path: within, body }: Includable, trail: readonly string[]): string {
     const includes = new Map(includesIn(body).map(({ path, line }) => [line, path]))
     if (includes.size === 0) return body
-    const lines = markdownLines(body).map(({ text, number: line }) => {
+    const lines = markdownLines(body).flatMap(({ text, number: line }) => {
       const path = includes.get(line)
-      if (path === undefined) return text
+      if (path === undefined) return [text]
       const found = find(path)
       const message = found ? obstacle(found, trail) : undefined
       if (found && message === undefined) {
         budget.count--
-        budget.characters -= found.body.length
-        return expand(found, [...trail, found.path])
+        budget.bytes -= utf8Length(found.body)
+        return [expand(found, [...trail, found.path])]
       }
-      faults.push({ unit: within, line, message: message ?? `there is no unit "${path}".` })
-      // Whether there is one that is for others is not said.
-      return `[Not included: ${message ?? `there is nothing for you to read at "${path}".`}]`
+      return told({ unit: within, line, message: message ?? `there is no unit "${path}".` }, { path, message })
     })
     return lines.join('\n')
   }
 
+  /** What is said in the place of an include counts like what would stand there, and ends where there is no more room. */
+  function told(fault: IncludeFault, { path, message }: { path: string; message: string | undefined }): string[] {
+    if (isFull) return []
+    // Whether there is one that is for others is not said.
+    const words = `[Not included: ${message ?? `there is nothing for you to read at "${path}".`}]`
+    budget.bytes -= utf8Length(words)
+    // Why it was not is said at least once.
+    isFull = faults.length >= MOST_TOLD || (budget.bytes < 0 && faults.length > 0)
+    faults.push(isFull ? { ...fault, message: NO_MORE } : fault)
+    return [isFull ? `[Not included: ${NO_MORE}]` : words]
+  }
+
   function obstacle({ path, body }: Includable, trail: readonly string[]): string | undefined {
-    if (trail.includes(path)) return `"${path}" includes itself: ${[...trail, path].join(' → ')}.`
+    if (trail.includes(path)) return `"${path}" includes itself: ${circle(path, trail)}.`
     if (trail.length > INCLUDE_LIMITS.depth) return `"${path}" is more than ${INCLUDE_LIMITS.depth} includes deep.`
     if (budget.count <= 0) return `"${path}" is one of more than ${INCLUDE_LIMITS.count} includes.`
-    if (body.length > budget.characters)
-      return `with "${path}" it would be longer than ${INCLUDE_LIMITS.characters} characters.`
+    if (utf8Length(body) > budget.bytes) return `with "${path}" it would be longer than ${INCLUDE_LIMITS.bytes} bytes.`
     return undefined
   }
 
   return { text: expand(unit, [unit.path]), faults }
 }
+
+/** More than anybody mends at once. */
+const MOST_TOLD = 100
+const NO_MORE = 'this line, and others below that are not told one by one.'
+
+/** The way back to a unit, without what lies before it, and without what lies in the middle of a long one. */
+function circle(path: string, trail: readonly string[]): string {
+  const way = [...trail.slice(trail.indexOf(path)), path]
+  return (way.length <= 4 ? way : [...way.slice(0, 2), '…', ...way.slice(-2)]).join(' → ')
+}
+
+const utf8 = new TextEncoder()
+const utf8Length = (text: string): number => utf8.encode(text).length

@@ -8,7 +8,7 @@ import { barePath } from './written-path.ts'
 export interface Library {
   /** By path: units in order of path, then capabilities and tools in order of definition, then what comes with views. */
   readonly entries: ReadonlyMap<string, Entry>
-  /** What a word names: by its path first, then a tool, a capability, and units by their other names and files. */
+  /** What a word names: by its path, as a tool or a capability; else by its file; else units by their other names. */
   named(name: string): Entry[]
   /** What lies directly above it: the units it names as parents and the one of its folder. */
   above(entry: Entry): readonly Entry[]
@@ -75,9 +75,17 @@ function createLibrary({ knowledge, capabilities, tools, injections }: Generatio
     entries,
     named(name) {
       const path = barePath(name)
-      const found = [path, toolPath(path), capabilityPath(path)].flatMap(at)
-      const others = [...(byAlias.get(spoken(path)) ?? []), ...[byFile.get(path) ?? []].flat()]
-      return [...new Set([...found, ...others])]
+      // Whoever writes a path means what is there, and not what somebody else also calls it.
+      const ways = [
+        () => [path, toolPath(path), capabilityPath(path)].flatMap(at),
+        () => byFile.get(path) ?? [],
+        () => byAlias.get(spoken(path)) ?? [],
+      ]
+      for (const way of ways) {
+        const found = [way()].flat()
+        if (found.length > 0) return found
+      }
+      return []
     },
     above,
     below: ({ path }) => children().get(path) ?? [],

@@ -2,82 +2,93 @@
 export interface MarkdownLine {
   readonly number: number
   readonly text: string
-  /** Between fences, where nothing means anything. */
+  /** In code or in a comment, where nothing means anything. */
   readonly isCode: boolean
+  /** What of it is neither code nor comment. */
+  readonly prose: string
 }
 
-const FENCE = /^ {0,3}(`{3,}|~{3,})/
-
-/** The lines of a text, fenced code marked as such. */
+/** The lines of a text, with what stands in code, fenced or indented, and in comments marked as such. */
 export function markdownLines(text: string): MarkdownLine[] {
-  let fence: string | undefined
+  const isFenced = createFences()
+  const isIndented = createIndents()
+  let isComment = false
   return text.split('\n').map((raw, index) => {
-    const line = raw.replace(/\r$/, '')
+    const line = { number: index + 1, text: raw.replace(/\r$/, '') }
+    if (!isComment && (isFenced(line.text) || isIndented(line.text))) return { ...line, isCode: true, prose: '' }
+    const wasComment = isComment
+    const said = withoutComments(wasComment ? line.text : withoutCode(line.text), wasComment)
+    isComment = said.isOpen
+    return { ...line, isCode: wasComment && isComment, prose: said.prose }
+  })
+}
+
+const FENCE = /^[ \t]*(`{3,}|~{3,})/
+
+/** Says of one line after the other whether it is fenced. */
+function createFences(): (line: string) => boolean {
+  let open: string | undefined
+  return line => {
     const [, mark] = FENCE.exec(line) ?? []
-    const wasOpen = fence !== undefined
-    if (mark !== undefined && fence === undefined) fence = mark
-    else if (mark !== undefined && fence !== undefined && closes(line, mark, fence)) fence = undefined
-    return { number: index + 1, text: line, isCode: wasOpen || mark !== undefined }
-  })
+    if (open === undefined) {
+      // What stands in the line with its end is code among words.
+      if (mark?.startsWith('`') && line.trim().slice(mark.length).includes('`')) return false
+      open = mark
+      return mark !== undefined
+    }
+    // It ends with one of its own kind that is as long, and with nothing behind it.
+    if (mark !== undefined && mark[0] === open[0] && mark.length >= open.length && line.trim() === mark)
+      open = undefined
+    return true
+  }
 }
 
-/** A fence ends with one of its own kind that is as long, and with nothing behind it. */
-function closes(line: string, mark: string, open: string): boolean {
-  return mark[0] === open[0] && mark.length >= open.length && line.trim() === mark
+const LIST_ITEM = /^[ \t]*(?:[-+*]|\d{1,9}[.)])[ \t]+(?=\S)/
+
+/** Says of one line after the other whether it is code because it is indented: by four more than what it may belong to. */
+function createIndents(): (line: string) => boolean {
+  /** Where the text of the list item begins that a line may belong to. */
+  let item = 0
+  let isAfterBlank = true
+  let isAfterCode = false
+  return line => {
+    if (line.trim() === '') {
+      isAfterBlank = true
+      return false
+    }
+    const indent = columns(/^[ \t]*/.exec(line)?.[0] ?? '')
+    const begins = LIST_ITEM.exec(line)?.[0]
+    // What follows a blank line and is not indented belongs to no list.
+    if (isAfterBlank && indent === 0) item = 0
+    const isCode = (isAfterBlank || isAfterCode) && indent >= item + 4
+    if (!isCode && begins !== undefined) item = columns(begins)
+    isAfterBlank = false
+    isAfterCode = isCode
+    return isCode
+  }
 }
 
-/** The headings of a text, without their marks. */
-export function headingsOf(text: string): string[] {
-  return markdownLines(text).flatMap(({ text: line, isCode }) => {
-    const [, heading] = isCode ? [] : (/^ {0,3}#{1,6}\s+(.*?)\s*#*$/.exec(line) ?? [])
-    return heading ? [heading] : []
-  })
+/** A tab goes to the next fourth column. */
+function columns(text: string): number {
+  let column = 0
+  for (const letter of text) column += letter === '\t' ? 4 - (column % 4) : 1
+  return column
 }
 
-/** What a heading is linked to by, as GitHub and others have it. */
-export function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-    .replace(/\s/g, '-')
+/** Code among words: between as many ticks as it began with. */
+export const CODE_SPAN = /(?<![`\\])(`+)(?!`)(.*?)(?<!`)\1(?!`)/g
+
+function withoutCode(line: string): string {
+  return line.includes('`') ? line.replace(CODE_SPAN, '') : line
 }
 
-/** A link in a text to a place in the same folder of files, or in the same text. */
-export interface LocalLink {
-  readonly target: string
-  /** Without the `#`. */
-  readonly anchor: string | undefined
-  readonly line: number
-}
-
-// In angle brackets it may have spaces, and outside of them brackets that are closed again.
-const TARGET = String.raw`(?:<([^<>]*)>|((?:[^\s()<>]|\([^\s()]*\))+))`
-const LINK = new RegExp(
-  String.raw`\[[^\]]*\]\(\s*${TARGET}(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)|^ {0,3}\[[^\]]+\]:\s*${TARGET}`,
-  'g',
-)
-
-/** The links of a text that lead neither to another server nor to an address of any other kind. */
-export function localLinks(text: string): LocalLink[] {
-  return markdownLines(text).flatMap(({ text: line, number, isCode }) => {
-    if (isCode) return []
-    const prose = line.replace(/`[^`]*`/g, '')
-    return [...prose.matchAll(LINK)].flatMap(([, ...targets]) => {
-      const address = targets.find(target => target !== undefined) ?? ''
-      if (address === '' || /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(address)) return []
-      const [place = '', anchor] = address.split('#')
-      // What is asked behind a question mark changes nothing about where the file is.
-      const [target = ''] = place.split('?')
-      return [{ target: decoded(target), anchor, line: number }]
-    })
-  })
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // Not written in percent signs, so it is meant as it stands.
-    return text
+function withoutComments(line: string, isOpen: boolean): { readonly prose: string; readonly isOpen: boolean } {
+  let prose = ''
+  for (let at = 0, within = isOpen; ; within = !within) {
+    const mark = within ? '-->' : '<!--'
+    const next = line.indexOf(mark, at)
+    if (!within) prose += line.slice(at, next < 0 ? undefined : next)
+    if (next < 0) return { prose, isOpen: within }
+    at = next + mark.length
   }
 }

@@ -3,6 +3,8 @@ import { type Clock, inTurns, type Steps } from '../kernel/index.ts'
 
 /** About 10,000 tokens: as much as is read with care. */
 export const MOST_PAGE_CHARACTERS = 40_000
+/** Few pages are longer, and an answer of this size is nothing to a person's machine. */
+const MOST_WHOLE_CHARACTERS = 1_000_000
 
 /** As much of several pages as is shown at once. */
 export interface PageText {
@@ -19,20 +21,31 @@ const BETWEEN = '\n---\n\n'
  */
 export function pageText(
   pages: Iterable<() => string>,
-  offset: number,
-  clock: Pick<Clock, 'now' | 'breathe'>,
+  { offset = 0, isWhole = false, clock }: PageTextOptions,
 ): Promise<PageText> {
-  return inTurns(cutFrom(pages, offset), clock)
+  return inTurns(cutFrom(pages, { offset, most: isWhole ? MOST_WHOLE_CHARACTERS : MOST_PAGE_CHARACTERS }), clock)
 }
 
-function* cutFrom(pages: Iterable<() => string>, offset: number): Steps<PageText> {
+interface PageTextOptions {
+  readonly offset?: number | undefined
+  readonly isWhole?: boolean | undefined
+  readonly clock: Pick<Clock, 'now' | 'breathe'>
+}
+
+interface Cut {
+  readonly offset: number
+  readonly most: number
+}
+
+function* cutFrom(pages: Iterable<() => string>, cut: Cut): Steps<PageText> {
+  const { offset, most } = cut
   let shown = ''
   let length = 0
   for (const page of pages) {
     const piece = length === 0 ? page() : `${BETWEEN}${page()}`
-    shown += piece.slice(Math.max(0, offset - length), Math.max(0, offset + MOST_PAGE_CHARACTERS + 1 - length))
+    shown += piece.slice(Math.max(0, offset - length), Math.max(0, offset + most + 1 - length))
     length += piece.length
-    if (shown.length > MOST_PAGE_CHARACTERS) return firstOf(shown, offset)
+    if (shown.length > most) return firstOf(shown, cut)
     yield
   }
   if (offset > 0 && offset >= length)
@@ -41,8 +54,8 @@ function* cutFrom(pages: Iterable<() => string>, offset: number): Steps<PageText
 }
 
 /** It never ends in the middle of a character. */
-function firstOf(text: string, offset: number): PageText {
-  const isHalf = /[\ud800-\udbff]/.test(text.charAt(MOST_PAGE_CHARACTERS - 1))
-  const end = isHalf ? MOST_PAGE_CHARACTERS - 1 : MOST_PAGE_CHARACTERS
+function firstOf(text: string, { offset, most }: Cut): PageText {
+  const isHalf = /[\ud800-\udbff]/.test(text.charAt(most - 1))
+  const end = isHalf ? most - 1 : most
   return { text: text.slice(0, end), nextOffset: offset + end }
 }

@@ -1,4 +1,5 @@
 import type { CatalogueCapability } from '../catalogue/index.ts'
+import { line } from '../kernel/index.ts'
 import type { Entry } from './entry.ts'
 import { withIncludes } from './includes.ts'
 import type { Library } from './library.ts'
@@ -22,14 +23,14 @@ function bodyOf(entry: Entry, { library, reader }: PageParts): string[] {
   const { of, title, summary } = entry
   const state = stateLine(entry, reader)
   if ('tool' in of) return [toolPage(of.tool).trimEnd(), state]
-  if ('withheld' in of) return [`# \`${title}\``, state]
+  if ('withheld' in of) return [`# \`${line(title)}\``, state]
   if ('capability' in of)
-    return [`# ${title} (\`${of.capability.key}\`)`, summary, state, configOf(of.capability, reader)]
+    return [`# ${line(title)} (\`${of.capability.key}\`)`, line(summary), state, configOf(of.capability, reader)]
   const { text } = withIncludes(of.unit, path => {
     const found = library.entries.get(path)
     return found && 'unit' in found.of && reader.sees(found) ? found.of.unit : undefined
   })
-  const head = /^\s*# /.test(text) ? [] : [`# ${title}`]
+  const head = /^\s*# /.test(text) ? [] : [`# ${line(title)}`]
   return [...head, ...factsOf(entry, reader), text]
 }
 
@@ -45,21 +46,21 @@ function factsOf(entry: Entry, reader: Reader): string[] {
     whenToUse && `- When to use it: ${whenToUse}`,
     command && `- Command: \`/${command}\``,
     tools.length > 0 && `- Tools: ${tools.map(name => `\`${name}\``).join(', ')}`,
-  ].filter(line => typeof line === 'string' && line !== '')
+  ].filter(fact => typeof fact === 'string' && fact !== '')
   return [summary, lines.join('\n')]
 }
 
 function stateLine(entry: Entry, reader: Reader): string {
   const { state, reason } = reader.stateOf(entry) ?? {}
   if (state === undefined) return ''
-  return `State: ${state}.${reason === undefined ? '' : ` ${reason}`}`
+  return `State: ${state}.${reason === undefined ? '' : ` ${line(reason)}`}`
 }
 
 /** Where to read on. A capability's tools are below it. */
 function relatedLines(entry: Entry, { library, reader }: PageParts): string[] {
   const listed = (label: string, entries: readonly Entry[]) => {
     const seen = entries.filter(one => one !== entry && reader.sees(one))
-    const names = seen.slice(0, MOST_RELATED).map(one => `- \`${one.path}\`: ${one.title}${note(one, reader)}`)
+    const names = seen.slice(0, MOST_RELATED).map(one => `- \`${one.path}\`: ${line(one.title)}${note(one, reader)}`)
     const more = seen.length > MOST_RELATED ? [`- and ${seen.length - MOST_RELATED} more: scope "${entry.path}"`] : []
     return seen.length === 0 ? [] : [`${label}:`, '', ...names, ...more, '']
   }

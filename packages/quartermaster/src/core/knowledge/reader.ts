@@ -36,6 +36,8 @@ export function ownerReader(health: ToolHealth): Reader {
 export interface Readable extends UnitReader {
   readonly grants: ReadonlyMap<string, { readonly tool: Tool; readonly capability: string }>
   readonly withheld: readonly Pick<ResolutionEntry, 'capability' | 'tool' | 'calledAs' | 'reason'>[]
+  /** Whether it can call a tool, working or not. */
+  isOffered(tool: string): boolean
   readonly health: ToolHealth
 }
 
@@ -43,7 +45,7 @@ export interface Readable extends UnitReader {
  * An agent: of tools and capabilities it sees those it was granted, held back or not, of directions those it has all tools
  * for. What it has not was never said to be there.
  */
-export function agentReader({ grants, withheld, health, has, isGuest }: Readable): Reader {
+export function agentReader({ grants, withheld, health, isOffered, has, isGuest }: Readable): Reader {
   const byCapability = grantedTools(grants)
   // By capability too: another one may have a tool of the same name that it was never given.
   const held = new Map(
@@ -59,7 +61,7 @@ export function agentReader({ grants, withheld, health, has, isGuest }: Readable
     isOwner: false,
     sees({ of }) {
       if ('unit' in of) return seesUnit(of.unit, { has, isGuest })
-      if ('tool' in of) return has(of.tool.name) || whyHeld(of.tool) !== undefined
+      if ('tool' in of) return isOffered(of.tool.name) || whyHeld(of.tool) !== undefined
       if ('withheld' in of) return whyHeld(of.withheld) !== undefined
       return byCapability.has(of.capability.key) || heldIn(of.capability.key).length > 0
     },
@@ -67,7 +69,7 @@ export function agentReader({ grants, withheld, health, has, isGuest }: Readable
       if ('unit' in of) return undefined
       if ('withheld' in of) return { state: 'disabled', reason: whyHeld(of.withheld) ?? of.withheld.reason }
       if ('tool' in of) {
-        const reason = has(of.tool.name) ? undefined : whyHeld(of.tool)
+        const reason = isOffered(of.tool.name) ? undefined : whyHeld(of.tool)
         return reason === undefined ? toolState(of.tool, health) : { state: 'disabled', reason }
       }
       const { key, unseen } = of.capability

@@ -1,12 +1,16 @@
 import type { JsonSchema } from '../../contracts/index.ts'
+import { alternatives, fieldsOf, isSchema, line } from '../kernel/index.ts'
+import { waysOf } from './schema-ways.ts'
 
 /** The fields of an object's schema as a table, in Markdown. */
-export function schemaTable(schema: JsonSchema): string {
-  const properties = Object.entries(schemasIn(schema.properties))
-  if (properties.length === 0) return '_Nothing in particular._'
-  const required = requiredOf(schema)
-  const rows = properties.map(([name, one]) => {
-    const cells = [`\`${name}\``, typeText(one), presence(one, required.has(name)), String(one.description ?? '')]
+export function schemaTable(root: JsonSchema): string {
+  const fields = fieldsOf(root, root)
+  if (fields.length === 0) return '_Nothing in particular._'
+  const room = { left: MOST_TOLD }
+  const rows = fields.map(({ key, schema, isRequired }) => {
+    const all = alternatives(root, schema)
+    const meaning = String(all.find(one => typeof one.description === 'string')?.description ?? '')
+    const cells = [code(key), typeText({ root, schema, depth: 0, lists: 0, room }), presence(all, isRequired), meaning]
     return `| ${cells.map(cell).join(' | ')} |`
   })
   return ['| name | type | required | meaning |', '| --- | --- | --- | --- |', ...rows].join('\n')
@@ -14,47 +18,83 @@ export function schemaTable(schema: JsonSchema): string {
 
 /** A table cell ends at a bar or a line break, whatever the text meant by it. */
 export function cell(text: string): string {
-  return text.replace(/\|/g, '\\|').replace(/\s+/g, ' ').trim()
+  return line(text).replace(/\|/g, '\\|')
 }
 
-function presence({ default: usual }: JsonSchema, isRequired: boolean): string {
+/** A name in ticks, which it cannot leave. */
+function code(name: string): string {
+  return `\`${name.replaceAll('`', "'")}\``
+}
+
+function presence(all: readonly JsonSchema[], isRequired: boolean): string {
+  const usual = all.find(one => one.default !== undefined)?.default
   if (usual === undefined) return isRequired ? 'yes' : 'no'
   return `no: \`${JSON.stringify(usual)}\``
+}
+
+/** A schema, and where it stands inside that of the table. */
+interface Place {
+  readonly root: JsonSchema
+  readonly schema: JsonSchema
+  /** In how many objects. */
+  readonly depth: number
+  /** In how many lists, since the last object. */
+  readonly lists: number
+  /** How much more is told in this table. */
+  readonly room: { left: number }
 }
 
 /** As deep as a reader still follows; what is deeper is told by its kind alone. */
 const DEEPEST = 2
 
-function typeText(schema: JsonSchema, depth = 0): string {
-  if (Array.isArray(schema.enum)) return schema.enum.map(literal).join(' or ')
-  if (schema.const !== undefined) return literal(schema.const)
-  const choices = [schema.anyOf, schema.oneOf].find(Array.isArray)
-  if (choices) return [...new Set(choices.map(one => typeText(one as JsonSchema, depth)))].join(' or ')
-  if (Array.isArray(schema.type)) return schema.type.map(type => typeText({ ...schema, type }, depth)).join(' or ')
-  return plainType(schema, depth)
+/** A few references to one another can stand for millions of fields. */
+const MOST_TOLD = 5_000
+
+function typeText(place: Place): string {
+  if (place.room.left-- <= 0) return '…'
+  const texts = waysOf(place.root, place.schema).map(schema => wayText({ ...place, schema }))
+  return [...new Set(texts)].join(' or ')
 }
 
-function plainType(schema: JsonSchema, depth: number): string {
-  if (schema.type === 'array') return `list of ${typeText((schema.items ?? {}) as JsonSchema, depth)}${bounds(schema)}`
-  if (schema.type === 'object') return objectText(schema, depth)
+function wayText(place: Place): string {
+  const { schema } = place
+  if (Array.isArray(schema.enum)) return schema.enum.map(literal).join(' or ')
+  if (schema.const !== undefined) return literal(schema.const)
+  if (Array.isArray(schema.type))
+    return schema.type.map(type => plainType({ ...place, schema: { ...schema, type } })).join(' or ')
+  return plainType(place)
+}
+
+function plainType(place: Place): string {
+  const { schema, depth } = place
+  if (schema.type === 'array') return `list${entryText(place)}${bounds(schema)}`
+  if (schema.type === 'object' || (schema.type === undefined && schema.properties !== undefined))
+    return depth >= DEEPEST ? 'object' : objectText(place)
   return typeof schema.type === 'string' ? `${schema.type}${bounds(schema)}` : 'any'
 }
 
+/** Lists of lists may go on for ever. */
+function entryText(place: Place): string {
+  const { items } = place.schema
+  if (place.lists >= DEEPEST) return ''
+  return ` of ${isSchema(items) ? typeText({ ...place, schema: items, lists: place.lists + 1 }) : 'any'}`
+}
+
 /** `object (id, name?)`; one that may be left out has a question mark. */
-function objectText(schema: JsonSchema, depth: number): string {
-  const required = requiredOf(schema)
-  const fields = Object.entries(schemasIn(schema.properties))
-  if (fields.length === 0 || depth >= DEEPEST) return 'object'
-  const inside = fields.map(([name, one]) => {
-    const text = isPlain(one) ? '' : `: ${typeText(one, depth + 1)}`
-    return `\`${name}${required.has(name) ? '' : '?'}\`${text}`
+function objectText({ root, schema, depth, room }: Place): string {
+  const fields = fieldsOf(root, schema)
+  const inside = fields.slice(0, Math.max(0, room.left)).map(({ key, schema: one, isRequired }) => {
+    room.left--
+    const text = isPlain(root, one) ? '' : `: ${typeText({ root, schema: one, depth: depth + 1, lists: 0, room })}`
+    return `${code(`${key}${isRequired ? '' : '?'}`)}${text}`
   })
-  return `object (${inside.join(', ')})`
+  return inside.length === 0 ? 'object' : `object (${inside.join(', ')}${inside.length < fields.length ? ', …' : ''})`
 }
 
 /** Of fields inside others it is enough to know what they are called, unless they have fields themselves. */
-function isPlain({ type, anyOf, oneOf }: JsonSchema): boolean {
-  return type !== 'object' && type !== 'array' && anyOf === undefined && oneOf === undefined
+function isPlain(root: JsonSchema, schema: JsonSchema): boolean {
+  const [only, ...others] = waysOf(root, schema)
+  return others.length === 0 && only?.type !== 'object' && only?.type !== 'array'
 }
 
 /** `, 1 to 100`, where something is said. Numbers that only say that there is no bound are none. */
@@ -81,12 +121,4 @@ function number(value: number): string {
 
 function literal(value: unknown): string {
   return JSON.stringify(value)
-}
-
-function requiredOf({ required }: JsonSchema): ReadonlySet<unknown> {
-  return new Set(Array.isArray(required) ? required : [])
-}
-
-function schemasIn(properties: unknown): Record<string, JsonSchema> {
-  return (properties ?? {}) as Record<string, JsonSchema>
 }

@@ -2,7 +2,7 @@ import type { JsonSchema } from '../../contracts/index.ts'
 import type { Knowledge, Tool } from '../catalogue/index.ts'
 import type { SearchDocument } from '../search/index.ts'
 import type { Entry } from './entry.ts'
-import { headingsOf } from './markdown.ts'
+import { headingsOf } from './headings.ts'
 
 /** What can be searched of an entry: everything it says about itself in words. */
 export function searchDocument(entry: Entry): SearchDocument {

@@ -2,7 +2,10 @@ import type { Knowledge } from '../catalogue/index.ts'
 
 /** What decides which units somebody sees. */
 export interface UnitReader {
-  /** Whether they have a tool, working or not; also one that stands for others or comes beside them. */
+  /**
+   * Whether they have a tool, working or not and held back or not; also one that stands for others or comes beside them. What
+   * to do about a tool that is held back is often just what directions are for.
+   */
   has(tool: string): boolean
   /** Whether they have no part in the project's own knowledge, as those who only visit. */
   readonly isGuest: boolean

@@ -33,8 +33,9 @@ export interface SkillParts {
 export function createSkill(directions: Directions, { body, hash, digest }: SkillParts): Skill {
   const { command: name } = directions
   const description = descriptionOf(directions)
-  // What JSON quotes is quoted in YAML too, whatever stands in it.
-  const text = () => `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n---\n\n${body()}\n`
+  // What JSON quotes is quoted in YAML too, whatever stands in it. Without quotes the word "true" would be no word.
+  const text = () =>
+    `---\nname: ${JSON.stringify(name)}\ndescription: ${JSON.stringify(description)}\n---\n\n${body()}\n`
   return {
     uri: `skill://${name}/SKILL.md`,
     frontmatter: { name, description },

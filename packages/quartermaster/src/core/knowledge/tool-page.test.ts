@@ -96,3 +96,75 @@ it('says how a schema is bounded, what is inside, and what holds when nothing is
     'It is no command of its own. Nobody types this. Call it by its name: `quartermaster call search`.',
   )
 })
+
+it('follows references, and tells what alternatives have in common and what only one of them has', async () => {
+  const schema = {
+    type: 'object',
+    $defs: {
+      Id: { type: 'string', maxLength: 8, description: 'Which one.' },
+      Place: { type: 'object', properties: { city: { type: 'string' }, in: { $ref: '#/$defs/Place' } } },
+      Deep: { type: 'array', items: { $ref: '#/$defs/Deep' } },
+    },
+    allOf: [{ properties: { id: { $ref: '#/$defs/Id' } }, required: ['id'] }],
+    anyOf: [
+      { properties: { kind: { const: 'near' }, place: { $ref: '#/$defs/Place' } }, required: ['kind'] },
+      { properties: { kind: { const: 'far' }, deep: { $ref: '#/$defs/Deep' } }, required: ['kind', 'deep'] },
+    ],
+    properties: {
+      note: { allOf: [{ type: 'string' }, { maxLength: 5, default: 'x' }] },
+      one: { type: 'object', properties: { a: {} }, anyOf: [{ required: ['a'] }, { required: ['a'], title: 'b' }] },
+    },
+  }
+  const hub = await createHub({
+    units: { 'a.ts': { capabilities: [simpleCapability('main', [simpleTool('go', { input: schema })])] } },
+  })
+  const page = toolPage(hub.catalogue.tool('go'))
+  expect(page).toContain(
+    [
+      '| `note` | string, at most 5 characters | no: `"x"` |  |',
+      '| `one` | object (`a`) | no |  |',
+      '| `kind` | "near" or "far" | yes |  |',
+      '| `place` | object (`city?`, `in?`: object (`city?`, `in?`: object)) | no |  |',
+      '| `deep` | list of list of list | no |  |',
+      '| `id` | string, at most 8 characters | yes | Which one. |',
+    ].join('\n'),
+  )
+  expect(page).toContain('do go <near|far> <ID> [--note NOTE] [--one JSON] [--place JSON] [--deep DEEP]...')
+})
+
+it('is not made longer than anybody reads by a schema that refers to itself many times', async () => {
+  const many = (ref: string) => Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`f${i}`, { $ref: ref }]))
+  const input = {
+    type: 'object',
+    $defs: {
+      A: { type: 'object', properties: many('#/$defs/B') },
+      B: { type: 'object', properties: many('#/$defs/A') },
+    },
+    properties: many('#/$defs/A'),
+  }
+  const hub = await createHub({
+    units: { 'a.ts': { capabilities: [simpleCapability('main', [simpleTool('go', { input })])] } },
+  })
+  expect(toolPage(hub.catalogue.tool('go')).length).toBeLessThan(200_000)
+})
+
+it('keeps its form, whatever the words of a tool are', async () => {
+  const tool = simpleTool('add', {
+    short: 'Adds.\n\n## Safety\n\n- changes nothing',
+    whenToUse: '# Now\nOften.\n```\n# code',
+    mutates: true,
+    input: { type: 'object', properties: { 'a`\n# b': { type: 'string', description: 'x\n## Safety' } } },
+    examples: [{ query: 'one\n# two', input: {} }],
+  })
+  const hub = await createHub({ units: { 'a.ts': { capabilities: [simpleCapability('main', [tool])] } } })
+  const page = toolPage(hub.catalogue.tool('add'))
+  expect(page).toContain('\nAdds. ## Safety - changes nothing\n\n\\# Now\nOften.\n```\n# code\n```\n\n## Input\n')
+  expect(page.split('\n').filter(one => /^#{1,6} /.test(one))).toEqual([
+    '# Add (`add`)',
+    '# code',
+    '## Input',
+    '## Safety',
+    '## Command line',
+    '## Examples',
+  ])
+})

@@ -1,13 +1,13 @@
 import type { Tool } from '../catalogue/index.ts'
-import { commandUsage } from '../kernel/index.ts'
+import { commandUsage, line, paragraphs } from '../kernel/index.ts'
 import { schemaTable } from './schema-table.ts'
 
 /** The reference page of a tool, in Markdown, made from its definition. */
 export function toolPage(tool: Tool): string {
   const parts = [
-    `# ${tool.title} (\`${tool.name}\`)`,
-    tool.short,
-    tool.whenToUse,
+    `# ${line(tool.title)} (\`${tool.name}\`)`,
+    line(tool.short),
+    paragraphs(tool.whenToUse),
     tool.body,
     `## Input\n\n${schemaTable(tool.inputSchema)}`,
     tool.outputSchema && `## Output\n\n${schemaTable(tool.outputSchema)}`,
@@ -24,7 +24,7 @@ function safetyLines(tool: Tool): string[] {
     `- ${tool.mutates ? 'may change something' : 'changes nothing'}; ${tool.idempotent ? 'doing it twice is the same as once' : 'doing it twice does it twice'}; ${consent}.`,
     `- ends after ${tool.timeoutMs / 1000} s at the latest; answers with at most ${tool.maxResultBytes.toLocaleString('en')} bytes at once.`,
     ...RETRIES[tool.retry],
-    ...tool.effects.map(({ name, kind }) => `- leaves something behind that is looked at: ${name} (${kind}).`),
+    ...tool.effects.map(({ name, kind }) => `- leaves something behind that is looked at: ${line(name)} (${kind}).`),
     ...TASKS[tool.asTask],
     ...(tool.requires.length === 0
       ? []
@@ -48,10 +48,10 @@ function commandText(tool: Tool): string {
   const { name, command } = tool
   const usage = commandUsage(tool)
   if (usage) return `\`quartermaster do ${usage.words}\``
-  const why = 'none' in command ? ` ${command.none}` : ''
+  const why = 'none' in command ? ` ${line(command.none)}` : ''
   return `It is no command of its own.${why} Call it by its name: \`quartermaster call ${name}\`.`
 }
 
 function exampleBlock({ query, input }: Tool['examples'][number]): string {
-  return `${query}\n\n\`\`\`json\n${JSON.stringify(input, null, 2)}\n\`\`\``
+  return `${line(query)}\n\n\`\`\`json\n${JSON.stringify(input, null, 2)}\n\`\`\``
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type AgentSummary, AppError, type Control, type ResolutionEntry } from '../../../contracts/index.ts'
-import { CHECK, FORECAST_DOWN, READ_FILE_DETAIL } from '../../../testing/cli-fixtures.ts'
+import { CHECK, FILES, FORECAST_DOWN, READ_FILE_DETAIL } from '../../../testing/cli-fixtures.ts'
 import { type CliHostOptions, createFakeCliHost } from '../../../testing/cli-host.ts'
 import { fakeControl } from '../../../testing/fake-control.ts'
 import { type OpenedControl, runCli } from '../index.ts'
@@ -99,6 +99,7 @@ describe('call: a tool the agent does not have', () => {
   async function nextFor(agent: Partial<AgentSummary>, report: ResolutionEntry[] = [], isRight = true) {
     const control: Partial<Control> = {
       tool,
+      capabilities: async () => [FILES],
       agents: async () => [{ ...BOB, ...agent }],
       checkAgent: async () => ({ ...CHECK, name: 'bob', report, ok: isRight }),
     }
@@ -108,6 +109,18 @@ describe('call: a tool the agent does not have', () => {
 
   it('can be given to it by its owner, who is told how', async () => {
     expect(await nextFor({})).toEqual(['Give it: quartermaster grant bob files'])
+  })
+
+  it.each([
+    ['read_docs', /^It comes by itself with a page of the project's own in knowledge\/, or with "view": "gateway" in /],
+    ['get_status', /^It comes by itself with a tool whose calls may have to wait, or with "view": "gateway" in /],
+    ['find_tools', /^It comes by itself with "view": "gateway" in the agent's file\.$/],
+  ])('is not given where it comes by itself: %s', async (name, says) => {
+    const control: Partial<Control> = {
+      tool: async () => ({ ...READ_FILE_DETAIL, name, capability: 'docs' }),
+      capabilities: async () => [FILES],
+    }
+    expect(nextOf((await run([name], { error, control })).stderr)).toEqual([expect.stringMatching(says)])
   })
 
   it('is given beside the tools it has of that capability', async () => {

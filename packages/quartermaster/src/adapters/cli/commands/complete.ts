@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Candidate, findCandidates } from '../completion/candidates.ts'
 import { GrowingCommand } from '../completion/kinds.ts'
-import { createLookup } from '../completion/lookup.ts'
+import { createLookup, pathsAlone } from '../completion/lookup.ts'
 import { findPlace } from '../completion/place.ts'
 import { EXIT } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
@@ -20,26 +20,29 @@ export const registerComplete: Register = (program, act) => {
 }
 
 async function complete(session: Session, program: Command, words: readonly string[]): Promise<number> {
-  const candidates = await inTime(session, answer(session, program, words))
+  const candidates =
+    (await inTime(session, answer(session, program, words))) ??
+    // Nobody answers, and what the program knows by itself can still stand there.
+    (await findCandidates(findPlace(program, words), pathsAlone))
   await session.out.write(candidates.map(line).join(''))
   return EXIT.done
 }
 
 async function answer(session: Session, program: Command, words: readonly string[]): Promise<Candidate[]> {
   const place = findPlace(program, words)
-  const { command, config, data, agent } = place
+  const { command, config, data, agent, given } = place
   // Nobody wants a progress line at a Tab, so this goes around the one of `attend`.
   const { connectAsAgent: connect } = createSession(session.host, { config, data, json: true })
   if (!(command instanceof GrowingCommand)) return await findCandidates(place, createLookup(connect))
-  await connect(control => command.grow(command, control, { words, agent }))
+  await connect(control => command.grow(command, control, { words, agent, given }))
   return await findCandidates(findPlace(program, words), createLookup(connect))
 }
 
-function inTime(session: Session, work: Promise<Candidate[]>): Promise<Candidate[]> {
+function inTime<T>(session: Session, work: Promise<T>): Promise<T | undefined> {
   return new Promise(resolve => {
-    const cancel = session.host.clock.after(ANSWER_WITHIN_MS, () => resolve([]))
-    // Whatever is wrong is told when the command runs; here silence is the answer.
-    work.then(resolve, () => resolve([])).finally(cancel)
+    const cancel = session.host.clock.after(ANSWER_WITHIN_MS, () => resolve(undefined))
+    // Whatever is wrong is told when the command runs; here nobody reads it.
+    work.then(resolve, () => resolve(undefined)).finally(cancel)
   })
 }
 

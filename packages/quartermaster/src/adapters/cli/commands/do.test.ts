@@ -40,7 +40,7 @@ const SEARCH = tool(
       query: { type: 'string' },
       limit: { type: 'integer', default: 20, description: 'How many.' },
       scope: { type: 'string', enum: ['near', 'far'] },
-      level: { enum: [1, 2] },
+      level: { enum: [1, 2, '2', null] },
       exact: { type: 'boolean', default: true, description: 'Word for word.' },
       raw: { type: 'boolean' },
       tags: { type: 'array', items: { type: 'string' } },
@@ -48,6 +48,7 @@ const SEARCH = tool(
       where: { type: 'object' },
       due: { type: ['string', 'null'] },
       timeout: { type: 'string' },
+      version: { type: 'integer' },
     }),
   },
 )
@@ -104,6 +105,8 @@ describe('do: a call', () => {
     [['--limit', '5', 'x'], { limit: 5, query: 'x' }],
     [['--limit=5'], { limit: 5 }],
     [['--scope', 'far', '--level', '2'], { scope: 'far', level: 2 }],
+    [['--level', '"2"'], { level: '2' }],
+    [['--level', 'null'], { level: null }],
     [['--no-exact', '--raw'], { exact: false, raw: true }],
     [['--exact', '--no-raw'], { exact: true, raw: false }],
     [['--tags', 'a', '--tags', 'b', 'x'], { tags: ['a', 'b'], query: 'x' }],
@@ -113,6 +116,12 @@ describe('do: a call', () => {
     [['--due', '2026-12-01'], { due: '2026-12-01' }],
     [['--arg-timeout', 'soon'], { timeout: 'soon' }],
     [['--', '--limit', '5'], { query: '--limit 5' }],
+    [['-Version 2 is out'], { query: '-Version 2 is out' }],
+    [['- milk\n- eggs', '--limit', '5'], { query: '- milk\n- eggs', limit: 5 }],
+    [['--limit', '5', '--json is an option'], { query: '--json is an option', limit: 5 }],
+    [['--due', '- or -'], { due: '- or -' }],
+    [['--due=a b'], { due: 'a b' }],
+    [['--version', '2'], { version: 2 }],
   ])('of %j has the input %j', async (words, expected) => {
     expect(await inputOf('search', ...words)).toEqual(expected)
   })
@@ -122,13 +131,19 @@ describe('do: a call', () => {
     [['search', '--scope', 'here'], 'It must be one of "near", "far".'],
     [['search', '--where', '{a'], 'It must be JSON.'],
     [['search', '--limt', '5'], "unknown option '--limt'\n(Did you mean --limit?)"],
+    [['search', '-V'], "unknown option '-V'"],
+    [['delegate', '--version', 'reviewer', 'x'], "unknown option '--version'"],
     [['delegate', 'reviewer'], "missing required argument 'TASK'"],
-  ])('of %j is not understood, and what is wrong is said with where to read on', async (words, says) => {
-    const { code, calls, stderr } = await run(['do', ...words])
-    expect({ code, calls }).toEqual({ code: 2, calls: [] })
-    expect(stderr).toContain(says)
-    expect(stderr).toContain(`See: quartermaster do ${words[0]} --help`)
-  })
+    [['delegate', 'reviewer', '--async'], "missing required argument 'TASK'", 'delegate --async'],
+  ] as [string[], string, string?][])(
+    'of %j is not understood, and what is wrong is said with where to read on',
+    async (words, says, see = words[0]) => {
+      const { code, calls, stderr } = await run(['do', ...words])
+      expect({ code, calls }).toEqual({ code: 2, calls: [] })
+      expect(stderr).toContain(says)
+      expect(stderr).toContain(`See: quartermaster do ${see} --help`)
+    },
+  )
 
   it('has the options of call, before and behind the command', async () => {
     const { calls } = await run(['do', '--agent', 'eve', 'search', '--timeout', '2s', 'x', '--idempotency-key', 'k1'])
@@ -152,9 +167,9 @@ describe('do: help', () => {
   it('of a command is made from the schema, with the defaults and the values there are', async () => {
     const { code, stdout, calls } = await run(['do', 'search', '--help'], { columns: 100 })
     expect({ code, calls }).toEqual({ code: 0, calls: [] })
-    expect(stdout).toContain('Usage: quartermaster do search [options] [QUERY...]')
+    expect(stdout).toContain('Usage: quartermaster do search [QUERY...] [--limit N] [--scope near|far]')
     expect(stdout).toContain('How many. (default: 20)')
-    expect(stdout).toContain('--no-exact ')
+    expect(stdout).toMatch(/--no-exact +turns off: Word for word\.\n/)
     expect(stdout).not.toContain('--exact ')
     expect(stdout).toContain('(choices: "near", "far")')
     expect(stdout).toContain('--agent <NAME>')
@@ -163,7 +178,8 @@ describe('do: help', () => {
 
   it('names the other tools of the word by their flags', async () => {
     expect((await run(['do', 'delegate', '-h'])).stdout).toContain('instead: Does delegate_task_async.')
-    expect((await run(['do', 'delegate', '--async', '--help'])).stdout).toContain('--notify')
+    const { stdout } = await run(['do', 'delegate', '--async', '--help'])
+    expect(stdout).toContain('do delegate --async <WORKSPACE_ID> <TASK...> [--notify] [options]')
   })
 
   it('of do itself needs nobody to answer', async () => {
@@ -235,6 +251,6 @@ it('reserves the options that do has by itself, and no others', () => {
   const program = createProgram({ version: '', act: async () => {}, output })
   const own = program.commands.find(command => command.name() === 'do')?.options ?? []
   const names = [...program.options, ...own].map(option => option.long?.replace(/^--(no-)?/, ''))
-  // Where to ask is said at the commands that can ask elsewhere.
-  expect(new Set([...names, 'url'])).toEqual(OWN_OPTIONS)
+  // Where to ask is said at the commands that can ask elsewhere, and the version is that of the program alone.
+  expect(new Set([...names, 'url'])).toEqual(new Set([...OWN_OPTIONS, 'version']))
 })

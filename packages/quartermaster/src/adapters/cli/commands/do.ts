@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { type Command, CommanderError } from 'commander'
 import type { AgentControl, ToolDetail } from '../../../contracts/index.ts'
 import { type CommandUsage, commandUsage } from '../../../core/kernel/index.ts'
 import { addCallOptions, type CallOptions } from '../call-options.ts'
@@ -6,12 +6,13 @@ import { GrowingCommand, type GrowingLine } from '../completion/kinds.ts'
 import { canAsk } from '../consent.ts'
 import { defined } from '../defined.ts'
 import { listCommands } from '../do-list.ts'
-import { chooseTool, decisionOf, toolsOf } from '../do-words.ts'
+import { chooseTool, decisionOf, toolsOf, wordsOf } from '../do-words.ts'
 import { UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
 import { addExamples, type Register } from '../register.ts'
 import { runCall } from '../run-call.ts'
 import type { Session } from '../session.ts'
+import { TextCommand } from '../text-command.ts'
 import { type SameWord, toolCommand, toolInput } from '../tool-command.ts'
 
 export const registerDo: Register = (program, act) => {
@@ -52,7 +53,7 @@ async function run(session: Session, program: Command, word: string, options: Ca
     const found = await findCommand(session, control, word)
     const { tool, usage, command } = found
     session.hints = { agent: options.agent, tool: tool.name }
-    await parse(session.line, program, command)
+    await parse(session.line, program, found)
     let fromStdin = false
     const input = await toolInput(command, usage, async words => {
       fromStdin = words.length === 1 && words[0] === '-'
@@ -71,7 +72,7 @@ interface FoundCommand {
 
 /** Of all tools, whoever has them: for one that the agent does not have, the call says how it gets it. */
 async function findCommand(session: Session, control: AgentControl, word: string): Promise<FoundCommand> {
-  const tools = await session.attend('Looking', on => control.tools({}, on))
+  const tools = await session.attend('Looking', on => control.tools({ along: true }, on))
   const { name } = chooseTool(tools, word, session.line)
   const tool = await session.attend('Looking', on => control.tool({ name }, on))
   return toFound(tool, othersOf(tools, word, name))
@@ -90,24 +91,31 @@ function toFound(tool: ToolDetail, others: readonly SameWord[]): FoundCommand {
 }
 
 /** Reads the line once more, now that the command is known, with the same options before and behind it. */
-async function parse(line: readonly string[], program: Command, command: Command): Promise<void> {
-  const whole = new Command(program.name()).copyInheritedSettings(program)
-  for (const option of program.options) whole.addOption(option)
-  const outer = addCallOptions(whole.command('do'))
-  outer.addCommand(command.copyInheritedSettings(whole))
+async function parse(line: readonly string[], program: Command, { command, usage }: FoundCommand): Promise<void> {
+  const whole = new TextCommand(program.name()).copyInheritedSettings(program)
+  // Nobody who uses a tool asks for our version, and the tool may have a parameter of that name.
+  for (const option of program.options) if (option.long !== '--version') whole.addOption(option)
+  const outer = addCallOptions(new TextCommand('do').copyInheritedSettings(whole))
+  whole.addCommand(outer.addCommand(command.copyInheritedSettings(whole)))
   // What is done with it is for the caller; without an action a command prints its help.
   command.action(() => {})
   await whole.parseAsync([...line], { from: 'user' }).catch(error => {
     if (!(error instanceof CommanderError) || error.exitCode === 0) throw error
-    throw new UsageError(error.message.replace(/^error: /, ''), `do ${command.name()}`)
+    const isUnknown = error.code === 'commander.unknownOption' && usage.positional.some(({ takesRest }) => takesRest)
+    const hint = isUnknown ? '\nWrite -- before a text that begins with -.' : ''
+    throw new UsageError(`${error.message.replace(/^error: /, '')}${hint}`, `do ${wordsOf(usage)}`)
   })
 }
 
 /** For completion: the words of the agent's tools, and all about the one that is written. */
-async function grow(command: Command, control: AgentControl, { words, agent = 'default' }: GrowingLine): Promise<void> {
+async function grow(
+  command: Command,
+  control: AgentControl,
+  { words, given, agent = 'default' }: GrowingLine,
+): Promise<void> {
   const tools = await control.tools(defined({ agent }))
   const names = new Set(tools.flatMap(tool => decisionOf(tool)).flatMap(one => ('name' in one ? one.name : [])))
-  const written = words.slice(words.indexOf(command.name()) + 1, -1).find(word => names.has(word))
+  const written = given.slice(0, 1).find(word => names.has(word))
   for (const name of names) {
     const [first] = toolsOf(tools, name)
     if (name !== written) command.command(name).description(escapeLine(first?.short ?? ''))

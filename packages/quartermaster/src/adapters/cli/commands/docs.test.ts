@@ -42,14 +42,14 @@ describe('docs', () => {
     expect(stdout).toMatch(/tool:send_mail +tool +disabled +Send mail\n +└ smtp is down/)
     expect(stdout).not.toContain('\u001b')
     expect(stderr).toContain('--cursor tool:send_mail')
-    expect(asked).toEqual([{ scope: 'all', kind: 'tool', agent: 'ada' }])
+    expect(asked).toEqual([{ scope: 'all', kind: 'tool', agent: 'ada', whole: true }])
   })
 
   it('shows what fits best for words', async () => {
     const found = { ...MAIL, summary: 'Sends a mail.', tags: ['post'], score: 0.4 }
     const { docs, asked } = docsWith({ depth: 'summary', entries: [found] })
     const { stdout } = await run(['docs', 'tell', 'somebody'], { docs })
-    expect(asked).toEqual([{ query: 'tell somebody' }])
+    expect(asked).toEqual([{ query: 'tell somebody', whole: true }])
     expect(stdout).toBe('tool:send_mail (tool, disabled): Send mail\n  Sends a mail.\n  Tags: post\n  smtp is down\n')
   })
 
@@ -60,7 +60,12 @@ describe('docs', () => {
       { depth: 'full', entries: [PEOPLE], text: 'ple\u001b[31m\n' },
     )
     const { stdout } = await run(['docs', 'people'], { docs })
-    expect(asked).toEqual([{ query: 'people' }, { path: 'people' }, { path: 'people', offset: 5 }])
+    const whole = true
+    expect(asked).toEqual([
+      { query: 'people', whole },
+      { path: 'people', whole },
+      { path: 'people', offset: 5, whole },
+    ])
     expect(stdout).toMatch(/^# People/)
     expect(stdout).not.toContain('\u001b')
   })
@@ -68,9 +73,17 @@ describe('docs', () => {
   it('answers a program with one page as it is', async () => {
     const answer = { depth: 'full' as const, entries: [PEOPLE], text: '# Peo', nextOffset: 5 }
     const { docs, asked } = docsWith(answer)
-    const { stdout } = await run(['docs', '--path', 'people', '--json'], { docs })
+    const { stdout } = await run(['docs', '--path', 'people', '--offset', '3', '--limit', '2', '--json'], { docs })
     expect(JSON.parse(stdout)).toEqual(answer)
-    expect(asked).toEqual([{ path: 'people' }])
+    expect(asked).toEqual([{ path: 'people', offset: 3, limit: 2 }])
+  })
+
+  it('opens for a program what it would open for a person', async () => {
+    const page = { depth: 'full' as const, entries: [PEOPLE], text: '# People' }
+    const { docs, asked } = docsWith({ depth: 'summary', entries: [{ ...PEOPLE, score: 1 }] }, page)
+    const { stdout } = await run(['docs', 'people', '--json'], { docs })
+    expect(JSON.parse(stdout)).toEqual(page)
+    expect(asked).toEqual([{ query: 'people' }, { path: 'people' }])
   })
 
   it('says so where nothing fits', async () => {
@@ -86,6 +99,7 @@ describe('docs', () => {
     ['words and a path', ['docs', 'a', '--path', 'b']],
     ['a cursor and words', ['docs', 'a', '--cursor', 'b']],
     ['a depth that is none', ['docs', '--depth', 'deep']],
+    ['an offset that is none', ['docs', '--path', 'a', '--offset', 'x']],
   ])('refuses %s', async (_what, args) => {
     expect((await run(args)).code).toBe(2)
   })

@@ -14,7 +14,7 @@ import { EXIT, UsageError } from '../errors.ts'
 import { escapeBlock, escapeLine } from '../escape.ts'
 import { problemBlock } from '../explain.ts'
 import { count, paragraph } from '../layout.ts'
-import { cursorOption, nextPage } from '../paging.ts'
+import { cursorOption, nextPage, offsetOption, openLimitOption } from '../paging.ts'
 import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
@@ -32,7 +32,9 @@ export const registerDocs: Register = (program, act) => {
     .addOption(new Option('--kind <KIND>', 'only these').choices(DocKind.options))
     .addOption(new Option('--depth <DEPTH>', 'how much of each').choices(DocDepth.options))
     .addOption(new CompletingOption('--agent <NAME>', 'what this agent reads', 'agent'))
+    .addOption(openLimitOption())
     .addOption(cursorOption())
+    .addOption(offsetOption())
     .action((words: string[], options: Omit<Question, 'query'>) =>
       act(session => read(session, defined({ ...options, query: words.join(' ') || undefined }))),
     )
@@ -62,8 +64,10 @@ async function read(session: Session, question: Question): Promise<number> {
   session.hints = { agent: question.agent, listing: ['docs'] }
   const answer = await session.connectAsAgent(control =>
     session.attend('Looking', async on => {
-      const ask: Ask = input => control.docs(input, on)
-      return session.json ? ask(question) : whole(await opened(question, ask), ask)
+      // A program pages by itself; a person reads to the end.
+      const ask: Ask = input => control.docs(session.json ? input : { ...input, whole: true }, on)
+      const asked = await opened(question, ask)
+      return session.json ? asked.answer : whole(asked, ask)
     }),
   )
   if (session.json) await session.printJson(answer)
@@ -94,7 +98,7 @@ async function opened(question: Question, ask: Ask): Promise<Asked> {
   return { question: page, answer: await ask(page) }
 }
 
-/** A person reads to the end. */
+/** What did not come at once. */
 async function whole({ question, answer }: Asked, ask: Ask): Promise<DocsAnswer> {
   const texts = [answer.text ?? '']
   let { nextOffset } = answer

@@ -25,7 +25,7 @@ export const registerImportOpenapi: Register = (parent, act) => {
     )
     .usage('FILE | URL [OPERATION...] [options]')
     .addArgument(new CompletingArgument('<SOURCE>', 'the document, a file or an address', 'files'))
-    .argument('[OPERATION...]', 'only these, by their operation ids')
+    .argument('[OPERATION...]', 'only these, by their operation ids, or as "GET /path"')
     .option('--operations <IDS>', 'the same, with commas between them')
     .option('--all', 'every operation')
     .option('--capability <NAME>', 'the capability and the folder (default: from the title of the document)')

@@ -29,7 +29,10 @@ export const registerPrompt: Register = (program, act) => {
 }
 
 async function prompt(session: Session, agent: string | undefined, options: PromptCommandOptions): Promise<number> {
-  if (agent === undefined && !session.hasToken) throw new UsageError("missing required argument 'AGENT'")
+  if (agent === undefined && !session.hasToken)
+    throw new UsageError(
+      "missing required argument 'AGENT': only with a token in QUARTERMASTER_TOKEN it is clear whose",
+    )
   session.hints = { agent }
   const made = await session.connectAsAgent(control =>
     session.attend('Looking', on => control.prompt({ agent, ...options }, on)),

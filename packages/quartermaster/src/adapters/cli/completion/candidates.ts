@@ -43,8 +43,10 @@ function prefixed(candidates: readonly Candidate[], prefix: string): Candidate[]
 
 function optionNames(command: Command): Candidate[] {
   const help = command.createHelp()
-  const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)]
-  return options.map(option => ({ value: option.long ?? option.short ?? '', about: option.description }))
+  const options = [...help.visibleGlobalOptions(command), ...help.visibleOptions(command)]
+  // One of the command's own may be called as one of the program.
+  const byName = new Map(options.map(({ long, short = '', description }) => [long ?? short, description]))
+  return [...byName].map(([value, about]) => ({ value, about }))
 }
 
 function commandNames(command: Command): Candidate[] {

@@ -86,6 +86,8 @@ describe('completion', () => {
     { words: ['do', '--agent', 'researcher', 'read-file', '--as'], values: ['--async'] },
     { words: ['do', '--agent', 'researcher', 'read-file', '--async', '--l'], values: ['--later'] },
     { words: ['do', 'read-file', '--idem'], values: ['--idempotency-key'] },
+    { words: ['do', '--agent', 'read-file', '--m'], values: [] },
+    { words: ['do', '--idempotency-key', 'x', 'read-file', '--m'], values: ['--mode'] },
     { words: ['completion', ''], values: ['bash', 'zsh', 'fish'] },
     { words: ['--json', 'sta'], values: ['status'] },
     { words: ['status', '--config', ''], values: [':files'] },
@@ -154,6 +156,18 @@ describe('completion', () => {
     expect(answer).toMatchObject({ code: 0, stdout: '', stderr: '' })
     const closed = await complete(['tools', ''], { host: { openControl: () => Promise.reject(new Error('broken')) } })
     expect(closed).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  })
+
+  it('goes on with what the program knows where nobody answers for the rest', async () => {
+    for (const host of [
+      { openControl: () => Promise.reject(new Error('broken')) },
+      { openControl: () => new Promise<never>(() => {}) },
+    ]) {
+      const { host: made, clock, seen } = createFakeCliHost({ host })
+      const code = runCli(['__complete', '--', 'do', '--id'], made)
+      await clock.advance(1_000)
+      expect([await code, seen.stdout.split('\t')[0]]).toEqual([0, '--idempotency-key'])
+    }
   })
 
   it('gives up after a second', async () => {

@@ -1,5 +1,6 @@
-import { Argument, Command, Option } from 'commander'
+import { Argument, type Command, Option } from 'commander'
 import type { AgentControl } from '../../../contracts/index.ts'
+import { TextCommand } from '../text-command.ts'
 
 /** What can stand at a place of the command line, beside fixed choices. */
 export type CompletionKind = 'tool' | 'agent' | 'capability' | 'upstream' | 'section' | 'anything' | 'files' | 'dirs'
@@ -25,7 +26,7 @@ export class CompletingOption extends Option {
 }
 
 /** A command whose own commands are known only to whoever answers. */
-export class GrowingCommand extends Command {
+export class GrowingCommand extends TextCommand {
   /** Adds them, as far as completing these words needs it. */
   readonly grow: Grow
 
@@ -39,6 +40,8 @@ type Grow = (command: Command, control: AgentControl, line: GrowingLine) => Prom
 
 export interface GrowingLine {
   readonly words: readonly string[]
+  /** Those that stand behind the command, without its options and their values, and without the one at the cursor. */
+  readonly given: readonly string[]
   /** As whom, where the line says it. */
   readonly agent: string | undefined
 }

@@ -3,15 +3,22 @@ import type { Session } from '../session.ts'
 import type { Candidate, Lookup } from './candidates.ts'
 import type { CompletionKind } from './kinds.ts'
 
-/** Finds names through `Control`, an agent its own. Paths are left to the shell: `:files` and `:dirs` tell it so. */
+/** Finds no names. Paths are left to the shell: `:files` and `:dirs` tell it so. */
+export const pathsAlone: Lookup = async kind => (isPath(kind) ? [{ value: `:${kind}` }] : [])
+
+/** Finds names through `Control`, an agent its own. */
 export function createLookup(connect: Session['connectAsAgent']): Lookup {
   return async kind => {
-    if (kind === 'files' || kind === 'dirs') return [{ value: `:${kind}` }]
+    if (isPath(kind)) return await pathsAlone(kind)
     return await connect(async (control, owner) => {
       if (kind === 'tool' || kind === 'section') return FIND[kind](control)
       return owner ? FIND[kind](owner) : []
     })
   }
+}
+
+function isPath(kind: CompletionKind): kind is 'files' | 'dirs' {
+  return kind === 'files' || kind === 'dirs'
 }
 
 type Find = (control: Control) => Promise<Candidate[]>

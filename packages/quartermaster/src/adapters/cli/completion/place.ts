@@ -13,6 +13,8 @@ export interface Place {
   takesCommand: boolean
   /** Whether options are over, after `--`. */
   literal: boolean
+  /** The words behind the command that are no options and no values of options. */
+  given: readonly string[]
   /** Values of the global options on the way. */
   config?: string | undefined
   data?: string | undefined
@@ -22,9 +24,10 @@ export interface Place {
 
 /** Walks the words before the cursor the way the parser would. */
 export function findPlace(program: Command, words: readonly string[]): Place {
-  const state: Walk = { command: program, position: 0, literal: false, pending: undefined, values: {} }
+  const state: Walk = { command: program, given: [], literal: false, pending: undefined, values: {} }
   for (const word of words.slice(0, -1)) step(state, word)
-  const { command, position, literal, pending, values } = state
+  const { command, given, literal, pending, values } = state
+  const position = given.length
   const last = command.registeredArguments.at(-1)
   return {
     command,
@@ -33,6 +36,7 @@ export function findPlace(program: Command, words: readonly string[]): Place {
     argument: command.registeredArguments[position] ?? (last?.variadic ? last : undefined),
     takesCommand: position === 0 && !literal,
     literal,
+    given,
     config: values.config,
     data: values.data,
     agent: values.agent,
@@ -52,7 +56,7 @@ export function takesValue(option: Option): boolean {
 
 interface Walk {
   command: Command
-  position: number
+  given: string[]
   literal: boolean
   pending: Option | undefined
   values: Record<string, string | undefined>
@@ -60,7 +64,7 @@ interface Walk {
 
 function step(state: Walk, word: string): void {
   if (state.literal) {
-    state.position++
+    state.given.push(word)
   } else if (word === '--') {
     state.literal = true
     state.pending = undefined
@@ -82,9 +86,10 @@ function stepOption(state: Walk, word: string): void {
 }
 
 function stepWord(state: Walk, word: string): void {
-  const subcommand = state.position === 0 ? state.command.commands.find(command => command.name() === word) : undefined
+  const subcommand =
+    state.given.length === 0 ? state.command.commands.find(command => command.name() === word) : undefined
   if (subcommand) state.command = subcommand
-  else state.position++
+  else state.given.push(word)
 }
 
 function isOption(word: string): boolean {

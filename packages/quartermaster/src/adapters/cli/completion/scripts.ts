@@ -8,7 +8,7 @@ export function completionScript(shell: Shell): string {
 }
 
 // Bash breaks words at `=` and `:`, so the line is split anew at blanks, and what bash holds to be typed already is taken
-// off the answers. Nothing newer than bash 3.2 is used: that is what macOS ships.
+// off the answers. Nothing newer than bash 3.2 is needed, which macOS ships: it has no compopt, and does without.
 const bash = `# bash completion for quartermaster
 # Put this in ~/.bashrc:  source <(quartermaster completion bash)
 _quartermaster() {
@@ -22,8 +22,9 @@ _quartermaster() {
   while IFS= read -r answer; do
     answer="\${answer%%$'\\t'*}"
     case "$answer" in
-      :files) while IFS= read -r answer; do COMPREPLY+=("$answer"); done < <(compgen -f -- "\${current#"$typed"}") ;;
-      :dirs) while IFS= read -r answer; do COMPREPLY+=("$answer"); done < <(compgen -d -- "\${current#"$typed"}") ;;
+      :files) compopt -o filenames 2>/dev/null; while IFS= read -r answer; do COMPREPLY+=("$answer"); done < <(compgen -f -- "\${current#"$typed"}") ;;
+      :dirs) compopt -o filenames 2>/dev/null; while IFS= read -r answer; do COMPREPLY+=("$answer"); done < <(compgen -d -- "\${current#"$typed"}") ;;
+      *[![:alnum:]_.,:=/@%+-]*) printf -v answer %q "\${answer#"$typed"}"; COMPREPLY+=("$answer") ;;
       ?*) COMPREPLY+=("\${answer#"$typed"}") ;;
     esac
   done < <("$1" __complete -- "\${words[@]:1}" 2>/dev/null)

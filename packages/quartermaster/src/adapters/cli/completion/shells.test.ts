@@ -37,7 +37,7 @@ describe.skipIf(!has('bash'))('in a real bash', () => {
     { line: 'quartermaster sta', words: ['status'] },
     { line: 'quartermaster tools --state ', words: ['active', 'disabled'] },
     { line: 'quartermaster call wea', words: ['weather'] },
-    { line: 'quartermaster agents check ', words: ['researcher'] },
+    { line: 'quartermaster do weather --at n', words: ['now', 'next\\ week'] },
     // Bash holds `--state=` and `dependency:` to be typed already, so only the rest is offered.
     { line: 'quartermaster tools --state=d', words: ['disabled'] },
     { line: 'quartermaster recheck dependency:f', words: ['forecast'] },

@@ -1,4 +1,4 @@
-import { basename, resolve } from 'node:path'
+import { basename, isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellCommands } from './shell-commands.ts'
 
@@ -74,7 +74,7 @@ function pathsOfScript(script: string, at: Standpoint, depth: number): string[] 
   return paths
 }
 
-/** `/a`, `~/a`, `--root=/a`, `/a:/inside:ro`, `type=bind,src=/a`, `file:///a`, `{"roots":["/a"]}`, `serve /a --fast`. */
+/** `/a`, `~/a`, `--root=/a`, `-C/a`, `file=@/a`, `/a:/inside:ro`, `type=bind,src=/a`, `file:///a`, `{"roots":["/a"]}`, `serve /a --fast`. */
 export function pathsIn(text: string, at: Standpoint): string[] {
   const value = /^-{0,2}[\w.-]+=([^]*)$/.exec(text)?.[1]
   const texts = value === undefined ? [text] : [text, value]
@@ -82,27 +82,50 @@ export function pathsIn(text: string, at: Standpoint): string[] {
   return [...new Set(all.flatMap(one => pathsOfText(one, at)))]
 }
 
-function pathsOfText(text: string, { base, home }: Standpoint): string[] {
-  if (text.startsWith('file://')) return filePath(text)
+function pathsOfText(text: string, at: Standpoint): string[] {
+  if (/^file:\/\//i.test(text)) return seenFrom(filePath(text), at)
   const whole = text.includes('://') || text.startsWith('-') ? [] : [text]
   const pieces = text.split(SEPARATORS).filter(piece => !/^\/\/(?!\/)/.test(piece))
-  const written = [...whole, ...pieces, ...wordsOf(text)].filter(path => path !== '')
-  return written.map(path =>
-    resolve(
-      base,
-      path.replace(/^~(?=\/|$)|\$(?:HOME\b|\{HOME\})/g, () => home),
-    ),
-  )
+  const written = [...whole, ...pieces, ...wordsOf(text)].flatMap(one => [one, ...tailsOf(one)])
+  return written.flatMap(path => [path, unquoted(path)]).flatMap(path => seenFrom(path, at))
 }
 
 const SEPARATORS = /[=:,;]/
 
-function filePath(url: string): string[] {
+/** What a program takes for a path at the end of an argument: behind `@` and `<`, and behind letters that are options: `-C/a`, `-czf/a`. */
+function tailsOf(text: string): string[] {
+  const [, ...marked] = text.split(/[@<]/)
+  const tails = marked.length > 0 ? [text.slice(text.search(/[@<]/) + 1), ...marked] : []
+  const letters = /^-([A-Za-z0-9]{1,16})/.exec(text)?.[1]?.length ?? 0
+  for (let at = 2; at < 2 + letters; at++) {
+    const tail = text.slice(at)
+    // Of `-Idocs/home` the end is no path by itself.
+    if (at === 2 || !tail.startsWith('/')) tails.push(tail)
+  }
+  return tails
+}
+
+function unquoted(text: string): string {
+  return text.replace(/^\s*["']?/, '').replace(/["']?\s*$/, '')
+}
+
+/** A path as it is written, and as the system walks it: that follows a link before it goes up from there. */
+function seenFrom(path: string, { base, home }: Standpoint): string[] {
+  if (path === '') return []
+  const full = path
+    .replace(/^~(?=\/|$)|\$(?:HOME\b|\{HOME\})/g, () => home)
+    // To us this would be the folder that we are in ourselves.
+    .replace(/^\/+(?:proc|dev)\/.*\/cwd(?=\/|$)/, () => base)
+  const written = resolve(base, full)
+  return full.includes('..') ? [written, isAbsolute(full) ? full : `${base}/${full}`] : [written]
+}
+
+function filePath(url: string): string {
   try {
-    return [fileURLToPath(url)]
+    return fileURLToPath(url)
   } catch {
-    // An address of another machine is no path here.
-    return []
+    // Of another machine, or of this one by a name that some programs know.
+    return URL.canParse(url) ? new URL(url).pathname : ''
   }
 }
 
@@ -110,7 +133,7 @@ function filePath(url: string): string[] {
 function wordsOf(text: string): string[] {
   if (!/\s/.test(text)) return []
   const words = text.split(/[\s"']+/).flatMap(word => [word, ...word.split(SEPARATORS)])
-  return words.filter(word => /^(?:~|\$HOME|\$\{HOME\}|\.{1,2})?\/[^/]/.test(word))
+  return words.filter(word => /^(?:(?:~|\$HOME|\$\{HOME\}|\.{1,2})?\/[^/]|\.\w)/.test(word))
 }
 
 function stringsOfJson(text: string): string[] {

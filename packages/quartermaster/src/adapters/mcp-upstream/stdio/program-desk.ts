@@ -1,9 +1,10 @@
 import { realpath } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import type { Readable } from 'node:stream'
 import { isAppError } from '../../../contracts/index.ts'
 import type { ProgramDesk, ProgramOutcome, ProgramRequest } from '../../../core/catalogue/index.ts'
 import { isIn } from '../exposure/containment.ts'
-import { exposesDataFolder } from '../exposure/exposes-data-folder.ts'
+import { type Leading, whereForeignLeads } from '../exposure/foreign-texts.ts'
 import type { Child, StopTimes } from './child.ts'
 import type { ChildHerd } from './child-herd.ts'
 import { locatedProgram } from './located-program.ts'
@@ -36,9 +37,9 @@ export function createProgramRunner({ herd, projectDir, dataDir }: ProgramRunner
         request,
       )
     } catch (error) {
-      const reason = startFailure(error, program)
-      if (reason === undefined || signal.aborted) throw error
-      return { kind: 'failed', reason }
+      const outcome = startFailure(error, program)
+      if (outcome === undefined || signal.aborted) throw error
+      return outcome
     }
   }
 }
@@ -47,28 +48,28 @@ type Place = { readonly cwd: string } | { readonly reason: string }
 
 /** Where it runs. Neither that nor what it is told leads to the data folder, or out of the project. */
 async function placeOf(
-  { program, foreignArgs, cwd }: ProgramRequest,
+  { foreign, cwd, env }: ProgramRequest,
   { projectDir, dataDir }: Omit<ProgramRunnerOptions, 'herd'>,
 ): Promise<Place> {
   try {
     const real = await workingFolder({ cwd, projectDir, dataDir })
     if (!(await isIn(real, await realpath(projectDir))))
       return { reason: `The working folder "${cwd}" is not in the project folder. Set "cwd" to one that is.` }
-    const exposed = await exposesDataFolder({
-      command: program,
-      args: [...foreignArgs],
-      env: {},
-      cwd,
-      projectDir,
-      dataDir,
-    })
-    if (exposed.includes('args'))
-      return { reason: 'An argument is a path that holds the data folder or lies in it. No tool may reach that.' }
+    const home = env['HOME'] ?? homedir()
+    const leading = await whereForeignLeads(foreign, { base: real, home, env, dataDir })
+    if (leading !== 'elsewhere') return { reason: REFUSED[leading] }
     return { cwd: real }
   } catch (error) {
     if (isAppError(error) && error.code === 'CONFIG_INVALID') return { reason: error.message }
     throw error
   }
+}
+
+const REFUSED: Readonly<Record<Exclude<Leading, 'elsewhere'>, string>> = {
+  dataFolder:
+    'A value has a path in it that holds the data folder or lies in it. No tool may reach that. Whoever wrote the tool can list a parameter that is no path under "notPaths".',
+  tooMany:
+    'A value has more in it than can be looked through for paths to the data folder. Give less; whoever wrote the tool can list a parameter that is no path under "notPaths".',
 }
 
 async function toItsEnd(child: Child, { stdin, maxBytes, signal }: ProgramRequest): Promise<ProgramOutcome> {
@@ -115,11 +116,15 @@ function collect(stream: Readable, take: (size: number) => number) {
 }
 
 /** What the system says about a program that it does not start; nothing for what is no such word. */
-function startFailure(error: unknown, program: string): string | undefined {
+function startFailure(error: unknown, program: string): ProgramOutcome | undefined {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (typeof code !== 'string' || typeof syscall !== 'string' || !syscall.startsWith('spawn')) return undefined
-  if (code === 'ENOENT') return `The program "${program}" is not there.`
-  if (code === 'EINVAL') return `The program "${program}" is one that only a shell starts, and none is used.`
-  if (code === 'E2BIG') return `The arguments are more than the system hands to a program.`
-  return `The program "${program}" cannot be started (${code}).`
+  // The program is well: with the same arguments it would say so for ever.
+  if (code === 'E2BIG')
+    return { kind: 'refused', reason: 'The arguments are more than the system hands to a program. Give less.' }
+  if (code === 'ENOENT') return failed(`The program "${program}" is not there.`)
+  if (code === 'EINVAL') return failed(`The program "${program}" is one that only a shell starts, and none is used.`)
+  return failed(`The program "${program}" cannot be started (${code}).`)
 }
+
+const failed = (reason: string): ProgramOutcome => ({ kind: 'failed', reason })

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { atOnce } from '../../core/kernel/index.ts'
+import { type DeclarationOptions, operationsIn, readApiDocument, toDeclaration } from './index.ts'
+
+const OPTIONS: DeclarationOptions = {
+  capability: 'odd',
+  secretNames: new Map(),
+  relax: schema => schema,
+  fits: () => true,
+}
+
+const AROUND = { openapi: '3.1.0', info: { title: 'Odd' }, servers: [{ url: 'https://odd.example.com' }] }
+
+function documentOf(paths: object, more: object = {}) {
+  return atOnce(readApiDocument(JSON.stringify({ ...AROUND, ...more, paths })))
+}
+
+/** The declaration of the only operation, as it is read, and what was said of it. */
+function made(operation: object, { method = 'post', options = {}, ...more }: Record<string, unknown> = {}) {
+  const document = documentOf({ '/it': { [String(method)]: operation } }, more)
+  const [found] = operationsIn(document)
+  if (!found) throw new Error('There is none.')
+  const { text, notes } = toDeclaration(found, document, { ...OPTIONS, ...(options as object) })
+  return { ...(parse(text.split('---\n')[1] ?? '') as { parameters?: object; with: object }), notes }
+}
+
+const json = (schema: object, more: object = {}) => ({ content: { 'application/json': { schema } }, ...more })
+const upload = (more: object = {}) => ({ content: { 'application/octet-stream': {} }, ...more })
+
+describe('reading a document', () => {
+  it('reads YAML as it was, piece by piece, and lets others have their turn meanwhile', () => {
+    const summary = 'It is so. '.repeat(40)
+    const paths = Array.from(
+      { length: 600 },
+      (_, i) => `  /p${i}:\n    get: { operationId: op${i}, summary: ${summary} }\n`,
+    )
+    const text = `openapi: 3.1.0\npaths:\n${paths.join('')}components:\n  schemas: {}\n`
+    expect(atOnce(readApiDocument(text)).root).toEqual(parse(text))
+    expect([...readApiDocument(text)].length).toBeGreaterThan(3)
+    const withAnchor = 'openapi: 3.1.0\npaths: &a { /q: {} }\nx: *a\n'
+    expect(atOnce(readApiDocument(withAnchor)).root).toEqual(parse(withAnchor))
+  })
+
+  it.each([
+    [
+      'a path that is there twice',
+      'openapi: 3.1.0\npaths:\n  /a: {}\n  /a: {}\n',
+      '"/a" is there twice (line 4, column 3)',
+    ],
+    ['two documents', 'openapi: 3.1.0\n---\nopenapi: 3.1.0\n', 'several documents'],
+    ['a value too deep', `{"openapi":"3.1.0","x":${'['.repeat(9_000)}${']'.repeat(9_000)}}`, 'nested deeper'],
+    ['text behind its end', 'openapi: 3.1.0\npaths: {}\n}\n', 'neither JSON nor YAML'],
+  ])('says what is wrong with %s', (_, text, says) => {
+    expect(() => atOnce(readApiDocument(text))).toThrow(says)
+  })
+
+  it.each(['openapi: 3.1\npaths: {}', 'openapi: 3.0\npaths: {}', '\uFEFF{"openapi":"3.1.0","paths":{}}'])(
+    'takes %j',
+    text => {
+      expect(atOnce(readApiDocument(text)).root.paths).toEqual({})
+    },
+  )
+
+  it('gives every operation an id and a name of its own', () => {
+    const long = `/${'long_'.repeat(20)}`
+    const found = operationsIn(
+      documentOf({
+        [`${long}a`]: { get: {} },
+        [`${long}b`]: { get: {} },
+        '/x': { get: { operationId: '列表' }, post: { operationId: '建立' } },
+        '/y': { get: { operationId: 'same' }, put: { operationId: 'same' } },
+      }),
+    )
+    const tools = found.map(({ tool }) => tool)
+    expect(new Set(tools).size).toBe(6)
+    expect(tools.every(tool => tool.length <= 64)).toBe(true)
+    expect(tools.slice(2)).toEqual(['get_x', 'post_x', 'same', 'same_2'])
+    expect(found.map(({ id }) => id).slice(2)).toEqual(['列表', '建立', 'same', 'PUT /y'])
+  })
+})
+
+describe('making a declaration of an operation', () => {
+  it.each([
+    ['an upload', { requestBody: upload() }, { method: 'put' }],
+    ['a body that a GET needs', { requestBody: json({ type: 'object' }, { required: true }) }, { method: 'get' }],
+  ])('refuses %s', (_, operation, more) => {
+    expect(() => made(operation, more)).toThrow(/body/)
+  })
+
+  it.each([
+    ['an upload that need not be', { requestBody: upload({ required: false }) }, { method: 'put' }],
+    ['a body that a GET may have', { requestBody: json({ type: 'object' }) }, { method: 'get' }],
+  ])('leaves out %s, and says so', (_, operation, more) => {
+    const { notes, with: settings } = made(operation, more)
+    expect(notes).toEqual([expect.stringMatching(/^Left out: its body/)])
+    expect(settings).not.toHaveProperty('body')
+  })
+
+  it('asks for nothing that only the server sets', () => {
+    const base = { properties: { id: { type: 'string', readOnly: true } } }
+    const own = { required: ['id', 'name'], properties: { name: { type: 'string' } } }
+    const pet = { type: 'object', allOf: [base, own] }
+    const schema = {
+      type: 'object',
+      required: ['pet', 'at'],
+      properties: { pet, at: { type: 'string', readOnly: true } },
+    }
+    const { parameters } = made({ requestBody: json(schema, { required: true }) })
+    expect(Object.keys(parameters ?? {})).toEqual(['pet'])
+    expect(JSON.stringify(parameters)).not.toContain('"id"')
+    expect(JSON.stringify(parameters)).toContain('"name"')
+  })
+
+  it('asks for a body that need not be as a whole, where it needs something inside', () => {
+    const schema = { type: 'object', required: ['a'], properties: { a: { type: 'string' }, b: { type: 'string' } } }
+    expect(made({ requestBody: json(schema) })).toMatchObject({
+      parameters: { body: { properties: { a: { required: true } } } },
+      with: { body: { json: '{body}' } },
+    })
+    expect(made({ requestBody: json({ ...schema, required: [] }) }).with).toMatchObject({
+      body: { json: { a: '{a}', b: '{b}' } },
+    })
+  })
+
+  it('signs in where it need not only when it is told to, and says so', () => {
+    const components = { securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } } }
+    const operation = { security: [{ key: [] }, {}] }
+    const open = made(operation, { method: 'get', components })
+    expect(open.notes).toEqual([expect.stringContaining('--secret key=NAME')])
+    expect(open.with).not.toHaveProperty('headers')
+    const named = made(operation, { method: 'get', components, options: { secretNames: new Map([['key', 'MINE']]) } })
+    expect(named.with).toMatchObject({ headers: { 'X-Key': '${secret:MINE}' } })
+  })
+})
