@@ -11,7 +11,9 @@ import type { Frame } from './table.ts'
 /** Prints every command of an agent, section by section. */
 export async function listCommands(session: Session, { agent }: CallOptions): Promise<number> {
   session.hints = { agent }
-  const tools = await session.connectAsAgent(control => session.attend('Looking', on => control.tools({ agent, along: true }, on)))
+  const tools = await session.connectAsAgent(control =>
+    session.attend('Looking', on => control.tools({ agent, along: true }, on)),
+  )
   if (session.json) await session.printJson(tools.map(toJson))
   else if (tools.length > 0) await session.out.write(listText(tools, session.out))
   else

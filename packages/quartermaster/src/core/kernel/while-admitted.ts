@@ -59,7 +59,7 @@ function createWatch({ gone, ...guard }: WhileAdmittedOptions) {
       link()
       signal.addEventListener(type, listener)
     },
-    removeEventListener: signal.removeEventListener,
+    removeEventListener: (type, listener) => signal.removeEventListener(type, listener),
   }
 
   return {

@@ -102,7 +102,8 @@ async function parse(line: readonly string[], program: Command, { command, usage
   await whole.parseAsync([...line], { from: 'user' }).catch(error => {
     if (!(error instanceof CommanderError) || error.exitCode === 0) throw error
     const isUnknown = error.code === 'commander.unknownOption' && usage.positional.some(({ takesRest }) => takesRest)
-    const hint = isUnknown ? '\nWrite -- before a text that begins with -.' : ''
+    const hint =
+      isUnknown && !error.message.includes('(Did you mean') ? '\nWrite -- before a text that begins with -.' : ''
     throw new UsageError(`${error.message.replace(/^error: /, '')}${hint}`, `do ${wordsOf(usage)}`)
   })
 }
