@@ -68,7 +68,7 @@ describe('knowledge of a project', () => {
     expect(stdout).toMatch(/knowledge\/guides\/releasing\.md:10 .* leads to no heading of "people"/)
     for (const field of ['summary', 'whenToUse']) expect(stdout).toMatch(new RegExp(`knowledge/short\\.md .* ${field}`))
     expect(stdout).toMatch(/knowledge\/short\.md:4 .* command/)
-    expect(stdout).toMatch(/knowledge\/main\/tool\.md .*op\.no\.such/)
+    expect(stdout).toMatch(/knowledge\/main\/tool\.md:3 .*op\.no\.such/)
     const doctor = await quartermaster(['doctor'], { cwd })
     expect(doctor.stdout).toContain('leads to no heading of "people"')
   })

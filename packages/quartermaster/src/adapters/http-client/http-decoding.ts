@@ -2,24 +2,28 @@ import * as zlib from 'node:zlib'
 import type { BodyReader, HttpBody } from './http-answer.ts'
 import { OwnReason } from './http-reason.ts'
 
+/** What becomes of a body that is compressed in a way which nobody here knows. */
+export type UnknownCoding = 'pass' | 'fail'
+
 /** A body without its compression. Nobody is asked for one; some servers compress all the same. */
-export function decoded(body: HttpBody, encoding: string | string[] | undefined): HttpBody {
+export function decoded(
+  body: HttpBody,
+  encoding: string | string[] | undefined,
+  unknown: UnknownCoding = 'pass',
+): HttpBody {
   if (encoding === undefined) return body
   const codings = String(encoding)
     .split(',')
     .map(coding => coding.trim().toLowerCase())
     .filter(coding => coding !== '' && coding !== 'identity')
   // The last was put on last (RFC 9110 §8.4).
-  return codings.length > MOST_CODINGS ? undecodable(body) : codings.reduceRight(withoutCoding, body)
+  const steps = codings.toReversed().map(coding => DECODERS.get(coding))
+  if (codings.length > MOST_CODINGS || steps.includes(undefined)) return unknown === 'fail' ? undecodable(body) : body
+  return steps.reduce((inner, open) => (open ? through(open, inner) : inner), body)
 }
 
 /** Nobody who means well puts one into another more often. */
 const MOST_CODINGS = 3
-
-function withoutCoding(body: HttpBody, coding: string): HttpBody {
-  const open = DECODERS.get(coding)
-  return open ? through(open, body) : undecodable(body)
-}
 
 /** Handed on, it would pass for what the server said. Where there is nothing, nothing has to be known about it. */
 function undecodable(body: HttpBody): HttpBody {

@@ -21,8 +21,9 @@ export interface WebDeskOptions {
  * one that was opened for the first may lead inside. Through a proxy only the first go, because it looks up names itself.
  */
 export function createWebDesk({ clock, resolve }: WebDeskOptions): ClosableWebDesk {
-  const free = createHttpClient({ clock, useProxy: true })
-  const guarded = createHttpClient({ clock, lookup: guardedLookup(resolve) })
+  // What cannot be read would pass for what the server said.
+  const free = createHttpClient({ clock, useProxy: true, unknownCoding: 'fail' })
+  const guarded = createHttpClient({ clock, lookup: guardedLookup(resolve), unknownCoding: 'fail' })
   return {
     async send(request) {
       try {
