@@ -41,7 +41,7 @@ async function request(operation: ControlOperation, input: unknown, options: Req
     throw failures.fromFetch(error)
   })
   if (isStream(response)) return readAnswer(operation, response, { options, failures })
-  throw await refusal(response, failures)
+  throw await refusal(response, { options, failures })
 }
 
 function toJson(operation: ControlOperation, input: unknown): string {
@@ -92,7 +92,7 @@ const Line = z.object({
 
 async function readAnswer(operation: ControlOperation, response: Response, context: AnswerContext): Promise<unknown> {
   const pages = new Map<string, AbortController>()
-  for await (const text of received(response, context.failures)) {
+  for await (const text of received(response, context)) {
     const line = parseLine(text, context.failures)
     if (line.asked) void openPage(line.asked, context.options, pages)
     if (line.takenBack) pages.get(line.takenBack.id)?.abort()
@@ -119,9 +119,9 @@ async function openPage(
   await post('call/answer', JSON.stringify({ id, answer: answer ?? { action: 'decline' } }), options).catch(() => {})
 }
 
-async function* received(response: Response, failures: Failures): AsyncGenerator<string> {
+async function* received(response: Response, { options, failures }: AnswerContext): AsyncGenerator<string> {
   try {
-    yield* readLines(response, MAX_LINE_BYTES)
+    yield* readLines(response, { limit: MAX_LINE_BYTES, signal: options.signal })
   } catch (error) {
     throw failures.fromStream(error)
   }
@@ -143,9 +143,9 @@ function parseOutput(operation: ControlOperation, value: unknown, failures: Fail
 
 const MAX_REFUSAL_BYTES = 1024 * 1024
 
-async function refusal(response: Response, failures: Failures): Promise<AppError> {
+async function refusal(response: Response, { options, failures }: AnswerContext): Promise<AppError> {
   try {
-    const body: unknown = JSON.parse(await readText(response, MAX_REFUSAL_BYTES))
+    const body: unknown = JSON.parse(await readText(response, { limit: MAX_REFUSAL_BYTES, signal: options.signal }))
     return toldError(body) ?? failures.stranger(undefined)
   } catch (cause) {
     return failures.stranger(cause)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Sighting } from '../../contracts/index.ts'
+import { bodyChunks } from '../../core/kernel/index.ts'
 import { createTemplatedKind, type EffectKind } from '../../core/operations/index.ts'
 import { codeOf } from './errno.ts'
 import { textObjection } from './fields.ts'
@@ -84,7 +85,7 @@ async function ask({ url, method, status, contains }: Fields, signal: AbortSigna
     await response.body?.cancel()
     return isWanted ? { seen: 'there' } : otherStatus(response)
   }
-  return lookForText(response, contains)
+  return lookForText(response, contains, signal)
 }
 
 /** Only an answer about the resource itself says that it is not so: trouble, a login or a detour says nothing about it. */
@@ -93,11 +94,11 @@ function otherStatus({ status, ok }: Response): Sighting {
   return { seen, reason: `It answered with status ${status}.` }
 }
 
-async function lookForText(response: Response, contains: string): Promise<Sighting> {
+async function lookForText(response: Response, contains: string, signal: AbortSignal): Promise<Sighting> {
   const counter = countOccurrences(contains)
   let size = 0
   // Leaving the loop cancels the rest of the answer.
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of bodyChunks(response, signal)) {
     counter.add(chunk.subarray(0, MOST_BYTES - size))
     size += chunk.byteLength
     if (size > MOST_BYTES) break

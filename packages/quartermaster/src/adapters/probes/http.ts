@@ -1,5 +1,6 @@
 import type { Json } from '../../contracts/index.ts'
 import type { Probe, ProbeVerdict } from '../../core/catalogue/index.ts'
+import { bodyChunks } from '../../core/kernel/index.ts'
 import { codeOf, connectionVerdict, down, UP } from './verdict.ts'
 
 export interface HttpOptions {
@@ -67,7 +68,7 @@ async function look(url: URL, request: Request, signal: AbortSignal): Promise<Pr
   bare.password = ''
   try {
     const response = await fetch(bare, { method, headers, signal, redirect: 'manual' })
-    const text = contains === undefined ? await discard(response) : await readStart(response)
+    const text = contains === undefined ? await discard(response) : await readStart(response, signal)
     if (!isUp(response.status, request.status))
       return down(`${addressOf(url)} answered with status ${response.status}.`)
     return contains === undefined || text.includes(contains)
@@ -92,11 +93,11 @@ async function discard(response: Response): Promise<string> {
 
 const MAX_BYTES = 64 * 1024
 
-async function readStart(response: Response): Promise<string> {
+async function readStart(response: Response, signal: AbortSignal): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   // Leaving the loop cancels the rest of the answer.
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of bodyChunks(response, signal)) {
     chunks.push(chunk)
     size += chunk.byteLength
     if (size >= MAX_BYTES) break

@@ -1,5 +1,6 @@
 export { type AccessGuard, watchAccess } from './access-looks.ts'
 export { toBase64 } from './base64.ts'
+export { bodyChunks } from './body-chunks.ts'
 export { type JsonExcess, type JsonLimits, jsonExcess, parseBoundedJson } from './bounded-json.ts'
 export { callForModel } from './call-for-model.ts'
 export { callerKey } from './caller-key.ts'
