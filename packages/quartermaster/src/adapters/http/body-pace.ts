@@ -6,12 +6,19 @@ import type { ServerLimits } from './limits.ts'
  * Cuts a client that is too slow with the body of its request. It is timed by what comes and not as a whole, so that a large file
  * may take its time, and a client that says a byte now and then may not.
  */
-export function keepPace(
-  request: IncomingMessage,
-  response: Pick<ServerResponse, 'headersSent' | 'writableEnded'>,
-  { requestTimeoutMs, bodyBytesPerSecond }: Pick<ServerLimits, 'requestTimeoutMs' | 'bodyBytesPerSecond'>,
-): void {
+export function keepPace(request: IncomingMessage, response: CutAnswer, limits: PaceLimits): void {
   if (!hasBody(request)) return
+  // Most bodies come with the head, and are there once what came is read.
+  process.nextTick(() => {
+    if (!request.complete && !request.destroyed) watchPace(request, response, limits)
+  })
+}
+
+type CutAnswer = Pick<ServerResponse, 'headersSent' | 'writableEnded'>
+type PaceLimits = Pick<ServerLimits, 'requestTimeoutMs' | 'bodyBytesPerSecond'>
+
+function watchPace(request: IncomingMessage, response: CutAnswer, limits: PaceLimits): void {
+  const { requestTimeoutMs, bodyBytesPerSecond } = limits
   const { socket } = request
   const least = (bodyBytesPerSecond * requestTimeoutMs) / 1_000
   let seen = socket.bytesRead

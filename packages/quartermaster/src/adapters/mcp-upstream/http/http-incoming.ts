@@ -121,7 +121,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       const type = mediaType(answer)
       if (!isGood(answer)) await refused(answer, message)
       else if (!isRequest(message) || answer.status === 202) discard(answer.body)
-      else if (type === 'application/json') await takeJson(answer, message.id, exchange)
+      else if (type === JSON_TYPE) await takeJson(answer, message.id, exchange)
       else if (type === EVENTS) {
         void follow(answer, message, exchange)
         return 'followed'
@@ -143,9 +143,11 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
 }
 
 const EVENTS = 'text/event-stream'
+const JSON_TYPE = 'application/json'
 
 function mediaType(answer: HttpAnswer): string | undefined {
-  return headerOf(answer, 'content-type')?.split(';')[0]?.trim().toLowerCase()
+  const type = headerOf(answer, 'content-type')
+  return type === JSON_TYPE ? type : type?.split(';')[0]?.trim().toLowerCase()
 }
 
 function isForLater({ status = 0, retryAfterMs }: SendFailure): boolean {

@@ -52,14 +52,19 @@ export function createModernSession(
         meta,
       })
     let answered: Params | undefined
-    for (let round = 0; round < MOST_ROUNDS; round++) {
-      const result = await (round === 0 ? send(answered) : goOn(() => send(answered), signal))
-      const type = result.resultType ?? 'complete'
-      if (type === 'complete') return result
-      if (type !== 'input_required') throw strange(`It answered with a result of the kind "${String(type)}".`)
-      answered = await answerAll(result, behind, gone)
+    try {
+      for (let round = 0; round < MOST_ROUNDS; round++) {
+        const result = await (round === 0 ? send(answered) : goOn(() => send(answered), signal))
+        const type = result.resultType ?? 'complete'
+        if (type === 'complete') return result
+        if (type !== 'input_required') throw strange(`It answered with a result of the kind "${String(type)}".`)
+        answered = await answerAll(result, behind, gone)
+      }
+      throw strange(`It asked back more than ${MOST_ROUNDS} times.`)
+    } finally {
+      // What ended with its exchange is not heard of again.
+      if (line.channel.hasExchanges) onLate()
     }
-    throw strange(`It asked back more than ${MOST_ROUNDS} times.`)
   }
 
   /** The server has seen the first round, so nothing from here on counts as not sent. */
@@ -78,10 +83,7 @@ export function createModernSession(
     },
     async ask(method, params, options) {
       throwIfCancelled(options.signal)
-      return desk.attend(options.behind, onLate =>
-        // What ended with its exchange is not heard of again.
-        rounds({ method, params }, options, onLate).finally(() => line.channel.hasExchanges && onLate()),
-      )
+      return desk.attend(options.behind, onLate => rounds({ method, params }, options, onLate))
     },
     async ping(signal) {
       await peer.request('server/discover', { _meta: envelope(NOTHING) }, { signal }).catch(error => {
