@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../../../core/kernel/index.ts'
+import { type Cancel, type Clock, reopening } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import type { Line } from './line.ts'
 import { RpcError } from './rpc-error.ts'
@@ -19,8 +19,7 @@ export interface ListeningDeps {
   envelope(): Params
 }
 
-const FIRST_PAUSE_MS = 1_000
-const LONGEST_PAUSE_MS = 30_000
+const PAUSES = { firstMs: 1_000, longestMs: 30_000 }
 
 const LISTS = { tools: 'toolsListChanged', prompts: 'promptsListChanged', resources: 'resourcesListChanged' } as const
 
@@ -29,7 +28,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
   let uris: ReadonlySet<string> = new Set()
   let current = new AbortController()
   let isOver = false
-  let tries = 0
+  const pauseAfter = reopening(PAUSES)
   let cancelPause: Cancel = () => {}
 
   function wanted(): Params {
@@ -52,8 +51,7 @@ export function keepListening({ line, facts, clock, events, envelope }: Listenin
       // Anything else may be over in a moment. When nobody is there any more, the line ends by itself.
     }
     if (isOver || controller.signal.aborted) return
-    if (clock.now() - openedAt > FIRST_PAUSE_MS) tries = 0
-    cancelPause = clock.after(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** tries++), again)
+    cancelPause = clock.after(pauseAfter(clock.now() - openedAt), again)
   }
 
   /** What happened in between nobody has told. */
