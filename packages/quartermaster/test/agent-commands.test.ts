@@ -96,7 +96,7 @@ describe('with the token of an agent in QUARTERMASTER_TOKEN', () => {
     [0, 'docs', 'docs --agent worker'],
     [0, 'docs release --json', 'docs release --agent worker --json'],
     [0, 'docs --path release', 'docs --path release --agent worker'],
-    [0, 'docs zzzz', 'docs zzzz --agent worker'],
+    [0, 'docs zzzz --json', 'docs zzzz --agent worker --json'],
     [4, 'docs --path nowhere', 'docs --path nowhere --agent worker'],
   ])('ends with %i, and with the same words as for the owner who names the agent: %s', async (code, mine, owners) => {
     const { json: _mine, ...asAgent } = await asWorker(...mine.split(' '))

@@ -62,7 +62,7 @@ async function behindUp(options?: ToolboxOptions): Promise<Opened> {
   const { facts } = await startUp(dir)
   const made = await quartermaster(['tokens', 'create', 'worker', '--json'], { cwd: dir })
   const { token } = made.json<{ token: string }>()
-  const toolbox = await openToolbox({ url: String(facts.mcpUrl), token, ...options })
+  const toolbox = await openToolbox({ url: String(facts.mcpUrl), token: `${token}\n`, ...options })
   onTestFinished(() => toolbox.close())
   const get = (path: string, accept: string) =>
     fetch(`${facts.url}/api/v1${path}`, { headers: { accept, authorization: `Bearer ${token}` } })
@@ -150,7 +150,21 @@ describe.each([
       expect.stringContaining('aaa'),
       { text: expect.stringMatching(/b{900}/) },
     ])
-    await expect(toolbox.page('op_none', 0)).rejects.toMatchObject({ code: 'RESULT_NOT_FOUND' })
+    await expect(toolbox.page('op_none', 0)).rejects.toMatchObject({
+      code: 'RESULT_NOT_FOUND',
+      message: expect.stringContaining('No result "op_none" is kept.'),
+    })
+    for (const [id, offset] of [
+      ['op none', 0],
+      [5, 0],
+      [resultId, -1],
+      [resultId, 0.5],
+      [resultId, '0'],
+    ])
+      await expect(toolbox.page(id as never, offset as never)).rejects.toMatchObject({ code: 'INPUT_INVALID' })
+    let deep: unknown = 1
+    for (let level = 0; level < 2_000; level++) deep = { deep }
+    expect(await toolbox.call('add', { a: deep, b: 1 })).toMatchObject({ isError: true })
     for (const input of ['a', 5, [1]]) expect(await toolbox.call('no', input)).toMatchObject(failure('INPUT_INVALID'))
     // A model may call what is not there, and write what is no JSON. What it called beside that is answered.
     const called = (name: string, given: string) => ({ type: 'function_call', call_id: name, name, arguments: given })

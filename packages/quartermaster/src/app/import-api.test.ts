@@ -306,11 +306,17 @@ describe('quartermaster import openapi', () => {
       },
       components: { securitySchemes: { host: secured('Host'), spaced: secured('X Key') } },
     })
-    const { code, stderr } = await run('weather.json', '--all')
+    const { code, stderr } = await run('weather.json', 'host', 'spaced', 'fine')
     expect(code).not.toBe(0)
     expect(stderr).toMatch(/host: It wants its key in the header "Host", which is set by itself/)
     expect(stderr).toMatch(/spaced: .*must be the name of a header/)
     await expect(readdir(path('knowledge'))).rejects.toThrow('ENOENT')
+    const all = await run('weather.json', '--all')
+    expect(all).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/host: no tool[^]*spaced: no tool[^]*1 tool of/),
+    })
+    expect(await readdir(path('knowledge/odd'))).toEqual(['fine.md'])
   })
 
   it('reads YAML, and documents of a server', async () => {

@@ -55,7 +55,7 @@ export interface ImportApiDeps {
   tools(): Promise<readonly ToolSummary[]>
 }
 
-/** Makes declarations of operations of an API that a document describes: all that were chosen, or none. */
+/** Makes declarations of operations of an API that a document describes: all that were named, or none. */
 export async function importApi(options: ImportApiOptions, deps: ImportApiDeps): Promise<ImportedApi> {
   const { projectDir, dataDir } = await locateProject(options)
   const { text, base } = await readDocument(options, deps)
@@ -76,7 +76,8 @@ export async function importApi(options: ImportApiOptions, deps: ImportApiDeps):
   const dir = join(projectDir, 'knowledge')
   const picked = chosen(found, options)
   const named = namedApart(picked, { present: await deps.tools(), capability })
-  const made = await madeOf(named, { make: makerFor(document, mapping), capability, deps })
+  const { made, refused } = await madeOf(named, { make: makerFor(document, mapping), capability, deps })
+  if (refused.length > 0 && (!options.isAll || made.length === 0)) throw nothingImported(refused)
   const files = made.map(one => one.file)
   const outcomes = await compareUnits(dir, files)
   refuseEdited(files, outcomes, options)
@@ -89,7 +90,10 @@ export async function importApi(options: ImportApiOptions, deps: ImportApiDeps):
   if (!options.isDryRun) await writeUnits(dir, changed)
   return {
     ...facts,
-    operations: [],
+    operations: refused.map(({ operation: { id, method, path, short, tool }, reasons }) => ({
+      ...{ id, method, path, short, tool },
+      refused: reasons.join(' '),
+    })),
     imported: made.map(({ operation, declaration, notes }, i) => ({
       id: operation.id,
       tool: operation.tool,
@@ -128,13 +132,21 @@ type Make = (operation: FoundOperation) => MadeDeclaration
 
 function makerFor(document: ApiDocument, around: MappingOptions): Make {
   const compiler = createSchemaCompiler()
+  // The same few parameters, such as those for pages, are in most operations.
+  const known = new Map<string, boolean>()
   return operation =>
     toDeclaration(operation, document, {
       ...around,
       relax: schema => compiler.relax(schema as JsonSchema),
+      isSound: schema => compiler.check(schema as JsonSchema).length === 0,
       fits(schema, value) {
+        const key = JSON.stringify([schema, value])
+        const before = known.get(key)
+        if (before !== undefined) return before
         const isSound = compiler.check(schema as JsonSchema).length === 0
-        return isSound && compiler.compile(schema as JsonSchema)(value).ok
+        const isFitting = isSound && compiler.compile(schema as JsonSchema)(value).ok
+        known.set(key, isFitting)
+        return isFitting
       },
     })
 }
@@ -173,9 +185,19 @@ interface Making {
   readonly deps: ImportApiDeps
 }
 
-/** All that is in the way is told at once. */
-async function madeOf(named: readonly NamedOperation[], { make, capability, deps }: Making): Promise<Made[]> {
-  const wrong: string[] = []
+/** An operation that is no tool, and all that is in the way. */
+interface RefusedOperation {
+  readonly operation: FoundOperation
+  readonly reasons: readonly string[]
+}
+
+interface Makings {
+  readonly made: readonly Made[]
+  readonly refused: readonly RefusedOperation[]
+}
+
+async function madeOf(named: readonly NamedOperation[], { make, capability, deps }: Making): Promise<Makings> {
+  const refused: RefusedOperation[] = []
   const tryOne = ({ operation, notes }: NamedOperation): Made[] => {
     try {
       const declaration = make(operation)
@@ -183,23 +205,28 @@ async function madeOf(named: readonly NamedOperation[], { make, capability, deps
       return [{ operation, notes, declaration, file }]
     } catch (error) {
       if (!(error instanceof Unmappable)) throw error
-      wrong.push(`${operation.id}: ${error.message}`)
+      refused.push({ operation, reasons: [error.message] })
       return []
     }
   }
-  const made = (await inOrder(named, tryOne, deps)).flat()
-  wrong.push(...(await faultsOf(made, deps)))
-  if (wrong.length === 0) return made
-  throw new AppError('INPUT_INVALID', `Nothing was imported.\n${wrong.join('\n')}`, { details: { refused: wrong } })
+  const tried = (await inOrder(named, tryOne, deps)).flat()
+  // What a document says may be no tool for reasons that only the op knows.
+  const problems = await checkDeclarations(
+    tried.map(({ file }) => file),
+    { clock: deps.clock },
+  )
+  const made: Made[] = []
+  for (const one of tried) {
+    const reasons = problems.get(one.file.path) ?? []
+    if (reasons.length === 0) made.push(one)
+    else refused.push({ operation: one.operation, reasons })
+  }
+  return { made, refused }
 }
 
-/** What a document says may be no tool for reasons that only the op knows. */
-async function faultsOf(made: readonly Made[], { clock }: ImportApiDeps): Promise<string[]> {
-  const files = made.map(({ file }) => file)
-  const problems = await checkDeclarations(files, { clock })
-  return made.flatMap(({ operation, file }) =>
-    (problems.get(file.path) ?? []).map(problem => `${operation.id}: ${problem}`),
-  )
+function nothingImported(all: readonly RefusedOperation[]): AppError {
+  const refused = all.flatMap(({ operation, reasons }) => reasons.map(reason => `${operation.id}: ${reason}`))
+  return new AppError('INPUT_INVALID', `Nothing was imported.\n${refused.join('\n')}`, { details: { refused } })
 }
 
 function refuseEdited(

@@ -5,11 +5,13 @@ import {
   AppError,
   DOCS_META,
   DocsAnswer,
+  type DocsQuestion,
   isAppError,
   TOLD_TOOLS,
   type ToolResult,
 } from '../contracts/index.ts'
 import { filterTools } from '../core/agents/index.ts'
+import { usualDepth } from '../core/knowledge/index.ts'
 import type { ProjectPlace } from './locate-project.ts'
 import { givenAddress, ownAddress } from './up-address.ts'
 
@@ -61,7 +63,7 @@ function controlOver(toolbox: RemoteToolbox): AgentControl {
     },
     // How much comes at once is for the tool to say.
     async docs({ agent: _own, whole: _whole, ...question }, { signal } = {}) {
-      return toDocs(await toolbox.call(TOLD_TOOLS.docs, question, { signal }).catch(withoutDocs))
+      return toDocs(question, await toolbox.call(TOLD_TOOLS.docs, question, { signal }).catch(withoutDocs))
     },
   }
 }
@@ -72,10 +74,10 @@ function withoutDocs(error: unknown): never {
 }
 
 /** What the words were made from is beside them; a page is the first of the words. */
-function toDocs(result: ToolResult): DocsAnswer {
+function toDocs(question: DocsQuestion, result: ToolResult): DocsAnswer {
   const { isError } = toCallAnswer(result).result
   // The tool says so where nothing fits; whatever could not be run was thrown above.
-  if (isError) return { depth: 'index', entries: [] }
+  if (isError) return { depth: question.depth ?? usualDepth(question), entries: [] }
   const facts = DocsAnswer.safeParse(result._meta?.[DOCS_META])
   if (!facts.success)
     throw new AppError('REQUEST_REFUSED', 'What answers there reads docs in a way that this version does not know.')

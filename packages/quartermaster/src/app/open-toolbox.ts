@@ -1,7 +1,7 @@
 import type { RemoteToolboxOptions } from '../adapters/mcp-toolbox/index.ts'
 import { closedToolbox, type OpenToolbox, type Toolbox } from '../contracts/index.ts'
 import type { Seat } from '../core/agents/index.ts'
-import { createListeners, type Log, withoutUndefined } from '../core/kernel/index.ts'
+import { createListeners, type Log, refuseNoPlace, withoutUndefined } from '../core/kernel/index.ts'
 import type { KeptResults } from '../core/operations/index.ts'
 
 /** The tools of the agent whose token this is, behind a running `up`: the same as in its process. */
@@ -27,9 +27,10 @@ export function hostToolbox(toolbox: Toolbox, { caller, results, log }: HostTool
   let stopFollowing: (() => void) | undefined
   return {
     ...toolbox,
-    call: (name, input, options) => toolbox.call(name, withoutUndefined(input), options),
+    call: async (name, input, options) => toolbox.call(name, withoutUndefined(input), options),
     async page(resultId, offset) {
       if (isClosed) throw closedToolbox()
+      refuseNoPlace(resultId, offset)
       const { text, nextOffset } = await results.page(caller, resultId, offset)
       return nextOffset === undefined ? { text } : { text, nextOffset }
     },

@@ -32,7 +32,7 @@ export type ImportedOperation = z.infer<typeof ImportedOperation>
 export const ImportedApi = z.object({
   title: z.string(),
   capability: z.string(),
-  /** All that the document describes, when none was chosen. */
+  /** All that the document describes, when none was chosen; of all those that are no tools, when all were. */
   operations: z.array(DescribedOperation),
   imported: z.array(ImportedOperation),
   /** The secrets that the tools need and that are not there yet. */

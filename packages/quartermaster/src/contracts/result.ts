@@ -46,6 +46,8 @@ export const KeptResult = z.object({
   keptBytes: z.number().int(),
   /** Where the next page begins. */
   nextOffset: z.number().int(),
+  /** That the call left a record, by which the agent that made it can read on. */
+  isRecorded: z.literal(true).optional(),
 })
 export type KeptResult = z.infer<typeof KeptResult>
 

@@ -8,6 +8,7 @@ import { FRONT_LIMITS } from '../../src/adapters/mcp-server/front-limits.ts'
 import { MOST_SUBSCRIPTIONS } from '../../src/adapters/mcp-server/subscriptions.ts'
 import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
 import { MOST_WATCHED } from '../../src/adapters/mcp-server/watches.ts'
+import { MOST_PATHS } from '../../src/adapters/mcp-upstream/exposure/foreign-texts.ts'
 import { MOST_GUESTS } from '../../src/adapters/mcp-upstream/guests.ts'
 import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/http/http-sender.ts'
 import { MOST_UNDER_WAY, MOST_VISITS } from '../../src/adapters/mcp-upstream/offer/upstream-calls.ts'
@@ -94,6 +95,7 @@ describe('docs/security.md', () => {
       ['output of a program, unless the file says otherwise', bytes(outputBytes)],
       ['output of a program, whatever the file says', bytes(mostOutputBytes)],
       ['characters of the complaints of a program that failed', count(complaintCharacters)],
+      ['paths in the values of one call of a program that are looked for on the disk', count(MOST_PATHS)],
       ['OpenAPI document', bytes(DOCUMENT_BYTES)],
       ['characters of what an operation of it takes', count(SCHEMA_CHARACTERS)],
     ])

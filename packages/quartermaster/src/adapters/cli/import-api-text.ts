@@ -33,9 +33,11 @@ export function importedApiText(api: ImportedApi, printer: Printer): string {
     ...secrets.map(({ name, what, host }) => `  ${paragraph(`Sends the secret "${name}" to ${host}: ${what}`, wide)}`),
     ...notes.map(note => `  ${paragraph(note, wide)}`),
   ])
+  const skipped = api.operations.map(({ id, refused }) => `- ${paragraph(`${id}: no tool. ${refused ?? ''}`, wide)}`)
   const missing = secrets.map(({ name, what }) => `  ${paragraph(`"${name}": ${what}`, wide)}`)
   return [
     ...lines,
+    ...skipped,
     ...(missing.length > 0 ? [`Add to ${secretsFile}, or the tools stay disabled:\n`, ...missing] : []),
     `${printer.paint.bold(`${count(imported.length, 'tool')} of "${capability}".`)} Give them to an agent: quartermaster grant AGENT ${capability}\n`,
   ].join('')

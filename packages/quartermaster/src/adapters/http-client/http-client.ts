@@ -2,7 +2,7 @@ import type { LookupFunction } from 'node:net'
 import type { Clock } from '../../core/kernel/index.ts'
 import { createHeldBody, type HeldBody } from './held-body.ts'
 import { type HttpAnswer, HttpFailure, type HttpRequest } from './http-answer.ts'
-import { decoded, type UnknownCoding } from './http-decoding.ts'
+import { decoded } from './http-decoding.ts'
 import { OwnReason, reasonOf } from './http-reason.ts'
 import { type Controller, type Dispatcher, type DispatchHandler, openDispatcher } from './undici-parts.ts'
 
@@ -21,15 +21,13 @@ export interface HttpClientOptions {
   readonly lookup?: LookupFunction | undefined
   /** Whether the proxy is used that Node is told to use. */
   readonly useProxy?: boolean | undefined
-  /** What is read as it is unless this says otherwise: some servers name what they did not do. */
-  readonly unknownCoding?: UnknownCoding | undefined
 }
 
 /** Two round trips across the world and a lost packet. */
 const CONNECT_MS = 10_000
 
 export function createHttpClient(options: HttpClientOptions): HttpClient {
-  const { clock, connectMs = CONNECT_MS, lookup, useProxy, unknownCoding } = options
+  const { clock, connectMs = CONNECT_MS, lookup, useProxy } = options
   let dispatcher: Dispatcher | undefined
   return {
     send: request =>
@@ -37,7 +35,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         if (request.signal.aborted) return reject(failureOf(new OwnReason(GIVEN_UP), request.url, 'no'))
         dispatcher ??= openDispatcher({ connectMs, lookup, useProxy })
         const { url, method, headers, body } = request
-        const exchange = createExchange(request, { clock, unknownCoding, resolve, reject })
+        const exchange = createExchange(request, { clock, resolve, reject })
         dispatcher.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers, body }, exchange)
         exchange.waitForConnection(connectMs)
       }),
@@ -48,7 +46,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   }
 }
 
-interface ExchangeDeps extends Pick<HttpClientOptions, 'unknownCoding'> {
+interface ExchangeDeps {
   readonly clock: Clock
   resolve(answer: HttpAnswer): void
   reject(error: HttpFailure): void
@@ -63,7 +61,7 @@ const GIVEN_UP = 'it was given up'
 
 /** One request: how far it gets, and what ends it. */
 function createExchange({ url, signal, answerMs }: HttpRequest, deps: ExchangeDeps): Exchange {
-  const { clock, unknownCoding, resolve, reject } = deps
+  const { clock, resolve, reject } = deps
   let controller: Controller | undefined
   let body: HeldBody | undefined
   let isOver = false
@@ -109,7 +107,7 @@ function createExchange({ url, signal, answerMs }: HttpRequest, deps: ExchangeDe
       if (status < 200) return
       cancel?.()
       body = createHeldBody(started, giveUp)
-      resolve({ status, headers, body: decoded(body, headers['content-encoding'], unknownCoding) })
+      resolve({ status, headers, body: decoded(body, headers['content-encoding']) })
     },
     onResponseData: (_, chunk) => body?.take(chunk),
     onResponseEnd() {

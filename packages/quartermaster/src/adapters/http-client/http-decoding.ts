@@ -1,50 +1,29 @@
 import * as zlib from 'node:zlib'
 import type { BodyReader, HttpBody } from './http-answer.ts'
-import { OwnReason } from './http-reason.ts'
 
-/** What becomes of a body that is compressed in a way which nobody here knows. */
-export type UnknownCoding = 'pass' | 'fail'
+/** A body without its compression. Nobody is asked for one; some servers compress all the same. One that is not known here is left. */
+export function decoded(body: HttpBody, encoding: string | string[] | undefined): HttpBody {
+  const steps = decodersFor(encoding)
+  return steps ? steps.reduce((inner, open) => through(open, inner), body) : body
+}
 
-/** A body without its compression. Nobody is asked for one; some servers compress all the same. */
-export function decoded(
-  body: HttpBody,
-  encoding: string | string[] | undefined,
-  unknown: UnknownCoding = 'pass',
-): HttpBody {
-  if (encoding === undefined) return body
-  const codings = String(encoding)
-    .split(',')
-    .map(coding => coding.trim().toLowerCase())
-    .filter(coding => coding !== '' && coding !== 'identity')
-  // The last was put on last (RFC 9110 §8.4).
-  const steps = codings.toReversed().map(coding => DECODERS.get(coding))
-  if (codings.length > MOST_CODINGS || steps.includes(undefined)) return unknown === 'fail' ? undecodable(body) : body
-  return steps.reduce((inner, open) => (open ? through(open, inner) : inner), body)
+/** Whether a body is compressed in a way that nobody here knows, by what the server says of it. */
+export function isUndecoded(encoding: string | string[] | undefined): boolean {
+  return decodersFor(encoding) === undefined
 }
 
 /** Nobody who means well puts one into another more often. */
 const MOST_CODINGS = 3
 
-/** Handed on, it would pass for what the server said. Where there is nothing, nothing has to be known about it. */
-function undecodable(body: HttpBody): HttpBody {
-  return {
-    ...body,
-    read({ onEnd, onFail }) {
-      let isOver = false
-      const fail = (cause: Error) => {
-        if (!isOver) onFail(cause)
-        isOver = true
-      }
-      body.read({
-        onData() {
-          body.destroy()
-          fail(new OwnReason('it is compressed in a way that is not known here'))
-        },
-        onEnd,
-        onFail: fail,
-      })
-    },
-  }
+/** What is to be undone, one after the other; nothing where one is not known. */
+function decodersFor(encoding: string | string[] | undefined): (() => Decoder)[] | undefined {
+  const codings = String(encoding ?? '')
+    .split(',')
+    .map(coding => coding.trim().toLowerCase())
+    .filter(coding => coding !== '' && coding !== 'identity')
+  // The last was put on last (RFC 9110 §8.4).
+  const steps = codings.toReversed().flatMap(coding => DECODERS.get(coding) ?? [])
+  return codings.length > MOST_CODINGS || steps.length < codings.length ? undefined : steps
 }
 
 type Decoder = zlib.Gunzip | zlib.BrotliDecompress

@@ -1,9 +1,11 @@
+import { isUtf8 } from 'node:buffer'
 import type { WebAnswer, WebDesk, WebOutcome, WebRequest } from '../../core/catalogue/index.ts'
 import type { Clock } from '../../core/kernel/index.ts'
 import { AddressRefused, guardedLookup, type Resolve, refuseInside } from './address-guard.ts'
 import { type HttpAnswer, HttpFailure, headerOf } from './http-answer.ts'
 import { BodyTooLong, readBytes } from './http-body.ts'
 import { createHttpClient, type HttpClient } from './http-client.ts'
+import { isUndecoded } from './http-decoding.ts'
 import { reasonOf } from './http-reason.ts'
 
 export interface ClosableWebDesk extends WebDesk {
@@ -21,9 +23,8 @@ export interface WebDeskOptions {
  * one that was opened for the first may lead inside. Through a proxy only the first go, because it looks up names itself.
  */
 export function createWebDesk({ clock, resolve }: WebDeskOptions): ClosableWebDesk {
-  // What cannot be read would pass for what the server said.
-  const free = createHttpClient({ clock, useProxy: true, unknownCoding: 'fail' })
-  const guarded = createHttpClient({ clock, lookup: guardedLookup(resolve), unknownCoding: 'fail' })
+  const free = createHttpClient({ clock, useProxy: true })
+  const guarded = createHttpClient({ clock, lookup: guardedLookup(resolve) })
   return {
     async send(request) {
       try {
@@ -46,13 +47,25 @@ async function exchange(client: HttpClient, request: WebRequest, clock: Clock): 
   const answer = await client.send({ method, url, headers, body, signal })
   try {
     const bytes = await readBytes(answer.body, maxBytes)
-    return { kind: 'answer', answer: { ...toAnswer(answer, bytes), receivedAt: clock.now() } }
+    const receivedAt = clock.now()
+    if (isReadable(answer, bytes)) return { kind: 'answer', answer: { ...toAnswer(answer, bytes), receivedAt } }
+    const reason = `The answer of ${url.host} cannot be read: it is compressed in a way that is not known here.`
+    return { kind: 'unreadable', reason, answer: { ...toAnswer(answer, NOTHING), receivedAt } }
   } catch (error) {
-    if (error instanceof BodyTooLong)
-      return { kind: 'tooLong', answer: { ...toAnswer(answer, error.head), receivedAt: clock.now() } }
+    if (error instanceof BodyTooLong) {
+      const head = isReadable(answer, error.head) ? error.head : NOTHING
+      return { kind: 'tooLong', answer: { ...toAnswer(answer, head), receivedAt: clock.now() } }
+    }
     const { reason } = reasonOf(error)
     return { kind: 'failed', reason: `The answer of ${url.host} broke off: ${reason}.`, wasSent: 'maybe' }
   }
+}
+
+const NOTHING = new Uint8Array()
+
+/** What cannot be read would pass for what the server said. Some servers name what they did not do: that is a text all the same. */
+function isReadable({ headers }: HttpAnswer, bytes: Uint8Array): boolean {
+  return !isUndecoded(headers['content-encoding']) || isUtf8(bytes)
 }
 
 function toAnswer(answer: HttpAnswer, body: Uint8Array): Omit<WebAnswer, 'receivedAt'> {

@@ -1,4 +1,3 @@
-import { parseCallbackConfigArg } from '@langchain/core/callbacks/manager'
 import type { RunnableConfig } from '@langchain/core/runnables'
 import { StructuredTool } from '@langchain/core/tools'
 import {
@@ -31,41 +30,34 @@ function toError(result: ToolResult): Error {
   return told.success ? AppError.fromJSON(told.data) : new Error(modelWords(result), { cause: result })
 }
 
+/** No private field: what inherits from a tool has it as well. */
+const TOOLBOX = Symbol('toolbox')
+
 class BoxedTool extends StructuredTool {
   readonly name: string
   readonly description: string
   readonly schema: Record<string, unknown>
-  readonly #toolbox: Toolbox
-  /** Runs that have come to the call itself: whatever fails there is not done a second time. */
-  readonly #begun = new WeakSet<object>()
+  readonly [TOOLBOX]: Toolbox
 
   constructor({ name, description, inputSchema }: ToolboxTool, toolbox: Toolbox) {
     super({ responseFormat: 'content_and_artifact' })
     this.name = name
     this.description = description
     this.schema = { ...inputSchema }
-    this.#toolbox = toolbox
+    this[TOOLBOX] = toolbox
   }
 
   static override lc_name(): string {
     return 'QuartermasterTool'
   }
 
+  /** The call path checks inputs, and says what is wrong with one. All else is LangChain's, callbacks that refuse a call included. */
   override async call(input: unknown, given?: unknown, tags?: string[]): Promise<never> {
-    const run: ToolRun = { ...parseCallbackConfigArg(given as RunnableConfig | undefined) }
-    try {
-      return (await super.call((input ?? {}) as never, run as never, tags)) as never
-    } catch (error) {
-      if (this.#begun.has(run)) throw error
-      // LangChain says that an input is wrong, or fails at the schema. The call path knows, and says what is wrong.
-      const [content, result] = await this._call(input, undefined, run)
-      const toolCallId = run.toolCall?.id
-      return (toolCallId === undefined ? content : toMessage(result, { name: this.name, toolCallId })) as never
-    }
+    const unchecked: this = Object.create(this, { schema: { value: true } })
+    return (await super.call.call(unchecked, (input ?? {}) as never, given as never, tags)) as never
   }
 
   protected override async _call(input: unknown, _manager: unknown, run: ToolRun = {}): Promise<[unknown, ToolResult]> {
-    this.#begun.add(run)
     const { signal, writer, toolCall } = run
     const { name } = this
     const toolCallId = toolCall?.id
@@ -73,8 +65,8 @@ class BoxedTool extends StructuredTool {
     // Called by a model it is an answer that the model reads; called by a program it is an error.
     const result =
       toolCallId !== undefined
-        ? await callForModel(this.#toolbox, { name, input, signal, onProgress })
-        : await this.#toolbox.call(name, input, { signal, onProgress })
+        ? await callForModel(this[TOOLBOX], { name, input, signal, onProgress })
+        : await this[TOOLBOX].call(name, input, { signal, onProgress })
     if (!result.isError) return [toContent(result), result]
     if (toolCallId === undefined) throw toError(result)
     return [toMessage(result, { name, toolCallId }), result]

@@ -60,7 +60,10 @@ it('calls a tool whose schema LangChain cannot read', async () => {
   expect(ToolMessage.isInstance(answer) && answer.content).toBe('seen')
 })
 
-it('does nothing a second time for what goes wrong after the call', async () => {
+it.each([
+  ['handleToolStart', 0],
+  ['handleToolEnd', 1],
+])('throws what a callback throws at %s, and has called %i times', async (at, times) => {
   let calls = 0
   const call = async () => {
     calls++
@@ -71,10 +74,14 @@ it('does nothing a second time for what goes wrong after the call', async () => 
     name: 'mine',
     raiseError: true,
     awaitHandlers: true,
-    handleToolEnd: () => Promise.reject(new Error('mine')),
+    [at]: () => Promise.reject(new Error('mine')),
   }
-  await expect(held?.invoke({}, { callbacks: [handler] })).rejects.toThrow('mine')
-  expect(calls).toBe(1)
+  const asked = { type: 'tool_call', id: 'call_1', name: 'look', args: {} }
+  for (const input of [{}, asked, { ...asked, args: { odd: undefined } }]) {
+    calls = 0
+    await expect(held?.invoke(input, { callbacks: [handler as never] })).rejects.toThrow('mine')
+    expect(calls).toBe(times)
+  }
 })
 
 /** As the providers of LangChain read what stands in the answer of a tool: what is no data block they drop or pass on as it is. */

@@ -14,11 +14,12 @@ function noAddress(what: string): AppError {
   return new AppError('CONFIG_INVALID', `${what} It is the mcpUrl that "quartermaster up" prints.`)
 }
 
-/** A token, if this can be one. A header that cannot be sent would look as if nobody was there. */
+/** A token, if this can be one: read from a file it may end in a new line. A header that cannot be sent would look as if nobody was there. */
 export function checkedToken(token: string): string {
-  if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token
+  const trimmed = typeof token === 'string' ? token.trim() : ''
+  if (/^[\x21-\x7e]+$/.test(trimmed)) return trimmed
   throw new AppError(
     'TOKEN_INVALID',
-    `${token ? 'The token has characters that no token has' : 'There is no token'}. Make one: quartermaster tokens create AGENT.`,
+    `${trimmed ? 'The token has characters that no token has' : 'There is no token'}. Make one: quartermaster tokens create AGENT.`,
   )
 }

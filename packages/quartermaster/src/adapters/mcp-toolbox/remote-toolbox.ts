@@ -18,6 +18,7 @@ import {
   VIEW_TOOLS_URI,
   VIEW_URI,
 } from '../../contracts/index.ts'
+import { refuseNoPlace } from '../../core/kernel/index.ts'
 import { checkedAddress, checkedToken } from './address.ts'
 import { createLine, type Following, type LineDeps } from './line.ts'
 import { callRemote } from './remote-call.ts'
@@ -82,8 +83,11 @@ function toolboxOver(client: Client, { address, following }: Pick<LineDeps, 'add
     view: async () => toldAt(await contentAt(VIEW_URI), AgentView, address),
     list: async () => toldAt(await contentAt(VIEW_TOOLS_URI), z.array(ToolSummary), address),
     detail,
-    page: async (resultId, offset) =>
-      toPage(await contentAt(`quartermaster://results/${resultId}?offset=${offset}`), address),
+    async page(resultId, offset) {
+      refuseClosed()
+      refuseNoPlace(resultId, offset)
+      return toPage(await contentAt(`quartermaster://results/${resultId}?offset=${offset}`), address)
+    },
     async call(name, input, options = {}) {
       refuseClosed()
       return callRemote({ name: String(name), input, ...options }, { client, reached: line.reached, detail })

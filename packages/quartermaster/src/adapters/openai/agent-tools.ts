@@ -1,6 +1,7 @@
 import type { tool as makeTool } from '@openai/agents'
 import { AppError, type Toolbox, type ToolboxTool } from '../../contracts/index.ts'
 import { callForModel, isSeenPicture, type ModelPiece } from '../../core/kernel/index.ts'
+import { readArguments } from './arguments.ts'
 import { toOutput } from './model-output.ts'
 
 type MakeTool = typeof makeTool
@@ -46,7 +47,7 @@ function agentTool(
   { name, description, inputSchema }: ToolboxTool,
   { toolbox, tool }: { toolbox: Toolbox; tool: MakeTool },
 ): AgentTool {
-  return tool({
+  const made = tool({
     name,
     description,
     parameters: { ...inputSchema } as never,
@@ -57,6 +58,10 @@ function agentTool(
     execute: async (input: unknown, _context: unknown, details?: { signal?: AbortSignal }) =>
       toOutput(await callForModel(toolbox, { name, input, signal: details?.signal }), toPart),
   }) as unknown as AgentTool
+  const { invoke } = made
+  // A run of the SDK answers for what is no JSON itself. Called by hand it goes to the call path as a text, which says what is wrong.
+  made.invoke = (context, given, details) => invoke(context, JSON.stringify(readArguments(given)), details)
+  return made
 }
 
 /** What has gone since is not shown to the model any more. Who cannot be asked now says so when it is called, and ends no run here. */

@@ -1,4 +1,5 @@
-import type { Toolbox, ToolboxCallOptions } from '../../contracts/index.ts'
+import { createHash } from 'node:crypto'
+import { IdempotencyKey, type Toolbox, type ToolboxCallOptions } from '../../contracts/index.ts'
 import { callForModel, isSeenPicture, type ModelPiece } from '../../core/kernel/index.ts'
 import { readArguments } from './arguments.ts'
 import { toOutput, toWords } from './model-output.ts'
@@ -50,8 +51,8 @@ export function answerFunctionCalls(
 ): Promise<FunctionCallOutput[]> {
   const calls = output.filter((item): item is FunctionCall => item.type === 'function_call')
   return Promise.all(
-    calls.map(async ({ call_id, ...call }) => {
-      const result = await answered(toolbox, { ...call, id: call_id }, options)
+    calls.map(async ({ call_id, ...call }, at) => {
+      const result = await answered(toolbox, { ...call, id: call_id, at }, options)
       return { type: 'function_call_output', call_id, output: toOutput(result, toPart) } as const
     }),
   )
@@ -65,8 +66,8 @@ export function answerToolCalls(
 ): Promise<ToolCallMessage[]> {
   const calls = (toolCalls ?? []).filter((call): call is ToolCall => call.type === 'function')
   return Promise.all(
-    calls.map(async ({ id, function: call }) => {
-      const result = await answered(toolbox, { ...call, id }, options)
+    calls.map(async ({ id, function: call }, at) => {
+      const result = await answered(toolbox, { ...call, id, at }, options)
       return { role: 'tool', tool_call_id: id, content: toWords(result) } as const
     }),
   )
@@ -75,13 +76,22 @@ export function answerToolCalls(
 /** What both APIs say of a call. */
 interface AskedCall extends Pick<FunctionCall, 'name' | 'arguments'> {
   readonly id: string
+  /** Where it stands among the calls of its answer. */
+  readonly at: number
 }
 
-function answered(toolbox: Toolbox, { id, name, arguments: given }: AskedCall, options: ToolboxCallOptions) {
+function answered(toolbox: Toolbox, { id, at, name, arguments: given }: AskedCall, options: ToolboxCallOptions) {
   const { idempotencyKey: key } = options
-  // The key is that of the whole answer of the model, and each call in it is another.
-  const idempotencyKey = key === undefined ? undefined : `${key}/${id}`
+  // Some that speak these APIs give no ids.
+  const idempotencyKey = key === undefined ? undefined : keyOfCall(key, id || String(at))
   return callForModel(toolbox, { ...options, idempotencyKey, name, input: readArguments(given) })
+}
+
+/** The key is that of the whole answer of the model, and each call in it is another. An id that fits in no key is there as its hash. */
+function keyOfCall(key: string, id: string): string {
+  const whole = `${key}/${id}`
+  if (IdempotencyKey.safeParse(whole).success || !IdempotencyKey.safeParse(key).success) return whole
+  return `${key.slice(0, 200)}/${createHash('sha256').update(whole).digest('base64url')}`
 }
 
 function toPart(piece: ModelPiece): OutputPart {

@@ -46,17 +46,17 @@ describe.each(Object.entries(FACES))('%s', (_name, answer) => {
     expect(await answer(toolbox, '{}')).toMatch(/^Error: DEPENDENCY_UNAVAILABLE: Nobody answers\./)
   })
 
-  it.each(['null', '{}'])('takes %j for no arguments', async given => {
+  it.each(['null', '{}', ''])('takes %j for no arguments', async given => {
     const { toolbox, inputs } = toolboxOf({})
     await answer(toolbox, given)
     expect(inputs.map(input => input ?? {})).toEqual([{}])
   })
-})
 
-it.each(['the Responses API', 'Chat Completions'])('%s takes no text at all for no arguments', async face => {
-  const { toolbox, inputs } = toolboxOf({})
-  await FACES[face]?.(toolbox, '')
-  expect(inputs).toEqual([{}])
+  it('leaves it to the call path to refuse what is no JSON', async () => {
+    const { toolbox, inputs } = toolboxOf({})
+    await answer(toolbox, 'no json')
+    expect(inputs).toEqual(['no json'])
+  })
 })
 
 /** A run of the Agents SDK whose model calls the tool once, and what it is answered. */
@@ -100,12 +100,19 @@ it.each([
     keys.push(options.idempotencyKey)
     return { content: [] }
   }
-  await answer({ tools: async () => [tool], call } as unknown as Toolbox, 'turn 1')
-  expect(keys).toEqual(['turn 1/c1', 'turn 1/c2'])
+  const toolbox = { tools: async () => [tool], call } as unknown as Toolbox
+  await answer(toolbox, 'turn-1')
+  const [first, second, none, odd] = keys.splice(0)
+  expect([first, second, none]).toEqual(['turn-1/c1', 'turn-1/c2', 'turn-1/2'])
+  expect(odd).toMatch(/^turn-1\/[\w-]{43}$/)
+  await answer(toolbox, 'k'.repeat(255))
+  expect(new Set(keys).size).toBe(4)
+  for (const key of keys) expect(key).toMatch(/^[\x21-\x7e]{1,255}$/)
 })
 
-const CALLS = ['c1', 'c2'].map(call_id => ({ ...ofResponses('{}'), call_id }))
-const CHAT_CALLS = ['c1', 'c2'].map(id => ({ ...ofChat('{}'), id }))
+const IDS = ['c1', 'c2', '', 'c 4']
+const CALLS = IDS.map(call_id => ({ ...ofResponses('{}'), call_id }))
+const CHAT_CALLS = IDS.map(id => ({ ...ofChat('{}'), id }))
 
 it('hands over the files that the API takes, by their names, and names the others', async () => {
   const resource = (uri: string, mimeType: string) =>

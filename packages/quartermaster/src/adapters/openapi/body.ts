@@ -8,6 +8,8 @@ export interface MappedBody {
   /** As `with` of the declaration has it. */
   readonly body: Node
   readonly parameters: readonly BodyParameter[]
+  /** What of it is left out. */
+  readonly notes?: readonly string[]
 }
 
 export interface BodyParameter {
@@ -35,24 +37,29 @@ const SENDING = new Set(['POST', 'PUT', 'PATCH'])
 
 /** The body of an operation. Throws `Unmappable` for one that is needed and cannot be written. */
 export function bodyOf(requestBody: unknown, options: BodyOptions): FoundBody {
-  if (requestBody === undefined) return { notes: [] }
   const { method, references } = options
   const node = references.follow(requestBody)
   const types = isRecord(node.content) ? Object.keys(node.content) : []
+  if (types.length === 0 && node.required !== true) return { notes: [] }
   const isReading = method === 'GET' || method === 'HEAD'
-  const body = isReading ? undefined : mappedBody(node, types, options)
-  if (body) return { body, notes: [] }
+  const isRequired = typeof node.required === 'boolean' ? node.required : SENDING.has(method)
+  const body = isReading ? undefined : mappedBody(node, { types, isRequired, options })
+  if (body) return { body, notes: body.notes ?? [] }
   const why = isReading
     ? `a ${method} has none here`
     : `is ${types.join(' or ') || 'of no type'}; JSON, forms and texts can be sent`
-  if (node.required === true || (node.required === undefined && SENDING.has(method)))
-    throw new Unmappable(isReading ? `It needs a body, and ${why}.` : `Its body ${why}.`)
+  if (isRequired) throw new Unmappable(isReading ? `It needs a body, and ${why}.` : `Its body ${why}.`)
   return { notes: [`Left out: its body, ${isReading ? 'as' : 'which'} ${why}.`] }
 }
 
-function mappedBody(node: Node, types: readonly string[], options: BodyOptions): MappedBody | undefined {
+interface BodyFacts {
+  readonly types: readonly string[]
+  readonly isRequired: boolean
+  readonly options: BodyOptions
+}
+
+function mappedBody(node: Node, { types, isRequired, options }: BodyFacts): MappedBody | undefined {
   const content = isRecord(node.content) ? node.content : {}
-  const isRequired = node.required === true
   const json =
     types.find(type => /^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) ?? types.find(type => type === '*/*')
   if (json !== undefined) return jsonBody(content[json], isRequired, options)
@@ -79,9 +86,12 @@ function jsonBody(media: unknown, isRequired: boolean, options: BodyOptions): Ma
 function formBody(media: unknown, options: BodyOptions): MappedBody {
   const given = isRecord(media) ? media : {}
   const fields = fieldsOf(merged(options.plain(given.schema)), { example: exampleOf(given, options), options })
-  const odd = fields.find(({ schema }) => !isScalar(schema) && schema.type !== 'array')
-  if (odd) throw new Unmappable(`The field "${odd.field}" of its form is an object, which no form has.`)
-  return { body: { form: templateOf(fields) }, parameters: fields }
+  const odd = fields.filter(({ schema }) => !isScalar(schema) && schema.type !== 'array')
+  const needed = odd.find(one => one.isRequired)
+  if (needed) throw new Unmappable(`The field "${needed.field}" of its form is an object, which no form has.`)
+  const sent = fields.filter(one => !odd.includes(one))
+  const notes = odd.map(({ field }) => `Left out: the field "${field}" of its form, an object, which no form has.`)
+  return { body: { form: templateOf(sent) }, parameters: sent, notes }
 }
 
 function textBody(type: string, isRequired: boolean, { free }: BodyOptions): MappedBody {

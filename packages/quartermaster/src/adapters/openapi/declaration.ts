@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
 import type { ApiDocument } from './api-document.ts'
 import { type BodyParameter, bodyOf } from './body.ts'
+import { mendedSchema, type SchemaChecks } from './mended-schema.ts'
 import { freeNames } from './names.ts'
 import { isRecord, type Node, textIn, Unmappable } from './node.ts'
 import { type FoundOperation, serverOf } from './operations.ts'
@@ -33,11 +34,9 @@ export interface MappingOptions {
   readonly base?: URL | undefined
 }
 
-export interface DeclarationOptions extends MappingOptions {
+export interface DeclarationOptions extends MappingOptions, SchemaChecks {
   /** A schema in words that are known here. */
   relax(schema: Node): Node
-  /** Whether values are what a schema wants. */
-  fits(schema: Node, value: unknown): boolean
 }
 
 const MAPPED = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'])
@@ -85,7 +84,15 @@ export function toDeclaration(
   const { method, node, short } = operation
   const schemas = wholeSchemas(createReferences(document.root), document)
   const { parameters, body, security, address, notes } = mapped(operation, document, { ...options, schemas })
-  const given: readonly BodyParameter[] = [...parameters, ...(body?.parameters ?? [])]
+  const mends: string[] = []
+  const given = [...parameters, ...(body?.parameters ?? [])].map((one: BodyParameter): BodyParameter => {
+    const mended = mendedSchema(one.schema, {
+      isSound: schema => options.isSound(schema),
+      fits: (schema, value) => options.fits(options.relax(schema), value),
+    })
+    mends.push(...mended.notes.map(note => `Parameter "${one.name}": ${note}`))
+    return { ...one, schema: mended.schema }
+  })
   const description = textIn(node, 'description')
   const front = {
     schema: 1,
@@ -104,7 +111,7 @@ export function toDeclaration(
     ...examplesOf(given, short, options),
   }
   const secrets = security.secrets.map(one => ({ ...one, host: address.host }))
-  return { text: fileOf(front, operation, document), notes, secrets }
+  return { text: fileOf(front, operation, document), notes: [...notes, ...mends], secrets }
 }
 
 function inPlace(place: 'query' | 'header', parameters: readonly MappedParameter[], own: Node): Node {

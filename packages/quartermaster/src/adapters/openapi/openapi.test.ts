@@ -8,6 +8,7 @@ const OPTIONS: DeclarationOptions = {
   secretNames: new Map(),
   relax: schema => schema,
   fits: () => true,
+  isSound: () => true,
 }
 
 const AROUND = { openapi: '3.1.0', info: { title: 'Odd' }, servers: [{ url: 'https://odd.example.com' }] }
@@ -40,6 +41,8 @@ describe('reading a document', () => {
     expect([...readApiDocument(text)].length).toBeGreaterThan(3)
     const withAnchor = 'openapi: 3.1.0\npaths: &a { /q: {} }\nx: *a\n'
     expect(atOnce(readApiDocument(withAnchor)).root).toEqual(parse(withAnchor))
+    const often = `openapi: 3.1.0\npaths: {}\na: &a { b: 1, c: 1 }\nd: { <<: *a, c: 2 }\nx:\n${'  - *a\n'.repeat(300)}`
+    expect(atOnce(readApiDocument(often)).root).toMatchObject({ d: { b: 1, c: 2 } })
   })
 
   it.each([
@@ -47,6 +50,11 @@ describe('reading a document', () => {
       'a path that is there twice',
       'openapi: 3.1.0\npaths:\n  /a: {}\n  /a: {}\n',
       '"/a" is there twice (line 4, column 3)',
+    ],
+    [
+      'anchors that make it large',
+      `openapi: 3.1.0\npaths: {}\na0: &a0 [1, 1]\n${Array.from({ length: 40 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]\n`).join('')}`,
+      'larger than can be read',
     ],
     ['two documents', 'openapi: 3.1.0\n---\nopenapi: 3.1.0\n', 'several documents'],
     ['a value too deep', `{"openapi":"3.1.0","x":${'['.repeat(9_000)}${']'.repeat(9_000)}}`, 'nested deeper'],
@@ -114,13 +122,60 @@ describe('making a declaration of an operation', () => {
 
   it('asks for a body that need not be as a whole, where it needs something inside', () => {
     const schema = { type: 'object', required: ['a'], properties: { a: { type: 'string' }, b: { type: 'string' } } }
-    expect(made({ requestBody: json(schema) })).toMatchObject({
+    expect(made({ requestBody: json(schema) }).with).toMatchObject({ body: { json: { a: '{a}', b: '{b}' } } })
+    expect(made({ requestBody: json(schema, { required: false }) })).toMatchObject({
       parameters: { body: { properties: { a: { required: true } } } },
       with: { body: { json: '{body}' } },
     })
     expect(made({ requestBody: json({ ...schema, required: [] }) }).with).toMatchObject({
       body: { json: { a: '{a}', b: '{b}' } },
     })
+  })
+
+  it.each([
+    ['null', null],
+    ['one of no type', { content: {} }],
+  ])('sends no body where it is %s', (_, requestBody) => {
+    expect(made({ requestBody })).toMatchObject({ notes: [], with: expect.not.objectContaining({ body: {} }) })
+  })
+
+  it('leaves out what a form cannot have, where it need not', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' }, o: { type: 'object' } } }
+    const form = (more: object) => ({
+      requestBody: { content: { 'application/x-www-form-urlencoded': { schema: { ...schema, ...more } } } },
+    })
+    const { notes, with: settings } = made(form({}))
+    expect(notes).toEqual([expect.stringContaining('Left out: the field "o"')])
+    expect(settings).toMatchObject({ body: { form: { a: '{a}' } } })
+    expect(() => made(form({ required: ['o'] }))).toThrow('"o"')
+  })
+
+  it('mends what is wrong in a schema and can be done without, and says what it left out', () => {
+    const properties = {
+      n: { type: 'integer', enum: ['1', '2'], default: '1' },
+      s: { type: 'string', enum: [1, true] },
+      d: { type: 'integer', default: 'many' },
+      p: { type: 'string', pattern: '(' },
+      r: { $ref: '#/components/schemas/R', description: 'Here.' },
+    }
+    const { parameters, notes } = made(
+      { requestBody: json({ type: 'object', properties }) },
+      {
+        components: { schemas: { R: { type: 'string', description: 'There.' } } },
+        options: {
+          fits: (_: object, value: unknown) => value !== 'many',
+          isSound: ({ pattern = '' }) => pattern !== '(',
+        },
+      },
+    )
+    expect(parameters).toEqual({
+      n: { type: 'integer', enum: [1, 2], default: 1 },
+      s: { type: 'string', enum: ['1', 'true'] },
+      d: { type: 'integer' },
+      p: { type: 'string' },
+      r: { type: 'string', description: 'Here.' },
+    })
+    expect(notes).toEqual([expect.stringContaining('default "many"'), expect.stringContaining('pattern "("')])
   })
 
   it('signs in where it need not only when it is told to, and says so', () => {

@@ -1,8 +1,8 @@
 import { Composer, type CST, type Document, Lexer, LineCounter, Parser, visit, YAMLParseError } from 'yaml'
 import type { Steps } from '../../core/kernel/index.ts'
 
-/** Anchors are rare in these documents; many of them are a way to make a small text large. */
-const MOST_ALIASES = 100
+/** With anchors a small text can be made large: what they lead to counts each time. */
+const MOST_VALUES = 2_000_000
 /** Words between two pauses: some milliseconds. */
 const WORDS = 5_000
 /** About as much as is put together between two pauses. */
@@ -106,7 +106,7 @@ function offsetOf([item]: CST.BlockMap['items']): number {
 }
 
 function compose(tokens: readonly CST.Token[], { lines, length }: Reading): Document {
-  const composer = new Composer({ uniqueKeys: false })
+  const composer = new Composer({ uniqueKeys: false, merge: true })
   const [document, another] = composer.compose(tokens, true, length)
   if (!document) throw new Error('It is empty.')
   const [error] = document.errors
@@ -126,7 +126,21 @@ function valueOf(document: Document, lines: LineCounter): unknown {
       }
     },
   })
-  return document.toJS({ maxAliasCount: MOST_ALIASES })
+  const value: unknown = document.toJS({ maxAliasCount: -1 })
+  if (sizeOf(value, new Map()) > MOST_VALUES) throw new Error('Its anchors make it larger than can be read.')
+  return value
+}
+
+/** How many values there are in one, each as often as it is led to. */
+function sizeOf(value: unknown, known: Map<object, number>): number {
+  if (typeof value !== 'object' || value === null) return 1
+  const before = known.get(value)
+  if (before !== undefined) return before
+  // One that contains itself has no end.
+  known.set(value, Number.POSITIVE_INFINITY)
+  const size = Object.values(value).reduce((sum: number, one) => sum + sizeOf(one, known), 1)
+  known.set(value, size)
+  return size
 }
 
 function told(error: Error, lines: LineCounter): Error {

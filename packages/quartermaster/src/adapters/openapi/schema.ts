@@ -1,4 +1,4 @@
-import { isRecord, type Node, Unmappable } from './node.ts'
+import { isRecord, type Node, textIn, Unmappable } from './node.ts'
 import type { References } from './references.ts'
 
 /** Deeper than people describe what they send. Below it anything goes. */
@@ -28,9 +28,18 @@ const DROPPED = new Set([
   'definitions',
 ])
 const FORMATS = new Set(['date', 'time', 'date-time', 'email', 'uri', 'uuid', 'hostname', 'ipv4', 'ipv6'])
-const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
-const MAPS = new Set(['properties', 'patternProperties'])
-const SCHEMAS = new Set(['items', 'additionalProperties', 'not', 'contains', 'propertyNames', 'if', 'then', 'else'])
+export const LISTS: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+export const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties'])
+export const SCHEMAS: ReadonlySet<string> = new Set([
+  'items',
+  'additionalProperties',
+  'not',
+  'contains',
+  'propertyNames',
+  'if',
+  'then',
+  'else',
+])
 
 /** The schemas of a document, for one operation. */
 export interface Schemas {
@@ -102,7 +111,12 @@ function plainSchema(given: unknown, options: Plain, { within, unsent: around }:
       schema[word] = value
     }
   }
-  return options.isOld ? inNewDialect(schema, node) : schema
+  if (options.isOld) return inNewDialect(schema, node)
+  // Since 3.1 what stands beside a reference counts.
+  const description = isRecord(given) && given !== node ? textIn(given, 'description') : undefined
+  if (description === undefined) return schema
+  options.spend(description.length)
+  return { ...schema, description }
 }
 
 /** Looks for `readOnly` in a schema and in those that hold for the same object; in each once, as many lead to the same. */

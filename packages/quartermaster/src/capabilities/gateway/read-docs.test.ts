@@ -188,11 +188,21 @@ describe('read_docs', () => {
     expect(await read('ada', { path: 'send_mail' })).toContain('Told of in:\n\n- `guides/mail-all`: Mail everybody')
   })
 
+  it('says the facts of a unit below the title that its text has', async () => {
+    const front = { ...MAIL_ALL.front, whenToUse: 'When all\nhave to know.' }
+    const { read } = await team({ written: [{ ...MAIL_ALL, front, body: '# To all\n\nWrite it.' }] })
+    expect(await read('ada', { path: 'guides/mail-all' })).toMatch(
+      /^# To all\n\nTells everybody something\.\n\n- When to use it: When all have to know\.\n- Command: [^]*\n\nWrite it\./,
+    )
+  })
+
   it('takes the exact path, another name or a file for what it names, before all that fits', async () => {
     const { read } = await team()
     const page = await read('ada', { path: 'guides/releasing' })
     for (const path of ['guides/releasing.md', './guides/releasing', 'Ship It', 'guides/releasing/'])
       expect(await read('ada', { path })).toBe(page)
+    for (const path of ['mail-all', '/mail-all'])
+      expect(await read('ada', { path })).toBe(await read('ada', { path: 'guides/mail-all' }))
     expect(await read('ada', { query: 'people' })).toMatch(/^- people /)
     expect(await read('ada', { query: 'who decides about zeppelins' })).toMatch(/^- people /)
     expect(await read('ada', { query: 'ship it', depth: 'index' })).toMatch(

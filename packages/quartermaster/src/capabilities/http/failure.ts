@@ -41,6 +41,14 @@ export interface TooLongOptions extends Pick<FailureOptions, 'url' | 'isReading'
   readonly maxBytes: number
 }
 
+/** An answer that says yes, and nobody here knows what else. */
+export function unreadable(
+  { reason, answer: { status } }: Pick<Extract<WebOutcome, { kind: 'unreadable' }>, 'reason' | 'answer'>,
+  { isReading }: Pick<FailureOptions, 'isReading'>,
+): ToolResult {
+  return toolFailure(`${reason} It ${isReading ? 'answered' : 'was carried out'} with status ${status}.`)
+}
+
 /** Of a status that says "not now", the error it is; nothing for one that is an answer. */
 export function passingFailure(
   { status, headers, receivedAt }: Pick<WebAnswer, 'status' | 'headers' | 'receivedAt'>,

@@ -320,7 +320,9 @@ describe('what a server answers', () => {
     expect(await coded('gzip', '', 'POST')).toContain('answered with status 200')
     expect(await coded('gzip', '', 'HEAD')).toContain('answered with status 200')
     expect(await coded('odd', '', 'POST')).toContain('answered with status 200')
-    const unread = /^DEPENDENCY_UNAVAILABLE .*it is compressed in a way that is not known here/
+    expect(await coded('utf-8', Buffer.from('abc'), 'POST')).toContain('abc')
+    const unread = /cannot be read: it is compressed in a way that is not known here/
+    expect(await coded('odd', gzipSync('abc'), 'POST')).toMatch(/cannot be read.*was carried out with status 200/)
     for (const coding of ['odd', 'odd, gzip', 'gzip, odd']) expect(await coded(coding, gzipSync('abc'))).toMatch(unread)
   })
 

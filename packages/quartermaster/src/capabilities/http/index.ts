@@ -14,7 +14,7 @@ import { secretDependency } from '../shared/secret-dependency.ts'
 import { secretsIn } from '../shared/template.ts'
 import { refusalOf, resultOf } from './answer.ts'
 import { buildRequest } from './build-request.ts'
-import { afterwards, passingFailure, tooLong, unanswered } from './failure.ts'
+import { afterwards, passingFailure, tooLong, unanswered, unreadable } from './failure.ts'
 import { follow } from './follow.ts'
 import { placesIn, requestFaults } from './places.ts'
 import { HttpSettings, isReading } from './settings.ts'
@@ -66,6 +66,7 @@ async function request(
     if (passing) throw passing
     if (answer.status >= 300) return toolFailure(afterwards(said(), before))
     if (kind === 'tooLong') return tooLong(answer.status, { ...around, maxBytes: settings.maxBytes })
+    if (kind === 'unreadable') return unreadable(outcome, around)
     return resultOf(answer, { url, response: settings.response, redact, secrets: [...known.values()] })
   })
 }

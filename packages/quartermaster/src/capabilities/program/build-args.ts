@@ -1,3 +1,4 @@
+import type { ForeignText } from '../../core/catalogue/index.ts'
 import { Refusal } from '../shared/refusal.ts'
 import {
   asText,
@@ -16,7 +17,7 @@ import type { ProgramSettings } from './settings.ts'
 export interface BuiltArgs {
   readonly args: readonly string[]
   /** What in them the caller chose and may be a path. */
-  readonly foreign: readonly string[]
+  readonly foreign: readonly ForeignText[]
 }
 
 /**
@@ -25,7 +26,7 @@ export interface BuiltArgs {
  */
 export function buildArgs(settings: ProgramSettings, values: Values): BuiltArgs {
   const built: string[] = []
-  const foreign: string[] = []
+  const foreign: ForeignText[] = []
   let isBehindOptions = false
   for (const given of settings.args) {
     const templates = textsOf(given).map(parseTemplate)

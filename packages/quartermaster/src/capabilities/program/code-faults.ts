@@ -14,6 +14,10 @@ interface Interpreter {
   readonly attached?: string
   /** Options by their names, with code in the same argument or the next. */
   readonly long?: RegExp
+  /** Names of options, and the letters that they stand for. */
+  readonly letterOf?: Readonly<Record<string, string>>
+  /** Whether what follows an option with code belongs to the code. */
+  readonly endsWithCode?: true
   /** Where the first argument that is no option is code, unless one of these letters was there. */
   readonly unless?: string
   /** A first argument behind which comes code. */
@@ -21,7 +25,7 @@ interface Interpreter {
 }
 
 const INTERPRETERS: readonly Interpreter[] = [
-  { names: /^(?:python|pypy)$/i, code: 'cm', valued: 'WXQ' },
+  { names: /^(?:python|pypy)$/i, code: 'cm', valued: 'WXQ', endsWithCode: true },
   {
     names: /^(?:node|nodejs|bun)$/i,
     code: 'epr',
@@ -39,8 +43,29 @@ const INTERPRETERS: readonly Interpreter[] = [
   },
   { names: /^(?:lua|luajit)$/i, code: 'el', valued: '' },
   { names: /^(?:Rscript|osascript)$/i, code: 'e', valued: 'l' },
-  { names: /^[gmn]?awk$/i, code: 'e', valued: 'fvFilE', long: /^--source$/, unless: 'feE' },
-  { names: /^g?sed$/i, code: 'e', valued: 'f', attached: 'il', long: /^--expression$/, unless: 'fe' },
+  {
+    names: /^[gmn]?awk$/i,
+    code: 'e',
+    valued: 'fvFilE',
+    letterOf: {
+      '--source': 'e',
+      '--file': 'f',
+      '--exec': 'E',
+      '--assign': 'v',
+      '--field-separator': 'F',
+      '--include': 'i',
+      '--load': 'l',
+    },
+    unless: 'feE',
+  },
+  {
+    names: /^g?sed$/i,
+    code: 'e',
+    valued: 'f',
+    attached: 'il',
+    letterOf: { '--expression': 'e', '--file': 'f' },
+    unless: 'fe',
+  },
 ]
 
 /** One argument of a declaration. */
@@ -95,6 +120,7 @@ function codeIn(all: readonly Argument[], interpreter: Interpreter): Argument[] 
       if (one.isSure && [...(interpreter.unless ?? '')].some(letter => letters.includes(letter))) isFirstCode = false
       const next = takesNext ? all[++i] : one
       if (isCode && next) code.push(next)
+      if (isCode && one.isSure && interpreter.endsWithCode) return code
     }
   }
   return code
@@ -108,16 +134,14 @@ interface Option {
 }
 
 /** An argument as an option; nothing for one that is none. */
-function optionIn(text: string, { code, valued, attached = '', long }: Interpreter): Option | undefined {
+function optionIn(text: string, { code, valued, attached = '', long, letterOf = {} }: Interpreter): Option | undefined {
   const [first] = parseTemplate(text).parts
   const head = first?.kind === 'text' ? first.text : ''
   if (head.startsWith('--')) {
     const [name = '', value] = head.split('=', 2)
-    return {
-      isCode: long?.test(name) ?? false,
-      takesNext: value === undefined && (long?.test(name) ?? false),
-      letters: '',
-    }
+    const letter = Object.hasOwn(letterOf, name) ? (letterOf[name] ?? '') : ''
+    const isCode = long?.test(name) || (letter !== '' && code.includes(letter))
+    return { isCode, takesNext: value === undefined && (isCode || letter !== ''), letters: letter }
   }
   if (!head.startsWith('-') || text === '-') return undefined
   const letters = head.slice(1)

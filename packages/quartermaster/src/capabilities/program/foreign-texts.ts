@@ -1,3 +1,4 @@
+import type { ForeignText } from '../../core/catalogue/index.ts'
 import { fill, type Template, type TemplatePart, type Values, valueOf } from '../shared/template.ts'
 import type { ProgramSettings } from './settings.ts'
 
@@ -7,20 +8,33 @@ type NotPaths = Pick<ProgramSettings, 'notPaths'>
  * What of an argument a caller chose, as far as it may have a path in it: the whole, what is left of it from each value on,
  * and the values themselves. Programs find a path in the middle of an argument, too: `file=@{path}`.
  */
-export function foreignTexts({ parts, faults }: Template, values: Values, { notPaths }: NotPaths): string[] {
-  const chosen = parts.flatMap((part, at) => {
-    const value = part.kind === 'parameter' && !notPaths.includes(part.name) ? valueOf(values, part.name) : undefined
-    return typeof value === 'string' || typeof value === 'object' ? [{ at, value }] : []
-  })
-  if (chosen.length === 0) return []
-  const filled = [0, ...chosen.map(({ at }) => at)].map(at => fill({ parts: parts.slice(at), faults }, { values }))
-  return [...new Set([...filled, ...chosen.flatMap(({ value }) => stringsIn(value))])]
+export function foreignTexts(template: Template, values: Values, { notPaths }: NotPaths): ForeignText[] {
+  return chosenIn(template, values, notPaths).map(one => ({ from: 'argument', ...one }))
 }
 
 /** The same of what a program reads, line by line: lists of files are often read from there. */
-export function foreignLines(template: Template, values: Values, settings: NotPaths): string[] {
-  const texts = linesOf(template).flatMap(line => foreignTexts(line, values, settings))
-  return [...new Set(texts.flatMap(text => text.split(LINE_END)))]
+export function foreignLines(template: Template, values: Values, { notPaths }: NotPaths): ForeignText[] {
+  return linesOf(template).flatMap(line =>
+    chosenIn(line, values, notPaths).map((one): ForeignText => ({ from: 'input', ...one })),
+  )
+}
+
+type Chosen = Pick<ForeignText, 'parameter' | 'text'> & { readonly from?: 'inside' }
+
+function chosenIn({ parts, faults }: Template, values: Values, notPaths: readonly string[]): Chosen[] {
+  const chosen = parts.flatMap((part, at) => {
+    if (part.kind !== 'parameter' || notPaths.includes(part.name)) return []
+    const value = valueOf(values, part.name)
+    return typeof value === 'string' || typeof value === 'object' ? [{ at, parameter: part.name, value }] : []
+  })
+  const [first] = chosen
+  if (!first) return []
+  const filled = [{ ...first, at: 0 }, ...chosen].map(({ at, parameter }) => ({
+    parameter,
+    text: fill({ parts: parts.slice(at), faults }, { values }),
+  }))
+  const own = chosen.flatMap(({ parameter, value }) => stringsIn(value).map(one => ({ parameter, ...one })))
+  return [...new Map([...own, ...filled].map(one => [one.text, one])).values()]
 }
 
 const LINE_END = /[\r\n\0]+/
@@ -40,8 +54,12 @@ function linesOf({ parts, faults }: Template): Template[] {
   return lines.map(parts => ({ parts, faults }))
 }
 
-function stringsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value]
+/** The texts of a value. Those that a list has are values themselves; in an object they are what its fields make of them. */
+function stringsIn(value: unknown): Pick<Chosen, 'text' | 'from'>[] {
+  if (typeof value === 'string') return [{ text: value }]
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, item]) => [...(Array.isArray(value) ? [] : [key]), ...stringsIn(item)])
+  if (Array.isArray(value)) return value.flatMap(stringsIn)
+  return Object.entries(value).flatMap(([key, item]) =>
+    [{ text: key }, ...stringsIn(item)].map(({ text }) => ({ text, from: 'inside' as const })),
+  )
 }

@@ -97,6 +97,22 @@ describe('a program that is written down', () => {
     { args: ['{f}'], f: 'far/../../.quartermaster/admin.token' },
     { args: ['{f}'], f: '/proc/self/cwd/.quartermaster/admin.token' },
     { args: ['{f}'], f: 'FILE:///proc/self/cwd/%2equartermaster/admin.token' },
+    { args: ['{f}'], f: 'file:/HERE/%2equartermaster/admin.token' },
+    { args: ['{f}'], f: 'file://127.0.0.1/HERE/%2equartermaster/admin.token' },
+    { args: ['{f}'], f: 'file:///HERE/{.quartermaster}/admin.token' },
+    { args: ['{f}'], f: 'file:.quartermaster/admin.token?mode=ro' },
+    { args: ['{f}'], f: '%2equartermaster/admin.token' },
+    { args: ['{f}'], f: '.quartermaster/admin.token[0]' },
+    { args: ['{f}'], f: 'concat:a|.quartermaster/admin.token' },
+    { args: ['{f}'], f: '.quartermaster/not-there-yet' },
+    ...['(', '`', '+', '!', '#'].map(mark => ({ args: ['{f}'], f: `x${mark}.quartermaster/admin.token` })),
+    { args: ['{f}'], f: 'type=bind,src=/,dst=/x' },
+    { args: ['{f}'], f: '/:/host' },
+    { args: ['{f}'], f: 'file:///' },
+    { args: ['{f}'], f: '.quartermaster' },
+    { args: ['-d@{f}'], f: '..' },
+    { args: ['-'], stdin: '{f}', f: 'docs\n/\n' },
+    { args: ['-'], stdin: '{f}', f: 'Look:\n  {"a": "b\\n\\u002equartermaster/admin.token"}' },
     { args: ['-'], stdin: '{f}' },
     { args: ['-'], stdin: 'docs\n{lines}\n' },
     { args: ['-'], stdin: '-C\0{list}' },
@@ -112,7 +128,9 @@ describe('a program that is written down', () => {
       return desk.call(Object.fromEntries(used.map(([name]) => [name, values[name as keyof typeof values]])))
     }
     const refused = { ok: false, text: expect.stringContaining('data folder') }
-    for (const path of f === undefined ? ['.quartermaster/admin.token', desk.project.path('.quartermaster')] : [f])
+    for (const path of f === undefined
+      ? ['.quartermaster/admin.token', desk.project.path('.quartermaster')]
+      : [f.replace('/HERE', desk.project.dir)])
       expect(await call(path), `the path ${path}`).toMatchObject(refused)
   })
 
@@ -125,6 +143,38 @@ describe('a program that is written down', () => {
       expect(await desk.call({ f, list: [f, '/usr/lib'] }), `the value ${f}`).toMatchObject({ ok: true })
   })
 
+  const WORDS = [
+    '{\n  "name": "a",\n  "exports": { ".": "./docs/a.js" },\n  "sep": "/"\n}',
+    'services:\n  a:\n    build:\n      context: .\n',
+    'path: /',
+    'package a\n\n//\n// All of it.\n//\nfunc a() {}',
+    'https://example.com/login?next=/',
+    'Add .quartermaster to .gitignore',
+    'node_modules/\n.quartermaster/\n# Look at "/".',
+    'SELECT a FROM b WHERE c = "."',
+    '{"sep":"/"}',
+    'Look at /tmp',
+    '[.]',
+  ]
+
+  it('is given texts in which a path around the data folder is a word', async () => {
+    const desk = await scripted({
+      parameters: { value: text, object: { type: 'object' } },
+      with: { args: ['--text={value}', '--', '{value}', '{object}'], stdin: '{value}' },
+    })
+    for (const value of WORDS)
+      expect(await desk.call({ value, object: { sep: '/', '.': value } }), `the text ${value}`).toMatchObject({
+        ok: true,
+      })
+  })
+
+  it('is told which value has which path in it', async () => {
+    const desk = await scripted({ parameters: { where: text }, with: { args: ['--at={where}'] } })
+    expect((await desk.call({ where: 'a,.quartermaster/admin.token' })).text).toContain(
+      '"where" has ".quartermaster/admin.token" in it',
+    )
+  })
+
   it('is given no more arguments than the system takes, which is no failure of it', async () => {
     const desk = await scripted({ parameters: { f: text }, with: { args: ['{f}'], notPaths: ['f'] } })
     expect(await desk.call({ f: 'x'.repeat(200_000) })).toMatchObject({
@@ -134,10 +184,10 @@ describe('a program that is written down', () => {
   })
 
   it('is given no more than can be looked through for such paths', async () => {
-    const lines = `${Array.from({ length: 30_000 }, (_, i) => `line ${i}`).join('\n')}\n.quartermaster/admin.token`
+    const lines = `${Array.from({ length: 30_000 }, (_, i) => `/usr/${i}`).join('\n')}`
     const settings = { parameters: { lines: text }, with: { stdin: '{lines}' } }
     const desk = await scripted(settings)
-    expect(await desk.call({ lines })).toMatchObject({ ok: false, text: expect.stringContaining('notPaths') })
+    expect(await desk.call({ lines })).toMatchObject({ ok: false, text: expect.stringContaining('more in it than') })
     const free = await scripted({ ...settings, with: { ...settings.with, notPaths: ['lines'] } })
     expect(await free.call({ lines })).toMatchObject({ ok: true })
   })
@@ -312,6 +362,8 @@ describe('a declaration of a program that is wrong', () => {
       { program: 'gawk', args: ['-f', 'a.awk', '-e', '{p}'] },
       { program: 'sed', args: ['-n', 's/{p}/x/', 'file'] },
       { program: 'sed', args: ['-ne', 's/{p}/x/', 'file'] },
+      { program: 'sed', args: ['--expression', 's/{p}/x/', 'file'] },
+      { program: 'gawk', args: ['--assign', 'a=b', '/{p}/'] },
     ].map(one => ({
       says: '"{p}" in what',
       with: one,
@@ -332,6 +384,11 @@ describe('a declaration of a program that is wrong', () => {
     { program: 'awk', args: ['-f', 'a.awk', '{p}'] },
     { program: 'sed', args: ['-n', '1,5p', '{p}'] },
     { program: 'sed', args: ['-i', '-e', '1d', '{p}'] },
+    { program: 'sed', args: ['--expression=s/a/b/', '{p}'] },
+    { program: 'sed', args: ['--expression', 's/a/b/', '{p}'] },
+    { program: 'sed', args: ['--file=x.sed', '{p}'] },
+    { program: 'awk', args: ['--file=prog.awk', '{p}'] },
+    { program: 'python3', args: ['-c', 'import sys', '-m', '{p}'] },
     { program: 'jq', args: ['{p}'] },
   ])('is none that gives a value to code in a file of its own: $program $args', async settings => {
     const desk = await programDesk({ with: settings, parameters: { p: needed } }, await project())

@@ -28,6 +28,16 @@ it('keeps directions whose tool is held back: what to do then is often what they
   expect(stranger.prompt('go')).toBeUndefined()
 })
 
+it('offers no directions whose tool a capability left out for this agent', async () => {
+  const shop = simpleCapability('shop', [simpleTool('sell')], { resolve: () => null })
+  const written = [{ path: 'go', front: { ...HEAD, command: 'go', tools: ['sell'] }, body: 'Go.' }]
+  const hub = await createHub({
+    units: { 'shop.ts': { capabilities: [shop] }, 'knowledge/all.md': { written } },
+    agents: { worker: { capabilities: { shop: {} } } },
+  })
+  expect(hub.agents.seat('worker').prompt('go')).toBeUndefined()
+})
+
 it.each(['true', 'null', 'no', 'go-1'])('writes the word "%s" as a word at the head of a skill', async command => {
   const { worker } = await seatWith(command)
   const text = String(

@@ -87,7 +87,9 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     // Asked by those that are made with it, so only once all of them are there.
     const isOffered = (tool: string): boolean =>
       grants.has(tool) || gateway?.has(tool) === true || beside?.has(tool) === true
-    const held = new Set(withheld.map(({ tool, calledAs = tool }) => calledAs))
+    // What its capability left out is not for it; what is held back comes again.
+    const heldBack = withheld.filter(({ state }) => state !== 'skipped')
+    const held = new Set(heldBack.map(({ tool, calledAs = tool }) => calledAs))
     const has = (tool: string): boolean => isOffered(tool) || held.has(tool)
     const config: GatewayConfig = { grants, withheld, generation, health, docs, isOffered, has, isGuest }
     const gateway = isBehindGateway ? standIns(config) : undefined

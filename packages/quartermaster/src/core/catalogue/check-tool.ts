@@ -12,7 +12,7 @@ import type { AnyTool } from './tool.ts'
 const FIELDS = [...Object.keys(ToolFacts.shape), 'input', 'output', 'handler', 'forward', 'codeHash']
 
 /** What a declaration adds to a tool. */
-export type Declared = Pick<Tool, 'opId' | 'body'>
+export type Declared = Pick<Tool, 'opId' | 'body' | 'lines'>
 
 /** Checks one tool completely. A bad one is left out, with everything that is wrong with it in the problems. */
 export function checkTool(

@@ -15,7 +15,7 @@ export interface ToolParts {
   /** Of the code behind it. */
   readonly codeHash: string
   readonly digest: Digest
-  readonly declared: Pick<Tool, 'opId' | 'body'> | undefined
+  readonly declared: Pick<Tool, 'opId' | 'body' | 'lines'> | undefined
 }
 
 /**
@@ -55,6 +55,7 @@ export class CheckedTool implements Tool {
   readonly forward: Tool['forward']
   readonly opId: string | undefined
   readonly body: string | undefined
+  readonly lines: Tool['lines']
   readonly #parts: ToolParts
   #hash: string | undefined
 
@@ -92,6 +93,7 @@ export class CheckedTool implements Tool {
     this.forward = parts.forward
     this.opId = parts.declared?.opId
     this.body = parts.declared?.body
+    this.lines = parts.declared?.lines
     this.#parts = parts
     Object.freeze(this)
   }

@@ -74,7 +74,7 @@ function build(declaration: Sound, op: CatalogueOp, { at, problems }: Building):
     handler: handlerOf(op, settings.value),
   }
   const bundle = { key: declaration.capability, requires: [], effectKinds: [] }
-  const tool = checkTool(definition, bundle, place, { opId: op.id, body: declaration.body })
+  const tool = checkTool(definition, bundle, place, { opId: op.id, body: declaration.body, lines: declaration.lines })
   return problems.errors > 0 ? { tool: undefined, dependencies: [] } : { tool, dependencies }
 }
 

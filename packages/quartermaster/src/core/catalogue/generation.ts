@@ -42,6 +42,8 @@ export interface Tool extends ToolFacts, Origin {
   readonly opId: string | undefined
   /** What its declaration says below its head, in Markdown. */
   readonly body: string | undefined
+  /** Where the parts of its declaration stand in its file, if it was read from one. */
+  readonly lines: WrittenLines | undefined
   /** Changes whenever the definition or the code behind it does. */
   readonly hash: string
 }

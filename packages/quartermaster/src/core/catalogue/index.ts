@@ -55,6 +55,7 @@ export {
 } from './module.ts'
 export { type Op, type OpContext, type OpDefinition, type OpFacts, type OpFault, type OpUse, registerOp } from './op.ts'
 export type {
+  ForeignText,
   ProgramDesk,
   ProgramOutcome,
   ProgramRequest,
@@ -63,7 +64,7 @@ export type {
   WebOutcome,
   WebRequest,
 } from './outside.ts'
-export { type PassedContents, passedContents, passedPrompt, passedResult } from './passed.ts'
+export { type PassedContents, passedContents, passedPrompt, passedResult, withoutReserved } from './passed.ts'
 export type {
   AnyPrompt,
   PromptArgumentDefinition,

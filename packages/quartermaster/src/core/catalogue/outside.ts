@@ -22,6 +22,8 @@ export type WebOutcome =
   | { readonly kind: 'failed'; readonly reason: string; readonly wasSent: 'no' | 'maybe' }
   /** There is an answer, and more of it than may be: this is its beginning. */
   | { readonly kind: 'tooLong'; readonly answer: WebAnswer }
+  /** There is an answer, and nobody here can read its body, which is left out. */
+  | { readonly kind: 'unreadable'; readonly reason: string; readonly answer: WebAnswer }
 
 export interface WebAnswer {
   readonly status: number
@@ -38,12 +40,21 @@ export interface WebDesk {
   send(request: WebRequest): Promise<WebOutcome>
 }
 
+/** What somebody else chose of what a program is given. */
+export interface ForeignText {
+  /** The parameter that it came by. */
+  readonly parameter: string
+  readonly text: string
+  /** A value or an argument as a whole, what is read in lines, or something inside of a larger value. */
+  readonly from: 'argument' | 'input' | 'inside'
+}
+
 /** A program and what it is given. There is no shell. */
 export interface ProgramRequest {
   readonly program: string
   readonly args: readonly string[]
   /** What somebody else chose of its arguments and its input, whole and in parts, to be looked through for paths to the data folder. */
-  readonly foreign: readonly string[]
+  readonly foreign: readonly ForeignText[]
   /** In the project folder, which it counts from. */
   readonly cwd: string
   /** Beside the few variables that every program gets. */

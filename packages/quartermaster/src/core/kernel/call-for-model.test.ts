@@ -34,28 +34,24 @@ it('throws what is no error of ours', async () => {
 describe('a result that was cut', () => {
   const kept = { resultId: 'op_1', totalBytes: 900, keptBytes: 900, nextOffset: 400 }
   const content = ['beginning', 'note', 'link'].map(text => ({ type: 'text' as const, text }))
-  const cutBy = (tools: { name: string; mutates: boolean }[]) =>
+  const recorded = { ...kept, isRecorded: true }
+  const cutBy = (names: readonly string[], told: object) =>
     ({
-      tools: async () => tools,
-      call: async () => ({ content, _meta: { [KEPT_META]: kept } }),
+      tools: async () => names.map(name => ({ name, mutates: true })),
+      call: async () => ({ content, _meta: { [KEPT_META]: told } }),
     }) as unknown as Toolbox
   const toldBy = async (toolbox: Toolbox) => (await callForModel(toolbox, asked)).content
 
   it('says with which tool to read on, where there is one and the call left a record', async () => {
-    const tools = [
-      { name: 'add', mutates: true },
-      { name: 'get_status', mutates: false },
-    ]
-    expect(await toldBy(cutBy(tools))).toEqual([
+    expect(await toldBy(cutBy(['call_tool', 'get_status'], recorded))).toEqual([
       content[0],
       { type: 'text', text: '[It goes on. Read on: get_status with { "operationId": "op_1", "offset": 400 }.]' },
     ])
   })
 
   it('sends the model to no resource and to no tool that does not help it', async () => {
-    const read = { name: 'add', mutates: false }
-    for (const tools of [[read], [read, { name: 'get_status', mutates: false }]]) {
-      const [first, note, ...more] = await toldBy(cutBy(tools))
+    for (const toolbox of [cutBy(['call_tool'], recorded), cutBy(['call_tool', 'get_status'], kept)]) {
+      const [first, note, ...more] = await toldBy(toolbox)
       expect([first, more]).toEqual([content[0], []])
       expect(note).toMatchObject({ text: expect.stringContaining('page("op_1", 400)') })
       expect(JSON.stringify(note)).not.toMatch(/get_status|quartermaster:/)

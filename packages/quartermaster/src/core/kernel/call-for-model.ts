@@ -14,7 +14,7 @@ export interface ModelCall extends ToolboxCallOptions {
  */
 export async function callForModel(toolbox: Toolbox, { name, input, ...options }: ModelCall): Promise<ToolResult> {
   try {
-    return await readableOn(await toolbox.call(name, input, options), name, toolbox)
+    return await readableOn(await toolbox.call(name, input, options), toolbox)
   } catch (error) {
     if (!isAppError(error) || error.code === 'CANCELLED' || options.signal?.aborted) throw error
     return errorResult(error)

@@ -1,11 +1,4 @@
-import {
-  KEPT_META,
-  KeptResult,
-  TOLD_TOOLS,
-  type Toolbox,
-  type ToolboxTool,
-  type ToolResult,
-} from '../../contracts/index.ts'
+import { KEPT_META, KeptResult, TOLD_TOOLS, type Toolbox, type ToolResult } from '../../contracts/index.ts'
 
 /** The content of a cut result without its end, where clients of MCP read in words and as a link at which resource it goes on. */
 export function withoutRest(content: ToolResult['content']): ToolResult['content'] {
@@ -13,18 +6,18 @@ export function withoutRest(content: ToolResult['content']): ToolResult['content
 }
 
 /** A cut result for a model that has tools and cannot read resources: at its end stands what it can do about the rest. */
-export async function readableOn(result: ToolResult, name: string, toolbox: Toolbox): Promise<ToolResult> {
+export async function readableOn(result: ToolResult, toolbox: Toolbox): Promise<ToolResult> {
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
   if (!kept.success) return result
-  // Whoever cannot be asked now has no more to say, and the result is there.
-  const tools = await toolbox.tools().catch(() => [])
-  const text = hasRecord(name, tools) ? withStatus(kept.data) : withoutTool(kept.data)
+  const canReadOn = kept.data.isRecorded && (await hasStatus(toolbox))
+  const text = canReadOn ? withStatus(kept.data) : withoutTool(kept.data)
   return { ...result, content: [...withoutRest(result.content), { type: 'text', text }] }
 }
 
-/** Only what changes something leaves an operation that can be asked for. */
-function hasRecord(name: string, tools: readonly ToolboxTool[]): boolean {
-  return tools.some(tool => tool.name === TOLD_TOOLS.status) && tools.some(tool => tool.name === name && tool.mutates)
+async function hasStatus(toolbox: Toolbox): Promise<boolean> {
+  // Whoever cannot be asked now has no more to say, and the result is there.
+  const tools = await toolbox.tools().catch(() => [])
+  return tools.some(tool => tool.name === TOLD_TOOLS.status)
 }
 
 function withStatus({ resultId, nextOffset }: KeptResult): string {

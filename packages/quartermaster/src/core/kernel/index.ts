@@ -39,6 +39,7 @@ export { createRateLimit, type RateLimit, type RateLimitOptions } from './rate-l
 export { redactedJson } from './redacted-json.ts'
 export { remembered } from './remembered.ts'
 export { type ReopeningLimits, reopening } from './reopening.ts'
+export { refuseNoPlace } from './result-place.ts'
 export { LONGEST_RETRY_MS, parseRetryAfter } from './retry-after.ts'
 export { createRounds, type Rounds, type RoundsOptions } from './rounds.ts'
 export {

@@ -16,6 +16,16 @@ it.each([
   expect(modelPieces(file(uri, mimeType))).toMatchObject([{ kind: 'file', name }])
 })
 
+it.each([
+  ['image/PNG', 'image/png'],
+  ['image/jpg', 'image/jpeg'],
+  ['text/csv; charset=utf-8', 'text/csv'],
+])('takes %s for %s', (given, mimeType) => {
+  const image = { type: 'image' as const, data: 'AAEC', mimeType: given }
+  const pieces = modelPieces({ content: [image, ...file('a', given).content] }, type => type === mimeType)
+  expect(pieces).toMatchObject([{ mimeType }, { mimeType }])
+})
+
 it('names what is not taken where it stood, and leaves the rest', () => {
   const result = { content: [...file('a.pdf', 'application/pdf').content, ...file('b.zip', 'application/zip').content] }
   expect(modelPieces(result, type => type === 'application/pdf')).toMatchObject([

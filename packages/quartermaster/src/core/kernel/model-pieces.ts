@@ -46,7 +46,7 @@ function pieceOf(given: ContentBlock): ModelPiece {
       return textPiece(block.text)
     case 'image':
     case 'audio':
-      return { kind: 'file', mimeType: block.mimeType, data: block.data, name: undefined }
+      return { kind: 'file', mimeType: plainType(block.mimeType), data: block.data, name: undefined }
     case 'resource':
       return resourcePiece(block.resource)
     case 'resource_link':
@@ -54,8 +54,18 @@ function pieceOf(given: ContentBlock): ModelPiece {
   }
 }
 
-function resourcePiece({ uri, text, blob = '', mimeType = UNKNOWN_TYPE }: EmbeddedResource): ModelPiece {
+function resourcePiece({ uri, text, blob = '', mimeType: given = UNKNOWN_TYPE }: EmbeddedResource): ModelPiece {
+  const mimeType = plainType(given)
   return text === undefined ? { kind: 'file', mimeType, data: blob, name: fileName(uri, mimeType) } : textPiece(text)
+}
+
+/** A kind as everybody compares it: `Image/JPG; q=1` is `image/jpeg`. */
+function plainType(mimeType: string): string {
+  const type = mimeType
+    .replace(/;[^]*$/, '')
+    .trim()
+    .toLowerCase()
+  return type === 'image/jpg' ? 'image/jpeg' : type
 }
 
 /** The last part of an address. Those who read the kind of a file from its name find it there. */

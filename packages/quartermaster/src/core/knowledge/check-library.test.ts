@@ -203,6 +203,24 @@ describe('checking what is written down', () => {
     ['a link in a comment', '<!-- [a](nowhere.md)\n[b](nowhere.md)\n```\n--> `x`'],
     ['a bracket that is none', 'An \\[x](nowhere.md) and a ``[y](nowhere.md) ` `` too.'],
     ['a note at the foot', '[^1]: See what is said.'],
+    ['a link in a fence behind the mark of a list', '1. ```sh\n   [a](nowhere.md)\n   ```\n\n# X\n\n[b](#x)'],
+    ['a link in a fence of tildes in a list', '- ~~~js\n  [a](nowhere.md)\n  ~~~\n\n# X\n\n[b](#x)'],
+    ['a link in a fence of a quote', '> ```js\n> [a](nowhere.md)\n> ```\n\n# X\n\n[b](#x)'],
+    ['a fence that ends with its quote', '> ```js\n> [a](nowhere.md)\n\n# X\n\n[b](#x)'],
+    ['a fence that ends with its list item', '- ```\n  [a](nowhere.md)\n\n# X\n\n[b](#x)'],
+    ['headings in quotes and list items', '> ## X\n\n- ## Y\n- Z\n  ---\n\n[a](#x) [b](#y) [c](#z)'],
+    ['code that is indented below the outer item', '- a\n  - b\n\n  c\n\n      [a](nowhere.md)'],
+    ['code behind tabs', '-\ta\n\t-\tb\n\n\t\t\t[a](nowhere.md)'],
+    ['code over two lines', 'This `is\n[a](nowhere.md) code` here.'],
+    ['a comment over two lines of a paragraph', 'This <!-- is\n[a](nowhere.md) --> none.'],
+    ['what HTML shows as it is', '<pre>\n[a](nowhere.md)\n\n</pre>\n\n# X\n\n[b](#x)'],
+    ['an include in code or in a comment', 'A ``{{include: `x`}}`` and <!-- {{include: x}} -->.'],
+    ['a heading with a comment', '[a](#a)\n\n## A <!-- omit in toc -->'],
+    ['a heading with a link that has brackets', '[a](#link-after)\n\n## [link](http://x.y/a_(b)) after'],
+    ['a heading with a named letter', '[a](#a--b)\n\n## A &mdash; B'],
+    ['a heading that ends with marks', '[a](#c-sharp) [b](#c)\n\n## C sharp ##\n\n## C#'],
+    ['the beginning, lines, and either case', '[a](#top) [b](go.md#L3) [c](go.md#L3-L5) [d](#Who)\n\n# Who'],
+    ['a place that somebody else puts in', '[a]({{base}}/nowhere.md) [b]({x}.md)'],
   ])('follows %s as Markdown has it', async (_what, body) => {
     expect(await wrongWith({ go: { body } })).toEqual([])
   })
@@ -213,18 +231,63 @@ describe('checking what is written down', () => {
     ['behind a comment', '<!-- x --> [a](nowhere.md)'],
     ['around a picture', '[![p](people.md)](nowhere.md)'],
     ['behind code', '```x``` [a](nowhere.md)'],
+    ['behind what looks like a comment', 'Write <!-- and then\n[a](nowhere.md)'],
+    ['behind a fence of a list', '1. ```sh\n   x\n   ```\n2. [a](nowhere.md)'],
+    ['in a quote', '> a\n>\n> - [a](nowhere.md)'],
+    ['below a heading that is indented', '# X\n   [a](nowhere.md)'],
+    ['behind ticks of other lengths', '`` x ` [a](nowhere.md)'],
   ])('finds a link %s that leads nowhere', async (_what, body) => {
     expect(await wrongWith({ people: {}, go: { body } })).toEqual([
       expect.stringContaining('The link "nowhere.md" leads to no file.'),
     ])
   })
 
+  it.each([
+    ['<!--', '[a](people.md)\n\n<!-- x\n\n[a](nowhere.md)'],
+    ['```', '[a](people.md)\n\n```js\n\n[a](nowhere.md)'],
+    ['<pre>', '[a](people.md)\n\n<pre>\n\n[a](nowhere.md)'],
+  ])('tells of a "%s" that never ends', async (mark, body) => {
+    expect(await wrongWith({ people: {}, go: { body } })).toEqual([
+      `warning knowledge/go.md:7 "${mark}" begins here and never ends: nothing below it is read as Markdown.`,
+    ])
+  })
+
+  it('comes to the end of long lines, whatever is in them', async () => {
+    const long = (part: string) => part.repeat(100_000 / part.length)
+    const parts = [
+      ' ',
+      '\t',
+      '#',
+      '`',
+      '[',
+      ']',
+      '(',
+      '_a ',
+      '[a](',
+      '[a](x "',
+      '![](',
+      '<a ',
+      '<a id ',
+      '<!--',
+      '&a',
+      '\\',
+    ]
+    const more = ['- ', '> ', '1. ', '>', '* ', '/', '{{', '{{include:', '[a]((b)', '<', '` `` ', '<a id', '[a]: ']
+    const lines = [...parts, ...more].flatMap(part => {
+      const row = long(part)
+      return [`{{include:${row}x`, `# a${row}b`, row, `[a](${row}x`]
+    })
+    const body = `${lines.join('\n\n')}\n\n<!-- -->\n\n# End\n\n[a](#end)`
+    expect(await wrongWith({ go: { body: `{{include: a${long('/')}b}}\n` } })).toHaveLength(1)
+    expect((await wrongWith({ go: { body } })).filter(one => one.includes('#end'))).toEqual([])
+  })
+
   it('looks at the texts of declared tools too', async () => {
     const front = { schema: 1, op: 'op.test.echo', name: 'echo', section: 'hall', short: 'Echoes.' }
     expect(await wrongWith({ 'main/echo': { front, body: '[a](nowhere.md) [b](#c)\n{{include: people}}' } })).toEqual([
-      'warning knowledge/main/echo.md The text of a tool includes nothing; the line is shown as it is.',
-      'warning knowledge/main/echo.md The link "#c" leads to no heading of "echo".',
-      'warning knowledge/main/echo.md The link "nowhere.md" leads to no file.',
+      'warning knowledge/main/echo.md:5 The link "#c" leads to no heading of "echo".',
+      'warning knowledge/main/echo.md:5 The link "nowhere.md" leads to no file.',
+      'warning knowledge/main/echo.md:6 The text of a tool includes nothing; the line is shown as it is.',
     ])
   })
 

@@ -7,6 +7,7 @@ import { toolPath } from './entry.ts'
 import { type Fault, toolText, toProblem, unitText, type WrittenText } from './fault.ts'
 import { includesIn, strayIncludes, withIncludes } from './includes.ts'
 import { libraryOf } from './library.ts'
+import { unendedIn } from './markdown.ts'
 
 /** Those who know what a check has to ask. */
 export interface CheckParts extends Asked {
@@ -38,7 +39,7 @@ function* unitFaults(generation: Generation, units: readonly Knowledge[], deps: 
   for (const unit of units) {
     faults.push(
       ...includeFaults(unit, generation, included),
-      ...strayFaults(unitText(unit)),
+      ...textFaults(unitText(unit)),
       ...pathFaults(unit, generation),
       ...circleFaults(unit, generation),
       ...toolFaults(unit, generation),
@@ -61,9 +62,17 @@ function includeFaults(unit: Knowledge, { knowledge }: Generation, told: Set<str
   })
 }
 
-function strayFaults(text: WrittenText): Fault[] {
+function textFaults(text: WrittenText): Fault[] {
   const message = 'An include stands on a line of its own; here it is shown as it is.'
-  return strayIncludes(text.body).map(bodyLine => ({ severity: 'warning', text, bodyLine, message }))
+  const stray = strayIncludes(text.body).map((bodyLine): Fault => ({ severity: 'warning', text, bodyLine, message }))
+  return [...stray, ...unendedFaults(text)]
+}
+
+function unendedFaults(text: WrittenText): Fault[] {
+  const unended = unendedIn(text.body)
+  if (!unended) return []
+  const message = `"${unended.mark}" begins here and never ends: nothing below it is read as Markdown.`
+  return [{ severity: 'warning', text, bodyLine: unended.line, message }]
 }
 
 /** The page of a tool is about that tool alone. */
@@ -72,7 +81,7 @@ function declaredFaults(text: WrittenText): Fault[] {
   const whole = includesIn(text.body).map(
     ({ line: bodyLine }): Fault => ({ severity: 'warning', text, bodyLine, message }),
   )
-  return [...whole, ...strayFaults(text)]
+  return [...whole, ...textFaults(text)]
 }
 
 function pathFaults(unit: Knowledge, generation: Generation): Fault[] {

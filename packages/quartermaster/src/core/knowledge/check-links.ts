@@ -1,7 +1,7 @@
 import type { Generation } from '../catalogue/index.ts'
 import { type Clock, inTurns, type Steps } from '../kernel/index.ts'
 import type { Fault, WrittenText } from './fault.ts'
-import { anchorsOf } from './headings.ts'
+import { anchorsOf, plainAnchor } from './headings.ts'
 import { withIncludes } from './includes.ts'
 import { type LocalLink, localLinks } from './local-links.ts'
 
@@ -53,9 +53,12 @@ function* followed(generation: Generation, texts: readonly WrittenText[]): Steps
 }
 
 function headingFault({ target, anchor = '' }: LocalLink, linked: WrittenText, anchors: Anchors): string[] {
-  if (anchor === '' || anchors(linked).has(anchor)) return []
+  if (anchor === '' || ALWAYS.test(anchor) || anchors(linked).has(plainAnchor(anchor))) return []
   return [`The link "${target}#${anchor}" leads to no heading of "${linked.path}".`]
 }
+
+/** The beginning of a page, and lines of its file. */
+const ALWAYS = /^(?:top|L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?)$/i
 
 type Anchors = (text: WrittenText) => ReadonlySet<string>
 

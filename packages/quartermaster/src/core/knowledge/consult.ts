@@ -40,7 +40,8 @@ export async function consult(question: DocsQuestion, parts: ConsultParts): Prom
   return { depth, entries, ...more, ...(await pageText(pages, { ...question, ...parts })) }
 }
 
-function usualDepth({ path, query }: DocsQuestion): DocDepth {
+/** How much of each is shown to whoever does not say. */
+export function usualDepth({ path, query }: DocsQuestion): DocDepth {
   if (path !== undefined) return 'full'
   return query === undefined || isWordless(query) ? 'index' : 'summary'
 }

@@ -12,8 +12,8 @@ export function unitText({ path, unit, lines, body, isBuiltin }: Knowledge): Wri
   return { of: 'unit', path, unit, lines, body, isBuiltin }
 }
 
-export function toolText({ name, unit, body = '' }: Tool): WrittenText {
-  return { of: 'tool', path: name, unit, lines: undefined, body, isBuiltin: false }
+export function toolText({ name, unit, lines, body = '' }: Tool): WrittenText {
+  return { of: 'tool', path: name, unit, lines, body, isBuiltin: false }
 }
 
 /** Something that is wrong with a text, and where in it. */

@@ -1,11 +1,7 @@
-import { CODE_SPAN, type MarkdownLine, markdownLines } from './markdown.ts'
+import { type MarkdownLine, markdownLines } from './markdown.ts'
+import { inlines } from './markdown-inlines.ts'
 
-const HEADING = /^ {0,3}#{1,6}(?:[ \t]+|$)/
-const UNDERLINE = /^ {0,3}(?:=+|-+)[ \t]*$/
-/** Nothing of the kind is a paragraph, which alone can be underlined. */
-const NO_PARAGRAPH = /^[ \t]*(?:[-+*>|]|\d{1,9}[.)])[ \t]/
-
-/** The headings of a text, without their marks: behind `#`, or above a line of `=` or `-`. */
+/** The headings of a text, without their marks and without comments: behind `#`, or above a line of `=` or `-`. */
 export function headingsOf(text: string): string[] {
   return headingsIn(markdownLines(text))
 }
@@ -13,12 +9,12 @@ export function headingsOf(text: string): string[] {
 function headingsIn(lines: readonly MarkdownLine[]): string[] {
   const headings: string[] = []
   let paragraph: string[] = []
-  for (const { text, isCode, prose } of lines) {
-    const isHeading = !isCode && HEADING.test(text)
-    const heading = isHeading ? closed(text.replace(HEADING, '')) : underlined(paragraph, text)
+  for (const { block, inner, isFirst } of lines) {
+    if (isFirst) paragraph = []
+    if (block === 'words') paragraph = [...paragraph.slice(-MOST_LINES), inner.trim()]
+    const written = block === 'underline' ? paragraph.join(' ') : block === 'heading' ? unmarked(inner) : ''
+    const heading = withoutComments(written)
     if (heading !== '') headings.push(heading)
-    const goesOn = !isCode && !isHeading && heading === '' && prose.trim() !== '' && !NO_PARAGRAPH.test(text)
-    paragraph = goesOn ? [...paragraph.slice(-MOST_LINES), text.trim()] : []
   }
   return headings
 }
@@ -26,14 +22,27 @@ function headingsIn(lines: readonly MarkdownLine[]): string[] {
 /** A longer paragraph with a line below it is none that anybody links to. */
 const MOST_LINES = 10
 
-/** Without the marks that may also stand behind it. */
-function closed(heading: string): string {
-  return heading.replace(/(?:^|[ \t]+)#+[ \t]*$/, '').trim()
+/** Without the marks before it, and without those that may also stand behind it. */
+function unmarked(line: string): string {
+  const text = line.trim().replace(/^#+/, '')
+  let end = text.length
+  while (text[end - 1] === '#') end -= 1
+  // What ends a word belongs to it.
+  const isMark = end < text.length && (end === 0 || text[end - 1] === ' ' || text[end - 1] === '\t')
+  return (isMark ? text.slice(0, end) : text).trim()
 }
 
-function underlined(paragraph: readonly string[], line: string): string {
-  return UNDERLINE.test(line) ? paragraph.join(' ') : ''
+function withoutComments(heading: string): string {
+  if (!heading.includes('<!--')) return heading
+  const seen = inlines(heading).filter(({ kind }) => kind !== 'comment')
+  return seen
+    .map(({ text }) => text)
+    .join('')
+    .trim()
 }
+
+/** As anchors are compared: what a browser is asked for may be written in either case and form. */
+export const plainAnchor = (anchor: string): string => anchor.normalize('NFC').toLowerCase()
 
 /** All that can be linked to in a text, as GitHub and others have it: its headings, and what has a name in HTML. */
 export function anchorsOf(text: string): ReadonlySet<string> {
@@ -48,36 +57,30 @@ export function anchorsOf(text: string): ReadonlySet<string> {
       counts.set(first, (count += 1))
     found.add(anchor)
   }
-  for (const { prose } of lines) for (const [, name = ''] of prose.matchAll(NAMED)) found.add(name.normalize('NFC'))
+  for (const { prose } of lines) for (const [, name = ''] of prose.matchAll(NAMED)) found.add(plainAnchor(name))
   return found
 }
 
 const NAMED = /<[a-z][^<>]*?\s(?:id|name)\s*=\s*["']?([^"'\s<>]+)/gi
 
 function anchorOf(heading: string): string {
-  return spoken(heading)
-    .normalize('NFC')
-    .toLowerCase()
+  return plainAnchor(spoken(heading))
     .replace(/[^\p{L}\p{M}\p{N}\p{Pc}\s-]/gu, '')
     .replace(/\s/g, '-')
 }
 
 /** What is seen of a heading: of a link its words, and of marks nothing. Code stands as it is. */
 function spoken(heading: string): string {
-  let text = ''
-  let at = 0
-  for (const span of heading.matchAll(CODE_SPAN)) {
-    text += spokenWords(heading.slice(at, span.index)) + (span[2] ?? '').trim()
-    at = span.index + span[0].length
-  }
-  return text + spokenWords(heading.slice(at))
+  return inlines(heading)
+    .map(({ kind, said }) => (kind === 'words' ? spokenWords(said) : said))
+    .join('')
 }
 
 function spokenWords(text: string): string {
   return text
-    .replace(/!\[[^[\]]*\]\([^()]*\)/g, '')
-    .replace(/(?<!\\)\[([^[\]]*)\](?:\([^()]*\)|\[[^[\]]*\])/g, '$1')
+    .replace(/!\[[^[\]]*\]\((?:[^()]|\([^()]*\))*\)/g, '')
+    .replace(/(?<!\\)\[([^[\]]*)\](?:\((?:[^()]|\([^()]*\))*\)|\[[^[\]]*\])/g, '$1')
     .replace(/<\/?[a-z][^<>]*>/gi, '')
-    .replace(/&(?:amp|lt|gt|quot|nbsp|#\d{1,7});/gi, '')
+    .replace(/&(?:[a-z][a-z0-9]*|#\d{1,7}|#x[0-9a-f]{1,6});/gi, '')
     .replace(/(?<![\p{L}\p{N}\\_])(_{1,3})(?=[^\s_])([^_]*[^\s_])\1(?![\p{L}\p{N}_])/gu, '$2')
 }

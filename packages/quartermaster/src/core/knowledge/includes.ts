@@ -24,7 +24,7 @@ export interface IncludeFault {
 }
 
 // What is indented further is code.
-const INCLUDE = /^ {0,3}\{\{[ \t]*include:[ \t]*([^{}]*?)[ \t]*\}\}[ \t]*$/
+const INCLUDE = /^ {0,3}\{\{[ \t]*include:([^{}]*)\}\}[ \t]*$/
 
 interface Include {
   readonly path: string
@@ -45,9 +45,9 @@ const NONE: readonly Include[] = []
 /** The lines in which an include stands beside other words, where it means nothing. */
 export function strayIncludes(body: string): number[] {
   if (!body.includes('{{')) return []
-  return markdownLines(body).flatMap(({ text, number, isCode }) => {
+  return markdownLines(body).flatMap(({ text, number, isCode, prose }) => {
     if (isCode || /^(?: {4}|\t)/.test(text) || INCLUDE.test(text)) return []
-    return /\{\{[ \t]*include:/.test(text.replace(/`[^`]*`/g, '')) ? [number] : []
+    return /\{\{[ \t]*include:/.test(prose) ? [number] : []
   })
 }
 

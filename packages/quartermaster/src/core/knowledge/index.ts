@@ -1,4 +1,4 @@
-export { MOST_PAGES } from './consult.ts'
+export { MOST_PAGES, usualDepth } from './consult.ts'
 export { type Directions, isDirections } from './directions.ts'
 export { createDocIndex, type DocIndex } from './doc-index.ts'
 export { createDocs, type Docs } from './docs.ts'

@@ -48,7 +48,7 @@ function createLibrary({ knowledge, capabilities, tools, injections }: Generatio
   const byFile = new Map(
     units.flatMap(unit => ('unit' in unit.of ? [[barePath(unit.of.unit.unit), unit] as const] : [])),
   )
-  const byAlias = grouped(units.flatMap(unit => unit.aliases.map(alias => [spoken(alias), unit] as const)))
+  const byAlias = grouped(units.flatMap(unit => [...otherNames(unit)].map(name => [name, unit] as const)))
 
   const above = (entry: Entry): readonly Entry[] => {
     const folder = folderUnit(entry.path, entries)
@@ -93,6 +93,11 @@ function createLibrary({ knowledge, capabilities, tools, injections }: Generatio
     isOfView: ({ of }) => 'tool' in of && ofViews.has(of.tool),
     isWithin: (entry, scope) => isWithin(entry, barePath(scope), above),
   }
+}
+
+/** Directions are also known by the word that they are called by. */
+function otherNames({ aliases, command }: Entry): ReadonlySet<string> {
+  return new Set([...aliases, ...(command === undefined ? [] : [command])].map(spoken))
 }
 
 const spoken = (alias: string): string => alias.trim().toLowerCase()

@@ -23,10 +23,12 @@ export function localLinks(text: string): LocalLink[] {
     [...prose.matchAll(LINK)].flatMap(([, ...targets]) => {
       const address = (targets.find(target => target !== undefined) ?? '').replace(/\\([!-/:-@[-`{-~])/g, '$1')
       if (address === '' || /^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(address)) return []
+      // Somebody else puts in what is meant.
+      if (address.includes('{')) return []
       const [place = '', anchor] = address.split('#')
       // What is asked behind a question mark changes nothing about where the file is.
       const [target = ''] = place.split('?')
-      return [{ target: decoded(target), anchor: anchor && decoded(anchor).normalize('NFC'), line: number }]
+      return [{ target: decoded(target), anchor: anchor && decoded(anchor), line: number }]
     }),
   )
 }

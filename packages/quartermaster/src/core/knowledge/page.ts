@@ -30,8 +30,16 @@ function bodyOf(entry: Entry, { library, reader }: PageParts): string[] {
     const found = library.entries.get(path)
     return found && 'unit' in found.of && reader.sees(found) ? found.of.unit : undefined
   })
-  const head = /^\s*# /.test(text) ? [] : [`# ${line(title)}`]
-  return [...head, ...factsOf(entry, reader), text]
+  const [head, rest] = partTitle(text) ?? [`# ${line(title)}`, text]
+  return [head, ...factsOf(entry, reader), rest]
+}
+
+/** A text that begins with a title of its own, and what comes below it. */
+function partTitle(text: string): [string, string] | undefined {
+  const whole = text.trimStart()
+  if (!whole.startsWith('# ')) return undefined
+  const end = whole.indexOf('\n')
+  return end < 0 ? [whole, ''] : [whole.slice(0, end).trimEnd(), whole.slice(end + 1).replace(/^(?:[ \t]*\r?\n)+/, '')]
 }
 
 /** How it is configured is for whoever writes agents' files. */
@@ -43,7 +51,7 @@ function factsOf(entry: Entry, reader: Reader): string[] {
   const { summary, whenToUse, command } = entry
   const tools = reader.toolsOf(entry)
   const lines = [
-    whenToUse && `- When to use it: ${whenToUse}`,
+    whenToUse && `- When to use it: ${line(whenToUse)}`,
     command && `- Command: \`/${command}\``,
     tools.length > 0 && `- Tools: ${tools.map(name => `\`${name}\``).join(', ')}`,
   ].filter(fact => typeof fact === 'string' && fact !== '')

@@ -116,6 +116,7 @@ describe('do: a call', () => {
     [['--due', '2026-12-01'], { due: '2026-12-01' }],
     [['--arg-timeout', 'soon'], { timeout: 'soon' }],
     [['--', '--limit', '5'], { query: '--limit 5' }],
+    [['-x=1 and more'], { query: '-x=1 and more' }],
     [['-Version 2 is out'], { query: '-Version 2 is out' }],
     [['- milk\n- eggs', '--limit', '5'], { query: '- milk\n- eggs', limit: 5 }],
     [['--limit', '5', '--json is an option'], { query: '--json is an option', limit: 5 }],

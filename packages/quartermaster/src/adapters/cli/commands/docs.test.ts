@@ -86,6 +86,19 @@ describe('docs', () => {
     expect(asked).toEqual([{ query: 'people' }, { path: 'people' }])
   })
 
+  it('goes on for a program in what the words name, and refuses where they name nothing', async () => {
+    const page = { depth: 'full' as const, entries: [PEOPLE], text: 'ple' }
+    const { docs, asked } = docsWith({ depth: 'summary', entries: [{ ...PEOPLE, score: 1 }] }, page)
+    const { stdout } = await run(['docs', 'people', '--offset', '5', '--json'], { docs })
+    expect(JSON.parse(stdout)).toEqual(page)
+    expect(asked).toEqual([{ query: 'people' }, { path: 'people', offset: 5 }])
+    const other = docsWith({ depth: 'summary', entries: [{ ...PEOPLE, score: 0.4 }] })
+    expect(await run(['docs', 'pepole', '--offset', '5', '--json'], { docs: other.docs })).toMatchObject({
+      code: 2,
+      stdout: expect.stringContaining('--offset goes on with a text'),
+    })
+  })
+
   it('says so where nothing fits', async () => {
     const { docs } = docsWith({ depth: 'summary', entries: [] })
     expect(await run(['docs', 'zebra'], { docs })).toMatchObject({
@@ -106,6 +119,13 @@ describe('docs', () => {
 })
 
 describe('docs check', () => {
+  it('says how to look for words that begin with its name', async () => {
+    expect(await run(['docs', 'check', 'the', 'oil'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('quartermaster docs "check the oil"'),
+    })
+  })
+
   const problem = (severity: 'error' | 'warning') => ({
     severity,
     code: 'DEFINITION_INVALID' as const,

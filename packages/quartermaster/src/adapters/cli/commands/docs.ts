@@ -52,8 +52,20 @@ const registerCheck: Register = (docs, act) => {
     .command('check')
     .description('Look for what is wrong with what is written down. Ends with 1 when there is an error.')
     .option('--strict', 'end with 1 on warnings too')
-    .action((options: { strict?: true }) => act(session => checkDocs(session, options)))
+    .allowExcessArguments()
+    .action((options: { strict?: true }, { args }: { args: readonly string[] }) =>
+      act(session => {
+        if (args.length > 0) throw new UsageError(notWords(args))
+        return checkDocs(session, options)
+      }),
+    )
   addExamples(check, [['quartermaster docs check --strict', 'for a build: nothing may be wrong']])
+}
+
+/** Somebody may ask in words of which the first is the name of this command. */
+function notWords(args: readonly string[]): string {
+  const words = ['check', ...args].join(' ')
+  return `"docs check" takes no words. To look for words that begin with "check", put them in quotes: quartermaster docs "${words}"`
 }
 
 async function read(session: Session, question: Question): Promise<number> {
@@ -90,12 +102,21 @@ interface Asked {
 
 /** Whoever names something wants to read it, and has not to say that it is a path. */
 async function opened(question: Question, ask: Ask): Promise<Asked> {
-  const answer = await ask(question)
+  const { query, offset, ...rest } = question
+  if (query === undefined || question.depth !== undefined) return { question, answer: await ask(question) }
+  // Where to go on in a text is nothing to look for.
+  const words = { ...rest, query }
+  const answer = await ask(words)
   const first = answer.entries[0]
-  if (question.query === undefined || question.depth !== undefined || first?.score !== 1) return { question, answer }
-  const { query: _words, ...rest } = question
-  const page = { ...rest, path: first.path }
-  return { question: page, answer: await ask(page) }
+  if (first?.score === 1) {
+    const page = defined({ ...rest, path: first.path, offset })
+    return { question: page, answer: await ask(page) }
+  }
+  if (offset !== undefined)
+    throw new UsageError(
+      '--offset goes on with a text, and these words name none. Give it with --path or --depth full.',
+    )
+  return { question: words, answer }
 }
 
 /** What did not come at once. */

@@ -27,7 +27,7 @@ export const registerImportOpenapi: Register = (parent, act) => {
     .addArgument(new CompletingArgument('<SOURCE>', 'the document, a file or an address', 'files'))
     .argument('[OPERATION...]', 'only these, by their operation ids, or as "GET /path"')
     .option('--operations <IDS>', 'the same, with commas between them')
-    .option('--all', 'every operation')
+    .option('--all', 'every operation that can be a tool')
     .option('--capability <NAME>', 'the capability and the folder (default: from the title of the document)')
     .option('--server <URL>', 'where the API is, instead of what the document says')
     .option(
@@ -76,7 +76,7 @@ async function importOpenapi(session: Session, wish: Wish, options: OpenapiOptio
     await session.out.write(
       api.imported.length > 0 ? importedApiText(api, session.out) : listedApiText(api, session.out),
     )
-  if (!session.json && api.operations.length > 0)
+  if (!session.json && api.imported.length === 0 && api.operations.length > 0)
     await session.notices.write(
       `Make tools of some: quartermaster import openapi ${shellWord(wish.source)} OPERATION...\n`,
     )

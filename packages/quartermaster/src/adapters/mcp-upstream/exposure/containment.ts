@@ -21,6 +21,22 @@ export async function isAround(path: string, folder: string): Promise<boolean> {
   return (await isIn(real, folder)) || (await isIn(realFolder, real))
 }
 
+/** How a path stands to a folder. */
+export type Relation = 'in' | 'same' | 'holds'
+
+/** The same told apart. What is not there yet lies where it would be made. */
+export async function relationTo(path: string, folder: string): Promise<Relation | undefined> {
+  const real = await realpath(path).catch(() => undefined)
+  if (real === undefined) {
+    const parent = await realpath(dirname(path)).catch(() => undefined)
+    return parent !== undefined && (await isIn(parent, folder)) ? 'in' : undefined
+  }
+  const realFolder = await realpath(folder).catch(() => resolve(folder))
+  const isInside = await isIn(real, folder)
+  if (!(await isIn(realFolder, real))) return isInside ? 'in' : undefined
+  return isInside ? 'same' : 'holds'
+}
+
 function statsOf(path: string): Promise<Stats | undefined> {
   return stat(path).catch(() => undefined)
 }

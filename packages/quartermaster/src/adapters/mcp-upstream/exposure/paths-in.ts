@@ -96,6 +96,12 @@ const SEPARATORS = /[=:,;]/
 function tailsOf(text: string): string[] {
   const [, ...marked] = text.split(/[@<]/)
   const tails = marked.length > 0 ? [text.slice(text.search(/[@<]/) + 1), ...marked] : []
+  return [...tails, ...behindLetters(text)]
+}
+
+/** What may stand behind letters that are options. */
+export function behindLetters(text: string): string[] {
+  const tails: string[] = []
   const letters = /^-([A-Za-z0-9]{1,16})/.exec(text)?.[1]?.length ?? 0
   for (let at = 2; at < 2 + letters; at++) {
     const tail = text.slice(at)
@@ -105,12 +111,12 @@ function tailsOf(text: string): string[] {
   return tails
 }
 
-function unquoted(text: string): string {
-  return text.replace(/^\s*["']?/, '').replace(/["']?\s*$/, '')
+export function unquoted(text: string): string {
+  return text.trim().replace(/^["']/, '').replace(/["']$/, '')
 }
 
 /** A path as it is written, and as the system walks it: that follows a link before it goes up from there. */
-function seenFrom(path: string, { base, home }: Standpoint): string[] {
+export function seenFrom(path: string, { base, home }: Standpoint): string[] {
   if (path === '') return []
   const full = path
     .replace(/^~(?=\/|$)|\$(?:HOME\b|\{HOME\})/g, () => home)

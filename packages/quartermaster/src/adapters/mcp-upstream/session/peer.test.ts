@@ -92,7 +92,11 @@ it('gives up a request by ending its exchange, where each has one', async () => 
 it('passes progress to the request it belongs to, and to no other', async () => {
   const { peer, sent } = open()
   const heard: unknown[] = []
-  void peer.request('a', { x: 1 }, { ...patient(), onProgress: progress => heard.push(progress) })
+  void peer.request(
+    'a',
+    { x: 1 },
+    { ...patient(), meta: { progressToken: 'theirs' }, onProgress: told => heard.push(told) },
+  )
   void peer.request('b', {}, patient())
   expect(sent[0]).toMatchObject({ params: { x: 1, _meta: { progressToken: 1 } } })
   expect(sent[1]).not.toHaveProperty('params._meta')

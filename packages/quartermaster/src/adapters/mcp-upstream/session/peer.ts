@@ -217,7 +217,7 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
 /** The same with what a request says of itself, and a token by which the server tells of progress. */
 function withMeta(params: Params, meta: Params | undefined, progressToken: number | undefined): Params {
   if (progressToken === undefined && meta === undefined) return params
-  const _meta = progressToken === undefined ? meta : Object.assign({ progressToken }, meta)
+  const _meta = progressToken === undefined ? meta : Object.assign({}, meta, { progressToken })
   // Not by spreading: adding to what was spread costs an engine ten times as much.
   return Object.assign({}, params, { _meta })
 }

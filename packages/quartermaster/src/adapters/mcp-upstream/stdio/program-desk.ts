@@ -57,7 +57,7 @@ async function placeOf(
       return { reason: `The working folder "${cwd}" is not in the project folder. Set "cwd" to one that is.` }
     const home = env['HOME'] ?? homedir()
     const leading = await whereForeignLeads(foreign, { base: real, home, env, dataDir })
-    if (leading !== 'elsewhere') return { reason: REFUSED[leading] }
+    if (leading.kind !== 'elsewhere') return { reason: refusalOf(leading) }
     return { cwd: real }
   } catch (error) {
     if (isAppError(error) && error.code === 'CONFIG_INVALID') return { reason: error.message }
@@ -65,12 +65,18 @@ async function placeOf(
   }
 }
 
-const REFUSED: Readonly<Record<Exclude<Leading, 'elsewhere'>, string>> = {
-  dataFolder:
-    'A value has a path in it that holds the data folder or lies in it. No tool may reach that. Whoever wrote the tool can list a parameter that is no path under "notPaths".',
-  tooMany:
-    'A value has more in it than can be looked through for paths to the data folder. Give less; whoever wrote the tool can list a parameter that is no path under "notPaths".',
+function refusalOf(leading: Exclude<Leading, { kind: 'elsewhere' }>): string {
+  const { parameter } = leading
+  const mend = `whoever wrote the tool can list "${parameter}" under "notPaths" if it is no path.`
+  if (leading.kind === 'tooMany')
+    return `"${parameter}" has more in it than can be looked through for paths to the data folder. Give less; ${mend}`
+  const { piece } = leading
+  const shown = piece.length > SHOWN_CHARACTERS ? `${piece.slice(0, SHOWN_CHARACTERS)}…` : piece
+  return `"${parameter}" has "${shown}" in it, a path that holds the data folder or lies in it. No tool may reach that. Give another path; ${mend}`
 }
+
+/** Of a piece of a value, for whoever is to find it there. */
+const SHOWN_CHARACTERS = 200
 
 async function toItsEnd(child: Child, { stdin, maxBytes, signal }: ProgramRequest): Promise<ProgramOutcome> {
   let isCut = false

@@ -24,6 +24,10 @@ export interface ContextParts {
   nested(tool: string, input: unknown): Promise<ToolResult>
 }
 
+// No private fields: what a handler derives from its context inherits the getters, and these look there.
+const JOURNEY = Symbol('journey')
+const PARTS = Symbol('parts')
+
 /**
  * What a handler is told beside its input. A class, because an object with getters of its own is slow to make; what may be
  * taken out of it and called by itself belongs to the object all the same.
@@ -43,8 +47,8 @@ export class RunContext implements CallContext {
   readonly waitingOperations: CallContext['waitingOperations']
   readonly resultPage: CallContext['resultPage']
   readonly missingEffects: CallContext['missingEffects']
-  readonly #journey: Journey
-  readonly #parts: ContextParts
+  readonly [JOURNEY]: Journey
+  readonly [PARTS]: ContextParts
 
   constructor(journey: Journey, parts: ContextParts) {
     const { request, operationId } = journey
@@ -65,25 +69,25 @@ export class RunContext implements CallContext {
     this.waitingOperations = () => records.waiting(caller)
     this.resultPage = (id, offset) => results.page(caller, id, offset)
     this.missingEffects = parts.missingEffects
-    this.#journey = journey
-    this.#parts = parts
+    this[JOURNEY] = journey
+    this[PARTS] = parts
   }
 
   get signal(): AbortSignal {
-    return this.#parts.deadline.signal()
+    return this[PARTS].deadline.signal()
   }
 
   get [CANCEL_SIGNAL](): CancelSignal {
-    return this.#parts.deadline.cancelSignal()
+    return this[PARTS].deadline.cancelSignal()
   }
 
   get deadline(): number {
-    return this.#parts.deadline.at()
+    return this[PARTS].deadline.at()
   }
 
   get log(): Log {
-    const { request, operationId } = this.#journey
-    const { tool, log } = this.#parts
+    const { request, operationId } = this[JOURNEY]
+    const { tool, log } = this[PARTS]
     const facts = { tool: tool.name, operationId }
     const { trace, onLog } = request
     return toolLog(log, trace ? { ...facts, traceId: traceIdOf(trace) } : facts, onLog)

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { AppError, questionText } from '../../../contracts/index.ts'
 import { DOWN, failureOf, fakeService, simpleTool, UP } from '../../../testing/hub.ts'
 import { workerHub } from '../../../testing/worker-hub.ts'
-import { defineTool, toolFailure, toolResult } from '../../catalogue/index.ts'
+import { type CallContext, defineTool, toolFailure, toolResult } from '../../catalogue/index.ts'
 
 const add = defineTool({
   name: 'add',
@@ -100,6 +100,22 @@ describe('results', () => {
     })
   })
 
+  it('leaves out of what a tool answers what only the gateway says of a result', async () => {
+    const _meta = { 'quartermaster/succeeded': true, 'quartermaster/kept': {}, mine: 1 }
+    const hub = await workerHub([simpleTool('sly', { handler: () => toolResult({ content: [], _meta }) })])
+    expect((await hub.callAs('worker', 'sly')).result).toEqual({ content: [], _meta: { mine: 1 } })
+  })
+
+  it('can be made with a context that is derived from the one that was given', async () => {
+    const seen = ({ signal, deadline, log, operationId }: CallContext) =>
+      [signal instanceof AbortSignal, Number.isFinite(deadline), typeof log.info, operationId.slice(0, 3)].join(' ')
+    const handler = (_input: unknown, context: CallContext) =>
+      [seen(Object.create(context)), seen(new Proxy(context, {}))].join(', ')
+    const hub = await workerHub([simpleTool('derives', { handler })])
+    const text = 'true true function op_, true true function op_'
+    expect((await hub.callAs('worker', 'derives')).result.content).toEqual([{ type: 'text', text }])
+  })
+
   it('takes a thrown error for the tool’s own failure, a TypeError too', async () => {
     const handler = () => (undefined as unknown as { x: string }).x
     const hub = await workerHub([simpleTool('buggy', { handler })])
@@ -110,9 +126,13 @@ describe('results', () => {
 
   it('cuts a text that is too large and keeps the whole for paging', async () => {
     const text = 'ä'.repeat(3_000)
-    const hub = await workerHub([simpleTool('long', { maxResultBytes: 1024, handler: () => text })])
+    const long = { maxResultBytes: 1024, handler: () => text }
+    const hub = await workerHub([simpleTool('long', long), simpleTool('change', { ...long, mutates: true })])
     const { result, kept } = await hub.callAs('worker', 'long')
     expect(kept).toMatchObject({ totalBytes: 6_000, keptBytes: 6_000, nextOffset: 1024 })
+    // Whether its status can be asked for.
+    expect(kept).not.toHaveProperty('isRecorded')
+    expect((await hub.callAs('worker', 'change')).kept).toMatchObject({ isRecorded: true })
     const caller = hub.agents.seat('worker').caller
     let read = (result.content[0] as { text: string }).text
     for (let offset = kept?.nextOffset; offset !== undefined; ) {

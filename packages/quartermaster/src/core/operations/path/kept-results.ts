@@ -19,7 +19,7 @@ export interface KeptResults {
   /** The result as it may be handed over; where that is not all of it, also the whole. */
   limit(
     result: ToolResult,
-    options: { maxBytes: number; caller: Caller; operationId: string },
+    options: { maxBytes: number; caller: Caller; operationId: string; isRecorded: boolean },
   ): { result: ToolResult; kept?: KeptResult; whole?: WholeResult }
   /** A page of a kept result. Only whoever made the call can read it. Throws `RESULT_NOT_FOUND`. */
   page(caller: Caller, resultId: string, offset: number): Promise<ResultPage>
@@ -73,7 +73,7 @@ export function createKeptResults({ clock, storage, settings }: KeptResultsDeps)
   }
 
   return {
-    limit(result, { maxBytes, caller, operationId }) {
+    limit(result, { maxBytes, caller, operationId, isRecorded }) {
       const text = tooLong(result, maxBytes)
       if (text === undefined) return { result }
       const most = Math.min(settings.keptResultBytes, settings.keptResultsBytes)
@@ -85,6 +85,7 @@ export function createKeptResults({ clock, storage, settings }: KeptResultsDeps)
         totalBytes: whole.totalBytes,
         keptBytes: whole.bytes.length,
         nextOffset: first.nextOffset ?? whole.bytes.length,
+        ...(isRecorded ? { isRecorded } : {}),
       }
       return { result: cutResult(result, first.text, info), kept: info, whole }
     },

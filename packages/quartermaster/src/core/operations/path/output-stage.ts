@@ -1,5 +1,5 @@
 import { AppError, issueText, ToolResult } from '../../../contracts/index.ts'
-import { kindOf, type Tool } from '../../catalogue/index.ts'
+import { kindOf, type Tool, toolResult, withoutReserved } from '../../catalogue/index.ts'
 import { type FoundIssue, fewIssues } from '../../kernel/index.ts'
 
 /**
@@ -41,8 +41,14 @@ function checkedResult(tool: Tool, output: ToolResult): ToolResult | Promise<Too
   return whenDone(checking, () => {
     // It will travel as JSON; better to find out here, where the tool can be named.
     toJson(tool, output)
-    return output
+    return tool.source === 'builtin' ? output : withOwnMeta(output)
   })
+}
+
+/** Without what only we say of a result. The same where nothing of that is in it, as nearly always. */
+function withOwnMeta(output: ToolResult): ToolResult {
+  const own = withoutReserved(output._meta)
+  return own === output._meta ? output : toolResult({ ...output, _meta: own as ToolResult['_meta'] })
 }
 
 function checkOutput(tool: Tool, output: unknown): unknown {

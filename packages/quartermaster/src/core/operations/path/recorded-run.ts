@@ -61,8 +61,9 @@ export async function runRecorded(
   const parts = { tool, config, deadline, log, compiler, records, results, missingEffects, nested }
   const context = new RunContext(journey, parts)
   const result = await ran(runTool({ tool, input, context, deadline }, deps), effectful, deps.effects)
-  const { caller } = journey.request.seat
-  const limited = results.limit(result, { maxBytes: tool.maxResultBytes, caller, operationId })
+  const { isRecorded, request } = journey
+  const { caller } = request.seat
+  const limited = results.limit(result, { maxBytes: tool.maxResultBytes, caller, operationId, isRecorded })
   journey.whole = limited.whole
   return { operationId, result: limited.result, kept: limited.kept }
 }
