@@ -18,7 +18,10 @@ export interface Events {
   'dependency.changed': { name: string; from: DependencyState; to: DependencyState; reason: string }
   'tools.disabled': { tools: readonly string[]; dependency: string; reason: string }
   'tools.restored': { tools: readonly string[]; dependency: string }
-  'agents.reloaded': { names: readonly string[] }
+  'agents.reloaded': {
+    names: readonly string[] /** Nothing of what was read is other than before. */
+    isSame?: boolean
+  }
   'call.settled': AuditEntry
   /** An operation was opened, or went from one state to the next; told when that is on record. */
   'operation.changed': OperationChange

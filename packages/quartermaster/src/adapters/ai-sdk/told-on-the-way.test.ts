@@ -5,13 +5,19 @@ import { toldOnTheWay } from './told-on-the-way.ts'
 
 const done: ToolResult = { content: [{ type: 'text', text: 'done' }] }
 
-it('tells what comes on the way, and the result last', async () => {
+/** A call that is under way, what it is told with, and what is read of it. */
+function begun() {
   const ended = deferred<ToolResult>()
-  let tell: (progress: Progress) => void = () => {}
+  const told: { tell(progress: Progress): void } = { tell() {} }
   const outputs = toldOnTheWay(onProgress => {
-    tell = onProgress
+    told.tell = onProgress
     return ended.promise
   })
+  return { outputs, ended, tell: (progress: Progress) => told.tell(progress) }
+}
+
+it('tells what comes on the way, and the result last', async () => {
+  const { outputs, ended, tell } = begun()
   const first = outputs.next()
   tell({ progress: 1, total: 3 })
   expect((await first).value).toEqual({
@@ -38,12 +44,7 @@ it('throws what the call throws, however late anybody reads on', async () => {
 })
 
 it('tells what came while its reader was busy as soon as it reads on', async () => {
-  const ended = deferred<ToolResult>()
-  let tell: (progress: Progress) => void = () => {}
-  const outputs = toldOnTheWay(onProgress => {
-    tell = onProgress
-    return ended.promise
-  })
+  const { outputs, ended, tell } = begun()
   const first = outputs.next()
   tell({ progress: 1 })
   await first

@@ -54,7 +54,7 @@ function describe(happened: UpEvent): readonly string[] {
     case 'tools.restored':
       return [`active again: ${happened.event.tools.join(', ')} (${happened.event.dependency} is back)`]
     case 'agents.reloaded':
-      return [`agents read again: ${happened.event.names.join(', ') || 'none'}`]
+      return happened.event.isSame ? [] : [`agents read again: ${happened.event.names.join(', ') || 'none'}`]
     case 'call.settled':
       return [callLine(happened.event)]
     case 'operation.changed':

@@ -1,17 +1,9 @@
 import { convertToProviderContentBlock, isDataContentBlock, ToolMessage } from '@langchain/core/messages'
 import { expect, it } from 'vitest'
-import { AppError, type Toolbox, type ToolboxTool, type ToolResult } from '../../contracts/index.ts'
+import { AppError, type Toolbox, type ToolResult } from '../../contracts/index.ts'
 import { errorResult } from '../../core/kernel/index.ts'
+import { LOOK as tool } from '../../testing/toolbox-tool.ts'
 import { langchainTools } from './index.ts'
-
-const tool: ToolboxTool = {
-  name: 'look',
-  title: 'Look',
-  description: 'Looks.',
-  inputSchema: { type: 'object', properties: {} },
-  mutates: false,
-  idempotent: true,
-}
 
 async function calledByProgram(call: () => Promise<ToolResult>): Promise<unknown> {
   const [held] = await langchainTools({ tools: async () => [tool], call } as unknown as Toolbox)

@@ -1,16 +1,8 @@
 import { Agent, type AgentInputItem, type Model, RunContext, Runner } from '@openai/agents'
 import { describe, expect, it } from 'vitest'
-import { AppError, type Toolbox, type ToolboxTool, type ToolResult } from '../../contracts/index.ts'
+import { AppError, type Toolbox, type ToolResult } from '../../contracts/index.ts'
+import { LOOK as tool } from '../../testing/toolbox-tool.ts'
 import { agentTools, answerFunctionCalls, answerToolCalls } from './index.ts'
-
-const tool: ToolboxTool = {
-  name: 'look',
-  title: 'Look',
-  description: 'Looks.',
-  inputSchema: { type: 'object', properties: {} },
-  mutates: false,
-  idempotent: true,
-}
 
 interface Given {
   readonly result?: ToolResult

@@ -111,10 +111,12 @@ export function createAgents(deps: AgentsDeps): Agents {
 
   async function read(): Promise<void> {
     const read = await store.load()
+    // What did not change is the same object.
+    const isSame = read.length === entries.size && read.every(one => entries.get(one.name) === one)
     entries = new Map(read.map(one => [one.name, one]))
     placements = place(read)
     for (const name of seats.keys()) if (!entries.has(name)) seats.delete(name)
-    emitter.emit('agents.reloaded', { names: [...entries.keys()] })
+    emitter.emit('agents.reloaded', { names: [...entries.keys()], isSame })
   }
 
   function problemsOf(name: string): Problem[] {

@@ -105,6 +105,8 @@ describe('up', () => {
       event: { ...audit, decision: 'refused', outcome: 'notRun', code: 'TOOL_DISABLED' },
     })
     onEvent({ name: 'notice', event: { level: 'warning', text: 'careful' } })
+    // Looking once more when files begin to be watched is nobody's news.
+    onEvent({ name: 'agents.reloaded', event: { names: ['worker'], isSame: true } })
     interrupt()
     await ended
     expect(seen.stderr.split('\n').map(line => line.replace(/^\d\d:\d\d:\d\d /, ''))).toEqual([
