@@ -18,8 +18,8 @@ export class BodyTooLong extends OwnReason {
 }
 
 /** The text of a body. Whatever its headers say, no more than the limit is ever held; beyond it the body is destroyed. */
-export async function readText(body: HttpBody, maxBytes: number): Promise<string> {
-  return (await readBytes(body, maxBytes)).toString()
+export function readText(body: HttpBody, maxBytes: number): Promise<string> {
+  return readBytes(body, maxBytes).then(String)
 }
 
 /** The bytes of a body, with the same limit. */

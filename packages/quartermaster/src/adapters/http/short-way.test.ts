@@ -62,6 +62,22 @@ it('has the application refuse more headers than there may be', async () => {
   expect((await post('hello', many)).status).toBe(431)
 })
 
+it('takes a body that comes after its head, and requests that come together', async () => {
+  const hasHead = deferred()
+  const { port } = await started({
+    isFor(headers) {
+      hasHead.resolve()
+      return SHORT.isFor(headers)
+    },
+  })
+  const head = `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Way: short\r\nContent-Length: 5\r\n`
+  const client = connect(port, '127.0.0.1', () => client.write(`${head}\r\nhe`))
+  await hasHead.promise
+  client.write(`llo${head}\r\nthere${head}Connection: close\r\n\r\nworld`)
+  const answers = Buffer.concat(await client.toArray()).toString()
+  expect(answers.match(/short: \w+/g)).toEqual(['short: hello', 'short: there', 'short: world'])
+})
+
 it('leaves a body of unknown length to the application', async () => {
   const { raw, port } = await started()
   const head = `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Way: short\r\nConnection: close\r\n`

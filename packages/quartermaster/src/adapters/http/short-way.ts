@@ -71,9 +71,19 @@ function isShort({ headers, rawHeaders }: IncomingMessage): boolean {
   return Number(headers['content-length']) <= MOST_SHORT_BYTES && Object.keys(headers).length === rawHeaders.length / 2
 }
 
-/** A request that breaks off has nobody left who waits for an answer. */
+/** Most bodies come with the head, and are there once what came is read: those need not be waited for as a stream. */
 function readWhole(incoming: IncomingMessage, whole: (body: Buffer) => void): void {
+  process.nextTick(() => {
+    if (incoming.complete) whole(incoming.read() ?? NO_BYTES)
+    else gatherBody(incoming, whole)
+  })
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** A request that breaks off has nobody left who waits for an answer. */
+function gatherBody(incoming: IncomingMessage, whole: (body: Buffer) => void): void {
   const chunks: Buffer[] = []
   incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
-  incoming.once('end', () => whole(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
+  incoming.once('end', () => whole(Buffer.concat(chunks)))
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
 import { AppError, type Progress, type Question, type QuestionKind } from '../../contracts/index.ts'
 import { type CancelSignal, canonicalJson } from '../../core/kernel/index.ts'
-import type { Asked, Audience, Exchange, ExchangeContext, Exchanges, Turn } from '../../core/operations/index.ts'
+import type { Asked, Audience, Exchange, ExchangeContext, Exchanges } from '../../core/operations/index.ts'
 import { clientOf, hasGone, type McpRequest } from './mcp-request.ts'
 import { canAnswer, refuseUnanswerable, toAnswers, toEarlyAnswers, toInputRequests } from './questions.ts'
 import type { CarriedState } from './states.ts'
@@ -31,7 +31,8 @@ export async function takeRound<T>(
 ): Promise<RoundEnd<T>> {
   const exchange = enterExchange(exchanges, work, request)
   const turn = await exchange.turn(request.signal, audienceOf(request))
-  return endRound(exchanges, { exchange, turn, work, request })
+  if ('answer' in turn) return turn
+  return { required: await askClient(exchanges, { exchange, questions: turn.questions, work, request }) }
 }
 
 /** Starts the work, or goes on with what the client was asked about before. */
@@ -65,23 +66,29 @@ export function enterExchange<T>(exchanges: Exchanges, work: RoundWork<T>, reque
   })
 }
 
-/** Keeps what waits for answers, and tells the client. */
-export async function endRound<T>(
+/** A round that ends with questions. */
+interface OpenRound<T> {
+  readonly exchange: Exchange<T>
+  readonly questions: ReadonlyMap<string, Question>
+  readonly work: RoundWork<T>
+  readonly request: McpRequest
+}
+
+/** Keeps what waits for answers, and tells the client what it has to find out first. */
+export async function askClient<T>(
   exchanges: Exchanges,
-  round: { exchange: Exchange<T>; turn: Turn<T>; work: RoundWork<T>; request: McpRequest },
-): Promise<RoundEnd<T>> {
-  const { exchange, turn, work, request } = round
-  if ('answer' in turn) return turn
+  { exchange, questions, work, request }: OpenRound<T>,
+): Promise<InputRequiredResult> {
   const asked = exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
   // Before 2026-07-28 the request stays open while its client is asked, and cancelling it cancels the work.
   if (!request.isModern) cancelWith(request.signal, exchange)
-  exchange.show(turn.questions)
+  exchange.show(questions)
   const operationId = exchange.operationId()
-  const known = operationId === undefined ? {} : { operationId, ...consentIn(turn.questions, operationId, asked) }
+  const known = operationId === undefined ? {} : { operationId, ...consentIn(questions, operationId, asked) }
   const requestState = await request.sign({ exchangeId: exchange.id(), round: asked.round, ...known })
-  const required = inputRequired({ inputRequests: toInputRequests(turn.questions, request), requestState })
-  if (operationId === undefined) return { required }
-  return { required: { ...required, _meta: { ...required._meta, 'quartermaster/operationId': operationId } } }
+  const required = inputRequired({ inputRequests: toInputRequests(questions, request), requestState })
+  if (operationId === undefined) return required
+  return { ...required, _meta: { ...required._meta, 'quartermaster/operationId': operationId } }
 }
 
 /** The question among these that asks for consent to the call itself, and not to one inside it. */

@@ -9,7 +9,7 @@ import { checkedKey } from './idempotency-key.ts'
 import { hasGone, type McpRequest } from './mcp-request.ts'
 import { toEarlyAnswers } from './questions.ts'
 import { showsOutput, toMcpResult } from './render.ts'
-import { audienceOf, endRound, enterExchange, ownerOf, type RoundWork } from './rounds.ts'
+import { askClient, audienceOf, enterExchange, ownerOf, type RoundWork } from './rounds.ts'
 import { find, notOnShelf, type Shelf } from './shelf.ts'
 import { followsTasks, TASKS_REQUIRED, type WireTask } from './task-wire.ts'
 import type { TaskSeed, Tasks } from './tasks.ts'
@@ -45,8 +45,8 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
         const exchange = enterExchange(exchanges, work, request)
         const turn = await tasks.turn(exchange, seed, { signal: request.signal, audience: audienceOf(request) })
         if ('task' in turn) return turn.task
-        const end = await endRound(exchanges, { exchange, turn, work, request })
-        return 'answer' in end ? toMcpResult(end.answer, grant.tool, request) : end.required
+        if ('answer' in turn) return toMcpResult(turn.answer, grant.tool, request)
+        return await askClient(exchanges, { exchange, questions: turn.questions, work, request })
       } catch (error) {
         seed?.leave()
         // What a tool was asked for inside its arguments is the model's mistake, and the model has to read about it.

@@ -82,16 +82,14 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
     onEnd: end,
   })
 
-  async function post(message: Message, exchange: Exchange, headers?: Readonly<Record<string, string>>) {
-    const answer = await sender.send({
+  function post(message: Message, exchange: Exchange, headers?: Readonly<Record<string, string>>) {
+    return sender.send({
       method: 'POST',
       headers: session.addPostHeaders(headers ? onlyParameters(headers) : {}, message),
       body: JSON.stringify(message),
       signal: exchange.signal,
       answerMs: isCancellation(message) ? limits.closeMs : undefined,
     })
-    session.note(message, answer)
-    return answer
   }
 
   async function listenAlways(): Promise<void> {
@@ -130,7 +128,9 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
       const exchange = exchanges.open(isRequest(message) ? message.id : undefined, signal)
       let isFollowed = false
       try {
-        isFollowed = (await incoming.take(await post(message, exchange, headers), message, exchange)) === 'followed'
+        const answer = await post(message, exchange, headers)
+        session.note(message, answer)
+        isFollowed = (await incoming.take(answer, message, exchange)) === 'followed'
       } finally {
         if (!isFollowed) exchange.close()
         giveUpCancelled(message)

@@ -72,7 +72,13 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
   }
 
   async function takeJson(answer: HttpAnswer, id: Id, exchange: Exchange): Promise<void> {
-    deliverAll(await readText(answer.body, maxBytes).catch(notTaken))
+    let text: string
+    try {
+      text = await readText(answer.body, maxBytes)
+    } catch (error) {
+      throw notTaken(error)
+    }
+    deliverAll(text)
     if (!exchange.isAnswered()) onLost(id, 'The server answered something that is no answer to the request.')
   }
 
@@ -154,9 +160,9 @@ function isForLater({ status = 0, retryAfterMs }: SendFailure): boolean {
   return status >= 500 || retryAfterMs !== undefined
 }
 
-function notTaken(cause: unknown): never {
+function notTaken(cause: unknown): SendFailure {
   const { reason, said } = reasonOf(cause)
-  throw new SendFailure(`The server's answer cannot be taken: ${reason}.`, { wasSent: 'maybe', said, cause })
+  return new SendFailure(`The server's answer cannot be taken: ${reason}.`, { wasSent: 'maybe', said, cause })
 }
 
 /** What it calls its answer is its own word, and may be anything. */

@@ -89,26 +89,26 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
     return auth ? loginStep(name) : 'Look at its entry in the configuration.'
   }
 
-  async function redirected(request: SenderRequest, token: string | undefined): Promise<HttpAnswer> {
-    const { method, body, signal, answerMs } = request
+  function redirected(request: SenderRequest, token: string | undefined): Promise<HttpAnswer> {
     const headers: Record<string, string> = Object.assign({}, own, request.headers)
     if (token !== undefined) headers.authorization = `Bearer ${token}`
-    let url = home
-    for (let followed = 0; ; followed++) {
-      const answer = await once({ method, url, headers, body, signal, answerMs })
-      const next = redirectOf(answer, method, url)
-      if (!next || followed === MOST_REDIRECTS) return answer
-      discard(answer.body)
-      url = next
-    }
+    return sendTo(home, { request, headers, redirects: 0 })
   }
 
-  async function once(request: HttpRequest): Promise<HttpAnswer> {
-    try {
-      return await client.send(request)
-    } catch (error) {
-      throw broken(error, request.signal)
-    }
+  /** Promises by hand: this is on the way of every call, and each function that waits is felt. */
+  function sendTo(url: URL, { request, headers, redirects }: Sending): Promise<HttpAnswer> {
+    const { method, body, signal, answerMs } = request
+    return client.send({ method, url, headers, body, signal, answerMs }).then(
+      answer => {
+        const next = redirects < MOST_REDIRECTS ? redirectOf(answer, method, url) : undefined
+        if (!next) return answer
+        discard(answer.body)
+        return sendTo(next, { request, headers, redirects: redirects + 1 })
+      },
+      error => {
+        throw broken(error, signal)
+      },
+    )
   }
 
   function broken(error: unknown, signal: CancelSignal): SendFailure {
@@ -120,6 +120,13 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   }
 
   return { send }
+}
+
+/** A request, and how often its server has sent it on. */
+interface Sending {
+  readonly request: SenderRequest
+  readonly headers: Record<string, string>
+  readonly redirects: number
 }
 
 const NOT_TRIED = { wasSent: 'no', isNobodyThere: false, said: undefined } as const

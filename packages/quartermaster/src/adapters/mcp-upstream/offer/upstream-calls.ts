@@ -100,7 +100,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         }
         const params = { name, arguments: input }
         const startedAt = performance.now()
-        const ask = (session: Session) => askUntilVisited(session, 'tools/call', params, options)
+        const ask = (session: Session) => callUntilVisited(session, params, options)
         const result = await passFor(context.caller.name, { what, signal, mayRepeat, mutates }, session => {
           const checking = check(session, { kind: 'tool', name, signal })
           return checking ? checking.then(() => ask(session)) : ask(session)
@@ -176,19 +176,16 @@ function silent(caller: string): Behind {
 export const MOST_VISITS = 5
 
 /** Before 2026-07-28 a server refuses a call until a person has visited the addresses it names. */
-async function askUntilVisited(session: Session, method: string, params: Params, options: AskOptions): Promise<Params> {
-  for (let visits = 0; ; visits++) {
-    try {
-      return await session.ask(method, params, options)
-    } catch (error) {
-      const asked = addressesIn(error)
-      if (asked.length === 0 || visits >= MOST_VISITS) throw error
-      for (const { url, message, elicitationId } of asked) {
-        const { action } = await options.behind.ask({ kind: 'url', url, message, elicitationId })
-        if (action !== 'accept') throw error
-      }
+function callUntilVisited(session: Session, params: Params, options: AskOptions, visits = 0): Promise<Params> {
+  return session.ask('tools/call', params, options).catch(async error => {
+    const asked = addressesIn(error)
+    if (asked.length === 0 || visits >= MOST_VISITS) throw error
+    for (const { url, message, elicitationId } of asked) {
+      const { action } = await options.behind.ask({ kind: 'url', url, message, elicitationId })
+      if (action !== 'accept') throw error
     }
-  }
+    return callUntilVisited(session, params, options, visits + 1)
+  })
 }
 
 function addressesIn(error: unknown): { url: string; message: string; elicitationId: string | undefined }[] {

@@ -1,5 +1,5 @@
 import type { Question } from '../../../contracts/index.ts'
-import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
+import type { CancelSignal, Clock } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
 import { asBegun, requestPatiently } from './begun-work.ts'
 import { createBehindDesk } from './behind-desk.ts'
@@ -81,9 +81,10 @@ export function createModernSession(
       const params = { ...(cursor === undefined ? {} : { cursor }), _meta: envelope(NOTHING) }
       return peer.request(LIST_METHODS[kind], params, { signal })
     },
-    async ask(method, params, options) {
-      throwIfCancelled(options.signal)
-      return desk.attend(options.behind, onLate => rounds({ method, params }, options, onLate))
+    ask(method, params, options) {
+      const { signal, behind } = options
+      if (signal.aborted) return Promise.reject(signal.reason)
+      return desk.attend(behind, onLate => rounds({ method, params }, options, onLate))
     },
     async ping(signal) {
       await peer.request('server/discover', { _meta: envelope(NOTHING) }, { signal }).catch(error => {

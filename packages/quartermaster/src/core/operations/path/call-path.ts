@@ -82,8 +82,9 @@ export function createCalls(deps: CallPathDeps): Calls {
       if (journey.resumed) refuseChanged(journey.resumed, tool)
       const first = request.idempotencyKey === undefined ? undefined : await entrance.firstAnswer(journey, deadline)
       if (first) return first
-      await passHealth(request, tool, deadline)
-      const instead = await entrance.enter(journey, tool, deadline)
+      if (!request.evenIfDisabled && !isReady(tool, health)) await passHealth(tool, deadline)
+      const entering = entrance.enter(journey, tool, deadline)
+      const instead = entering && (await entering)
       if (instead) return instead
       const nested = (name: string, given: unknown) => callNested(journey, deadline, name, given)
       return await runRecorded({ journey, tool, config, input, deadline }, nested, deps)
@@ -100,9 +101,8 @@ export function createCalls(deps: CallPathDeps): Calls {
     return createDeadline({ clock, ms, parent: request.signal, outer, what: `The call of "${tool.name}"` })
   }
 
-  async function passHealth(request: CallRequest, tool: Tool, deadline: Deadline): Promise<void> {
-    if (request.evenIfDisabled || isReady(tool, health)) return
-    await deadline.race(awaitHealth(tool, deadline.signal(), { health, restartWaitMs }))
+  function passHealth(tool: Tool, deadline: Deadline): Promise<void> {
+    return deadline.race(awaitHealth(tool, deadline.signal(), { health, restartWaitMs }))
   }
 
   async function callNested(around: Journey, outer: Deadline, tool: string, input: unknown) {

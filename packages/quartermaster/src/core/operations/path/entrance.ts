@@ -10,8 +10,11 @@ import { type Journey, whetherHeard } from './journey.ts'
 export interface Entrance {
   /** What the caller's key stands for already. Looked at before anything else is: it may be done, whatever is wrong now. */
   firstAnswer(journey: Journey, deadline: Deadline): Promise<CallAnswer | undefined>
-  /** Gets the call on record, and allowed where a person has to allow it. Answers what its caller gets instead of a run. */
-  enter(journey: Journey, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined>
+  /**
+   * Gets the call on record, and allowed where a person has to allow it. Answers what its caller gets instead of a run. Nothing
+   * has to be waited for when the call has no record and needs nobody's consent.
+   */
+  enter(journey: Journey, tool: Tool, deadline: Deadline): Promise<CallAnswer | undefined> | undefined
 }
 
 export interface EntranceDeps {
@@ -37,21 +40,28 @@ export function createEntrance({ operations, idempotency, admission }: EntranceD
     throw new AppError('STORE_BUSY', `What was called under the same key is being forgotten. Call again.`)
   }
 
+  async function orBeaten(
+    entering: Promise<CallAnswer | 'known' | undefined>,
+    journey: Journey,
+    deadline: Deadline,
+  ): Promise<CallAnswer | undefined> {
+    const answer = await entering
+    return answer === 'known' ? await beaten(journey, deadline) : answer
+  }
+
   return {
     firstAnswer,
-    async enter(journey, tool, deadline) {
+    enter(journey, tool, deadline) {
       const record = recordFor(journey, tool)
-      const answer = record.needsConsent
-        ? await admission.admit({ journey, tool, record, deadline })
-        : await entered(journey, journey.resumed ? undefined : operations.begin(record))
-      return answer === 'known' ? await beaten(journey, deadline) : answer
+      if (record.needsConsent) return orBeaten(admission.admit({ journey, tool, record, deadline }), journey, deadline)
+      const writing = journey.resumed ? undefined : operations.begin(record)
+      return writing && orBeaten(entered(journey, writing), journey, deadline)
     },
   }
 }
 
 /** Waited for to its end: a record that nobody waits for would stand there as if its call were running. */
-async function entered(journey: Journey, writing: Promise<Begun> | undefined): Promise<'known' | undefined> {
-  if (!writing) return undefined
+async function entered(journey: Journey, writing: Promise<Begun>): Promise<'known' | undefined> {
   if ((await writing) !== 'begun') return 'known'
   journey.isRecorded = true
   journey.request.onRecorded?.(journey.operationId)

@@ -60,7 +60,8 @@ export async function runRecorded(
   journey.hasRun = true
   const parts = { tool, config, deadline, log, compiler, records, results, missingEffects, nested }
   const context = new RunContext(journey, parts)
-  const result = await ran(runTool({ tool, input, context, deadline }, deps), effectful, deps.effects)
+  const running = runTool({ tool, input, context, deadline }, deps)
+  const result = await (effectful ? confirmed(running, effectful, deps.effects) : running)
   const { isRecorded, request } = journey
   const { caller } = request.seat
   const limited = results.limit(result, { maxBytes: tool.maxResultBytes, caller, operationId, isRecorded })
@@ -102,12 +103,11 @@ function refuseOneTooMany({ resumed, request }: Journey, { retryAttempts }: Pick
 }
 
 /** Holds what a tool says it did against what is there. One that was cut off may have done all of it. */
-async function ran(
+async function confirmed(
   running: Promise<ToolResult>,
-  effectful: EffectfulRun | undefined,
+  effectful: EffectfulRun,
   effects: EffectsStage,
 ): Promise<ToolResult> {
-  if (!effectful) return running
   try {
     const result = await running
     if (!result.isError) await effects.confirm(effectful)
