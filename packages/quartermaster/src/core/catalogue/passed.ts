@@ -1,5 +1,5 @@
 import type { PromptResult, ResourceContents, ToolResult } from '../../contracts/index.ts'
-import { brand } from './brand.ts'
+import { brandedClass } from './brand.ts'
 
 /** What reading an address of someone else's server gave, whole. */
 export interface PassedContents {
@@ -26,19 +26,27 @@ export function passedContents(value: unknown): PassedContents {
   return pass(value, 'contents') as unknown as PassedContents
 }
 
-/** What belongs to the connection it came over, and means something else on the one it goes to. */
-const OF_THE_CONNECTION: ReadonlySet<string> = new Set(['resultType', 'cacheScope'])
+/**
+ * What belongs to the connection it came over, and means something else on the one it goes to; and what is no name of a field to
+ * whoever sets it.
+ */
+const LEFT_BEHIND: ReadonlySet<string> = new Set(['resultType', 'cacheScope', '__proto__'])
+
+const Passed = brandedClass('passed')
 
 /** What is no object is told where the definition can be named. */
 function pass(value: unknown, list: string): object {
-  if (typeof value !== 'object' || value === null) return brand('passed', { [list]: value })
-  const copy: Record<string, unknown> = {}
+  const copy = new Passed()
+  if (typeof value !== 'object' || value === null) {
+    copy[list] = value
+    return Object.freeze(copy)
+  }
   const given = value as Record<string, unknown>
   for (const key of Object.keys(given)) {
-    if (!OF_THE_CONNECTION.has(key)) copy[key] = key === '_meta' ? withoutReserved(given[key]) : given[key]
+    if (!LEFT_BEHIND.has(key)) copy[key] = key === '_meta' ? withoutReserved(given[key]) : given[key]
   }
   if (list === 'content') copy.content ??= []
-  return brand('passed', copy)
+  return Object.freeze(copy)
 }
 
 /** Without what only we may say: who answered, and what of it is kept here. */

@@ -41,6 +41,15 @@ describe('a result that someone else’s server gave', () => {
     expect((await call()).result).toEqual({ content: [], _meta: { mine: 1 } })
   })
 
+  it('is no less one when it names what objects come from', async () => {
+    const value = JSON.parse(
+      '{"__proto__": {"isError": true, "toJSON": 1}, "content": [{"type": "text", "text": "a"}]}',
+    )
+    const { result } = await (await hubThatPasses(value))()
+    expect(JSON.stringify(result)).toBe('{"content":[{"type":"text","text":"a"}]}')
+    expect(result.isError).toBeUndefined()
+  })
+
   it('without content has none', async () => {
     expect((await (await hubThatPasses({ structuredContent: { n: 1 } }))()).result).toEqual({
       structuredContent: { n: 1 },
