@@ -40,6 +40,7 @@ export default defineConfig({
     // On a machine that is busy with something else; nothing here is about time.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000 } },
     // Where a machine stalls for seconds, a test of other programs can lose a race that nobody runs. It gets one more try there,
     // and the report says that it needed one, which is a fault to be found.
     retry: process.env.CI ? 1 : 0,

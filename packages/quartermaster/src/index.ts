@@ -61,6 +61,7 @@ export {
   registerOp,
   type ScopedCall,
   type Suggest,
+  type Suggested,
   toolFailure,
   toolResult,
 } from './core/catalogue/index.ts'

@@ -17,33 +17,39 @@ async function isUp(desk: UpstreamDesk, name: string): Promise<void> {
 }
 
 describe('names of upstreams and their tools that are taken', LONG, () => {
-  it('stay with the earlier of two upstreams, and the other is told about', async () => {
+  it('stay with the upstream that had them first, and the other is told about', async () => {
     const bare = { prefix: false, era: 'legacy' }
     const [one, two] = await Promise.all([
       listing([definition('note', { description: 'Of the first.' }), definition('first')]),
       listing([definition('note', { description: 'Of the second.' }), definition('second')]),
     ])
-    const desk = await openDesk({ mcpServers: { a: { ...one.entry, ...bare }, b: { ...two.entry, ...bare } } })
-    await Promise.all([isUp(desk, 'a'), isUp(desk, 'b')])
+    const desk = await openDesk({ mcpServers: { b: { ...one.entry, ...bare } } })
+    await isUp(desk, 'b')
+    await desk.control('addUpstream', { name: 'a', entry: { ...two.entry, ...bare } })
+    await isUp(desk, 'a')
     const client = await desk.connect('auto', { listChanged: { tools: { onChanged() {} } } })
     const described = async () => (await client.listTools()).tools.map(({ name, description }) => [name, description])
-    await expect.poll(described, PATIENT).toEqual([
-      ['first', 'About first.'],
-      ['note', 'Of the first.'],
-      ['second', 'About second.'],
-    ])
-    const counts = async () => Promise.all(['a', 'b'].map(async name => (await desk.status(name))?.tools.offered))
+    await expect
+      .poll(async () => (await described()).toSorted(), PATIENT)
+      .toEqual([
+        ['first', 'About first.'],
+        ['note', 'Of the first.'],
+        ['second', 'About second.'],
+      ])
+    const counts = async () => Promise.all(['b', 'a'].map(async name => (await desk.status(name))?.tools.offered))
     await expect.poll(counts, PATIENT).toEqual([2, 1])
-    expect((await desk.run('doctor')).stdout).toContain('Upstream "b" is up; it offers 1 tool.')
+    expect((await desk.run('doctor')).stdout).toContain('Upstream "a" is up; it offers 1 tool.')
     const { doctor, problems } = await troubles(desk)
-    const taken = 'The tool name "note" is taken by upstream:a (upstreams); the earlier one stays.'
+    const taken =
+      'The tool name "note" is taken by upstream:b (upstreams); it had it first, and keeps it for as long as it offers it.'
     expect(doctor).toEqual([taken])
     expect(problems).toContainEqual(
-      expect.objectContaining({ where: 'upstream:b', subject: 'tool:note', message: taken }),
+      expect.objectContaining({ where: 'upstream:a', subject: 'tool:note', message: taken }),
     )
+    expect((await desk.status('a'))?.clashes).toEqual([expect.stringContaining('"tools": { "note": { "name":')])
     const { report } = (await desk.run('agents', 'check', 'default', '--json')).json<{ report: ResolutionEntry[] }>()
     expect(report).toContainEqual({
-      capability: 'b',
+      capability: 'a',
       tool: 'note',
       state: 'unavailable',
       reason: expect.stringContaining('doctor'),
@@ -77,7 +83,12 @@ export default defineCapability({ key: 'house', short: 'Of the house.', tools: [
     await expect.poll(() => textOf(client, 'desk_add', { a: 1, b: 2 }), PATIENT).toBe('3')
     expect(await textOf(client, 'read_file', { path: 'a.txt' })).toContain('from a file')
     expect(await textOf(client, 'echo', { text: 'upstream' })).toContain('house')
-    expect((await desk.status('files'))?.tools).toEqual({ offered: 0, held: 0 })
+    expect(await desk.status('files')).toMatchObject({
+      tools: { offered: 0, held: 0 },
+      prompts: 0,
+      resources: 0,
+      clashes: [expect.stringContaining('Give its entry in "mcpServers" another key than "files".')],
+    })
     const { doctor, problems } = await troubles(desk)
     expect(doctor.toSorted()).toEqual([
       expect.stringMatching(/^The capability name "files" is taken by .*\(builtin\)/),

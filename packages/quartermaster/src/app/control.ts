@@ -147,6 +147,8 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
         return found.source === runtime.upstreams?.source.id ? 'upstream' : 'other'
       },
       generation: () => catalogue.current(),
+      definitionProblems: () => catalogue.problems(),
+      dependencies: health.dependencies,
       reload: () => runtime.reload(),
       ownUrl: async () => (await connectToOwner({ dir: runtime.project.dataDir }))?.url,
       ensureDataFolder: () => openDataFolder(runtime.project.dataDir).ensure(),

@@ -16,7 +16,8 @@ export async function upNotes(serving: Serving, place: ProjectPlace): Promise<Up
   if (serving.first) {
     const { agent, token } = serving.first
     const made = `Made the agent "${agent}", which may read this folder. Connect Claude Code; the token is shown this once:`
-    return { facts: { mcpUrl, token }, notes: [address, made, `  ${claudeHttpLine({ mcpUrl, token, agent })}`] }
+    const lines = [address, made, `  ${claudeHttpLine({ mcpUrl, token, agent })}`, ...(await ungranted(serving, agent))]
+    return { facts: { mcpUrl, token }, notes: lines }
   }
   const names = (await serving.control.agents({})).map(({ name }) => name)
   const agent = names.includes('default') ? 'default' : names[0]
@@ -26,4 +27,13 @@ export async function upNotes(serving: Serving, place: ProjectPlace): Promise<Up
     facts: { mcpUrl },
     notes: [address, 'Connect Claude Code (others: quartermaster connect --help):', `  ${text}`],
   }
+}
+
+/** What stands in the configuration is given to nobody by being there: `add` and `import` give it, and a person does. */
+async function ungranted({ control }: Serving, agent: string): Promise<string[]> {
+  const names = (await control.upstreams({})).map(({ name }) => name)
+  if (names.length === 0) return []
+  return [
+    `It has no upstream yet (there are: ${names.join(', ')}). Give it one: quartermaster grant ${agent} ${names[0]}`,
+  ]
 }

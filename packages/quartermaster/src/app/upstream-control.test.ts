@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openDataFolder } from '../adapters/data-folder/index.ts'
 import { silentLog } from '../adapters/system/index.ts'
+import { AppError } from '../contracts/index.ts'
 import { whileAdvancing } from '../testing/fake-clock.ts'
 import { tempProject } from '../testing/temp-project.ts'
 import { CONFIG, upstreamDesk as desk, ITEM, status } from '../testing/upstream-desk.ts'
@@ -85,6 +86,32 @@ describe('adding an upstream', () => {
     expect(await json('agents/default.json')).toEqual({ capabilities: {} })
   })
 
+  it('makes the first agent where there is none at all, with reading of the folder, and gives it what comes', async () => {
+    const { control, json } = await desk({ hasAgents: false })
+    const add = (name: string, more: object = {}) => control.addUpstream({ name, entry: { command: 'a' }, ...more })
+    expect(await add('quiet', { grant: false })).not.toHaveProperty('madeAgent')
+    await expect(json('agents/default.json')).rejects.toMatchObject({ code: 'ENOENT' })
+    expect(await add('notes')).toMatchObject({ granted: ['default'], madeAgent: 'default', problems: [] })
+    expect(await add('more')).toMatchObject({ granted: ['default'] })
+    expect(await add('last', { grant: false })).toMatchObject({ granted: [] })
+    expect((await json('agents/default.json')).capabilities).toEqual({
+      files: { dirs: ['.'], tools: ['read_file', 'list_files', 'search_files'] },
+      notes: {},
+      more: {},
+    })
+  })
+
+  it('makes nobody beside agents that are there, nor for an entry that is refused', async () => {
+    const files = { 'agents/ada.json': '{ "capabilities": {} }' }
+    const beside = await desk({ hasAgents: false, files })
+    expect(await beside.control.addUpstream({ name: 'notes', entry: { command: 'a' } })).toMatchObject({ granted: [] })
+    const alone = await desk({ hasAgents: false })
+    const refused = alone.control.addUpstream({ name: 'notes', entry: { comand: 'a' } })
+    await expect(refused).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    for (const { json } of [beside, alone])
+      await expect(json('agents/default.json')).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
   it.each([
     ['http://127.0.0.1:7420/mcp', undefined],
     ['http://localhost:7420/mcp/', undefined],
@@ -96,6 +123,20 @@ describe('adding an upstream', () => {
     await expect(refused).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining('this Quartermaster itself'),
+    })
+    expect(await json(CONFIG)).toEqual({})
+  })
+
+  it.each([
+    ['quartermaster', ['connect', '--agent', 'default']],
+    ['node', ['/opt/quartermaster/dist/bin/quartermaster.js', 'connect', '--agent', 'default', '--config', 'x.json']],
+    ['npx', ['-y', 'quartermaster@1.0.0', 'connect']],
+    ['sh', ['-c', 'cd /project && exec quartermaster connect --agent default']],
+  ])('refuses our own bridge as a program: %s %j', async (command, args) => {
+    const { control, json } = await desk()
+    await expect(control.addUpstream({ name: 'us', entry: { command, args } })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('Quartermaster itself'),
     })
     expect(await json(CONFIG)).toEqual({})
   })
@@ -223,6 +264,24 @@ describe('looking at upstreams', () => {
     const choice = { upstream: 'notes', items, decision: 'accept' as const }
     expect(await control.decideReview(choice)).toEqual([ITEM])
     expect(done).toEqual([['restart', 'notes'], choice])
+  })
+
+  it('says in a review whose the name is that a tool would be called by', async () => {
+    const { control } = await desk({ ...NOTES, tools: { read: 'upstream:files' } })
+    const clash = expect.stringMatching(
+      /^The tool name "read" is taken by upstream:files .* keeps it for as long as it offers it\. Give it another name/,
+    )
+    expect(await control.reviewItems({})).toEqual([{ ...ITEM, clash }])
+    const own = await desk({ ...NOTES, tools: { read: 'upstream:notes' } })
+    expect(await own.control.reviewItems({})).toEqual([ITEM])
+  })
+
+  it('fails where what is known of them cannot be read, and blames no server', async () => {
+    const unreadable = new AppError('STORE_LOCKED', 'The data folder belongs to another.')
+    const { control, done } = await desk({ ...NOTES, unreadable })
+    await expect(control.upstreams({})).rejects.toBe(unreadable)
+    await expect(control.restartUpstream({ name: 'notes' })).rejects.toBe(unreadable)
+    expect(done).toEqual([])
   })
 
   it.each(['upstreamLogs', 'restartUpstream', 'reviewItems'] as const)(

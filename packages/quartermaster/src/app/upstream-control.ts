@@ -1,19 +1,23 @@
 import type { Upstreams } from '../adapters/mcp-upstream/index.ts'
-import type { ReleasedSecrets, SetUpstream } from '../adapters/project-files/index.ts'
+import { FIRST_AGENT, type ReleasedSecrets, type SetUpstream } from '../adapters/project-files/index.ts'
 import {
   type AddedUpstream,
   AppError,
   type Control,
   type ControlInput,
+  type DependencyStatus,
+  type Problem,
+  type ReviewItem,
   type UpstreamStatus,
 } from '../contracts/index.ts'
 import type { Agents } from '../core/agents/index.ts'
-import type { Generation } from '../core/catalogue/index.ts'
+import { clashWith, type Generation } from '../core/catalogue/index.ts'
 import { type Clock, didYouMean } from '../core/kernel/index.ts'
-import { withOfferedCounts } from './offered-count.ts'
+import { asFelt } from './felt-standing.ts'
+import { clashText, withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
 import { exposureProblems } from './upstream-findings.ts'
-import { grantUpstream, revokeUpstream, type UpstreamGrantDeps } from './upstream-grants.ts'
+import { grantUpstream, type Recipients, revokeUpstream, type UpstreamGrantDeps } from './upstream-grants.ts'
 import { withOutlines } from './upstream-outline.ts'
 
 /** The part of the control that is about the MCP servers of others. */
@@ -36,11 +40,16 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
     | 'dataDir'
   >
   /** Absent where none are mounted; then the configuration answers. */
-  readonly upstreams: Pick<Upstreams, 'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget'> | undefined
+  readonly upstreams:
+    | Pick<Upstreams, 'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget' | 'readAgain' | 'met'>
+    | undefined
   readonly agents: Pick<Agents, 'entry' | 'has' | 'reload'>
   readonly clock: Clock
-  /** All definitions as they are now. */
-  generation(): Pick<Generation, 'capabilities'>
+  /** All definitions as they are now, and what is wrong with them. */
+  generation(): Pick<Generation, 'capabilities' | 'tools' | 'prompts'>
+  definitionProblems(): readonly Problem[]
+  /** What tools need, as it stands. */
+  dependencies(): readonly DependencyStatus[]
   /** Takes the configuration in as it is now. */
   reload(): Promise<unknown>
   /** Where our own server listens, if it does. */
@@ -56,7 +65,8 @@ const USUAL_LINES = 100
 
 export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamControl {
   const { project, upstreams, clock } = deps
-  const running = () => withOfferedCounts(upstreams?.statuses() ?? [], deps.generation())
+  const felt = () => asFelt(upstreams?.statuses() ?? [], deps.dependencies())
+  const running = () => withOfferedCounts(felt(), deps.generation(), deps.definitionProblems())
   const statuses = (): UpstreamStatus[] => withOutlines(running(), project, clock.now())
   const find = (name: string) => statuses().find(status => status.name === name)
 
@@ -68,6 +78,25 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     throw new AppError('NAME_UNKNOWN', `No upstream is named "${name}".${hint}`)
   }
 
+  /** What keeps us from what is known of them is told once, and is no trouble of theirs. */
+  async function read(): Promise<void> {
+    if (await upstreams?.readAgain()) await upstreams?.met(FIRST_LOOK_MS)
+  }
+
+  /** Whoever decides about it is to know that it would not be offered even so. */
+  function withClash(item: ReviewItem): ReviewItem {
+    const { kind, name: ownName, calledAs: name = ownName, upstream } = item
+    if (kind !== 'tool' && kind !== 'prompt') return item
+    const clash = clashWith(deps.generation(), {
+      source: 'upstreams',
+      unit: `upstream:${upstream}`,
+      kind,
+      name,
+      ownName,
+    })
+    return clash ? { ...item, clash: clashText(clash) } : item
+  }
+
   async function settled(name: string): Promise<UpstreamStatus | undefined> {
     for (const until = clock.now() + FIRST_LOOK_MS; ; ) {
       const status = find(name)
@@ -77,41 +106,45 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
   }
 
   return {
-    upstreams: async () => statuses(),
+    async upstreams() {
+      await read()
+      return statuses()
+    },
     async upstreamLogs({ name, limit = USUAL_LINES }) {
       known(name)
       return upstreams?.logs(name, { limit }) ?? []
     },
     async restartUpstream({ name }) {
       known(name)
+      await read()
       await mounted(upstreams).restart(name)
       return (await settled(name)) ?? known(name)
     },
     async reviewItems({ name }) {
       if (name !== undefined) known(name)
-      return (await upstreams?.review(name)) ?? []
+      return ((await upstreams?.review(name)) ?? []).map(withClash)
     },
     async decideReview(choice) {
       known(choice.upstream)
-      return mounted(upstreams).decide(choice)
+      return (await mounted(upstreams).decide(choice)).map(withClash)
     },
     async addUpstream(request) {
       refuseTaken(request.name, deps)
       await refuseOurselves(request, deps)
-      const agents = wantedAgents(request, deps)
+      const recipients = await recipientsOf(request, deps)
       const { unneeded, ...written } = await write(request, deps)
       await deps.reload()
       const released = await releaseReplaced(unneeded, written, deps)
-      const granted = await grantUpstream(request.name, agents, deps)
+      const { problems: ungranted, ...given } = await grantUpstream(request.name, recipients, deps)
       const wrong = project.problems().filter(problem => problem.subject === `upstream:${request.name}`)
       const status = request.wait === false ? find(request.name) : await settled(request.name)
-      const problems = [...wrong, ...granted.problems, ...(await exposureProblems(request.name, project))]
+      const problems = [...wrong, ...ungranted, ...(await exposureProblems(request.name, project))]
       return {
         name: request.name,
         ...written,
         ...released,
         ...(status && { status }),
-        granted: granted.agents,
+        ...given,
         problems,
       }
     },
@@ -144,26 +177,34 @@ function refuseTaken(name: string, { originOf }: UpstreamControlDeps): void {
 }
 
 /** Every call to it would come back here. */
-async function refuseOurselves(
-  { entry: { url } }: ControlInput<'addUpstream'>,
-  deps: UpstreamControlDeps,
-): Promise<void> {
-  if (typeof url !== 'string') return
+async function refuseOurselves({ entry }: ControlInput<'addUpstream'>, deps: UpstreamControlDeps): Promise<void> {
+  const { url, command, args } = entry
   // Loaded here, because nothing else of the control needs it.
-  const { isOwnAddress } = await import('../adapters/client-configs/index.ts')
-  if (!isOwnAddress(url, { url: await deps.ownUrl() })) return
-  throw new AppError(
-    'CONFIG_INVALID',
-    'That is the address of this Quartermaster itself. Give the address of another server.',
-  )
+  const { isOurCommand, isOwnAddress } = await import('../adapters/client-configs/index.ts')
+  if (typeof url === 'string' && isOwnAddress(url, { url: await deps.ownUrl() }))
+    throw new AppError(
+      'CONFIG_INVALID',
+      'That is the address of this Quartermaster itself. Give the address of another server.',
+    )
+  if (typeof command === 'string' && isOurCommand(command, Array.isArray(args) ? args.map(String) : []))
+    throw new AppError(
+      'CONFIG_INVALID',
+      'That command is Quartermaster itself: what it offers would come back here. Another one is added by its address.',
+    )
 }
 
 /** Checked before anything is written, where they were named. */
-function wantedAgents({ grant }: ControlInput<'addUpstream'>, { agents }: UpstreamControlDeps): readonly string[] {
-  if (grant === false) return []
-  if (grant === undefined) return agents.has('default') ? ['default'] : []
+async function recipientsOf(
+  { grant }: ControlInput<'addUpstream'>,
+  { agents, project: { agentFiles } }: UpstreamControlDeps,
+): Promise<Recipients> {
+  if (grant === false) return { names: [] }
+  if (grant === undefined && agents.has(FIRST_AGENT)) return { names: [FIRST_AGENT] }
+  // Whoever begins with an upstream has it from the first `up` on. Beside other agents nobody is made.
+  if (grant === undefined)
+    return (await agentFiles.load()).length === 0 ? { names: [FIRST_AGENT], areFirst: true } : { names: [] }
   for (const name of grant) agents.entry(name)
-  return [...new Set(grant)]
+  return { names: [...new Set(grant)] }
 }
 
 type Written = Pick<AddedUpstream, 'file' | 'outcome' | 'secrets' | 'missing'>

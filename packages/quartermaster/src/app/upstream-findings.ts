@@ -7,7 +7,7 @@ import type { Project } from './project.ts'
 
 export interface UpstreamFindingsDeps {
   readonly upstreams: Pick<Upstreams, 'statuses'>
-  readonly core: { readonly catalogue: Pick<Catalogue, 'current'> }
+  readonly core: { readonly catalogue: Pick<Catalogue, 'current' | 'problems'> }
   readonly project: Pick<Project, 'upstreams' | 'upstreamsLeftOut' | 'projectDir' | 'dataDir'>
 }
 
@@ -18,7 +18,7 @@ export interface UpstreamFindingsDeps {
 export async function upstreamFindings({ upstreams, core, project }: UpstreamFindingsDeps): Promise<Finding[]> {
   const leftOut = project.upstreamsLeftOut()
   const running = upstreams.statuses().filter(({ name }) => !leftOut.has(name))
-  const statuses = withOfferedCounts(running, core.catalogue.current())
+  const statuses = withOfferedCounts(running, core.catalogue.current(), core.catalogue.problems())
   const exposures = await Promise.all(statuses.map(({ name }) => exposureFinding(name, project)))
   return statuses.flatMap((status, i) => [stateFinding(status), ...differenceFindings(status), ...(exposures[i] ?? [])])
 }

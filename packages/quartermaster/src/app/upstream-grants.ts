@@ -1,27 +1,41 @@
+import { writeFirstAgent } from '../adapters/project-files/index.ts'
 import { type AddedUpstream, messageOf, type Problem, type RemovedUpstream } from '../contracts/index.ts'
 import type { Agents } from '../core/agents/index.ts'
 import type { Project } from './project.ts'
 
 /** What giving and taking away an upstream needs. */
 export interface UpstreamGrantDeps {
-  readonly project: Pick<Project, 'agentFiles'>
+  readonly project: Pick<Project, 'agentFiles' | 'projectDir'>
   readonly agents: Pick<Agents, 'reload'>
   /** Who brings the capability of this name, if there is one. */
   originOf(capability: string): 'upstream' | 'other' | undefined
 }
 
+/** Who is to get an upstream. */
+export interface Recipients {
+  readonly names: readonly string[]
+  /** None of them is there yet: there is no agent at all. */
+  readonly areFirst?: boolean
+}
+
+/** What became of giving agents an upstream. */
+export interface GrantedUpstream extends Pick<AddedUpstream, 'granted' | 'madeAgent'> {
+  readonly problems: Problem[]
+}
+
 /** Gives agents an upstream, in their files. One that cannot be changed keeps nothing else from being done. */
 export async function grantUpstream(
   name: string,
-  agents: readonly string[],
+  { names, areFirst = false }: Recipients,
   { project, agents: seats, originOf }: UpstreamGrantDeps,
-): Promise<{ agents: AddedUpstream['granted']; problems: Problem[] }> {
+): Promise<GrantedUpstream> {
   // An agent whose file names what does not exist has no tools at all, so nobody is given what is not there.
-  if (originOf(name) !== 'upstream') return { agents: [], problems: [] }
+  if (originOf(name) !== 'upstream') return { granted: [], problems: [] }
   const granted: string[] = []
   const problems: Problem[] = []
-  for (const agent of agents) {
+  for (const agent of names) {
     try {
+      if (areFirst) await writeFirstAgent({ dir: project.projectDir })
       await project.agentFiles.edit(agent, config => {
         const has = Object.hasOwn(config.capabilities, name)
         return has ? config : { ...config, capabilities: { ...config.capabilities, [name]: {} } }
@@ -32,7 +46,7 @@ export async function grantUpstream(
     }
   }
   if (granted.length > 0) await seats.reload()
-  return { agents: granted, problems }
+  return { granted, ...(areFirst && granted[0] !== undefined && { madeAgent: granted[0] }), problems }
 }
 
 function notGranted(name: string, agent: string, error: unknown): Problem {

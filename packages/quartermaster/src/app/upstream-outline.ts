@@ -1,3 +1,4 @@
+import { SWITCHED_OFF } from '../adapters/mcp-upstream/index.ts'
 import type { UpstreamConfig, UpstreamStatus } from '../contracts/index.ts'
 import { createSecretTexts, targetText } from '../core/kernel/index.ts'
 import type { Project } from './project.ts'
@@ -37,7 +38,7 @@ function configured(name: string, config: UpstreamConfig, secrets: readonly stri
     transport: 'url' in config ? 'http' : 'stdio',
     target: targetText(config, redact),
     state: config.enabled ? 'idle' : 'off',
-    reason: config.enabled ? 'It is not running here.' : 'The configuration switches it off.',
+    reason: config.enabled ? 'It is not running here.' : SWITCHED_OFF,
     since: now,
   }
 }

@@ -159,6 +159,8 @@ export const AddedUpstream = z.object({
   status: UpstreamStatus.optional(),
   /** The agents that were given it. */
   granted: z.array(z.string()),
+  /** The first agent of the folder, made because there was none to give it to. It may read the folder too. */
+  madeAgent: z.string().optional(),
   /** The names under which its secrets are kept. */
   secrets: z.array(z.string()),
   /** The name that each secret which nobody gave yet has now, by the name that was asked for. */

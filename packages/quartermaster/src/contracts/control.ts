@@ -322,7 +322,7 @@ export const CONTROL = {
       secrets: z.record(z.string(), z.string()).optional(),
       /** Secrets that the entry refers to and nobody gave yet. They get names that nothing has. */
       missing: z.array(z.string()).max(1_000).optional(),
-      /** The agents that get it; `default`, where there is one, when absent. */
+      /** The agents that get it; `default` when absent, which is made where there is no agent at all. */
       grant: z.union([z.array(z.string()), z.literal(false)]).optional(),
       /** Takes the place of another one of that name. */
       replace: z.boolean().optional(),

@@ -66,10 +66,10 @@ export const PromptDescriptor = z.object({
 })
 export type PromptDescriptor = z.infer<typeof PromptDescriptor>
 
-/** What may stand for an argument, the best first; at most a hundred of all there are. */
+/** What may stand for an argument, the best first; at most a hundred of all there are. The rest is known where it was said. */
 export const Suggestions = z.object({
   values: z.array(z.string()),
-  total: z.number().int(),
-  hasMore: z.boolean(),
+  total: z.number().int().nonnegative().optional(),
+  hasMore: z.boolean().optional(),
 })
 export type Suggestions = z.infer<typeof Suggestions>

@@ -60,7 +60,7 @@ export const SETTINGS = {
     schema: count(1, 20),
     default: 3,
     reason:
-      'Consecutive good probes a flapping dependency owes before its tools come back, so that clients are not told every second.',
+      'Consecutive good probes, over 5 s at least if more than one, that a flapping dependency owes before its tools come back, so that clients are not told every second.',
   },
   callTimeoutSeconds: {
     schema: seconds(1, 3_600),
@@ -81,6 +81,12 @@ export const SETTINGS = {
     schema: count(1_024, 16 * 1_024 * 1_024),
     default: 256 * 1_024,
     reason: 'About 64,000 tokens: more than an agent reads at once. The rest is kept for paging.',
+  },
+  maxBinaryBytes: {
+    schema: count(1_024, 32 * 1_024 * 1_024),
+    default: 16 * 1_024 * 1_024,
+    reason:
+      'Pictures, sounds and files of one result, as base64, beside its text: half of the longest message that a server can send. They are never cut; what is more is left out, and said so.',
   },
   keptResultBytes: {
     schema: count(1_024, 1_024 * 1_024 * 1_024),

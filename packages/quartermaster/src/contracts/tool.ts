@@ -103,6 +103,13 @@ export const ToolFacts = z.strictObject({
     .int()
     .min(1024)
     .max(16 * 1024 * 1024),
+  /** Of pictures, sounds and files in a result, as base64; `maxBinaryBytes` of the settings when absent. */
+  maxBinaryBytes: z
+    .number()
+    .int()
+    .min(1024)
+    .max(32 * 1024 * 1024)
+    .optional(),
   asTask: AsTask,
   mcp: McpExtras.optional(),
 })

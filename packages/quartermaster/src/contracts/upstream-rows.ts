@@ -61,5 +61,13 @@ export const PinRow = z.object({
   decidedBy: maybe(z.string().max(200)),
   /** Of the pin of the server itself: what it has ever listed, be it empty. Null where nobody noted it: then all of it. */
   listedKinds: maybe(z.array(PinKind)),
+  /** The name under which it is offered, or was when it was last seen; null for whatever name it has. */
+  offeredAs: maybe(z.string().max(64)),
+  /** Since when it has that name without a break; null while it is not offered. Whoever has a name for longest keeps it. */
+  offeredSince: maybe(RowTime),
+  /** Whether the one before this one was held back or refused when the server changed it: then only a person lets it pass. */
+  reworded: z.boolean().default(false),
+  /** What was still to be told about what was accepted before this one. */
+  acceptedFindings: maybe(z.array(UpstreamFinding)),
 })
 export type PinRow = z.infer<typeof PinRow>

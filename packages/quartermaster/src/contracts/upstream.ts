@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { ConsentOperationName, Name } from './names.ts'
-import { AsTask, ConsentOperation, RetryPolicy, ToolExample } from './tool.ts'
+import { AsTask, ConsentOperation, RetryPolicy, ToolExample, ToolFacts } from './tool.ts'
 
 const texts = z.record(z.string(), z.string())
 const serverNames = z.array(z.string().min(1).max(256))
+const { maxResultBytes, maxBinaryBytes } = ToolFacts.shape
 
 /** What the owner says about one tool of a server, by the server's own name for it. Whatever is set wins over the server's word. */
 export const UpstreamToolOptions = z.strictObject({
@@ -22,12 +23,8 @@ export const UpstreamToolOptions = z.strictObject({
     .optional()
     .describe('What a person has to allow; `[]` for nothing, also where the server calls it destructive.'),
   timeoutMs: z.number().int().positive().max(3_600_000).optional(),
-  maxResultBytes: z
-    .number()
-    .int()
-    .min(1024)
-    .max(16 * 1024 * 1024)
-    .optional(),
+  maxResultBytes: maxResultBytes.optional(),
+  maxBinaryBytes,
   asTask: AsTask.optional(),
 })
 export type UpstreamToolOptions = z.infer<typeof UpstreamToolOptions>
@@ -72,8 +69,21 @@ const common = {
     .optional()
     .describe('Stopped when unused for so long; never when absent.'),
   single: z.boolean().default(false).describe('Whether only one of the nodes that share a database runs it at a time.'),
-  startSeconds: z.number().min(0.1).max(600).default(30).describe('How long it may take to start and say what it has.'),
+  startSeconds: z
+    .number()
+    .min(0.1)
+    .max(600)
+    .default(30)
+    .describe(
+      'How long it may take to start and say what it has. The first start of a package by npx, uvx, docker run and the like has at least five minutes.',
+    ),
   timeoutMs: z.number().int().positive().max(3_600_000).optional().describe('For every tool that says nothing else.'),
+  maxResultBytes: maxResultBytes
+    .optional()
+    .describe('More text of a result is cut; for every tool that says nothing else.'),
+  maxBinaryBytes: maxBinaryBytes.describe(
+    'More base64 of a result is left out; for every tool that says nothing else.',
+  ),
   idempotencyKey: z
     .boolean()
     .default(true)
@@ -158,13 +168,20 @@ export const ReviewItem = z.object({
   kind: PinKind,
   /** As the server calls it. */
   name: z.string(),
-  /** `new`: added after first sight. `changed`: not what was seen first. `suspicious`: held for its findings. `rejected`: by a person. */
-  state: z.enum(['new', 'changed', 'suspicious', 'rejected']),
+  /**
+   * `new`: added or reworded after first sight, and never accepted. `changed`: not what was accepted. `suspicious`: held for its
+   * findings. `rejected`: by a person. `warned`: offered, with findings that nobody has looked at.
+   */
+  state: z.enum(['new', 'changed', 'suspicious', 'rejected', 'warned']),
   hash: z.string(),
   findings: z.array(UpstreamFinding),
   /** Field by field what differs from what was accepted; all of it for a new one. */
   changes: z.array(z.object({ field: z.string(), before: z.string().optional(), after: z.string().optional() })),
   seenAt: z.number(),
+  /** What agents call it, or would, where that is another name. */
+  calledAs: z.string().optional(),
+  /** Who has that name already, and what to do about it: accepted, it would still not be offered. */
+  clash: z.string().optional(),
 })
 export type ReviewItem = z.infer<typeof ReviewItem>
 
@@ -199,6 +216,8 @@ export const UpstreamStatus = z.object({
   server: z.object({ name: z.string(), version: z.string() }).optional(),
   /** How many are offered, how many wait for a person, and how many a person has rejected, if any. */
   tools: z.object({ offered: z.number().int(), held: z.number().int(), rejected: z.number().int().optional() }),
+  /** How much is offered although something was found in it that nobody has looked at, if anything is; of all kinds. */
+  warned: z.number().int().optional(),
   prompts: z.number().int(),
   resources: z.number().int(),
   connections: z.number().int(),
@@ -210,8 +229,14 @@ export const UpstreamStatus = z.object({
   lastError: z.object({ message: z.string(), at: z.number() }).optional(),
   /** Agents to which the server shows something that was accepted in another form, and what, shortened. */
   differing: z.array(z.object({ agent: Name, definitions: z.array(z.string()) })).optional(),
+  /** Whether a program such as npx starts it for the first time, and may be downloading it. */
+  isFetching: z.boolean().optional(),
+  /** Names that something else has, so that nothing is offered under them, and what to do about each. */
+  clashes: z.array(z.string()).optional(),
   /** Whether it has said anything itself that is kept in its log. */
   hasSpoken: z.boolean().optional(),
+  /** Questions of it that nobody was asked, because several clients used a connection. Each agent has its own after one. */
+  unasked: z.object({ questions: z.number().int(), lastAt: z.number() }).optional(),
   /** Of the last calls. */
   latency: z.object({ calls: z.number().int(), p50Ms: z.number(), p99Ms: z.number() }).optional(),
 })

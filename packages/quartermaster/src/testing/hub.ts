@@ -24,6 +24,7 @@ import {
   defineResource,
   defineTool,
   type Injection,
+  type NameClaim,
   type Op,
   type ProbeVerdict,
   type Source,
@@ -63,6 +64,8 @@ export interface UnitContents {
   injections?: readonly Injection[]
   written?: readonly WrittenUnit[]
   ops?: readonly Op[]
+  /** Of an upstream. */
+  claims?: readonly NameClaim[]
 }
 
 export interface HubOptions {
@@ -165,9 +168,9 @@ export async function createHub(options: HubOptions = {}): Promise<Hub> {
       return mcp
     },
     hurry: () => release(),
-    write(unit, contents, problems = []) {
+    write(unit, { claims = [], ...contents }, problems = []) {
       const definitions = { ...NOTHING, ...contents }
-      units.set(unit, { id: unit, hash: `${unit}#${edits++}`, definitions, problems })
+      units.set(unit, { id: unit, hash: `${unit}#${edits++}`, definitions, problems, claims })
     },
     spoil(unit, message = 'Unexpected token') {
       const problem: Problem = { severity: 'error', code: 'DEFINITION_INVALID', where: unit, message }

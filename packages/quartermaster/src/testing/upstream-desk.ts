@@ -5,6 +5,7 @@ import { silentLog } from '../adapters/system/index.ts'
 import { openProject } from '../app/project.ts'
 import { createUpstreamControl } from '../app/upstream-control.ts'
 import { AppError, type ReviewItem, type UpstreamStatus } from '../contracts/index.ts'
+import type { Tool } from '../core/catalogue/index.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { tempProject } from './temp-project.ts'
 
@@ -41,11 +42,17 @@ export const ITEM: ReviewItem = {
 
 export interface DeskSituation {
   files?: Record<string, unknown>
+  /** Whether there is a `default`. */
+  hasAgents?: boolean
   env?: Record<string, string>
   /** What each upstream's state is, look by look; the last one stays. */
   states?: Record<string, UpstreamStatus['state'][]>
   /** Capabilities that are no upstreams. */
   others?: string[]
+  /** Tools, and the units that have their names. */
+  tools?: Record<string, string>
+  /** Why what is known of upstreams cannot be read. */
+  unreadable?: Error
   isMounted?: boolean
   ownUrl?: string
 }
@@ -53,38 +60,54 @@ export interface DeskSituation {
 /** The control over a real project folder, with upstreams that are only told about. */
 export async function upstreamDesk({
   files = {},
+  hasAgents = true,
   env = {},
   states = {},
   others = [],
+  tools = {},
+  unreadable,
   isMounted = true,
   ownUrl,
 }: DeskSituation = {}) {
-  const folder = await tempProject({ [CONFIG]: '{}', 'agents/default.json': '{ "capabilities": {} }', ...files })
+  const agents = hasAgents ? { 'agents/default.json': '{ "capabilities": {} }' } : {}
+  const folder = await tempProject({ [CONFIG]: '{}', ...agents, ...files })
   const project = await openProject({ from: folder.dir, env, watch: false, log: silentLog })
   onTestFinished(() => project.close())
   const clock = createFakeClock()
   const done: unknown[] = []
-  const names = new Set((await project.agentFiles.load()).map(({ name }) => name))
+  const names = new Set<string>()
+  const readAgents = async () => {
+    for (const { name } of await project.agentFiles.load()) names.add(name)
+  }
+  await readAgents()
   const coming = structuredClone(states)
   const look = (name: string) => {
     const left = coming[name] ?? ['up']
     const state = left.length > 1 ? left.shift() : left[0]
     return status(name, state ?? 'up')
   }
-  const upstreams: Pick<Upstreams, 'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget'> = {
+  const upstreams: Omit<Upstreams, 'source' | 'configure' | 'mount' | 'recall' | 'start' | 'stop'> = {
     statuses: () => [...project.upstreams().keys()].map(look),
     logs: (name, { limit }) => [{ at: 1, from: 'stderr', text: `${name} ${limit}` }],
     restart: async name => void done.push(['restart', name]),
     review: async name => (name === undefined || name === 'notes' ? [ITEM] : []),
     decide: async choice => (done.push(choice), [ITEM]),
     forget: async name => void done.push({ forgotten: name }),
+    async readAgain() {
+      if (unreadable) throw unreadable
+      return false
+    },
+    met: async () => {},
   }
+  const offered = new Map(
+    Object.entries(tools).map(([name, unit]) => [name, { name, unit, source: 'upstreams' } as unknown as Tool]),
+  )
   const control = createUpstreamControl({
     project,
     upstreams: isMounted ? upstreams : undefined,
     agents: {
       has: name => names.has(name),
-      reload: async () => {},
+      reload: readAgents,
       entry(name) {
         if (!names.has(name)) throw new AppError('AGENT_NOT_FOUND', name)
         return { name, file: '', hash: '', problems: [] }
@@ -92,7 +115,9 @@ export async function upstreamDesk({
     },
     clock,
     originOf: name => (others.includes(name) ? 'other' : project.upstreams().has(name) ? 'upstream' : undefined),
-    generation: () => ({ capabilities: new Map() }),
+    generation: () => ({ capabilities: new Map(), prompts: new Map(), tools: offered }),
+    definitionProblems: () => [],
+    dependencies: () => [],
     reload: () => project.reload(),
     ownUrl: async () => ownUrl,
     ensureDataFolder: () => openDataFolder(project.dataDir).ensure(),

@@ -26,6 +26,7 @@ import { MOST_EARLY } from '../../src/adapters/mcp-upstream/supervision/life.ts'
 import { MOST_TRIES } from '../../src/adapters/mcp-upstream/supervision/passage.ts'
 import { HANG_MS, QUIET_MS } from '../../src/adapters/mcp-upstream/supervision/patient-ping.ts'
 import { LOG_LIMITS } from '../../src/adapters/mcp-upstream/target/child-log.ts'
+import { FETCHING_MS } from '../../src/adapters/mcp-upstream/target/first-start.ts'
 import { DOCUMENT_BYTES, SCHEMA_CHARACTERS } from '../../src/adapters/openapi/index.ts'
 import { HTTP_OP_LIMITS } from '../../src/capabilities/http/settings.ts'
 import { PROGRAM_OP_LIMITS } from '../../src/capabilities/program/settings.ts'
@@ -250,6 +251,10 @@ describe('docs/security.md', () => {
       ['log lines a second, of standard error, of messages and of our own each', count(linesASecond)],
       ['bytes of standard error a second', bytes(MOST_BYTES_A_SECOND)],
       ['time to start and say what it has', `${startSeconds} s (\`startSeconds\`)`],
+      [
+        'the same, of a package that `npx`, `uvx`, `docker run` or the like starts for the first time',
+        `${FETCHING_MS / 60_000} min`,
+      ],
       ['silence at work before it is asked whether it is there', seconds(QUIET_MS)],
       ['silence to a ping before it counts as hanging', seconds(HANG_MS)],
       ['silence at work, of one that was never heard while it worked', 'what a call may take'],

@@ -1,8 +1,9 @@
 import type { AddedUpstream } from '../../contracts/index.ts'
 import { problemBlock } from './explain.ts'
+import { givenLine } from './given-text.ts'
 import { paragraph } from './layout.ts'
-import type { Printer } from './printer.ts'
 import { releasedLines } from './released-text.ts'
+import type { Session } from './session.ts'
 import { upstreamSentence } from './upstream-text.ts'
 
 const OUTCOMES = {
@@ -12,15 +13,18 @@ const OUTCOMES = {
 } as const satisfies Record<AddedUpstream['outcome'], string>
 
 /** What became of an upstream that was added, and what to know about it. */
-export function addedText(added: AddedUpstream, notes: readonly string[], printer: Printer): string {
-  const { name, outcome, status, granted, secrets, problems, file } = added
+export function addedText(
+  added: AddedUpstream,
+  notes: readonly string[],
+  session: Pick<Session, 'out' | 'from'>,
+): string {
+  const { out: printer, from } = session
+  const { name, outcome, status, secrets, problems, file } = added
   const isFine = status?.state === 'up' || status?.state === 'idle'
   const mark = isFine ? printer.paint.green('✓') : printer.paint.yellow('!')
-  const how = status ? `; ${upstreamSentence(status)}` : ''
+  const how = status ? `; ${upstreamSentence(status, from)}` : ''
   const lines = [
-    granted.length > 0
-      ? `Given to: ${granted.join(', ')}.`
-      : `Given to nobody. Give it: quartermaster grant AGENT ${name}`,
+    givenLine(name, added),
     secrets.length > 0 ? `Kept in the secrets file: ${secrets.join(', ')}.` : '',
     ...releasedLines(added),
     ...notes,

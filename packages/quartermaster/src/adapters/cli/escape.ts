@@ -4,6 +4,7 @@ import {
   toJsonEscape,
   toVisibleJson,
   UNSAFE,
+  UNSEEN,
   withoutHidden,
 } from '../../core/kernel/index.ts'
 
@@ -14,6 +15,20 @@ export function escapeBlock(text: string): string {
   return text
     .replace(/\r\n/g, '\n')
     .replace(UNSAFE, character => (character === '\n' || character === '\t' ? character : escapeCharacter(character)))
+}
+
+/** What somebody has written to be read: nothing in it is unseen, and nothing is pushed off the screen. */
+export function escapeProse(text: string): string {
+  return withoutGaps(escapeBlock(text).replace(UNSEEN, escapeCharacter))
+}
+
+/** Spaces that would push the rest of a line off the screen are told in words. Fewer are somebody's indentation. */
+export function withoutGaps(text: string): string {
+  return text.replace(/ {40,}/g, inWords)
+}
+
+function inWords(spaces: string): string {
+  return `[${spaces.length} spaces]`
 }
 
 /** Everything that is there and cannot be seen, plain spaces and line breaks excepted. */
@@ -27,7 +42,7 @@ export function escapeHidden(text: string): string {
   return text
     .replace(/\r\n/g, '\n')
     .replace(HIDDEN, escapeCharacter)
-    .replace(/ {9,}/g, spaces => `[${spaces.length} spaces]`)
+    .replace(/ {9,}/g, inWords)
     .replace(/\n{4,}/g, breaks => `\n[${breaks.length} line breaks]\n`)
 }
 

@@ -10,6 +10,7 @@ import {
 } from '../../contracts/index.ts'
 import { argumentNotes } from './argument-notes.ts'
 import { defined } from './defined.ts'
+import { firstStates } from './first-states.ts'
 import { createAnswers } from './foreign-answers.ts'
 import { pinEntry } from './pinning.ts'
 import type { Session } from './session.ts'
@@ -17,7 +18,7 @@ import type { Session } from './session.ts'
 /** What became of one server of another client. It holds no secret. */
 export interface Imported
   extends Pick<ForeignServer, 'name' | 'as' | 'client' | 'file' | 'notes'>,
-    Pick<AddedUpstream, 'removedSecrets' | 'keptSecrets'> {
+    Pick<AddedUpstream, 'madeAgent' | 'removedSecrets' | 'keptSecrets'> {
   readonly outcome: AddedUpstream['outcome'] | 'wouldBeAdded' | 'skipped' | 'failed'
   /** Why it was skipped or failed. */
   readonly reason?: string | undefined
@@ -35,10 +36,6 @@ export interface ImportOptions {
   readonly grant?: string[] | false
 }
 
-/** Servers start at the same time, so waiting for all takes no longer than for the slowest. */
-const FIRST_LOOK_MS = 8_000
-const LOOK_EVERY_MS = 100
-
 /** Adds servers one by one: what is wrong with one keeps no other from being added. */
 export async function importServers(
   session: Session,
@@ -54,9 +51,7 @@ export async function importServers(
         await session.attend(`Importing ${server.as}`, () => importOne(session, control, { server, answers, options })),
       )
     }
-    return options.isDryRun
-      ? imported
-      : await session.attend('Waiting for the servers', () => withStates(session, control, imported))
+    return options.isDryRun ? imported : await withStates(session, control, imported)
   })
 }
 
@@ -98,12 +93,14 @@ async function importOne(session: Session, control: Control, { server, answers, 
   } catch (error) {
     // A taken name is nobody's fault, and everything else may still work for the next one.
     const isTaken = isAppError(error) && error.code === 'NAME_TAKEN'
-    return { ...known, secrets: [], outcome: isTaken ? 'skipped' : 'failed', reason: messageOf(error) }
+    // What was to be written down was not: neither its secrets nor its version.
+    return { ...about, secrets: [], outcome: isTaken ? 'skipped' : 'failed', reason: messageOf(error) }
   }
 }
 
-function told({ outcome, granted, secrets, removedSecrets, keptSecrets, problems, status }: AddedUpstream) {
-  return { outcome, granted, secrets, ...defined({ removedSecrets, keptSecrets }), problems, status }
+function told({ outcome, granted, secrets, problems, status, ...more }: AddedUpstream) {
+  const { madeAgent, removedSecrets, keptSecrets } = more
+  return { outcome, granted, secrets, ...defined({ madeAgent, removedSecrets, keptSecrets }), problems, status }
 }
 
 function askedNote({ prompt }: ForeignQuestion): string {
@@ -121,14 +118,8 @@ function missingNotes(unanswered: readonly ForeignQuestion[], missing: AddedUpst
 }
 
 /** How each is after its first moments. */
-async function withStates({ host }: Session, control: Control, imported: readonly Imported[]): Promise<Imported[]> {
-  const names = new Set(imported.filter(one => one.status).map(one => one.as))
-  if (names.size === 0) return [...imported]
-  for (const until = host.clock.now() + FIRST_LOOK_MS; ; ) {
-    const statuses = new Map((await control.upstreams({})).map(status => [status.name, status]))
-    const isOver = [...names].every(name => statuses.get(name)?.state !== 'starting') || host.clock.now() >= until
-    if (isOver || host.signal.aborted)
-      return imported.map(one => (names.has(one.as) ? { ...one, status: statuses.get(one.as) } : one))
-    await new Promise<void>(resolve => host.clock.after(LOOK_EVERY_MS, resolve))
-  }
+async function withStates(session: Session, control: Control, imported: readonly Imported[]): Promise<Imported[]> {
+  const names = imported.filter(one => one.status).map(one => one.as)
+  const states = await firstStates(session, control, names)
+  return imported.map(one => (one.status ? { ...one, status: states.get(one.as) ?? one.status } : one))
 }

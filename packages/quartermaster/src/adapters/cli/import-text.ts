@@ -1,9 +1,11 @@
 import type { ClientKind, ForeignServer, ForeignServers, UpstreamStatus } from '../../contracts/index.ts'
 import { problemBlock } from './explain.ts'
+import { givenLine } from './given-text.ts'
 import type { Imported } from './import-servers.ts'
 import { count, paragraph } from './layout.ts'
 import type { Printer } from './printer.ts'
 import { releasedLines } from './released-text.ts'
+import type { Session } from './session.ts'
 import { type Row, renderTable } from './table.ts'
 import { upstreamSentence } from './upstream-text.ts'
 
@@ -47,10 +49,10 @@ function placesText(places: ForeignServers['places'], printer: Printer): string 
 export function importedText(
   imported: readonly Imported[],
   places: ForeignServers['places'],
-  printer: Printer,
+  { out: printer, from }: Pick<Session, 'out' | 'from'>,
 ): string {
   return [
-    ...imported.map(one => oneText(one, printer)),
+    ...imported.map(one => oneText(one, { printer, from })),
     placesText(places, printer),
     `${printer.paint.bold(summary(imported))}\n`,
   ].join('')
@@ -77,6 +79,16 @@ const MARKS = {
   failed: ['red', '✗'],
 } as const satisfies Record<Imported['outcome'], readonly [keyof Printer['paint'], string]>
 
+/** What was not taken over was given to nobody, and nobody is told to give it. */
+const IS_THERE = {
+  added: true,
+  replaced: true,
+  unchanged: true,
+  wouldBeAdded: false,
+  skipped: false,
+  failed: false,
+} as const satisfies Record<Imported['outcome'], boolean>
+
 const TROUBLED = ['yellow', '!'] as const
 
 /** It is there now, and does not work. */
@@ -84,13 +96,13 @@ function isTroubled({ status, problems }: Imported): boolean {
   return problems.length > 0 || (status !== undefined && status.state !== 'up' && status.state !== 'idle')
 }
 
-function oneText(one: Imported, printer: Printer): string {
+function oneText(one: Imported, { printer, from }: { printer: Printer; from: Session['from'] }): string {
   const [style, mark] = isTroubled(one) ? TROUBLED : MARKS[one.outcome]
   const wide = { ...printer, width: undefined }
-  const from = one.name === one.as ? '' : `, "${one.name}" there`
-  const head = `${one.as} (${CLIENTS[one.client]}${from})${one.reason === undefined ? stateText(one.status) : `: ${one.reason}`}`
+  const there = one.name === one.as ? '' : `, "${one.name}" there`
+  const head = `${one.as} (${CLIENTS[one.client]}${there})${one.reason === undefined ? stateText(one.status, from) : `: ${one.reason}`}`
   const lines = [
-    one.granted.length > 0 ? `Given to: ${one.granted.join(', ')}.` : '',
+    IS_THERE[one.outcome] ? givenLine(one.as, one) : '',
     one.secrets.length > 0 ? `Kept in the secrets file: ${one.secrets.join(', ')}.` : '',
     ...releasedLines(one),
     ...one.notes,
@@ -102,8 +114,8 @@ function oneText(one: Imported, printer: Printer): string {
   ].join('')
 }
 
-function stateText(status: UpstreamStatus | undefined): string {
-  return status ? `: ${upstreamSentence(status)}` : ''
+function stateText(status: UpstreamStatus | undefined, from: Session['from']): string {
+  return status ? `: ${upstreamSentence(status, from)}` : ''
 }
 
 /** `3 servers`, for who is asked to choose. */

@@ -1,10 +1,10 @@
-import { escapeBlock, escapeLine } from './escape.ts'
+import { escapeLine, escapeProse } from './escape.ts'
 import type { Frame } from './table.ts'
 import { displayWidth, padEnd, wrap } from './width.ts'
 
 /** A paragraph, indented and broken to the frame. Escaped. */
 export function paragraph(text: string, { width }: Frame, indent = ''): string {
-  const block = escapeBlock(text).replace(/\n+$/, '')
+  const block = escapeProse(text).replace(/\n+$/, '')
   const lines = width === undefined ? block.split('\n') : wrap(block, width - displayWidth(indent))
   return `${lines.map(line => (line === '' ? '' : indent + line)).join('\n')}\n`
 }

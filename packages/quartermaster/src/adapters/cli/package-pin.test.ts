@@ -1,25 +1,36 @@
 import { describe, expect, it } from 'vitest'
 import { findUnpinned, pinnedArgs } from './package-pin.ts'
 
+/** What stands in quotes is one word. */
 const find = (line: string) => {
-  const [command = '', ...args] = line.split(' ')
+  const [command = '', ...args] = (line.match(/"[^"]*"|\S+/g) ?? []).map(word => word.replaceAll('"', ''))
   return { found: findUnpinned(command, args), args }
 }
 
 describe('a command that runs a package', () => {
   it.each([
-    ['npx -y server', 'npx', 'server'],
-    ['npx -y @scope/server /data', 'npx', '@scope/server'],
-    ['npx --yes server@latest', 'npx', 'server'],
-    ['npx -y server@1', 'npx', 'server'],
-    ['/usr/bin/npx -p @scope/pkg serve', 'npx', '@scope/pkg'],
-    ['npx --package=pkg serve', 'npx', 'pkg'],
-    ['cmd /c npx -y server', 'npx', 'server'],
-    ['pnpm dlx server', 'npx', 'server'],
-    ['bunx server', 'npx', 'server'],
-    ['uvx mcp-server-git --repository .', 'uvx', 'mcp-server-git'],
-    ['uvx --from pkg[extra] serve', 'uvx', 'pkg[extra]'],
-    ['uv tool run pkg', 'uvx', 'pkg'],
+    ['npx -y server', 'npm', 'server'],
+    ['npx -y @scope/server /data', 'npm', '@scope/server'],
+    ['npx --yes server@latest', 'npm', 'server'],
+    ['npx -y server@1', 'npm', 'server'],
+    ['/usr/bin/npx -p @scope/pkg serve', 'npm', '@scope/pkg'],
+    ['npx --package=pkg serve', 'npm', 'pkg'],
+    ['cmd /c npx -y server', 'npm', 'server'],
+    ['pnpm dlx server', 'npm', 'server'],
+    ['bunx server', 'npm', 'server'],
+    ['npm exec -y server', 'npm', 'server'],
+    ['npm --yes x @scope/server -- /data', 'npm', '@scope/server'],
+    ['npm exec --package=pkg -- serve', 'npm', 'pkg'],
+    ['bun x server', 'npm', 'server'],
+    ['env A=b npx -y server', 'npm', 'server'],
+    ['sh -c "npx -y server"', 'npm', 'server'],
+    ['bash -lc "cd /data && exec npx -y server@latest ."', 'npm', 'server'],
+    ['pipx run pkg', 'pipx', 'pkg'],
+    ['pipx run --spec pkg serve', 'pipx', 'pkg'],
+    ['docker container run -i a/b', 'docker', 'a/b'],
+    ['uvx mcp-server-git --repository .', 'uv', 'mcp-server-git'],
+    ['uvx --from pkg[extra] serve', 'uv', 'pkg[extra]'],
+    ['uv tool run pkg', 'uv', 'pkg'],
     ['docker run -i --rm -e TOKEN ghcr.io/a/b', 'docker', 'ghcr.io/a/b'],
     ['docker run -i --name x localhost:5000/a:latest', 'docker', 'localhost:5000/a'],
   ])('without a version is found: %s', (line, runner, name) => {
@@ -37,6 +48,13 @@ describe('a command that runs a package', () => {
     'docker run -i a/b:1.2',
     'docker run -i a/b@sha256:abc',
     'docker exec -i box serve',
+    'npm exec -y server@1.2.3',
+    'npm run server',
+    'npm start -- exec server',
+    'sh -c "npx -y server@1.2.3 && cd x"',
+    'sh -c "node server.js x npx"',
+    'pipx run --spec pkg==1.2.3 serve',
+    'bun run server',
     'node server.js',
     'npx',
   ])('is left alone otherwise: %s', line => {
@@ -47,6 +65,8 @@ describe('a command that runs a package', () => {
     ['npx -y server@latest --port 1', '-y server@2.0.0 --port 1'],
     ['npx --package=pkg serve', '--package=pkg@2.0.0 serve'],
     ['cmd /c npx -y server', '/c npx -y server@2.0.0'],
+    ['npm exec -y server -- --port 1', 'exec -y server@2.0.0 -- --port 1'],
+    ['sh -c "cd server; npx -y server server"', '-c cd server; npx -y server@2.0.0 server'],
   ])('gets the version where the package stands: %s', (line, pinned) => {
     const { found, args } = find(line)
     expect(found && pinnedArgs(args, found, '2.0.0').join(' ')).toBe(pinned)

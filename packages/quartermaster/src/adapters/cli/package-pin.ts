@@ -1,44 +1,60 @@
+import { type PackageRun, packageRunOf, programName } from '../../core/kernel/index.ts'
+
 /** A package that a command runs in whatever version there is at the time. */
-export interface Unpinned {
-  readonly runner: 'npx' | 'uvx' | 'docker'
+export interface Unpinned extends Pick<PackageRun, 'runner' | 'program'> {
   /** Without a version. */
   readonly package: string
-  /** The argument it stands in. */
-  readonly index: number
+  /** As it is written. */
+  readonly word: string
+  /** The argument it stands in; nothing where that is a script. */
+  readonly index: number | undefined
 }
 
 /** The package that a command would run without a version of its own, if it does. */
 export function findUnpinned(command: string, args: readonly string[]): Unpinned | undefined {
-  const words = [command, ...args]
-  // On Windows programs like npx are started through the shell.
-  const start = /^cmd(?:\.exe)?$/i.test(command) && /^\/c$/i.test(args[0] ?? '') ? 2 : 0
-  const [first = '', second] = words.slice(start).map((word, i) => (i === 0 ? programName(word) : word))
-  if (['npx', 'bunx', 'pnpx'].includes(first)) return unpinnedNpm(words, start + 1)
-  if (['pnpm', 'yarn'].includes(first) && second === 'dlx') return unpinnedNpm(words, start + 2)
-  if (first === 'uvx') return unpinnedPython(words, start + 1)
-  if (first === 'uv' && second === 'tool' && words[start + 2] === 'run') return unpinnedPython(words, start + 3)
-  return ['docker', 'podman'].includes(first) && second === 'run' ? unpinnedImage(words, start + 2) : undefined
+  const run = packageRunOf(command, args)
+  const found = run && FINDERS[run.runner](run.words, run.from)
+  if (!found) return undefined
+  const { runner, program, words, start } = run
+  // The command itself is none of the arguments.
+  const index = start === undefined ? undefined : start + found.at - 1
+  return { runner, program, package: found.name, word: words[found.at] ?? '', index }
 }
 
 /** The arguments with the version put to the package. */
-export function pinnedArgs(args: readonly string[], { package: name, index }: Unpinned, version: string): string[] {
-  const put = (word: string) => `${word.startsWith('--package=') ? '--package=' : ''}${name}@${version}`
-  return args.map((word, i) => (i === index ? put(word) : word))
+export function pinnedArgs(args: readonly string[], unpinned: Unpinned, version: string): string[] {
+  const { package: name, word, index } = unpinned
+  const pinned = `${word.startsWith('--package=') ? '--package=' : ''}${name}@${version}`
+  if (index !== undefined) return args.map((arg, i) => (i === index ? pinned : arg))
+  return args.map(arg => withWord(arg, unpinned, pinned))
+}
+
+/** A script with another word in place of the package. The same word may stand before, as the name of a folder. */
+function withWord(script: string, { program, word }: Unpinned, next: string): string {
+  const parts = script.split(/([\s'";&|()]+)/)
+  const runs = parts.findIndex(part => programName(part) === program)
+  const at = parts.findIndex((part, i) => runs >= 0 && i > runs && part === word)
+  return parts.map((part, i) => (i === at ? next : part)).join('')
 }
 
 /** What to tell whoever adds such a command. */
 export function unpinnedWarning({ runner, package: name }: Unpinned): string {
   const how = {
-    npx: `${name}@VERSION, or --pin for the present one`,
-    uvx: `${name}@VERSION`,
+    npm: `${name}@VERSION, or --pin for the present one`,
+    uv: `${name}@VERSION`,
+    pipx: `${name}==VERSION`,
     docker: `${name}:TAG or ${name}@sha256:…`,
-  }
+  } as const satisfies Record<PackageRun['runner'], string>
   return `"${name}" has no version, so every start may run another program than the one you looked at. Write ${how[runner]}.`
 }
 
-function programName(word: string): string {
-  return (word.split(/[\\/]/).at(-1) ?? word).replace(/\.(?:cmd|exe|ps1)$/i, '').toLowerCase()
+/** A package without a version, and the word it stands in. */
+interface Found {
+  readonly name: string
+  readonly at: number
 }
+
+type Finder = (words: readonly string[], from: number) => Found | undefined
 
 /** The first word from a place on that is no option, and its place. `withValue` are the options that take the next word. */
 function firstOperand(words: readonly string[], from: number, withValue: readonly string[]): number | undefined {
@@ -50,7 +66,7 @@ function firstOperand(words: readonly string[], from: number, withValue: readonl
   return undefined
 }
 
-function unpinnedNpm(words: readonly string[], from: number): Unpinned | undefined {
+function unpinnedNpm(words: readonly string[], from: number): Found | undefined {
   const named = words.findIndex((word, i) => i >= from && /^(?:-p|--package)$/.test(word))
   const assigned = words.findIndex((word, i) => i >= from && word.startsWith('--package='))
   const operand = firstOperand(words, from, ['-p', '--package', '-c', '--call', '-w', '--workspace'])
@@ -58,20 +74,21 @@ function unpinnedNpm(words: readonly string[], from: number): Unpinned | undefin
   const [, name, version] = /^(?:--package=)?((?:@[\w.~-]+\/)?[\w.~-]+)(?:@(.+))?$/.exec(words[at ?? -1] ?? '') ?? []
   // Folders, archives and repositories are no packages of a registry.
   if (at === undefined || name === undefined || /^\.|\.(?:tgz|js|mjs)$/.test(name)) return undefined
-  return version === undefined || isMoving(version) ? { runner: 'npx', package: name, index: at - 1 } : undefined
+  return version === undefined || isMoving(version) ? { name, at } : undefined
 }
 
 function isMoving(version: string): boolean {
   return !/^\d+\.\d+\.\d+/.test(version)
 }
 
-function unpinnedPython(words: readonly string[], from: number): Unpinned | undefined {
-  const named = words.findIndex((word, i) => i >= from && word === '--from')
-  const at =
-    named >= 0 ? named + 1 : firstOperand(words, from, ['--with', '--python', '-p', '--index-url', '--refresh-package'])
+const PYTHON_OPTIONS = ['--with', '--python', '-p', '--index-url', '-i', '--refresh-package', '--pip-args', '--suffix']
+
+function unpinnedPython(words: readonly string[], from: number): Found | undefined {
+  const named = words.findIndex((word, i) => i >= from && /^--(?:from|spec)$/.test(word))
+  const at = named >= 0 ? named + 1 : firstOperand(words, from, PYTHON_OPTIONS)
   const [, name, version] = /^([\w.-]+(?:\[[\w,-]*\])?)(?:(?:==|@)(.+))?$/.exec(words[at ?? -1] ?? '') ?? []
   if (at === undefined || name === undefined || name.startsWith('.')) return undefined
-  return version === undefined || version === 'latest' ? { runner: 'uvx', package: name, index: at - 1 } : undefined
+  return version === undefined || version === 'latest' ? { name, at } : undefined
 }
 
 const IMAGE_OPTIONS = [
@@ -116,9 +133,16 @@ const IMAGE_OPTIONS = [
   ],
 ]
 
-function unpinnedImage(words: readonly string[], from: number): Unpinned | undefined {
+function unpinnedImage(words: readonly string[], from: number): Found | undefined {
   const at = firstOperand(words, from, IMAGE_OPTIONS)
   const [, name, tag] = /^((?:[^/]+\/)*[^/:@]+)(?:[:@](.+))?$/.exec(words[at ?? -1] ?? '') ?? []
   if (at === undefined || name === undefined) return undefined
-  return tag === undefined || tag === 'latest' ? { runner: 'docker', package: name, index: at - 1 } : undefined
+  return tag === undefined || tag === 'latest' ? { name, at } : undefined
 }
+
+const FINDERS = {
+  npm: unpinnedNpm,
+  uv: unpinnedPython,
+  pipx: unpinnedPython,
+  docker: unpinnedImage,
+} as const satisfies Record<PackageRun['runner'], Finder>

@@ -18,7 +18,7 @@ export async function pinEntry(
   const unpinned = typeof command === 'string' ? findUnpinned(command, words) : undefined
   if (!unpinned) return { entry, notes: [] }
   if (!pin) return { entry, notes: [unpinnedWarning(unpinned)] }
-  if (unpinned.runner !== 'npx') {
+  if (unpinned.runner !== 'npm') {
     return { entry, notes: [`Only packages of npm can be pinned by --pin. ${unpinnedWarning(unpinned)}`] }
   }
   try {

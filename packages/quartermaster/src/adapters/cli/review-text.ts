@@ -8,10 +8,11 @@ import { wrap } from './width.ts'
 const MOST_SHOWN = 10_000
 
 const STATES = {
-  new: 'It was added after the first look.',
+  new: 'It was added or put in other words after the first look, and nobody has accepted it.',
   changed: 'It is not what was accepted.',
   suspicious: 'It is held for what was found in it.',
   rejected: 'It was rejected.',
+  warned: 'It is offered. Accept it to end the warning, or reject it.',
 } as const satisfies Record<ReviewItem['state'], string>
 
 /** What waits for a person, each thing with its difference and what was found in it; nothing in it is hidden. */
@@ -43,9 +44,15 @@ function itemText(item: ReviewItem, printer: Printer): string {
   return [
     head,
     block(STATES[item.state], '  ', printer),
+    item.clash === undefined ? '' : clashText(item.clash, printer),
     ...item.findings.map(finding => findingText(finding, printer)),
     ...item.changes.map(change => changeText(change, printer)),
   ].join('')
+}
+
+/** Whoever accepts it is to know that it is not offered even so. */
+function clashText(clash: string, printer: Printer): string {
+  return `  ${printer.paint.yellow('!')} ${block(clash, '    ', printer).slice(4)}`
 }
 
 function findingText({ rule, strength, field, message, excerpt }: UpstreamFinding, printer: Printer): string {

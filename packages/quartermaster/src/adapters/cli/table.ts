@@ -1,5 +1,5 @@
 import type { Paint, Style } from './ansi.ts'
-import { escapeLine } from './escape.ts'
+import { escapeLine, withoutGaps } from './escape.ts'
 import { cut, displayWidth, padEnd, wrap } from './width.ts'
 
 export interface Cell {
@@ -50,7 +50,8 @@ export function renderTable({ columns, rows }: Table, { paint, width }: Frame): 
 }
 
 function toCell(cell: string | Cell): Cell {
-  return typeof cell === 'string' ? { text: escapeLine(cell) } : { ...cell, text: escapeLine(cell.text) }
+  const { text, style } = typeof cell === 'string' ? { text: cell, style: undefined } : cell
+  return { text: withoutGaps(escapeLine(text)), style }
 }
 
 function naturalWidths(columns: readonly Column[], rows: readonly (readonly Cell[])[]): number[] {

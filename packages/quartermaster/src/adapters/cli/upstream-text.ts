@@ -3,6 +3,7 @@ import { loginStep, withoutLoginStep } from '../../core/kernel/index.ts'
 import { aheadInWords, inWords } from './duration.ts'
 import { count, fields } from './layout.ts'
 import type { Printer } from './printer.ts'
+import type { Session } from './session.ts'
 import { type Row, renderTable } from './table.ts'
 
 const STATES = {
@@ -42,17 +43,30 @@ function row(status: UpstreamStatus, { paint }: Printer): Row {
     status.latency ? `${rounded(status.latency.p50Ms)} ms` : '',
     troubleOf(status),
   ]
-  return { cells, ...(nextStepOf(status) && { notes: [nextStepOf(status) ?? ''] }) }
+  const notes = [nextStepOf(status), clashStep(status)].filter(note => note !== undefined)
+  return notes.length === 0 ? { cells } : { cells, notes }
 }
 
-function toolsText({ tools: { offered, held, rejected = 0 } }: UpstreamStatus): string {
-  return `${offered}${held === 0 ? '' : `, ${held} held`}${rejected === 0 ? '' : `, ${rejected} rejected`}`
+function clashStep({ name, clashes = [] }: UpstreamStatus): string | undefined {
+  if (clashes.length === 0) return undefined
+  return `${count(clashes.length, 'name')} of it ${clashes.length === 1 ? 'is' : 'are'} taken: quartermaster upstreams show ${name}`
+}
+
+function toolsText({ tools: { offered, held, rejected = 0 }, warned = 0 }: UpstreamStatus): string {
+  const parts = [
+    String(offered),
+    held === 0 ? '' : `${held} held`,
+    rejected === 0 ? '' : `${rejected} rejected`,
+    warned === 0 ? '' : count(warned, 'warning'),
+  ]
+  return parts.filter(part => part !== '').join(', ')
 }
 
 /** What went wrong, as far as it still matters to who looks. */
 function troubleOf(status: UpstreamStatus): string {
   const { state, lastError } = status
-  return state === 'up' || state === 'idle' ? (lastError?.message ?? '') : reasonOf(status)
+  const isFine = state === 'up' || state === 'idle' || state === 'starting'
+  return isFine ? (lastError?.message ?? '') : reasonOf(status)
 }
 
 /** Without the next step, which is shown by itself. */
@@ -60,9 +74,10 @@ function reasonOf(status: UpstreamStatus): string {
   return withoutLoginStep(status.reason, status.name)
 }
 
-function nextStepOf({ name, state, tools, hasSpoken }: UpstreamStatus): string | undefined {
+function nextStepOf({ name, state, tools, warned = 0, hasSpoken }: UpstreamStatus): string | undefined {
   if (state === 'needsLogin') return loginStep(name)
   if (tools.held > 0) return `Look at what is held: quartermaster upstreams review ${name}`
+  if (warned > 0) return `Look at what was found in it: quartermaster upstreams review ${name}`
   return state === 'down' && hasSpoken ? `What it said: quartermaster logs ${name}` : undefined
 }
 
@@ -90,11 +105,28 @@ export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: 
         latency &&
           `half within ${rounded(latency.p50Ms)} ms, 99 % within ${rounded(latency.p99Ms)} ms (${count(latency.calls, 'call')})`,
       ],
+      ['Not asked', unaskedText(status, ago)],
       ['Last error', lastErrorText(status, ago)],
+      ...clashRows(status),
       ['Next', nextStepOf(status)],
     ],
     printer,
   )
+}
+
+function unaskedText({ unasked }: UpstreamStatus, ago: (at: number) => string): string | undefined {
+  if (!unasked) return undefined
+  const questions = `${count(unasked.questions, 'question')}, the last ${ago(unasked.lastAt)}`
+  return `${questions}: several clients used the connection. Each agent has its own now; give each client its own token.`
+}
+
+const MOST_CLASHES = 5
+
+/** What is not there for its name. One reason may concern everything that a server has. */
+function clashRows({ clashes = [] }: UpstreamStatus): [string, string][] {
+  const shown = clashes.slice(0, MOST_CLASHES).map((text): [string, string] => ['Not offered', text])
+  const more = clashes.length - shown.length
+  return more > 0 ? [...shown, ['Not offered', `${more} more; see: quartermaster doctor`]] : shown
 }
 
 /** Nothing where the reason says the same. */
@@ -103,16 +135,29 @@ function lastErrorText({ lastError, reason }: UpstreamStatus, ago: (at: number) 
   return `${lastError.message} (${ago(lastError.at)})`
 }
 
-/** One upstream in a sentence: `up, 12 tools`. */
-export function upstreamSentence(status: UpstreamStatus): string {
-  const { name, state, tools, reason } = status
-  const held = tools.held === 0 ? '' : `, ${tools.held} held for review`
+/** One upstream in a sentence: `up, 12 tools`. Who has met it in this very process leaves nothing that starts. */
+export function upstreamSentence(status: UpstreamStatus, from: Session['from'] = 'up'): string {
+  const { name, state, reason, tools } = status
+  const held = reviewText(status)
   if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}`
-  if (state === 'starting') return 'it is still starting (see how it is: quartermaster upstreams)'
+  if (state === 'starting') return startingSentence(status, from)
   if (state === 'needsLogin') return `it needs a login (quartermaster login ${name})${held}`
   // It ends within a longer one.
   const tail = reason === '' ? '' : `: ${reason.replace(/\.+$/, '')}`
   return `it ${state === 'keyRefused' ? 'does not let us in' : `is ${STATES[state].text}`}${tail}${held}`
+}
+
+/** Whoever adds a server should know before its tools are used, and not from whoever looks for trouble later. */
+function reviewText({ name, tools, warned = 0 }: UpstreamStatus): string {
+  const held = tools.held === 0 ? '' : `, ${tools.held} held for review`
+  const told = warned === 0 ? '' : `, ${count(warned, 'warning')}`
+  return held + told === '' ? '' : `${held}${told} (quartermaster upstreams review ${name})`
+}
+
+function startingSentence({ isFetching }: UpstreamStatus, from: Session['from']): string {
+  if (from === 'process') return 'it did not get ready in time; it is started again by quartermaster up'
+  const what = isFetching ? ', and may be downloading what it runs' : ''
+  return `it is still starting${what} (see how it is: quartermaster upstreams)`
 }
 
 function rounded(ms: number): string {

@@ -147,6 +147,11 @@ describe('the configuration of Claude Code', () => {
   })
 })
 
+it.each(['', '// a comment\n'])('loses no server for its name, with %j before it', async before => {
+  const { servers } = await inDesktop(`${before}{ "mcpServers": { "__proto__": { "command": "a" } } }`)
+  expect(servers).toMatchObject([{ name: '__proto__', as: '__proto__-2', entry: { command: 'a' } }])
+})
+
 describe('the configuration of Cursor', () => {
   const read = () => find({ 'project/.cursor/mcp.json': CURSOR }, 'cursor')
 
@@ -183,6 +188,12 @@ describe('the configuration of Cursor', () => {
 
 describe('the configuration of VS Code', () => {
   const read = () => find({ 'project/.vscode/mcp.json': VSCODE }, 'vscode')
+
+  it('takes a variable that is not set for an empty text, as it is there', async () => {
+    const text = '{ "servers": { "one": { "command": "a", "env": { "A": "${env:NOPE}", "B": "${env:B:-b}" } } } }'
+    const { server } = await find({ 'project/.vscode/mcp.json': text }, 'vscode')
+    expect(server('one').entry).toEqual({ command: 'a', env: { A: '${env:NOPE:-}', B: '${env:B:-b}' } })
+  })
 
   it('has comments, and inputs that become secrets to be asked for', async () => {
     const { server } = await read()

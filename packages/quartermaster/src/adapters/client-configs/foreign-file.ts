@@ -1,4 +1,4 @@
-import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser'
+import { getNodeValue, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { messageOf } from '../../contracts/index.ts'
 
 /** A server as a client has written it down. */
@@ -48,9 +48,10 @@ function parseLoosely(text: string): { value: unknown } | { problem: string } {
   if (isTooDeep(json)) return { problem: 'It is nested too deep.' }
   try {
     const errors: ParseError[] = []
-    const value: unknown = parse(json, errors, { allowTrailingComma: true })
+    const tree = parseTree(json, errors, { allowTrailingComma: true })
     const [first] = errors
-    if (!first) return { value }
+    // By the tree: built as it is read, an object loses what is called `__proto__`.
+    if (!first) return { value: tree && (getNodeValue(tree) as unknown) }
     const line = json.slice(0, first.offset).split('\n').length
     return { problem: `It is not JSON: ${printParseErrorCode(first.error)} in line ${line}.` }
   } catch (error) {

@@ -1,3 +1,3 @@
-export { isOwnAddress } from './ourselves.ts'
+export { isOurCommand, isOwnAddress } from './ourselves.ts'
 export { CLIENT_SOURCES, type ClientSource, type ClientSurroundings } from './places.ts'
 export { readClientConfigs } from './read-client-configs.ts'

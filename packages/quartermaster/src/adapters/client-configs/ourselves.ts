@@ -1,3 +1,5 @@
+import { programLines } from '../../core/kernel/index.ts'
+
 /** How we are known to others. */
 export interface OwnFace {
   /** Where our own server listens, if it does. */
@@ -11,10 +13,16 @@ const USUAL_PORT = '7420'
 export function isOurselves(entry: Readonly<Record<string, unknown>>, { url: own }: OwnFace): boolean {
   const { command, args, url, headers } = entry
   if (typeof url === 'string') return isOurUrl(url, own) || hasOurToken(headers)
-  const words = [command, ...(Array.isArray(args) ? args : [])].filter(word => typeof word === 'string')
-  return (
-    words.includes('connect') &&
-    words.some(word => /(?:^|[\\/])quartermaster(?:@[\w.-]+)?(?:\.(?:js|mjs|cmd|exe))?$/.test(word))
+  const words = (Array.isArray(args) ? args : []).filter(word => typeof word === 'string')
+  return typeof command === 'string' && isOurCommand(command, words)
+}
+
+/** Whether a command starts our own bridge, also by way of a shell. */
+export function isOurCommand(command: string, args: readonly string[]): boolean {
+  return programLines(command, args).some(
+    ({ words }) =>
+      words.includes('connect') &&
+      words.some(word => /(?:^|[\\/])quartermaster(?:@[\w.-]+)?(?:\.(?:js|mjs|cmd|exe))?$/.test(word)),
   )
 }
 

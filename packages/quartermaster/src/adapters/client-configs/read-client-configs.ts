@@ -102,6 +102,8 @@ function toServer(
     return { ...none, skipped: `"${server.name}" is another one in ${rival}, which counts first.` }
   const workspace = server.folder ?? place.workspace
   const cwd = resolve(workspace) === resolve(options.dir) ? undefined : workspace
-  const translated = translateEntry(as, server, { workspace, home: options.home, url: options.ownUrl, cwd, envFile })
+  const { home, ownUrl: url } = options
+  const isUnsetEmpty = place.client === 'vscode'
+  const translated = translateEntry(as, server, { workspace, home, url, cwd, envFile, isUnsetEmpty })
   return 'skipped' in translated ? { ...none, skipped: translated.skipped } : { ...about, ...translated }
 }

@@ -12,6 +12,8 @@ export interface EntryScope extends OwnFace {
   readonly home: string
   /** Set for entries that count from their workspace, where that is not the project folder. */
   readonly cwd?: string | undefined
+  /** Whether a variable that is not set is an empty text to that client. */
+  readonly isUnsetEmpty?: boolean | undefined
   /** What the file of variables that it names holds. */
   readonly envFile?: EnvFile | undefined
 }

@@ -15,6 +15,8 @@ export interface VariableScope extends Surroundings {
   readonly inputs: ReadonlyMap<string, WrittenInput>
   /** The server's name, for the names of its secrets. */
   readonly upstream: string
+  /** Whether a variable that is not set stands for an empty text there, and not for a mistake. */
+  readonly isUnsetEmpty?: boolean | undefined
 }
 
 /** Values with variables in our words, what has to be asked for, and the variables that only that client could fill in. */
@@ -65,6 +67,7 @@ function translate(body: string, scope: VariableScope, asks: Map<string, Foreign
   if (body.startsWith('input:')) return askFor(body.slice('input:'.length), scope, asks)
   const fixed = fixedOf(body)
   if (fixed) return fixed(scope)
+  if (scope.isUnsetEmpty && /^env:[A-Za-z_]\w*$/.test(body)) return `\${${body}:-}`
   // `${NAME}`, `${NAME:-fallback}` and `${env:NAME}` mean the same here.
   return /^(?:env:)?[A-Za-z_]\w*(?::-.*)?$/s.test(body) ? `\${${body}}` : undefined
 }

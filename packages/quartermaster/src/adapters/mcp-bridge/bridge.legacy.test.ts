@@ -89,6 +89,26 @@ describe('a bridge for a client with a session', () => {
     expect(await desk.next()).toMatchObject({ id: 1, result: { content: [] } })
   })
 
+  it('says no to whatever a client is asked that says no more, and still brings it its answers', async () => {
+    const asked = deferred<void>()
+    const server = await sessions('one', visit => {
+      const say = visit.stream()
+      const ask = (id: number) => say({ jsonrpc: '2.0', id, method: 'elicitation/create', params: {} })
+      ask(0)
+      void asked.promise.then(() => (ask(1), say({ jsonrpc: '2.0', id: visit.body.id, result: { content: [] } })))
+    })
+    const desk = bridge({ urls: [server.url] })
+    await initialise(desk)
+    desk.send(legacy(1, 'tools/call', { name: 'ask' }))
+    await desk.next()
+    desk.end()
+    const refusals = () => server.visits.flatMap(({ body }) => (body.error ? [body.id] : []))
+    await expect.poll(refusals).toEqual([0])
+    asked.resolve()
+    expect([await desk.next(), await desk.next()]).toMatchObject([{ id: 'connect-2' }, { id: 1, result: {} }])
+    expect(await desk.done).toEqual({})
+  })
+
   it('passes on that a call is cancelled, and says no more about it', async () => {
     const called = deferred<Visit>()
     const server = await sessions('one', visit => (visit.body.id === 1 ? called.resolve(visit) : visit.answer({})))

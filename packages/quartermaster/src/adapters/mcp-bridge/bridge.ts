@@ -68,6 +68,7 @@ export async function runBridge(options: BridgeOptions): Promise<{ failure?: App
   link.gateway().catch(() => {})
   const passing = createPassing(lanes, parts)
   await Promise.race([passing.read(options.input), aborted(closing)])
+  lanes.legacy.silence()
   await within(FINISH_MS, clock, Promise.race([passing.finished(), aborted(closing)]))
   const failure = link.failure()
   ending.abort()

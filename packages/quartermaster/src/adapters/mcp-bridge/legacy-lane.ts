@@ -17,6 +17,8 @@ export interface LegacyLane {
   respond(response: Response): Promise<void>
   /** A client's `notifications/cancelled`. */
   cancel(incoming: Incoming<Notification>): Promise<void>
+  /** The client says no more: whatever it is asked stays without an answer, and whoever asks is told so. */
+  silence(): void
   close(signal: AbortSignal): Promise<void>
 }
 
@@ -24,10 +26,22 @@ export function createLegacyLane(parts: Parts): LegacyLane {
   const { writer, closing } = parts
   const memory = createLegacyMemory()
   const serverRequests = createServerRequests()
-  const voice = createSessionVoice(parts, serverRequests)
+  const voice = createSessionVoice({ parts, serverRequests, onForwarded: () => isSilent && refuse() })
   const lasting = createLastingSession({ parts, memory, voice })
   const requests = createOpenRequests(closing)
   const oneWay = createOneWay(lasting, parts)
+  let isSilent = false
+
+  function respond(response: Response): Promise<void> {
+    return oneWay.send(session => {
+      const inward = serverRequests.inward(response, session)
+      return inward && JSON.stringify(inward)
+    })
+  }
+
+  function refuse(): void {
+    for (const refusal of serverRequests.refusals()) void respond(refusal)
+  }
 
   async function answer(said: Incoming<Request>, open: OpenRequest): Promise<void> {
     const { message: request } = said
@@ -49,11 +63,7 @@ export function createLegacyLane(parts: Parts): LegacyLane {
       await oneWay.send(() => incoming.text)
       if (incoming.message.method === INITIALIZED.method) lasting.listen()
     },
-    respond: response =>
-      oneWay.send(session => {
-        const inward = serverRequests.inward(response, session)
-        return inward && JSON.stringify(inward)
-      }),
+    respond,
     async cancel(incoming) {
       const open = requests.find(incoming.message.params?.requestId)
       if (!open) return
@@ -61,6 +71,10 @@ export function createLegacyLane(parts: Parts): LegacyLane {
       if (open.isSent) await oneWay.send(() => incoming.text)
       // Some servers keep the connection of a cancelled request open for ever.
       open.controller.abort()
+    },
+    silence() {
+      isSilent = true
+      refuse()
     },
     close: lasting.close,
   }

@@ -9,9 +9,13 @@ export interface ServerRequests {
   outward(message: Message, session: object): Message
   /** The client's answer as the session gets it; `undefined` when nobody waits for it any more. */
   inward(response: Response, session: object | undefined): Response | undefined
+  /** What a client that says no more has to say to everything it was asked and has not answered. */
+  refusals(): Response[]
   /** Messages that call back everything a session asked: it is over. */
   recall(session: object): Message[]
 }
+
+const SILENT = { code: -32_000, message: 'The client says no more.' }
 
 const CANCELLED = 'notifications/cancelled'
 
@@ -38,6 +42,7 @@ export function createServerRequests(): ServerRequests {
       open.delete(String(response.id))
       return asked && asked.session === session ? { ...response, id: asked.id } : undefined
     },
+    refusals: () => [...open.keys()].map(id => ({ jsonrpc: '2.0', id, error: SILENT })),
     recall(session) {
       const ended = [...open].filter(([, asked]) => asked.session === session)
       for (const [id] of ended) open.delete(id)

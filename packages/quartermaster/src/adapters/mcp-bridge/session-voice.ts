@@ -13,7 +13,15 @@ export interface SessionVoice {
   renewed(session: Session): Promise<void>
 }
 
-export function createSessionVoice({ facts, writer }: Parts, serverRequests: ServerRequests): SessionVoice {
+export interface SessionVoiceDeps {
+  readonly parts: Parts
+  readonly serverRequests: ServerRequests
+  /** Told after each message that was passed on. */
+  onForwarded(): void
+}
+
+export function createSessionVoice({ parts, serverRequests, onForwarded }: SessionVoiceDeps): SessionVoice {
+  const { facts, writer } = parts
   return {
     forward:
       session =>
@@ -21,6 +29,7 @@ export function createSessionVoice({ facts, writer }: Parts, serverRequests: Ser
         facts.notice(message)
         const outward = serverRequests.outward(message, session)
         await writer.write(outward === message ? text : JSON.stringify(outward))
+        onForwarded()
       },
     async over(session) {
       for (const message of serverRequests.recall(session)) await writer.write(JSON.stringify(message))

@@ -209,10 +209,12 @@ describe('the state that a client carries between the question and its answer', 
     expect([await hub.consentDesks('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
   })
 
-  it('is refused when it has run out, and the call goes on waiting', async () => {
+  it('allows nothing when it has run out, tells that the call goes on waiting, and is refused after a day', async () => {
     const { hub, runs, requestState, answer } = await asked()
     await hub.clock.advance(HOUR_MS)
-    expect(await answer(requestState)).toHaveProperty('error')
+    expect(await answer(requestState)).toMatchObject({ result: { structuredContent: { status: 'waiting' } } })
     expect([await hub.consentDesks('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
+    await hub.clock.advance(24 * HOUR_MS)
+    expect(await answer(requestState)).toHaveProperty('error')
   })
 })

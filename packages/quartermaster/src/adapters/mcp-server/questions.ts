@@ -1,5 +1,19 @@
-import { type ClientCapabilities, type InputRequest, inputRequired, inputResponse } from '@modelcontextprotocol/server'
-import { type Answer, AppError, type Question, type QuestionKind, questionText } from '../../contracts/index.ts'
+import { randomUUID } from 'node:crypto'
+import {
+  type ClientCapabilities,
+  type InputRequest,
+  type InputResponseView,
+  inputRequired,
+  inputResponse,
+} from '@modelcontextprotocol/server'
+import {
+  type Answer,
+  AppError,
+  type ModelQuestion,
+  type Question,
+  type QuestionKind,
+  questionText,
+} from '../../contracts/index.ts'
 
 /** Questions as MCP asks them, by key. */
 export function toInputRequests(
@@ -18,7 +32,7 @@ function toInputRequest(question: Question, { isModern }: { isModern: boolean })
   if (question.kind === 'url') {
     const { message, url, elicitationId } = question
     // Only clients before 2026-07-28 know pages by an id.
-    const id = isModern || elicitationId === undefined ? {} : { elicitationId }
+    const id = isModern ? {} : { elicitationId: elicitationId ?? randomUUID() }
     return inputRequired.elicitUrl({ message, url, ...id } as never)
   }
   const requestedSchema = (question.schema ?? { type: 'object', properties: {} }) as never
@@ -55,16 +69,22 @@ const KIND_OF_ANSWER = { person: 'elicit', url: 'elicit', model: 'sampling', roo
 function toAnswer(responses: Readonly<Record<string, unknown>>, key: string, question?: Question): Answer | undefined {
   const response = inputResponse(responses as never, key)
   if (response.kind === 'missing') return undefined
-  if (question && response.kind !== KIND_OF_ANSWER[question.kind ?? 'person']) return undefined
+  if (question && response.kind !== KIND_OF_ANSWER[question.kind ?? 'person']) return refusalIn(response)
   if (response.kind === 'roots') return { action: 'accept', content: { roots: response.roots } }
   if (response.kind === 'sampling') return { action: 'accept', content: { ...response.result } }
   const { action, content } = response
   return content === undefined ? { action } : { action, content }
 }
 
+/** A no needs no other form than the one that persons say it in. */
+function refusalIn(response: InputResponseView): Answer | undefined {
+  return response.kind === 'elicit' && response.action !== 'accept' ? { action: response.action } : undefined
+}
+
 /** Throws `ANSWER_UNAVAILABLE` where the client cannot get an answer: it would leave the call waiting for ever. */
 export function refuseUnanswerable(question: Question, client: ClientCapabilities): void {
-  if (canAnswer(question.kind ?? 'person', client)) return
+  const isForTools = question.kind === 'model' && usesTools(question)
+  if (canAnswer(question.kind ?? 'person', client) && (!isForTools || client.sampling?.tools)) return
   const { name, capabilities } = required(question)
   const message = `The client cannot answer this, because it does not declare ${name}: "${questionText(question)}"`
   throw new AppError('ANSWER_UNAVAILABLE', message, { details: { requiredCapabilities: capabilities } })
@@ -79,8 +99,16 @@ export function canAnswer(kind: QuestionKind, { roots, sampling, elicitation }: 
   return kind === 'url' ? 'url' in elicitation : 'form' in elicitation || !('url' in elicitation)
 }
 
-function required({ kind }: Question): { name: string; capabilities: ClientCapabilities } {
+/** Not every model that is lent can be handed tools. */
+function usesTools({ tools, toolChoice }: ModelQuestion): boolean {
+  return tools !== undefined || toolChoice !== undefined
+}
+
+function required(question: Question): { name: string; capabilities: ClientCapabilities } {
+  const { kind } = question
   if (kind === 'roots') return { name: 'roots', capabilities: { roots: {} } }
+  if (kind === 'model' && usesTools(question))
+    return { name: 'sampling.tools', capabilities: { sampling: { tools: {} } } }
   if (kind === 'model') return { name: 'sampling', capabilities: { sampling: {} } }
   if (kind === 'url') return { name: 'elicitation.url', capabilities: { elicitation: { url: {} } } }
   return { name: 'elicitation', capabilities: { elicitation: {} } }

@@ -133,8 +133,8 @@ describe('the answer of a client to a question of a process that is gone', () =>
     expect([await hub.consentDesks('default').open(), runs]).toMatchObject([[{ tool: 'pay' }], []])
   })
 
-  it('is refused where it was changed, has run out, or was signed for another store', async () => {
-    const { hub, call, start, runs, requestState } = await restarted()
+  it('is refused where it was changed, or was signed for another store', async () => {
+    const { call, start, runs, requestState } = await restarted()
     const elsewhere = await start({ store: memoryStorage() })
     // Not the last ones, whose lowest bits may stand for nothing.
     const changed = `${requestState.slice(0, -6)}${requestState.at(-6) === 'A' ? 'B' : 'A'}${requestState.slice(-5)}`
@@ -143,8 +143,6 @@ describe('the answer of a client to a question of a process that is gone', () =>
       'result.content.0.text',
       'paid',
     )
-    await hub.clock.advance(11 * 60_000)
-    expect(await call({ inputResponses: YES, requestState })).toHaveProperty('error')
     expect(runs).toEqual([])
   })
 

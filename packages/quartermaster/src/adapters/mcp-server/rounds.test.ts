@@ -114,3 +114,13 @@ it('goes on with a call only for whoever made it, of the same tool, with the sam
   })
   expect(runs).toEqual([])
 })
+
+it.each([604, 3_600])('tells whoever answers %i s after they were asked how the call ended', async seconds => {
+  const { hub, call, runs, answered } = await open()
+  await hub.clock.advance(seconds * 1000)
+  expect((await call(answered)).result).toMatchObject({
+    isError: true,
+    structuredContent: { error: { code: 'OUTCOME_UNKNOWN', details: { operationId: expect.any(String) } } },
+  })
+  expect(runs).toEqual([])
+})

@@ -80,8 +80,8 @@ export async function askClient<T>(
   { exchange, questions, work, request }: OpenRound<T>,
 ): Promise<InputRequiredResult> {
   const asked = exchanges.park(exchange, { owner: work.owner(), holder: request.holder ?? LOCAL })
-  // Before 2026-07-28 the request stays open while its client is asked, and cancelling it cancels the work.
-  if (!request.isModern) cancelWith(request.signal, exchange)
+  // Before 2026-07-28 the request stays open while its client is asked, however often, and cancelling it cancels the work.
+  if (!request.isModern && !request.state) cancelWith(request.signal, exchange)
   exchange.show(questions)
   const operationId = exchange.operationId()
   const known = operationId === undefined ? {} : { operationId, ...consentIn(questions, operationId, asked) }

@@ -4,18 +4,16 @@ import type { Prompt } from '../../core/catalogue/index.ts'
 import { callerKey, canonicalJson } from '../../core/kernel/index.ts'
 import type { Readings } from '../../core/operations/index.ts'
 import { orProtocolError, readingError, toProtocolError } from './errors.ts'
+import { askWhileOpen } from './legacy-questions.ts'
 import { clientOf, type McpRequest, requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
 import { ownerOf, type RoundWork, takeRound } from './rounds.ts'
-import type { AskingParts } from './server-parts.ts'
+import type { ServerParts } from './server-parts.ts'
 import { findPrompt, promptsOn, type Shelf, versionsOf } from './shelf.ts'
 
 /** Lists the prompts of a shelf, fills them in, and helps whoever types their arguments or those of a resource. */
-export function servePrompts(
-  server: Server,
-  shelf: Shelf,
-  { readings, exchanges, states, withdrawals }: AskingParts,
-): void {
+export function servePrompts(server: Server, shelf: Shelf, parts: ServerParts): void {
+  const { readings, exchanges, states } = parts
   server.setRequestHandler('prompts/list', request => {
     const page = () => pageOf(promptsOn(shelf), versionsOf(shelf).prompts, request.params?.cursor)
     const { items, nextCursor } = orProtocolError(page)
@@ -23,12 +21,15 @@ export function servePrompts(
     return nextCursor === undefined ? { prompts } : { prompts, nextCursor }
   })
   server.setRequestHandler('prompts/get', async ({ params }, context) => {
-    const mcpRequest = requestOf(server, context, states)
+    const request = requestOf(server, context, states)
+    const fillIn = async (round: McpRequest) => {
+      const end = await takeRound(exchanges, promptWork(shelf, params, readings), round)
+      return 'answer' in end ? ({ ...end.answer } as never) : end.required
+    }
     try {
-      const end = await takeRound(exchanges, promptWork(shelf, params, readings), mcpRequest)
-      return 'answer' in end ? ({ ...end.answer } as never) : await withdrawals.follow(end.required, context)
+      return await askWhileOpen(await fillIn(request), { context, request, again: fillIn }, parts)
     } catch (error) {
-      throw readingError(error, mcpRequest)
+      throw readingError(error, request)
     }
   })
   server.setRequestHandler('completion/complete', ({ params }, context) =>

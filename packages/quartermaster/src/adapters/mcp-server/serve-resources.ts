@@ -12,18 +12,19 @@ import { toolPage } from '../../core/knowledge/index.ts'
 import type { KeptResults, Readings, ReadResult } from '../../core/operations/index.ts'
 import { OPERATIONS_URI, parseOperationUri } from './end-news.ts'
 import { orProtocolError, readingError, toProtocolError } from './errors.ts'
+import { askWhileOpen } from './legacy-questions.ts'
 import { hasGone, type McpRequest, requestOf } from './mcp-request.ts'
 import { pageOf } from './page.ts'
 import { parseResultUri, parseToolUri, resultUri, toolUri } from './render.ts'
 import { ownerOf, type RoundWork, takeRound } from './rounds.ts'
-import type { AskingParts } from './server-parts.ts'
+import type { ServerParts } from './server-parts.ts'
 import { find, findResource, listed, notOnShelf, resourcesOn, type Shelf, versionsOf } from './shelf.ts'
 
 /**
  * What can be read on a shelf: the resources of its capabilities, the pages of its tools, the rest of results that were too
  * large to hand over at once, and how operations stand.
  */
-export function serveResources(server: Server, shelf: Shelf, parts: AskingParts): void {
+export function serveResources(server: Server, shelf: Shelf, parts: ServerParts): void {
   server.setRequestHandler('resources/list', request => {
     const all = [...listed(shelf), ...resourcesOn(shelf).filter(({ resource }) => resource.uri !== undefined)]
     const page = () => pageOf(all, versionsOf(shelf).resources, request.params?.cursor)
@@ -41,10 +42,12 @@ export function serveResources(server: Server, shelf: Shelf, parts: AskingParts)
     const own = (await readOwn(uri, shelf, parts.results)) ?? (await readOperation(uri, { shelf, request, ...parts }))
     if (own) return own
     if (!findResource(shelf, uri)) throw new ResourceNotFoundError(uri)
+    const read = async (round: McpRequest) => {
+      const end = await takeRound(parts.exchanges, readWork(shelf, uri, parts.readings), round)
+      return 'answer' in end ? ({ ...end.answer } as ReadResourceResult) : end.required
+    }
     try {
-      const end = await takeRound(parts.exchanges, readWork(shelf, uri, parts.readings), request)
-      if ('answer' in end) return { ...end.answer } as ReadResourceResult
-      return await parts.withdrawals.follow(end.required, context)
+      return await askWhileOpen(await read(request), { context, request, again: read }, parts)
     } catch (error) {
       throw readingError(error, request)
     }
@@ -118,7 +121,7 @@ const MOST_OPERATIONS = 50
 /** An operation of the agent's own, or the newest of them. Anybody else's is not there. */
 async function readOperation(
   uri: string,
-  { shelf, request, operations }: Pick<AskingParts, 'operations'> & { shelf: Shelf; request: McpRequest },
+  { shelf, request, operations }: Pick<ServerParts, 'operations'> & { shelf: Shelf; request: McpRequest },
 ): Promise<ReadResourceResult | undefined> {
   const { caller } = shelf.seat
   if (uri === OPERATIONS_URI) {

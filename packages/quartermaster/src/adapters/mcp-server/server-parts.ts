@@ -1,4 +1,5 @@
 import type { Seat } from '../../core/agents/index.ts'
+import type { Log } from '../../core/kernel/index.ts'
 import type { Exchanges, KeptResults, Operations, Readings } from '../../core/operations/index.ts'
 import type { BegunCalls } from './begun-calls.ts'
 import type { EndNews } from './end-news.ts'
@@ -6,7 +7,6 @@ import type { StateSigner } from './states.ts'
 import type { Tasks } from './tasks.ts'
 import type { ToolCalls } from './tool-calls.ts'
 import type { Watches } from './watches.ts'
-import type { Withdrawals } from './withdrawals.ts'
 
 /** What every server of ours needs, whatever it is reached by. */
 export interface ServerParts {
@@ -21,14 +21,10 @@ export interface ServerParts {
   readonly states: StateSigner
   readonly watches: Watches
   readonly endNews: EndNews
+  readonly log: Log
   readonly operations: Pick<Operations, 'show' | 'list'>
   /** Calls that go on in a server of the SDK, where there are such. */
   readonly begun?: Pick<BegunCalls, 'take'>
   /** Told that a client has gone for good, by what its calls have named it; never fails. */
   clientGone?(client: string): Promise<void>
-}
-
-/** What handlers need beside that which may ask their client something. */
-export interface AskingParts extends ServerParts {
-  readonly withdrawals: Withdrawals
 }

@@ -8,7 +8,6 @@ import { serveTools } from './serve-tools.ts'
 import type { ServerParts } from './server-parts.ts'
 import type { Shelf } from './shelf.ts'
 import { TASKS_CAPABILITY } from './task-wire.ts'
-import { createWithdrawals } from './withdrawals.ts'
 
 const CACHE_HINTS = {
   'tools/list': LIST_HINT,
@@ -16,9 +15,6 @@ const CACHE_HINTS = {
   'resources/list': LIST_HINT,
   'resources/templates/list': LIST_HINT,
 }
-
-/** How often one call may ask a client that answers while the call is open. */
-const MOST_ROUNDS = 32
 
 /** A low-level server over a shelf. It costs next to nothing, so there is one per request where there are no sessions. */
 export function buildServer(shelf: Shelf, parts: ServerParts, instructions?: string): Server {
@@ -35,16 +31,16 @@ export function buildServer(shelf: Shelf, parts: ServerParts, instructions?: str
       },
       cacheHints: CACHE_HINTS,
       requestState: { verify: parts.states.verify },
-      inputRequired: { maxRounds: MOST_ROUNDS },
+      // Clients from before 2026-07-28 are asked by ourselves.
+      inputRequired: { legacyShim: false },
       jsonSchemaValidator: TRUSTING,
       ...(instructions !== undefined && { instructions }),
     },
   )
-  const asking = { ...parts, withdrawals: createWithdrawals(server, parts) }
-  serveTools(server, shelf, asking)
+  serveTools(server, shelf, parts)
   serveTasks(server, shelf, parts)
-  servePrompts(server, shelf, asking)
-  serveResources(server, shelf, asking)
+  servePrompts(server, shelf, parts)
+  serveResources(server, shelf, parts)
   serveSkills(server, shelf)
   return server
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createRequestStateCodec, type RequestStateCodec } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { Clock } from '../../core/kernel/index.ts'
-import { ANSWER_SECONDS, type OperationSeal } from '../../core/operations/index.ts'
+import { ANSWER_SECONDS, type OperationSeal, REPEAT_SECONDS } from '../../core/operations/index.ts'
 
 /** All a client carries between two rounds: which exchange it takes part in, and in which of its rounds it was asked. */
 const CarriedState = z.strictObject({
@@ -23,12 +23,18 @@ export interface StatesDeps {
   readonly clock: Pick<Clock, 'now'>
 }
 
+/** Whoever comes late with an answer still hears how the call ended that is on record. */
+const TOLD_SECONDS = 86_400
+
 /**
  * What is about an operation can be read by every process of the same store; the rest by this one alone, in which the exchange
- * lives that it speaks of.
+ * lives that it speaks of, for as long as that keeps its end.
  */
 export function createStates({ seal, clock }: StatesDeps): StateSigner {
-  const own = createRequestStateCodec<CarriedState>({ key: randomBytes(32), ttlSeconds: ANSWER_SECONDS })
+  const own = createRequestStateCodec<CarriedState>({
+    key: randomBytes(32),
+    ttlSeconds: ANSWER_SECONDS + REPEAT_SECONDS,
+  })
 
   async function sealed(state: CarriedState, operationId: string): Promise<string> {
     const until = clock.now() + ANSWER_SECONDS * 1000
@@ -39,8 +45,12 @@ export function createStates({ seal, clock }: StatesDeps): StateSigner {
     const dot = text.indexOf('.', LASTING.length)
     const operationId = text.slice(LASTING.length, dot)
     const { state, until } = Sealed.parse(JSON.parse(await seal.open(text.slice(dot + 1), operationId)))
-    if (until < clock.now()) throw new Error('expired')
-    return state
+    const late = clock.now() - until
+    if (late > TOLD_SECONDS * 1000) throw new Error('expired')
+    if (late <= 0) return state
+    // A yes that comes too late allows nothing.
+    const { consent: _consent, ...rest } = state
+    return rest
   }
 
   return {

@@ -3,7 +3,7 @@ import { type AppError, type CallAnswer, isAppError, type TraceContext } from '.
 import type { Grant } from '../../core/agents/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
 import { callerKey, canonicalJson } from '../../core/kernel/index.ts'
-import type { Calls, Exchanges } from '../../core/operations/index.ts'
+import type { Calls, Exchange, Exchanges } from '../../core/operations/index.ts'
 import { missingCapability, toErrorResult, toProtocolError } from './errors.ts'
 import { checkedKey } from './idempotency-key.ts'
 import { hasGone, type McpRequest } from './mcp-request.ts'
@@ -35,6 +35,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
       const grant = find(shelf, name)
       if (!grant) return refused(notOnShelf(shelf, name))
       let seed: TaskSeed | undefined
+      let exchange: Exchange<CallAnswer> | undefined
       try {
         const idempotencyKey = checkedKey(request.idempotencyKey)
         const target = targetOf(deps.calls, { shelf, grant, input })
@@ -42,7 +43,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
         if (isOnRecordAlone(request, exchanges))
           return toMcpResult(await rejoined(deps.calls, { shelf, grant, input, request }), grant.tool, request)
         const work = workOf(deps.calls, { shelf, grant, input, seed, trace: request.trace, idempotencyKey })
-        const exchange = enterExchange(exchanges, work, request)
+        exchange = enterExchange(exchanges, work, request)
         const turn = await tasks.turn(exchange, seed, { signal: request.signal, audience: audienceOf(request) })
         if ('task' in turn) return turn.task
         if ('answer' in turn) return toMcpResult(turn.answer, grant.tool, request)
@@ -51,7 +52,7 @@ export function createToolCalls(deps: ToolCallsDeps): ToolCalls {
         seed?.leave()
         // What a tool was asked for inside its arguments is the model's mistake, and the model has to read about it.
         if (isAppError(error) && error.code === 'TOOL_NOT_FOUND' && !find(shelf, name)) throw toProtocolError(error)
-        return failed(error, { request, tool: grant.tool })
+        return failed(error, { request, tool: grant.tool, operationId: exchange?.operationId() })
       }
     },
   }
@@ -140,9 +141,18 @@ function wantsTask({ tool }: Grant, request: McpRequest): boolean {
   return false
 }
 
+interface FailedCall {
+  readonly request: McpRequest
+  readonly tool: Tool
+  /** Under which id it is on record, where it is. */
+  readonly operationId: string | undefined
+}
+
 /** Our errors are answers that the model can read; those of the request itself are the client's. */
-function failed(error: unknown, { request, tool }: { request: McpRequest; tool: Tool }): ToolCallResult {
+function failed(error: unknown, { request, tool, operationId }: FailedCall): ToolCallResult {
   const missing = missingCapability(error, request)
   if (missing) throw missing
-  return toErrorResult(error, { isBare: showsOutput(tool, request) })
+  const result = toErrorResult(error, { isBare: showsOutput(tool, request) })
+  if (operationId === undefined) return result
+  return { ...result, _meta: { ...result._meta, 'quartermaster/operationId': operationId } }
 }

@@ -1,6 +1,6 @@
 import { AppError, isAppError, messageOf } from '../../contracts/index.ts'
+import { sentence } from '../../core/kernel/index.ts'
 import { isRecord } from '../mcp-wire/index.ts'
-import { sentence } from './sentence.ts'
 import { SendFailure } from './session/channel.ts'
 import { RPC, RpcError } from './session/rpc-error.ts'
 
@@ -16,7 +16,7 @@ export interface Subject {
 export function toUpstreamError(error: unknown, subject: Subject): unknown {
   if (error instanceof RpcError) return refused(error, subject)
   if (error instanceof SendFailure)
-    return error.wasSent === 'refused' ? turnedDown(error, subject) : unreachable(error, subject)
+    return isTurnedDown(error) ? turnedDown(error, subject) : unreachable(error, subject)
   return isAppError(error) ? error : new AppError('UPSTREAM_ERROR', `${start(subject)} failed: ${messageOf(error)}`)
 }
 
@@ -29,6 +29,11 @@ export function outcomeUnknown(error: SendFailure, { upstream, what }: Subject):
       : `"${upstream}" did not say how ${what} ended`
   const message = `${happened}: ${sentence(error.message)} It may have done its work. Look before you call it again.`
   return new AppError('OUTCOME_UNKNOWN', message, { cause: error, details: { upstream } })
+}
+
+/** Who turns it away and answers everybody else, or turns it away in a new session too, means the request. */
+function isTurnedDown({ wasSent }: SendFailure): boolean {
+  return wasSent === 'refused' || wasSent === 'turnedAway'
 }
 
 /** Without an answer in the protocol: by HTTP alone. */

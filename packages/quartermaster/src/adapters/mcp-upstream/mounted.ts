@@ -12,7 +12,7 @@ import { createUpstream, type Upstream } from './upstream.ts'
 export interface MountedDeps {
   readonly projectDir: string
   readonly dataDir: string
-  readonly pins: Pick<PinBook, 'recall' | 'see'>
+  readonly pins: Pick<PinBook, 'recall' | 'see' | 'claim'>
   readonly memory: UpstreamMemory
   readonly herd: ChildHerd
   readonly auth: UpstreamAuth

@@ -8,6 +8,12 @@ import type { Upstream } from './upstream.ts'
 /** Which of them are started: all that are to run from the beginning, or only what nobody has seen yet. */
 export type StartChoice = 'all' | 'unseen'
 
+/**
+ * Whoever waits for servers to be met ends them by leaving. One that is being downloaded gets this much longer, and no more:
+ * it may as well hang.
+ */
+const MORE_FOR_FETCHING_MS = 50_000
+
 /** The upstreams that are mounted now. */
 export interface Mounts {
   /** By name. */
@@ -19,8 +25,10 @@ export interface Mounts {
   /** Settles as the last configuration did that was to be adopted. */
   adopted(): Promise<void>
   start(which: StartChoice): void
-  /** Resolves when nobody is being met for the first time any more, or the time is over. */
+  /** Resolves when nobody is being met for the first time any more, or the time is over. What is being downloaded gets more. */
   met(withinMs: number): Promise<void>
+  /** Reads what is known of those of which it could not be read, and starts them. Answers whether there were any. */
+  readAgain(): Promise<boolean>
   /** For good: nothing is adopted any more. */
   stop(): Promise<void>
 }
@@ -39,6 +47,9 @@ export function createMounts(deps: MountsDeps): Mounts {
   const departures = createDepartures(deps)
   /** Who wants to know where they stand. */
   const watchers = createListeners()
+  /** Of these nobody can tell whether they were seen before. */
+  const unread = new Set<Upstream>()
+  let told: string | undefined
   let started: StartChoice | undefined
   let adopted: Promise<void> = Promise.resolve()
   let isStopped = false
@@ -47,19 +58,35 @@ export function createMounts(deps: MountsDeps): Mounts {
     const { create } = await deps.parts()
     const upstream = create({ name, config, mountedAt, onChange, onState: watchers.tell })
     await upstream.remember().catch(error => {
-      log.warn('what is known of an upstream could not be read', { upstream: name, error: messageOf(error) })
+      unread.add(upstream)
+      tellOnce(name, messageOf(error))
     })
     mounted.set(name, upstream)
     begin(upstream)
   }
 
+  /** What is in the way of one is in the way of all. */
+  function tellOnce(upstream: string, error: string): void {
+    if (error !== told) log.warn('what is known of an upstream could not be read', { upstream, error })
+    told = error
+  }
+
+  /** A server is not to blame for a store that cannot be read, and would be if it were started over it. */
   function begin(upstream: Upstream): void {
-    if (started === 'all' || (started === 'unseen' && upstream.isUnseen())) upstream.start()
+    const isNew = started === 'unseen' && upstream.isUnseen() && !unread.has(upstream)
+    if (started === 'all' || isNew) upstream.start()
+  }
+
+  async function readAgain(upstream: Upstream): Promise<void> {
+    await upstream.remember()
+    unread.delete(upstream)
+    begin(upstream)
   }
 
   /** Waits only for what is being written down. */
   async function unmount(upstream: Upstream): Promise<void> {
     mounted.delete(upstream.name)
+    unread.delete(upstream)
     const retired = upstream.retire()
     departures.add(upstream)
     await retired
@@ -90,6 +117,14 @@ export function createMounts(deps: MountsDeps): Mounts {
       await adopted.catch(() => {})
       const isMeeting = () => [...mounted.values()].some(one => one.isUnseen() && one.isStarting())
       await until(() => !isMeeting(), { clock, withinMs, onChange: watchers.add })
+      const isFetching = () => [...mounted.values()].some(one => one.isUnseen() && one.isStarting() && one.isFetching())
+      await until(() => !isFetching(), { clock, withinMs: MORE_FOR_FETCHING_MS, onChange: watchers.add })
+    },
+    async readAgain() {
+      if (started !== 'unseen' || unread.size === 0) return false
+      await Promise.all([...unread].map(readAgain))
+      onChange()
+      return true
     },
     async stop() {
       isStopped = true

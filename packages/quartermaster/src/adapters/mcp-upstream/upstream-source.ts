@@ -44,5 +44,5 @@ export function createUpstreamSource({ ready, upstreams }: UpstreamSourceDeps): 
   }
 }
 
-/** Whoever comes later does not take a name from one that is in use. Those that came together stay in their order. */
+/** Those that came together stay in their order. Who has a name is another matter: that goes by the names themselves. */
 const longestKnown = (a: Upstream, b: Upstream) => a.knownSince() - b.knownSince()

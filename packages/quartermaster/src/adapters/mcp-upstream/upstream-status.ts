@@ -5,6 +5,7 @@ import { forPeople } from './session/trouble.ts'
 import type { Connection } from './supervision/connection.ts'
 import type { Connections } from './supervision/connections.ts'
 import type { ConnectionState } from './supervision/life.ts'
+import { SWITCHED_OFF } from './switched-off.ts'
 
 const STATES = {
   idle: 'idle',
@@ -32,7 +33,7 @@ export function standingOf(main: Connection, { name, isOn, recoveringFrom }: Sta
   const lastError = main.lastError()
   return {
     state: isOn ? (fallenState(downSince, recoveringFrom) ?? stateOf(kind, trouble.reason, name)) : 'off',
-    reason: forPeople(trouble),
+    reason: isOn ? forPeople(trouble) : SWITCHED_OFF,
     since: Math.round(downSince ?? since),
     ...(facts ? { era: facts.era, server: { name: facts.server.name, version: facts.server.version } } : {}),
     ...(nextStartAt === undefined ? {} : { nextStartAt }),
@@ -54,7 +55,7 @@ function fallenState(downSince: number | undefined, recoveringFrom: number): Ups
 export function countsOf(
   verdict: Verdict | undefined,
   { connections, config }: { connections: Connections; config: UpstreamConfig },
-): Pick<UpstreamStatus, 'tools' | 'prompts' | 'resources' | 'connections' | 'pids' | 'restarts'> {
+): Pick<UpstreamStatus, 'tools' | 'warned' | 'prompts' | 'resources' | 'connections' | 'pids' | 'restarts'> {
   const { offered = [], held = [] } = verdict ?? {}
   const count = (list: readonly { kind: string }[], ...kinds: string[]) =>
     list.filter(({ kind }) => kinds.includes(kind)).length
@@ -62,6 +63,7 @@ export function countsOf(
   const all = connections.all()
   const left = held.filter(isWanted)
   const waiting = left.filter(isWaiting)
+  const warned = offered.filter(one => one.isWarned && (one.kind !== 'tool' || isWanted(one))).length
   const rejected = count(left, 'tool') - count(waiting, 'tool')
   return {
     tools: {
@@ -69,6 +71,7 @@ export function countsOf(
       held: count(waiting, 'tool'),
       ...(rejected > 0 ? { rejected } : {}),
     },
+    ...(warned > 0 ? { warned } : {}),
     prompts: config.prompts ? count(offered, 'prompt') : 0,
     resources: config.resources ? count(offered, 'resource', 'template') : 0,
     connections: all.filter(one => one.session()).length,

@@ -1,6 +1,7 @@
-import type { UpstreamConfig, UpstreamLogLine, UpstreamStatus } from '../../contracts/index.ts'
+import type { PinKind, UpstreamConfig, UpstreamLogLine, UpstreamStatus } from '../../contracts/index.ts'
 import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
+import { mayFetch } from './target/first-start.ts'
 import { countsOf, standingOf } from './upstream-status.ts'
 import { createWorkings, type UpstreamDeps, type Workings } from './workings.ts'
 
@@ -15,10 +16,14 @@ export interface Upstream {
   isUnseen(): boolean
   /** How many requests are under way. */
   busy(): number
-  /** Since when it is known; whoever was there first keeps a name that another one wants. */
+  /** Since when it is known. */
   knownSince(): number
+  /** What agents call something of it, or would if it were offered. */
+  nameOf(kind: PinKind, own: string): string | undefined
   /** Whether the first attempt to reach it has not ended yet. */
   isStarting(): boolean
+  /** Whether it is being started for the first time by a program that may have to fetch it before. */
+  isFetching(): boolean
   /** Takes what is remembered of it. */
   remember(): Promise<void>
   start(): void
@@ -47,13 +52,16 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
       const isPolicy = next.newTools !== config.newTools || next.findings !== config.findings
       config = next
       offer.configured()
+      verdicts.renamed()
       if (isPolicy) seeAgain(parts, config)
       return true
     },
     isUnseen: () => offer.verdict() === undefined,
     busy: () => connections.all().reduce((sum, one) => sum + (one.session()?.busy() ?? 0), 0),
     knownSince: acquaintance.since,
+    nameOf: offer.nameOf,
     isStarting: () => connections.main.state().kind === 'starting' && connections.main.lastError() === undefined,
+    isFetching: () => isFetching(parts, config),
     remember: async () => void (await Promise.all([verdicts.recall(), acquaintance.recall(), meetings.recall()])),
     start() {
       if (config.enabled && (config.start === 'eager' || !offer.verdict())) connections.main.start()
@@ -85,11 +93,16 @@ function seeAgain({ connections: { main }, sightings }: Workings, { enabled }: U
   else if (enabled) main.start()
 }
 
+function isFetching({ connections: { main }, acquaintance }: Workings, config: UpstreamConfig): boolean {
+  return main.state().kind === 'starting' && !acquaintance.isMet() && mayFetch(config)
+}
+
 function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): UpstreamStatus {
   const { name, target, clock, recoveringMs } = deps
-  const { connections, offer, own, latencies } = parts
+  const { connections, offer, own, latencies, crowds } = parts
   const standing = { name, isOn: config.enabled, recoveringFrom: clock.now() - recoveringMs }
   const latency = latencies.summary()
+  const unasked = crowds.summary()
   const differing = own.differing()
   return {
     name,
@@ -98,15 +111,17 @@ function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): 
     ...standingOf(connections.main, standing),
     ...countsOf(offer.verdict(), { connections, config }),
     ...(differing.length > 0 ? { differing } : {}),
+    ...(isFetching(parts, config) ? { isFetching: true } : {}),
     ...(deps.log.hasSpoken() ? { hasSpoken: true } : {}),
     ...(latency ? { latency } : {}),
+    ...(unasked ? { unasked } : {}),
   }
 }
 
 /** What is said about how it is shown. Connections go on through a change of these. */
 const SHOWN: ReadonlySet<string> = new Set([
   ...['title', 'short', 'prefix', 'offer', 'leaveOut', 'tools', 'prompts', 'resources'],
-  ...['newTools', 'findings', 'timeoutMs'],
+  ...['newTools', 'findings', 'timeoutMs', 'maxResultBytes', 'maxBinaryBytes'],
 ])
 
 /** Everything that the connections are made by. */

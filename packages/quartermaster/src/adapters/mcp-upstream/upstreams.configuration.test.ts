@@ -10,7 +10,16 @@ describe('another configuration', () => {
     await configure({ ill: entry() })
     await isUp()
     const before = status()?.pids
-    await configure({ ill: entry({ prefix: 'other', offer: ['echo'], tools: { echo: { short: 'x' } }, timeoutMs: 9 }) })
+    await configure({
+      ill: entry({
+        prefix: 'other',
+        offer: ['echo'],
+        tools: { echo: { short: 'x' } },
+        timeoutMs: 9,
+        maxBinaryBytes: 2048,
+        maxResultBytes: 2048,
+      }),
+    })
     expect(await toolNames()).toEqual(['other_echo'])
     expect(status()).toMatchObject({ state: 'up', pids: before })
   })
@@ -39,7 +48,11 @@ describe('another configuration', () => {
     await configure({ other: entry({ enabled: false }), late: entry() })
     await isUp('late')
     expect(status()).toBeUndefined()
-    expect(status('other')).toMatchObject({ state: 'off', pids: [] })
+    expect(status('other')).toMatchObject({
+      state: 'off',
+      reason: expect.stringContaining('"enabled": false'),
+      pids: [],
+    })
   })
 
   it('is taken one after the other, and the last one counts', async () => {

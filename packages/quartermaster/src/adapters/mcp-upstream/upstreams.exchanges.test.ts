@@ -56,6 +56,30 @@ it('asks once what changed for an agent with a connection of its own, however of
   answerLegacy(visit)
 })
 
+it.each([
+  ['how many there are', { values: ['a'], total: 500, hasMore: true }, { values: ['a'], total: 500, hasMore: true }],
+  ['nothing that it did not say', { values: ['a', 7], total: -1, hasMore: 'yes' }, { values: ['a'] }],
+])('passes on of what a server suggests %s', async (_, completion, passed) => {
+  const { configure, units, isUp } = await stage()
+  const server = await httpEndpoint(visit =>
+    answerLegacy(visit, {
+      initialize: () => ({
+        protocolVersion: '2025-11-25',
+        capabilities: { prompts: {}, completions: {} },
+        serverInfo: { name: 'desk', version: '1' },
+      }),
+      'prompts/list': () => ({ prompts: [{ name: 'greet', arguments: [{ name: 'who' }] }] }),
+      'completion/complete': () => ({ completion }),
+    }),
+  )
+  await configure({ desk: UpstreamConfig.parse({ url: server.url, era: 'legacy' }) })
+  await isUp('desk')
+  const [unit] = await units()
+  const [who] = unit?.definitions.capabilities?.[0]?.prompts?.[0]?.arguments ?? []
+  const context = { caller: { name: 'ada' }, client: 'one', signal: SIGNAL, arguments: {} }
+  expect(await who?.suggest?.('', context as never)).toEqual(passed)
+})
+
 it('calls once what a server answers with an error of its own and HTTP 404, and stays connected', async () => {
   const { configure, status, units, isUp } = await stage()
   let calls = 0

@@ -1,4 +1,9 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { AppError } from '../../contracts/index.ts'
+import { memoryStorage } from '../../testing/memory-store.ts'
+import { tempFolder } from './testing/child-desk.ts'
 import { entry, PATIENT, stage } from './testing/upstreams-stage.ts'
 import type { Upstreams } from './upstreams.ts'
 
@@ -57,6 +62,28 @@ describe('what upstreams bring', () => {
   })
 })
 
+describe('a store that cannot be read', () => {
+  it('starts no server that only a command would use, and is no fault of any', async () => {
+    const memory = memoryStorage()
+    let isLocked = true
+    const open = async () => {
+      if (isLocked) throw new AppError('STORE_LOCKED', 'The data folder belongs to another.')
+      return memory.open()
+    }
+    const storage = { ...memory, open }
+    const { upstreams, configure, status } = await stage({ storage, which: 'unseen' })
+    await configure({ ill: entry() })
+    await upstreams.met(1_000)
+    expect(status()).toMatchObject({ state: 'idle', pids: [] })
+    expect(status()?.lastError).toBeUndefined()
+    await expect(upstreams.readAgain()).rejects.toMatchObject({ code: 'STORE_LOCKED' })
+    isLocked = false
+    expect(await upstreams.readAgain()).toBe(true)
+    await expect.poll(() => status()?.state, PATIENT).toBe('up')
+    expect(await upstreams.readAgain()).toBe(false)
+  })
+})
+
 describe('servers that capabilities name', () => {
   const guest = { name: 'printing-1', key: 'printing', agent: 'ada', config: entry() }
 
@@ -88,6 +115,20 @@ describe('servers that capabilities name', () => {
     await upstreams.met(1_000)
     expect(upstreams.statuses()).toEqual([])
   })
+})
+
+it('gives a package runner time for its first download, and no other program', async () => {
+  const { configure, status, isUp } = await stage()
+  const folder = await tempFolder()
+  const script = `#!/bin/sh\nwhile [ ! -e "${folder}/fetched" ]; do sleep 0.05; done\nexec "${process.execPath}" "$@"\n`
+  for (const name of ['npx', 'plain']) await writeFile(join(folder, name), script, { mode: 0o755 })
+  const late = (name: string) => ({ ...entry({ startSeconds: 0.2 }), command: join(folder, name) })
+  await configure({ npx: late('npx'), plain: late('plain') })
+  await expect.poll(() => status('plain')?.lastError?.message, PATIENT).toBe('It was not ready within 0.2 s.')
+  expect(status('npx')).toMatchObject({ state: 'starting', isFetching: true, restarts: 0 })
+  await writeFile(join(folder, 'fetched'), '')
+  await isUp('npx')
+  expect(status('npx')).not.toHaveProperty('isFetching')
 })
 
 it('names the closest upstream to whoever asks for one that is not there', async () => {

@@ -7,7 +7,7 @@ import {
 } from '../../contracts/index.ts'
 import type { Source } from '../../core/catalogue/index.ts'
 import type { Clock, Log } from '../../core/kernel/index.ts'
-import type { Decision } from '../../core/upstreams/index.ts'
+import { type Decision, wantsTool } from '../../core/upstreams/index.ts'
 import { createGuests, type GuestRequest } from './guests.ts'
 import { createLateParts, type UpstreamParts } from './late-parts.ts'
 import { createMounts, type StartChoice } from './mounts.ts'
@@ -29,7 +29,7 @@ export interface Upstreams {
   logs(name: string, options: { limit: number }): UpstreamLogLine[]
   /** Ends its connections and starts anew, backoff or not. Throws `NAME_UNKNOWN`. */
   restart(name: string): Promise<void>
-  /** What waits for a person. */
+  /** What waits for a person, what one has refused, and what is offered with a warning. */
   review(name?: string): Promise<ReviewItem[]>
   /** A person has decided. Answers what was decided on. Throws `NAME_UNKNOWN` for what does not wait. */
   decide(choice: ReviewChoice): Promise<ReviewItem[]>
@@ -41,6 +41,11 @@ export interface Upstreams {
   start(which: StartChoice): void
   /** Resolves when nobody is being met for the first time any more, or the time is over. */
   met(withinMs: number): Promise<void>
+  /**
+   * Where a command alone uses them: reads what could not be read when they were mounted, and answers whether there was any.
+   * Throws why it still cannot be read.
+   */
+  readAgain(): Promise<boolean>
   stop(): Promise<void>
 }
 
@@ -64,8 +69,19 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     await mounts.adopted()
   }
 
+  const configs = () => new Map([...guests.configs(), ...configured])
+
+  /** With what agents would call it, where its server is mounted and that is another name. */
+  function withName(item: ReviewItem): ReviewItem {
+    const name = mounts
+      .all()
+      .find(one => one.name === item.upstream)
+      ?.nameOf(item.kind, item.name)
+    return name === undefined || name === item.name ? item : { ...item, calledAs: name }
+  }
+
   function adopt(): Promise<void> {
-    return mounts.adopt(new Map([...guests.configs(), ...configured]))
+    return mounts.adopt(configs())
   }
 
   return {
@@ -88,12 +104,13 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     async review(name) {
       if (name !== undefined) mounts.find(name)
       const { pins } = await parts.get()
-      return pins.list(name)
+      const items = await pins.list(name)
+      return items.filter(item => item.state !== 'warned' || isTold(item, configs().get(item.upstream))).map(withName)
     },
     async decide(choice) {
       const upstream = mounts.find(choice.upstream)
       const { pins } = await parts.get()
-      return upstream.review(() => pins.decide({ ...choice, by: 'owner' }))
+      return (await upstream.review(() => pins.decide({ ...choice, by: 'owner' }))).map(withName)
     },
     async recall() {
       await Promise.all(mounts.all().map(upstream => upstream.review(async () => {})))
@@ -104,9 +121,15 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     },
     start: mounts.start,
     met: mounts.met,
+    readAgain: mounts.readAgain,
     async stop() {
       await mounts.stop()
       await parts.close()
     },
   }
+}
+
+/** Whoever allows what is found, or has left a tool out, is not told of it. */
+function isTold({ kind, name }: ReviewItem, config: UpstreamConfig | undefined): boolean {
+  return config !== undefined && config.findings !== 'allow' && (kind !== 'tool' || wantsTool(config, name))
 }

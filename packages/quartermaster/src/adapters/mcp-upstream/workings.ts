@@ -7,6 +7,7 @@ import { createMeetings, type Meetings } from './acquaintance/meetings.ts'
 import { createOwnDefinitions, type OwnDefinitions } from './acquaintance/own-definitions.ts'
 import { createSightings, type Sightings } from './acquaintance/sightings.ts'
 import { createVerdicts, type Verdicts } from './acquaintance/verdicts.ts'
+import { type Crowds, createCrowds } from './offer/crowds.ts'
 import { createLatencies, type Latencies } from './offer/latencies.ts'
 import { createOffer, type Offer } from './offer/offer.ts'
 import { createUpstreamCalls } from './offer/upstream-calls.ts'
@@ -17,6 +18,7 @@ import { type Connection, createConnection } from './supervision/connection.ts'
 import { type Connections, createConnections } from './supervision/connections.ts'
 import { createSingleConnection } from './supervision/single-connection.ts'
 import type { ChildLog } from './target/child-log.ts'
+import { startMsOf } from './target/first-start.ts'
 import type { Target } from './target/target.ts'
 
 export interface UpstreamDeps {
@@ -24,7 +26,7 @@ export interface UpstreamDeps {
   readonly config: UpstreamConfig
   readonly target: Target
   readonly log: ChildLog
-  readonly pins: Pick<PinBook, 'recall' | 'see'>
+  readonly pins: Pick<PinBook, 'recall' | 'see' | 'claim'>
   readonly memory: Pick<UpstreamMemory, 'recall' | 'remember'>
   readonly clock: Clock
   readonly random: Random
@@ -58,6 +60,7 @@ export interface Workings {
   readonly offer: Offer
   readonly own: OwnDefinitions
   readonly latencies: Latencies
+  readonly crowds: Crowds
 }
 
 /** Puts the parts together. They know each other in circles, so each asks for the others when it needs them. */
@@ -66,6 +69,7 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   const note = (text: string) => log.add('gateway', text)
   const dependency = createUpstreamDependency(name, (...how) => connections.main.look(...how))
   const latencies = createLatencies()
+  const crowds = createCrowds(clock)
   const acquaintance = createAcquaintance({ ...deps, fingerprint: digest(target.text), note })
   const listMs = () => config().startSeconds * 1000
   const own = createOwnDefinitions({ upstream: name, clock, digest, listMs, verdict: () => offer.verdict() })
@@ -74,7 +78,8 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
     upstream: name,
     isSeparate: config().connection === 'perAgent',
     hasCredentials: agent => meetings.hasCredentials(agent),
-    create: agent => leased(agent, { ...deps, config, dependency, isWatched, open: signal => open(agent, signal) }),
+    create: agent =>
+      leased(agent, { ...deps, config, dependency, isWatched, acquaintance, open: signal => open(agent, signal) }),
   })
   const main = () => connections.main
   const subscriptions = createUpstreamSubscriptions(main)
@@ -88,13 +93,14 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
     check: own.check,
   })
   const offer = createOffer({ ...deps, dependency: dependency.definition, calls, config, watch: subscriptions.add })
-  const verdicts = createVerdicts({ ...deps, offer, config })
+  const verdicts = createVerdicts({ ...deps, offer, config, note })
   const connectionOf = connections.own
   const sightings = createSightings({ ...deps, verdicts, own, acquaintance, config, main, connectionOf, note })
-  const eventsFor = (agent: string | undefined) => eventsOf(agent, { sightings, subscriptions, connections, log, note })
+  const eventsFor = (agent: string | undefined) =>
+    eventsOf(agent, { sightings, subscriptions, connections, crowds, log })
   const meetings = createMeetings({ ...deps, acquaintance, config, separate: connections.separate, eventsFor })
   const open = opening({ meetings, sightings, subscriptions })
-  return { connections, meetings, acquaintance, sightings, verdicts, offer, own, latencies }
+  return { connections, meetings, acquaintance, sightings, verdicts, offer, own, latencies, crowds }
 }
 
 /** An agent that has not called for this long gets a new connection of its own with its next call. */
@@ -102,6 +108,7 @@ const OWN_IDLE_MS = 5 * 60_000
 
 interface Connecting extends UpstreamDeps {
   readonly dependency: UpstreamDependency
+  readonly acquaintance: Pick<Acquaintance, 'isMet'>
   isWatched(): boolean
   open(signal: AbortSignal): Promise<Session>
 }
@@ -123,8 +130,8 @@ function leased(agent: string | undefined, deps: Connectable): Connection {
 
 /** A connection for an agent, or the main one for nobody. */
 function connect(agent: string | undefined, deps: Connectable): Connection {
-  const { clock, random, target, log, dependency, isWatched, open, config, callMs, onState } = deps
-  const { idleSeconds, startSeconds } = config()
+  const { clock, random, target, log, dependency, acquaintance, isWatched, open, config, callMs, onState } = deps
+  const { idleSeconds } = config()
   const isMain = agent === undefined
   const idleMs = idleSeconds === undefined ? undefined : idleSeconds * 1000
   const changed = () => {
@@ -135,7 +142,7 @@ function connect(agent: string | undefined, deps: Connectable): Connection {
     clock,
     random,
     dependency: dependency.definition.name,
-    startMs: startSeconds * 1000,
+    startMs: () => startMsOf(config(), { isFetched: acquaintance.isMet() }),
     callMs: () => longestCall(config(), callMs),
     idleMs: isMain ? idleMs : (idleMs ?? OWN_IDLE_MS),
     isKept: isMain,
@@ -191,22 +198,23 @@ interface Subscribing {
   readonly subscriptions: UpstreamSubscriptions
 }
 
-interface Listening extends Pick<Workings, 'sightings' | 'connections'>, Subscribing {
+interface Listening extends Pick<Workings, 'sightings' | 'connections' | 'crowds'>, Subscribing {
   readonly log: ChildLog
-  note(text: string): void
 }
 
 function eventsOf(agent: string | undefined, parts: Listening): SessionEvents {
-  const { sightings, subscriptions, connections, log, note } = parts
+  const { sightings, subscriptions, connections, crowds, log } = parts
   const isMain = agent === undefined
   return {
     onListChanged: () => (isMain ? sightings.again() : sightings.compareAgain(agent)),
     onResourceUpdated: uri => isMain && subscriptions.updated(uri),
     onLog: (level, text) => log.add('log', `${level}: ${text}`),
     onCrowded() {
-      if (connections.isSeparate()) return
+      crowds.add()
+      const next = connections.isSeparate() ? '' : ' From now on each agent has its own connection.'
       connections.separate()
-      note('It asked something while several clients used it. From now on each agent has its own connection.')
+      const whose = isMain ? '' : `[${agent}] `
+      log.add('gateway', `${whose}It asked something while several clients used it, and was told no.${next}`)
     },
   }
 }

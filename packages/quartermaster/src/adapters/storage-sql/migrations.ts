@@ -20,7 +20,7 @@ import {
   withoutIndexByEnd,
 } from './operation-tables.ts'
 import { organisationTables } from './organisation-tables.ts'
-import { listedKinds, upstreamTables } from './upstream-tables.ts'
+import { listedKinds, offeredNames, rewordedPins, upstreamTables } from './upstream-tables.ts'
 
 /** One step from one shape of the database to the next. Once released it is never changed; the next one is added. */
 export interface Migration {
@@ -60,4 +60,6 @@ const STEPS: readonly { readonly name: string; build(builder: Builder): readonly
   { name: 'what senders call their messages', build: senderNames },
   { name: 'what tasks came in', build: taskParts },
   { name: 'tasks that do not get to where they are sent', build: stuckTasks },
+  { name: 'since when upstreams have their names', build: offeredNames },
+  { name: 'what was changed while it was held back', build: rewordedPins },
 ]

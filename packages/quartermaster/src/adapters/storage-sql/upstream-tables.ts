@@ -43,3 +43,24 @@ export function upstreamTables(builder: Builder): readonly string[] {
 export function listedKinds({ schema, dialect }: Builder): readonly string[] {
   return [schema.alterTable('pins').addColumn('listed_kinds', TYPES[dialect].text).compile().sql]
 }
+
+/** What is offered now has had its name since it was seen. */
+export function offeredNames({ schema, dialect }: Builder): readonly string[] {
+  const add = (column: string, type: 'text' | 'integer') =>
+    schema.alterTable('pins').addColumn(column, TYPES[dialect][type]).compile().sql
+  return [
+    add('offered_as', 'text'),
+    add('offered_since', 'integer'),
+    `update "pins" set "offered_since" = "seen_at" where "listed" = 1 and "kind" <> 'server' and ("state" = 'accepted' or "accepted_hash" is not null)`,
+  ]
+}
+
+/** What is in the store was not changed while it was held back: that let it pass. */
+export function rewordedPins({ schema, dialect }: Builder): readonly string[] {
+  const { text, integer } = TYPES[dialect]
+  const pins = schema.alterTable('pins')
+  return [
+    pins.addColumn('reworded', integer, definition => definition.notNull().defaultTo(0)).compile().sql,
+    pins.addColumn('accepted_findings', text).compile().sql,
+  ]
+}

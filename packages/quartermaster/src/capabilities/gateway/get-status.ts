@@ -3,7 +3,14 @@ import { MissingDependency, TOLD_TOOLS } from '../../contracts/index.ts'
 import type { GatewayConfig } from '../../core/agents/index.ts'
 import { type CallContext, defineTool, type Tool, toolResult } from '../../core/catalogue/index.ts'
 import { grantsNamed, line, stateOf, ToolName, ToolState } from './granted.ts'
-import { OperationStatus, operationStatus, operationText, waitingStatus } from './operation-status.ts'
+import {
+  binaryBlocks,
+  OperationStatus,
+  operationStatus,
+  operationText,
+  waitingStatus,
+  withoutBlocks,
+} from './operation-status.ts'
 
 /** What a model can take in; more of the same would not help it. */
 const MOST = 100
@@ -78,7 +85,14 @@ export function createGetStatus() {
     maxResultBytes: MOST_BYTES,
     async handler(input, context: CallContext<GatewayConfig>) {
       const status = await lookedUp(input, context)
-      return toolResult({ content: [{ type: 'text', text: textOf(status) }], structuredContent: status })
+      const { operations = [] } = status
+      const text = { type: 'text' as const, text: textOf(status) }
+      return operations.length === 0
+        ? toolResult({ content: [text], structuredContent: status })
+        : toolResult({
+            content: [text, ...operations.flatMap(binaryBlocks)],
+            structuredContent: { ...status, operations: operations.map(withoutBlocks) },
+          })
     },
   })
 }

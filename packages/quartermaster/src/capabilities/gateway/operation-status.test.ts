@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
+import { toolResult } from '../../core/catalogue/index.ts'
 import { builtinUnit } from '../../testing/builtin-unit.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../testing/hub.ts'
 import gateway from './index.ts'
@@ -32,6 +33,15 @@ async function postOffice() {
       .view()
       .presented.map(({ tool }) => tool.name)
   return { hub, shown }
+}
+
+/** An agent whose tool answers this. */
+function writing(handler: () => unknown) {
+  const write = simpleTool('write', { mutates: true, handler })
+  return createHub({
+    units: { gateway: builtinUnit(gateway), main: { capabilities: [simpleCapability('main', [write])] } },
+    agents: { ada: { capabilities: { main: {} }, view: 'gateway' } },
+  })
 }
 
 interface Status {
@@ -80,15 +90,7 @@ describe('get_status', () => {
 
   it('reads a result that was cut to its end, page by page', async () => {
     const long = 'ä'.repeat(200_000)
-    const hub = await createHub({
-      units: {
-        gateway: builtinUnit(gateway),
-        main: {
-          capabilities: [simpleCapability('main', [simpleTool('write', { mutates: true, handler: () => long })])],
-        },
-      },
-      agents: { ada: { capabilities: { main: {} }, view: 'gateway' } },
-    })
+    const hub = await writing(() => long)
     const { operationId: operation } = await hub.callAs('ada', 'write', {}, { idempotencyKey: 'k' })
     const first = (await structured<Status>(hub, 'ada', 'get_status', { operationId: operation })).operations?.[0]
     expect(first).toMatchObject({ nextOffset: 262_144, result: { content: [{ text: 'ä'.repeat(131_072) }, {}] } })
@@ -99,6 +101,18 @@ describe('get_status', () => {
       .operations?.[0]
     expect(last).toMatchObject({ result: { content: [{ text: 'ä'.repeat(68_928) }] } })
     expect(last).not.toHaveProperty('nextOffset')
+  })
+
+  it('hands over a picture as one, and no base64 beside it', async () => {
+    const picture = { type: 'image' as const, data: 'QUJD'.repeat(1_000_000), mimeType: 'image/png' }
+    const hub = await writing(() => toolResult({ content: [picture] }))
+    const { operationId } = await hub.callAs('ada', 'write', {}, { idempotencyKey: 'k' })
+    const { result, kept } = await hub.callAs('ada', 'get_status', { operationId })
+    expect(kept).toBeUndefined()
+    expect(result.content[1]).toEqual(picture)
+    expect(result.structuredContent).toMatchObject({
+      operations: [{ result: { content: [{ ...picture, data: '' }] } }],
+    })
   })
 
   it('knows nothing of anybody else’s operations', async () => {

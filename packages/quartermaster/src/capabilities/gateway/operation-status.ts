@@ -10,6 +10,7 @@ import {
   ToolResult,
 } from '../../contracts/index.ts'
 import type { CallContext } from '../../core/catalogue/index.ts'
+import { binaryIn, withoutBinary } from '../../core/kernel/index.ts'
 import { line } from './granted.ts'
 
 /** An operation as its agent sees it. */
@@ -21,7 +22,7 @@ export const OperationStatus = z.object({
   attempts: z.number().int().optional().describe('How often it was run.'),
   nextAttemptAt: z.number().optional().describe('When it is tried again, in epoch milliseconds.'),
   error: z.object({ code: z.string(), message: z.string() }).optional().describe('Why it was not done, or not yet.'),
-  result: ToolResult.optional().describe('What the tool answered.'),
+  result: ToolResult.optional().describe('What the tool answered; pictures and files stand beside this.'),
   nextOffset: z.number().int().optional().describe('Where a result goes on that is cut here: ask again with it.'),
 })
 export type OperationStatus = z.infer<typeof OperationStatus>
@@ -70,6 +71,19 @@ function said({ result }: OperationFacts): Said {
 function pageOf({ text, nextOffset }: ResultPage): Said {
   const result = { content: [{ type: 'text' as const, text }] }
   return nextOffset === undefined ? { result } : { result, nextOffset }
+}
+
+/** Pictures, sounds and files of its result. In a structure nobody would see them. */
+export function binaryBlocks({ result }: OperationStatus): ToolResult['content'] {
+  return result?.content.filter(block => binaryIn(block)) ?? []
+}
+
+/** An operation without what of them is base64. */
+export function withoutBlocks(status: OperationStatus): OperationStatus {
+  const { result } = status
+  if (!result || binaryBlocks(status).length === 0) return status
+  const content = result.content.map(block => (binaryIn(block) ? withoutBinary(block) : block))
+  return { ...status, result: { ...result, content } }
 }
 
 /** An operation in words, with what its tool answered: that is what was waited for. */

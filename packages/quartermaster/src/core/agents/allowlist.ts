@@ -18,7 +18,8 @@ export function checkAllowlist(
   capability: CatalogueCapability,
 ): CapabilityIssue[] {
   const known = [...capability.descriptors, ...capability.leftOut].map(({ name }) => name)
-  const isKnown = new Set(known)
+  // A server that drops a tool must not take all others from whoever names it.
+  const isKnown = new Set([...known, ...(capability.gone ?? []).map(({ name }) => name)])
   const seen = new Set<string>()
   return (tools ?? []).flatMap((name, index) => {
     if (seen.has(name)) return [issue(index, `"${name}" is listed twice.`)]
@@ -32,9 +33,10 @@ export function checkAllowlist(
 
 /** Divides what was asked for, which was checked, into what is offered and what is not. */
 export function readAllowlist(tools: readonly string[] | undefined, capability: CatalogueCapability): Allowlist {
-  const { descriptors, leftOut, unseen } = capability
+  const { descriptors, leftOut, gone = [], unseen } = capability
   const offered = new Set(descriptors.map(({ name }) => name))
-  const held = new Map(leftOut.map(tool => [tool.name, tool]))
+  // Of what is gone only those hear who ask for it.
+  const held = new Map([...(tools ? gone : []), ...leftOut].map(tool => [tool.name, tool]))
   const names = tools ?? [...offered, ...held.keys(), ...(unseen === undefined ? [] : ['*'])]
   return {
     names,

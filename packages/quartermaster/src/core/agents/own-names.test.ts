@@ -99,6 +99,28 @@ describe('a tool that is held back', () => {
   })
 })
 
+describe('a tool that its server has no more', () => {
+  const gone = [
+    { name: 'delete_repo', calledAs: 'github_delete_repo', reason: 'Its server does not list it any more.' },
+  ]
+
+  it('is unavailable to those who list it, and takes nothing else from them', async () => {
+    const { hub, report, problems } = await hubWith({ github: { tools: ['issues', 'delete_repo'] } }, { gone })
+    expect(problems()).toEqual([])
+    expect(hub.toolNamesFor('coder')).toEqual(['github_issues'])
+    expect(report()[1]).toMatchObject({ tool: 'delete_repo', state: 'unavailable', reason: gone[0]?.reason })
+    const call = hub.callAs('coder', 'github_delete_repo')
+    await expect(call).rejects.toMatchObject({ code: 'TOOL_DISABLED' })
+  })
+
+  it('is nothing to those who have all there are, and no name to whoever mistypes one', async () => {
+    const { report } = await hubWith({ github: {} }, { gone })
+    expect(report().map(({ tool }) => tool)).toEqual(['issues', 'pull.merge'])
+    const { problems } = await hubWith({ github: { tools: ['delete_rep'] } }, { gone })
+    expect(problems()).toEqual(['Capability "github" has no tool "delete_rep". It has: issues, pull.merge.'])
+  })
+})
+
 describe('a capability whose tools nobody has seen yet', () => {
   const unseen = 'Its server has never answered.'
 
@@ -129,6 +151,9 @@ describe('a capability whose tools nobody has seen yet', () => {
     })
     const report = () => hub.agents.seat('coder').view().report()
     expect(report()).toEqual([{ capability: 'github', tool: '*', state: 'unavailable', reason: unseen }])
+    const { withheld } = hub.agents.seat('coder')
+    expect(withheld('github_issues')?.reason).toBe(`"github" may have it. ${unseen}`)
+    expect(withheld('gitlab_issues')).toBeUndefined()
     hub.write('github', unitWith([issues]))
     await hub.catalogue.reload()
     expect(report()).toMatchObject([{ tool: 'issues', state: 'granted' }])

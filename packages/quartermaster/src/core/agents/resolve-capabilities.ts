@@ -44,22 +44,30 @@ export function resolveCapabilities(
   }
 }
 
-/** The first at an address has it, whatever works just now: nobody is to read now from the one and then from the other. */
+/**
+ * Who has had an address for longest has it, whatever works just now: nobody is to read now from the one and then from the
+ * other. What is not of a server of others goes first.
+ */
 function takeAddresses(grants: readonly ResourceGrant[]): Pick<Resolution, 'resources' | 'shadowed'> {
   const resources = new Map<string, ResourceGrant>()
-  const shadowed = new Map<string, ShadowedResources & { readonly keys: string[] }>()
   for (const grant of grants) {
-    const { capability, resource } = grant
+    const first = resources.get(grant.resource.key)
+    if (!first || heldSince(grant) < heldSince(first)) resources.set(grant.resource.key, grant)
+  }
+  const shadowed = new Map<string, ShadowedResources & { readonly keys: string[] }>()
+  for (const { capability, resource } of grants) {
     const first = resources.get(resource.key)
-    if (!first) resources.set(resource.key, grant)
-    else if (first.resource !== resource) {
-      const by = first.capability
-      const pair = shadowed.get(`${capability} ${by}`) ?? { capability, by, keys: [] }
-      pair.keys.push(resource.key)
-      shadowed.set(`${capability} ${by}`, pair)
-    }
+    if (!first || first.resource === resource) continue
+    const by = first.capability
+    const pair = shadowed.get(`${capability} ${by}`) ?? { capability, by, keys: [] }
+    pair.keys.push(resource.key)
+    shadowed.set(`${capability} ${by}`, pair)
   }
   return { resources, shadowed: [...shadowed.values()] }
+}
+
+function heldSince({ resource }: ResourceGrant): number {
+  return resource.claimedAt ?? Number.NEGATIVE_INFINITY
 }
 
 /** What capabilities are resolved from. */

@@ -114,10 +114,11 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
       const { resolution, gateway, companions: beside } = resolved()
       return resolution.grants.get(tool) ?? gateway?.get(tool) ?? beside?.get(tool)
     },
-    withheld: tool =>
-      resolved().resolution.withheld.find(
-        entry => (entry.calledAs ?? entry.tool) === tool && entry.reason !== undefined,
-      ),
+    withheld(tool) {
+      const { withheld } = resolved().resolution
+      const known = withheld.find(entry => (entry.calledAs ?? entry.tool) === tool && entry.reason !== undefined)
+      return known ?? perhapsOf(withheld, tool)
+    },
     prompt: name => resolved().resolution.prompts.get(name),
     resource: uri => findResource(resolved().resolution.resources, uri),
     resourceTemplate(uriTemplate) {
@@ -139,4 +140,14 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     },
     reader: () => agentReader(resolved().config),
   }
+}
+
+/** What nobody has seen yet may have any tool, under a name that begins with its own. */
+function perhapsOf(withheld: readonly ResolutionEntry[], tool: string): ResolutionEntry | undefined {
+  const isPerhaps = ({ capability, tool: own, state, reason }: ResolutionEntry) =>
+    state === 'unavailable' &&
+    reason !== undefined &&
+    (own === '*' ? tool.startsWith(`${capability}_`) : tool === `${capability}_${own}`)
+  const found = withheld.find(isPerhaps)
+  return found && { ...found, tool, reason: `"${found.capability}" may have it. ${found.reason}` }
 }

@@ -64,6 +64,8 @@ export interface CapabilityDefinition<C extends SchemaLike = SchemaLike> {
   effectKinds?: readonly EffectDefinition[]
   /** Tools that are not offered now. An agent that lists one is told why, and gets it as soon as it is among the tools. */
   withheld?: readonly WithheldTool[]
+  /** Tools that it had once. An agent that lists one is told why it has none, and has the rest of what it was given. */
+  gone?: readonly WithheldTool[]
   /** Why its tools are not known yet. Until they are, a list of them is neither right nor wrong. */
   unseen?: string
   /** How an agent works, and not what it could be asked for: its tools are on no card. */
@@ -85,6 +87,7 @@ export interface Capability extends CapabilityResolver {
   readonly consentOperations: readonly ConsentOperationDefinition[]
   readonly effectKinds: readonly EffectDefinition[]
   readonly withheld: readonly WithheldTool[]
+  readonly gone: readonly WithheldTool[]
   readonly unseen: string | undefined
   readonly inward: boolean
 }

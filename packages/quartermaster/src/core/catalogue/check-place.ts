@@ -29,4 +29,6 @@ export interface UnitPlace {
   readonly unitHash: string
   readonly problems: ProblemList
   readonly deps: CheckDeps
+  /** Since when an upstream has its addresses, where it has any. */
+  readonly claimed?: ReadonlyMap<string, number>
 }

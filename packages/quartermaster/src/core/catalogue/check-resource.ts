@@ -35,6 +35,7 @@ export function checkResource(definition: AnyResource, bundle: Bundle, place: Un
     ...address,
     ...place.origin,
     capability: bundle.key,
+    claimedAt: place.claimed?.get(address.key),
     read: definition.read.bind(definition) as Resource['read'],
     watch: definition.watch?.bind(definition) as Resource['watch'],
     suggest,

@@ -97,6 +97,7 @@ function withDefaults(tool: AnyTool, bundle: Bundle, { deps, kind }: UnitPlace):
     effects: tool.effects ?? [],
     timeoutMs: tool.timeoutMs ?? deps.settings.callTimeoutSeconds * 1000,
     maxResultBytes: tool.maxResultBytes ?? deps.settings.maxResultBytes,
+    maxBinaryBytes: tool.maxBinaryBytes,
     asTask: tool.asTask ?? 'never',
   }
 }

@@ -25,7 +25,7 @@ import type {
 import type { Injection } from './injection.ts'
 import { describeTool, leftOutOf } from './left-out.ts'
 import { ProblemList } from './problem-list.ts'
-import type { SourceKind, SourceUnit } from './source.ts'
+import type { NameClaim, SourceKind, SourceUnit } from './source.ts'
 import { isDeclaration } from './written.ts'
 
 /** A unit whose own definitions were looked at; what depends on other units is looked at when a generation is composed. */
@@ -40,6 +40,8 @@ export interface CheckedUnit extends Origin {
   readonly ops: readonly CatalogueOp[]
   /** Tools that are written down; what becomes of them hangs on the ops there are. */
   readonly declarations: readonly Declaration[]
+  /** Names of an upstream, and since when it has them. */
+  readonly claims: readonly NameClaim[]
   readonly problems: readonly Problem[]
 }
 
@@ -55,7 +57,10 @@ export function* checkUnit(
   const origin: Origin = { source: place.source, unit: unit.id }
   // Nobody here can mend what a server of someone else says, and one tool of it that is wrong must not keep back the rest.
   const problems = new ProblemList(unit.id, unit.problems, place.kind === 'upstream' ? 'warning' : 'error')
-  const at: UnitPlace = { kind: place.kind, origin, unitHash: unit.hash, problems, deps }
+  const { claims = [] } = unit
+  const addresses = claims.filter(({ kind }) => kind === 'resource')
+  const claimed = new Map(addresses.map(({ name, since }) => [name, since]))
+  const at: UnitPlace = { kind: place.kind, origin, unitHash: unit.hash, problems, deps, claimed }
   const capabilities: CatalogueCapability[] = []
   const injections: CatalogueInjection[] = []
   const written = [...unit.definitions.dependencies]
@@ -90,6 +95,7 @@ export function* checkUnit(
     knowledge,
     ops,
     declarations,
+    claims,
     problems: problems.all,
   }
 }
@@ -125,6 +131,7 @@ const CAPABILITY_LISTS = [
   'consentOperations',
   'effectKinds',
   'withheld',
+  'gone',
 ]
 
 function* checkCapability(
@@ -153,6 +160,7 @@ function* checkCapability(
     prompts,
     resources,
     leftOut: leftOutOf(capability, tools, place),
+    gone: capability.gone,
     unseen: capability.unseen,
     inward: capability.inward === true,
     configSchema: config?.described,

@@ -41,6 +41,7 @@ export class CheckedTool implements Tool {
   readonly effects: ToolFacts['effects']
   readonly timeoutMs: number
   readonly maxResultBytes: number
+  readonly maxBinaryBytes: number | undefined
   readonly asTask: ToolFacts['asTask']
   readonly mcp: ToolFacts['mcp']
   readonly source: string
@@ -79,6 +80,7 @@ export class CheckedTool implements Tool {
     this.effects = facts.effects
     this.timeoutMs = facts.timeoutMs
     this.maxResultBytes = facts.maxResultBytes
+    this.maxBinaryBytes = facts.maxBinaryBytes
     this.asTask = facts.asTask
     this.mcp = facts.mcp
     this.source = origin.source

@@ -1,16 +1,76 @@
 import type { Problem } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
 import type { Declaration } from './declaration.ts'
-import type { Dependency, Origin } from './generation.ts'
+import type { Dependency, Generation, Origin } from './generation.ts'
 
 /** Something about a definition that is right in itself and does not fit with the others. */
 export function misfit(origin: Origin, subject: string, field: string, message: string): Problem {
   return { severity: 'error', code: 'DEFINITION_INVALID', where: origin.unit, subject, field, message }
 }
 
-export function nameTaken(kind: string, name: string, origin: Origin, first: Origin): Problem {
-  const text = `The ${kind} name "${name}" is taken by ${first.unit} (${first.source}); the earlier one stays.`
-  return { ...misfit(origin, `${kind}:${name}`, 'name', text), mend: `Rename one of the two.` }
+/** What has a name, and whose it is. */
+export type NamedKind = 'tool' | 'prompt' | 'capability' | 'injection' | 'dependency' | 'op' | 'unit'
+
+/** A name that something else has. Of a tool of an upstream also what the server calls it, which is what its entry goes by. */
+export function nameTaken(
+  kind: NamedKind,
+  name: string,
+  origin: Origin & { readonly ownName?: string },
+  first: Origin & { readonly isHeld?: boolean },
+): Problem {
+  const text = `The ${kind} name "${name}" is taken by ${first.unit} (${first.source}); ${whyKept(origin, first)}.`
+  const upstream = upstreamOf(origin)
+  const { ownName = name } = origin
+  const mend = upstream === undefined ? mendHere(kind) : mendUpstream({ upstream, kind, ownName })
+  return { ...misfit(origin, `${kind}:${name}`, 'name', text), mend }
+}
+
+/** What would be wrong if an upstream offered this beside what there is now. */
+export function clashWith(
+  { tools, prompts }: Pick<Generation, 'tools' | 'prompts'>,
+  wanted: Origin & { readonly kind: 'tool' | 'prompt'; readonly name: string; readonly ownName: string },
+): Problem | undefined {
+  const { kind, name, unit } = wanted
+  const first = (kind === 'tool' ? tools : prompts).get(name)
+  return first && first.unit !== unit ? nameTaken(kind, name, wanted, first) : undefined
+}
+
+function whyKept(origin: Origin, first: Origin & { readonly isHeld?: boolean }): string {
+  if (first.isHeld) return 'it had it first, and keeps it for what waits for review'
+  if (upstreamOf(origin) === undefined) return 'the earlier one stays'
+  return upstreamOf(first) === undefined
+    ? 'what is built in or defined by the project goes before what a server has'
+    : 'it had it first, and keeps it for as long as it offers it'
+}
+
+/** The name of an upstream, by the unit that it is. */
+function upstreamOf({ unit }: Origin): string | undefined {
+  return /^upstream:(.+)$/.exec(unit)?.[1]
+}
+
+/** Where what has a name says it, in whoever's file that is. */
+const FIELDS = {
+  tool: 'name',
+  prompt: 'name',
+  dependency: 'name',
+  capability: 'key',
+  injection: 'key',
+  op: 'id',
+} as const satisfies Record<Exclude<NamedKind, 'unit'>, string>
+
+function mendHere(kind: NamedKind): string {
+  return kind === 'unit' ? 'Give one of the two files another name.' : `Give one of the two another "${FIELDS[kind]}".`
+}
+
+/** Nobody here can change what a server calls its things, only what they are called here. */
+function mendUpstream({ upstream, kind, ownName }: { upstream: string; kind: NamedKind; ownName: string }): string {
+  const entry = `its entry in "mcpServers"`
+  if (kind === 'tool')
+    return `Give it another name in the entry "${upstream}" of "mcpServers": "tools": { ${JSON.stringify(ownName)}: { "name": "…" } }; or all that this server has: "prefix": "…".`
+  if (kind === 'prompt')
+    return `Give all that "${upstream}" has another beginning, with "prefix" in ${entry}, or leave out its prompts: "prompts": false.`
+  if (kind === 'capability') return `Give ${entry} another key than "${upstream}". Agents then have it by that one.`
+  return mendHere(kind)
 }
 
 /** Declarations make a capability together, and none may add to one that somebody has programmed. */

@@ -1,4 +1,5 @@
 import type { Problem } from '../../contracts/index.ts'
+import { type Owners, otherOwner } from './compose-owners.ts'
 import { misfit, missingRequires, nameTaken } from './compose-problems.ts'
 import type { CatalogueCapability, Dependency, Origin, Prompt, Resource } from './generation.ts'
 import type { SourceKind } from './source.ts'
@@ -9,6 +10,8 @@ export interface KnownReadings {
   readonly resources: Map<string, Resource>
   readonly dependencies: ReadonlyMap<string, Dependency>
   readonly problems: Problem[]
+  /** Names that upstreams have, set when the first of them comes. */
+  owners: Owners
 }
 
 /** Adds a capability's prompts and resources to those there are. What does not fit is left out and explained. */
@@ -35,9 +38,9 @@ function take<T>(
   return faults.length === 0
 }
 
-function promptFaults(prompt: Prompt, { prompts, dependencies }: KnownReadings): Problem[] {
+function promptFaults(prompt: Prompt, { prompts, dependencies, owners }: KnownReadings): Problem[] {
   const { name } = prompt
-  const first = prompts.get(name)
+  const first = prompts.get(name) ?? otherOwner(owners, 'prompt', prompt)
   const missing = missingRequires(prompt, { kind: 'prompt', name }, dependencies)
   return first ? [nameTaken('prompt', name, prompt, first), ...missing] : missing
 }
@@ -48,12 +51,20 @@ function resourceFaults(resource: Resource, { resources, dependencies }: KnownRe
   const missing = missingRequires(resource, { kind: 'resource', name: key }, dependencies)
   // Nobody here can give the resource of someone else's server another address, and most agents have only one of the two.
   const mayShare = kind === 'upstream' && first?.unit !== resource.unit
-  return first && !mayShare ? [addressTaken(resource, first), ...missing] : missing
+  return first && !mayShare ? [addressTaken(resource, first, kind), ...missing] : missing
 }
 
-function addressTaken(resource: Resource, first: Origin): Problem {
+const MEND_ADDRESS = {
+  ours: 'Give one of the two another address.',
+  theirs: 'Only whoever wrote the server can give one of the two another address.',
+} as const
+
+function addressTaken(resource: Resource, first: Origin, kind: SourceKind): Problem {
   const { key, uri } = resource
   const text = `The address "${key}" is taken by ${first.unit} (${first.source}); the earlier one stays.`
   const field = uri === undefined ? 'uriTemplate' : 'uri'
-  return { ...misfit(resource, `resource:${key}`, field, text), mend: 'Give one of the two another address.' }
+  return {
+    ...misfit(resource, `resource:${key}`, field, text),
+    mend: MEND_ADDRESS[kind === 'upstream' ? 'theirs' : 'ours'],
+  }
 }

@@ -4,11 +4,19 @@ import type { CheckedUnit } from './check-unit.ts'
 import { type CommandWords, withOwnWord } from './compose-commands.ts'
 import { emptyScopes, takeConsentOperations } from './compose-consent.ts'
 import type { Declare, Declared } from './compose-declarations.ts'
-import { capabilityTaken, misfit, missingConsent, missingRequires, nameTaken } from './compose-problems.ts'
+import { type Owners, otherOwner, ownersAmong } from './compose-owners.ts'
+import {
+  capabilityTaken,
+  misfit,
+  missingConsent,
+  missingRequires,
+  type NamedKind,
+  nameTaken,
+} from './compose-problems.ts'
 import { type KnownReadings, takeReadings } from './compose-readings.ts'
 import type { ConsentOperationDefinition } from './consent-operation.ts'
 import type { CatalogueCapability, CatalogueInjection, Dependency, Generation, Origin, Tool } from './generation.ts'
-import { cannotBeOffered, describeTool, leftOut, WRONG_DEFINITION } from './left-out.ts'
+import { cannotBeOffered, describeTool, LOST_NAME, leftOut, WRONG_DEFINITION } from './left-out.ts'
 import { inOrder, type SourceKind } from './source.ts'
 
 /** Puts checked units together: the earlier source keeps a name, and what refers to nothing is left out and explained. */
@@ -38,7 +46,7 @@ export function composeGeneration(
   const prompts: KnownReadings['prompts'] = new Map()
   const resources: KnownReadings['resources'] = new Map()
   const words: CommandWords = new Map()
-  const known = { tools, words, prompts, resources, dependencies, consentOperations, problems }
+  const known: Known = { tools, words, prompts, resources, dependencies, consentOperations, problems, owners: NOBODY }
   const { capabilities, injections } = takeBundles(ordered, declared, known)
   const knowledge = takeNames(
     ordered.flatMap(unit => unit.knowledge),
@@ -101,14 +109,15 @@ function withSoundParts(found: CatalogueCapability, known: Known, kind: SourceKi
   const faults = known.problems.slice(before)
   const capability = { ...found, ...takeReadings(found, known, kind), tools }
   if (dropped.length === 0) return capability
-  const reasons = dropped.map(tool => leftOut(tool, reasonFor(tool, faults)))
+  const reasons = dropped.map(tool => leftOut(tool, reasonFor(tool, faults, kind)))
   return { ...capability, descriptors: tools.map(describeTool), leftOut: [...capability.leftOut, ...reasons] }
 }
 
 /** Whoever wrote a tool here mends it; of an upstream's it is told at once what is in its way. */
-function reasonFor({ name, ownName }: Tool, faults: readonly Problem[]): string {
+function reasonFor({ name }: Tool, faults: readonly Problem[], kind: SourceKind): string {
   const fault = faults.find(({ subject }) => subject === `tool:${name}`)
-  return fault === undefined || ownName === name ? WRONG_DEFINITION : cannotBeOffered(fault.message)
+  if (fault?.field === 'name') return LOST_NAME
+  return fault === undefined || kind !== 'upstream' ? WRONG_DEFINITION : cannotBeOffered(fault.message)
 }
 
 /**
@@ -119,7 +128,7 @@ function takeBundles(units: readonly CheckedUnit[], declared: Declared, known: K
   const taken = new Map<string, Origin>()
   const capabilities = new Map<string, CatalogueCapability>()
   const injections: CatalogueInjection[] = []
-  const take = (kind: string, key: string, origin: Origin): boolean => {
+  const take = (kind: 'capability' | 'injection', key: string, origin: Origin): boolean => {
     const first = taken.get(key)
     if (first) known.problems.push(nameTaken(kind, key, origin, first))
     else taken.set(key, origin)
@@ -128,6 +137,9 @@ function takeBundles(units: readonly CheckedUnit[], declared: Declared, known: K
   const add = (one: CatalogueCapability, kind: SourceKind) =>
     capabilities.set(one.key, { ...withSoundParts(one, known, kind), position: capabilities.size })
   for (const unit of units) {
+    // By now it is known which of them are left out for their own names.
+    if (unit.kind === 'upstream' && known.owners === NOBODY)
+      known.owners = ownersAmong(units.filter(isUpstream), one => taken.has(one.key))
     for (const one of unit.capabilities) if (take('capability', one.key, one)) add(one, unit.kind)
     for (const { capability, declarations } of declared.capabilities.get(unit) ?? []) {
       const first = taken.get(capability.key)
@@ -145,6 +157,12 @@ function takeBundles(units: readonly CheckedUnit[], declared: Declared, known: K
   return { capabilities, injections }
 }
 
+const NOBODY: Owners = new Map()
+
+function isUpstream({ kind }: CheckedUnit): boolean {
+  return kind === 'upstream'
+}
+
 interface Known extends KnownReadings {
   readonly tools: Map<string, Tool>
   readonly words: CommandWords
@@ -153,7 +171,7 @@ interface Known extends KnownReadings {
 
 function takeNames<T extends Origin & ({ name: string } | { id: string } | { path: string })>(
   items: readonly T[],
-  kind: string,
+  kind: NamedKind,
   problems: Problem[],
 ): Map<string, T> {
   const taken = new Map<string, T>()
@@ -211,7 +229,7 @@ function takeTools(found: readonly Tool[], known: Known, kind: SourceKind): { to
 
 function faultsOf(tool: Tool, known: Known): Problem[] {
   const faults: Problem[] = []
-  const first = known.tools.get(tool.name)
+  const first = known.tools.get(tool.name) ?? otherOwner(known.owners, 'tool', tool)
   if (first) faults.push(nameTaken('tool', tool.name, tool, first))
   faults.push(...missingRequires(tool, { kind: 'tool', name: tool.name }, known.dependencies))
   faults.push(...missingConsent(tool, tool.name, known.consentOperations))

@@ -69,6 +69,7 @@ export function defineCapability<const C extends SchemaLike = SchemaLike>(
     consentOperations: definition.consentOperations ?? [],
     effectKinds: definition.effectKinds ?? [],
     withheld: definition.withheld ?? [],
+    gone: definition.gone ?? [],
     unseen: definition.unseen,
     inward: definition.inward ?? false,
     get configSchema(): JsonSchema | undefined {

@@ -60,8 +60,10 @@ export interface Prompt extends Readonly<PromptFacts>, Origin {
 
 /** A checked resource, ready to be read. */
 export interface Resource extends Readonly<ResourceFacts>, Origin {
-  /** Its address or its template. Servers of others may share one; of those an agent has, the first counts. */
+  /** Its address or its template. Servers of others may share one; of those an agent has, who has had it for longest counts. */
   readonly key: string
+  /** Since when a server of others has it at this address. */
+  readonly claimedAt?: number | undefined
   readonly capability: string
   /** What stands for the template's names in an address of this resource; nothing for any other address. */
   match(uri: string): Readonly<Record<string, string>> | undefined
@@ -129,6 +131,8 @@ export interface CatalogueCapability extends Origin {
   readonly resources: readonly Resource[]
   /** Tools it has and does not offer: their definitions are wrong, or it holds them back. An agent that lists one is told. */
   readonly leftOut: readonly WithheldTool[]
+  /** Tools that it had once: nobody is told of one but who lists it. */
+  readonly gone?: readonly WithheldTool[]
   /** Why its tools are not known yet. */
   readonly unseen: string | undefined
   /** Whether its tools are nothing that others could ask an agent for. */

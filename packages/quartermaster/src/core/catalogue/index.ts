@@ -9,6 +9,7 @@ export type {
 } from './capability.ts'
 export { type Catalogue, type CatalogueDeps, createCatalogue } from './catalogue.ts'
 export { checkExamples } from './check-examples.ts'
+export { clashWith } from './compose-problems.ts'
 export {
   allowableForGood,
   type ConsentOperationDefinition,
@@ -72,7 +73,7 @@ export type {
   PromptDefinition,
   PromptOutput,
 } from './prompt.ts'
-export type { ReadingContext, Suggest, SuggestContext } from './reading.ts'
+export type { ReadingContext, Suggest, SuggestContext, Suggested } from './reading.ts'
 export type { AnyResource, ResourceDefinition, ResourceOutput, ResourceRequest, WatchContext } from './resource.ts'
 export type {
   DescribedSchema,
@@ -84,7 +85,14 @@ export type {
   Validate,
   Validated,
 } from './schema.ts'
-export { type Definitions, SOURCE_KINDS, type Source, type SourceKind, type SourceUnit } from './source.ts'
+export {
+  type Definitions,
+  type NameClaim,
+  SOURCE_KINDS,
+  type Source,
+  type SourceKind,
+  type SourceUnit,
+} from './source.ts'
 export type {
   AnyTool,
   AskOptions,

@@ -7,6 +7,10 @@ import type { AnyTool } from './tool.ts'
 /** Why a tool with a wrong definition is not there, for whoever cannot mend it. */
 export const WRONG_DEFINITION = 'Its definition is wrong; `quartermaster doctor` says how.'
 
+/** Why a tool whose name another one has is not there. Not which one: whoever reads it may not have that one. */
+export const LOST_NAME =
+  'Another tool has the name that it would be called by; `quartermaster doctor` says which one, and how to mend it.'
+
 /** A tool as discovery shows it, by the name that allowlists use. */
 export function describeTool({ name, ownName, title, short }: Tool): ToolDescriptor {
   return { name: ownName, title, short, ...(ownName === name ? {} : { calledAs: name }) }

@@ -49,7 +49,10 @@ function pass(value: unknown, list: string): object {
   return Object.freeze(copy)
 }
 
-/** Without what only we may say: who answered, and what of it is kept here. */
+/**
+ * Without what only we may say: who answered, and what of it is kept here. All that MCP defines under its own prefix is between the
+ * two ends of one connection (`serverInfo`, `subscriptionId`, `related-task`), and nobody else may define anything there.
+ */
 export function withoutReserved(meta: unknown): unknown {
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) return meta
   const keys = Object.keys(meta)

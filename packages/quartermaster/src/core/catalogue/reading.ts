@@ -27,8 +27,17 @@ export interface SuggestContext<Config = unknown>
   readonly arguments: Readonly<Record<string, string>>
 }
 
-/** What may stand where `value` is being typed, the best first. */
+/** What may stand there, the best first: all of it, or some, with how many there are and whether there are more. */
+export type Suggested =
+  | readonly string[]
+  | {
+      readonly values: readonly string[]
+      readonly total?: number | undefined
+      readonly hasMore?: boolean | undefined
+    }
+
+/** What may stand where `value` is being typed. */
 export type Suggest<Config = unknown> = (
   value: string,
   context: SuggestContext<Config>,
-) => readonly string[] | Promise<readonly string[]>
+) => Suggested | Promise<Suggested>

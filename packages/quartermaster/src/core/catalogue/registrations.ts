@@ -69,6 +69,7 @@ function checkForeign(resolver: CapabilityResolver, unit: string, deps: CheckDep
     knowledge: [],
     ops: [],
     declarations: [],
+    claims: [],
     problems: problems.all,
   }
 }

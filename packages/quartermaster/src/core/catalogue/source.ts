@@ -24,6 +24,16 @@ export interface Definitions {
   readonly written?: readonly WrittenUnit[]
 }
 
+/** A name that an upstream has, and since when. Of two upstreams the one that has had a name for longer keeps it. */
+export interface NameClaim {
+  /** Of a resource it is the address or the template. */
+  readonly kind: 'tool' | 'prompt' | 'resource'
+  readonly name: string
+  readonly since: number
+  /** It is kept for what waits for a person, and was offered before. */
+  readonly isHeld: boolean
+}
+
 /**
  * One piece of a source that stands or falls by itself: usually a file. With an unchanged hash it is left alone,
  * whatever it holds; when it is broken, its last good version stays.
@@ -34,6 +44,8 @@ export type SourceUnit =
       readonly hash: string
       readonly definitions: Definitions
       readonly problems?: readonly Problem[]
+      /** Of an upstream. */
+      readonly claims?: readonly NameClaim[]
     }
   | { readonly id: string; readonly broken: readonly Problem[] }
 

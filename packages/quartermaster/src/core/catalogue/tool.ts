@@ -90,6 +90,8 @@ export interface ToolDefinition<I extends SchemaLike = SchemaLike, O = undefined
   effects?: readonly EffectSpec[]
   timeoutMs?: number
   maxResultBytes?: number
+  /** The most of pictures, sounds and files in a result, as base64. */
+  maxBinaryBytes?: number
   /**
    * Whether it is slow: `whenPossible` gives callers that can follow a task one when the call takes long, `always` takes
    * no other callers. `never` when absent.

@@ -81,7 +81,7 @@ describe('the watcher', () => {
     expect(hub.health.dependency('mail').reason).toBe('It needs "network": connection refused')
   })
 
-  it('wants several good probes in a row from one that flapped', async () => {
+  it('wants several good probes in a row, over some seconds, from one that flapped', async () => {
     const mail = fakeService('mail', UP)
     const hub = await serviceHub([mail], {
       settings: { watchIntervalSeconds: 1, recoveringSeconds: 0, flapWindowSeconds: 60 },
@@ -97,9 +97,17 @@ describe('the watcher', () => {
     await hub.health.recheck('mail', { force: true })
     expect(hub.health.dependency('mail')).toMatchObject({
       state: 'down',
-      reason: expect.stringContaining('1 of 3 good probes'),
+      reason: expect.stringContaining('1 of 3 good probes, over 5 s at least'),
     })
-    await hub.clock.advance(2_000)
+    await hub.clock.advance(4_500)
+    expect(hub.health.dependency('mail').state).toBe('down')
+    mail.verdict = DOWN
+    await hub.health.recheck('mail', { force: true })
+    mail.verdict = UP
+    await hub.health.recheck('mail', { force: true })
+    await hub.clock.advance(4_500)
+    expect(hub.health.dependency('mail').state).toBe('down')
+    await hub.clock.advance(1_000)
     expect(hub.health.dependency('mail').state).toBe('up')
   })
 

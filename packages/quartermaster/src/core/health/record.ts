@@ -13,6 +13,8 @@ export interface DependencyRecord {
   readonly failures: number
   readonly unknowns: number
   readonly successes: number
+  /** When the first of the good ones was. */
+  readonly goodSince: number
   /** When it recently stopped being up, to tell flapping from a single fall. */
   readonly falls: readonly number[]
   /** The last probe threw or was silent; the next look may come sooner. */
@@ -42,6 +44,7 @@ export function initialRecord(now: number): DependencyRecord {
     failures: 0,
     unknowns: 0,
     successes: 0,
+    goodSince: now,
     falls: [],
     threw: false,
   }

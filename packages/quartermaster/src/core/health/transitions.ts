@@ -28,16 +28,20 @@ export function afterRecoveringTime(record: DependencyRecord, now: number, polic
 
 function afterSuccess(record: DependencyRecord, reason: string, now: number, policy: HealthPolicy): DependencyRecord {
   const successes = record.successes + 1
-  const counted = { ...record, successes, failures: 0, unknowns: 0, falls: recentFalls(record, now, policy) }
+  const goodSince = successes === 1 ? now : record.goodSince
+  const counted = { ...record, successes, goodSince, failures: 0, unknowns: 0, falls: recentFalls(record, now, policy) }
   if (record.state === 'up') return { ...counted, reason }
   // While it is recovering its tools are listed, and nobody sees it come back but the calls that wait for it.
-  const needed = isFlapping(counted) && record.state !== 'recovering' ? policy.successesAfterFlapping : 1
-  if (successes >= needed) return move(counted, 'up', reason, now)
-  return {
-    ...counted,
-    reason: `It answers again, but it went away ${counted.falls.length} times of late: ${successes} of ${needed} good probes.`,
-  }
+  if (record.state === 'recovering' || !isFlapping(counted)) return move(counted, 'up', reason, now)
+  const needed = policy.successesAfterFlapping
+  // Whose owner wants no more than one has nothing to prove.
+  if (successes >= needed && (needed === 1 || now - goodSince >= STEADY_MS)) return move(counted, 'up', reason, now)
+  const proof = `${Math.min(successes, needed)} of ${needed} good probes, over ${STEADY_MS / 1000} s at least.`
+  return { ...counted, reason: `It answers again, but it went away ${counted.falls.length} times of late: ${proof}` }
 }
+
+/** What comes and goes within this time is not there, however often it answers meanwhile. */
+const STEADY_MS = 5_000
 
 function afterFailure(
   record: DependencyRecord,

@@ -58,8 +58,8 @@ export function createWatcher({ records, rounds, clock, random, settings, option
       const left = record.since + records.policy(dependency).recoveringMs - clock.now()
       return Math.max(0, Math.min(soon, left))
     }
-    // What has answered once but owes more good probes is followed up as closely as what has just gone.
-    if (record.state === 'down' && record.successes > 0) return soon
+    // What has answered once but owes more good probes is followed up, though not so closely that it is proved in a moment.
+    if (record.state === 'down' && record.successes > 0) return RECOVERING_LOOK_MAX_MS
     if (!isWatching) return undefined
     const interval = intervalOf(dependency)
     const base = record.state === 'up' ? interval : Math.min(interval, DOWN_LOOK_MS * 2 ** Math.max(0, tries - 1))

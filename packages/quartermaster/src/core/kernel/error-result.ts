@@ -8,9 +8,15 @@ import { modelText } from './model-text.ts'
 export function errorResult(error: AppError, { isBare = false }: { isBare?: boolean } = {}): ToolResult {
   const facts = { ...error.toJSON() }
   return {
-    content: [{ type: 'text', text: modelText(facts) }],
+    content: [{ type: 'text', text: modelText(facts) }, ...saidBeside(error)],
     ...(isBare ? {} : { structuredContent: { error: facts } }),
     isError: true,
     _meta: { 'quartermaster/error': facts },
   }
+}
+
+/** What a tool said that ran, and whose result is an error for something else in it. */
+function saidBeside({ code, details }: AppError): ToolResult['content'] {
+  const isOfResult = code === 'OUTPUT_INVALID' || (code === 'OUTCOME_UNKNOWN' && details?.because === 'OUTPUT_INVALID')
+  return isOfResult && Array.isArray(details?.content) ? details.content : []
 }

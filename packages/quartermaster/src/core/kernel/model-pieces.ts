@@ -1,4 +1,5 @@
 import { ContentBlock, type ToolResult } from '../../contracts/index.ts'
+import { binaryIn } from './binary-content.ts'
 
 /** What a model is handed of a result: words, or a file with its kind. Every runtime has a shape for both. */
 export type ModelPiece =
@@ -40,7 +41,7 @@ function named(piece: ModelPiece): ModelPiece {
 /** A kind that nobody here knows is shown as it came. */
 function pieceOf(given: ContentBlock): ModelPiece {
   const { success, data: block } = ContentBlock.safeParse(given)
-  if (!success) return textPiece(JSON.stringify(given))
+  if (!success) return unknownPiece(given)
   switch (block.type) {
     case 'text':
       return textPiece(block.text)
@@ -52,6 +53,12 @@ function pieceOf(given: ContentBlock): ModelPiece {
     case 'resource_link':
       return textPiece(`[${block.name}: ${block.uri}]`)
   }
+}
+
+function unknownPiece(given: object): ModelPiece {
+  const binary = binaryIn(given)
+  if (!binary) return textPiece(JSON.stringify(given))
+  return { kind: 'file', mimeType: plainType(binary.mimeType), data: binary.data, name: undefined }
 }
 
 function resourcePiece({ uri, text, blob = '', mimeType: given = UNKNOWN_TYPE }: EmbeddedResource): ModelPiece {

@@ -10,6 +10,11 @@ describe('what a model reads of an error', () => {
     expect(textOf('DEPENDENCY_UNAVAILABLE')).toContain('Try again later')
   })
 
+  it('goes on behind words that are no sentence, such as a command', () => {
+    const error = new AppError('DEPENDENCY_UNAVAILABLE', 'Sign in: quartermaster login w')
+    expect(modelText(error.toJSON())).toContain('login w. Try again later')
+  })
+
   it('says no word of trying again where that is of no use', () => {
     expect(textOf('ANSWER_UNAVAILABLE')).toBe(
       'ANSWER_UNAVAILABLE: It went wrong. Trying again changes nothing; use another tool, or tell the person.',

@@ -1,4 +1,5 @@
 import type { ErrorBody, ErrorKind } from '../../contracts/index.ts'
+import { sentence } from './sentence.ts'
 
 const NEXT_STEP = {
   invalid: 'Correct the arguments and call again.',
@@ -25,7 +26,7 @@ const OTHERWISE: Readonly<Record<string, string>> = {
 export function modelText({ code, message, kind, retry }: ErrorBody): string {
   // What may have happened says itself what to look at; "try again later" after it would have it happen twice.
   const next = retry === 'verifyFirst' ? undefined : nextStep(kind, retry)
-  return next === undefined ? `${code}: ${message}` : `${code}: ${message} ${next}`
+  return next === undefined ? `${code}: ${message}` : `${code}: ${sentence(message)} ${next}`
 }
 
 function nextStep(kind: string, retry: string): string | undefined {

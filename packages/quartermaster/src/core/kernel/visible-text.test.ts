@@ -5,6 +5,11 @@ it.each([
   ['one line of many', 'a \r\n\t b\n\nc', 'a b c'],
   ['spaces as they are', 'a  b ', 'a  b '],
   ['commands to a screen as text', 'a\u001b[31mb\u202ec', 'a\\x1b[31mb\\u{202e}c'],
+  [
+    'the unseen seen, and leaves what scripts and emoji need',
+    'a\u200bb\u2060 क्\u200dष 👩\u200d🚀',
+    'a\\u{200b}b\\u{2060} क्\u200dष 👩\u200d🚀',
+  ],
 ])('makes %s', (_what, text, line) => {
   expect(escapeLine(text)).toBe(line)
 })

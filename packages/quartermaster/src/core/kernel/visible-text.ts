@@ -7,12 +7,19 @@ import { toJsonEscape } from './hidden-characters.ts'
 export const UNSAFE =
   /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\p{Surrogate}\u{e0000}-\u{e007f}]/gu
 
+/** What is there, cannot be seen, and is needed by no script and no emoji to be read. */
+export const UNSEEN =
+  /[\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2064\u206a-\u206f\u3164\uffa0]|[\u{e0100}-\u{e01ef}]/gu
+
 /** What looks like nothing or like a plain space without being one. */
 const INVISIBLE = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800\u00b7]/u
 
-/** A text of one line that a terminal cannot take for commands. Line breaks become spaces. */
+/** A text of one line that a terminal cannot take for commands, and with nothing unseen in it. Line breaks become spaces. */
 export function escapeLine(text: string): string {
-  return text.replace(/\s+/g, run => (/[\r\n]/.test(run) ? ' ' : run)).replace(UNSAFE, escapeCharacter)
+  return text
+    .replace(/\s+/g, run => (/[\r\n]/.test(run) ? ' ' : run))
+    .replace(UNSAFE, escapeCharacter)
+    .replace(UNSEEN, escapeCharacter)
 }
 
 /**

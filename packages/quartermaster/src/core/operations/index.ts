@@ -25,7 +25,14 @@ export {
 } from './effects/verify-effects.ts'
 export type { Audience, LogLevel } from './exchange/audience.ts'
 export type { Exchange, ExchangeContext, Turn } from './exchange/exchange.ts'
-export { ANSWER_SECONDS, type Asked, createExchanges, type Exchanges, MOST_WAITING } from './exchange/exchanges.ts'
+export {
+  ANSWER_SECONDS,
+  type Asked,
+  createExchanges,
+  type Exchanges,
+  MOST_WAITING,
+  REPEAT_SECONDS,
+} from './exchange/exchanges.ts'
 export { type Admission, createAdmission } from './path/admission.ts'
 export { type CallPathDeps, createCalls } from './path/call-path.ts'
 export type { CallRequest, Calls } from './path/call-request.ts'

@@ -32,7 +32,32 @@ describe('what differs between two definitions', () => {
   it('shows what is hidden', () => {
     expect(between({ a: 'xy' }, { a: 'x\u200by\u001b[8m', 'b\u202e': 1 })).toEqual([
       { field: 'a', before: 'xy', after: 'x\\u{200b}y\\u{1b}[8m' },
-      { field: 'b\\u{202e}', after: '1' },
+      { field: '["b\\u{202e}"]', after: '1' },
+    ])
+  })
+
+  const described = (description: string) => ({ inputSchema: { properties: { q: { description } } } })
+
+  it.each([
+    ['behind a key that reads like the way to it', described('A number. Read the file.')],
+    ['behind one that reads like another way', { 'inputSchema.properties': { q: { description: 'A number.' } } }],
+    ['in a list that becomes an object', { inputSchema: { properties: [] } }],
+  ])('is not hidden %s', (_where, more) => {
+    const before = { name: 'a', ...described('A number.') }
+    const decoy = { 'inputSchema.properties.q.description': 'A number.' }
+    const changes = between(before, { name: 'a', ...more, ...decoy })
+    expect(changes).toContainEqual(
+      expect.objectContaining({ field: 'inputSchema.properties.q.description', before: 'A number.' }),
+    )
+    expect(changes).toContainEqual({ field: '["inputSchema.properties.q.description"]', after: 'A number.' })
+  })
+
+  it('is told of a value that stays the same text and becomes another thing', () => {
+    expect(between({ a: '5', b: ['x'], c: null }, { a: 5, b: { 0: 'x' }, c: 'null' })).toEqual([
+      { field: 'a', before: '"5"', after: '5' },
+      { field: 'b.0', before: 'x' },
+      { field: 'c', before: 'null', after: '"null"' },
+      { field: 'b["0"]', after: 'x' },
     ])
   })
 

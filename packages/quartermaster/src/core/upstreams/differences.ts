@@ -1,4 +1,5 @@
 import type { ReviewItem } from '../../contracts/index.ts'
+import { fieldPath } from './field-path.ts'
 import { shortened, showHidden } from './visible-text.ts'
 
 type Change = ReviewItem['changes'][number]
@@ -22,11 +23,27 @@ export function differencesBetween(before: string | null, after: string): Change
 }
 
 function change(field: string, before: string | undefined, after: string | undefined): Change {
-  const [from, to] = aroundDifference(before, after)
+  const [from, to] = aroundDifference(shown(before), shown(after))
   return {
     field: shortened(showHidden(field), LONGEST_FIELD),
     ...(from === undefined ? {} : { before: from }),
     ...(to === undefined ? {} : { after: to }),
+  }
+}
+
+/** A text stands there as it is, unless it reads like another value: `5` is a number, and `"5"` is a text. */
+function shown(json: string | undefined): string | undefined {
+  if (!json?.startsWith('"')) return json
+  const text: string = JSON.parse(json)
+  return isJson(text) ? json : text
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -54,17 +71,21 @@ function cut(text: string | undefined, start: number): string | undefined {
   return left > 0 ? `${shortened(rest, LONGEST_VALUE)} (${left + 1} more characters)` : rest
 }
 
-/** Every value by its path: `inputSchema.properties.path.type`. Empty lists and objects are values too. */
+/** Every value as JSON, by its path. Empty lists and objects are values too. Two that have all of it alike are alike. */
 function flattened(definition: string | null): Map<string, string> {
   const fields = new Map<string, string>()
   if (definition === null) return fields
   const open: { path: string; value: unknown }[] = [{ path: '', value: JSON.parse(definition) }]
   for (let next = open.pop(); next; next = open.pop()) {
     const { path, value } = next
-    const inner = typeof value === 'object' && value !== null ? Object.entries(value) : []
-    if (inner.length === 0) fields.set(path, typeof value === 'string' ? value : JSON.stringify(value))
-    for (const [key, child] of inner.toReversed())
-      open.push({ path: path === '' ? key : `${path}.${key}`, value: child })
+    const inner = innerOf(value)
+    if (inner.length === 0) fields.set(path, JSON.stringify(value))
+    for (const [key, child] of inner.toReversed()) open.push({ path: fieldPath(path, key), value: child })
   }
   return fields
+}
+
+function innerOf(value: unknown): [string | number, unknown][] {
+  if (Array.isArray(value)) return [...value.entries()]
+  return typeof value === 'object' && value !== null ? Object.entries(value) : []
 }

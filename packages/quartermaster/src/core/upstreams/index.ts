@@ -9,19 +9,7 @@ export { differencesBetween } from './differences.ts'
 export { createExaminer, type Examiner, type KnownNames } from './findings/examiner.ts'
 export { findingsIn } from './findings/findings-in.ts'
 export { type ComparedNames, compareNames } from './findings/other-tools.ts'
-export {
-  type HeldDefinition,
-  heldState,
-  isWaiting,
-  type Judgement,
-  type JudgeOptions,
-  judge,
-  type OfferedDefinition,
-  offeredFromPins,
-  type PinPolicy,
-  type PinWrite,
-  type Verdict,
-} from './judge.ts'
+export { type Judgement, type JudgeOptions, judge, type PinWrite } from './judge.ts'
 export {
   LISTING_LIMITS,
   type ListedField,
@@ -33,7 +21,14 @@ export {
   type SeenDefinition,
 } from './listing.ts'
 export { type OfferedNames, type OfferedNamesOptions, offeredNames } from './offered-names.ts'
-export { createPinBook, type Decision, type PinBook, type PinBookDeps, type Sighting } from './pin-book.ts'
+export {
+  type ClaimChange,
+  createPinBook,
+  type Decision,
+  type PinBook,
+  type PinBookDeps,
+  type Sighting,
+} from './pin-book.ts'
 export {
   consentOperationsOf,
   contradictionIn,
@@ -47,5 +42,16 @@ export {
   type UpstreamMemory,
   type UpstreamMemoryDeps,
 } from './upstream-memory.ts'
+export {
+  type HeldDefinition,
+  type HeldState,
+  heldState,
+  isWaiting,
+  type NameClaim,
+  type OfferedDefinition,
+  offeredFromPins,
+  type PinPolicy,
+  type Verdict,
+} from './verdict.ts'
 export { excerptOf, showHidden } from './visible-text.ts'
 export { type ToolWishes, unknownTools, wantsTool } from './wanted-tools.ts'

@@ -40,7 +40,10 @@ function server(limits = LISTING_LIMITS) {
     return verdict
   }
   const decide = (name: string, state: PinRow['state']) => {
-    const cleared = state === 'accepted' ? { acceptedHash: null, acceptedDefinition: null } : {}
+    const cleared =
+      state === 'accepted'
+        ? { acceptedHash: null, acceptedDefinition: null, acceptedFindings: null, reworded: false }
+        : {}
     pins = pins.map(pin =>
       pin.name === name ? { ...pin, ...cleared, state, decidedAt: now, decidedBy: 'owner' } : pin,
     )
@@ -157,11 +160,13 @@ describe('a server that is seen again', () => {
     expect(offeredIn(see({ tools: [tool('a'), tool('b')] }))).toEqual(['a', 'b'])
   })
 
-  it('forgets what is gone and was never accepted', () => {
+  it('is known by what it had, for agents that name it, whatever was thought of that', () => {
     const { see, pins } = server()
-    see({ tools: [tool('a'), tool('b', 'EVIL')] })
-    see({ tools: [tool('a')] })
-    expect(pins().map(({ name }) => name)).toEqual(['server', 'a'])
+    see({ tools: [tool('a'), tool('b', 'EVIL'), tool('c')], prompts: [tool('p')] })
+    expect(see({ tools: [tool('c')], prompts: [] }).gone).toEqual(['a', 'b'])
+    expect(atOnce(offeredFromPins('github', pins(), POLICY)).gone).toEqual(['a', 'b'])
+    const later = see({ prompts: [] })
+    expect([offeredIn(later), later.gone]).toEqual([['c'], ['a', 'b']])
   })
 
   it('offers as before what it could not list this time', () => {
@@ -231,6 +236,56 @@ describe('a decision', () => {
   })
 })
 
+describe('what was held back or refused', () => {
+  const EVIL = tool('a', 'EVIL')
+  const other = tool('a', 'Does it kindly.')
+  type Step = 'reject' | (ReturnType<typeof tool> | undefined)
+
+  it.each<[string, Step[]]>([
+    ['it is put in other words', [EVIL, other]],
+    ['it is looked at again in other words', [EVIL, other, other]],
+    ['it is put in other words again and again', [EVIL, other, EVIL, tool('a', '3')]],
+    ['it goes and comes in other words', [EVIL, undefined, other]],
+    ['it was refused and is put in other words', [EVIL, 'reject', other]],
+    ['it was refused, goes and comes in other words', [EVIL, 'reject', undefined, other]],
+    ['it was offered, then refused, and goes through other words', [other, 'reject', tool('a', '2'), other]],
+  ])('is not offered because %s', (_how, steps) => {
+    for (const kind of ['tools', 'prompts', 'templates', 'resources'] as const)
+      for (const newTools of ['review', 'offer'] as const) {
+        const { see, decide, pins } = server()
+        const listed = (step: ReturnType<typeof tool>) => ({ ...step, uri: 'a', uriTemplate: 'a' })
+        let last: ReturnType<typeof see> | undefined
+        for (const step of steps)
+          if (step === 'reject') decide('a', 'rejected')
+          else last = see({ [kind]: step ? [listed(step)] : [] }, { newTools })
+        expect([kind, newTools, last?.offered.map(({ name }) => name)]).toEqual([kind, newTools, ['server']])
+        expect(last?.held).toMatchObject([{ name: 'a', state: 'new' }])
+        decide('a', 'accepted')
+        expect(atOnce(offeredFromPins('github', pins(), POLICY)).offered).toHaveLength(2)
+      }
+  })
+
+  it('is offered as soon as a policy lets it, if it is what it was', () => {
+    const { see } = server()
+    see({ tools: [tool('a')] })
+    see({ tools: [tool('a'), tool('b'), tool('c')] })
+    const verdict = see({ tools: [tool('a'), tool('b'), tool('c', '2')] })
+    expect(heldIn(verdict)).toEqual(['b: new', 'c: new'])
+    expect(offeredIn(see({ tools: [tool('a'), tool('b'), tool('c', '2')] }, { newTools: 'offer' }))).toEqual(['a', 'b'])
+  })
+
+  it('is told of as before when it is back, unless a person has accepted it', () => {
+    const { see, decide } = server()
+    const told = ({ problems }: ReturnType<typeof see>) => problems.map(({ subject }) => subject)
+    see({ tools: [tool('a', 'ODD')] })
+    see({ tools: [tool('a')] })
+    expect(told(see({ tools: [tool('a', 'ODD')] }))).toEqual(['tool:a'])
+    decide('a', 'accepted')
+    see({ tools: [tool('a')] })
+    expect(told(see({ tools: [tool('a', 'ODD')] }))).toEqual([])
+  })
+})
+
 describe('a server that is down', () => {
   it('offers what it offered last', () => {
     const { see, pins } = server()
@@ -253,5 +308,12 @@ describe('the pins of one server', () => {
         .map(({ name }) => name)
         .toSorted(),
     ).toEqual(['c', 'd', 'e', 'server'])
+  })
+
+  it('lose first what nobody had accepted', () => {
+    const { see, pins } = server({ ...LISTING_LIMITS, definitions: 4 })
+    see({ tools: [tool('a')] })
+    for (const name of ['b', 'c', 'd']) see({ tools: [tool(name)] })
+    expect(pins().map(({ name }) => name)).toEqual(['server', 'a', 'c', 'd'])
   })
 })

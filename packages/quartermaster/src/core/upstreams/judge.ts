@@ -1,40 +1,7 @@
-import {
-  PinKind,
-  type PinRow,
-  type Problem,
-  type ReviewItem,
-  type UpstreamConfig,
-  type UpstreamFinding,
-} from '../../contracts/index.ts'
-import type { Digest, Steps } from '../kernel/index.ts'
+import { PinKind, type PinRow, type UpstreamFinding } from '../../contracts/index.ts'
+import type { Digest } from '../kernel/index.ts'
 import { LISTING_LIMITS, type ListingLimits, type ReadListing, type SeenDefinition } from './listing.ts'
-import { excerptOf } from './visible-text.ts'
-
-/** What the configuration lets happen without a person. */
-export type PinPolicy = Pick<UpstreamConfig, 'newTools' | 'findings'>
-
-/** Something of a server that may be offered. */
-export interface OfferedDefinition {
-  readonly kind: PinKind
-  readonly name: string
-  readonly hash: string
-  readonly value: Readonly<Record<string, unknown>>
-}
-
-/** Something of a server that waits for a person, or that a person refused. */
-export interface HeldDefinition {
-  readonly kind: PinKind
-  readonly name: string
-  readonly state: ReviewItem['state']
-  readonly reason: string
-}
-
-/** What becomes of the definitions of a server. */
-export interface Verdict {
-  readonly offered: readonly OfferedDefinition[]
-  readonly held: readonly HeldDefinition[]
-  readonly problems: readonly Problem[]
-}
+import { isSuspicious, type PinPolicy, type Verdict, verdictOn } from './verdict.ts'
 
 /** One change of the pins. It holds only while the pin is what it was. */
 export type PinWrite =
@@ -65,7 +32,8 @@ export interface JudgeOptions {
 /**
  * Decides what a server may offer. What is seen first is accepted unless it looks like an attack; what comes or changes
  * later waits for a person; what was accepted once and is back is offered at once. Nothing that is held is offered in its
- * old form: the server would run the new one under the old description.
+ * old form: the server would run the new one under the old description. Nor is it offered in a new one that nobody has seen:
+ * a server whose text was found out would otherwise try others until one passes.
  */
 export function judge(options: JudgeOptions): Judgement {
   const { seen, pins, upstream } = options
@@ -86,13 +54,16 @@ export function judge(options: JudgeOptions): Judgement {
   }
   const unlisted = [...known.values()].filter(pin => !seen.kinds.has(pin.kind))
   const gone = [...known.values()].filter(pin => seen.kinds.has(pin.kind))
-  writes.push(...parted(gone, [...here, ...unlisted], options.limits))
+  const parting = parted(gone, [...here, ...unlisted], options.limits)
+  writes.push(...parting.writes)
   const values = new Map(here.map((pin, index) => [pin, seen.definitions[index]?.value]))
   const valueOf = (pin: PinRow) => values.get(pin) ?? JSON.parse(pin.definition)
-  const { offered, held, problems } = verdictOn(upstream, [...here, ...unlisted], { ...options, valueOf })
+  const present = [...here, ...unlisted.filter(pin => pin.listed)]
+  const absent = [...parting.kept, ...unlisted.filter(pin => !pin.listed)]
+  const verdict = verdictOn(upstream, { present, absent }, { ...options, valueOf })
   const unchanged = new Set(pins)
   const standing = [...here.filter(pin => unchanged.has(pin)), ...unlisted]
-  return { offered, held, problems: [...seen.problems, ...problems], writes, standing }
+  return { ...verdict, problems: [...seen.problems, ...verdict.problems], writes, standing }
 }
 
 /**
@@ -109,30 +80,6 @@ function listedBefore(pins: readonly PinRow[]): ReadonlySet<PinKind> {
 function withKinds(pin: PinRow, before: ReadonlySet<PinKind>, now: ReadonlySet<PinKind>): PinRow {
   const kinds = PinKind.options.filter(kind => before.has(kind) || now.has(kind))
   return pin.listedKinds?.length === kinds.length ? pin : { ...pin, listedKinds: kinds }
-}
-
-/** What is offered of a server that is not there, or has not answered yet. In steps: there may be much to parse. */
-export function* offeredFromPins(upstream: string, pins: readonly PinRow[], policy: PinPolicy): Steps<Verdict> {
-  const listed = pins.filter(pin => pin.listed)
-  const values = new Map<PinRow, OfferedDefinition['value']>()
-  for (const pin of listed) {
-    values.set(pin, JSON.parse(pin.definition))
-    yield
-  }
-  return verdictOn(upstream, listed, { policy, valueOf: pin => values.get(pin) ?? {} })
-}
-
-/** Why a pin is not offered; `undefined` for one that is. */
-export function heldState(pin: Pick<PinRow, 'state' | 'acceptedHash' | 'findings'>): ReviewItem['state'] | undefined {
-  if (pin.state === 'accepted') return undefined
-  if (pin.state === 'rejected') return 'rejected'
-  if (pin.acceptedHash !== null) return 'changed'
-  return isSuspicious(pin.findings) ? 'suspicious' : 'new'
-}
-
-/** Whether nobody has decided about it yet. What a person has rejected waits for nobody, and no one is reminded of it. */
-export function isWaiting({ state }: Pick<HeldDefinition, 'state'>): boolean {
-  return state !== 'rejected'
 }
 
 /** The same for everything of that kind and name: whoever adds it twice finds it taken. */
@@ -161,6 +108,10 @@ function firstPin(id: string, definition: SeenDefinition, isFirstSight: boolean,
     decidedAt: null,
     decidedBy: null,
     listedKinds: null,
+    offeredAs: null,
+    offeredSince: null,
+    reworded: false,
+    acceptedFindings: null,
   }
   return mayPass(pin, options.policy) ? accepted(pin) : pin
 }
@@ -169,14 +120,19 @@ function nextPin(pin: PinRow, definition: SeenDefinition, options: JudgeOptions)
   const { hash, text } = definition
   if (hash === pin.hash) return unchangedPin(pin, options.policy)
   const seen = { ...pin, listed: true, hash, definition: text, seenAt: options.now, decidedAt: null, decidedBy: null }
-  // Back to what was accepted.
-  if (hash === pin.acceptedHash) return accepted({ ...seen, findings: [] })
-  const last =
-    pin.state === 'accepted'
-      ? { acceptedHash: pin.hash, acceptedDefinition: pin.definition }
-      : { acceptedHash: pin.acceptedHash, acceptedDefinition: pin.acceptedDefinition }
-  const changed: PinRow = { ...seen, ...last, state: 'pending', findings: [...options.findings(definition)] }
+  // Back to what was accepted, and to what was to be told about it.
+  if (hash === pin.acceptedHash) return accepted({ ...seen, findings: pin.acceptedFindings ?? [] })
+  const findings = [...options.findings(definition)]
+  const changed: PinRow = { ...seen, ...lastAccepted(pin), state: 'pending', findings }
   return mayPass(changed, options.policy) ? accepted(changed) : changed
+}
+
+/** What a changed pin is compared with, and whether the one before it was good enough for that. */
+function lastAccepted(pin: PinRow): Partial<PinRow> {
+  if (pin.state !== 'accepted') return { reworded: true }
+  const { hash, definition, findings, decidedAt } = pin
+  const acceptedFindings = decidedAt === null ? findings : []
+  return { acceptedHash: hash, acceptedDefinition: definition, acceptedFindings }
 }
 
 /** What waits only because of a policy that has been relaxed since waits no longer. */
@@ -186,84 +142,62 @@ function unchangedPin(pin: PinRow, policy: PinPolicy): PinRow {
 }
 
 function accepted(pin: PinRow): PinRow {
-  return { ...pin, state: 'accepted', acceptedHash: null, acceptedDefinition: null }
+  return { ...pin, ...NOTHING_BEFORE, state: 'accepted' }
 }
+
+/** What an accepted pin says of what was there before it. */
+export const NOTHING_BEFORE = {
+  acceptedHash: null,
+  acceptedDefinition: null,
+  acceptedFindings: null,
+  reworded: false,
+} as const satisfies Partial<PinRow>
 
 /**
  * Whether nobody has to look at it. A changed one always needs a person, and so does a late one unless the configuration
- * says otherwise. Resources are data: their lists grow and change by nature, so of them only what is found counts.
+ * says otherwise. Resources are data: their lists grow and change by nature, so of them only what is found counts, and
+ * whether one was held back or refused before it changed.
  */
-function mayPass({ kind, acceptedHash, firstSight, findings }: PinRow, policy: PinPolicy): boolean {
+function mayPass({ kind, acceptedHash, firstSight, reworded, findings }: PinRow, policy: PinPolicy): boolean {
+  if (reworded) return false
   if (policy.findings === 'hold' && isSuspicious(findings)) return false
   if (kind === 'resource') return true
   return acceptedHash === null && (firstSight || policy.newTools === 'offer')
 }
 
-function isSuspicious(findings: readonly UpstreamFinding[]): boolean {
-  return findings.some(({ strength }) => strength === 'strong')
+interface Parting {
+  readonly kept: readonly PinRow[]
+  readonly writes: readonly PinWrite[]
 }
 
 /**
- * What becomes of pins of what the server has no more. One that nobody ever accepted or refused has nothing to tell; the
- * others stay, for the day it comes back, as far as there is room: a server that renames everything at every start must
- * not fill the store.
+ * What becomes of pins of what the server has no more. They stay, for the day it comes back and for agents that name it, as
+ * far as there is room: a server that renames everything at every start must not fill the store. What nobody has accepted or
+ * refused goes first.
  */
-function parted(gone: readonly PinRow[], staying: readonly PinRow[], limits = LISTING_LIMITS): PinWrite[] {
+function parted(gone: readonly PinRow[], staying: readonly PinRow[], limits = LISTING_LIMITS): Parting {
   let definitions = limits.definitions - staying.length
   let characters = limits.characters - staying.reduce((sum, pin) => sum + pin.definition.length, 0)
-  return gone
-    .toSorted((a, b) => b.seenAt - a.seenAt)
-    .flatMap((before): PinWrite[] => {
-      if (before.state === 'pending' && before.acceptedHash === null) return [{ kind: 'drop', before }]
-      definitions -= 1
-      characters -= before.definition.length
-      if (definitions < 0 || characters < 0) return [{ kind: 'drop', before }]
-      return before.listed ? [{ kind: 'change', before, pin: { ...before, listed: false } }] : []
-    })
-}
-
-interface VerdictParts {
-  readonly policy: PinPolicy
-  /** What its definition says. Parsing all of them again would take long. */
-  valueOf(pin: PinRow): OfferedDefinition['value']
-}
-
-function verdictOn(upstream: string, pins: readonly PinRow[], { policy, valueOf }: VerdictParts): Verdict {
-  const held = pins.flatMap(pin => heldDefinition(upstream, pin) ?? [])
-  const taken = pins.filter(pin => pin.state === 'accepted')
-  return {
-    offered: taken.map(pin => ({ kind: pin.kind, name: pin.name, hash: pin.hash, value: valueOf(pin) })),
-    held,
-    problems: policy.findings === 'allow' ? [] : taken.flatMap(pin => warningAbout(upstream, pin) ?? []),
+  const kept: PinRow[] = []
+  const writes: PinWrite[] = []
+  for (const before of gone.toSorted(
+    (a, b) => Number(isUndecided(a)) - Number(isUndecided(b)) || b.seenAt - a.seenAt,
+  )) {
+    definitions -= 1
+    characters -= before.definition.length
+    if (definitions < 0 || characters < 0) {
+      writes.push({ kind: 'drop', before })
+      continue
+    }
+    kept.push(before)
+    // What comes back one day finds its name with whoever has it then.
+    if (before.listed) writes.push({ kind: 'change', before, pin: { ...before, ...NO_CLAIM, listed: false } })
   }
+  return { kept, writes }
 }
 
-function heldDefinition(upstream: string, pin: PinRow): HeldDefinition | undefined {
-  const state = heldState(pin)
-  if (state === undefined) return undefined
-  const next = `quartermaster upstreams review ${upstream}`
-  return { kind: pin.kind, name: pin.name, state, reason: `${REASONS[state]} See \`${next}\`.` }
+function isUndecided({ state, acceptedHash }: PinRow): boolean {
+  return state === 'pending' && acceptedHash === null
 }
 
-const REASONS = {
-  new: 'The server added it, and nobody has looked at it yet.',
-  changed: 'The server changed it, and nobody has looked at it yet.',
-  suspicious: 'Its definition seems to steer the model, and nobody has looked at it yet.',
-  rejected: 'It was looked at and refused.',
-} as const satisfies Record<ReviewItem['state'], string>
-
-/** Whatever a person has looked at and accepted is not told again. */
-function warningAbout(upstream: string, { kind, name, findings, decidedAt }: PinRow): Problem | undefined {
-  const [first] = findings.toSorted((a, b) => Number(a.strength === 'weak') - Number(b.strength === 'weak'))
-  if (!first || decidedAt !== null) return undefined
-  const more = findings.length > 1 ? ` (and ${findings.length - 1} more)` : ''
-  return {
-    severity: 'warning',
-    code: 'DEFINITION_INVALID',
-    where: `upstream:${upstream}`,
-    subject: `${kind}:${excerptOf(name)}`,
-    field: first.field,
-    message: `The ${kind} "${excerptOf(name)}" of "${upstream}": ${first.message}${more} It reads: ${first.excerpt}`,
-    mend: `Leave it out if you do not trust it: "leaveOut" of "${upstream}" in the configuration.`,
-  }
-}
+const NO_CLAIM = { offeredAs: null, offeredSince: null } as const satisfies Partial<PinRow>

@@ -31,6 +31,7 @@ describe('what can be pinned of a listing', () => {
     expect(hashOf({ ...server, version: '1' })).toBe(hashOf({ ...server, version: '2' }))
     expect(hashOf(server)).not.toBe(hashOf({ ...server, instructions: 'Write.' }))
     expect(hashOf('nonsense')).toBe(hashOf({}))
+    expect(hashOf({ instructions: 'x'.repeat(1024 * 1024) })).toBe(hashOf({}))
   })
 
   it('tells of lists that were not read to their end', () => {

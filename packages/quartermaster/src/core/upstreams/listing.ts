@@ -63,6 +63,8 @@ export function* readListing(
 ): Steps<ReadListing> {
   const reader = createReader(upstream, digest, limits)
   reader.take('server', serverRecord(listing.server))
+  // Its pin says what was ever listed. Without one, whatever comes later would seem to be there from the beginning.
+  if (reader.isEmpty()) reader.take('server', {})
   for (const [kind, field] of LISTS) {
     for (const value of listing[field] ?? []) {
       reader.take(kind, value)
@@ -130,7 +132,7 @@ function createReader(upstream: string, digest: Digest, limits: ListingLimits) {
     if (unread > 0) problems.push(refused(upstream, undefined, tooMany(unread, definitions.length)))
     return { definitions, problems }
   }
-  return { take, end }
+  return { take, end, isEmpty: () => definitions.length === 0 }
 }
 
 /** Of a thousand like these nobody reads more. */

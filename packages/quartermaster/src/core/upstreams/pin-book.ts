@@ -3,8 +3,9 @@ import { type Clock, type Digest, didYouMean, inTurns } from '../kernel/index.ts
 import { insert, mustExist, remove, type Store, update, type Write } from '../store/index.ts'
 import { differencesBetween } from './differences.ts'
 import { createExaminer, type KnownNames } from './findings/examiner.ts'
-import { heldState, judge, offeredFromPins, type PinPolicy, type PinWrite, pinId, type Verdict } from './judge.ts'
+import { judge, NOTHING_BEFORE, type PinWrite, pinId } from './judge.ts'
 import { type Listing, type ReadListing, readListing, type SeenDefinition } from './listing.ts'
+import { heldState, isWarned, type NameClaim, offeredFromPins, type PinPolicy, type Verdict } from './verdict.ts'
 
 /** A look at what a server lists. */
 export interface Sighting {
@@ -25,16 +26,26 @@ export interface Decision {
   readonly by: string
 }
 
+/** A definition that has another name now than is on record, or none. */
+export interface ClaimChange {
+  readonly kind: PinKind
+  readonly name: string
+  readonly before: NameClaim | undefined
+  readonly now: NameClaim | undefined
+}
+
 /** What was accepted of every server, kept in the store. */
 export interface PinBook {
   /** What is offered by what was seen before, for a server that has not answered yet. `undefined` for one never seen. */
   recall(upstream: string, policy: PinPolicy): Promise<Verdict | undefined>
   /** Compares what a server lists with what was seen before, and writes down what is new. */
   see(sighting: Sighting): Promise<Verdict>
-  /** What waits for a person, and what a person refused, of one upstream or of all. */
+  /** What waits for a person, what one refused, and what is offered with a warning, of one upstream or of all. */
   list(upstream?: string): Promise<ReviewItem[]>
   /** Throws `NAME_UNKNOWN` for what does not wait, and `EDIT_CONFLICT` for what has changed since the person looked. */
   decide(decision: Decision): Promise<ReviewItem[]>
+  /** Writes down which names things have now, and since when. What somebody else has written since they were read stays. */
+  claim(upstream: string, changes: readonly ClaimChange[]): Promise<void>
   /** As if the server had never been seen. */
   forget(upstream: string): Promise<void>
 }
@@ -82,17 +93,26 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
       throw new AppError('EDIT_CONFLICT', `The pins of "${upstream}" keep changing. Try again.`)
     },
     async list(upstream) {
-      const where = upstream === undefined ? {} : { upstream }
-      const pins = await allPins(await open(), { ...where, listed: true, state: UNACCEPTED })
+      const pins = await reviewable(await open(), upstream === undefined ? {} : { upstream })
       return pins.map(toItem).toSorted(byPlace)
     },
     async decide(decision) {
       const store = await open()
-      const waiting = await allPins(store, { upstream: decision.upstream, listed: true, state: UNACCEPTED })
-      const chosen = choose(waiting, decision)
+      const chosen = await choose(store, decision)
       const outcome = await store.commit(chosen.map(pin => decided(pin, decision, now())))
       if (!outcome.committed) throw changedMeanwhile(decision.upstream)
       return chosen.map(toItem).toSorted(byPlace)
+    },
+    async claim(upstream, changes) {
+      const store = await open()
+      const writes = changes.map(({ before, now: after, ...one }) =>
+        update('pins', {
+          where: { id: pinId(digest, upstream, one), offeredSince: before?.since ?? null },
+          set: { offeredAs: after?.as ?? null, offeredSince: after?.since ?? null },
+          rows: 'any',
+        }),
+      )
+      await store.commit(writes)
     },
     async forget(upstream) {
       const store = await open()
@@ -100,15 +120,15 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
     },
   }
 
-  function choose(waiting: readonly PinRow[], { upstream, items }: Decision): PinRow[] {
-    const byId = new Map(waiting.map(pin => [pin.id, pin]))
-    const chosen = items.map(item => {
-      const pin = byId.get(pinId(digest, upstream, item))
-      if (!pin) throw notWaiting(upstream, item.name, waiting)
-      if (item.hash !== pin.hash) throw changedMeanwhile(upstream)
-      return pin
-    })
-    return [...new Set(chosen)]
+  /** Those that a person can decide about. */
+  async function choose(store: Store, { upstream, items }: Decision): Promise<PinRow[]> {
+    const ids = items.map(item => pinId(digest, upstream, item))
+    const named = await allPins(store, { upstream, listed: true, id: { in: ids } })
+    const byId = new Map(named.filter(isReviewable).map(pin => [pin.id, pin]))
+    const strange = items.find((_item, i) => !byId.has(ids[i] ?? ''))
+    if (strange) throw notWaiting(upstream, strange.name, await reviewable(store, { upstream }))
+    if (items.some(({ hash }, i) => byId.get(ids[i] ?? '')?.hash !== hash)) throw changedMeanwhile(upstream)
+    return [...byId.values()]
   }
 }
 
@@ -126,7 +146,26 @@ const PLACE = { organisation: 'default', workspace: 'default' } as const
 const MOST_ATTEMPTS = 5
 const PAGE = 200
 
-type PinFilter = { upstream?: string; listed?: true; state?: typeof UNACCEPTED }
+type PinFilter = {
+  upstream?: string
+  listed?: true
+  state?: typeof UNACCEPTED | 'accepted'
+  decidedAt?: null
+  id?: { in: string[] }
+}
+
+/** What a person can decide about: what is not offered, and what is with a warning. */
+function isReviewable(pin: PinRow): boolean {
+  return pin.state !== 'accepted' || isWarned(pin)
+}
+
+async function reviewable(store: Store, where: Pick<PinFilter, 'upstream'>): Promise<PinRow[]> {
+  const [held, offered] = await Promise.all([
+    allPins(store, { ...where, listed: true, state: UNACCEPTED }),
+    allPins(store, { ...where, listed: true, state: 'accepted', decidedAt: null }),
+  ])
+  return [...held, ...offered].filter(isReviewable)
+}
 
 async function allPins(store: Store, filter: PinFilter): Promise<PinRow[]> {
   const pins: PinRow[] = []
@@ -156,7 +195,7 @@ function decided({ id, hash, state }: PinRow, { decision, by }: Decision, now: n
   const decidedFacts = { decidedAt: now, decidedBy: by }
   const set =
     decision === 'accept'
-      ? { ...decidedFacts, state: 'accepted' as const, acceptedHash: null, acceptedDefinition: null }
+      ? { ...decidedFacts, ...NOTHING_BEFORE, state: 'accepted' as const }
       : { ...decidedFacts, state: 'rejected' as const }
   return update('pins', { where: { id, hash, state }, set, guard: 'pin.unchanged' })
 }
@@ -171,7 +210,7 @@ function toItem(pin: PinRow): ReviewItem {
     upstream,
     kind,
     name,
-    state: heldState(pin) ?? 'new',
+    state: heldState(pin) ?? 'warned',
     hash,
     findings,
     changes: differencesBetween(acceptedDefinition, definition),

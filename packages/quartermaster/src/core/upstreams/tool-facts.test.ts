@@ -67,10 +67,13 @@ describe('what is known about a tool of a server', () => {
       consent: ['files.write'],
       timeoutMs: 5,
       maxResultBytes: 2048,
+      maxBinaryBytes: 4096,
       asTask: 'always',
     }
+    const entry = { timeoutMs: 9, maxResultBytes: 1024, maxBinaryBytes: 1024 }
     const raw = { title: 'T', description: 'D', annotations: { readOnlyHint: true, destructiveHint: true } }
-    expect(factsOf(raw, { tools: { drop: options }, timeoutMs: 9 })).toMatchObject(options)
+    expect(factsOf(raw, { tools: { drop: options }, ...entry })).toMatchObject(options)
+    expect(factsOf(raw, entry)).toMatchObject(entry)
   })
 
   it('asks for consent to what is destructive until the configuration says otherwise', () => {

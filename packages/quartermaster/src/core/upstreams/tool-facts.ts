@@ -20,7 +20,7 @@ export interface ToolFactsOptions {
   readonly name: string
   /** As the server lists it. */
   readonly raw: Readonly<Record<string, unknown>>
-  readonly config: Pick<UpstreamConfig, 'tools' | 'timeoutMs'>
+  readonly config: Pick<UpstreamConfig, 'tools' | 'timeoutMs' | 'maxResultBytes' | 'maxBinaryBytes'>
 }
 
 /**
@@ -34,7 +34,6 @@ export function toolFacts({ upstream, name, raw, config }: ToolFactsOptions): Up
   const output = recordIn(raw, 'outputSchema')
   const icon = iconOf(raw)
   const mcp = extrasOf(raw)
-  const timeoutMs = options?.timeoutMs ?? config.timeoutMs
   return {
     name,
     ownName,
@@ -45,7 +44,7 @@ export function toolFacts({ upstream, name, raw, config }: ToolFactsOptions): Up
     ...(output === undefined ? {} : { output }),
     ...(icon === undefined ? {} : { icon }),
     ...(mcp === undefined ? {} : { mcp }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...limitsOf(options, config),
     ...passedOptions(options),
   }
 }
@@ -101,15 +100,26 @@ function reasonFor(upstream: string, operation: string): string {
   return `The configuration asks for it before this tool of "${upstream}" runs.`
 }
 
+/** What is said of a tool, else of all tools of its server. */
+function limitsOf(options: UpstreamToolOptions = {}, config: ToolFactsOptions['config']): Partial<UpstreamTool> {
+  const timeoutMs = options.timeoutMs ?? config.timeoutMs
+  const maxResultBytes = options.maxResultBytes ?? config.maxResultBytes
+  const maxBinaryBytes = options.maxBinaryBytes ?? config.maxBinaryBytes
+  return {
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(maxResultBytes === undefined ? {} : { maxResultBytes }),
+    ...(maxBinaryBytes === undefined ? {} : { maxBinaryBytes }),
+  }
+}
+
 /** What is taken from the configuration as it stands. */
 function passedOptions(options: UpstreamToolOptions = {}): Partial<UpstreamTool> {
-  const { whenToUse, section, examples, retry, maxResultBytes, asTask } = options
+  const { whenToUse, section, examples, retry, asTask } = options
   return {
     ...(whenToUse === undefined ? {} : { whenToUse }),
     ...(section === undefined ? {} : { section }),
     ...(examples === undefined ? {} : { examples }),
     ...(retry === undefined ? {} : { retry }),
-    ...(maxResultBytes === undefined ? {} : { maxResultBytes }),
     ...(asTask === undefined ? {} : { asTask }),
   }
 }

@@ -71,6 +71,10 @@ const FULL = [
       decidedAt: 2,
       decidedBy: 'Zoë',
       listedKinds: ['tool', 'prompt'],
+      reworded: true,
+      acceptedFindings: [{ rule: 'secret', strength: 'weak', field: 'title', excerpt: '…', message: 'It is odd.' }],
+      offeredAs: 'github_search',
+      offeredSince: 3,
     }),
   ),
 ]

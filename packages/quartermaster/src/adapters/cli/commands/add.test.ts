@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { type AddedUpstream, AppError, type Control, type ControlInput } from '../../../contracts/index.ts'
+import {
+  type AddedUpstream,
+  AppError,
+  type Control,
+  type ControlInput,
+  type UpstreamStatus,
+} from '../../../contracts/index.ts'
 import { NOTES } from '../../../testing/cli-fixtures.ts'
 import { createFakeCliHost } from '../../../testing/cli-host.ts'
+import { whileAdvancing } from '../../../testing/fake-clock.ts'
 import { runCli } from '../index.ts'
 
 interface Situation {
@@ -33,11 +40,39 @@ async function run(argv: string[], { answer = {}, version }: Situation = {}) {
   return { code: await runCli(['add', ...argv], host), asked, ...seen }
 }
 
+interface Starting {
+  from: 'up' | 'process'
+  more?: Partial<UpstreamStatus>
+  upAfterMs?: number
+}
+
+/** Adds a program that a package runner starts for the first time. */
+function startingDesk({ from, more, upAfterMs = Number.POSITIVE_INFINITY }: Starting) {
+  const status = { ...NOTES, state: 'starting' as const, reason: 'It is starting.', isFetching: true, ...more }
+  const file = '/project/quartermaster.config.json'
+  const control: Partial<Control> = {
+    addUpstream: async ({ name }) => ({
+      name,
+      file,
+      outcome: 'added',
+      status,
+      granted: ['default'],
+      secrets: [],
+      problems: [],
+    }),
+    upstreams: async () => [waitedMs() < upAfterMs ? status : NOTES],
+  }
+  const desk = createFakeCliHost({ control, from })
+  const startedAt = desk.clock.now()
+  const waitedMs = () => desk.clock.now() - startedAt
+  return { ...desk, waitedMs, ended: runCli(['add', 'notes', '--', 'npx', '-y', 'notes@1.0.0'], desk.host) }
+}
+
 describe('add', () => {
   it('adds a program, and says how it is and who has it', async () => {
     const { code, asked, stdout } = await run(['notes', '--', 'npx', '-y', 'notes@1.0.0', '--deep'])
     expect(asked).toEqual([
-      { name: 'notes', entry: { command: 'npx', args: ['-y', 'notes@1.0.0', '--deep'] }, secrets: {} },
+      { name: 'notes', entry: { command: 'npx', args: ['-y', 'notes@1.0.0', '--deep'] }, secrets: {}, wait: false },
     ])
     expect(code).toBe(0)
     expect(stdout).toBe(
@@ -45,14 +80,50 @@ describe('add', () => {
     )
   })
 
-  it('says of a program that is still starting where to look', async () => {
-    const status = { ...NOTES, state: 'starting' as const, reason: 'It is starting.' }
-    const { code, stdout } = await run(['notes', '--', 'npx', '-y', 'notes@1.0.0'], { answer: { status } })
-    expect(code).toBe(0)
-    expect(stdout).toBe(
-      '! "notes" is added; it is still starting (see how it is: quartermaster upstreams). ' +
-        '(/project/quartermaster.config.json)\n  Given to: default.\n',
+  it.each([
+    [{ granted: [] }, 'Given to nobody. Give it: quartermaster grant AGENT notes'],
+    [
+      { granted: ['default'], madeAgent: 'default' },
+      'Given to: default (made now, as the first agent here; it may also read this folder).',
+    ],
+  ])('says who has it: %j', async (answer, line) => {
+    expect((await run(['notes', '--', 'notes'], { answer })).stdout).toContain(`\n  ${line}\n`)
+  })
+
+  it.each([
+    [
+      'up' as const,
+      {},
+      'it is still starting, and may be downloading what it runs (see how it is: quartermaster upstreams)',
+    ],
+    [
+      'process' as const,
+      { isFetching: false },
+      'it did not get ready in time; it is started again by quartermaster up',
+    ],
+  ])('waits some seconds for a program that starts, with %s, and says what becomes of it', async (from, more, how) => {
+    const desk = startingDesk({ from, more })
+    expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(0)
+    expect(desk.waitedMs()).toBeLessThan(20_000)
+    expect(desk.seen.stdout).toBe(
+      `! "notes" is added; ${how}. (/project/quartermaster.config.json)\n  Given to: default.\n`,
     )
+  })
+
+  it('does not cut off what is being downloaded where nobody else goes on with it', async () => {
+    const desk = startingDesk({ from: 'process', upAfterMs: 100_000 })
+    expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(0)
+    expect(desk.seen.stdout).toContain('✓ "notes" is added; it is up, with 3 tools.')
+    expect(
+      desk.seen.stderr.match(/0\/1 ready; notes may be downloading what it runs, and Ctrl-C leaves it/g),
+    ).toHaveLength(1)
+  })
+
+  it('can be left while it waits, and says what was done', async () => {
+    const desk = startingDesk({ from: 'process', upAfterMs: Number.POSITIVE_INFINITY })
+    desk.clock.after(30_000, desk.interrupt)
+    expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(130)
+    expect(desk.seen.stdout).toContain('! "notes" is added; it did not get ready in time')
   })
 
   it('adds an address', async () => {
@@ -93,6 +164,7 @@ describe('add', () => {
           cwd: '/project/data',
         },
         secrets: { DB_PASSWORD: 'hush', DB_TOKEN: 'psst' },
+        wait: false,
       },
     ])
     expect(stdout).toContain('Kept in the secrets file: DB_PASSWORD, DB_TOKEN.')

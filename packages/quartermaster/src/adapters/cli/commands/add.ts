@@ -6,7 +6,8 @@ import { addedText } from '../added-text.ts'
 import { argumentNotes } from '../argument-notes.ts'
 import { CompletingOption } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
-import { EXIT, UsageError } from '../errors.ts'
+import { EXIT, EXIT_CODES, UsageError } from '../errors.ts'
+import { firstStates } from '../first-states.ts'
 import { addGrantOptions, type GrantChoice, toGrant } from '../grant-choice.ts'
 import { pinEntry } from '../pinning.ts'
 import { addExamples, type Register } from '../register.ts'
@@ -62,17 +63,20 @@ async function add(session: Session, name: string, words: readonly string[], opt
   const { entry, notes } = await session.attend('Looking for the version', () =>
     pinEntry(open, { pin, host: session.host }),
   )
-  const request = { name, entry, secrets, ...toGrant(options), ...defined({ replace }) }
-  const added = await session.connect(control =>
-    session.attend(`Adding ${name}`, on => control.addUpstream(request, on)),
-  )
+  const request = { name, entry, secrets, wait: false, ...toGrant(options), ...defined({ replace }) }
+  const added = await session.connect(async control => {
+    const written = await session.attend(`Adding ${name}`, on => control.addUpstream(request, on))
+    const isStarting = written.status?.state === 'starting'
+    const states = await firstStates(session, control, isStarting ? [name] : [])
+    return { ...written, ...defined({ status: states.get(name) ?? written.status }) }
+  })
   await print(session, added, [...notes, ...argumentNotes(entry)])
-  return EXIT.done
+  return session.host.signal.aborted ? EXIT_CODES.cancelled : EXIT.done
 }
 
 async function print(session: Session, added: AddedUpstream, notes: readonly string[]): Promise<void> {
   if (session.json) await session.printJson({ ...added, notes })
-  else await session.out.write(addedText(added, notes, session.out))
+  else await session.out.write(addedText(added, notes, session))
 }
 
 function toEntry(words: readonly string[], options: AddOptions, cwd: string): Record<string, unknown> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  type AddedUpstream,
   AppError,
   type Control,
   type ControlInput,
@@ -45,6 +46,7 @@ interface Situation extends CliHostOptions {
   /** Names that another upstream has. */
   taken?: string[]
   broken?: string[]
+  given?: Pick<AddedUpstream, 'granted' | 'madeAgent'>
   states?: UpstreamStatus['state'][]
   /** The names that unanswered secrets get. */
   renames?: Record<string, string>
@@ -52,7 +54,15 @@ interface Situation extends CliHostOptions {
 
 async function run(
   argv: string[],
-  { found = FOUND, taken = [], broken = [], states = ['up'], renames = {}, ...more }: Situation = {},
+  {
+    found = FOUND,
+    taken = [],
+    broken = [],
+    given = { granted: ['default'] },
+    states = ['up'],
+    renames = {},
+    ...more
+  }: Situation = {},
 ) {
   const asked: ControlInput<'addUpstream'>[] = []
   const sources: object[] = []
@@ -68,7 +78,7 @@ async function run(
         file: 'c.json',
         outcome: 'added',
         status,
-        granted: ['default'],
+        ...given,
         secrets: Object.keys(secrets),
         missing: renames,
         problems: [],
@@ -140,6 +150,9 @@ describe('import', () => {
       code: 0,
       stdout: expect.stringContaining('- git-hub (Claude Desktop, "git hub" there): There is another upstream'),
     })
+    expect(skipped.stdout).not.toContain('Given to nobody')
+    const pinned = await run(['claude', 'files', '--pin'], { taken: ['files'] })
+    expect(pinned.stdout).not.toMatch(/Pinned|has no version/)
     const failed = await run(['claude'], { broken: ['git-hub'] })
     expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('1 imported, 1 skipped, 1 failed.') })
     expect((await run(['claude', '--replace', '--no-grant'])).asked[0]).toMatchObject({ replace: true, grant: false })
@@ -151,6 +164,13 @@ describe('import', () => {
       code: 0,
       stdout: expect.stringMatching(/^! files \(Claude Desktop\): it is down/),
     })
+  })
+
+  it('says when nobody got it, and when the first agent was made for it', async () => {
+    const nobody = await run(['claude', 'files', '--no-grant'], { given: { granted: [] } })
+    expect(nobody.stdout).toContain('  Given to nobody. Give it: quartermaster grant AGENT files\n')
+    const first = await run(['claude', 'files'], { given: { granted: ['default'], madeAgent: 'default' } })
+    expect(first.stdout).toContain('  Given to: default (made now, as the first agent here; it may also read')
   })
 
   it('only shows what it would do, when asked to', async () => {

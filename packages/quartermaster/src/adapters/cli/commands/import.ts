@@ -3,7 +3,7 @@ import { AppError, type ForeignServer, type ForeignServers } from '../../../cont
 import { didYouMean } from '../../../core/kernel/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
 import { defined } from '../defined.ts'
-import { EXIT } from '../errors.ts'
+import { EXIT, EXIT_CODES } from '../errors.ts'
 import { addGrantOptions, type GrantChoice, toGrant } from '../grant-choice.ts'
 import { importServers } from '../import-servers.ts'
 import { amountOf, foundText, importedText } from '../import-text.ts'
@@ -67,7 +67,8 @@ async function importAll(session: Session, wish: Wish, options: ImportOptions): 
   if (wish.source === undefined && wish.names.length === 0 && !all) return listFound(session, found)
   const imported = await importServers(session, chosen(found.servers, wish.names), { pin, replace, isDryRun, ...grant })
   if (session.json) await session.printJson({ places: found.places, servers: imported })
-  else await session.out.write(importedText(imported, found.places, session.out))
+  else await session.out.write(importedText(imported, found.places, session))
+  if (session.host.signal.aborted) return EXIT_CODES.cancelled
   return imported.some(one => one.outcome === 'failed') ? EXIT.no : EXIT.done
 }
 

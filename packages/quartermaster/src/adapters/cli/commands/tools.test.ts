@@ -46,8 +46,14 @@ describe('tools', () => {
     { argv: ['--state', 'disabled'], next: 'Nothing is disabled: every tool works.' },
     { argv: ['--state', 'active'], next: 'No tool works right now. See why: quartermaster tools --state disabled' },
     { argv: ['--agent', 'bob'], next: 'Give it some: quartermaster grant bob CAPABILITY' },
-  ])('says the next step when there is nothing: $argv', async ({ argv, next }) => {
-    const { code, stdout, stderr } = await run(argv, { tools: async () => [] })
+    {
+      argv: ['--agent', 'bob'],
+      ok: false,
+      next: 'The file of "bob" is wrong, and so it has no tools. See what is wrong: quartermaster agents check bob',
+    },
+  ])('says the next step when there is nothing: $argv', async ({ argv, ok = true, next }) => {
+    const control = { tools: async () => [], checkAgent: async () => ({ ...CHECK, ok }) }
+    const { code, stdout, stderr } = await run(argv, control)
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
     expect(stderr).toContain(next)
   })

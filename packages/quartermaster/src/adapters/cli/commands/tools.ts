@@ -95,9 +95,16 @@ async function emptyText(control: Control, { state, section, agent }: ToolsOptio
     if (!sections.includes(section))
       return `${escapeLine(`No section is named "${section}".${didYouMean(section, sections)} There are: ${sections.join(', ') || 'none'}.`)}\n`
   }
-  if (agent !== undefined)
-    return `${escapeLine(`"${agent}" has no such tools. Give it some: quartermaster grant ${agent} CAPABILITY`)}\n`
+  if (agent !== undefined) return `${escapeLine(await emptyAgentText(control, agent))}\n`
   if (state === 'disabled') return 'Nothing is disabled: every tool works.\n'
   if (state === 'active') return 'No tool works right now. See why: quartermaster tools --state disabled\n'
   return 'No tools yet. Write one in the folder capabilities, then: quartermaster reload (a first one is made by: quartermaster init)\n'
+}
+
+/** Whoever has nothing because of a mistake gets nothing by being given more. */
+async function emptyAgentText(control: Control, agent: string): Promise<string> {
+  const { ok } = await control.checkAgent({ name: agent })
+  return ok
+    ? `"${agent}" has no such tools. Give it some: quartermaster grant ${agent} CAPABILITY`
+    : `The file of "${agent}" is wrong, and so it has no tools. See what is wrong: quartermaster agents check ${agent}`
 }

@@ -82,14 +82,16 @@ function printItems({ out }: Session, items: readonly ReviewItem[]): Promise<voi
 function summary(items: readonly ReviewItem[]): string {
   const waiting = items.filter(isWaiting).length
   if (items.length === 0) return 'Nothing waits for you.\n'
-  if (waiting === 0) return '\nNothing waits for you; these you have rejected.\n'
-  const what = `${count(waiting, 'definition')} wait${waiting === 1 ? 's' : ''}`
-  return `\n${what}. Then: quartermaster upstreams accept NAME ITEM@HASH, or reject\n`
+  const warned = items.filter(({ state }) => state === 'warned').length
+  const told = warned === 0 ? '' : ` ${warned} ${warned === 1 ? 'is' : 'are'} offered with a warning.`
+  if (waiting + warned === 0) return '\nNothing waits for you; these you have rejected.\n'
+  const what = waiting === 0 ? 'Nothing waits' : `${count(waiting, 'definition')} wait${waiting === 1 ? 's' : ''}`
+  return `\n${what}.${told} Then: quartermaster upstreams accept NAME ITEM@HASH, or reject\n`
 }
 
-/** What a person has refused is not swept up with the rest. */
+/** What a person has refused is not swept up with the rest, and neither is what agents may be using. */
 function isWaiting({ state }: ReviewItem): boolean {
-  return state !== 'rejected'
+  return state !== 'rejected' && state !== 'warned'
 }
 
 interface Decision {

@@ -47,6 +47,7 @@ const PROMPT: ReviewItem = {
   changes: [{ field: 'all', after: '{}' }],
 }
 const ODD: ReviewItem = { ...PROMPT, kind: 'tool', name: 'wri\u200bte' }
+const WARNED: ReviewItem = { ...ODD, name: 'look', state: 'warned', findings: CHANGED.findings }
 const REFUSED: ReviewItem = { ...PROMPT, kind: 'tool', name: 'drop', state: 'rejected' }
 
 interface Situation {
@@ -87,6 +88,24 @@ describe('upstreams', () => {
     expect(JSON.parse((await run(['--json'])).stdout)).toHaveLength(2)
   })
 
+  it('say of what they offer that something was found in it, and where to look', async () => {
+    const statuses = [{ ...NOTES, tools: { offered: 3, held: 1, rejected: 2 }, warned: 1 }]
+    expect((await run([], { statuses })).stdout).toContain('3, 1 held, 2 rejected, 1 warning')
+    const warned = [{ ...NOTES, warned: 2 }]
+    expect((await run([], { statuses: warned })).stdout).toMatch(
+      /3, 2 warnings [^]*found in it: quartermaster upstreams review notes/,
+    )
+    expect((await run(['restart', 'notes'], { statuses: warned })).stdout).toContain(
+      'with 3 tools, 2 warnings (quartermaster upstreams review notes).',
+    )
+  })
+
+  it('hide nothing that stands in a table', async () => {
+    const message = `no\u200bthing${' '.repeat(400)}here`
+    const statuses = [{ ...NOTES, lastError: { message, at: 0 } }]
+    expect((await run([], { statuses })).stdout).toContain('no\\u{200b}thing[400 spaces]here')
+  })
+
   it('say how to begin where there are none', async () => {
     expect(await run([], { statuses: [] })).toMatchObject({
       stdout: '',
@@ -98,6 +117,11 @@ describe('upstreams', () => {
     const { stdout } = await run(['show', 'notes'])
     expect(stdout).toContain('Reached by   stdio: npx -y notes@1.0.0')
     expect(stdout).toContain('Latency      half within 2.3 ms, 99 % within 42 ms (12 calls)')
+    expect(stdout).not.toContain('Not asked')
+    const crowded = { ...NOTES, unasked: { questions: 2, lastAt: 0 } }
+    expect((await run(['show', 'notes'], { statuses: [crowded] })).stdout).toMatch(
+      /^Not asked +2 questions, the last .* ago: several clients used the connection\./m,
+    )
     expect(await run(['show', 'nots'])).toMatchObject({
       code: 4,
       stderr: expect.stringContaining('Did you mean "notes"?'),
@@ -141,6 +165,17 @@ describe('upstreams', () => {
         'What it said: quartermaster logs notes\n',
       )
     }
+  })
+
+  it('say which of their names are taken', async () => {
+    const clashes = ['The tool name "read" is taken by upstream:files (upstreams). Give it another.']
+    const statuses = [{ ...NOTES, clashes }]
+    expect((await run([], { statuses })).stdout).toContain(
+      '\n  └ 1 name of it is taken: quartermaster upstreams show notes\n',
+    )
+    expect((await run(['show', 'notes'], { statuses })).stdout).toContain(`Not offered  ${clashes[0]}\n`)
+    const many = [{ ...NOTES, clashes: Array.from({ length: 9 }, () => 'Taken.') }]
+    expect((await run(['show', 'notes'], { statuses: many })).stdout).toContain('4 more; see: quartermaster doctor\n')
   })
 
   it('that are still starting say so once, and where to look', async () => {
@@ -199,9 +234,23 @@ describe('a review', () => {
     expect(stdout).not.toMatch(/(?![\n ])[\p{C}\p{Z}]/u)
   })
 
+  it('says that something would not be offered even so', async () => {
+    const clash = 'The tool name "read" is taken by upstream:files (upstreams). Give it another.'
+    const items = [{ ...CHANGED, clash }]
+    expect((await run(['review'], { items })).stdout).toContain(`  ! ${clash}\n`)
+    expect((await run(['accept', 'notes', '--all'], { items })).stdout).toContain(`  ! ${clash}\n`)
+  })
+
   it('lets no name of a field write lines of ours', async () => {
     const items = [{ ...PROMPT, changes: [{ field: 'a\n\nnotes tool:fine@00', after: '1' }] }]
     expect((await run(['review'], { items })).stdout).toContain('  a\\n\\nnotes tool:fine@00\n')
+  })
+
+  it('tells what is offered with a warning apart from what waits', async () => {
+    const { stdout, stderr } = await run(['review'], { items: [PROMPT, WARNED] })
+    expect(stdout).toContain('notes tool:look@3f9ac02b41d7e865  warned\n  It is offered. Accept it to end the warning')
+    expect(stderr).toContain('1 definition waits. 1 is offered with a warning. Then:')
+    expect((await run(['review'], { items: [WARNED] })).stderr).toContain('Nothing waits. 1 is offered with a warning.')
   })
 
   it('says so when nothing waits', async () => {
@@ -277,7 +326,7 @@ describe('a decision', () => {
   })
 
   it('is about everything that waits only when that is said, and not about what was refused before', async () => {
-    const items = [CHANGED, PROMPT, REFUSED]
+    const items = [CHANGED, PROMPT, REFUSED, WARNED]
     expect((await run(['accept', 'notes', '--all'], { items })).decided).toEqual([
       { upstream: 'notes', decision: 'accept', items: BOTH_READS },
     ])

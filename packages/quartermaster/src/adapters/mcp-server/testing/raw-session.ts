@@ -13,7 +13,7 @@ export interface RawAnswer {
 export interface RawSession {
   readonly id: string
   post(body: unknown, headers?: Record<string, string>, init?: RequestInit): Promise<Response>
-  /** Sends it and reads the whole answer. Whatever is asked meanwhile is accepted. */
+  /** Sends it and reads the whole answer. Whatever the person is asked meanwhile is accepted, or answered as was said. */
   ask(body: unknown, headers?: Record<string, string>): Promise<RawAnswer>
   call(params: Message, message?: Message, headers?: Record<string, string>): Promise<RawAnswer>
   cancel(requestId: unknown): Promise<Response>
@@ -23,11 +23,15 @@ export interface RawSession {
 export interface RawSessionOptions {
   readonly agent?: string
   readonly capabilities?: object
+  /** What it answers when its person is asked something. */
+  readonly answer?: object
 }
+
+const ACCEPTED = { result: { action: 'accept', content: {} } }
 
 export async function openRawSession(
   front: HttpFront,
-  { agent = 'worker', capabilities = {} }: RawSessionOptions = {},
+  { agent = 'worker', capabilities = {}, answer = ACCEPTED }: RawSessionOptions = {},
 ): Promise<RawSession> {
   const own: Record<string, string> = {
     'content-type': 'application/json',
@@ -52,7 +56,7 @@ export async function openRawSession(
     for await (const message of messagesOf(response)) {
       messages.push(message)
       const { id, method } = message as Message
-      if (method === 'elicitation/create') await post({ jsonrpc: '2.0', id, result: { action: 'accept', content: {} } })
+      if (method === 'elicitation/create') await post({ jsonrpc: '2.0', id, ...answer })
     }
     return { status: response.status, type: response.headers.get('content-type')?.split(';')[0], messages }
   }

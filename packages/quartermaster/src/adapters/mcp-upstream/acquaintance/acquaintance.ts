@@ -8,6 +8,8 @@ export interface Acquaintance {
   era(): Era | undefined
   /** It is of another era than was thought, or of none. */
   turnedOut(era: Era | undefined): void
+  /** Whether it has ever answered, reached in the way it is now. */
+  isMet(): boolean
   /** Since when it is known. */
   since(): number
   recall(): Promise<void>
@@ -26,19 +28,25 @@ export interface AcquaintanceDeps {
 
 export function createAcquaintance({ name, memory, fingerprint, mountedAt, note }: AcquaintanceDeps): Acquaintance {
   let era: Era | undefined
+  let isMet = false
   let since = mountedAt
   return {
     era: () => era,
     turnedOut(next) {
       era = next
     },
+    isMet: () => isMet,
     since: () => since,
     async recall() {
       const known = await memory.recall(name)
-      if (known?.fingerprint === fingerprint) era ??= known.era ?? undefined
+      if (known?.fingerprint === fingerprint) {
+        isMet = true
+        era ??= known.era ?? undefined
+      }
       since = known?.firstSeenAt ?? since
     },
     remember({ facts: { era: spoken, server } }) {
+      isMet = true
       memory.remember(name, { era: spoken, server: { ...server }, fingerprint }, since).catch(error => {
         // It only saves a question next time.
         note(`What it is could not be remembered: ${messageOf(error)}`)

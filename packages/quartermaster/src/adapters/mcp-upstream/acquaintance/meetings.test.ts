@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { UpstreamConfig } from '../../../contracts/index.ts'
 import { createSystemClock } from '../../system/index.ts'
 import { openHttpChannel } from '../http/http-channel.ts'
-import type { SessionEvents } from '../session/session.ts'
+import type { Era, SessionEvents } from '../session/session.ts'
 import { httpEndpoint, type Visit } from '../testing/http-endpoint.ts'
 import { answerLegacy } from '../testing/legacy-answers.ts'
 import { createMeetings } from './meetings.ts'
@@ -10,8 +10,19 @@ import { createMeetings } from './meetings.ts'
 const FOREVER = new AbortController().signal
 const CHANGED = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' }
 
+interface Situation {
+  readonly era?: 'legacy' | 'auto'
+  /** The era it was of when it was last met. */
+  readonly known?: Era
+  answer?(visit: Visit): void
+}
+
 /** A server that lets some in and refuses others, and agents with the keys of these names. */
-async function stage(agents: readonly string[], refuse: (key: string | undefined) => number | undefined) {
+async function stage(
+  agents: readonly string[],
+  refuse: (key: string | undefined) => number | undefined,
+  { era = 'legacy', known, answer = answerLegacy }: Situation = {},
+) {
   const asked: string[] = []
   const server = await httpEndpoint((visit: Visit) => {
     const key = visit.headers.authorization
@@ -19,13 +30,14 @@ async function stage(agents: readonly string[], refuse: (key: string | undefined
     const status = refuse(key)
     if (status !== undefined) return visit.json(status)
     if (visit.method === 'GET') return visit.events()(`data: ${JSON.stringify(CHANGED)}\n\n`)
-    answerLegacy(visit)
+    answer(visit)
   })
   const clock = createSystemClock()
   const keys = Object.fromEntries(agents.map(agent => [agent, { headers: { authorization: agent } }]))
-  const config = UpstreamConfig.parse({ url: server.url, era: 'legacy', agents: keys })
+  const config = UpstreamConfig.parse({ url: server.url, era, agents: keys })
   const told: string[] = []
   let isSeparate = false
+  let last = known
   const eventsFor = (agent: string | undefined): SessionEvents => ({
     onListChanged: () => void told.push(agent ?? 'main'),
     onResourceUpdated() {},
@@ -49,7 +61,14 @@ async function stage(agents: readonly string[], refuse: (key: string | undefined
     },
     client: { name: 'test', version: '1' },
     clock,
-    acquaintance: { era: () => undefined, turnedOut() {}, since: () => 0, recall: async () => {}, remember() {} },
+    acquaintance: {
+      era: () => last,
+      turnedOut: next => void (last = next),
+      isMet: () => false,
+      since: () => 0,
+      recall: async () => {},
+      remember() {},
+    },
     config: () => config,
     separate: () => void (isSeparate = true),
     eventsFor,
@@ -58,7 +77,7 @@ async function stage(agents: readonly string[], refuse: (key: string | undefined
     const session = await meetings.asAnybody(FOREVER)
     onTestFinished(() => session.close())
   }
-  return { meet, asked, told, isSeparate: () => isSeparate }
+  return { meet, asked, told, isSeparate: () => isSeparate, era: () => last }
 }
 
 it('is let in with whichever key is good, and begins with that one the next time', async () => {
@@ -99,3 +118,23 @@ it('hears what the server tells on it as the connection that all know it by, who
   await meet()
   await expect.poll(() => told).toEqual(['main'])
 })
+
+/** Answers as a server does that speaks nothing before 2026-07-28. */
+function answerModern(visit: Visit): void {
+  const { id, method } = visit.body
+  if (method === 'server/discover')
+    return visit.result({ supportedVersions: ['2026-07-28'], capabilities: {}, resultType: 'complete' })
+  visit.json(400, { jsonrpc: '2.0', id, error: { code: -32_022, message: 'No.', data: { supported: ['2026-07-28'] } } })
+}
+
+it.each([
+  ['legacy', 'modern', answerModern],
+  ['modern', 'legacy', answerLegacy],
+] as const)(
+  'finds out at once that a server is no more of the era %s but of the era %s',
+  async (known, era, answer) => {
+    const server = await stage([], () => undefined, { era: 'auto', known, answer })
+    await server.meet()
+    expect(server.era()).toBe(era)
+  },
+)

@@ -1,7 +1,7 @@
 import type { UpstreamConfig } from '../../../contracts/index.ts'
 import type { Clock } from '../../../core/kernel/index.ts'
 import { ChannelFailure, SendFailure } from '../session/channel.ts'
-import { openSession } from '../session/open-session.ts'
+import { isAboutEras, openSession } from '../session/open-session.ts'
 import type { Era, Session, SessionEvents } from '../session/session.ts'
 import type { Target } from '../target/target.ts'
 import type { Acquaintance } from './acquaintance.ts'
@@ -37,10 +37,14 @@ export function createMeetings({ target, acquaintance, config, separate, ...deps
   /** What is known about its era saves a question; where it does not hold any more it is found out anew. */
   async function meet({ as: agent, events }: Meeting, signal: AbortSignal): Promise<Session> {
     const { era: wanted } = config()
-    const era: Era | 'auto' = wanted === 'auto' ? (acquaintance.era() ?? 'auto') : wanted
-    const options = { ...deps, era, open: target.open(agent), events }
+    const known = wanted === 'auto' ? acquaintance.era() : undefined
+    const open = (era: Era | 'auto') => openSession({ ...deps, era, open: target.open(agent), events }, signal)
     try {
-      const session = await openSession(options, signal)
+      const session = await open(known ?? wanted).catch(error => {
+        // A program that ended is not started twice for it; that is left to the next attempt.
+        if (known === undefined || signal.aborted || !isAboutEras(error)) throw error
+        return open('auto')
+      })
       acquaintance.turnedOut(session.facts.era)
       return session
     } catch (error) {

@@ -39,7 +39,7 @@ async function stage(...shown: Shown[]) {
       verdict = { offered: definitions, held: [], problems: [] } as unknown as Verdict
     },
     hold(name: string) {
-      verdict = { offered: [], held: [{ kind: 'tool', name, state: 'changed', reason: '' }], problems: [] }
+      verdict = { offered: [], held: [{ kind: 'tool', name, state: 'changed', reason: '' }], gone: [], problems: [] }
     },
   }
 }

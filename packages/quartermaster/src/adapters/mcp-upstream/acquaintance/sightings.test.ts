@@ -23,13 +23,10 @@ function stage() {
   const sightings = createSightings({
     clock,
     verdicts: {
-      recall: async () => {},
       async see() {
         written.push('definitions')
         return false
       },
-      review: decide => decide(),
-      settled: async () => {},
     },
     own: {
       async compare(_session, signal) {
@@ -41,6 +38,7 @@ function stage() {
     acquaintance: {
       era: () => undefined,
       turnedOut() {},
+      isMet: () => false,
       since: () => 0,
       recall: async () => {},
       remember: () => void written.push('facts'),

@@ -26,7 +26,7 @@ export interface Sightings {
 
 export interface SightingsDeps {
   readonly clock: Clock
-  readonly verdicts: Verdicts
+  readonly verdicts: Pick<Verdicts, 'see'>
   readonly own: Pick<OwnDefinitions, 'compare'>
   readonly acquaintance: Acquaintance
   config(): UpstreamConfig

@@ -1,4 +1,4 @@
-import type { UpstreamConfig } from '../../../contracts/index.ts'
+import { messageOf, type UpstreamConfig } from '../../../contracts/index.ts'
 import type { Listing, PinBook, Verdict } from '../../../core/upstreams/index.ts'
 import type { Offer } from '../offer/offer.ts'
 
@@ -8,6 +8,8 @@ export interface Verdicts {
   recall(): Promise<void>
   /** Takes what a server lists. Answers whether anything had changed. */
   see(listing: Listing, others: Iterable<string>): Promise<boolean>
+  /** What it offers may have other names now. Nobody waits for it. */
+  renamed(): void
   /** A person decides about something of it. */
   review<T>(decide: () => Promise<T>): Promise<T>
   /** Resolves when nothing is being taken any more. */
@@ -16,14 +18,15 @@ export interface Verdicts {
 
 export interface VerdictsDeps {
   readonly name: string
-  readonly pins: Pick<PinBook, 'recall' | 'see'>
+  readonly pins: Pick<PinBook, 'recall' | 'see' | 'claim'>
   readonly offer: Offer
   config(): UpstreamConfig
   /** A reload would find something new. */
   onChange(): void
+  note(text: string): void
 }
 
-export function createVerdicts({ name, pins, offer, config, onChange }: VerdictsDeps): Verdicts {
+export function createVerdicts({ name, pins, offer, config, onChange, note }: VerdictsDeps): Verdicts {
   let turns: Promise<unknown> = Promise.resolve()
 
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -35,14 +38,31 @@ export function createVerdicts({ name, pins, offer, config, onChange }: Verdicts
   async function take(verdict: Verdict | undefined): Promise<boolean> {
     const isNew = verdict !== undefined && (await offer.take(verdict))
     if (isNew) onChange()
+    await keepNames()
     return isNew
+  }
+
+  /** For the next start: who has a name then is who has it now. */
+  async function keepNames(): Promise<void> {
+    const changes = offer.claims.unwritten()
+    if (changes.length === 0) return
+    try {
+      await pins.claim(name, changes)
+      offer.claims.wrote(changes)
+    } catch (error) {
+      // Until then it is known here.
+      note(`Since when it has its names could not be written down: ${messageOf(error)}`)
+    }
   }
 
   return {
     async recall() {
       const verdict = await pins.recall(name, config())
-      if (verdict && !offer.verdict()) await offer.take(verdict)
+      if (!verdict || offer.verdict()) return
+      await offer.take(verdict)
+      await keepNames()
     },
+    renamed: () => void inTurn(keepNames),
     see: (listing, others) =>
       inTurn(async () => take(await pins.see({ upstream: name, listing, policy: config(), others }))),
     review: decide =>

@@ -1,6 +1,6 @@
-import { basename, isAbsolute, resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { shellCommands } from './shell-commands.ts'
+import { programIn, scriptIn, shellCommands } from '../../../core/kernel/index.ts'
 
 /** From where paths are seen. */
 export interface Standpoint {
@@ -14,9 +14,8 @@ export interface Standpoint {
 /** All paths that a program is told of by its arguments, the scripts among them included. */
 export function pathsOfCommand(words: readonly string[], at: Standpoint, depth = 0): string[] {
   const start = programIn(words)
-  const program = basename(words[start] ?? '')
   const args = words.slice(start + 1)
-  const script = SHELLS.has(program) ? scriptIn(args) : undefined
+  const script = scriptIn(words[start] ?? '', args)
   const told = [...words.slice(0, start), ...args].filter(word => word !== script)
   // The program itself is run and not worked on, and may be a dot: `. ./settings`.
   const inTexts = told.flatMap(word => pathsIn(word, at))
@@ -24,35 +23,8 @@ export function pathsOfCommand(words: readonly string[], at: Standpoint, depth =
   return [...inTexts, ...pathsOfScript(script, at, depth + 1)]
 }
 
-const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ash', 'ksh', 'fish'])
 /** Shells that start shells. */
 const DEEPEST = 3
-
-/** Behind variables, and behind programs that run the one that is named next. */
-function programIn(words: readonly string[]): number {
-  let isBehindPrefix = false
-  for (const [index, word] of words.entries()) {
-    const isPrefix = PREFIXES.has(basename(word))
-    isBehindPrefix ||= isPrefix
-    if (!isPrefix && !/^[A-Za-z_]\w*=/.test(word) && !(isBehindPrefix && word.startsWith('-'))) return index
-  }
-  return words.length
-}
-
-const PREFIXES: ReadonlySet<string> = new Set(['env', 'exec', 'sudo', 'nohup', 'nice', 'time', 'command', 'setsid'])
-
-/** What stands behind `-c`, `-lc` and the like. */
-function scriptIn(args: readonly string[]): string | undefined {
-  let hasFlag = false
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] ?? ''
-    if (!/^[-+]/.test(arg)) return hasFlag ? arg : undefined
-    if (/^-[a-z]*c[a-z]*$/.test(arg)) hasFlag = true
-    // `-o pipefail`
-    else if (/^[-+][a-z]*o$/i.test(arg)) i++
-  }
-  return undefined
-}
 
 /** Follows `cd`, because `.` means another folder behind it. */
 function pathsOfScript(script: string, at: Standpoint, depth: number): string[] {

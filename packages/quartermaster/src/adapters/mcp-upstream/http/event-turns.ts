@@ -34,29 +34,42 @@ export function createEventTurns(): EventTurns {
     read: (body, { maxBytes, onEvent, onRetry }) =>
       new Promise(resolve => {
         let tasks: (() => void)[] = []
+        let isOver = false
         const parse = createEventParser({ maxBytes, onEvent: event => tasks.push(() => onEvent(event)), onRetry })
-        // An end has its turn behind what came before it.
+        // An end has its turn behind what came before it, and that is known when all of it has been taken apart.
         const end = (kind: StreamEnd['kind'], reason: string) => {
           open.delete(body)
-          worker.add([() => resolve({ kind, reason })])
+          worker.add([() => worker.add([() => resolve({ kind, reason })])])
         }
         const take = (chunk: Buffer) => {
+          if (isOver) return
           tasks = []
           const problem = problemIn(parse, chunk)
           worker.add(tasks)
           if (problem === undefined) return
+          isOver = true
           end('garbled', `The server sent an event that cannot be taken: ${problem}.`)
           body.destroy()
         }
         open.add(body)
         if (isBusy) body.pause()
         body.read({
-          onData: take,
+          // Taking it apart is work too: there may be nothing in it but comments, however long it is.
+          onData: chunk => worker.add(slicesOf(chunk).map(slice => () => take(slice))),
           onEnd: () => end('ended', 'The server ended the stream before it had answered.'),
           onFail: () => end('broken', 'The connection broke before the answer was there.'),
         })
       }),
   }
+}
+
+/** What is taken apart in one go. */
+const SLICE_BYTES = 16 * 1024
+
+function slicesOf(chunk: Buffer): readonly Buffer[] {
+  if (chunk.length <= SLICE_BYTES) return [chunk]
+  const count = Math.ceil(chunk.length / SLICE_BYTES)
+  return Array.from({ length: count }, (_, i) => chunk.subarray(i * SLICE_BYTES, (i + 1) * SLICE_BYTES))
 }
 
 function problemIn(parse: (chunk: Buffer) => void, chunk: Buffer): string | undefined {

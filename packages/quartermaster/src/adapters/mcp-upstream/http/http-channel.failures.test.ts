@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { call, httpDesk, INITIALIZE, modernCall } from '../testing/http-desk.ts'
+import { call, httpDesk, INITIALIZE, INITIALIZED, modernCall, PING } from '../testing/http-desk.ts'
 import { httpEndpoint } from '../testing/http-endpoint.ts'
 import type { HttpAuth } from './http-auth.ts'
 
@@ -134,6 +134,7 @@ describe('a request by HTTP that fails', () => {
     await expect(channel.send(call(1))).rejects.toMatchObject({
       message: expect.stringContaining('text/html'),
       wasSent: 'maybe',
+      status: 200,
     })
   })
 
@@ -196,6 +197,16 @@ describe('a request by HTTP that fails', () => {
     expect(await lost).toEqual({ id: 1, reason: 'The server ended the stream before it had answered.' })
   })
 
+  it('is lost at once when its server takes it in with 202, unless it may answer on a stream of its own', async () => {
+    const server = await httpEndpoint(visit => (visit.method === 'GET' ? visit.events() : visit.json(202)))
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(call(1))
+    expect(desk.lost).toEqual([{ id: 1, reason: 'The server took the request in, and does not answer it.' }])
+    await desk.channel.send(INITIALIZED)
+    await desk.channel.send(call(2))
+    expect(desk.lost).toHaveLength(1)
+  })
+
   it('is not held open by a stream that goes on behind the answer', async () => {
     const server = await httpEndpoint(visit => visit.events()(reply(1)))
     const desk = await httpDesk(server.url)
@@ -213,11 +224,10 @@ describe('a legacy session by HTTP', () => {
   const said = (message: string, id: unknown = null) => ({ jsonrpc: '2.0', id, error: { code: -32_000, message } })
 
   it.each([
-    [404, undefined],
     [400, said('Bad Request: No valid session ID provided')],
     [400, said('Bad Request: Missing session ID', 'server-error')],
     [400, said('Session not found')],
-    [404, said('Not found')],
+    [404, said('Session not found')],
     [404, said('Invalid or expired session. Please re-initialize the session.', 2)],
   ])('is lost when the server has forgotten it (%i), and the request was not carried out', async (status, body) => {
     const server = await httpEndpoint(visit =>
@@ -227,6 +237,60 @@ describe('a legacy session by HTTP', () => {
     await desk.channel.send(INITIALIZE)
     await expect(desk.channel.send(call(2))).rejects.toMatchObject({ wasSent: 'no' })
     expect(await desk.ended).toEqual({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
+  })
+
+  it.each([undefined, said('Not found')])(
+    'is in doubt when a request is answered with 404 and %j, and lost when a ping or the next one is too',
+    async body => {
+      for (const next of [PING, call(3)]) {
+        const server = await httpEndpoint(visit =>
+          visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : visit.json(404, body),
+        )
+        const desk = await httpDesk(server.url)
+        await desk.channel.send(INITIALIZE)
+        for (const message of [call(2), next])
+          await expect(desk.channel.send(message)).rejects.toMatchObject({ wasSent: 'turnedAway', status: 404 })
+        expect(await desk.ended).toEqual({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
+      }
+    },
+  )
+
+  it('is asked about with a ping when its stream is refused in a way that may be about all of it', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's' })
+      visit.json(visit.body.method === 'notifications/initialized' ? 202 : 401)
+    })
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    await desk.channel.send(INITIALIZED)
+    expect(await desk.ended).toMatchObject({ kind: 'unauthorized' })
+    expect(server.visits.map(({ method, body }) => body.method ?? method)).toEqual([
+      'initialize',
+      'notifications/initialized',
+      'GET',
+      'ping',
+    ])
+  })
+
+  it('that is lost lets be answered what is under way, for a time', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's' })
+      if (visit.body.method === 'ping') visit.json(404)
+      if (visit.body.id === 2) visit.events()
+    })
+    const desk = await httpDesk(server.url, { limits: { finishMs: 60_000 } })
+    await desk.channel.send(INITIALIZE)
+    const calls = Promise.allSettled([call(2), call(3), call(4)].map(one => desk.channel.send(one)))
+    await server.arrived(4)
+    await desk.channel.send(PING).catch(() => {})
+    await desk.ended
+    await expect(desk.channel.send(call(5))).rejects.toMatchObject({ wasSent: 'no' })
+    const answered = desk.next()
+    server.visits.find(({ body }) => body.id === 3)?.result({})
+    expect(await answered).toMatchObject({ id: 3 })
+    await desk.clock.advance(60_000)
+    await calls
+    expect(desk.lost.map(({ id }) => id)).toEqual([2, 4])
   })
 
   it('is lost when a server says so in plain text', async () => {
@@ -312,7 +376,7 @@ describe('a server by HTTP that wants to know who we are', () => {
     const server = await httpEndpoint(visit => visit.json(401))
     for (const renew of [async () => 'signIn' as const, async () => 'renewed' as const]) {
       const desk = await httpDesk(server.url, { auth: auth({ renew }) })
-      await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no', status: 401 })
+      await expect(desk.channel.send(PING)).rejects.toMatchObject({ wasSent: 'turnedAway', status: 401 })
       expect(await desk.ended).toMatchObject({
         kind: 'unauthorized',
         reason: expect.stringContaining('quartermaster login files'),
@@ -328,7 +392,7 @@ describe('a server by HTTP that wants to know who we are', () => {
     const server = await httpEndpoint(visit => visit.json(401))
     const url = server.url.replace('//', `//${user}`)
     const desk = await httpDesk(url, { headers, auth: auth({ token: async () => undefined }) })
-    await desk.channel.send(call(1)).catch(() => {})
+    await desk.channel.send(PING).catch(() => {})
     expect(await desk.ended).toEqual({
       kind: 'unauthorized',
       reason: `"files" does not take the key that it is sent. Change "${setting}" in its entry, or the secret named there.`,
@@ -340,7 +404,7 @@ describe('a server by HTTP that wants to know who we are', () => {
     const server = await httpEndpoint(visit => visit.json(401, undefined, challenge))
     const options = { headers: { 'X-Api-Key': 'wrong' }, auth: auth({ token: async () => undefined }) }
     const desk = await httpDesk(server.url, options)
-    await desk.channel.send(call(1)).catch(() => {})
+    await desk.channel.send(PING).catch(() => {})
     expect(await desk.ended).toMatchObject({ reason: expect.stringContaining('quartermaster login files') })
   })
 

@@ -6,12 +6,14 @@ import {
   type ChannelEnd,
   type ChannelEvents,
   ChannelFailure,
+  isShut,
   type OpenChannel,
   SendFailure,
 } from '../session/channel.ts'
 import { guardMessages } from '../session/incoming-message.ts'
 import { MESSAGE_LIMITS } from '../session/message-limits.ts'
 import type { HttpAuth } from './http-auth.ts'
+import { createDoubts } from './http-doubts.ts'
 import { createExchanges, type Exchange } from './http-exchanges.ts'
 import { createHttpIncoming } from './http-incoming.ts'
 import { createHttpSender } from './http-sender.ts'
@@ -35,9 +37,16 @@ export interface HttpLimits {
   readonly connectMs: number
   /** How long the farewell may take, and word that a request is given up. */
   readonly closeMs: number
+  /** How long a server that lets nobody in any more may take to answer what it has let in. */
+  readonly finishMs: number
 }
 
-const LIMITS: HttpLimits = { messageBytes: MESSAGE_LIMITS.bytes, connectMs: 10_000, closeMs: 2_000 }
+const LIMITS: HttpLimits = {
+  messageBytes: MESSAGE_LIMITS.bytes,
+  connectMs: 10_000,
+  closeMs: 2_000,
+  finishMs: 10 * 60_000,
+}
 
 /** A way to a server by streamable HTTP, of either era. */
 export function openHttpChannel(options: HttpChannelOptions): OpenChannel {
@@ -55,18 +64,51 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
   const discard = createDiscard(clock)
   const sender = createHttpSender({ ...options, client, discard, onEnd: end })
   const session = createHttpSession()
+  const doubts = createDoubts(end)
   const receive = guardMessages(events.onMessage, options.log)
+  /** Nothing new is sent from then on. */
   let ended: ChannelEnd | undefined
+  /** Nothing is heard any more either. */
+  let isOver = false
+  let isHeardAlways = false
+  let isLooking = false
 
   function end(why: ChannelEnd): void {
     if (ended) return
     ended = why
+    isOver = !isShut(why)
     // Afterwards, so that a request that failed for this very reason can say for itself what it knows.
     setImmediate(() => {
-      exchanges.closeAll()
-      client.close()
+      if (isOver) cutOff()
+      else finish(why.reason)
       events.onEnd(why)
     })
+  }
+
+  function cutOff(): void {
+    exchanges.closeAll()
+    client.close()
+  }
+
+  /** What others have under way was let in, and is nothing to be given up for what became of somebody's request. */
+  function finish(reason: string): void {
+    const cancel = clock.after(limits.finishMs, () => {
+      for (const id of exchanges.closeAll()) events.onLost?.(id, reason)
+    })
+    exchanges.finish(() => {
+      cancel()
+      client.close()
+    })
+  }
+
+  /** A stream was refused, and nobody else would ask. */
+  async function look(): Promise<void> {
+    if (isLooking || ended) return
+    isLooking = true
+    await channel.send(LOOK).catch(() => {
+      // Whatever follows from it follows by itself.
+    })
+    isLooking = false
   }
 
   const incoming = createHttpIncoming({
@@ -77,9 +119,11 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
     hasSession: () => session.id() !== undefined,
     listen: (lastEventId, signal) =>
       sender.send({ method: 'GET', headers: session.listenHeaders(lastEventId), signal }),
-    onMessage: message => ended || receive(message),
-    onLost: (id, reason) => ended || events.onLost?.(id, reason),
+    isHeardAlways: () => isHeardAlways,
+    onMessage: message => isOver || receive(message),
+    onLost: (id, reason) => isOver || events.onLost?.(id, reason),
     onEnd: end,
+    onDoubt: () => void look(),
   })
 
   function post(message: Message, exchange: Exchange, headers?: Readonly<Record<string, string>>) {
@@ -88,13 +132,15 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
       headers: session.addPostHeaders(headers ? onlyParameters(headers) : {}, message),
       body: JSON.stringify(message),
       signal: exchange.signal,
-      answerMs: isCancellation(message) ? limits.closeMs : undefined,
+      answerMs: isCancellation(message) || message === LOOK ? limits.closeMs : undefined,
     })
   }
 
   async function listenAlways(): Promise<void> {
     const exchange = exchanges.open(undefined)
+    isHeardAlways = true
     const reason = await incoming.listenAlways(exchange)
+    isHeardAlways = false
     exchange.close()
     if (!exchange.signal.aborted) options.log(`Nothing is heard from it beside its answers. ${reason}`)
   }
@@ -119,18 +165,22 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
     exchange.close()
   }
 
-  return {
+  const channel: Channel = {
     hasExchanges: true,
     pids: () => [],
     agreed: session.agreed,
     async send(message, { signal, headers } = {}) {
-      if (ended) throw new SendFailure(ended.reason, { wasSent: 'no' })
+      if (ended && (isOver || isRequest(message))) throw new SendFailure(ended.reason, { wasSent: 'no' })
       const exchange = exchanges.open(isRequest(message) ? message.id : undefined, signal)
       let isFollowed = false
       try {
         const answer = await post(message, exchange, headers)
         session.note(message, answer)
         isFollowed = (await incoming.take(answer, message, exchange)) === 'followed'
+        doubts.taken(message)
+      } catch (error) {
+        doubts.failed(error, message)
+        throw error
       } finally {
         if (!isFollowed) exchange.close()
         giveUpCancelled(message)
@@ -144,7 +194,11 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
       await clock.breathe()
     },
   }
+  return channel
 }
+
+/** Streams are of the era before 2026-07-28. Its answer is nobody's. */
+const LOOK: Message = { jsonrpc: '2.0', id: 'look', method: 'ping' }
 
 function methodOf(message: Message): string | undefined {
   return 'method' in message ? message.method : undefined

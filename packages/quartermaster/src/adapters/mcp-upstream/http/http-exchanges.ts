@@ -3,6 +3,8 @@ import { type Id, keyOf } from '../../mcp-wire/index.ts'
 
 /** One request and what comes back for it. */
 export interface Exchange {
+  /** Of the request; absent for something without an answer. */
+  readonly id: Id | undefined
   /** Aborts when nobody waits any more. */
   readonly signal: CancelSignal
   /** Whether its answer has come. */
@@ -20,40 +22,51 @@ export interface Exchanges {
   answered(id: Id | null): void
   /** Gives one up. */
   giveUp(id: unknown): void
-  closeAll(): void
+  /** Gives up what waits for no answer, and tells when the rest is closed. */
+  finish(onFinished: () => void): void
+  /** Gives all of them up. Answers the requests that have no answer yet. */
+  closeAll(): readonly Id[]
 }
-
-/** Gives an exchange up. */
-type Stop = () => void
 
 /** A signal for each, rather than signals made of signals: those are kept for as long as the longest-lived of them. */
 export function createExchanges(): Exchanges {
-  const open = new Set<Stop>()
-  const waiting = new Map<string, Stop>()
+  const open = new Set<Exchange>()
+  const waiting = new Map<string, Exchange>()
+  let onFinished: (() => void) | undefined
   return {
     open(id, signal) {
       const { signal: own, cancel } = createCancellation()
       const stop = () => cancel(new Error('It was given up.'))
       const key = id === undefined ? undefined : keyOf(id)
-      open.add(stop)
-      if (key !== undefined) waiting.set(key, stop)
-      if (signal?.aborted) stop()
-      signal?.addEventListener('abort', stop, { once: true })
-      return {
+      const exchange: Exchange = {
+        id,
         signal: own,
-        isAnswered: () => key === undefined || waiting.get(key) !== stop,
+        isAnswered: () => key === undefined || waiting.get(key) !== exchange,
         abandon: stop,
         close() {
-          open.delete(stop)
-          if (key !== undefined && waiting.get(key) === stop) waiting.delete(key)
+          open.delete(exchange)
+          if (key !== undefined && waiting.get(key) === exchange) waiting.delete(key)
           signal?.removeEventListener('abort', stop)
+          if (open.size === 0) onFinished?.()
         },
       }
+      open.add(exchange)
+      if (key !== undefined) waiting.set(key, exchange)
+      if (signal?.aborted) stop()
+      signal?.addEventListener('abort', stop, { once: true })
+      return exchange
     },
     answered: id => void waiting.delete(keyOf(id)),
-    giveUp: id => waiting.get(keyOf(id))?.(),
+    giveUp: id => waiting.get(keyOf(id))?.abandon(),
+    finish(tell) {
+      onFinished = tell
+      for (const { id, abandon } of open) if (id === undefined) abandon()
+      if (open.size === 0) tell()
+    },
     closeAll() {
-      for (const stop of open) stop()
+      const lost = [...waiting.values()].flatMap(({ id }) => (id === undefined ? [] : [id]))
+      for (const { abandon } of open) abandon()
+      return lost
     },
   }
 }

@@ -30,10 +30,10 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
   const { status } = answer
   const said = errorIn(text)
   // A server without such a stream may say 404 as well; one that knows sessions says which it is.
-  if (hasSession && (message || said) && forgotSession({ status, said, text, message })) {
-    const reason = 'The server has forgotten the session.'
-    return { failure: new SendFailure(reason, { wasSent: 'no', status }), end: { kind: 'sessionLost', reason } }
-  }
+  const session = hasSession && (message || said) ? sessionAfter({ status, said, text, message }) : 'kept'
+  if (session === 'lost')
+    return { failure: new SendFailure(SESSION_LOST.reason, { wasSent: 'no', status }), end: SESSION_LOST }
+  if (session === 'doubted') return { failure: new SendFailure(refusalText(answer), { wasSent: 'turnedAway', status }) }
   const wantedMs = parseRetryAfter(headerOf(answer, 'retry-after'), now)
   if (status === 429 || (status === 503 && wantedMs !== undefined)) {
     const facts = { wasSent: 'no', status, retryAfterMs: wantedMs ?? RETRY_MS } as const
@@ -43,6 +43,8 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
   const retryAfterMs = status === 503 ? RETRY_MS : undefined
   return { response, failure: new SendFailure(refusalText(answer), { wasSent: wasSent(status), status, retryAfterMs }) }
 }
+
+export const SESSION_LOST: ChannelEnd = { kind: 'sessionLost', reason: 'The server has forgotten the session.' }
 
 /** Many a proxy answers 5xx, 503 included, when the connection behind it broke while the request was at work. */
 function wasSent(status: number): WasSent {
@@ -60,14 +62,19 @@ interface Complaint {
   readonly message: Message | undefined
 }
 
-/** By the specification it is 404; servers that keep sessions in a map by the usual example answer 400. */
-function forgotSession({ status, said, text, message }: Complaint): boolean {
+/**
+ * By the specification it is lost with a 404; servers that keep sessions in a map by the usual example answer 400. A 404
+ * without a word about sessions may as well be about the request.
+ */
+function sessionAfter({ status, said, text, message }: Complaint): 'lost' | 'doubted' | 'kept' {
   const isSaid = NO_SESSION.test(said ? (said.error?.message ?? '') : text.slice(0, LONGEST_COMPLAINT))
   // What names the request is about the request, and a server may have sessions of another kind. Some, such as
   // https://github.com/php-mcp/server, name it with their 404 all the same, and then say what is missing.
   const isNamed = said !== undefined && message !== undefined && isRequest(message) && said.id === message.id
-  if (status === 404) return isNamed ? isSaid : said?.error?.code !== METHOD_NOT_FOUND
-  return status === 400 && !isNamed && isSaid
+  if (status === 400) return isSaid && !isNamed ? 'lost' : 'kept'
+  if (status !== 404 || (!isNamed && said?.error?.code === METHOD_NOT_FOUND)) return 'kept'
+  if (isSaid) return 'lost'
+  return isNamed ? 'kept' : 'doubted'
 }
 
 const METHOD_NOT_FOUND = -32_601

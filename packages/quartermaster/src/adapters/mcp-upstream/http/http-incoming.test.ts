@@ -33,6 +33,8 @@ function stage() {
     onMessage() {},
     onLost: (id, reason) => void lost.push({ id, reason }),
     onEnd() {},
+    onDoubt() {},
+    isHeardAlways: () => false,
   })
   return { exchanges, incoming, lost }
 }

@@ -16,6 +16,7 @@ import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { messagesIn } from '../session/incoming-message.ts'
 import { type EventFollower, followEvents } from './event-follower.ts'
 import { createEventTurns } from './event-turns.ts'
+import { isTurnedAway } from './http-doubts.ts'
 import type { Exchange, Exchanges } from './http-exchanges.ts'
 import { type Refusal, readRefusal } from './http-failure.ts'
 
@@ -25,11 +26,15 @@ export interface HttpIncomingDeps {
   readonly messageBytes: number
   readonly discard: Discard
   hasSession(): boolean
+  /** Whether the server may answer beside the exchange of a request, which some do against the specification. */
+  isHeardAlways(): boolean
   /** Asks for the stream that a legacy server speaks on, or for the rest of one that broke. */
   listen(lastEventId: string | undefined, signal: CancelSignal): Promise<HttpAnswer>
   onMessage(message: Message): void
   onLost(id: Id, reason: string): void
   onEnd(end: ChannelEnd): void
+  /** A stream was refused in a way that may be about us. */
+  onDoubt(): void
 }
 
 /** Takes what comes back. */
@@ -44,7 +49,7 @@ export interface HttpIncoming {
 const ERROR_BYTES = 64 * 1024
 
 export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
-  const { clock, exchanges, messageBytes: maxBytes, discard, hasSession, onMessage, onLost, onEnd } = deps
+  const { clock, exchanges, messageBytes: maxBytes, discard, hasSession, onMessage, onLost, onEnd, onDoubt } = deps
 
   const turns = createEventTurns()
 
@@ -76,13 +81,20 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     try {
       text = await readText(answer.body, maxBytes)
     } catch (error) {
-      throw notTaken(error)
+      throw notTaken(error, answer.status)
     }
     deliverAll(text)
     if (!exchange.isAnswered()) onLost(id, 'The server answered something that is no answer to the request.')
   }
 
-  async function listen(lastEventId: string | undefined, exchange: Exchange): Promise<HttpAnswer | undefined> {
+  function listen(lastEventId: string | undefined, exchange: Exchange): Promise<HttpAnswer | undefined> {
+    return opened(lastEventId, exchange).catch(error => {
+      if (isTurnedAway(error)) onDoubt()
+      throw error
+    })
+  }
+
+  async function opened(lastEventId: string | undefined, exchange: Exchange): Promise<HttpAnswer | undefined> {
     const answer = await deps.listen(lastEventId, exchange.signal)
     if (isGood(answer) && mediaType(answer) === EVENTS) return answer
     if (isGood(answer)) {
@@ -90,7 +102,7 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       return undefined
     }
     const { failure } = await refusalIn(answer)
-    if (isForLater(failure)) throw failure
+    if (isForLater(failure) || isTurnedAway(failure)) throw failure
     // 405 by the specification; a server that has never heard of such a stream may as well say 404.
     return undefined
   }
@@ -126,14 +138,17 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     async take(answer, message, exchange) {
       const type = mediaType(answer)
       if (!isGood(answer)) await refused(answer, message)
-      else if (!isRequest(message) || answer.status === 202) discard(answer.body)
-      else if (type === JSON_TYPE) await takeJson(answer, message.id, exchange)
+      else if (!isRequest(message)) discard(answer.body)
+      else if (answer.status === 202) {
+        discard(answer.body)
+        if (!deps.isHeardAlways()) onLost(message.id, 'The server took the request in, and does not answer it.')
+      } else if (type === JSON_TYPE) await takeJson(answer, message.id, exchange)
       else if (type === EVENTS) {
         void follow(answer, message, exchange)
         return 'followed'
       } else {
         discard(answer.body)
-        throw unreadable(type)
+        throw unreadable(type, answer.status)
       }
       return 'over'
     },
@@ -160,17 +175,20 @@ function isForLater({ status = 0, retryAfterMs }: SendFailure): boolean {
   return status >= 500 || retryAfterMs !== undefined
 }
 
-function notTaken(cause: unknown): SendFailure {
+function notTaken(cause: unknown, status: number): SendFailure {
   const { reason, said } = reasonOf(cause)
-  return new SendFailure(`The server's answer cannot be taken: ${reason}.`, { wasSent: 'maybe', said, cause })
+  return new SendFailure(`The server's answer cannot be taken: ${reason}.`, { wasSent: 'maybe', status, said, cause })
 }
 
 /** What it calls its answer is its own word, and may be anything. */
-function unreadable(type: string | undefined): SendFailure {
+function unreadable(type: string | undefined, status: number): SendFailure {
   if (type === undefined || WELL_KNOWN.has(type))
-    return new SendFailure(`The server answered with ${type ?? 'nothing'} instead of JSON.`, { wasSent: 'maybe' })
+    return new SendFailure(`The server answered with ${type ?? 'nothing'} instead of JSON.`, {
+      wasSent: 'maybe',
+      status,
+    })
   const said = excerptOf(type, MOST_SAID)
-  return new SendFailure('The server answered with something else than JSON.', { wasSent: 'maybe', said })
+  return new SendFailure('The server answered with something else than JSON.', { wasSent: 'maybe', status, said })
 }
 
 const WELL_KNOWN = new Set([

@@ -72,9 +72,7 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   function signIn(token: string | undefined, challenge: Challenge): SendFailure {
     const keys = keysFor(token, challenge)
     const why = keys.length > 0 ? 'does not take the key that it is sent.' : 'lets nobody in who has not signed in.'
-    const reason = `"${name}" ${why} ${mend(keys)}`
-    onEnd({ kind: 'unauthorized', reason })
-    return new SendFailure(reason, { wasSent: 'no', status: 401 })
+    return new SendFailure(`"${name}" ${why} ${mend(keys)}`, { wasSent: 'turnedAway', status: 401 })
   }
 
   /** Where the configuration says who we are, if no login does, and the server does not want one beside the key. */
@@ -100,10 +98,10 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
     const { method, body, signal, answerMs } = request
     return client.send({ method, url, headers, body, signal, answerMs }).then(
       answer => {
-        const next = redirects < MOST_REDIRECTS ? redirectOf(answer, method, url) : undefined
-        if (!next) return answer
+        const elsewhere = redirects < MOST_REDIRECTS ? redirectOf(answer, method, url) : undefined
+        if (!elsewhere) return answer
         discard(answer.body)
-        return sendTo(next, { request, headers, redirects: redirects + 1 })
+        return sendTo(elsewhere, { request, headers, redirects: redirects + 1 })
       },
       error => {
         throw broken(error, signal)

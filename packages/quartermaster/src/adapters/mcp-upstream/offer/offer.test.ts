@@ -20,7 +20,7 @@ const definition = (kind: PinKind, name: string, more: object = {}) => ({
   value: { name, inputSchema: { type: 'object' }, ...more },
 })
 
-const verdictOf = (...offered: Verdict['offered']): Verdict => ({ offered, held: [], problems: [] })
+const verdictOf = (...offered: Verdict['offered']): Verdict => ({ offered, held: [], gone: [], problems: [] })
 
 /** An offer, the calls that it makes its definitions of, and what it is told of watching. */
 function stage(entry: Record<string, unknown> = {}) {
@@ -113,6 +113,18 @@ describe('what an upstream offers', () => {
     await offer.take({ ...verdictOf(definition('tool', 'a')), held })
     expect(capability().withheld).toMatchObject([{ name: 'odd', reason: 'It was looked at and refused.' }])
     expect(offer.unit().problems).toEqual([])
+  })
+
+  it('knows what its server had once, for agents that name it, and reminds nobody else of it', async () => {
+    const { capability, offer } = stage({ leaveOut: ['old'] })
+    const verdict = verdictOf(definition('tool', 'a'))
+    await offer.take(verdict)
+    expect(await offer.take({ ...verdict, gone: ['look', 'old'] })).toBe(true)
+    expect(capability().gone).toEqual([
+      { name: 'look', calledAs: 'desk_look', reason: 'Its server does not list it any more.' },
+    ])
+    expect(capability().withheld).toEqual([])
+    expect(offer.unit().problems).toMatchObject([{ subject: 'tool:old' }])
   })
 
   it('has prompts with suggestions for their arguments, unless the configuration leaves them out', async () => {

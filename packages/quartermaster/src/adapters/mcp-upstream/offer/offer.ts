@@ -1,9 +1,11 @@
-import type { Problem, UpstreamConfig } from '../../../contracts/index.ts'
+import type { PinKind, Problem, UpstreamConfig } from '../../../contracts/index.ts'
 import type { DependencyDefinition, SourceUnit } from '../../../core/catalogue/index.ts'
 import { atOnce, type Clock, type Digest, inTurns, type Steps } from '../../../core/kernel/index.ts'
 import { excerptOf, isWaiting, type Verdict, wantsTool } from '../../../core/upstreams/index.ts'
+import { SWITCHED_OFF } from '../switched-off.ts'
+import { createNameClaims, type NameClaims } from './name-claims.ts'
 import type { UpstreamCalls } from './upstream-calls.ts'
-import { capabilityOf } from './upstream-definitions.ts'
+import { capabilityOf, type OfferedCapability } from './upstream-definitions.ts'
 
 type Unit = Extract<SourceUnit, { readonly hash: string }>
 
@@ -16,6 +18,10 @@ export interface Offer {
   take(verdict: Verdict): Promise<boolean>
   /** Another configuration says what is shown of it. */
   configured(): void
+  /** What agents call something of it, or would if it were offered. */
+  nameOf(kind: PinKind, own: string): string | undefined
+  /** Since when it has its names. */
+  readonly claims: Pick<NameClaims, 'unwritten' | 'wrote'>
 }
 
 export interface OfferDeps {
@@ -33,10 +39,21 @@ export function createOffer(deps: OfferDeps): Offer {
   let made: Unit | undefined
   /** Grows with whatever makes what is being built the wrong one. */
   let changes = 0
+  let named: OfferedCapability['named'] = []
+  const claims = createNameClaims()
 
   function unit(): Unit {
-    made ??= atOnce(build(verdict, deps))
+    made ??= finish(atOnce(build(verdict, deps)))
     return made
+  }
+
+  /** Only what is used is anybody's: what is built in vain has no names. */
+  function finish({ hashed, ...draft }: Draft): Unit {
+    named = draft.named
+    const held = claims.settle(named, Math.round(deps.clock.now()))
+    // In whatever order it is listed.
+    const claimed = held.map(one => `${one.kind} ${one.name} ${one.since} ${one.isHeld}`).toSorted()
+    return { ...draft.unit, hash: deps.digest(JSON.stringify([...hashed, claimed])), claims: held }
   }
 
   return {
@@ -45,30 +62,39 @@ export function createOffer(deps: OfferDeps): Offer {
     async take(next) {
       const before = unit().hash
       verdict = next
+      claims.take(next)
       const change = ++changes
       // Until it is built, what was offered before is offered still.
       const built = await inTurns(build(next, deps), deps.clock)
-      if (change === changes) made = built
+      if (change === changes) made = finish(built)
       return unit().hash !== before
     },
     configured() {
       changes++
       made = undefined
     },
+    nameOf: (kind, own) => named.find(one => one.kind === kind && one.own === own)?.name,
+    claims: { unwritten: () => (unit(), claims.unwritten()), wrote: claims.wrote },
   }
 }
 
-function* build(verdict: Verdict | undefined, deps: OfferDeps): Steps<Unit> {
+/** What is offered, but for the names that it keeps. */
+interface Draft extends Pick<OfferedCapability, 'named'> {
+  readonly unit: Omit<Unit, 'hash' | 'claims'>
+  readonly hashed: readonly unknown[]
+}
+
+function* build(verdict: Verdict | undefined, deps: OfferDeps): Steps<Draft> {
   const { name, digest, dependency, calls, watch } = deps
   const config = deps.config()
   // Of one that is switched off nothing is offered, whatever is known of it.
   const known = config.enabled ? verdict : undefined
-  const { offered = [], held: all = [], problems: told = [] } = known ?? {}
+  const { offered = [], held: all = [], gone = [], problems: told = [] } = known ?? {}
   const held = all.filter(one => isWanted(one, config))
-  const unseen = unseenReason(name, config, verdict)
-  const withheld = all.filter(one => one.kind === 'tool')
-  const parts = { upstream: name, config, offered, withheld, unseen, dependency, calls, digest, watch }
-  const { capability, problems: found } = yield* capabilityOf(parts)
+  const unseen = unseenReason(config, verdict)
+  const withheld = all.filter(one => one.kind === 'tool' || one.kind === 'prompt')
+  const parts = { upstream: name, config, offered, withheld, gone, unseen, dependency, calls, digest, watch }
+  const { capability, problems: found, named } = yield* capabilityOf(parts)
   // Whoever has left a tool out has been told.
   const leftOut = new Set(offered.filter(one => !isWanted(one, config)).map(one => `tool:${excerptOf(one.name)}`))
   const left = told.filter(({ subject }) => subject === undefined || !leftOut.has(subject))
@@ -76,12 +102,9 @@ function* build(verdict: Verdict | undefined, deps: OfferDeps): Steps<Unit> {
   // In whatever order it is listed.
   const offeredNow = offered.map(one => `${one.kind} ${one.name} ${one.hash}`).toSorted()
   const heldNow = held.map(one => `${one.kind} ${one.name} ${one.reason}`).toSorted()
-  return {
-    id: `upstream:${name}`,
-    hash: digest(JSON.stringify([config, offeredNow, heldNow, problems, unseen])),
-    definitions: { capabilities: [capability], dependencies: [], injections: [] },
-    problems,
-  }
+  const definitions = { capabilities: [capability], dependencies: [], injections: [] }
+  const hashed = [config, offeredNow, heldNow, gone.toSorted(), problems, unseen]
+  return { unit: { id: `upstream:${name}`, definitions, problems }, hashed, named }
 }
 
 function isWanted(
@@ -93,13 +116,9 @@ function isWanted(
   return kind === 'server' || config.resources
 }
 
-function unseenReason(
-  name: string,
-  { enabled, wrong }: UpstreamConfig,
-  verdict: Verdict | undefined,
-): string | undefined {
+function unseenReason({ enabled, wrong }: UpstreamConfig, verdict: Verdict | undefined): string | undefined {
   if (wrong !== undefined) return wrong
-  if (!enabled) return `Its entry is switched off. \`quartermaster upstreams show ${name}\` says more.`
+  if (!enabled) return SWITCHED_OFF
   return verdict ? undefined : 'It has not been reached yet, so nobody knows what it has.'
 }
 

@@ -8,6 +8,7 @@ import {
   passedResult,
   type ReadingContext,
   type SuggestContext,
+  type Suggested,
 } from '../../../core/catalogue/index.ts'
 import { type Clock, createInFlight, type MirroredParameter, mirroredParameters } from '../../../core/kernel/index.ts'
 import { isRecord, type Params, parameterHeaders } from '../../mcp-wire/index.ts'
@@ -39,7 +40,7 @@ export interface UpstreamCalls {
   prompt(name: string): (args: Readonly<Record<string, string>>, context: ReadingContext) => Promise<PromptResult>
   read(uri: string, context: ReadingContext): Promise<PassedContents>
   /** What may stand for an argument of a prompt or a name of a template. */
-  suggest(ref: Params, argument: string): (value: string, context: SuggestContext) => Promise<readonly string[]>
+  suggest(ref: Params, argument: string): (value: string, context: SuggestContext) => Promise<Suggested>
 }
 
 export interface UpstreamCallsDeps {
@@ -138,7 +139,7 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
       const result = await passFor(caller.name, { what: 'a suggestion', signal, ...READS }, session =>
         session.ask('completion/complete', params, options),
       )
-      return valuesIn(result)
+      return suggestedIn(result)
     },
   }
 }
@@ -199,7 +200,12 @@ function addressesIn(error: unknown): { url: string; message: string; elicitatio
   })
 }
 
-function valuesIn({ completion }: Params): string[] {
-  const { values } = isRecord(completion) ? completion : {}
-  return (Array.isArray(values) ? values : []).filter(value => typeof value === 'string')
+/** What a server does not say of how many there are is not said for it. */
+function suggestedIn({ completion }: Params): Suggested {
+  const { values, total, hasMore } = isRecord(completion) ? completion : {}
+  return {
+    values: (Array.isArray(values) ? values : []).filter(value => typeof value === 'string'),
+    ...(Number.isInteger(total) && Number(total) >= 0 ? { total: Number(total) } : {}),
+    ...(typeof hasMore === 'boolean' ? { hasMore } : {}),
+  }
 }

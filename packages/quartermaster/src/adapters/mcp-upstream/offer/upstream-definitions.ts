@@ -17,6 +17,7 @@ import type { Digest, Steps } from '../../../core/kernel/index.ts'
 import {
   consentOperationsOf,
   contradictionIn,
+  type HeldDefinition,
   type OfferedDefinition,
   type OfferedNames,
   offeredNames,
@@ -25,6 +26,7 @@ import {
   wantsTool,
 } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import type { NamedDefinition } from './name-claims.ts'
 import type { UpstreamCalls } from './upstream-calls.ts'
 
 /** What there is of a server to be made into definitions. */
@@ -33,8 +35,10 @@ export interface OfferedParts {
   readonly config: UpstreamConfig
   /** As the server lists them; only what may be offered. */
   readonly offered: readonly OfferedDefinition[]
-  /** Tools that are not offered now, and why. */
-  readonly withheld: readonly { readonly name: string; readonly reason: string }[]
+  /** Tools and prompts that are not offered now, and why. */
+  readonly withheld: readonly HeldDefinition[]
+  /** Tools that it had once, by name. */
+  readonly gone: readonly string[]
   /** Why nothing is known about it yet. */
   readonly unseen: string | undefined
   readonly dependency: DependencyDefinition
@@ -44,10 +48,11 @@ export interface OfferedParts {
 }
 
 /** An upstream as a capability: the same kind of thing as one that was written here. In steps, because it may be large. */
-export function* capabilityOf(parts: OfferedParts): Steps<{ capability: Capability; problems: Problem[] }> {
+export function* capabilityOf(parts: OfferedParts): Steps<OfferedCapability> {
   const { upstream, config, unseen, dependency } = parts
   const tools = yield* toolsOf(parts)
   const prompts = config.prompts ? yield* promptsOf(parts) : NOTHING
+  const resources = config.resources ? yield* resourcesOf(parts) : []
   const server = valueOf(parts, 'server')
   const title = config.title ?? textIn(server, 'title')
   const capability = defineCapability({
@@ -56,32 +61,80 @@ export function* capabilityOf(parts: OfferedParts): Steps<{ capability: Capabili
     short: config.short ?? `Tools of the MCP server "${textIn(server, 'name') ?? upstream}".`.slice(0, LONGEST_SHORT),
     tools: tools.made,
     prompts: prompts.made,
-    resources: config.resources ? yield* resourcesOf(parts) : [],
+    resources,
     requires: [dependency.name],
     dependencies: [dependency],
     consentOperations: consentOperationsOf(upstream, tools.made, config.consentOperations),
-    withheld: withheldTools(parts, tools.names),
+    withheld: notOffered(
+      parts.withheld.filter(({ kind }) => kind === 'tool'),
+      parts,
+      tools.names,
+    ),
+    gone: notOffered(
+      parts.gone.map(name => ({ name, reason: GONE })),
+      parts,
+      tools.names,
+    ),
     ...(unseen === undefined ? {} : { unseen }),
   })
-  return { capability, problems: [...tools.problems, ...prompts.problems] }
+  const named = [
+    ...namedAs('tool', tools.names),
+    ...namedAs('prompt', prompts.names),
+    ...resources.map(({ uri, uriTemplate }) => addressed(uri, uriTemplate)),
+    ...heldNames(parts, tools.names, prompts.names),
+  ]
+  return { capability, problems: [...tools.problems, ...prompts.problems], named }
 }
 
+/** A capability, and what agents call the things in it. */
+export interface OfferedCapability {
+  readonly capability: Capability
+  readonly problems: readonly Problem[]
+  readonly named: readonly NamedDefinition[]
+}
+
+function namedAs(kind: 'tool' | 'prompt', names: Names): NamedDefinition[] {
+  return [...names].map(([own, name]) => ({ kind, own, name, state: 'offered' }))
+}
+
+function addressed(uri: string | undefined, uriTemplate = ''): NamedDefinition {
+  const [kind, own] = uri === undefined ? (['template', uriTemplate] as const) : (['resource', uri] as const)
+  return { kind, own, name: undefined, state: 'offered' }
+}
+
+/** By the names they would have beside the others. */
+function heldNames(parts: OfferedParts, tools: Names, prompts: Names): NamedDefinition[] {
+  const { config, withheld } = parts
+  const ownNames = (wanted: 'tool' | 'prompt') => withheld.filter(({ kind }) => kind === wanted).map(({ name }) => name)
+  const heldTools = ownNames('tool').filter(name => wantsTool(config, name))
+  const heldPrompts = config.prompts ? ownNames('prompt') : []
+  const toolsBeside = toolNames([...tools.keys(), ...heldTools], parts).names
+  const promptsBeside = promptNames([...prompts.keys(), ...heldPrompts], parts).names
+  const states = new Map(withheld.map(({ kind, name, state }) => [`${kind} ${name}`, state]))
+  const held = (kind: 'tool' | 'prompt', own: string, name: string | undefined): NamedDefinition[] =>
+    name === undefined ? [] : [{ kind, own, name, state: states.get(`${kind} ${own}`) ?? 'new' }]
+  return [
+    ...heldTools.flatMap(own => held('tool', own, toolsBeside.get(own))),
+    ...heldPrompts.flatMap(own => held('prompt', own, promptsBeside.get(own))),
+  ]
+}
+
+const GONE = 'Its server does not list it any more.'
 const LONGEST_TITLE = 100
 const LONGEST_SHORT = 1024
 
 interface Made<T> {
   readonly made: readonly T[]
   readonly problems: readonly Problem[]
+  readonly names: Names
 }
 
-const NOTHING: Made<never> = { made: [], problems: [] }
+const NOTHING: Made<never> = { made: [], problems: [], names: new Map() }
 
-/** With the names they are called by. */
-interface MadeTools extends Made<AnyTool> {
-  readonly names: ReadonlyMap<string, string>
-}
+/** Names that agents call things by, by the server's own. */
+type Names = ReadonlyMap<string, string>
 
-function* toolsOf(parts: OfferedParts): Steps<MadeTools> {
+function* toolsOf(parts: OfferedParts): Steps<Made<AnyTool>> {
   const { upstream, config, offered, withheld, unseen, calls } = parts
   const seen = named(offered, 'tool')
   const wanted = seen.filter(({ name }) => wantsTool(config, name))
@@ -101,7 +154,8 @@ function* toolsOf(parts: OfferedParts): Steps<MadeTools> {
     const handler = calls.call({ name: own, inputSchema: raw.inputSchema, mayRepeat, mutates, needsTask, isKeyed })
     return [defineTool({ ...facts, codeHash: hash, handler }) as AnyTool]
   })
-  const known = [...seen.map(({ name }) => name), ...withheld.map(({ name }) => name)]
+  const held = withheld.filter(({ kind }) => kind === 'tool')
+  const known = [...seen.map(({ name }) => name), ...held.map(({ name }) => name)]
   const strange = unseen === undefined ? unknownTools(upstream, config, known) : []
   const contradictions = wanted.flatMap(({ value }) => contradictionIn(upstream, value) ?? [])
   return { made, names, problems: [...problems, ...strange, ...contradictions] }
@@ -113,8 +167,12 @@ function toolNames(names: readonly string[], { upstream, config, digest }: Offer
 }
 
 /** By the names they would have beside the others; what is not offered takes no name from what is. */
-function withheldTools(parts: OfferedParts, offered: ReadonlyMap<string, string>): WithheldTool[] {
-  const wanted = parts.withheld.filter(({ name }) => wantsTool(parts.config, name))
+function notOffered(
+  tools: readonly { readonly name: string; readonly reason: string }[],
+  parts: OfferedParts,
+  offered: Names,
+): WithheldTool[] {
+  const wanted = tools.filter(({ name }) => wantsTool(parts.config, name))
   const { names } = toolNames([...offered.keys(), ...wanted.map(({ name }) => name)], parts)
   const taken = new Set(offered.values())
   return wanted.map(({ name, reason }) => {
@@ -124,15 +182,17 @@ function withheldTools(parts: OfferedParts, offered: ReadonlyMap<string, string>
   })
 }
 
-function* promptsOf({ upstream, config, offered, calls, digest }: OfferedParts): Steps<Made<AnyPrompt>> {
+function promptNames(names: readonly string[], { upstream, config, digest }: OfferedParts): OfferedNames {
+  return offeredNames({ upstream, prefix: config.prefix ?? upstream, names, kind: 'prompt', digest })
+}
+
+function* promptsOf(parts: OfferedParts): Steps<Made<AnyPrompt>> {
+  const { offered, calls } = parts
   const seen = named(offered, 'prompt')
-  const { names, problems } = offeredNames({
-    upstream,
-    prefix: config.prefix ?? upstream,
-    names: seen.map(({ name }) => name),
-    kind: 'prompt',
-    digest,
-  })
+  const { names, problems } = promptNames(
+    seen.map(({ name }) => name),
+    parts,
+  )
   const made = yield* eachOf(seen, ({ name: own, value: raw, hash }) => {
     const name = names.get(own)
     if (name === undefined) return []
@@ -148,7 +208,7 @@ function* promptsOf({ upstream, config, offered, calls, digest }: OfferedParts):
     }
     return [definePrompt(prompt as PromptDefinition)]
   })
-  return { made, problems }
+  return { made, problems, names }
 }
 
 function argumentsOf(raw: Params, ref: Params, calls: UpstreamCalls): NonNullable<AnyPrompt['arguments']> {

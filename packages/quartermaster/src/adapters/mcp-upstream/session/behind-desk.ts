@@ -20,8 +20,12 @@ export interface BehindDesk {
    * those it may mean for as long as it may be at work on it.
    */
   meant(): readonly UnderWay[] | 'several'
+  /** All that are under way, whoever's they are, oldest first. */
+  underWay(): readonly UnderWay[]
   /** Whether there is no more than one that it may mean. */
   isAlone(): boolean
+  /** Whether there is none. */
+  isAtRest(): boolean
   /** The server asks something; answers how to say that it has its answer. */
   asked(): () => void
   /** When it last waited for an answer: now, while it does. */
@@ -70,7 +74,9 @@ export function createBehindDesk(clock: Clock): BehindDesk {
       const areSeveral = requests.some(({ behind }) => isOther(behind.caller)) || givenUp.callers().some(isOther)
       return areSeveral ? 'several' : requests
     },
+    underWay: () => [...underWay.keys()],
     isAlone: () => underWay.size === 1 && givenUp.callers().length === 0,
+    isAtRest: () => underWay.size === 0 && givenUp.callers().length === 0,
     asked() {
       questions++
       return () => {

@@ -4,22 +4,30 @@ import type { Id, Message } from '../../mcp-wire/index.ts'
 /** How a channel ended. */
 export interface ChannelEnd {
   /**
-   * `exited`: its program ended. `lost`: the connection broke. `garbled`: it does not speak the protocol. `sessionLost`: the
+   * `exited`: its program ended. `lost`: the connection broke. `hung`: it does not answer any more. `garbled`: it does not speak the protocol. `sessionLost`: the
    * server has forgotten us. `unauthorized`: a person has to sign in. `closed`: we closed it.
    */
-  readonly kind: 'exited' | 'lost' | 'garbled' | 'sessionLost' | 'unauthorized' | 'closed'
+  readonly kind: 'exited' | 'lost' | 'hung' | 'garbled' | 'sessionLost' | 'unauthorized' | 'closed'
   /** In a sentence of ours, without a secret. A model may read it. */
   readonly reason: string
   /** What the server said itself, shortened: the words of a stranger, which only people get to see. */
   readonly said?: string | undefined
 }
 
+/**
+ * Whether a server only lets nobody in any more: nothing new is sent to it, and what it has let in before it may still answer.
+ * The channel tells of each that it does not.
+ */
+export function isShut({ kind }: ChannelEnd): boolean {
+  return kind === 'sessionLost' || kind === 'unauthorized'
+}
+
 /** One way to a server: messages out, messages in, until it ends. Nothing on it is ever sent twice. */
 export interface Channel {
   /** Resolves when the message was handed over. Rejects with a `SendFailure`. */
   send(message: Message, options?: SendOptions): Promise<void>
-  /** Ends it, and whatever it started. Resolves when nothing of it is left. */
-  close(): Promise<void>
+  /** Ends it, for a reason that may be known, and whatever it started. Resolves when nothing of it is left. */
+  close(end?: ChannelEnd): Promise<void>
   /** The processes behind it, if any. */
   pids(): readonly number[]
   /** The revision both sides have settled on (HTTP repeats it in a header). */
@@ -38,7 +46,7 @@ export interface SendOptions {
 /** What a channel tells whoever opened it. */
 export interface ChannelEvents {
   onMessage(message: Message): void
-  /** Once. Nothing comes after it. */
+  /** Once. Nothing comes after it, but for what a server that is shut still answers. */
   onEnd(end: ChannelEnd): void
   /** The exchange of a request ended without its answer. Everything else goes on. */
   onLost?(id: Id, reason: string): void
@@ -59,9 +67,10 @@ export class ChannelFailure extends Error {
 
 /**
  * `no`: the server cannot have seen it, so it may be sent again. `refused`: it has seen it and turned it down, as it would
- * again. `maybe`: nobody knows.
+ * again. `turnedAway`: it did not take it in, and whether that is about the request or about us is found out by asking it
+ * something else. `maybe`: nobody knows.
  */
-export type WasSent = 'no' | 'refused' | 'maybe'
+export type WasSent = 'no' | 'refused' | 'turnedAway' | 'maybe'
 
 /** A message that did not get through, or of which nobody knows. */
 export class SendFailure extends Error {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Answer, Question } from '../../../contracts/index.ts'
+import type { Params } from '../../mcp-wire/index.ts'
 import { openSilentServer, type SilentServer } from '../testing/silent-server.ts'
 import { GIVEN_UP_MS, MOST_GIVEN_UP } from './given-up.ts'
 import { MOST_ASKED } from './peer.ts'
@@ -40,7 +41,8 @@ async function stage(events: Partial<SessionEvents> = {}) {
       controller.abort(new Error('enough'))
       await result.catch(() => {})
     }
-    return { result, giveUp, finish: () => server.say({ id, result: { content: [] } }) }
+    const end = (part: Params) => server.say({ id, ...part })
+    return { result, giveUp, end, finish: () => end({ result: { content: [] } }) }
   }
   return { ...server, heard, call }
 }
@@ -174,5 +176,63 @@ it('asks nobody while more have given up than are kept in mind', async () => {
   desk.call('bob')
   ask(desk, 'q1')
   await desk.clock.advance(10)
+  expect(desk.heard).toEqual([])
+})
+
+const UNASKED = { type: 'text', text: expect.stringContaining('no person refused; the next call may get through') }
+
+it('says in what a call gives that no person refused, where several clients could have been asked', async () => {
+  const desk = await stage()
+  const visit = desk.call('visitor')
+  const people = [{}, {}, {}, { cannotAnswer: true }] as const
+  const calls = people.map((person, number) => desk.call(`caller ${number}`, person))
+  ask(desk, 'q1')
+  await desk.clock.advance(10)
+  const refused = { type: 'text', text: 'The user declined.' }
+  const unsaid = { content: [refused] }
+  calls[0]?.end({ result: unsaid })
+  calls[1]?.end({ error: { code: -32_000, message: 'The user declined.' } })
+  calls[2]?.end({ result: { content: [refused], structuredContent: { asked: true } } })
+  calls[3]?.end({ result: unsaid })
+  visit.end({ error: { code: -32_042, message: 'Sign in first.', data: {} } })
+  await expect(visit.result).rejects.toMatchObject({ code: -32_042 })
+  expect(await Promise.all(calls.map(({ result }) => result))).toEqual([
+    unsaid,
+    { content: [refused, UNASKED], isError: true },
+    { content: [refused, UNASKED], structuredContent: { asked: true } },
+    unsaid,
+  ])
+})
+
+it('says nothing of it to a call whose own question waits for an answer, nor of folders', async () => {
+  const desk = await stage()
+  const parked = desk.call('ada', { signals: [] })
+  ask(desk, 'q1')
+  await desk.clock.advance(10)
+  const other = desk.call('bob')
+  desk.say({ id: 'q2', method: 'roots/list', params: {} })
+  const asking = desk.call('bob')
+  await desk.clock.advance(10)
+  other.finish()
+  expect(await other.result).toEqual({ content: [] })
+  ask(desk, 'q3')
+  await desk.clock.advance(10)
+  asking.finish()
+  parked.finish()
+  expect(await asking.result).toEqual({ content: [UNASKED] })
+  expect(await parked.result).toEqual({ content: [] })
+})
+
+it.each([
+  ['elicitation/create', { message: '', requestedSchema: {} }, 'message'],
+  ['elicitation/create', { mode: 'url', message: 'Pay.', url: 'javascript:pay()' }, 'must be an http: or https: URL'],
+  ['sampling/createMessage', { messages: [{ role: 'system', content: {} }], maxTokens: 5 }, 'messages.0.role'],
+])('is told what is wrong with a question that nobody can be asked: %s %j', async (method, params, wrong) => {
+  const desk = await stage()
+  desk.call('ada')
+  desk.say({ id: 'q1', method, params })
+  await desk.clock.advance(10)
+  const error = { code: -32_602, message: expect.stringContaining(wrong) }
+  expect(answersIn(desk)).toEqual([{ jsonrpc: '2.0', id: 'q1', error }])
   expect(desk.heard).toEqual([])
 })

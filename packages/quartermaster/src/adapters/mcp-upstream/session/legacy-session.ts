@@ -9,7 +9,7 @@ import { requestAsTask, takesTasks } from './legacy-tasks.ts'
 import type { Line, Listener } from './line.ts'
 import { declined, isAnswerable, toQuestion, toResponse } from './questions.ts'
 import { RPC, RpcError } from './rpc-error.ts'
-import type { Session, SessionEvents, SessionFacts } from './session.ts'
+import type { Behind, Session, SessionEvents, SessionFacts } from './session.ts'
 import { LIST_METHODS, ownMeta, takeNotice } from './session-parts.ts'
 import { bareFailureIn, createUnanswered } from './unanswered.ts'
 
@@ -36,6 +36,7 @@ export function createLegacySession(
   const { peer } = line
   const desk = createBehindDesk(clock)
   const unanswered = createUnanswered()
+  const beingAsked = new Set<Behind>()
   const hasTasks = takesTasks(facts)
   let watched: ReadonlySet<string> = new Set()
   let gathering: Promise<void> | undefined
@@ -55,6 +56,7 @@ export function createLegacySession(
   async function answer(question: Question, signal: AbortSignal): Promise<Params> {
     const meant = desk.meant()
     if (meant === 'several') {
+      noteCrowded(question)
       events.onCrowded()
       return declined(question)
     }
@@ -67,10 +69,21 @@ export function createLegacySession(
     }
     await beforeAbort(gathered(), signal)
     for (const one of meant.filter(({ behind }) => isAnswerable(question, behind.canAnswer))) {
-      const given = await askWhileUnderWay(question, one, signal)
+      beingAsked.add(one.behind)
+      const given = await askWhileUnderWay(question, one, signal).finally(() => beingAsked.delete(one.behind))
       if (given) return toResponse(question, given)
     }
     return toResponse(question, { action: 'cancel' })
+  }
+
+  /** Any of them may have been asked about that could have been, but for those that are being asked something already. */
+  function noteCrowded(question: Question): void {
+    if (question.kind === 'roots') return
+    const possible = desk
+      .underWay()
+      .filter(({ behind }) => isAnswerable(question, behind.canAnswer) && !beingAsked.has(behind))
+    for (const { behind } of possible)
+      unanswered.noteCrowded(behind, { isLikeliest: behind === possible.at(-1)?.behind })
   }
 
   /** Folders are asked for in passing. */
@@ -108,8 +121,12 @@ export function createLegacySession(
         if (reason) throw reason
         return unanswered.addTo(result, behind)
       } catch (error) {
+        if (!(error instanceof RpcError)) throw error
         // A server that was refused an answer may say no more than that it failed.
-        throw (error instanceof RpcError && unanswered.reasonFor(behind, error.message)) || error
+        const reason = unanswered.reasonFor(behind, error.message)
+        const failure = method === 'tools/call' ? unanswered.failureOf(error, behind) : undefined
+        if (reason || !failure) throw reason ?? error
+        return failure
       }
     },
     async ping(signal) {
@@ -126,6 +143,7 @@ export function createLegacySession(
     pids: () => line.channel.pids(),
     busy: desk.busy,
     workingSince: desk.workingSince,
+    isAtRest: desk.isAtRest,
     owedAt: desk.owedAt,
     usedAt: desk.usedAt,
     heardAt: line.heardAt,

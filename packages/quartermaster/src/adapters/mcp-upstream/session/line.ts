@@ -61,7 +61,7 @@ export async function openLine({ open, clock, listener, isModern }: LineOptions,
     ended,
     async close(why = CLOSED) {
       end(why)
-      await channel.close()
+      await channel.close(why)
     },
   }
 }

@@ -54,6 +54,13 @@ it('never counts as not sent once its server has asked back', async () => {
   expect(sent).toHaveLength(2)
 })
 
+it('does not take its own word about a question that is none for the answer of the server', async () => {
+  const inputRequests = { sure: { method: 'elicitation/create', params: { message: '' } } }
+  const { result, seen } = callWith({ ...ASKS, inputRequests })
+  await expect(result).rejects.toThrow(/^It asked with "elicitation\/create"\. This cannot be asked\. .*message/)
+  expect(seen.asked).toBe(0)
+})
+
 it('repeats one round, and asks nobody again, when a busy server says when to come back', async () => {
   const busy = new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs: 2_000 })
   const { result, sent, seen, clock } = callWith(ASKS, busy, { content: [] })

@@ -95,6 +95,7 @@ export function createModernSession(
     pids: () => line.channel.pids(),
     busy: desk.busy,
     workingSince: desk.workingSince,
+    isAtRest: desk.isAtRest,
     owedAt: desk.owedAt,
     usedAt: desk.usedAt,
     heardAt: line.heardAt,
@@ -171,9 +172,18 @@ async function answerAll(
 
 function questionIn(key: string, request: unknown): Question {
   const { method, params } = isRecord(request) ? request : {}
-  const question = typeof method === 'string' ? toQuestion(method, isRecord(params) ? params : {}, key) : undefined
+  const question = typeof method === 'string' ? readQuestion(method, isRecord(params) ? params : {}, key) : undefined
   if (!question) throw strange(`It asked for something that is unknown here: "${String(method)}".`)
   return question
+}
+
+function readQuestion(...asked: Parameters<typeof toQuestion>): Question | undefined {
+  try {
+    return toQuestion(...asked)
+  } catch (error) {
+    // It is not the server that says so.
+    throw error instanceof RpcError ? strange(`It asked with "${asked[0]}". ${error.message}`) : error
+  }
 }
 
 function strange(message: string): RpcError {

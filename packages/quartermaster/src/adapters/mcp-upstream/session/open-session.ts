@@ -73,7 +73,7 @@ async function probe(line: Line, options: SessionOptions, signal: AbortSignal): 
   try {
     return await discover(line, options, signal)
   } catch (error) {
-    if (!isOlder(error)) throw error
+    if (!isAboutEras(error)) throw error
     return initialize(line, options, signal)
   }
 }
@@ -93,7 +93,7 @@ function firstOf(line: Line, options: SessionOptions, signal: AbortSignal): Prom
     discover(line, options, either)
       .then(resolve, error => {
         cancel()
-        if (isOlder(error)) return older()
+        if (isAboutEras(error)) return older()
         // The line is ending, and how it ended says more.
         if (!(error instanceof SendFailure)) reject(error)
       })
@@ -107,8 +107,8 @@ class EndedAtProbe extends ChannelFailure {
   }
 }
 
-/** Whether this is how a server answers that does not know the revision. */
-function isOlder(error: unknown): boolean {
+/** Whether this is how a server answers that does not know the revision it is spoken to in. */
+export function isAboutEras(error: unknown): boolean {
   if (error instanceof RpcError) return true
   const status = error instanceof SendFailure ? error.status : undefined
   return status !== undefined && status >= 400 && status < 500 && !NOT_ABOUT_ERAS.has(status)

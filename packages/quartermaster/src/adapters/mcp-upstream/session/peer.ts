@@ -11,7 +11,7 @@ import {
   type Request,
   type Response,
 } from '../../mcp-wire/index.ts'
-import { type Channel, type ChannelEnd, SendFailure } from './channel.ts'
+import { type Channel, type ChannelEnd, isShut, SendFailure } from './channel.ts'
 import { RPC, RpcError } from './rpc-error.ts'
 
 /** What a server asks of us. Throws an `RpcError`. */
@@ -136,7 +136,7 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
   }
 
   async function notify(method: string, params?: Params): Promise<void> {
-    if (ended) return
+    if (ended && !isShut(ended)) return
     await channel().send(params ? { jsonrpc: '2.0', method, params } : { jsonrpc: '2.0', method })
   }
 
@@ -203,13 +203,17 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
     end(end) {
       ended ??= end
       late.clear()
+      const isAsked = asked.size > 0
       for (const controller of asked.values()) controller.abort()
+      // What a server has let in it may still answer, unless it waits for an answer of ours, which it would not let in.
+      if (isShut(end) && !isAsked) return
       for (const one of [...waiting.values()])
         one.reject(new SendFailure(end.reason, { wasSent: one.isOut ? 'maybe' : 'no', said: end.said }))
     },
     lose(id, reason) {
       const one = typeof id === 'number' ? waiting.get(id) : undefined
-      one?.reject(new SendFailure(reason, { wasSent: 'maybe' }))
+      // There was an exchange, and it was well begun.
+      one?.reject(new SendFailure(reason, { wasSent: 'maybe', status: 200 }))
     },
   }
 }

@@ -1,9 +1,20 @@
-import type { Answer, Question } from '../../../contracts/index.ts'
+import {
+  type Answer,
+  issueText,
+  ModelQuestion,
+  PersonQuestion,
+  type Question,
+  UrlQuestion,
+} from '../../../contracts/index.ts'
+import { fewIssues } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
-import { RpcError } from './rpc-error.ts'
+import { RPC, RpcError } from './rpc-error.ts'
 import type { Answerable } from './session.ts'
 
-/** What a server asks, as a question of ours; nothing when it is none that we know. */
+/**
+ * What a server asks, as a question of ours; nothing when it is none that we know. Throws an `RpcError` that says what is wrong
+ * with one that nobody could be asked.
+ */
 export function toQuestion(method: string, params: Params, key?: string): Question | undefined {
   const filed = key !== undefined && KEY.test(key) ? { key } : {}
   if (method === 'roots/list') return { kind: 'roots', ...filed }
@@ -13,20 +24,30 @@ export function toQuestion(method: string, params: Params, key?: string): Questi
 
 const KEY = /^[\w.-]{1,64}$/
 
-function toPersonQuestion(params: Params, filed: { key?: string }): Question | undefined {
+function toPersonQuestion(params: Params, filed: { key?: string }): Question {
   const { mode, message, url, elicitationId, requestedSchema } = params
-  if (typeof message !== 'string' || message === '') return undefined
-  if (mode === 'url') {
-    if (typeof url !== 'string') return undefined
-    return { kind: 'url', message, url, ...(typeof elicitationId === 'string' ? { elicitationId } : {}), ...filed }
-  }
-  return isRecord(requestedSchema) ? { message, schema: requestedSchema, ...filed } : { message, ...filed }
+  if (mode !== 'url')
+    return checked(PersonQuestion, {
+      message,
+      ...(isRecord(requestedSchema) ? { schema: requestedSchema } : {}),
+      ...filed,
+    })
+  const known = typeof elicitationId === 'string' ? { elicitationId } : {}
+  return checked(UrlQuestion, { kind: 'url', message, url, ...known, ...filed })
 }
 
-function toModelQuestion(params: Params, filed: { key?: string }): Question | undefined {
-  const { _meta, messages, maxTokens, ...rest } = params
-  if (!Array.isArray(messages) || messages.length === 0 || typeof maxTokens !== 'number') return undefined
-  return { ...rest, kind: 'model', messages, maxTokens, ...filed } as Question
+function toModelQuestion(params: Params, filed: { key?: string }): Question {
+  const { _meta, key: _key, ...asked } = params
+  return checked(ModelQuestion, { ...asked, kind: 'model', ...filed })
+}
+
+type QuestionSchema = typeof PersonQuestion | typeof UrlQuestion | typeof ModelQuestion
+
+function checked(schema: QuestionSchema, question: Params): Question {
+  const parsed = schema.safeParse(question)
+  if (parsed.success) return parsed.data
+  const wrong = fewIssues(parsed.error.issues).map(issueText).join(' ')
+  throw new RpcError({ code: RPC.invalidParams, message: `This cannot be asked. ${wrong}` })
 }
 
 /** Whether whoever is behind a request can be asked this. */

@@ -66,6 +66,8 @@ export interface Session {
   busy(): number
   /** Since when the oldest of them is; nothing while there is none. */
   workingSince(): number | undefined
+  /** Whether it has nothing to do, nor may be at work on something that was given up. */
+  isAtRest(): boolean
   /** When the last message came. */
   heardAt(): number
   /** When it last waited for an answer of ours: now, while it does. */

@@ -26,9 +26,22 @@ export function createTurnWorker<Item>({ handle, onBusy, onIdle }: TurnWorkerOpt
   let turn: Turn = { workedMs: 0, handled: 0 }
   let isEnding = false
   let isResting = false
+  let isWorking = false
+
+  /** What is brought by what is being done has its turn behind the rest. */
+  function begin(): void {
+    if (isResting || isWorking) return
+    isWorking = true
+    try {
+      work()
+    } finally {
+      isWorking = false
+    }
+    // Who hears that everything is done may bring more at once.
+    if (next < items.length) begin()
+  }
 
   function work(): void {
-    if (isResting) return
     const begunAt = performance.now()
     const before = turn.workedMs
     while (next < items.length) {
@@ -60,7 +73,7 @@ export function createTurnWorker<Item>({ handle, onBusy, onIdle }: TurnWorkerOpt
     setTimeout(() => {
       isResting = false
       turn = { workedMs: 0, handled: 0 }
-      work()
+      begin()
     }, ms)
   }
 
@@ -73,7 +86,7 @@ export function createTurnWorker<Item>({ handle, onBusy, onIdle }: TurnWorkerOpt
     add(more) {
       if (items.length === 0) items = [...more]
       else for (const item of more) items.push(item)
-      work()
+      begin()
     },
     stop: forget,
   }

@@ -1,24 +1,37 @@
 import { AppError, isAppError } from '../../../contracts/index.ts'
 import { excerptOf } from '../../../core/upstreams/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import { RPC, type RpcError } from './rpc-error.ts'
 import type { Behind } from './session.ts'
 
-/** Remembers of requests what their server asked in vain, because whoever made them cannot answer such a thing. */
+/**
+ * Remembers of requests what their server asked in vain: because whoever made them cannot answer such a thing, or because
+ * nobody knew which of several clients it was for.
+ */
 export interface Unanswered {
   /** Whether it is sure that this request asked, or another of the same caller may have. */
   note(behind: Behind, why: unknown, options: { readonly isSure: boolean }): void
+  /** It may have been this request that was asked about while several clients had some under way: the newest likeliest. */
+  noteCrowded(behind: Behind, options: { readonly isLikeliest: boolean }): void
   /** What to tell of a request that ended with an error: not only that, but what its client would have to be able to do. */
   reasonFor(behind: Behind, failure: string): AppError | undefined
   /**
    * A result as it is. Whether it is a failure for want of the answer nobody knows, so to one that tells of a failure, of a
-   * request that is sure to have asked, is added what was not answered.
+   * request that is sure to have asked, is added what was not answered. Where nobody was asked because of others, that is
+   * added to any failure, and to what the likeliest gives, whatever it is: it would be taken for the person's refusal.
    */
   addTo(result: Params, behind: Behind): Params
+  /** The same of a call that ended with an error, where nobody was asked because of others: it need not be the last word. */
+  failureOf(error: RpcError, behind: Behind): Params | undefined
 }
 
 export function createUnanswered(): Unanswered {
   const reasons = new WeakMap<Behind, { readonly why: AppError; readonly isSure: boolean }>()
+  const crowded = new WeakMap<Behind, { readonly isLikeliest: boolean }>()
   return {
+    noteCrowded(behind, { isLikeliest }) {
+      crowded.set(behind, { isLikeliest: isLikeliest || crowded.get(behind)?.isLikeliest === true })
+    },
     note(behind, why, { isSure }) {
       if (isAppError(why) && why.code === 'ANSWER_UNAVAILABLE') reasons.set(behind, { why, isSure })
     },
@@ -31,12 +44,30 @@ export function createUnanswered(): Unanswered {
     },
     addTo(result, behind) {
       const { isError, content } = result
+      if (!Array.isArray(content)) return result
       const noted = reasons.get(behind)
-      if (!noted?.isSure || isError !== true || !Array.isArray(content)) return result
-      const text = `Nobody could answer what it asked on the way. ${noted.why.message}`
-      return { ...result, content: [...content, { type: 'text', text }] }
+      if (noted?.isSure && isError === true)
+        return withText(result, content, `Nobody could answer what it asked on the way. ${noted.why.message}`)
+      const among = crowded.get(behind)
+      return among && (among.isLikeliest || isError === true) ? withText(result, content, CROWDED) : result
+    },
+    failureOf({ code, message }, behind) {
+      if (!crowded.has(behind) || MEANINGFUL.has(code)) return undefined
+      return withText({ isError: true }, [{ type: 'text', text: message }], CROWDED)
     },
   }
+}
+
+/** They say what is to be done before the call can succeed. */
+const MEANINGFUL: ReadonlySet<number> = new Set([RPC.urlElicitationRequired, RPC.missingCapability])
+
+const CROWDED =
+  'While this was under way its server asked something, and was told no without asking anybody: several clients used the ' +
+  'connection, and it does not say for which call it asks. If a refusal is spoken of here, no person refused; the next call ' +
+  'may get through.'
+
+function withText(result: Params, content: readonly unknown[], text: string): Params {
+  return { ...result, content: [...content, { type: 'text', text }] }
 }
 
 const MOST_TOLD = 500

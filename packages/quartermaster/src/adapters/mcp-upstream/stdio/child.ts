@@ -17,6 +17,8 @@ export interface StopTimes {
 }
 
 export const STOP_TIMES: StopTimes = { graceMs: 2_000, termMs: 2_000 }
+/** Calls wait for the next one, and whoever has not answered for seconds will hardly do so now. */
+const HANGING_TIMES: StopTimes = { graceMs: 0, termMs: 500 }
 
 /** A program that runs, with whatever it starts. */
 export interface Child {
@@ -28,9 +30,9 @@ export interface Child {
   isRunning(): boolean
   /**
    * Closes its input, asks it to end, kills it; then whatever else it has started. One that has ended already leaves only
-   * the last part. Resolves when nothing of it is left; safe to call again.
+   * the last part. One that hangs would not hear the first. Resolves when nothing of it is left; safe to call again.
    */
-  end(): Promise<void>
+  end(options?: { readonly isHanging?: boolean }): Promise<void>
 }
 
 export type SpawnedProcess = ChildProcessByStdio<Writable, Readable, Readable> & { readonly pid: number }
@@ -62,12 +64,12 @@ export function createChild({ process: program, stop, sweep, onGone }: ChildOpti
   for (const part of [program, stdin, stdout, stderr]) part.on('error', () => {})
   let ending: Promise<void> | undefined
 
-  async function end(): Promise<void> {
+  async function end({ graceMs, termMs }: StopTimes): Promise<void> {
     stdin.end()
-    if (isRunning) await wait(stop.graceMs, exited)
+    if (isRunning) await wait(graceMs, exited)
     if (group.isThere()) {
       group.signal('SIGTERM')
-      if (!(await group.goneWithin(stop.termMs))) group.signal('SIGKILL')
+      if (!(await group.goneWithin(termMs))) group.signal('SIGKILL')
     }
     await Promise.all([wait(KILL_MS, exited), sweep()])
     for (const stream of [stdin, stdout, stderr]) stream.destroy()
@@ -81,8 +83,8 @@ export function createChild({ process: program, stop, sweep, onGone }: ChildOpti
     stderr,
     exited,
     isRunning: () => isRunning,
-    end() {
-      ending ??= end()
+    end({ isHanging = false } = {}) {
+      ending ??= end(isHanging ? HANGING_TIMES : stop)
       return ending
     },
   }

@@ -12,6 +12,8 @@ export interface StderrReaderOptions {
 export interface StderrReader {
   /** The line that most likely says why it ended. */
   lastWords(): string | undefined
+  /** The last lines, for who knows what to look for. */
+  tail(): readonly string[]
   readonly ended: Promise<void>
 }
 
@@ -72,7 +74,7 @@ export function readStderr(stream: Readable, { log, clock }: StderrReaderOptions
   })
   // What cannot be read any more was not said; the exit tells the rest.
   stream.on('error', () => {})
-  return { lastWords: () => reasonIn(tail), ended }
+  return { lastWords: () => reasonIn(tail), tail: () => tail, ended }
 }
 
 /** Whether so much more may be read in this second. */

@@ -206,6 +206,13 @@ describe('a program that ends', () => {
     expect(server.channel.pids()).toEqual([])
   })
 
+  it('is not asked politely when it hangs', async () => {
+    const server = await openChannel({ flags: ['--stubborn'], stop: { graceMs: 60_000, termMs: 60_000 } })
+    await server.ask('ping')
+    await server.channel.close({ kind: 'hung', reason: 'It runs, but does not answer any more.' })
+    expect(server.channel.pids()).toEqual([])
+  })
+
   it('is not started for somebody who has left', async () => {
     const clock = createSystemClock()
     const { herd } = await herdDesk()

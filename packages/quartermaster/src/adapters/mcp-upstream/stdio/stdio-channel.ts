@@ -15,7 +15,7 @@ import type { ChildHerd } from './child-herd.ts'
 import { type MessageReader, type MessageReaderLimits, readMessages } from './message-reader.ts'
 import { createPipeWriter } from './pipe-writer.ts'
 import { readStderr, type StderrReader } from './stderr-reader.ts'
-import { exitTrouble, startFailure } from './stdio-failure.ts'
+import { exitTrouble, startFailure, withCacheTrouble } from './stdio-failure.ts'
 import { wait } from './waiting.ts'
 
 export interface StdioLimits extends MessageReaderLimits {
@@ -87,7 +87,7 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
     isOver = true
     reader.stop()
     writer.close(how.reason)
-    void child.end()
+    void child.end({ isHanging: how.kind === 'hung' })
     // Later, so that whoever waits to send hears first that nothing was sent. From the end alone they could not know.
     setImmediate(() => events.onEnd(how))
   }
@@ -96,8 +96,8 @@ function createStdioChannel(child: Child, options: StdioChannelOptions, events: 
   return {
     hasExchanges: false,
     send: async message => writer.write(JSON.stringify(message)),
-    close() {
-      end(CLOSED)
+    close(why = CLOSED) {
+      end(why)
       return child.end()
     },
     pids: () => (child.isRunning() ? [child.pid] : []),
@@ -117,5 +117,6 @@ async function watch(child: Child, { reader, stderr, log }: Watched): Promise<Ch
   if (child.isRunning()) return { kind: 'lost', reason: 'It has closed its output and still runs.' }
   await wait(LAST_WORDS_MS, Promise.all([reader.ended, stderr.ended]))
   const lastWords = stderr.lastWords()
-  return { kind: 'exited', ...exitTrouble(await child.exited, lastWords && log.redact(lastWords)) }
+  const trouble = exitTrouble(await child.exited, lastWords && log.redact(lastWords))
+  return { kind: 'exited', ...withCacheTrouble(trouble, stderr.tail()) }
 }

@@ -68,3 +68,19 @@ const BY_ITSELF: ReadonlySet<NodeJS.Signals> = new Set([
   'SIGSYS',
   'SIGTRAP',
 ])
+
+/**
+ * A download that was cut off leaves a folder in the cache of npx in which packages are missing, and every later start ends
+ * the same way. Nobody finds that out from the name of a package. Of what was said only the folder's name is taken over.
+ */
+export function withCacheTrouble(trouble: Trouble, lines: readonly string[]): Trouble {
+  const folder = DAMAGED_CACHE.exec(lines.join('\n'))?.[1]
+  if (folder === undefined) return trouble
+  const found = 'Packages are missing in the cache of npx, as after a download that was cut off.'
+  const mend = `Remove "_npx/${folder}" from npm's cache ("npm config get cache" says where it is), and it is downloaded anew.`
+  return { ...trouble, reason: `${trouble.reason} ${found} ${mend}` }
+}
+
+/** What stands in the folder misses a package, be it in one line or with the files that asked for it below. */
+const DAMAGED_CACHE =
+  /(?:Cannot find (?:package|module) '[^'./\\][^'\n]*'[^\n]{0,400}?|Cannot find module '[^'./\\][^'\n]*'\nRequire stack:\n- [^\n]{0,400}?|ENOTEMPTY[^\n]{0,400}?)[\\/]_npx[\\/]([0-9a-f]{8,64})[\\/]/

@@ -19,6 +19,9 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
     fingerprint: 'a',
     onStart() {},
     busy: 0,
+    /** Whether it may be at work on what was given up. */
+    isHaunted: false,
+    pids: [] as readonly number[],
     isWatched: false,
     workingSince: clock.now(),
     usedAt: clock.now(),
@@ -50,9 +53,10 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
         heard = clock.now()
       },
       watch() {},
-      pids: () => [],
+      pids: () => server.pids,
       busy: () => server.busy,
       workingSince: () => (server.busy > 0 ? server.workingSince : undefined),
+      isAtRest: () => server.busy === 0 && !server.isHaunted,
       heardAt: () => heard,
       owedAt: () => 0,
       usedAt: () => server.usedAt,
@@ -65,7 +69,7 @@ function stage({ idleMs, lives = true, isKept = true }: { idleMs?: number; lives
     clock,
     random: () => 1,
     dependency: 'upstream-s',
-    startMs: 5_000,
+    startMs: () => 5_000,
     callMs: () => 60_000,
     idleMs,
     isKept,
@@ -151,7 +155,7 @@ function slowToFail() {
   const server = { starts: 0 }
   const look = () => void connection.look(FOREVER)
   const connection = connectionBy(clock, {
-    startMs: 30_000,
+    startMs: () => 30_000,
     async open() {
       server.starts++
       await new Promise<void>(resolve => void clock.after(6_000, resolve))
@@ -214,7 +218,7 @@ it('is not started for ever by a file that changes all the time', async () => {
 it('waits no longer for a start than it may take', async () => {
   const { clock } = stage()
   const connection = connectionBy(clock, {
-    startMs: 5_000,
+    startMs: () => 5_000,
     open: signal => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
   })
   connection.start()
@@ -249,6 +253,62 @@ it('leaves a server alone that is too busy to answer', async () => {
   expect(server.starts).toBe(1)
 })
 
+/** A program that came up a while ago, and falls silent without a word. */
+async function silenced({ wasDeaf = false, isFar = false } = {}) {
+  const staged = stage()
+  const { connection, server, clock } = staged
+  server.pids = isFar ? [] : [1]
+  server.answers = !wasDeaf
+  const session = await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  await clock.advance(10_000)
+  server.answers = true
+  await connection.look(FOREVER)
+  await clock.advance(4_000)
+  server.answers = false
+  return { ...staged, session }
+}
+
+it('asks a program first that is at rest and was not heard of late, and gives the call to the next one if it hangs', async () => {
+  const { connection, server, clock, session } = await silenced()
+  expect(connection.takeNow()).toBe(undefined)
+  const taking = [1, 2].map(() => connection.take({ budgetMs: 1_000, signal: FOREVER }))
+  await clock.advance(5_000)
+  expect(connection.lastError()?.message).toContain('does not answer any more')
+  const [one, two] = await Promise.all(taking)
+  expect(one).toBe(two)
+  expect(one).not.toBe(session)
+  expect(server).toMatchObject({ starts: 2, running: 1 })
+})
+
+it('asks a program at rest no more than once for calls that follow each other', async () => {
+  const { connection, server, session } = await silenced()
+  server.answers = true
+  expect(connection.takeNow()).toBe(undefined)
+  expect(await connection.take({ budgetMs: 1_000, signal: FOREVER })).toBe(session)
+  expect(connection.takeNow()).toBe(session)
+})
+
+it('stops asking a program for a call that nobody waits for any more', async () => {
+  const { connection } = await silenced()
+  const caller = new AbortController()
+  const taking = connection.take({ budgetMs: 1_000, signal: caller.signal })
+  caller.abort(new Error('Nobody waits.'))
+  await expect(taking).rejects.toThrow('Nobody waits.')
+})
+
+it.each([
+  ['is at work on something else', {}, { busy: 1 }],
+  ['may be at work on what was given up', {}, { isHaunted: true }],
+  ['was deaf when it had just come up', { wasDeaf: true }, {}],
+  ['is far away', { isFar: true }, {}],
+] as const)('gives a call at once to one that %s, and does not judge it by its silence', async (_, options, state) => {
+  const { connection, server, clock, session } = await silenced(options)
+  Object.assign(server, state)
+  expect(connection.takeNow()).toBe(session)
+  await clock.advance(25_000)
+  expect(server.starts).toBe(1)
+})
+
 it('sleeps when nobody needs it, and wakes with the next who does', async () => {
   const { connection, server, clock } = stage({ idleMs: 60_000 })
   await connection.take({ budgetMs: 1_000, signal: FOREVER })
@@ -275,7 +335,7 @@ it('waits for a person where one has to sign in, tries seldom meanwhile, and at 
   const { clock } = stage()
   let starts = 0
   const connection = connectionBy(clock, {
-    startMs: 5_000,
+    startMs: () => 5_000,
     async open() {
       starts++
       throw new ChannelFailure({ kind: 'unauthorized', reason: 'A person has to sign in.' })
@@ -313,7 +373,7 @@ it('sleeps although it is looked at all the time, and not while it is at work', 
 it('is given up when it is to be, whatever its start waits for', async () => {
   const { clock } = stage()
   const connection = connectionBy(clock, {
-    startMs: 1_000,
+    startMs: () => 1_000,
     open: () => new Promise(() => {}),
   })
   connection.start()
@@ -339,7 +399,7 @@ it('is not tried again for nobody when it was refused, and remembers why', async
   const { clock } = stage()
   let starts = 0
   const connection = connectionBy(clock, {
-    startMs: 5_000,
+    startMs: () => 5_000,
     isKept: false,
     async open() {
       starts++

@@ -1,7 +1,7 @@
 import { AppError } from '../../../contracts/index.ts'
 import type { ProbeVerdict } from '../../../core/catalogue/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
-import { withTimeLimit } from '../pausing.ts'
+import { pause, withTimeLimit } from '../pausing.ts'
 import type { Session } from '../session/session.ts'
 import { forPeople } from '../session/trouble.ts'
 import { createHangWatch, type HangWatch } from './hang-watch.ts'
@@ -21,7 +21,7 @@ export interface Connection {
   readonly lastError: () => { message: string; at: number } | undefined
   /** Starts it, unless it runs. Waits for nothing. */
   start(): void
-  /** The session, if there is one now. */
+  /** The session, if there is one now and no reason to doubt that it is heard. */
   takeNow(): Session | undefined
   /** The session, when there is one within the budget. Throws `DEPENDENCY_UNAVAILABLE`. */
   take(options: TakeOptions): Promise<Session>
@@ -61,10 +61,13 @@ export interface ConnectionDeps extends RunnerDeps {
 const SOONEST_IDLE_MS = 1_000
 /** Whoever was heard within this needs no look. */
 const FRESH_MS = 1_000
+/** It is known by then, unless it was at work when it was asked. */
+const MOST_DOUBT_MS = 2 * HANG_MS
 
 export function createConnection(deps: ConnectionDeps): Connection {
   const { clock, idleMs, callMs, isWatched } = deps
   const onUp = (session: Session) => {
+    hangs.meet(session)
     if (idleMs !== undefined) watchIdleness(session, { runner, clock, idleMs, isWatched })
   }
   const runner: Runner = createRunner({ ...deps, onUp })
@@ -72,19 +75,23 @@ export function createConnection(deps: ConnectionDeps): Connection {
   let waiters = 0
   const hangs = createHangWatch({ clock, callMs, current: session, later: runner.later, onHang: runner.fell })
 
-  function attended(taken: Session): Session {
-    hangs.attend(taken)
-    return taken
-  }
-
   function takeNow(): Session | undefined {
     const taken = session()
-    return taken && attended(taken)
+    return taken && hangs.attendNow(taken) ? taken : undefined
   }
 
-  function awaited(options: TakeOptions): Promise<Session> {
+  async function awaited(options: TakeOptions): Promise<Session> {
     waiters++
-    return waitFor(runner, deps, options).finally(() => waiters--)
+    try {
+      const doubted = session()
+      // What was not sent yet can still go to the next one, whatever it does.
+      if (doubted) await pause(MOST_DOUBT_MS, { clock, signal: options.signal, until: hangs.suspect(doubted) })
+      const taken = await waitFor(runner, deps, options)
+      hangs.attend(taken)
+      return taken
+    } finally {
+      waiters--
+    }
   }
 
   return {
@@ -99,7 +106,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     start: () => runner.tell({ what: 'wanted' }),
     takeNow,
     async take(options) {
-      return takeNow() ?? attended(await awaited(options))
+      return takeNow() ?? awaited(options)
     },
     look(signal, { isRequested = false } = {}) {
       if (isRequested) runner.tell({ what: 'lookedAt' })

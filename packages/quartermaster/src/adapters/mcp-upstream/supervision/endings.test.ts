@@ -47,7 +47,7 @@ async function waitingCall({ open = mute, answer = async (): Promise<Answer> => 
     random: () => 1,
     dependency: 'upstream-s',
     idleMs: undefined,
-    startMs: 5_000,
+    startMs: () => 5_000,
     callMs: () => 20_000,
     isKept: true,
     open: signal => openSession({ open, era: 'legacy', client, clock, events: NO_EVENTS }, signal),

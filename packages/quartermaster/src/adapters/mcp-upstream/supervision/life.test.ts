@@ -216,6 +216,11 @@ describe('what is known of a connection', () => {
     expect(PLACES.waiting.lastTrouble).toMatchObject({ reason: EXITED.reason, at: NOW })
   })
 
+  it('is nothing of a refusal once it is let in, and all else that went wrong before', () => {
+    expect(after(WANTED, failed(1, REFUSED), DUE, opened(2)).lastTrouble).toBeUndefined()
+    expect(after(WANTED, failed(1), DUE, opened(2)).lastTrouble).toMatchObject({ reason: EXITED.reason })
+  })
+
   it('is that whoever wants to know has it started, but not right after a start', () => {
     expect(next(PLACES.waiting, LOOKED_AT, NOW + 4_999).life).toBe(PLACES.waiting)
     expect(next(PLACES.waiting, LOOKED_AT, NOW + 5_000).life.kind).toBe('starting')

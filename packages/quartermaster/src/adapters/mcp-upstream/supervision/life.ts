@@ -39,7 +39,7 @@ export interface Life<S> {
   readonly early: number
   /** Starts that became necessary because it fell, or did not come up. */
   readonly restarts: number
-  readonly lastTrouble: (Trouble & { readonly at: number }) | undefined
+  readonly lastTrouble: (Trouble & { readonly at: number; readonly isRefusal: boolean }) | undefined
 }
 
 /** What happens to a connection. */
@@ -163,7 +163,7 @@ function moved<S>(life: Life<S>, place: Place, now: number): Life<S> {
 function started<S>(life: Life<S>, now: number): Step<S> {
   const hasFallen = life.falls.count > 0
   // What went wrong last says more than that it is tried again.
-  const why = hasFallen && life.lastTrouble ? life.lastTrouble : { reason: 'It is starting.' }
+  const why = hasFallen && life.lastTrouble ? life.lastTrouble : { reason: 'It was started and has not answered yet.' }
   const start = life.start + 1
   const restarts = life.restarts + (hasFallen && life.kind !== 'needsLogin' ? 1 : 0)
   const next = { ...moved(life, { kind: 'starting', why }, now), start, startedAt: now, restarts }
@@ -173,7 +173,9 @@ function started<S>(life: Life<S>, now: number): Step<S> {
 function opened<S>(life: Life<S>, { session, note }: { session: S; note: string }, now: number): Step<S> {
   // How it calls itself is its own word, and models read this.
   const next = moved(life, { kind: 'up', why: { reason: 'It answers.' } }, now)
-  return { life: { ...next, session }, deeds: [{ deed: 'note', text: note }] }
+  // Whoever is let in has signed in, or has another key by now.
+  const lastTrouble = life.lastTrouble?.isRefusal ? undefined : life.lastTrouble
+  return { life: { ...next, session, lastTrouble }, deeds: [{ deed: 'note', text: note }] }
 }
 
 function failed<S>(life: Life<S>, event: Afterwards & { trouble: Trouble }, now: number): Step<S> {
@@ -194,7 +196,7 @@ function fell<S>(life: Life<S>, event: Afterwards & { session: S; end: ChannelEn
 
 function down<S>(life: Life<S>, event: Afterwards & { trouble: Trouble }, now: number): Step<S> {
   const { reason, said } = event.trouble
-  const why = { reason, said, at: Math.round(now) }
+  const why = { reason, said, at: Math.round(now), isRefusal: event.end?.kind === 'unauthorized' }
   const told = { ...life, lastTrouble: why }
   const after = event.isMissed ? waiting(told, event, now) : resting(told, now)
   return { ...after, deeds: [{ deed: 'note', text: forPeople(why) }, ...after.deeds] }

@@ -22,7 +22,8 @@ export interface Hopes {
 
 export interface OpeningsDeps {
   readonly clock: Clock
-  readonly startMs: number
+  /** How long an attempt that begins now may take. */
+  startMs(): number
   open(signal: AbortSignal): Promise<Session>
 }
 
@@ -32,9 +33,8 @@ export function createOpenings({ clock, startMs, open }: OpeningsDeps): Openings
   let ending: Promise<unknown> = Promise.resolve()
 
   async function attempt(before: Promise<unknown>, controller: AbortController, hopes: Hopes): Promise<void> {
-    const cancel = clock.after(startMs, () =>
-      controller.abort(new Error(`It was not ready within ${startMs / 1000} s.`)),
-    )
+    const ms = startMs()
+    const cancel = clock.after(ms, () => controller.abort(new Error(`It was not ready within ${ms / 1000} s.`)))
     const { signal } = controller
     try {
       await Promise.all([before, ending])

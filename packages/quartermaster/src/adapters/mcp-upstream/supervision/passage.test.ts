@@ -22,8 +22,10 @@ function stage(...answers: unknown[]) {
   /** What it has to take, where that is not the one above. */
   const ways: Connection[] = []
   let suspecting: Promise<void> = Promise.resolve()
-  const connection: Pick<Connection, 'takeNow' | 'take' | 'suspect'> = {
+  let isSame = false
+  const connection: Pick<Connection, 'takeNow' | 'take' | 'suspect' | 'session'> = {
     takeNow: () => undefined,
+    session: () => (isSame ? session : undefined),
     async take({ budgetMs }) {
       seen.budgets.push(budgetMs)
       return session
@@ -69,7 +71,10 @@ function stage(...answers: unknown[]) {
   const neverKnown = () => {
     suspecting = new Promise(() => {})
   }
-  return { clock, send, seen, controller, neverKnown, ways }
+  const staysUp = () => {
+    isSame = true
+  }
+  return { clock, send, seen, controller, neverKnown, staysUp, ways }
 }
 
 it.each([
@@ -148,11 +153,24 @@ it('tries five times, and no more, however fast they fail', async () => {
   expect(seen.tries).toHaveLength(5)
 })
 
-it('sends what a server has turned away in a new session too no third time', async () => {
-  const lost = new SendFailure('The server has forgotten the session.', { wasSent: 'no', status: 404 })
-  const { send, seen } = stage(lost, NEVER_SENT, lost, 'done')
-  await expect(send({ mayRepeat: true })).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
-  expect(seen.tries).toHaveLength(3)
+it.each([
+  ['no', 'DEPENDENCY_UNAVAILABLE'],
+  ['turnedAway', 'UPSTREAM_ERROR'],
+] as const)(
+  'sends what a server has turned away in a new session too no third time, whether it is sure that it was not seen: %s',
+  async (wasSent, code) => {
+    const lost = new SendFailure('The server answered with HTTP 404.', { wasSent, status: 404 })
+    const { send, seen } = stage(lost, NEVER_SENT, lost, 'done')
+    await expect(send({ mayRepeat: true })).rejects.toMatchObject({ code })
+    expect(seen.tries).toHaveLength(3)
+  },
+)
+
+it('sends nothing again that a server turns away while it answers everything else', async () => {
+  const { send, seen, staysUp } = stage(new SendFailure('Sign in.', { wasSent: 'turnedAway', status: 401 }), 'done')
+  staysUp()
+  await expect(send({ mayRepeat: true })).rejects.toMatchObject({ code: 'UPSTREAM_ERROR', details: { status: 401 } })
+  expect(seen).toMatchObject({ tries: [0], suspected: 1 })
 })
 
 it('tries on when nobody knows whether it was taken in, if sending it twice is the same as once', async () => {

@@ -55,13 +55,15 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
       await waiting.spend(leftMs => pause(retryAfterMs ?? leftMs, { clock, signal, until }))
       throwIfCancelled(signal)
+      // It answers everybody else: it is this one that it does not want.
+      if (error.wasSent === 'turnedAway' && connection.session() === session) giveUp.because(error)
     }
   }
 }
 
 /** The server has answered that it did not take it in, and not that there is a better time. */
 function isTurnedAway({ wasSent, status, retryAfterMs }: SendFailure): boolean {
-  return wasSent === 'no' && status !== undefined && retryAfterMs === undefined
+  return wasSent === 'turnedAway' || (wasSent === 'no' && status !== undefined && retryAfterMs === undefined)
 }
 
 interface Way {

@@ -23,7 +23,7 @@ export interface Runner {
 export interface RunnerDeps {
   readonly clock: Clock
   readonly random: Random
-  readonly startMs: number
+  startMs(): number
   /** Whether it is kept up for whoever may come, or only for those who wait for it. */
   readonly isKept: boolean
   /** Reaches the server, and does what has to be done before anybody uses it. */

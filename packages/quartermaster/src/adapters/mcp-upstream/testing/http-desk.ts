@@ -76,4 +76,5 @@ export function modernCall(id: number, params: Record<string, unknown> = { name:
 }
 
 export const INITIALIZE: Message = { jsonrpc: '2.0', id: 'first', method: 'initialize', params: {} }
+export const PING: Message = { jsonrpc: '2.0', id: 'ping', method: 'ping' }
 export const INITIALIZED: Message = { jsonrpc: '2.0', method: 'notifications/initialized' }

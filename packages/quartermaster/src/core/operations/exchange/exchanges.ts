@@ -5,7 +5,7 @@ import { createExchange, type Exchange, type ExchangeOptions } from './exchange.
 /** How long a person may take to answer. */
 export const ANSWER_SECONDS = 600
 /** How long the end can be asked for again. */
-const REPEAT_SECONDS = 60
+export const REPEAT_SECONDS = 60
 /** How many of one credential may wait at once; each holds a running handler. */
 export const MOST_WAITING = 100
 
@@ -35,6 +35,8 @@ export interface Exchanges {
   has(id: string): boolean
   /** Resolves when what a client was asked under this key is not asked any more: it is answered, taken back, or the work over. */
   closed(id: string, key: string): Promise<void>
+  /** Ends one whose client was asked something. */
+  cancel(id: string, reason: AppError): void
   stop(): void
 }
 
@@ -165,6 +167,7 @@ export function createExchanges({ clock, ids }: { clock: Clock; ids: Ids }): Exc
     async closed(id, key) {
       await known.get(id)?.exchange.closed(key)
     },
+    cancel: (id, reason) => known.get(id)?.exchange.cancel(reason),
     stop() {
       for (const { exchange, cancelTimer } of known.values()) {
         cancelTimer()

@@ -59,15 +59,23 @@ describe('health', () => {
     expect(await ended).toMatchObject({ code: 'TOOL_DISABLED' })
   })
 
-  it('moves a dependency to recovering when a real call says that it failed', async () => {
+  it.each([
+    [
+      'moves a dependency to recovering when a real call says that it failed',
+      {},
+      { state: 'recovering', reason: 'The mail server hung up.' },
+    ],
+    ['leaves one as it is that asks to be come back to later', { retryAfterMs: 3_600_000 }, { state: 'up' }],
+  ])('%s', async (_, more, record) => {
     const mail = fakeService('mail', UP)
     const handler = () => {
-      throw new AppError('DEPENDENCY_UNAVAILABLE', 'The mail server hung up.', { details: { dependency: 'mail' } })
+      const details = { dependency: 'mail', ...more }
+      throw new AppError('DEPENDENCY_UNAVAILABLE', 'The mail server hung up.', { details })
     }
     const hub = await workerHub([simpleTool('send', { requires: ['mail'], handler })], { dependencies: [mail] })
     await hub.health.probeNew()
     await expect(hub.callAs('worker', 'send')).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
-    expect(hub.health.dependency('mail')).toMatchObject({ state: 'recovering', reason: 'The mail server hung up.' })
+    expect(hub.health.dependency('mail')).toMatchObject(record)
   })
 
   it('runs a disabled tool anyway when told to', async () => {

@@ -1,6 +1,7 @@
 import { AppError, type MissingDependency } from '../../../contracts/index.ts'
 import type { Tool } from '../../catalogue/index.ts'
 import { type Health, type Needing, stateInWords } from '../../health/index.ts'
+import { sentence } from '../../kernel/index.ts'
 
 export interface HealthStageDeps {
   readonly health: Pick<Health, 'availability' | 'missing' | 'recheckFor' | 'settled'>
@@ -48,6 +49,6 @@ export function missingLines(missing: readonly MissingDependency[]): string {
 function missingLine(one: MissingDependency): string {
   const next =
     one.nextRecheckAt === undefined ? '' : ` It can be rechecked from ${new Date(one.nextRecheckAt).toISOString()} on.`
-  const mend = one.mend === undefined ? '' : ` ${one.mend}`
-  return `It needs "${one.dependency}", which is ${stateInWords(one.state)} for ${Math.round(one.ageMs / 1000)} s: ${one.reason}${mend}${next}`
+  const mend = one.mend === undefined ? '' : ` ${sentence(one.mend)}`
+  return `It needs "${one.dependency}", which is ${stateInWords(one.state)} for ${Math.round(one.ageMs / 1000)} s: ${sentence(one.reason)}${mend}${next}`
 }

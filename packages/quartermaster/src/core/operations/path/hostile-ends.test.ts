@@ -4,7 +4,8 @@ import { AppError } from '../../../contracts/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { createHub, failureOf, simpleCapability, simplePrompt, simpleTool } from '../../../testing/hub.ts'
 import { memoryStorage } from '../../../testing/memory-store.ts'
-import { type AnyPrompt, type AnyTool, defineTool, toolResult } from '../../catalogue/index.ts'
+import { type AnyPrompt, type AnyTool, defineTool, passedResult, toolResult } from '../../catalogue/index.ts'
+import { errorResult } from '../../kernel/index.ts'
 
 async function hubWith(tools: readonly AnyTool[], prompts: readonly AnyPrompt[] = []) {
   const storage = memoryStorage()
@@ -100,6 +101,50 @@ describe('a tool that has run, and is cut off while its result is checked', () =
     await ran
     await hub.clock.advance(1_000)
     expect(await failure).toMatchObject({ code: 'DEADLINE_EXCEEDED' })
+  })
+})
+
+describe('a tool that has changed something, and whose result is not what it promises', () => {
+  const output = z.object({ n: z.number() })
+  const content = [{ type: 'text' as const, text: 'paid 5' }]
+  const structuredContent = { n: 'five', secret: 'not for others' }
+
+  it.each([
+    ['a value of its own', { output, handler: () => structuredContent }, undefined],
+    ['a result', { output, handler: () => toolResult({ content, structuredContent }) }, content],
+    ['one of someone else’s server', { output, handler: () => passedResult({ content, structuredContent }) }, content],
+    ['no list of content', { handler: () => passedResult({ content: 'paid' }) }, undefined],
+    ['nothing that JSON can say', { handler: () => cycle }, undefined],
+    [
+      'checked by what fails itself',
+      { output: output.refine(() => Reflect.ownKeys(1 as never)), handler: () => ({ n: 1 }) },
+      undefined,
+    ],
+  ])('has an unknown outcome, which names its operation: %s', async (_what, more, said) => {
+    const { hub, store } = await hubWith([simpleTool('pays', { mutates: true, ...more } as Partial<AnyTool>)])
+    const failure = (await failureOf(hub.callAs('ada', 'pays'))) as AppError
+    const [row] = await store.find('operations', {})
+    expect(row).toMatchObject({ state: 'unknown', outcome: 'unknown', error: { code: 'OUTCOME_UNKNOWN' } })
+    expect(failure).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { tool: 'pays', operationId: row?.id } })
+    expect(failure.details?.content).toEqual(said)
+    expect(JSON.stringify([failure, row])).not.toContain('not for others')
+    // What the tool said stands behind it for the model, which may well read from it what was done.
+    expect(errorResult(failure).content.slice(1)).toEqual(said ?? [])
+  })
+
+  it('is not run again for that', async () => {
+    let runs = 0
+    const handler = () => ({ n: `${++runs}` }) as never
+    const pays = simpleTool('pays', { mutates: true, idempotent: true, retry: 'replay', output, handler })
+    const { hub } = await hubWith([pays])
+    expect(await failureOf(hub.callAs('ada', 'pays'))).toMatchObject({
+      code: 'OUTCOME_UNKNOWN',
+      message: expect.stringMatching(
+        /^"pays" ran, but its result is not what its definition promises\. .*It may have done its work: look before/,
+      ),
+      details: { because: 'OUTPUT_INVALID' },
+    })
+    expect(runs).toBe(1)
   })
 })
 

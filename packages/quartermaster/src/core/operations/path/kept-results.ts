@@ -9,6 +9,7 @@ import {
 import { type Clock, callerKey } from '../../kernel/index.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { storedPage } from '../record/stored-results.ts'
+import { type BinaryParts, binaryParts } from './binary-parts.ts'
 import { pageAt, restOfPage, type WholeResult, wholeOf } from './result-pages.ts'
 
 /**
@@ -17,12 +18,19 @@ import { pageAt, restOfPage, type WholeResult, wholeOf } from './result-pages.ts
  */
 export interface KeptResults {
   /** The result as it may be handed over; where that is not all of it, also the whole. */
-  limit(
-    result: ToolResult,
-    options: { maxBytes: number; caller: Caller; operationId: string; isRecorded: boolean },
-  ): { result: ToolResult; kept?: KeptResult; whole?: WholeResult }
+  limit(result: ToolResult, options: LimitOptions): { result: ToolResult; kept?: KeptResult; whole?: WholeResult }
   /** A page of a kept result. Only whoever made the call can read it. Throws `RESULT_NOT_FOUND`. */
   page(caller: Caller, resultId: string, offset: number): Promise<ResultPage>
+}
+
+export interface LimitOptions {
+  /** Of text and structure. */
+  readonly maxBytes: number
+  /** Of pictures, sounds and files, as base64; that of the settings where there is none. */
+  readonly maxBinaryBytes: number | undefined
+  readonly caller: Caller
+  readonly operationId: string
+  readonly isRecorded: boolean
 }
 
 interface Kept {
@@ -34,7 +42,7 @@ interface Kept {
 export interface KeptResultsDeps {
   readonly clock: Clock
   readonly storage: StorageAccess
-  readonly settings: Pick<Settings, 'keptResultBytes' | 'keptResultsBytes' | 'keptResultMinutes'>
+  readonly settings: Pick<Settings, 'maxBinaryBytes' | 'keptResultBytes' | 'keptResultsBytes' | 'keptResultMinutes'>
 }
 
 export function createKeptResults({ clock, storage, settings }: KeptResultsDeps): KeptResults {
@@ -73,9 +81,12 @@ export function createKeptResults({ clock, storage, settings }: KeptResultsDeps)
   }
 
   return {
-    limit(result, { maxBytes, caller, operationId, isRecorded }) {
-      const text = tooLong(result, maxBytes)
-      if (text === undefined) return { result }
+    limit(result, { maxBytes, maxBinaryBytes = settings.maxBinaryBytes, caller, operationId, isRecorded }) {
+      if (isShort(result, maxBytes)) return { result }
+      // What would pass as text passes as a picture too.
+      const parts = binaryParts(result, Math.max(maxBinaryBytes, maxBytes))
+      const text = tooLong(parts?.words ?? result, maxBytes)
+      if (text === undefined) return { result: parts?.result ?? result }
       const most = Math.min(settings.keptResultBytes, settings.keptResultsBytes)
       const whole = wholeOf(text, { most, pageBytes: maxBytes })
       keep(operationId, whole, callerKey(caller))
@@ -87,7 +98,7 @@ export function createKeptResults({ clock, storage, settings }: KeptResultsDeps)
         nextOffset: first.nextOffset ?? whole.bytes.length,
         ...(isRecorded ? { isRecorded } : {}),
       }
-      return { result: cutResult(result, first.text, info), kept: info, whole }
+      return { result: cutResult(result, { text: first.text, blocks: parts?.blocks }, info), kept: info, whole }
     },
     async page(caller, resultId, offset) {
       makeRoom(0)
@@ -105,19 +116,31 @@ function droppedForRoom(resultId: string): AppError {
 
 const encoder = new TextEncoder()
 
-/** The text of a result that exceeds the limit. Most are short, and need not be written as JSON to know. */
+/** Whether a result is certainly within the limit. Most are, and need not be written as JSON to know. */
+function isShort(result: ToolResult, maxBytes: number): boolean {
+  const plain = plainText(result)
+  if (plain !== undefined) return plain.length * MOST_IN_TEXT <= maxBytes
+  return mostBytes(result, maxBytes) <= maxBytes
+}
+
+/** The text of a result that exceeds the limit. */
 function tooLong(result: ToolResult, maxBytes: number): string | undefined {
-  const [only] = result.content
-  const isPlain = Object.keys(result).length === 1 && result.content.length === 1
-  if (isPlain && only && isBareText(only)) return isLonger(only.text, maxBytes) ? only.text : undefined
-  if (mostBytes(result, maxBytes) <= maxBytes) return undefined
+  const plain = plainText(result)
+  if (plain !== undefined) return isLonger(plain, maxBytes) ? plain : undefined
   const json = JSON.stringify(result)
   return isLonger(json, maxBytes) ? pagedText(result, json) : undefined
 }
 
-/** A character takes three bytes at most, so most texts need not be counted. */
+/** The text of a result that is nothing else. */
+function plainText(result: ToolResult): string | undefined {
+  const [only] = result.content
+  if (result.content.length !== 1 || Object.keys(result).length !== 1 || !only) return undefined
+  return isBareText(only) ? only.text : undefined
+}
+
+/** Most texts need not be counted. */
 function isLonger(text: string, maxBytes: number): boolean {
-  return text.length * 3 > maxBytes && encoder.encode(text).length > maxBytes
+  return text.length * MOST_IN_TEXT > maxBytes && encoder.encode(text).length > maxBytes
 }
 
 /** As many bytes as a value can take as JSON at most; counting ends soon after the limit. */
@@ -134,6 +157,8 @@ function mostBytes(value: unknown, limit: number): number {
   return bytes
 }
 
+/** Bytes that a character takes as it is, at most. */
+const MOST_IN_TEXT = 3
 /** `\u001f`: what JSON writes for a character that cannot stand there as it is. */
 const MOST_PER_CHARACTER = 6
 /** A number, `false`, `null`. */
@@ -153,13 +178,19 @@ function isBareText(block: ToolResult['content'][number]): block is ToolResult['
   return block.type === 'text' && typeof block.text === 'string' && Object.keys(block).length === 2
 }
 
-function cutResult(result: ToolResult, text: string, { resultId, totalBytes, nextOffset }: KeptResult): ToolResult {
+interface Handed {
+  readonly text: string
+  readonly blocks: BinaryParts['blocks'] | undefined
+}
+
+function cutResult(
+  result: ToolResult,
+  { text, blocks = [] }: Handed,
+  { resultId, totalBytes, nextOffset }: KeptResult,
+): ToolResult {
   const note = `[Cut at ${nextOffset} of ${totalBytes} bytes. The rest is kept as result "${resultId}" from offset ${nextOffset}.]`
   return {
     ...(result.isError ? { isError: true } : {}),
-    content: [
-      { type: 'text', text },
-      { type: 'text', text: note },
-    ],
+    content: [{ type: 'text', text }, { type: 'text', text: note }, ...blocks],
   }
 }

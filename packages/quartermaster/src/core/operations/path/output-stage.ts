@@ -1,6 +1,7 @@
 import { AppError, issueText, ToolResult } from '../../../contracts/index.ts'
 import { kindOf, type Tool, toolResult, withoutReserved } from '../../catalogue/index.ts'
 import { type FoundIssue, fewIssues } from '../../kernel/index.ts'
+import { errorContent } from './error-content.ts'
 
 /**
  * Makes a result of whatever a handler returned, and checks structured content against the output schema. At once where
@@ -21,7 +22,7 @@ function passed(tool: Tool, output: ToolResult): ToolResult | Promise<ToolResult
   const wrong = wrongWith(output)
   if (wrong) throw outputInvalid(tool, [wrong])
   if (!tool.validateOutput || output.isError) return output
-  return whenDone(checkOutput(tool, output.structuredContent), () => output)
+  return whenDone(checkOutput(tool, output.structuredContent, output.content), () => output)
 }
 
 function wrongWith({ content, isError, _meta }: { [K in keyof ToolResult]: unknown }): FoundIssue | undefined {
@@ -37,7 +38,8 @@ function wrongWith({ content, isError, _meta }: { [K in keyof ToolResult]: unkno
 function checkedResult(tool: Tool, output: ToolResult): ToolResult | Promise<ToolResult> {
   const parsed = ToolResult.safeParse(output)
   if (!parsed.success) throw outputInvalid(tool, parsed.error.issues)
-  const checking = tool.validateOutput && !output.isError ? checkOutput(tool, output.structuredContent) : undefined
+  const checking =
+    tool.validateOutput && !output.isError ? checkOutput(tool, output.structuredContent, output.content) : undefined
   return whenDone(checking, () => {
     // It will travel as JSON; better to find out here, where the tool can be named.
     toJson(tool, output)
@@ -51,9 +53,10 @@ function withOwnMeta(output: ToolResult): ToolResult {
   return own === output._meta ? output : toolResult({ ...output, _meta: own as ToolResult['_meta'] })
 }
 
-function checkOutput(tool: Tool, output: unknown): unknown {
+/** `content` is what the tool says beside what it promises, where it says that itself. */
+function checkOutput(tool: Tool, output: unknown, content?: ToolResult['content']): unknown {
   return whenDone(tool.validateOutput?.(output), checked => {
-    if (checked?.ok === false) throw outputInvalid(tool, checked.issues)
+    if (checked?.ok === false) throw outputInvalid(tool, checked.issues, content)
     return checked?.value
   })
 }
@@ -76,8 +79,10 @@ function toJson(tool: Tool, output: unknown): string {
   }
 }
 
-function outputInvalid(tool: Tool, issues: readonly FoundIssue[]): AppError {
+function outputInvalid(tool: Tool, issues: readonly FoundIssue[], content?: ToolResult['content']): AppError {
   const lines = fewIssues(issues).map(issueText)
   const message = `"${tool.name}" ran, but its result is not what its definition promises. ${lines.join(' ')}`
-  return new AppError('OUTPUT_INVALID', message, { details: { issues: lines } })
+  return new AppError('OUTPUT_INVALID', message, {
+    details: { issues: lines, ...(content?.length ? { content: errorContent(content) } : {}) },
+  })
 }

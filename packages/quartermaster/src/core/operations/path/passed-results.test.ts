@@ -71,10 +71,21 @@ describe('a result that someone else’s server gave', () => {
   it('keeps what its tool promises, unless it says no', async () => {
     const good = await hubThatPasses({ content: [], structuredContent: { n: 1 } }, { output: NUMBER })
     expect((await good()).result.structuredContent).toEqual({ n: 1 })
-    const bad = await hubThatPasses({ content: [], structuredContent: { n: 'one' } }, { output: NUMBER })
-    await expect(bad()).rejects.toMatchObject({ code: 'OUTPUT_INVALID' })
     const no = await hubThatPasses({ content: [{ type: 'text', text: 'no' }], isError: true }, { output: NUMBER })
     expect((await no()).result.isError).toBe(true)
+  })
+
+  it('and that does not fit what its tool promises is told with all that the server said but that', async () => {
+    const content = [{ type: 'text', text: 'there is one' }]
+    const bad = await hubThatPasses({ content, structuredContent: { n: 'one' } }, { output: NUMBER, mutates: false })
+    await expect(bad()).rejects.toMatchObject({ code: 'OUTPUT_INVALID', details: { content } })
+    const long = [{ type: 'image', data: 'x'.repeat(70_000), mimeType: 'image/png' }, ...content]
+    const much = await hubThatPasses({ content: long, structuredContent: {} }, { output: NUMBER, mutates: false })
+    const left = {
+      type: 'text',
+      text: '[Left out of this: 1 of its 2 pieces, because they are too large for an error.]',
+    }
+    await expect(much()).rejects.toMatchObject({ details: { content: [...content, left] } })
   })
 
   it.each([
@@ -96,6 +107,67 @@ describe('a result that someone else’s server gave', () => {
   })
 })
 
+describe('pictures, sounds and files in a result', () => {
+  const data = 'QUJD'.repeat(1_000)
+  const words = { type: 'text', text: 'a picture' }
+  const picture = { type: 'image', data, mimeType: 'image/png' }
+  const file = { type: 'resource', resource: { uri: 'far://a', mimeType: 'application/pdf', blob: data } }
+  const binary = { maxResultBytes: 1024, maxBinaryBytes: 10_000 }
+
+  it.each([
+    ['a picture', { content: [words, picture] }],
+    ['a sound', { content: [{ type: 'audio', data, mimeType: 'audio/wav' }] }],
+    ['a file', { content: [file, words] }],
+    ['several', { content: [picture, file] }],
+    ['a kind that nobody knows yet', { content: [{ type: 'video', data, mimeType: 'video/mp4' }] }],
+    ['one that the structure repeats', { content: [picture], structuredContent: { content: [picture] } }],
+    [
+      'one that is an address in the structure',
+      { content: [picture], structuredContent: { src: `data:image/png;base64,${data}` } },
+    ],
+  ])('pass whole beside the limit of texts: %s', async (_what, value) => {
+    const { result, kept } = await (await hubThatPasses(value, binary))()
+    expect(JSON.stringify(result)).toBe(JSON.stringify(value))
+    expect(kept).toBeUndefined()
+  })
+
+  it('stay whole where the words beside them are cut, and are no part of the pages', async () => {
+    const text = 'words '.repeat(1_000)
+    const value = { content: [{ type: 'text', text }, picture], structuredContent: { text, shown: data } }
+    const { result, kept } = await (await hubThatPasses(value, binary))()
+    expect(result.content.map(({ type }) => type)).toEqual(['text', 'text', 'image'])
+    expect(result.content[2]).toBe(picture)
+    expect(JSON.stringify(result.content.slice(0, 2))).not.toContain(data.slice(0, 100))
+    expect(kept?.totalBytes).toBeLessThan(2 * text.length + 1_000)
+    const bare = await (await hubThatPasses({ content: [{ type: 'text', text }, picture] }, binary))()
+    expect(bare.kept?.totalBytes).toBe(text.length)
+  })
+
+  it('are left out beyond a bound of their own, and the rest of the result passes', async () => {
+    const large = { type: 'image', data: 'A'.repeat(11_000), mimeType: 'image/png' }
+    const value = { content: [large, picture, words], structuredContent: { first: large.data, second: data }, more: 1 }
+    const { result, kept } = await (await hubThatPasses(value, binary))()
+    const text = expect.stringMatching(
+      /^\[image\/png of 11000 bytes, as base64, is left out: .* 10000 .*"maxBinaryBytes"/,
+    )
+    expect(result.content).toEqual([{ type: 'text', text }, picture, words])
+    expect(result).toMatchObject({ structuredContent: { first: text, second: data }, more: 1 })
+    expect(kept).toBeUndefined()
+  })
+
+  it('have the bound of the settings where their tool says none', async () => {
+    const tool = simpleTool('far', { maxResultBytes: 1024, handler: () => passedResult({ content: [picture, file] }) })
+    const hub = await createHub({
+      kind: 'upstream',
+      units: { up: { capabilities: [simpleCapability('up', [tool])] } },
+      agents: { coder: { capabilities: { up: {} } } },
+      settings: { maxBinaryBytes: 5_000 },
+    })
+    const { content } = (await hub.callAs('coder', 'far')).result
+    expect(content).toEqual([picture, { type: 'text', text: expect.stringContaining('application/pdf of 4000 bytes') }])
+  })
+})
+
 describe('what was read at someone else’s server', () => {
   async function seatWith(value: unknown) {
     const hub = await createHub({
@@ -111,7 +183,7 @@ describe('what was read at someone else’s server', () => {
         },
       },
       agents: { coder: { capabilities: { up: {} } } },
-      settings: { maxResultBytes: 1024 },
+      settings: { maxResultBytes: 1024, maxBinaryBytes: 5_000 },
     })
     const seat = hub.agents.seat('coder')
     return {
@@ -136,5 +208,18 @@ describe('what was read at someone else’s server', () => {
     await expect(odd.render()).rejects.toMatchObject({ code: 'OUTPUT_INVALID' })
     const large = await seatWith({ contents: [{ uri: 'a:b', text: 'x'.repeat(2_000) }] })
     await expect(large.read()).rejects.toMatchObject({ code: 'LIMIT_EXCEEDED' })
+  })
+
+  it('may be a picture beyond the limit of texts, up to a bound of its own', async () => {
+    const contents = (bytes: number) => ({ contents: [{ uri: 'far://a', blob: 'A'.repeat(bytes) }] })
+    const messages = (bytes: number) => {
+      const content = { type: 'image', data: 'A'.repeat(bytes), mimeType: 'image/png' }
+      return { messages: [{ role: 'user', content }] }
+    }
+    expect(await (await seatWith(contents(4_000))).read()).toEqual(contents(4_000))
+    expect(await (await seatWith(messages(4_000))).render()).toEqual(messages(4_000))
+    const refusal = { code: 'LIMIT_EXCEEDED', message: expect.stringContaining('"maxBinaryBytes"') }
+    await expect((await seatWith(contents(6_000))).read()).rejects.toMatchObject(refusal)
+    await expect((await seatWith(messages(6_000))).render()).rejects.toMatchObject(refusal)
   })
 })

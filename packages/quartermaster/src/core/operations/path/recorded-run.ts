@@ -64,7 +64,8 @@ export async function runRecorded(
   const result = await (effectful ? confirmed(running, effectful, deps.effects) : running)
   const { isRecorded, request } = journey
   const { caller } = request.seat
-  const limited = results.limit(result, { maxBytes: tool.maxResultBytes, caller, operationId, isRecorded })
+  const { maxResultBytes: maxBytes, maxBinaryBytes } = tool
+  const limited = results.limit(result, { maxBytes, maxBinaryBytes, caller, operationId, isRecorded })
   journey.whole = limited.whole
   return { operationId, result: limited.result, kept: limited.kept }
 }

@@ -1,6 +1,6 @@
-import { AppError, isAppError, messageOf, stackOf, type ToolResult } from '../../../contracts/index.ts'
+import { AppError, isAppError, messageOf, stackOf, type ToolResult, toAppError } from '../../../contracts/index.ts'
 import type { CallContext, Tool } from '../../catalogue/index.ts'
-import type { Health } from '../../health/index.ts'
+import { blamedIn, type Health } from '../../health/index.ts'
 import type { Log } from '../../kernel/index.ts'
 import type { Deadline } from './deadline.ts'
 import { toToolResult } from './output-stage.ts'
@@ -31,9 +31,9 @@ export async function runTool({ tool, input, context, deadline }: Run, deps: Run
     const result = toToolResult(tool, output)
     return result instanceof Promise ? await deadline.race(result) : result
   } catch (error) {
-    // It has run. That looking at its result took too long, or was cut off, does not undo what it did.
+    // It has run. That looking at its result took too long, was cut off or found something wrong does not undo what it did.
     const reason = deadline.reason()
-    throw reason ? interrupted(tool, reason) : error
+    throw reason ? interrupted(tool, reason) : unfit(tool, toAppError(error))
   }
 }
 
@@ -56,10 +56,8 @@ function failedRun(tool: Tool, error: unknown, deadline: Deadline, { health, log
       isError: true,
     }
   }
-  const dependency = error.details?.dependency
-  if (error.code === 'DEPENDENCY_UNAVAILABLE' && typeof dependency === 'string' && tool.requires.includes(dependency)) {
-    health.reportFailure(dependency, error.message)
-  }
+  const blamed = blamedIn(error, tool)
+  if (blamed !== undefined) health.reportFailure(blamed, error.message)
   throw error
 }
 
@@ -68,4 +66,12 @@ function interrupted(tool: Tool, cause: AppError): AppError {
   if (!tool.mutates) return cause
   const message = `${cause.message} "${tool.name}" had started, so it may have done its work. Look before you call it again.`
   return new AppError('OUTCOME_UNKNOWN', message, { cause, details: { tool: tool.name, because: cause.code } })
+}
+
+/** A run that came to its end, and whose result nobody can go by. Told as a failure, it would be done a second time. */
+function unfit(tool: Tool, cause: AppError): AppError {
+  if (!tool.mutates) return cause
+  const message = `${cause.message} It may have done its work: look before you call it again.`
+  const details = { ...cause.details, tool: tool.name, because: cause.code }
+  return new AppError('OUTCOME_UNKNOWN', message, { cause, details })
 }

@@ -1,12 +1,14 @@
 import { AppError, issueText, PromptResult, ResourceContents } from '../../../contracts/index.ts'
 import { kindOf, type Prompt, type Resource } from '../../catalogue/index.ts'
-import { type FoundIssue, fewIssues, toBase64 } from '../../kernel/index.ts'
+import { type BinaryContent, binaryIn, type FoundIssue, fewIssues, toBase64 } from '../../kernel/index.ts'
 
 /** What checking an output needs to know: who gave it, and how large it may be. */
 export interface OutputPlace {
   /** As messages name it: `prompt "review"`. */
   readonly what: string
   readonly maxBytes: number
+  /** The same for pictures, sounds and files in it, as base64. */
+  readonly maxBinaryBytes: number
 }
 
 /** Makes a result of whatever a prompt rendered. */
@@ -14,7 +16,7 @@ export function toPromptResult({ short }: Prompt, output: unknown, place: Output
   if (kindOf(output) === 'passed') return passed(output as PromptResult, 'messages', place)
   const parsed = PromptResult.safeParse({ description: short, ...promptParts(output) })
   if (!parsed.success) throw outputInvalid(place, parsed.error.issues)
-  refuseLarge(jsonOf(parsed.data, place), place)
+  refuseLarge(parsed.data, parsed.data.messages, place)
   return parsed.data
 }
 
@@ -45,7 +47,7 @@ function passed<T extends object>(output: T, list: keyof T & string, place: Outp
   if (!Array.isArray(items)) throw outputInvalid(place, [{ path: [list], message: 'must be a list.' }])
   const odd = items.findIndex(item => typeof item !== 'object' || item === null)
   if (odd >= 0) throw outputInvalid(place, [{ path: [list, odd], message: 'must be an object.' }])
-  refuseLarge(jsonOf(output, place), place)
+  refuseLarge(output, items, place)
   return output
 }
 
@@ -55,16 +57,17 @@ function toContents(
   place: OutputPlace,
 ): ResourceContents[] {
   if (typeof output === 'string') {
-    refuseLarge(output, place)
+    if (isLonger(output, place.maxBytes)) throw tooLarge(place)
     return [{ uri, mimeType: mimeType ?? 'text/plain', text: output }]
   }
   if (output instanceof Uint8Array) {
-    if (output.length > place.maxBytes) throw tooLarge(place)
-    return [{ uri, mimeType: mimeType ?? 'application/octet-stream', blob: toBase64(output) }]
+    const contents = [{ uri, mimeType: mimeType ?? 'application/octet-stream', blob: toBase64(output) }]
+    refuseLarge(contents, contents, place)
+    return contents
   }
   const parsed = ResourceContents.array().safeParse(Array.isArray(output) ? output : [output])
   if (!parsed.success) throw outputInvalid(place, parsed.error.issues)
-  refuseLarge(jsonOf(parsed.data, place), place)
+  refuseLarge(parsed.data, parsed.data, place)
   return parsed.data
 }
 
@@ -77,14 +80,34 @@ function jsonOf(value: unknown, place: OutputPlace): string {
   }
 }
 
-/** There is no paging here, so what is too large is not cut: half a prompt says something else than the whole. */
-function refuseLarge(text: string, place: OutputPlace): void {
-  // A character takes three bytes at most, so most texts need not be counted.
-  if (text.length * 3 > place.maxBytes && new TextEncoder().encode(text).length > place.maxBytes) throw tooLarge(place)
+/**
+ * There is no paging here, so what is too large is not cut: half a prompt says something else than the whole. `items` are what of
+ * it may be no text.
+ */
+function refuseLarge(value: unknown, items: readonly object[], place: OutputPlace): void {
+  const binary = items.reduce((sum, item) => sum + (binaryAt(item)?.data.length ?? 0), 0)
+  if (binary > Math.max(place.maxBinaryBytes, place.maxBytes)) throw tooMuchBinary(place)
+  if (isLonger(jsonOf(value, place), place.maxBytes + binary)) throw tooLarge(place)
+}
+
+/** A resource is such a piece of content, and the message of a prompt has one. */
+function binaryAt(item: object): BinaryContent | undefined {
+  const { content = item } = item as { content?: unknown }
+  return typeof content === 'object' && content !== null ? binaryIn(content) : undefined
+}
+
+/** A character takes three bytes at most, so most texts need not be counted. */
+function isLonger(text: string, maxBytes: number): boolean {
+  return text.length * 3 > maxBytes && new TextEncoder().encode(text).length > maxBytes
 }
 
 function tooLarge({ what, maxBytes }: OutputPlace): AppError {
   const message = `What ${what} gave is larger than ${maxBytes} bytes. Let it give less, or raise "maxResultBytes".`
+  return new AppError('LIMIT_EXCEEDED', message, { details: { maxBytes } })
+}
+
+function tooMuchBinary({ what, maxBinaryBytes: maxBytes }: OutputPlace): AppError {
+  const message = `The pictures, sounds or files that ${what} gave are larger than ${maxBytes} bytes as base64. Let it give less, or raise "maxBinaryBytes".`
   return new AppError('LIMIT_EXCEEDED', message, { details: { maxBytes } })
 }
 

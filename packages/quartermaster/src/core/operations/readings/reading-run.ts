@@ -1,5 +1,5 @@
 import { AppError, isAppError, messageOf, stackOf } from '../../../contracts/index.ts'
-import type { Health, Needing } from '../../health/index.ts'
+import { blamedIn, type Health, type Needing } from '../../health/index.ts'
 import type { Log } from '../../kernel/index.ts'
 import type { Deadline } from '../path/deadline.ts'
 
@@ -37,8 +37,7 @@ function failureOf(error: unknown, { address, item, deadline }: DefinitionRun, {
     const reason = messageOf(error) || 'it did not say why.'
     return new AppError('READING_FAILED', `"${address}" failed: ${reason}`, { cause: error })
   }
-  const dependency = error.details?.dependency
-  if (error.code === 'DEPENDENCY_UNAVAILABLE' && typeof dependency === 'string' && item.requires.includes(dependency))
-    health.reportFailure(dependency, error.message)
+  const blamed = blamedIn(error, item)
+  if (blamed !== undefined) health.reportFailure(blamed, error.message)
   return error
 }

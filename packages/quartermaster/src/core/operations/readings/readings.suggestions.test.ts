@@ -48,6 +48,23 @@ describe('suggestions', () => {
     })
   })
 
+  it.each([
+    ['how many there are of which it gives some', { values: ['a'], total: 500, hasMore: true }, {}],
+    ['nothing about the rest', { values: ['a'] }, {}],
+    [
+      'fewer than it gives',
+      { values: Array(101).fill('a'), total: 7 },
+      { values: Array(100).fill('a'), hasMore: true },
+    ],
+  ])('say what the definition says: %s', async (_, given, made) => {
+    const [n, render] = [{ name: 'n', suggest: () => given }, () => '']
+    const { suggest } = await openShelf({
+      prompts: [definePrompt({ name: 'some', short: 'Some.', arguments: [n], render })],
+    })
+    const answer = await suggest({ ref: { prompt: 'some' }, argument: { name: 'n', value: '' } })
+    expect(answer).toEqual({ ...given, ...made })
+  })
+
   it('are given to those only who have the prompt, for arguments that it has', async () => {
     const { hub, suggest, stranger } = await openShelf({ prompts: [review], resources: [simpleResource('a://b')] })
     await expect(hub.readings.suggest({ seat: stranger, ...ask })).rejects.toMatchObject({ code: 'PROMPT_NOT_FOUND' })

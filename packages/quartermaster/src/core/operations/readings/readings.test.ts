@@ -181,7 +181,7 @@ describe('a reading', () => {
         simpleResource('a://bytes', { read: () => new Uint8Array(1025) }),
         simpleResource('a://contents', { read: () => ({ uri: 'a://x', text: 'x'.repeat(1024) }) }),
       ],
-      settings: { maxResultBytes: 1024 },
+      settings: { maxResultBytes: 1024, maxBinaryBytes: 1024 },
     })
     expect(await read('a://fits')).toHaveLength(1)
     for (const work of [render('long'), read('a://text'), read('a://bytes'), read('a://contents')]) {

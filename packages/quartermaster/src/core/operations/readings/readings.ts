@@ -30,7 +30,7 @@ export interface ReadingsDeps {
   readonly emitter: Emitter
   readonly log: Log
   readonly compiler: SchemaCompiler
-  readonly settings: Pick<Settings, 'callTimeoutSeconds' | 'restartWaitSeconds' | 'maxResultBytes'>
+  readonly settings: Pick<Settings, 'callTimeoutSeconds' | 'restartWaitSeconds' | 'maxResultBytes' | 'maxBinaryBytes'>
 }
 
 /** Builds the way to prompts and resources: permission, arguments, health, run, check, audit. */
@@ -111,7 +111,11 @@ export function createReadings(deps: ReadingsDeps): Readings {
     const { operationId } = journey
     const context = createReadingContext({ ...deps, request, address, operationId, config, deadline })
     const output = await runDefinition({ address, item, deadline }, deps, () => reading.run(context))
-    return reading.finish(output, { what: `"${address}"`, maxBytes: settings.maxResultBytes })
+    return reading.finish(output, {
+      what: `"${address}"`,
+      maxBytes: settings.maxResultBytes,
+      maxBinaryBytes: settings.maxBinaryBytes,
+    })
   }
 
   /** Whoever types is not kept waiting: what cannot help now helps with nothing. */

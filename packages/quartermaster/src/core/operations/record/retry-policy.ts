@@ -47,10 +47,13 @@ export function afterFailure(run: FailedRun, terms: RetryTerms): AfterFailure {
   return { kind: 'again', dueAt: Math.round(now + pauseAfter(run, terms)) }
 }
 
-/** Whether trying again can help, by the code alone. Whoever cancelled a call does not want it tried again. */
+/**
+ * Whether trying again can help, by the code alone. Whoever cancelled a call does not want it tried again, and a tool whose
+ * result is not what it promises will promise no less the next time.
+ */
 function mayPass({ code, details }: AppError): boolean {
-  // A run that was cut short says so by what cut it.
-  if (code === 'CANCELLED' || details?.because === 'CANCELLED') return false
+  // A run that was cut short, or gave what nobody can go by, says so by what it was.
+  if (code === 'CANCELLED' || details?.because === 'CANCELLED' || details?.because === 'OUTPUT_INVALID') return false
   const { retry } = ERRORS[code]
   return retry === 'later' || retry === 'verifyFirst'
 }

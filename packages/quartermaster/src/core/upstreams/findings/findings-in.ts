@@ -24,6 +24,7 @@ import { SECRET_PHRASES } from './secret-phrases.ts'
 import { squeezedIn } from './squeezed-text.ts'
 import { type FoundString, stringsIn } from './strings-in.ts'
 import { isAboutTalk } from './subject.ts'
+import { VARIABLES } from './variable-concepts.ts'
 
 const PHRASES: readonly Phrase[] = [
   ...INSTRUCTION_PHRASES,
@@ -38,7 +39,7 @@ const PHRASES: readonly Phrase[] = [
 const GROUPS = new Map(PHRASES.map(({ needs }) => [needs, PHRASES.filter(phrase => phrase.needs === needs)]))
 const ANY_NEEDED = new RegExp([...GROUPS.keys()].map(({ source }) => source).join('|'), 'u')
 
-const SUBJECTS = [ADDRESSES, RANK, CONVERSATION]
+const SUBJECTS = [ADDRESSES, RANK, CONVERSATION, VARIABLES]
 
 /** A string that is longer is no description. What stands behind this is not looked at, and that is told. */
 const LONGEST_STRING = 32 * 1024
@@ -110,7 +111,7 @@ function* draftsIn(string: FoundString, { names, isAboutTalk }: Place): Generato
 }
 
 /** Where a definition says what belongs into a parameter. */
-const PARAMETER = /(?:\bproperties\.[^.]+|^arguments\.\d+)\.description$/u
+const PARAMETER = /(?:\bproperties(?:\.[^.]+|\[[^\n]+\])|^arguments\.\d+)\.description$/u
 
 function* draftsInside(text: string): Generator<Draft | undefined> {
   const plain = yield* plainTextInSteps(text)

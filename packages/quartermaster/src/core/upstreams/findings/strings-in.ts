@@ -1,3 +1,4 @@
+import { fieldPath } from '../field-path.ts'
 import { shortened, showHidden } from '../visible-text.ts'
 
 /**
@@ -63,7 +64,7 @@ function stringsAt({ path, key, name, value }: Place): FoundString[] {
 
 function* placesIn({ path, key }: Place, values: object): Generator<Place> {
   if (Array.isArray(values)) {
-    for (const [index, value] of values.entries()) yield { path: pathTo(path, String(index)), key, value }
+    for (const [index, value] of values.entries()) yield { path: pathTo(path, index), key, value }
     return
   }
   // Of a hundred thousand only the first are looked at, so nothing is made for the others.
@@ -73,9 +74,10 @@ function* placesIn({ path, key }: Place, values: object): Generator<Place> {
   }
 }
 
-function pathTo(path: string, name: string): string {
-  if (name.length > LONGEST_FIELD) return path === '' ? showHidden(shortened(name, LONGEST_FIELD)) : path
-  const place = path === '' ? showHidden(name) : `${path}.${showHidden(name)}`
+function pathTo(path: string, key: string | number): string {
+  if (typeof key === 'string' && key.length > LONGEST_FIELD)
+    return path === '' ? showHidden(shortened(key, LONGEST_FIELD)) : path
+  const place = showHidden(fieldPath(path, key))
   return place.length > LONGEST_FIELD ? path : place
 }
 

@@ -1,0 +1,19 @@
+import type { UpstreamConfig } from '../../../contracts/index.ts'
+import { packageRunOf } from '../../../core/kernel/index.ts'
+
+/**
+ * What a program such as npx fetches before it can start may take so long. One that is ended in the midst of it may leave a
+ * half-filled cache behind, with which no later start works either.
+ */
+export const FETCHING_MS = 5 * 60_000
+
+/** Whether it is started by a program that may have to fetch it first. */
+export function mayFetch(config: UpstreamConfig): boolean {
+  return 'command' in config && packageRunOf(config.command, config.args) !== undefined
+}
+
+/** How long a start may take; the first of what has to be fetched takes longer than all others. */
+export function startMsOf(config: UpstreamConfig, { isFetched }: { isFetched: boolean }): number {
+  const ms = config.startSeconds * 1000
+  return isFetched || !mayFetch(config) ? ms : Math.max(ms, FETCHING_MS)
+}

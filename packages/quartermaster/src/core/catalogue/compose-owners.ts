@@ -1,0 +1,53 @@
+import type { CheckedUnit } from './check-unit.ts'
+import type { CatalogueCapability, Origin } from './generation.ts'
+import type { NameClaim } from './source.ts'
+
+/** Whose a name is among upstreams. */
+export interface Owner extends Origin {
+  readonly since: number
+  /** It is kept for something that waits for a person. */
+  readonly isHeld: boolean
+}
+
+/** By kind and name: `tool:a_b`. */
+export type Owners = ReadonlyMap<string, Owner>
+
+/**
+ * Of two upstreams the one that has had a name for longer keeps it, whichever starts first or stands first: agents that call
+ * it must not reach another server from one moment to the next. Only what can be offered, or could be, has a name.
+ */
+export function ownersAmong(
+  upstreams: readonly CheckedUnit[],
+  isLeftOut: (capability: CatalogueCapability) => boolean,
+): Owners {
+  const owners = new Map<string, Owner>()
+  for (const { claims, capabilities, source, unit } of upstreams) {
+    const sound = new Set(capabilities.filter(one => !isLeftOut(one)).flatMap(namesIn))
+    for (const claim of claims) {
+      const { since, isHeld } = claim
+      const key = keyOf(claim)
+      const first = owners.get(key)
+      if ((isHeld || sound.has(key)) && (!first || since < first.since))
+        owners.set(key, { source, unit, since, isHeld })
+    }
+  }
+  return owners
+}
+
+function keyOf({ kind, name }: Pick<NameClaim, 'kind' | 'name'>): string {
+  return `${kind}:${name}`
+}
+
+function namesIn({ tools, prompts }: CatalogueCapability): string[] {
+  return [...tools.map(({ name }) => `tool:${name}`), ...prompts.map(({ name }) => `prompt:${name}`)]
+}
+
+/** Who else has the name, among those that come later in the order of definition. */
+export function otherOwner(
+  owners: Owners,
+  kind: NameClaim['kind'],
+  { name, unit }: Origin & { name: string },
+): Owner | undefined {
+  const owner = owners.get(keyOf({ kind, name }))
+  return owner?.unit === unit ? undefined : owner
+}

@@ -1,0 +1,97 @@
+import type { ToolResult } from '../../../contracts/index.ts'
+import { type BinaryContent, binaryIn, withoutBinary } from '../../kernel/index.ts'
+
+type Block = ToolResult['content'][number]
+
+/**
+ * A result that has pictures, sounds or files in it. Half a picture is none, and nobody can read base64: they are handed over
+ * whole or not at all, and have no part in the pages of what is too long.
+ */
+export interface BinaryParts {
+  /** The result as it may be handed over, with words in place of what is too large. The same where nothing is. */
+  readonly result: ToolResult
+  /** All of it that is text and structure. */
+  readonly words: ToolResult
+  /** What stands beside the words where those are cut. */
+  readonly blocks: readonly Block[]
+}
+
+/** Takes a result apart, unless all of it is text. */
+export function binaryParts(result: ToolResult, maxBytes: number): BinaryParts | undefined {
+  const pieces = piecesOf(result, maxBytes)
+  if (pieces.every(({ binary }) => !binary)) return undefined
+  const { content } = result
+  const handed = pieces.map(({ block }) => block)
+  const words = handed.filter((_, at) => !pieces[at]?.binary)
+  return {
+    result: handed.some((block, at) => block !== content[at])
+      ? withParts(result, handed, leftOut(pieces, maxBytes))
+      : result,
+    words: withParts(result, words, repeated(pieces, named)),
+    blocks: handed.filter((_, at) => pieces[at]?.binary),
+  }
+}
+
+/** A block as it is handed over: as it is, or words in its place. */
+interface Piece {
+  readonly block: Block
+  readonly binary: BinaryContent | undefined
+  readonly isLeftOut: boolean
+}
+
+function piecesOf({ content }: ToolResult, maxBytes: number): Piece[] {
+  let room = maxBytes
+  return content.map(block => {
+    const binary = binaryIn(block)
+    if (!binary) return { block, binary, isLeftOut: false }
+    const bytes = binary.data.length + JSON.stringify(withoutBinary(block)).length
+    if (bytes > room) return { block: { type: 'text', text: tooLarge(binary, maxBytes) }, binary, isLeftOut: true }
+    room -= bytes
+    return { block, binary, isLeftOut: false }
+  })
+}
+
+function leftOut(pieces: readonly Piece[], maxBytes: number): ReadonlyMap<string, string> {
+  return repeated(
+    pieces.filter(({ isLeftOut }) => isLeftOut),
+    binary => tooLarge(binary, maxBytes),
+  )
+}
+
+/** What is said for base64 that may stand in the structure as well. */
+function repeated(pieces: readonly Piece[], say: (binary: BinaryContent) => string): ReadonlyMap<string, string> {
+  const long = pieces.flatMap(({ binary }) => (binary && binary.data.length >= LEAST_REPEATED ? [binary] : []))
+  return new Map(long.map(binary => [binary.data, say(binary)]))
+}
+
+/** Less than this may be a text of the structure that is the same by chance, and counts with the text. */
+const LEAST_REPEATED = 256
+
+function withParts(result: ToolResult, content: Block[], texts: ReadonlyMap<string, string>): ToolResult {
+  const { structuredContent } = result
+  if (structuredContent === undefined) return { ...result, content }
+  return { ...result, content, structuredContent: retold(structuredContent, texts) }
+}
+
+/** A structure with words in place of base64 that stands in the content as well. */
+function retold(value: unknown, texts: ReadonlyMap<string, string>): unknown {
+  if (typeof value === 'string') return texts.get(base64In(value)) ?? value
+  if (typeof value !== 'object' || value === null || 'toJSON' in value) return value
+  if (Array.isArray(value)) return value.map(item => retold(item, texts))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, retold(item, texts)]))
+}
+
+/** Of an address that holds what it leads to, that. */
+function base64In(text: string): string {
+  return text.startsWith('data:') ? text.slice(text.indexOf(',') + 1) : text
+}
+
+function named({ data, mimeType }: BinaryContent): string {
+  return `[${mimeType} of ${data.length} bytes, as base64]`
+}
+
+function tooLarge({ data, mimeType }: BinaryContent, maxBytes: number): string {
+  const what = `${mimeType} of ${data.length} bytes, as base64, is left out`
+  const next = 'Ask for a smaller one; whoever runs this server of tools can raise "maxBinaryBytes".'
+  return `[${what}: all that a result has of the kind may have ${maxBytes} bytes. ${next}]`
+}

@@ -1,0 +1,146 @@
+import type { PinKind, PinRow, Problem, ReviewItem, UpstreamConfig, UpstreamFinding } from '../../contracts/index.ts'
+import type { Steps } from '../kernel/index.ts'
+import { excerptOf } from './visible-text.ts'
+
+/** What the configuration lets happen without a person. */
+export type PinPolicy = Pick<UpstreamConfig, 'newTools' | 'findings'>
+
+/** What a definition is known by to agents, and since when without a break. */
+export interface NameClaim {
+  /** `undefined` for whatever name it has. */
+  readonly as: string | undefined
+  readonly since: number
+}
+
+/** Something of a server that may be offered. */
+export interface OfferedDefinition {
+  readonly kind: PinKind
+  readonly name: string
+  readonly hash: string
+  readonly value: Readonly<Record<string, unknown>>
+  /** The name that it is on record with, if it is with any. */
+  readonly claim?: NameClaim | undefined
+  /** Something was found in it that nobody has looked at. */
+  readonly isWarned?: boolean
+}
+
+/** Why something is not offered. */
+export type HeldState = Exclude<ReviewItem['state'], 'warned'>
+
+/** Something of a server that waits for a person, or that a person refused. */
+export interface HeldDefinition {
+  readonly kind: PinKind
+  readonly name: string
+  readonly state: HeldState
+  readonly reason: string
+  /** The name that it is on record with, if it is with any. */
+  readonly claim?: NameClaim | undefined
+}
+
+/** What becomes of the definitions of a server. */
+export interface Verdict {
+  readonly offered: readonly OfferedDefinition[]
+  readonly held: readonly HeldDefinition[]
+  /** Tools that it had once and lists no more, by name. */
+  readonly gone: readonly string[]
+  readonly problems: readonly Problem[]
+}
+
+/** What is offered of a server that is not there, or has not answered yet. In steps: there may be much to parse. */
+export function* offeredFromPins(upstream: string, pins: readonly PinRow[], policy: PinPolicy): Steps<Verdict> {
+  const listed = pins.filter(pin => pin.listed)
+  const values = new Map<PinRow, OfferedDefinition['value']>()
+  for (const pin of listed) {
+    values.set(pin, JSON.parse(pin.definition))
+    yield
+  }
+  const absent = pins.filter(pin => !pin.listed)
+  return verdictOn(upstream, { present: listed, absent }, { policy, valueOf: pin => values.get(pin) ?? {} })
+}
+
+/** Why a pin is not offered; `undefined` for one that is. */
+export function heldState(pin: Pick<PinRow, 'state' | 'acceptedHash' | 'findings'>): HeldState | undefined {
+  if (pin.state === 'accepted') return undefined
+  if (pin.state === 'rejected') return 'rejected'
+  if (pin.acceptedHash !== null) return 'changed'
+  return isSuspicious(pin.findings) ? 'suspicious' : 'new'
+}
+
+/** Whether it is offered although something was found in it that nobody has looked at. */
+export function isWarned({ state, findings, decidedAt }: Pick<PinRow, 'state' | 'findings' | 'decidedAt'>): boolean {
+  return state === 'accepted' && findings.length > 0 && decidedAt === null
+}
+
+/** Whether nobody has decided about it yet. What a person has rejected waits for nobody, and no one is reminded of it. */
+export function isWaiting({ state }: Pick<HeldDefinition, 'state'>): boolean {
+  return state !== 'rejected'
+}
+
+/** Whether a person has to look at it, by what was found. */
+export function isSuspicious(findings: readonly UpstreamFinding[]): boolean {
+  return findings.some(({ strength }) => strength === 'strong')
+}
+
+export interface VerdictParts {
+  readonly policy: PinPolicy
+  /** What its definition says. Parsing all of them again would take long. */
+  valueOf(pin: PinRow): OfferedDefinition['value']
+}
+
+/** What the server has, and what it had. */
+export interface SeenPins {
+  readonly present: readonly PinRow[]
+  readonly absent: readonly PinRow[]
+}
+
+/** What these pins come to. */
+export function verdictOn(upstream: string, { present, absent }: SeenPins, { policy, valueOf }: VerdictParts): Verdict {
+  const taken = present.filter(pin => pin.state === 'accepted')
+  const warned = new Set(policy.findings === 'allow' ? [] : taken.filter(isWarned))
+  return {
+    offered: taken.map(pin => ({
+      kind: pin.kind,
+      name: pin.name,
+      hash: pin.hash,
+      value: valueOf(pin),
+      ...claimOf(pin),
+      ...(warned.has(pin) ? { isWarned: true } : {}),
+    })),
+    held: present.flatMap(pin => heldDefinition(upstream, pin) ?? []),
+    gone: absent.filter(({ kind }) => kind === 'tool').map(({ name }) => name),
+    problems: [...warned].flatMap(pin => warningAbout(upstream, pin) ?? []),
+  }
+}
+
+function heldDefinition(upstream: string, pin: PinRow): HeldDefinition | undefined {
+  const state = heldState(pin)
+  if (state === undefined) return undefined
+  const next = `quartermaster upstreams review ${upstream}`
+  return { kind: pin.kind, name: pin.name, state, reason: `${REASONS[state]} See \`${next}\`.`, ...claimOf(pin) }
+}
+
+const REASONS = {
+  new: 'The server added it or put it in other words after the first look, and nobody has looked at it yet.',
+  changed: 'The server changed it, and nobody has looked at it yet.',
+  suspicious: 'Its definition seems to steer the model, and nobody has looked at it yet.',
+  rejected: 'It was looked at and refused.',
+} as const satisfies Record<HeldState, string>
+
+function warningAbout(upstream: string, { kind, name, findings }: PinRow): Problem | undefined {
+  const [first] = findings.toSorted((a, b) => Number(a.strength === 'weak') - Number(b.strength === 'weak'))
+  if (!first) return undefined
+  const more = findings.length > 1 ? ` (and ${findings.length - 1} more)` : ''
+  return {
+    severity: 'warning',
+    code: 'DEFINITION_INVALID',
+    where: `upstream:${upstream}`,
+    subject: `${kind}:${excerptOf(name)}`,
+    field: first.field,
+    message: `The ${kind} "${excerptOf(name)}" of "${upstream}": ${first.message}${more} It reads: ${first.excerpt}`,
+    mend: `Look at it, and accept or reject it: quartermaster upstreams review ${upstream}`,
+  }
+}
+
+function claimOf({ offeredAs, offeredSince }: PinRow): { claim?: NameClaim } {
+  return offeredSince === null ? {} : { claim: { as: offeredAs ?? undefined, since: offeredSince } }
+}
