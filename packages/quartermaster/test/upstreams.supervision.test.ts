@@ -71,7 +71,7 @@ describe('an upstream that dies', LONG, () => {
     controller.abort()
     await waiting
     expect(await textOf(client, 'desk_echo', { text: 'back' })).toBe('back')
-    expect(await desk.status('desk')).toMatchObject({ state: 'up', restarts: 1 })
+    await expect.poll(() => desk.status('desk'), PATIENT).toMatchObject({ state: 'up', restarts: 1 })
   })
 
   it('is not sent twice what may change something: its outcome is unknown', async () => {
@@ -150,11 +150,13 @@ describe('an upstream that hangs', LONG, () => {
     process.kill(pid, 'SIGSTOP')
     // It has 30 s, and the one that hangs would never answer.
     expect(await textOf(client, 'slow_echo', { text: 'back' })).toBe('back')
-    expect(await desk.status('slow')).toMatchObject({
-      state: 'up',
-      restarts: 1,
-      lastError: { message: 'It runs, but does not answer any more.' },
-    })
+    await expect
+      .poll(() => desk.status('slow'), PATIENT)
+      .toMatchObject({
+        state: 'up',
+        restarts: 1,
+        lastError: { message: 'It runs, but does not answer any more.' },
+      })
   })
 
   it('is not one that is long at its work and answers meanwhile', async () => {
