@@ -10,6 +10,7 @@ import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
 import { MOST_WATCHED } from '../../src/adapters/mcp-server/watches.ts'
 import { MOST_PATHS } from '../../src/adapters/mcp-upstream/exposure/foreign-texts.ts'
 import { MOST_GUESTS } from '../../src/adapters/mcp-upstream/guests.ts'
+import { HTTP_LIMITS } from '../../src/adapters/mcp-upstream/http/http-channel.ts'
 import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/http/http-sender.ts'
 import { MOST_UNDER_WAY, MOST_VISITS } from '../../src/adapters/mcp-upstream/offer/upstream-calls.ts'
 import { LONGEST_PAUSE_MS, MOST_ATTEMPTS } from '../../src/adapters/mcp-upstream/session/begun-work.ts'
@@ -17,7 +18,7 @@ import { FETCH_LIMITS } from '../../src/adapters/mcp-upstream/session/fetch-list
 import { MESSAGE_LIMITS } from '../../src/adapters/mcp-upstream/session/message-limits.ts'
 import { MOST_ROUNDS } from '../../src/adapters/mcp-upstream/session/modern-session.ts'
 import { MOST_ASKED } from '../../src/adapters/mcp-upstream/session/peer.ts'
-import { STOP_TIMES } from '../../src/adapters/mcp-upstream/stdio/child.ts'
+import { HANGING_TIMES, STOP_TIMES } from '../../src/adapters/mcp-upstream/stdio/child.ts'
 import { MOST_BYTES_A_SECOND } from '../../src/adapters/mcp-upstream/stdio/stderr-reader.ts'
 import { STDIO_LIMITS } from '../../src/adapters/mcp-upstream/stdio/stdio-channel.ts'
 import { DELAYS_MS } from '../../src/adapters/mcp-upstream/supervision/backoff.ts'
@@ -245,6 +246,10 @@ describe('docs/security.md', () => {
       ["redirects of one request, within the server's origin", count(MOST_REDIRECTS)],
       ['answers by HTTP of a connection that nobody needs, until their end', count(MOST_HELD)],
       ['time for the end of such an answer, or of a refusal', seconds(TAIL_MS)],
+      [
+        'time for what is under way by HTTP at a server that lets us in no more',
+        `${HTTP_LIMITS.finishMs / 60_000} min`,
+      ],
       ['log lines kept', count(lines)],
       ['bytes of the log kept', bytes(logBytes)],
       ['bytes of a log line', bytes(lineBytes)],
@@ -260,6 +265,7 @@ describe('docs/security.md', () => {
       ['silence at work, of one that was never heard while it worked', 'what a call may take'],
       ['time to end after its input was closed', seconds(graceMs)],
       ['time to end after SIGTERM', seconds(termMs)],
+      ['the same, of one that hangs, which is not asked by its input first', seconds(HANGING_TIMES.termMs)],
       ['longest pause before it is started again', seconds(Math.max(...DELAYS_MS))],
       ['starts that do not wait for their time, because a file changed or a port opened, in a row', count(MOST_EARLY)],
     ])

@@ -18,7 +18,7 @@ export interface StopTimes {
 
 export const STOP_TIMES: StopTimes = { graceMs: 2_000, termMs: 2_000 }
 /** Calls wait for the next one, and whoever has not answered for seconds will hardly do so now. */
-const HANGING_TIMES: StopTimes = { graceMs: 0, termMs: 500 }
+export const HANGING_TIMES: StopTimes = { graceMs: 0, termMs: 500 }
 
 /** A program that runs, with whatever it starts. */
 export interface Child {
