@@ -10,7 +10,7 @@ import { MOST_TASKS } from '../../src/adapters/mcp-server/tasks.ts'
 import { MOST_WATCHED } from '../../src/adapters/mcp-server/watches.ts'
 import { MOST_PATHS } from '../../src/adapters/mcp-upstream/exposure/foreign-texts.ts'
 import { MOST_GUESTS } from '../../src/adapters/mcp-upstream/guests.ts'
-import { HTTP_LIMITS } from '../../src/adapters/mcp-upstream/http/http-channel.ts'
+import { CHANNEL_LIMITS } from '../../src/adapters/mcp-upstream/http/http-channel.ts'
 import { MOST_REDIRECTS } from '../../src/adapters/mcp-upstream/http/http-sender.ts'
 import { MOST_UNDER_WAY, MOST_VISITS } from '../../src/adapters/mcp-upstream/offer/upstream-calls.ts'
 import { LONGEST_PAUSE_MS, MOST_ATTEMPTS } from '../../src/adapters/mcp-upstream/session/begun-work.ts'
@@ -248,7 +248,7 @@ describe('docs/security.md', () => {
       ['time for the end of such an answer, or of a refusal', seconds(TAIL_MS)],
       [
         'time for what is under way by HTTP at a server that lets us in no more',
-        `${HTTP_LIMITS.finishMs / 60_000} min`,
+        `${CHANNEL_LIMITS.finishMs / 60_000} min`,
       ],
       ['log lines kept', count(lines)],
       ['bytes of the log kept', bytes(logBytes)],

@@ -41,7 +41,7 @@ export interface HttpLimits {
   readonly finishMs: number
 }
 
-export const HTTP_LIMITS: HttpLimits = {
+export const CHANNEL_LIMITS: HttpLimits = {
   messageBytes: MESSAGE_LIMITS.bytes,
   connectMs: 10_000,
   closeMs: 2_000,
@@ -58,7 +58,7 @@ export function openHttpChannel(options: HttpChannelOptions): OpenChannel {
 
 function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): Channel {
   const { clock } = options
-  const limits = { ...HTTP_LIMITS, ...options.limits }
+  const limits = { ...CHANNEL_LIMITS, ...options.limits }
   const client = createHttpClient({ clock, connectMs: limits.connectMs, useProxy: true })
   const exchanges = createExchanges()
   const discard = createDiscard(clock)
