@@ -1,4 +1,4 @@
-import type { Problem, UpstreamStatus } from '../contracts/index.ts'
+import type { Problem, ReviewItem, UpstreamStatus } from '../contracts/index.ts'
 import type { Generation } from '../core/catalogue/index.ts'
 
 /** What upstreams offer without what could not be taken in, be it for its name or for what is wrong with it. */
@@ -29,4 +29,15 @@ export function withOfferedCounts(
 
 export function clashText({ message, mend }: Pick<Problem, 'message' | 'mend'>): string {
   return mend === undefined ? message : `${message} ${mend}`
+}
+
+/** Who gets the name of something when it is offered no more. */
+export function heirText(
+  { upstream, kind, name, calledAs = name }: ReviewItem,
+  problems: readonly Problem[],
+): string | undefined {
+  const isHeir = ({ where, subject, field }: Problem) =>
+    field === 'name' && subject === `${kind}:${calledAs}` && where !== `upstream:${upstream}`
+  const heir = problems.find(isHeir)?.where
+  return heir && `Rejected, it leaves its name to ${heir}: calls of "${calledAs}" go there.`
 }

@@ -4,6 +4,7 @@ import type { Environment } from '../adapters/project-files/index.ts'
 import { createIds, createSystemClock } from '../adapters/system/index.ts'
 import { type AppError, CONTROL, type Control, type ControlOperation, isAppError } from '../contracts/index.ts'
 import { type Log, remembered } from '../core/kernel/index.ts'
+import { fetchFirst } from './fetch-first.ts'
 import { brokenConfig, locateProject, type ProjectPlace } from './locate-project.ts'
 import { orOwner } from './or-owner.ts'
 import type { Runtime } from './runtime.ts'
@@ -76,7 +77,7 @@ async function openInProcess(options: OpenControlOptions): Promise<OpenControl> 
       await runtime.stop()
       await storage.close()
     }
-    return { control: orOwner(control, dataDir), from: 'process', close }
+    return { control: orOwner(fetchFirst(control, { ...runtime, clock }), dataDir), from: 'process', close }
   } catch (error) {
     if (!isAppError(error) || error.code !== 'CONFIG_INVALID') throw error
     return { control: await controlWithoutConfig(error), from: 'process', close: async () => {} }

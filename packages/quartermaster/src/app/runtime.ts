@@ -184,7 +184,8 @@ export async function createRuntime(
   }
 
   async function readDefinitions(): Promise<unknown> {
-    upstreams.start(keepsUpstreams ? 'all' : 'unseen')
+    // To leave ends what is being downloaded, and may spoil its cache.
+    upstreams.start(keepsUpstreams ? 'all' : isBrief ? 'unseenHere' : 'unseen')
     const mounting = upstreams.configure(project.upstreams())
     const first = core.catalogue.reload()
     // Whoever has called this is told of a failure.

@@ -276,6 +276,23 @@ describe('looking at upstreams', () => {
     expect(await own.control.reviewItems({})).toEqual([ITEM])
   })
 
+  it('says in a review who gets the name of what is offered if it is rejected', async () => {
+    const lost = {
+      severity: 'error',
+      code: 'DEFINITION_INVALID',
+      subject: 'tool:read',
+      field: 'name',
+      message: '',
+    } as const
+    const problems = [{ ...lost, where: 'upstream:files' }]
+    const item = { ...ITEM, state: 'warned' } as const
+    const { control } = await desk({ ...NOTES, item, problems })
+    const clash = 'Rejected, it leaves its name to upstream:files: calls of "read" go there.'
+    expect(await control.reviewItems({})).toEqual([{ ...item, clash }])
+    const changed = await desk({ ...NOTES, problems })
+    expect(await changed.control.reviewItems({})).toEqual([ITEM])
+  })
+
   it('fails where what is known of them cannot be read, and blames no server', async () => {
     const unreadable = new AppError('STORE_LOCKED', 'The data folder belongs to another.')
     const { control, done } = await desk({ ...NOTES, unreadable })

@@ -14,7 +14,7 @@ import type { Agents } from '../core/agents/index.ts'
 import { clashWith, type Generation } from '../core/catalogue/index.ts'
 import { type Clock, didYouMean } from '../core/kernel/index.ts'
 import { asFelt } from './felt-standing.ts'
-import { clashText, withOfferedCounts } from './offered-count.ts'
+import { clashText, heirText, withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
 import { exposureProblems } from './upstream-findings.ts'
 import { grantUpstream, type Recipients, revokeUpstream, type UpstreamGrantDeps } from './upstream-grants.ts'
@@ -41,12 +41,12 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
   >
   /** Absent where none are mounted; then the configuration answers. */
   readonly upstreams:
-    | Pick<Upstreams, 'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget' | 'readAgain' | 'met'>
+    | Pick<Upstreams, 'statuses' | 'logs' | 'restart' | 'review' | 'decide' | 'forget' | 'readAgain' | 'met' | 'meet'>
     | undefined
   readonly agents: Pick<Agents, 'entry' | 'has' | 'reload'>
   readonly clock: Clock
   /** All definitions as they are now, and what is wrong with them. */
-  generation(): Pick<Generation, 'capabilities' | 'tools' | 'prompts'>
+  generation(): Pick<Generation, 'capabilities' | 'tools' | 'prompts' | 'owners'>
   definitionProblems(): readonly Problem[]
   /** What tools need, as it stands. */
   dependencies(): readonly DependencyStatus[]
@@ -83,7 +83,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
     if (await upstreams?.readAgain()) await upstreams?.met(FIRST_LOOK_MS)
   }
 
-  /** Whoever decides about it is to know that it would not be offered even so. */
+  /** Whoever decides about it is to know that it would not be offered even so, or that calls of it go to another. */
   function withClash(item: ReviewItem): ReviewItem {
     const { kind, name: ownName, calledAs: name = ownName, upstream } = item
     if (kind !== 'tool' && kind !== 'prompt') return item
@@ -94,7 +94,10 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       name,
       ownName,
     })
-    return clash ? { ...item, clash: clashText(clash) } : item
+    if (clash) return { ...item, clash: clashText(clash) }
+    // What was changed keeps its name, whatever is decided.
+    const heir = item.state === 'warned' ? heirText(item, deps.definitionProblems()) : undefined
+    return heir === undefined ? item : { ...item, clash: heir }
   }
 
   async function settled(name: string): Promise<UpstreamStatus | undefined> {
@@ -134,6 +137,7 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       const recipients = await recipientsOf(request, deps)
       const { unneeded, ...written } = await write(request, deps)
       await deps.reload()
+      upstreams?.meet(request.name)
       const released = await releaseReplaced(unneeded, written, deps)
       const { problems: ungranted, ...given } = await grantUpstream(request.name, recipients, deps)
       const wrong = project.problems().filter(problem => problem.subject === `upstream:${request.name}`)

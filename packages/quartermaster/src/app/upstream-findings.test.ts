@@ -42,6 +42,14 @@ describe('an upstream that is down', () => {
   })
 })
 
+it.each([
+  ['starting', 'It may be downloading what it runs.', 'See how it is: quartermaster upstreams'],
+  ['idle', 'It does not work.', 'Have it started: quartermaster up'],
+] as const)('has nothing to mend that may have to be downloaded first: %s', async (state, text, mend) => {
+  const what = expect.stringContaining(text)
+  expect(await findingsOf({ ...DOWN, state, isFetching: true })).toEqual([{ level: 'warning', what, mend }])
+})
+
 describe('an upstream that shows one agent something else', () => {
   it('is told with the agent and with what to do', async () => {
     const differing = [{ agent: 'bob', definitions: ['tool:read', 'tool:write'] }]

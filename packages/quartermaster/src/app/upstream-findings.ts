@@ -23,8 +23,20 @@ export async function upstreamFindings({ upstreams, core, project }: UpstreamFin
   return statuses.flatMap((status, i) => [stateFinding(status), ...differenceFindings(status), ...(exposures[i] ?? [])])
 }
 
+/** There is nothing to mend yet: it may be downloaded, or has yet to be. */
+function fetchingFinding({ name, state, reason }: UpstreamStatus): Finding {
+  const isStarting = state === 'starting'
+  return {
+    level: 'warning',
+    what: `Upstream "${name}" is ${state}: ${reason}${isStarting ? ' It may be downloading what it runs.' : ''}`,
+    mend: isStarting ? 'See how it is: quartermaster upstreams' : 'Have it started: quartermaster up',
+  }
+}
+
 /** Whoever has said nothing, as a program that never started, is not to be read. */
-function stateFinding({ name, state, reason, tools, hasSpoken }: UpstreamStatus): Finding {
+function stateFinding(status: UpstreamStatus): Finding {
+  const { name, state, reason, tools, hasSpoken } = status
+  if (status.isFetching) return fetchingFinding(status)
   const mend = hasSpoken ? `See what it said: quartermaster logs ${name}` : 'Mend what is said here; it is tried again.'
   const upstream = `Upstream "${name}"`
   switch (state) {

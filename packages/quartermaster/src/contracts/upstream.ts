@@ -180,7 +180,7 @@ export const ReviewItem = z.object({
   seenAt: z.number(),
   /** What agents call it, or would, where that is another name. */
   calledAs: z.string().optional(),
-  /** Who has that name already, and what to do about it: accepted, it would still not be offered. */
+  /** Who else has that name: then it would not be offered even when accepted; or who gets it when it is rejected. */
   clash: z.string().optional(),
 })
 export type ReviewItem = z.infer<typeof ReviewItem>
@@ -229,7 +229,7 @@ export const UpstreamStatus = z.object({
   lastError: z.object({ message: z.string(), at: z.number() }).optional(),
   /** Agents to which the server shows something that was accepted in another form, and what, shortened. */
   differing: z.array(z.object({ agent: Name, definitions: z.array(z.string()) })).optional(),
-  /** Whether a program such as npx starts it for the first time, and may be downloading it. */
+  /** Whether a program such as npx starts it for the first time, or has yet to, and may have to download it. */
   isFetching: z.boolean().optional(),
   /** Names that something else has, so that nothing is offered under them, and what to do about each. */
   clashes: z.array(z.string()).optional(),

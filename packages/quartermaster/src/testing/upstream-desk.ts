@@ -4,7 +4,7 @@ import type { Upstreams } from '../adapters/mcp-upstream/index.ts'
 import { silentLog } from '../adapters/system/index.ts'
 import { openProject } from '../app/project.ts'
 import { createUpstreamControl } from '../app/upstream-control.ts'
-import { AppError, type ReviewItem, type UpstreamStatus } from '../contracts/index.ts'
+import { AppError, type Problem, type ReviewItem, type UpstreamStatus } from '../contracts/index.ts'
 import type { Tool } from '../core/catalogue/index.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { tempProject } from './temp-project.ts'
@@ -51,6 +51,9 @@ export interface DeskSituation {
   others?: string[]
   /** Tools, and the units that have their names. */
   tools?: Record<string, string>
+  /** What waits, and what is wrong with definitions. */
+  item?: ReviewItem
+  problems?: Problem[]
   /** Why what is known of upstreams cannot be read. */
   unreadable?: Error
   isMounted?: boolean
@@ -65,6 +68,8 @@ export async function upstreamDesk({
   states = {},
   others = [],
   tools = {},
+  item = ITEM,
+  problems = [],
   unreadable,
   isMounted = true,
   ownUrl,
@@ -86,18 +91,19 @@ export async function upstreamDesk({
     const state = left.length > 1 ? left.shift() : left[0]
     return status(name, state ?? 'up')
   }
-  const upstreams: Omit<Upstreams, 'source' | 'configure' | 'mount' | 'recall' | 'start' | 'stop'> = {
+  const upstreams: Omit<Upstreams, 'source' | 'configure' | 'mount' | 'recall' | 'start' | 'fetch' | 'stop'> = {
     statuses: () => [...project.upstreams().keys()].map(look),
     logs: (name, { limit }) => [{ at: 1, from: 'stderr', text: `${name} ${limit}` }],
     restart: async name => void done.push(['restart', name]),
-    review: async name => (name === undefined || name === 'notes' ? [ITEM] : []),
-    decide: async choice => (done.push(choice), [ITEM]),
+    review: async name => (name === undefined || name === 'notes' ? [item] : []),
+    decide: async choice => (done.push(choice), [item]),
     forget: async name => void done.push({ forgotten: name }),
     async readAgain() {
       if (unreadable) throw unreadable
       return false
     },
     met: async () => {},
+    meet: () => {},
   }
   const offered = new Map(
     Object.entries(tools).map(([name, unit]) => [name, { name, unit, source: 'upstreams' } as unknown as Tool]),
@@ -115,8 +121,8 @@ export async function upstreamDesk({
     },
     clock,
     originOf: name => (others.includes(name) ? 'other' : project.upstreams().has(name) ? 'upstream' : undefined),
-    generation: () => ({ capabilities: new Map(), prompts: new Map(), tools: offered }),
-    definitionProblems: () => [],
+    generation: () => ({ capabilities: new Map(), prompts: new Map(), owners: new Map(), tools: offered }),
+    definitionProblems: () => problems,
     dependencies: () => [],
     reload: () => project.reload(),
     ownUrl: async () => ownUrl,

@@ -208,10 +208,10 @@ describe('docs/security.md', () => {
     const { bytes: messageBytes, maxJsonDepth, maxJsonValues, inBatch, ...messageRest } = MESSAGE_LIMITS
     const { maxLineBytes, maxNoise, maxWaitingBytes, ...stdioRest } = STDIO_LIMITS
     const { items, pages, characters, ...fetchRest } = FETCH_LIMITS
-    const { definitions, charactersOfOne, characters: charactersOfAll, ...listingRest } = LISTING_LIMITS
+    const { definitions, charactersOfOne, characters: charactersOfAll, names, ...listingRest } = LISTING_LIMITS
     expect({ ...messageRest, ...stdioRest, ...fetchRest, ...listingRest }).toEqual({})
     expect(maxLineBytes).toBe(messageBytes)
-    expect(upstreamRows.slice(0, 12)).toEqual([
+    expect(upstreamRows.slice(0, 13)).toEqual([
       ['a message of a server', bytes(messageBytes)],
       ['nesting of a message', count(maxJsonDepth)],
       ['values in a message', count(maxJsonValues)],
@@ -224,6 +224,7 @@ describe('docs/security.md', () => {
       ['definitions', count(definitions)],
       ['characters of all definitions', count(charactersOfAll)],
       ['characters of one definition', count(charactersOfOne)],
+      ['names of what is gone, beyond these', count(names)],
     ])
   })
 
@@ -232,7 +233,7 @@ describe('docs/security.md', () => {
     const { graceMs, termMs, ...stopRest } = STOP_TIMES
     const { startSeconds } = StdioUpstream.parse({ command: 'server' })
     expect({ ...logRest, ...stopRest }).toEqual({})
-    expect(upstreamRows.slice(12)).toEqual([
+    expect(upstreamRows.slice(13)).toEqual([
       ['agents with a connection of their own', count(MOST_AGENTS)],
       ['servers that capabilities name, all together', count(MOST_GUESTS)],
       ['requests of one agent under way', count(MOST_UNDER_WAY)],
@@ -262,7 +263,10 @@ describe('docs/security.md', () => {
       ],
       ['silence at work before it is asked whether it is there', seconds(QUIET_MS)],
       ['silence to a ping before it counts as hanging', seconds(HANG_MS)],
-      ['silence at work, of one that was never heard while it worked', 'what a call may take'],
+      [
+        'silence at work, of one that was never heard while it worked, or that may be at work after its answer',
+        'what a call may take',
+      ],
       ['time to end after its input was closed', seconds(graceMs)],
       ['time to end after SIGTERM', seconds(termMs)],
       ['the same, of one that hangs, which is not asked by its input first', seconds(HANGING_TIMES.termMs)],

@@ -4,7 +4,7 @@ import { givenLine } from './given-text.ts'
 import { paragraph } from './layout.ts'
 import { releasedLines } from './released-text.ts'
 import type { Session } from './session.ts'
-import { upstreamSentence } from './upstream-text.ts'
+import { askedBy, upstreamSentence } from './upstream-text.ts'
 
 const OUTCOMES = {
   added: 'is added',
@@ -16,13 +16,13 @@ const OUTCOMES = {
 export function addedText(
   added: AddedUpstream,
   notes: readonly string[],
-  session: Pick<Session, 'out' | 'from'>,
+  session: Pick<Session, 'out' | 'from' | 'host'>,
 ): string {
-  const { out: printer, from } = session
+  const { out: printer } = session
   const { name, outcome, status, secrets, problems, file } = added
   const isFine = status?.state === 'up' || status?.state === 'idle'
   const mark = isFine ? printer.paint.green('✓') : printer.paint.yellow('!')
-  const how = status ? `; ${upstreamSentence(status, from)}` : ''
+  const how = status ? `; ${upstreamSentence(status, askedBy(session))}` : ''
   const lines = [
     givenLine(name, added),
     secrets.length > 0 ? `Kept in the secrets file: ${secrets.join(', ')}.` : '',

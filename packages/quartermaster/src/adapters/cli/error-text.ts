@@ -1,4 +1,5 @@
 import type { AppError, Problem } from '../../contracts/index.ts'
+import { resultText } from './content.ts'
 import { detail, toolOf } from './error-details.ts'
 import { type Look, missingBlock, problemBlock } from './explain.ts'
 import { count, paragraph } from './layout.ts'
@@ -55,5 +56,11 @@ function detailBlocks(error: AppError, frame: Frame & Look): string[] {
     ...detail(error, 'operations').map(({ name, weight, reason }) =>
       paragraph(`${name} (${weight}): ${reason}`, frame, '  '),
     ),
+    ...saidBlock(error, frame),
   ]
+}
+
+function saidBlock(error: AppError, frame: Frame): string[] {
+  const content = detail(error, 'content')
+  return content.length === 0 ? [] : ['It said:\n', paragraph(resultText({ content }), frame, '  ')]
 }

@@ -24,7 +24,12 @@ export function escapeProse(text: string): string {
 
 /** Spaces that would push the rest of a line off the screen are told in words. Fewer are somebody's indentation. */
 export function withoutGaps(text: string): string {
-  return text.replace(/ {40,}/g, inWords)
+  return text.replace(/\p{Zs}{40,}/gu, inWords)
+}
+
+/** The same inside of JSON: what stands at the beginning of a line is its own indentation. */
+export function withoutGapsInJson(json: string): string {
+  return json.replace(/(?<=\S)\p{Zs}{40,}/gu, inWords)
 }
 
 function inWords(spaces: string): string {

@@ -4,6 +4,8 @@ import type { Attending, Session } from './session.ts'
 /** Servers start at the same time, so waiting for all takes no longer than for the slowest. */
 const FIRST_LOOK_MS = 8_000
 const LOOK_EVERY_MS = 100
+/** What was being downloaded is there in a moment, or never. */
+const AFTER_FETCHING_MS = 5_000
 
 /**
  * How servers that were just added are after their first moments, by name. Where no `up` goes on with it, leaving ends what is
@@ -38,10 +40,14 @@ async function watch(
   tell: (starting: Starting) => void,
 ): Promise<void> {
   const until = host.clock.now() + FIRST_LOOK_MS
+  const fetchedAt = new Map<string, number>()
+  const isAwaited = ({ name }: UpstreamStatus) =>
+    host.clock.now() - (fetchedAt.get(name) ?? Number.NEGATIVE_INFINITY) < AFTER_FETCHING_MS
   for (;;) {
     const starting = await look()
     const isLate = host.clock.now() >= until
-    const awaited = isLate ? starting.filter(({ isFetching }) => isFetching && from === 'process') : starting
+    for (const { name, isFetching } of starting) if (isFetching) fetchedAt.set(name, host.clock.now())
+    const awaited = isLate ? starting.filter(one => from === 'process' && isAwaited(one)) : starting
     if (awaited.length === 0 || host.signal.aborted) return
     if (isLate) tell(awaited)
     await new Promise<void>(resolve => host.clock.after(LOOK_EVERY_MS, resolve))

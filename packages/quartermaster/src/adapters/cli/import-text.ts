@@ -7,7 +7,7 @@ import type { Printer } from './printer.ts'
 import { releasedLines } from './released-text.ts'
 import type { Session } from './session.ts'
 import { type Row, renderTable } from './table.ts'
-import { upstreamSentence } from './upstream-text.ts'
+import { type Asked, askedBy, upstreamSentence } from './upstream-text.ts'
 
 const CLIENTS = {
   'claude-code': 'Claude Code',
@@ -49,10 +49,11 @@ function placesText(places: ForeignServers['places'], printer: Printer): string 
 export function importedText(
   imported: readonly Imported[],
   places: ForeignServers['places'],
-  { out: printer, from }: Pick<Session, 'out' | 'from'>,
+  session: Pick<Session, 'out' | 'from' | 'host'>,
 ): string {
+  const { out: printer } = session
   return [
-    ...imported.map(one => oneText(one, { printer, from })),
+    ...imported.map(one => oneText(one, { printer, asked: askedBy(session) })),
     placesText(places, printer),
     `${printer.paint.bold(summary(imported))}\n`,
   ].join('')
@@ -96,11 +97,11 @@ function isTroubled({ status, problems }: Imported): boolean {
   return problems.length > 0 || (status !== undefined && status.state !== 'up' && status.state !== 'idle')
 }
 
-function oneText(one: Imported, { printer, from }: { printer: Printer; from: Session['from'] }): string {
+function oneText(one: Imported, { printer, asked }: { printer: Printer; asked: Asked }): string {
   const [style, mark] = isTroubled(one) ? TROUBLED : MARKS[one.outcome]
   const wide = { ...printer, width: undefined }
   const there = one.name === one.as ? '' : `, "${one.name}" there`
-  const head = `${one.as} (${CLIENTS[one.client]}${there})${one.reason === undefined ? stateText(one.status, from) : `: ${one.reason}`}`
+  const head = `${one.as} (${CLIENTS[one.client]}${there})${one.reason === undefined ? stateText(one.status, asked) : `: ${one.reason}`}`
   const lines = [
     IS_THERE[one.outcome] ? givenLine(one.as, one) : '',
     one.secrets.length > 0 ? `Kept in the secrets file: ${one.secrets.join(', ')}.` : '',
@@ -114,8 +115,8 @@ function oneText(one: Imported, { printer, from }: { printer: Printer; from: Ses
   ].join('')
 }
 
-function stateText(status: UpstreamStatus | undefined, from: Session['from']): string {
-  return status ? `: ${upstreamSentence(status, from)}` : ''
+function stateText(status: UpstreamStatus | undefined, asked: Asked): string {
+  return status ? `: ${upstreamSentence(status, asked)}` : ''
 }
 
 /** `3 servers`, for who is asked to choose. */

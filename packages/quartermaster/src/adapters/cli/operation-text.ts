@@ -22,8 +22,8 @@ export function operationsText(operations: readonly OperationSummary[], { out, h
   return renderTable({ columns, rows }, out)
 }
 
-/** Everything about one. The result is given, because it may be cut. */
-export function operationText(facts: OperationFacts, result: string | undefined, out: Printer): string {
+/** Everything about one. What its tool gave, or said beside what does not fit, is given, because it may be cut. */
+export function operationText(facts: OperationFacts, given: string | undefined, out: Printer): string {
   const { error } = facts
   return fields(
     [
@@ -49,7 +49,7 @@ export function operationText(facts: OperationFacts, result: string | undefined,
       ['Kept until', timeText(facts.keepUntil)],
       ['To decide', facts.state === 'waitingForApproval' ? `quartermaster approvals show ${facts.id}` : undefined],
       ['Can be retried', facts.canRetry ? `yes: quartermaster operations retry ${facts.id}` : undefined],
-      ['Result', result],
+      [facts.result ? 'Result' : 'It said', given],
     ],
     out,
   )

@@ -33,6 +33,18 @@ describe('a command that runs a package', () => {
     ['uv tool run pkg', 'uv', 'pkg'],
     ['docker run -i --rm -e TOKEN ghcr.io/a/b', 'docker', 'ghcr.io/a/b'],
     ['docker run -i --name x localhost:5000/a:latest', 'docker', 'localhost:5000/a'],
+    ['nice -n 10 npx server', 'npm', 'server'],
+    ['sudo -u me npx server', 'npm', 'server'],
+    ['env -u X npx server', 'npm', 'server'],
+    ['timeout -k 5 30 npx server', 'npm', 'server'],
+    ['npm --prefix /x exec server', 'npm', 'server'],
+    ['docker --context x run -i a/b', 'docker', 'a/b'],
+    ['cmd /d /s /c npx server', 'npm', 'server'],
+    ['npx --registry https://r.example server', 'npm', 'server'],
+    ['npx -y server -p 80', 'npm', 'server'],
+    ['sh -c "command -v npx && npx -y server"', 'npm', 'server'],
+    ['uvx --from=pkg serve', 'uv', 'pkg'],
+    ['deno run -A npm:@scope/server', 'deno', 'npm:@scope/server'],
   ])('without a version is found: %s', (line, runner, name) => {
     expect(find(line).found).toMatchObject({ runner, package: name })
   })
@@ -57,6 +69,10 @@ describe('a command that runs a package', () => {
     'bun run server',
     'node server.js',
     'npx',
+    'npx -y server@1.2.3 -p 80',
+    'uv run server.py',
+    'deno run -A npm:server@1.2.3',
+    'deno run main.ts',
   ])('is left alone otherwise: %s', line => {
     expect(find(line).found).toBeUndefined()
   })
@@ -65,6 +81,8 @@ describe('a command that runs a package', () => {
     ['npx -y server@latest --port 1', '-y server@2.0.0 --port 1'],
     ['npx --package=pkg serve', '--package=pkg@2.0.0 serve'],
     ['cmd /c npx -y server', '/c npx -y server@2.0.0'],
+    ['cmd /d /s /c npx -y server', '/d /s /c npx -y server@2.0.0'],
+    ['nice -n 10 npx server', '-n 10 npx server@2.0.0'],
     ['npm exec -y server -- --port 1', 'exec -y server@2.0.0 -- --port 1'],
     ['sh -c "cd server; npx -y server server"', '-c cd server; npx -y server@2.0.0 server'],
   ])('gets the version where the package stands: %s', (line, pinned) => {

@@ -13,18 +13,19 @@ export interface Unpinned extends Pick<PackageRun, 'runner' | 'program'> {
 /** The package that a command would run without a version of its own, if it does. */
 export function findUnpinned(command: string, args: readonly string[]): Unpinned | undefined {
   const run = packageRunOf(command, args)
-  const found = run && FINDERS[run.runner](run.words, run.from)
-  if (!found) return undefined
-  const { runner, program, words, start } = run
+  if (run?.at === undefined) return undefined
+  const { runner, program, words, start, at } = run
+  const word = words[at] ?? ''
+  const name = FINDERS[runner](word.replace(NAMING, ''))
   // The command itself is none of the arguments.
-  const index = start === undefined ? undefined : start + found.at - 1
-  return { runner, program, package: found.name, word: words[found.at] ?? '', index }
+  const index = start === undefined ? undefined : start + at - 1
+  return name === undefined ? undefined : { runner, program, package: name, word, index }
 }
 
 /** The arguments with the version put to the package. */
 export function pinnedArgs(args: readonly string[], unpinned: Unpinned, version: string): string[] {
   const { package: name, word, index } = unpinned
-  const pinned = `${word.startsWith('--package=') ? '--package=' : ''}${name}@${version}`
+  const pinned = `${NAMING.exec(word)?.[0] ?? ''}${name}@${version}`
   if (index !== undefined) return args.map((arg, i) => (i === index ? pinned : arg))
   return args.map(arg => withWord(arg, unpinned, pinned))
 }
@@ -43,101 +44,44 @@ export function unpinnedWarning({ runner, package: name }: Unpinned): string {
     npm: `${name}@VERSION, or --pin for the present one`,
     uv: `${name}@VERSION`,
     pipx: `${name}==VERSION`,
+    deno: `${name}@VERSION`,
     docker: `${name}:TAG or ${name}@sha256:…`,
   } as const satisfies Record<PackageRun['runner'], string>
   return `"${name}" has no version, so every start may run another program than the one you looked at. Write ${how[runner]}.`
 }
 
-/** A package without a version, and the word it stands in. */
-interface Found {
-  readonly name: string
-  readonly at: number
-}
+/** What may stand in one word with a package. */
+const NAMING = /^(?:-p|--package|--from|--spec)=/
 
-type Finder = (words: readonly string[], from: number) => Found | undefined
+/** The name of what a word names without a version. */
+type Finder = (word: string) => string | undefined
 
-/** The first word from a place on that is no option, and its place. `withValue` are the options that take the next word. */
-function firstOperand(words: readonly string[], from: number, withValue: readonly string[]): number | undefined {
-  for (let i = from; i < words.length; i++) {
-    const word = words[i] ?? ''
-    if (!word.startsWith('-')) return i
-    if (withValue.includes(word)) i++
-  }
-  return undefined
-}
-
-function unpinnedNpm(words: readonly string[], from: number): Found | undefined {
-  const named = words.findIndex((word, i) => i >= from && /^(?:-p|--package)$/.test(word))
-  const assigned = words.findIndex((word, i) => i >= from && word.startsWith('--package='))
-  const operand = firstOperand(words, from, ['-p', '--package', '-c', '--call', '-w', '--workspace'])
-  const at = named >= 0 ? named + 1 : assigned >= 0 ? assigned : operand
-  const [, name, version] = /^(?:--package=)?((?:@[\w.~-]+\/)?[\w.~-]+)(?:@(.+))?$/.exec(words[at ?? -1] ?? '') ?? []
+function unpinnedNpm(word: string): string | undefined {
+  const [, name, version] = /^((?:@[\w.~-]+\/)?[\w.~-]+)(?:@(.+))?$/.exec(word) ?? []
   // Folders, archives and repositories are no packages of a registry.
-  if (at === undefined || name === undefined || /^\.|\.(?:tgz|js|mjs)$/.test(name)) return undefined
-  return version === undefined || isMoving(version) ? { name, at } : undefined
+  if (name === undefined || /^\.|\.(?:tgz|js|mjs)$/.test(name)) return undefined
+  return isMoving(version) ? name : undefined
 }
 
-function isMoving(version: string): boolean {
-  return !/^\d+\.\d+\.\d+/.test(version)
+function isMoving(version: string | undefined): boolean {
+  return version === undefined || !/^\d+\.\d+\.\d+/.test(version)
 }
 
-const PYTHON_OPTIONS = ['--with', '--python', '-p', '--index-url', '-i', '--refresh-package', '--pip-args', '--suffix']
-
-function unpinnedPython(words: readonly string[], from: number): Found | undefined {
-  const named = words.findIndex((word, i) => i >= from && /^--(?:from|spec)$/.test(word))
-  const at = named >= 0 ? named + 1 : firstOperand(words, from, PYTHON_OPTIONS)
-  const [, name, version] = /^([\w.-]+(?:\[[\w,-]*\])?)(?:(?:==|@)(.+))?$/.exec(words[at ?? -1] ?? '') ?? []
-  if (at === undefined || name === undefined || name.startsWith('.')) return undefined
-  return version === undefined || version === 'latest' ? { name, at } : undefined
+function unpinnedPython(word: string): string | undefined {
+  const [, name, version] = /^([\w.-]+(?:\[[\w,-]*\])?)(?:(?:==|@)(.+))?$/.exec(word) ?? []
+  if (name === undefined || name.startsWith('.')) return undefined
+  return version === undefined || version === 'latest' ? name : undefined
 }
 
-const IMAGE_OPTIONS = [
-  ...[
-    '-e',
-    '--env',
-    '--env-file',
-    '-v',
-    '--volume',
-    '--mount',
-    '--name',
-    '--network',
-    '--net',
-    '-p',
-    '--publish',
-    '-w',
-  ],
-  ...[
-    '--workdir',
-    '-u',
-    '--user',
-    '--entrypoint',
-    '-l',
-    '--label',
-    '--platform',
-    '--add-host',
-    '-m',
-    '--memory',
-    '--cpus',
-  ],
-  ...[
-    '--gpus',
-    '--pull',
-    '-h',
-    '--hostname',
-    '--tmpfs',
-    '--cap-add',
-    '--cap-drop',
-    '--security-opt',
-    '--device',
-    '--dns',
-  ],
-]
+function unpinnedImage(word: string): string | undefined {
+  const [, name, tag] = /^((?:[^/]+\/)*[^/:@]+)(?:[:@](.+))?$/.exec(word) ?? []
+  return tag === undefined || tag === 'latest' ? name : undefined
+}
 
-function unpinnedImage(words: readonly string[], from: number): Found | undefined {
-  const at = firstOperand(words, from, IMAGE_OPTIONS)
-  const [, name, tag] = /^((?:[^/]+\/)*[^/:@]+)(?:[:@](.+))?$/.exec(words[at ?? -1] ?? '') ?? []
-  if (at === undefined || name === undefined) return undefined
-  return tag === undefined || tag === 'latest' ? { name, at } : undefined
+/** What it is given as an address is left alone. */
+function unpinnedDeno(word: string): string | undefined {
+  const [, name, version] = /^((?:npm|jsr):(?:@[\w.~-]+\/)?[\w.~-]+)(?:@([^/]+))?(?:\/.*)?$/.exec(word) ?? []
+  return isMoving(version) ? name : undefined
 }
 
 const FINDERS = {
@@ -145,4 +89,5 @@ const FINDERS = {
   uv: unpinnedPython,
   pipx: unpinnedPython,
   docker: unpinnedImage,
+  deno: unpinnedDeno,
 } as const satisfies Record<PackageRun['runner'], Finder>

@@ -1,6 +1,6 @@
 import type { ToolDetail } from '../../contracts/index.ts'
 import { inWords } from './duration.ts'
-import { escapeBlock, toVisibleJsonText } from './escape.ts'
+import { escapeBlock, toVisibleJsonText, withoutGapsInJson } from './escape.ts'
 import { exampleLine } from './example-line.ts'
 import { type Look, missingBlock } from './explain.ts'
 import { fields, paragraph } from './layout.ts'
@@ -52,5 +52,5 @@ function facts(tool: ToolDetail, frame: Frame): string {
 }
 
 function schemaText(schema: Record<string, unknown>): string {
-  return `${toVisibleJsonText(schema, { pretty: true }).replace(/^/gm, '  ')}\n`
+  return `${withoutGapsInJson(toVisibleJsonText(schema, { pretty: true })).replace(/^/gm, '  ')}\n`
 }

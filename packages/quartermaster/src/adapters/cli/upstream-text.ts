@@ -135,12 +135,22 @@ function lastErrorText({ lastError, reason }: UpstreamStatus, ago: (at: number) 
   return `${lastError.message} (${ago(lastError.at)})`
 }
 
+/** Who was asked how it is, and whether the person has left before it was known. */
+export interface Asked {
+  readonly from: Session['from']
+  readonly hasLeft: boolean
+}
+
+export function askedBy({ from, host }: Pick<Session, 'from' | 'host'>): Asked {
+  return { from, hasLeft: host.signal.aborted }
+}
+
 /** One upstream in a sentence: `up, 12 tools`. Who has met it in this very process leaves nothing that starts. */
-export function upstreamSentence(status: UpstreamStatus, from: Session['from'] = 'up'): string {
+export function upstreamSentence(status: UpstreamStatus, asked: Asked = { from: 'up', hasLeft: false }): string {
   const { name, state, reason, tools } = status
   const held = reviewText(status)
   if (state === 'up') return `it is up, with ${count(tools.offered, 'tool')}${held}`
-  if (state === 'starting') return startingSentence(status, from)
+  if (state === 'starting') return startingSentence(status, asked)
   if (state === 'needsLogin') return `it needs a login (quartermaster login ${name})${held}`
   // It ends within a longer one.
   const tail = reason === '' ? '' : `: ${reason.replace(/\.+$/, '')}`
@@ -154,8 +164,11 @@ function reviewText({ name, tools, warned = 0 }: UpstreamStatus): string {
   return held + told === '' ? '' : `${held}${told} (quartermaster upstreams review ${name})`
 }
 
-function startingSentence({ isFetching }: UpstreamStatus, from: Session['from']): string {
-  if (from === 'process') return 'it did not get ready in time; it is started again by quartermaster up'
+function startingSentence({ isFetching }: UpstreamStatus, { from, hasLeft }: Asked): string {
+  if (from === 'process') {
+    const why = hasLeft ? 'it was left before it was ready' : 'it did not get ready in time'
+    return `${why}; it is started again by quartermaster up`
+  }
   const what = isFetching ? ', and may be downloading what it runs' : ''
   return `it is still starting${what} (see how it is: quartermaster upstreams)`
 }

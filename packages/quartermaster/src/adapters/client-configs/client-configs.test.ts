@@ -149,7 +149,7 @@ describe('the configuration of Claude Code', () => {
 
 it.each(['', '// a comment\n'])('loses no server for its name, with %j before it', async before => {
   const { servers } = await inDesktop(`${before}{ "mcpServers": { "__proto__": { "command": "a" } } }`)
-  expect(servers).toMatchObject([{ name: '__proto__', as: '__proto__-2', entry: { command: 'a' } }])
+  expect(servers).toMatchObject([{ name: '__proto__', as: 'proto', entry: { command: 'a' } }])
 })
 
 describe('the configuration of Cursor', () => {
@@ -356,6 +356,8 @@ describe('any file', () => {
     ['a', 'It is no object.'],
     [{ url: 'http://localhost:9999/mcp' }, 'It is Quartermaster itself.'],
     [{ command: 'npx', args: ['-y', 'quartermaster@1.0.0', 'connect'] }, 'It is Quartermaster itself.'],
+    [{ command: 'npx', args: ['-p', 'quartermaster', 'quartermaster', 'connect'] }, 'It is Quartermaster itself.'],
+    [{ command: 'node', args: ['--import', 'x', '/y/quartermaster', 'connect'] }, 'It is Quartermaster itself.'],
     [
       { command: 'node', args: ['/x/dist/bin/quartermaster.js', 'connect', '--agent', 'a'] },
       'It is Quartermaster itself.',
@@ -368,6 +370,8 @@ describe('any file', () => {
 
   it.each([
     [{ command: 'quartermaster-notes' }],
+    [{ command: 'npx', args: ['-y', 'acme-mcp', 'connect', '--root', '/home/me/quartermaster'] }],
+    [{ command: 'node', args: ['acme.js', '--root', '/home/me/quartermaster', 'connect'] }],
     [{ url: 'http://localhost:9998/mcp' }],
     [{ url: 'https://example.com/mcp' }],
   ])('has others that only look like us: %j', async entry => {

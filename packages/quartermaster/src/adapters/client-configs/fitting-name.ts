@@ -9,7 +9,8 @@ export function fittingName(written: string, isFree: (name: string) => boolean):
     .normalize('NFKD')
     .replace(/[^\w-]+/g, '-')
     .replace(/^-+|-+$/g, '')
-  const name = (plain || 'server').slice(0, LONGEST).replace(/-+$/, '')
+  const usual = NO_NAMES.has(plain) ? plain.replaceAll('_', '') : plain
+  const name = (usual || 'server').slice(0, LONGEST).replace(/-+$/, '')
   if (isFree(name) && !NO_NAMES.has(name)) return name
   for (let number = 2; ; number++) {
     const ending = `-${number}`

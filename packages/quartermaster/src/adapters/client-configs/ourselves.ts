@@ -1,4 +1,4 @@
-import { programLines } from '../../core/kernel/index.ts'
+import { firstOperand, type ProgramLine, packageRunIn, programLines } from '../../core/kernel/index.ts'
 
 /** How we are known to others. */
 export interface OwnFace {
@@ -19,12 +19,23 @@ export function isOurselves(entry: Readonly<Record<string, unknown>>, { url: own
 
 /** Whether a command starts our own bridge, also by way of a shell. */
 export function isOurCommand(command: string, args: readonly string[]): boolean {
-  return programLines(command, args).some(
-    ({ words }) =>
-      words.includes('connect') &&
-      words.some(word => /(?:^|[\\/])quartermaster(?:@[\w.-]+)?(?:\.(?:js|mjs|cmd|exe))?$/.test(word)),
+  return programLines(command, args).some(line =>
+    runPlaces(line).some(at => OURS.test(line.words[at] ?? '') && line.words.includes('connect', at + 1)),
   )
 }
+
+const OURS = /(?:^|[\\/]|^--package=)quartermaster(?:[@:][\w.-]+)?(?:\.(?:js|mjs|cmd|exe))?$/
+
+/** The words that say what is run: the program, and the package or the script that is given to it. Others may name our folder. */
+function runPlaces(line: ProgramLine): number[] {
+  const { words } = line
+  const isRunner = packageRunIn(line)
+  if (isRunner) return isRunner.at === undefined ? [0] : [0, isRunner.at]
+  const script = firstOperand(words, 1, SCRIPT_OPTIONS) ?? 0
+  return words[script] === 'run' ? [0, script, script + 1] : [0, script]
+}
+
+const SCRIPT_OPTIONS: ReadonlySet<string> = new Set(['-r', '--require', '--import', '--loader', '-C', '--conditions'])
 
 /** Whether an address is where our own server listens, or would listen unless told otherwise. */
 export function isOwnAddress(text: string, { url: own }: OwnFace): boolean {

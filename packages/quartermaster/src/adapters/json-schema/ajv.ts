@@ -4,13 +4,15 @@ import addFormats, { type FormatName } from 'ajv-formats'
 import { AppError } from '../../contracts/index.ts'
 import type { Dialect } from './dialect.ts'
 import { targetOf } from './expansion.ts'
-import { type LinearPattern, linearPattern } from './pattern.ts'
+import { createMatchedPatterns, type MatchedPatterns } from './matched-patterns.ts'
 import type { SchemaNode } from './plain-schema.ts'
 
 /** Checks values against one schema. */
 export interface Checker {
-  /** What is wrong with the value, in Ajv's words; nothing when it fits. */
-  find(value: unknown): readonly ErrorObject[]
+  /** What is wrong with the value, in Ajv's words; nothing when it fits. Patterns match what is beyond `mostMatched` characters. */
+  find(value: unknown, mostMatched?: number): readonly ErrorObject[]
+  /** Whether the last value had more for the patterns than that. */
+  isSpent(): boolean
   /** The schema that a reference in this one means. */
   lookup(ref: string): unknown
 }
@@ -47,14 +49,17 @@ const SHARED: Options = { strict: false, allErrors: true, verbose: true, logger:
  * it ever compiled in its scope, also after `removeSchema`.
  */
 export function compilePlain(schema: SchemaNode, dialect: Dialect): Checker {
-  const all = compile(schema, dialect, true)
+  const patterns = createMatchedPatterns()
+  const all = compile(schema, { dialect, patterns, allErrors: true })
   let first: ValidateFunction | undefined
   return {
-    find(value) {
+    find(value, mostMatched = Number.POSITIVE_INFINITY) {
+      patterns.begin(mostMatched)
       if (countValues(value) <= MAX_VALUES) return run(all, value)
-      first ??= compile(schema, dialect, false)
+      first ??= compile(schema, { dialect, patterns, allErrors: false })
       return run(first, value)
     },
+    isSpent: patterns.isSpent,
     lookup: ref => targetOf(ref, schema),
   }
 }
@@ -67,7 +72,7 @@ export function compileMetaSchema(dialect: Dialect): Checker {
   const validate = ajv.getSchema(id)
   if (!validate) throw new AppError('INTERNAL', `The meta-schema of ${dialect} is missing from Ajv.`)
   const lookup = (ref: string) => (ref.startsWith('#/') ? ajv.getSchema(types + ref)?.schema : undefined)
-  return { find: schema => run(validate, schema), lookup }
+  return { find: schema => run(validate, schema), isSpent: () => false, lookup }
 }
 
 /** The meta-schema, and the part of it that says what `type` may be: the only choice in it that needs explaining. */
@@ -79,7 +84,13 @@ const META = {
   'draft-07': { id: 'http://json-schema.org/draft-07/schema', types: 'http://json-schema.org/draft-07/schema' },
 } as const satisfies Record<Dialect, { id: string; types: string }>
 
-function compile(schema: SchemaNode, dialect: Dialect, allErrors: boolean): ValidateFunction {
+interface Compiling {
+  readonly dialect: Dialect
+  readonly patterns: MatchedPatterns
+  readonly allErrors: boolean
+}
+
+function compile(schema: SchemaNode, { dialect, patterns, allErrors }: Compiling): ValidateFunction {
   const options: Options = {
     ...SHARED,
     allErrors,
@@ -90,16 +101,11 @@ function compile(schema: SchemaNode, dialect: Dialect, allErrors: boolean): Vali
     ownProperties: true,
     // Copying a definition to each place that refers to it can turn a small schema into megabytes of code.
     inlineRefs: false,
-    code: { regExp: Object.assign(linear, { code: 'linearPattern' }) },
+    code: { regExp: Object.assign((source: string) => patterns.pattern(source), { code: 'linearPattern' }) },
   }
   const ajv = dialect === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
   addFormats.default(ajv, { formats: FORMATS, keywords: false })
   return ajv.compile(schema)
-}
-
-function linear(source: string): LinearPattern {
-  // Where linear time cannot be had the pattern matches everything; the schema was made plain with that in mind.
-  return linearPattern(source) ?? { test: () => true, toString: () => `/${source}/u` }
 }
 
 function run(validate: ValidateFunction, value: unknown): readonly ErrorObject[] {

@@ -57,4 +57,30 @@ describe('patterns', () => {
     )
     expect(fits({ allOf: [{ pattern }, { not: { const: 'a' } }] }, 'a')).toBe(false)
   })
+
+  it('are matched in what a tool gives up to a length, because everybody waits for that', () => {
+    const gives = (schema: JsonSchema, value: unknown) => compile(schema, 'output')(value).ok
+    const long = 'b'.repeat(300_000)
+    const some = Array.from({ length: 6 }, () => 'b'.repeat(50_000))
+    const pattern = '^a+$'
+    expect(gives({ pattern }, 'b'.repeat(50_000))).toBe(false)
+    expect(gives({ pattern }, long)).toBe(true)
+    expect(gives({ items: { pattern: '^b+$', maxLength: 50_000 } }, some)).toBe(true)
+    expect(gives({ pattern, maxLength: 10 }, long)).toBe(false)
+    expect(gives({ pattern, type: 'object' }, long)).toBe(false)
+    expect(fits({ pattern }, long)).toBe(false)
+  })
+
+  it('refuse nothing beyond that length, also where they stand the other way round', () => {
+    const gives = (schema: JsonSchema, value: unknown) => compile(schema, 'output')(value).ok
+    const long = 'b'.repeat(300_000)
+    expect(gives({ not: { pattern: '^a+$' } }, long)).toBe(true)
+    expect(gives({ oneOf: [{ pattern: '^a+$' }, { pattern: '^b+$' }] }, long)).toBe(true)
+    const named = { patternProperties: { '^a': { type: 'number' } }, additionalProperties: false }
+    expect(gives({ properties: { one: { pattern: '^b' }, two: named } }, { one: long, two: { a: 1 } })).toBe(true)
+    expect(gives({ properties: { one: { pattern: '^b' }, two: named } }, { one: 'b', two: { b: 1 } })).toBe(false)
+    expect(gives({ properties: { one: { pattern: '^b' }, two: named }, required: ['three'] }, { one: long })).toBe(
+      false,
+    )
+  })
 })

@@ -13,6 +13,11 @@ export function plainSchema(document: SchemaNode, dialect: Dialect): SchemaNode 
   return strict.unchecked ? rewrite(document, { dialect, mode: 'lenient' }).schema : strict.schema
 }
 
+/** The same without any pattern. */
+export function bareSchema(document: SchemaNode, dialect: Dialect): SchemaNode {
+  return rewrite(document, { dialect, mode: 'bare' }).schema
+}
+
 /** What is wrong with the references and patterns of a schema. Patterns are read, not compiled: that takes far longer. */
 export function plainIssues(document: SchemaNode, dialect: Dialect): readonly Issue[] {
   const { schema, issues, referring } = rewrite(document, { dialect, mode: 'look' })
@@ -23,8 +28,8 @@ export function plainIssues(document: SchemaNode, dialect: Dialect): readonly Is
 
 interface Rewriting {
   readonly dialect: Dialect
-  /** `lenient` keeps only what still holds when a pattern matches everything. */
-  readonly mode: 'look' | 'strict' | 'lenient'
+  /** `lenient` keeps only what still holds when a pattern matches everything; to `bare`, each does. */
+  readonly mode: 'look' | 'strict' | 'lenient' | 'bare'
   readonly references: References
   /** Schemas that references lead to, and the texts that lead there. */
   readonly names: Map<unknown, string>
@@ -90,7 +95,7 @@ function rewriteNode(place: Place, rewriting: Rewriting): SchemaNode {
     const at = rewriting.references.inside(place, ['pattern'], node.pattern)
     if (!isChecked(node.pattern, at, rewriting)) delete plain.pattern
   }
-  if (rewriting.mode === 'lenient') loosen(plain, node)
+  if (rewriting.mode === 'lenient' || rewriting.mode === 'bare') loosen(plain, node)
   addReferences(plain, place, rewriting)
   return plain
 }
@@ -135,7 +140,7 @@ function isChecked(pattern: string, place: Place, rewriting: Rewriting): boolean
     if (!isPattern(pattern)) rewriting.issues.push({ path: pathTo(place), message })
     return true
   }
-  const checked = linearPattern(pattern) !== undefined
+  const checked = rewriting.mode !== 'bare' && linearPattern(pattern) !== undefined
   rewriting.unchecked ||= !checked
   return checked
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { AppError, type Issue, type JsonSchema, messageOf } from '../../contracts/index.ts'
-import type { SchemaCompiler, Validated } from '../../core/catalogue/index.ts'
+import type { SchemaCompiler, SchemaSide, Validated } from '../../core/catalogue/index.ts'
 import { canonicalJson, type Digest, MOST_ISSUES } from '../../core/kernel/index.ts'
 import { type Checker, compileMetaSchema, compilePlain } from './ajv.ts'
 import { dialectOf } from './dialect.ts'
 import { explain } from './explain.ts'
-import { plainSchema, type SchemaNode } from './plain-schema.ts'
+import { bareSchema, plainSchema, type SchemaNode } from './plain-schema.ts'
 import { createRecent } from './recent.ts'
 import { relaxSchema } from './relax.ts'
 import { createSchemaExaminer } from './schema-examiner.ts'
@@ -26,29 +26,32 @@ export interface SchemaCompilerOptions {
 export function createSchemaCompiler(options: SchemaCompilerOptions = {}): SchemaCompiler {
   const { maxBytes = 128 * 1024, maxDepth = 64, maxIssues = MOST_ISSUES, maxCompiled = 2000, digest = sha256 } = options
   const examine = createSchemaExaminer({ limits: { maxBytes, maxDepth }, maxIssues, compileMetaSchema })
-  const bySchema = new WeakMap<JsonSchema, Validator>()
+  const bySchema = new WeakMap<JsonSchema, Compiled['validators']>()
   const byDigest = createRecent<Compiled>(maxCompiled)
 
   function compiled(key: string, schema: JsonSchema): Compiled {
     const known = byDigest.get(key)
     if (known) return known
-    const checker = toChecker(schema)
-    // It asks for its checker each time, so that whoever keeps the validator does not keep the compiled code alive.
-    const validator: Validator = value => validate(compiled(key, schema).checker, value, maxIssues)
-    byDigest.set(key, { checker, validator })
-    return { checker, validator }
+    // They ask for their checkers each time, so that whoever keeps a validator does not keep the compiled code alive.
+    const validators: Compiled['validators'] = {
+      input: value => validate(compiled(key, schema).checkers.whole, { value, maxIssues }),
+      output: value => validateOutput(compiled(key, schema).checkers, value, maxIssues),
+    }
+    const made = { checkers: toCheckers(schema), validators }
+    byDigest.set(key, made)
+    return made
   }
   return {
     check: examine,
     relax: relaxSchema,
-    compile(schema) {
-      const known = bySchema.get(schema)
+    compile(schema, side = 'input') {
+      const known = bySchema.get(schema)?.[side]
       if (known) return known
       // Before the digest: what JSON cannot say has none.
       refuse(examine(schema))
-      const { validator } = compiled(digest(canonicalJson(schema)), schema)
-      bySchema.set(schema, validator)
-      return validator
+      const { validators } = compiled(digest(canonicalJson(schema)), schema)
+      bySchema.set(schema, validators)
+      return validators[side]
     },
   }
 }
@@ -56,16 +59,26 @@ export function createSchemaCompiler(options: SchemaCompilerOptions = {}): Schem
 type Validator = (value: unknown) => Validated
 
 interface Compiled {
-  readonly checker: Checker
-  readonly validator: Validator
+  readonly checkers: Checkers
+  readonly validators: Readonly<Record<SchemaSide, Validator>>
 }
 
-function toChecker(schema: JsonSchema): Checker {
+interface Checkers {
+  readonly whole: Checker
+  /** The same without its patterns. Hardly any is ever needed. */
+  bare(): Checker
+}
+
+function toCheckers(schema: JsonSchema): Checkers {
   try {
     // A copy, so that nobody can change the schema under its validator.
     const document: SchemaNode = JSON.parse(JSON.stringify(schema))
     const dialect = dialectOf(document) ?? '2020-12'
-    return compilePlain(plainSchema(document, dialect), dialect)
+    let bare: Checker | undefined
+    return {
+      whole: compilePlain(plainSchema(document, dialect), dialect),
+      bare: () => (bare ??= compilePlain(bareSchema(document, dialect), dialect)),
+    }
   } catch (cause) {
     throw new AppError('DEFINITION_INVALID', `The schema cannot be compiled: ${messageOf(cause)}`, { cause })
   }
@@ -77,9 +90,27 @@ function refuse(issues: readonly Issue[]): void {
   throw new AppError('DEFINITION_INVALID', `The schema cannot be used. ${told.join(' ')}`, { details: { issues } })
 }
 
-function validate({ find, lookup }: Checker, value: unknown, maxIssues: number): Validated {
+interface Checking {
+  readonly value: unknown
+  readonly maxIssues: number
+  readonly mostMatched?: number
+}
+
+/**
+ * As many characters of what a tool gives as its patterns are matched with: about what is handed over at once. More comes from
+ * servers that repeat a picture, and holds up everybody: matching takes a third of a second for a megabyte.
+ */
+const MOST_MATCHED = 256 * 1024
+
+/** Where there is more to match, patterns refuse nothing, and everything else is checked as ever. */
+function validateOutput({ whole, bare }: Checkers, value: unknown, maxIssues: number): Validated {
+  const checked = validate(whole, { value, maxIssues, mostMatched: MOST_MATCHED })
+  return checked.ok || !whole.isSpent() ? checked : validate(bare(), { value, maxIssues, mostMatched: -1 })
+}
+
+function validate({ find, lookup }: Checker, { value, maxIssues, mostMatched }: Checking): Validated {
   try {
-    const errors = find(value)
+    const errors = find(value, mostMatched)
     return errors.length === 0
       ? { ok: true, value }
       : { ok: false, issues: explain({ errors, value, lookup, maxIssues }) }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type AnyTool, defineTool } from '../../core/catalogue/index.ts'
+import { type AnyTool, defineTool, toolResult } from '../../core/catalogue/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
@@ -58,6 +58,30 @@ describe('a result that is too large to hand over at once', () => {
     expect(isError).toBe(true)
     expect(content[0]?.text).toMatch(/^"pays" succeeded\. .*Do not call it again for this/)
     expect(await store.find('operations', {})).toMatchObject([{ state: 'succeeded', outcome: 'succeeded' }])
+  })
+
+  it('says the same where a picture is left out that its structure repeats', async () => {
+    const data = 'A'.repeat(11_000)
+    const draws = defineTool({
+      name: 'draws',
+      short: 'x',
+      input: { type: 'object' },
+      maxResultBytes: 5_000,
+      maxBinaryBytes: 10_000,
+      output: { type: 'object', properties: { data: { type: 'string', pattern: '^[A-Z]+$' } } },
+      handler: () =>
+        toolResult({ content: [{ type: 'image', data, mimeType: 'image/png' }], structuredContent: { data } }),
+    })
+    const { call } = await open([draws])
+    const told = (await call('draws')) as unknown as Told
+    expect(told).toMatchObject({ isError: true, _meta: { 'quartermaster/succeeded': true } })
+    expect(told).not.toHaveProperty('structuredContent')
+    const left = expect.stringContaining('is left out')
+    expect(told.content.map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^"draws" succeeded\. .*Do not call it again for this/),
+      left,
+      left,
+    ])
   })
 
   it('goes on in the same way when it is the result of a task', async () => {

@@ -21,7 +21,7 @@ export interface OpenRequest<T> {
 
 type Parts = Pick<ServerParts, 'states' | 'exchanges' | 'log'>
 
-/** How often one request may ask a client that answers while the request is open. */
+/** How many rounds of questions one request may have with a client that answers while the request is open. */
 const MOST_ROUNDS = 32
 
 /** Longer than anybody waits for an answer: whoever has waited long enough takes the question back. */
@@ -55,7 +55,7 @@ export async function askWhileOpen<T>(first: T, open: OpenRequest<T>, parts: Par
 }
 
 function askedTooOften(): AppError {
-  return new AppError('ANSWER_UNAVAILABLE', `It asked more than ${MOST_ROUNDS} times in one request.`)
+  return new AppError('ANSWER_UNAVAILABLE', `It asked in more than ${MOST_ROUNDS} rounds in one request.`)
 }
 
 interface Asking extends Pick<Parts, 'log'> {

@@ -56,16 +56,35 @@ export function showsOutput({ outputSchema }: Tool, { isModern }: Era): boolean 
 export function toMcpResult(answer: CallAnswer, tool: Tool, era: Era): CallToolResult {
   const { result, kept, waiting, operationId } = answer
   if (waiting) return waitingResult(answer, waiting, showsOutput(tool, era))
-  if (!kept) return onTheWire(result, operationId, era)
+  if (!kept) return isStripped(result) ? strippedResult(answer, tool, era) : onTheWire(result, operationId, era)
   const rest = withRest(result, kept)
   const cut = onTheWire({ ...rest, _meta: { ...rest._meta, [KEPT_META]: kept } }, operationId, era)
-  if (result.isError || !showsOutput(tool, era)) return cut
+  return result.isError || !showsOutput(tool, era) ? cut : markedResult(cut, succeededNote(tool, 'read on below.'))
+}
+
+/** Whether it has no structure because a piece was left out that stood in there. */
+function isStripped({ _meta }: ToolResult): boolean {
+  return _meta?.[SUCCEEDED_META] === true
+}
+
+function strippedResult({ result, operationId }: CallAnswer, tool: Tool, era: Era): CallToolResult {
+  const told = onTheWire(unsaid(result), operationId, era)
+  return showsOutput(tool, era) ? markedResult(told, succeededNote(tool, 'what was left out is said below.')) : told
+}
+
+/** Without what is said of a result that is marked. */
+function unsaid(result: ToolResult): ToolResult {
+  const { [SUCCEEDED_META]: _succeeded, ..._meta } = result._meta ?? {}
+  return { ...result, _meta }
+}
+
+function markedResult(told: CallToolResult, note: CallToolResult['content'][number]): CallToolResult {
   // Clients refuse a result without the structure its tool promises, unless it is marked as an error.
   return {
-    ...cut,
-    content: [succeededNote(tool), ...cut.content],
+    ...told,
+    content: [note, ...told.content],
     isError: true,
-    _meta: { ...cut._meta, [SUCCEEDED_META]: true },
+    _meta: { ...told._meta, [SUCCEEDED_META]: true },
   }
 }
 
@@ -91,7 +110,7 @@ function waitingResult(
 /** The result of a task that has ended, on the wire, as its record tells it. Only modern clients have tasks. */
 export function toMcpOutcome(result: ToolResult, operationId: string): CallToolResult {
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
-  if (!kept.success) return onTheWire(result, operationId, MODERN)
+  if (!kept.success) return onTheWire(isStripped(result) ? unsaid(result) : result, operationId, MODERN)
   const { [KEPT_META]: _kept, ...meta } = result._meta ?? {}
   return onTheWire(withRest({ ...result, _meta: meta }, kept.data), operationId, MODERN)
 }
@@ -123,10 +142,10 @@ function withRest(result: ToolResult, { resultId, nextOffset }: KeptResult): Too
 }
 
 /** First of all: read as a failure, it would be done a second time. */
-function succeededNote({ name }: Tool) {
+function succeededNote({ name }: Tool, next: string) {
   const text =
     `"${name}" succeeded. Only its result is too large to hand over whole, which is why this is marked as an error. ` +
-    'Do not call it again for this; read on below.'
+    `Do not call it again for this; ${next}`
   return { type: 'text' as const, text }
 }
 

@@ -3,10 +3,14 @@ import { type Clock, didYouMean, type Log } from '../../core/kernel/index.ts'
 import { createDepartures } from './departures.ts'
 import type { UpstreamParts } from './late-parts.ts'
 import { createListeners } from './listeners.ts'
+import { FETCHING_MS } from './target/first-start.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Which of them are started: all that are to run from the beginning, or only what nobody has seen yet. */
-export type StartChoice = 'all' | 'unseen'
+/**
+ * Which of them are started: all that are to run from the beginning, only what nobody has seen yet, or of these only what need
+ * not be downloaded first.
+ */
+export type StartChoice = 'all' | 'unseen' | 'unseenHere'
 
 /**
  * Whoever waits for servers to be met ends them by leaving. One that is being downloaded gets this much longer, and no more:
@@ -27,6 +31,13 @@ export interface Mounts {
   start(which: StartChoice): void
   /** Resolves when nobody is being met for the first time any more, or the time is over. What is being downloaded gets more. */
   met(withinMs: number): Promise<void>
+  /** Starts one that nobody has seen yet, whatever it takes; waits for nothing. */
+  meet(name: string): void
+  /**
+   * Starts those that nobody has seen because they may have to be downloaded first, of a tool's name those that may have it, and
+   * resolves when each is there or given up. Answers whether any is there now.
+   */
+  fetch(tool?: string): Promise<boolean>
   /** Reads what is known of those of which it could not be read, and starts them. Answers whether there were any. */
   readAgain(): Promise<boolean>
   /** For good: nothing is adopted any more. */
@@ -73,8 +84,24 @@ export function createMounts(deps: MountsDeps): Mounts {
 
   /** A server is not to blame for a store that cannot be read, and would be if it were started over it. */
   function begin(upstream: Upstream): void {
-    const isNew = started === 'unseen' && upstream.isUnseen() && !unread.has(upstream)
+    const isLeft = started === 'unseenHere' && upstream.isUnfetched()
+    const isNew = started !== undefined && isUnseen(upstream) && !isLeft
     if (started === 'all' || isNew) upstream.start()
+  }
+
+  function isUnseen(upstream: Upstream): boolean {
+    return upstream.isUnseen() && !unread.has(upstream)
+  }
+
+  async function fetch(tool?: string): Promise<boolean> {
+    await adopted.catch(() => {})
+    const isWanted = (one: Upstream) => isUnseen(one) && one.isUnfetched() && (tool === undefined || one.mayOffer(tool))
+    const wanted = [...mounted.values()].filter(isWanted)
+    for (const one of wanted) one.start()
+    const isMeeting = () => wanted.some(one => one.isUnseen() && one.isStarting())
+    // None takes longer: by then its start has failed.
+    await until(() => !isMeeting(), { clock, withinMs: FETCHING_MS, onChange: watchers.add })
+    return wanted.some(one => !one.isUnseen())
   }
 
   async function readAgain(upstream: Upstream): Promise<void> {
@@ -120,8 +147,13 @@ export function createMounts(deps: MountsDeps): Mounts {
       const isFetching = () => [...mounted.values()].some(one => one.isUnseen() && one.isStarting() && one.isFetching())
       await until(() => !isFetching(), { clock, withinMs: MORE_FOR_FETCHING_MS, onChange: watchers.add })
     },
+    meet(name) {
+      const upstream = mounted.get(name)
+      if (upstream && isUnseen(upstream)) upstream.start()
+    },
+    fetch,
     async readAgain() {
-      if (started !== 'unseen' || unread.size === 0) return false
+      if (started === 'all' || started === undefined || unread.size === 0) return false
       await Promise.all([...unread].map(readAgain))
       onChange()
       return true

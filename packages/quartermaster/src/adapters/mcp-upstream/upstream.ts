@@ -22,8 +22,12 @@ export interface Upstream {
   nameOf(kind: PinKind, own: string): string | undefined
   /** Whether the first attempt to reach it has not ended yet. */
   isStarting(): boolean
-  /** Whether it is being started for the first time by a program that may have to fetch it before. */
+  /** Whether it has never been met, and a program that may have to fetch it before starts it. */
+  isUnfetched(): boolean
+  /** The same, while it is being started. */
   isFetching(): boolean
+  /** Whether a tool of this name could be its, as far as its configuration tells. */
+  mayOffer(tool: string): boolean
   /** Takes what is remembered of it. */
   remember(): Promise<void>
   start(): void
@@ -61,7 +65,9 @@ export function createUpstream(deps: UpstreamDeps): Upstream {
     knownSince: acquaintance.since,
     nameOf: offer.nameOf,
     isStarting: () => connections.main.state().kind === 'starting' && connections.main.lastError() === undefined,
+    isUnfetched: () => isUnfetched(parts, config),
     isFetching: () => isFetching(parts, config),
+    mayOffer: tool => mayOffer(tool, deps.name, config),
     remember: async () => void (await Promise.all([verdicts.recall(), acquaintance.recall(), meetings.recall()])),
     start() {
       if (config.enabled && (config.start === 'eager' || !offer.verdict())) connections.main.start()
@@ -93,8 +99,24 @@ function seeAgain({ connections: { main }, sightings }: Workings, { enabled }: U
   else if (enabled) main.start()
 }
 
-function isFetching({ connections: { main }, acquaintance }: Workings, config: UpstreamConfig): boolean {
-  return main.state().kind === 'starting' && !acquaintance.isMet() && mayFetch(config)
+function isUnfetched({ acquaintance }: Workings, config: UpstreamConfig): boolean {
+  return config.enabled && !acquaintance.isMet() && mayFetch(config)
+}
+
+function isFetching(parts: Workings, config: UpstreamConfig): boolean {
+  return parts.connections.main.state().kind === 'starting' && isUnfetched(parts, config)
+}
+
+function mayOffer(tool: string, name: string, { prefix = name, tools }: UpstreamConfig): boolean {
+  return prefix === false || tool.startsWith(`${prefix}_`) || Object.values(tools).some(given => given.name === tool)
+}
+
+/** A command that does not need it does not begin with a download. */
+function neverStarted(parts: Workings, config: UpstreamConfig): Pick<UpstreamStatus, 'reason' | 'isFetching'> | {} {
+  const { connections, offer } = parts
+  const isLeft = connections.main.state().kind === 'idle' && offer.verdict() === undefined
+  if (!isLeft || connections.main.lastError() || !isUnfetched(parts, config)) return {}
+  return { isFetching: true, reason: 'It was never started, and what it runs may have to be downloaded first.' }
 }
 
 function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): UpstreamStatus {
@@ -111,7 +133,7 @@ function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): 
     ...standingOf(connections.main, standing),
     ...countsOf(offer.verdict(), { connections, config }),
     ...(differing.length > 0 ? { differing } : {}),
-    ...(isFetching(parts, config) ? { isFetching: true } : {}),
+    ...(isFetching(parts, config) ? { isFetching: true } : neverStarted(parts, config)),
     ...(deps.log.hasSpoken() ? { hasSpoken: true } : {}),
     ...(latency ? { latency } : {}),
     ...(unasked ? { unasked } : {}),

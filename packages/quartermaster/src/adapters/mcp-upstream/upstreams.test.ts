@@ -117,12 +117,35 @@ describe('servers that capabilities name', () => {
   })
 })
 
-it('gives a package runner time for its first download, and no other program', async () => {
-  const { configure, status, isUp } = await stage()
+/** Programs that do not answer before what they run is there, one of them by the name of a package runner. */
+async function latePrograms() {
   const folder = await tempFolder()
   const script = `#!/bin/sh\nwhile [ ! -e "${folder}/fetched" ]; do sleep 0.05; done\nexec "${process.execPath}" "$@"\n`
   for (const name of ['npx', 'plain']) await writeFile(join(folder, name), script, { mode: 0o755 })
   const late = (name: string) => ({ ...entry({ startSeconds: 0.2 }), command: join(folder, name) })
+  return { late, folder }
+}
+
+it('starts what may have to be downloaded only for a command that needs it, and waits for it then', async () => {
+  const { upstreams, configure, status, toolNames } = await stage({ which: 'unseenHere' })
+  const { late, folder } = await latePrograms()
+  await writeFile(join(folder, 'fetched'), '')
+  await configure({ npx: late('npx'), off: { ...late('npx'), enabled: false }, told: late('npx') })
+  await upstreams.met(10_000)
+  const left = { state: 'idle', isFetching: true, pids: [], reason: expect.stringContaining('never started') }
+  expect(status('npx')).toMatchObject(left)
+  expect(status('off')).not.toHaveProperty('isFetching')
+  expect(await upstreams.fetch('other_echo')).toBe(false)
+  expect(await upstreams.fetch('npx_echo')).toBe(true)
+  expect(await toolNames()).toContain('npx_echo')
+  expect(status('told')).toMatchObject(left)
+  upstreams.meet('told')
+  expect(status('told')?.state).toBe('starting')
+})
+
+it('gives a package runner time for its first download, and no other program', async () => {
+  const { configure, status, isUp } = await stage()
+  const { late, folder } = await latePrograms()
   await configure({ npx: late('npx'), plain: late('plain') })
   await expect.poll(() => status('plain')?.lastError?.message, PATIENT).toBe('It was not ready within 0.2 s.')
   expect(status('npx')).toMatchObject({ state: 'starting', isFetching: true, restarts: 0 })

@@ -7,6 +7,7 @@ import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
 
 const TOOLS = ['slow', 'other'].map(name => ({ name, description: `It is ${name}.`, inputSchema: { type: 'object' } }))
 const DONE = { content: [{ type: 'text', text: 'done' }] }
+const SIGN_IN = /^It answers, but refused the tool "other": .*login w/
 const LOOKS = ['ping', 'server/discover', 'initialize']
 
 /** What a server of an era has besides its tools. */
@@ -55,18 +56,20 @@ async function underWay(era: 'legacy' | 'modern', refusal: (visit: Visit) => num
 }
 
 it.each([
-  ['legacy', 404],
-  ['legacy', 401],
-  ['modern', 401],
+  ['legacy', 404, /^$/],
+  ['legacy', 401, SIGN_IN],
+  ['modern', 401, SIGN_IN],
 ] as const)(
-  'refuses one call by HTTP alone that a %s server turns away with %i, as long as it answers what else it is asked',
-  async (era, code) => {
+  'refuses calls by HTTP alone that a %s server turns away with %i, however many, as long as it answers what else it is asked',
+  async (era, code, told) => {
     const desk = await underWay(era, ({ body }) => (body.method === 'tools/call' ? code : undefined))
     const message = expect.stringContaining('was refused')
-    await expect(desk.bob).rejects.toMatchObject({ code: 'UPSTREAM_ERROR', message, details: { status: code } })
+    for (const call of [desk.bob, desk.call('other', 'bob'), desk.call('other', 'eve')])
+      await expect(call).rejects.toMatchObject({ code: 'UPSTREAM_ERROR', message, details: { status: code } })
     desk.answerAda()
     expect(await desk.ada).toMatchObject(DONE)
     expect(desk.status()).toMatchObject({ state: 'up', restarts: 0 })
+    expect(desk.status()?.lastError?.message ?? '').toMatch(told)
   },
 )
 
@@ -92,12 +95,11 @@ it.each(['legacy', 'modern'] as const)(
   },
 )
 
-it('makes a new session for who turns every call away, though it still answers a ping', async () => {
+it('makes a new session for who has forgotten it, though it still answers a ping', async () => {
   const desk = await underWay('legacy', ({ headers, body }) =>
-    headers['mcp-session-id'] === 's1' && body.method === 'tools/call' ? 404 : undefined,
+    headers['mcp-session-id'] === 's1' && body.method !== 'ping' ? 404 : undefined,
   )
-  await expect(desk.bob).rejects.toMatchObject({ code: 'UPSTREAM_ERROR' })
-  expect(await desk.call('other', 'bob')).toMatchObject(DONE)
+  expect(await desk.bob).toMatchObject(DONE)
   desk.answerAda()
   expect(await desk.ada).toMatchObject(DONE)
 })

@@ -18,7 +18,7 @@ import { type Connection, createConnection } from './supervision/connection.ts'
 import { type Connections, createConnections } from './supervision/connections.ts'
 import { createSingleConnection } from './supervision/single-connection.ts'
 import type { ChildLog } from './target/child-log.ts'
-import { startMsOf } from './target/first-start.ts'
+import { mayFetch, startMsOf } from './target/first-start.ts'
 import type { Target } from './target/target.ts'
 
 export interface UpstreamDeps {
@@ -67,7 +67,12 @@ export interface Workings {
 export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig): Workings {
   const { name, target, log, clock, digest } = deps
   const note = (text: string) => log.add('gateway', text)
-  const dependency = createUpstreamDependency(name, (...how) => connections.main.look(...how))
+  const dependency = createUpstreamDependency(name, async (...how) => {
+    const found = await connections.main.look(...how)
+    // What nobody has seen yet is missed by nobody, and may be downloaded for minutes.
+    const isFirst = !found.up && found.recovering && !acquaintance.isMet() && !offer.verdict() && mayFetch(config())
+    return isFirst ? { ...found, pending: true } : found
+  })
   const latencies = createLatencies()
   const crowds = createCrowds(clock)
   const acquaintance = createAcquaintance({ ...deps, fingerprint: digest(target.text), note })

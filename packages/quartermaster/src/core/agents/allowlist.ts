@@ -26,7 +26,7 @@ export function checkAllowlist(
     seen.add(name)
     // What nobody has seen yet is neither right nor wrong.
     if (isKnown.has(name) || capability.unseen !== undefined) return []
-    const hint = calledAsHint(name, capability) || didYouMean(name, known) || ` It has: ${known.join(', ') || 'none'}.`
+    const hint = calledAsHint(name, capability) || didYouMean(name, known) || ` It has: ${someOf(known)}.`
     return [issue(index, `Capability "${capability.key}" has no tool "${name}".${hint}`)]
   })
 }
@@ -47,6 +47,14 @@ export function readAllowlist(tools: readonly string[] | undefined, capability: 
     }),
   }
 }
+
+/** A server may have thousands, and the message is one line. */
+function someOf(names: readonly string[]): string {
+  const left = names.length - MOST_NAMES
+  return `${names.slice(0, MOST_NAMES).join(', ') || 'none'}${left > 0 ? `, and ${left} more` : ''}`
+}
+
+const MOST_NAMES = 20
 
 function issue(index: number, message: string): CapabilityIssue {
   return { code: 'CONFIG_INVALID', path: ['tools', index], message }

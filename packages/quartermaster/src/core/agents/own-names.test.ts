@@ -118,6 +118,11 @@ describe('a tool that its server has no more', () => {
     expect(report().map(({ tool }) => tool)).toEqual(['issues', 'pull.merge'])
     const { problems } = await hubWith({ github: { tools: ['delete_rep'] } }, { gone })
     expect(problems()).toEqual(['Capability "github" has no tool "delete_rep". It has: issues, pull.merge.'])
+    const withheld = Array.from({ length: 2_000 }, (_, i) => ({ name: `t${i}`, reason: 'New.' }))
+    const many = await hubWith({ github: { tools: ['delete_rep'] } }, { withheld })
+    expect(many.problems()).toEqual([
+      expect.stringMatching(/It has: issues, pull\.merge, t0, .*, t17, and 1982 more\.$/),
+    ])
   })
 })
 

@@ -1,5 +1,5 @@
 import type { AgentConfig, Caller, ResolutionEntry, RunCallbacks, Settings } from '../../contracts/index.ts'
-import { allowableForGood, type Catalogue, type Generation } from '../catalogue/index.ts'
+import { allowableForGood, type Catalogue, type Generation, LOST_NAME } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import { agentReader, type Docs, type Reader } from '../knowledge/index.ts'
@@ -116,8 +116,9 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     },
     withheld(tool) {
       const { withheld } = resolved().resolution
-      const known = withheld.find(entry => (entry.calledAs ?? entry.tool) === tool && entry.reason !== undefined)
-      return known ?? perhapsOf(withheld, tool)
+      const known = withheld.filter(entry => (entry.calledAs ?? entry.tool) === tool && entry.reason !== undefined)
+      // Whoever calls it means the one that has the name.
+      return known.find(({ reason }) => reason !== LOST_NAME) ?? known[0] ?? perhapsOf(withheld, tool)
     },
     prompt: name => resolved().resolution.prompts.get(name),
     resource: uri => findResource(resolved().resolution.resources, uri),

@@ -4,7 +4,7 @@ import { didYouMean } from '../kernel/index.ts'
 import type { CheckDeps, UnitPlace } from './check-place.ts'
 import { describeSchema } from './describe-schema.ts'
 import type { ProblemList } from './problem-list.ts'
-import type { SchemaLike, Validate } from './schema.ts'
+import type { SchemaLike, SchemaSide, Validate } from './schema.ts'
 import { validatorOf } from './validator.ts'
 
 const Texts = z.object({ name: Name, title: z.string().min(1).max(100), short: z.string().min(1).max(1024) })
@@ -58,7 +58,7 @@ export function unionOf(first: readonly string[], second: unknown): unknown {
 interface SchemaPlace {
   readonly subject: string
   readonly field: string
-  readonly side: 'input' | 'output'
+  readonly side: SchemaSide
   /** The type the root must have. */
   readonly root?: 'object'
   readonly place: UnitPlace
@@ -78,7 +78,7 @@ export function checkSchema(
     const { issues, usable } =
       at.place.kind === 'upstream' ? leniently(described, deps) : strictly(described, written, deps)
     if (at.root && described.type !== at.root) issues.push({ path: ['type'], message: `must be "${at.root}"` })
-    if (issues.length === 0) return { described, validate: validatorOf(usable, deps.compiler) }
+    if (issues.length === 0) return { described, validate: validatorOf(usable, at.side, deps.compiler) }
     problems.addIssues(at.subject, at.field, issues)
   } catch (error) {
     problems.add(at.subject, at.field, messageOf(error))

@@ -1,16 +1,9 @@
 import type { CheckedUnit } from './check-unit.ts'
-import type { CatalogueCapability, Origin } from './generation.ts'
+import type { CatalogueCapability, NameOwner, Origin } from './generation.ts'
 import type { NameClaim } from './source.ts'
 
-/** Whose a name is among upstreams. */
-export interface Owner extends Origin {
-  readonly since: number
-  /** It is kept for something that waits for a person. */
-  readonly isHeld: boolean
-}
-
 /** By kind and name: `tool:a_b`. */
-export type Owners = ReadonlyMap<string, Owner>
+export type Owners = ReadonlyMap<string, NameOwner>
 
 /**
  * Of two upstreams the one that has had a name for longer keeps it, whichever starts first or stands first: agents that call
@@ -20,7 +13,7 @@ export function ownersAmong(
   upstreams: readonly CheckedUnit[],
   isLeftOut: (capability: CatalogueCapability) => boolean,
 ): Owners {
-  const owners = new Map<string, Owner>()
+  const owners = new Map<string, NameOwner>()
   for (const { claims, capabilities, source, unit } of upstreams) {
     const sound = new Set(capabilities.filter(one => !isLeftOut(one)).flatMap(namesIn))
     for (const claim of claims) {
@@ -47,7 +40,7 @@ export function otherOwner(
   owners: Owners,
   kind: NameClaim['kind'],
   { name, unit }: Origin & { name: string },
-): Owner | undefined {
+): NameOwner | undefined {
   const owner = owners.get(keyOf({ kind, name }))
   return owner?.unit === unit ? undefined : owner
 }

@@ -1,5 +1,6 @@
 import type { Problem } from '../../contracts/index.ts'
 import { didYouMean } from '../kernel/index.ts'
+import { otherOwner } from './compose-owners.ts'
 import type { Declaration } from './declaration.ts'
 import type { Dependency, Generation, Origin } from './generation.ts'
 
@@ -27,20 +28,20 @@ export function nameTaken(
 
 /** What would be wrong if an upstream offered this beside what there is now. */
 export function clashWith(
-  { tools, prompts }: Pick<Generation, 'tools' | 'prompts'>,
+  { tools, prompts, owners }: Pick<Generation, 'tools' | 'prompts' | 'owners'>,
   wanted: Origin & { readonly kind: 'tool' | 'prompt'; readonly name: string; readonly ownName: string },
 ): Problem | undefined {
   const { kind, name, unit } = wanted
-  const first = (kind === 'tool' ? tools : prompts).get(name)
+  const first = (kind === 'tool' ? tools : prompts).get(name) ?? otherOwner(owners, kind, wanted)
   return first && first.unit !== unit ? nameTaken(kind, name, wanted, first) : undefined
 }
 
 function whyKept(origin: Origin, first: Origin & { readonly isHeld?: boolean }): string {
-  if (first.isHeld) return 'it had it first, and keeps it for what waits for review'
+  if (first.isHeld) return 'it has it now, and keeps it while what it has there is held back'
   if (upstreamOf(origin) === undefined) return 'the earlier one stays'
   return upstreamOf(first) === undefined
     ? 'what is built in or defined by the project goes before what a server has'
-    : 'it had it first, and keeps it for as long as it offers it'
+    : 'it has it now, and keeps it for as long as it offers it'
 }
 
 /** The name of an upstream, by the unit that it is. */

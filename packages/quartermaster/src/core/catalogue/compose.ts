@@ -61,6 +61,7 @@ export function composeGeneration(
       prompts,
       resources,
       dependencies,
+      owners: known.owners,
       capabilities,
       injections,
       consentOperations,

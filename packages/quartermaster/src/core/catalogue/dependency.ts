@@ -3,8 +3,11 @@ import type { Json } from '../../contracts/index.ts'
 /** What one look at a dependency found. */
 export type ProbeVerdict =
   | { up: true; reason?: string }
-  /** `recovering`: it is being started or restarted, so it is worth waiting for, as long as recovering may last. */
-  | { up: false; reason: string; recovering?: boolean }
+  /**
+   * `recovering`: it is being started or restarted, so it is worth waiting for, as long as recovering may last. `pending`: it
+   * comes for the first time, which may take long; until then nothing is said about it.
+   */
+  | { up: false; reason: string; recovering?: boolean; pending?: boolean }
 
 export interface ProbeContext {
   /** Aborts at the probe's deadline; pass it on, so that nothing lingers. */

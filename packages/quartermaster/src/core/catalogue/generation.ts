@@ -25,6 +25,13 @@ export interface Origin {
   readonly unit: string
 }
 
+/** Whose a name is among upstreams. */
+export interface NameOwner extends Origin {
+  readonly since: number
+  /** It is kept for something that is held back. */
+  readonly isHeld: boolean
+}
+
 /** A checked tool: every default filled in, schemas described, ready to be called. */
 export interface Tool extends ToolFacts, Origin {
   /** The capability or injection it belongs to. */
@@ -162,6 +169,8 @@ export interface Generation {
   /** By address or template, the first of each. */
   readonly resources: ReadonlyMap<string, Resource>
   readonly dependencies: ReadonlyMap<string, Dependency>
+  /** Upstreams by the names that are theirs, also those of what is held back: `tool:a_b`. */
+  readonly owners: ReadonlyMap<string, NameOwner>
   readonly capabilities: ReadonlyMap<string, CatalogueCapability>
   readonly injections: readonly CatalogueInjection[]
   readonly consentOperations: ReadonlyMap<string, ConsentOperationDefinition>
@@ -178,6 +187,7 @@ export const EMPTY_GENERATION: Generation = Object.freeze({
   prompts: new Map(),
   resources: new Map(),
   dependencies: new Map(),
+  owners: new Map(),
   capabilities: new Map(),
   injections: [],
   consentOperations: new Map(),

@@ -44,6 +44,7 @@ export {
 } from './generation.ts'
 export type { FromJsonSchema } from './infer-json-schema.ts'
 export { defineInjection, type Injection } from './injection.ts'
+export { LOST_NAME } from './left-out.ts'
 export {
   collectDefinitions,
   type Definition,
@@ -81,6 +82,7 @@ export type {
   Parsed,
   SchemaCompiler,
   SchemaLike,
+  SchemaSide,
   Unparsed,
   Validate,
   Validated,

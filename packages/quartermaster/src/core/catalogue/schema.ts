@@ -42,5 +42,8 @@ export interface SchemaCompiler {
    */
   relax(schema: JsonSchema): JsonSchema
   /** A validator that reports every issue. Equal schemas share one. Throws `DEFINITION_INVALID` on a schema that `check` refuses. */
-  compile(schema: JsonSchema): (value: unknown) => Validated
+  compile(schema: JsonSchema, side?: SchemaSide): (value: unknown) => Validated
 }
+
+/** What a tool gives may be far larger than what it takes, so its patterns are matched up to a length. */
+export type SchemaSide = 'input' | 'output'

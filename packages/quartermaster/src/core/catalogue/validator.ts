@@ -2,13 +2,13 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonSchema } from '../../contracts/index.ts'
 import { type FoundIssue, fewIssues, issueSentence } from '../kernel/index.ts'
 import { isPaired, isStandardSchema } from './describe-schema.ts'
-import type { SchemaCompiler, SchemaLike, Validate, Validated } from './schema.ts'
+import type { SchemaCompiler, SchemaLike, SchemaSide, Validate, Validated } from './schema.ts'
 
 /** The check that belongs to a schema: the library's own, or a compiled JSON Schema. */
-export function validatorOf(schema: SchemaLike, compiler: SchemaCompiler): Validate {
+export function validatorOf(schema: SchemaLike, side: SchemaSide, compiler: SchemaCompiler): Validate {
   if (isPaired(schema)) return standardValidator(schema.schema)
   if (isStandardSchema(schema)) return standardValidator(schema)
-  return lazyValidator(schema, compiler)
+  return lazyValidator(schema, side, compiler)
 }
 
 function standardValidator(schema: StandardSchemaV1): Validate {
@@ -31,10 +31,10 @@ function toFound(issue: StandardSchemaV1.Issue): FoundIssue {
 }
 
 /** Compiled on the first call: of ten thousand tools an agent uses a handful, and compiling costs a hundred times a check. */
-function lazyValidator(schema: JsonSchema, compiler: SchemaCompiler): Validate {
+function lazyValidator(schema: JsonSchema, side: SchemaSide, compiler: SchemaCompiler): Validate {
   let compiled: ((value: unknown) => Validated) | undefined
   return value => {
-    compiled ??= compiler.compile(schema)
+    compiled ??= compiler.compile(schema, side)
     return compiled(value)
   }
 }

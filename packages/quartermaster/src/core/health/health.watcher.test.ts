@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { DOWN, fakeService, UP } from '../../testing/hub.ts'
+import { deferred } from '../../testing/deferred.ts'
+import { DOWN, fakeService, simpleCapability, UP } from '../../testing/hub.ts'
 import { serviceHub } from '../../testing/service-hub.ts'
 
 describe('the watcher', () => {
@@ -124,6 +125,20 @@ describe('the watcher', () => {
       await hub.clock.advance(1_000)
       expect(hub.health.dependency('mail').state).toBe('up')
     }
+  })
+
+  it('goes on looking when another generation came while it looked', async () => {
+    const mail = fakeService('mail', UP)
+    const hub = await serviceHub([mail])
+    hub.health.watch()
+    const looked = deferred()
+    mail.wait = looked.promise
+    while (mail.probes === 1) await hub.clock.advance(100)
+    hub.write('main.ts', { capabilities: [simpleCapability('main', [])], dependencies: [mail.dependency] })
+    await hub.catalogue.reload()
+    looked.resolve()
+    await hub.clock.advance(60_000)
+    expect(mail.probes).toBeGreaterThan(3)
   })
 
   it('stops looking when it is stopped', async () => {

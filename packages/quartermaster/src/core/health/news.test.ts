@@ -39,6 +39,24 @@ async function hubWith(verdict: ProbeVerdict = UP, options: Parameters<typeof cr
 }
 
 describe('a dependency that tells of news', () => {
+  it('is neither there nor down while it comes for the first time, however long that takes', async () => {
+    const { hub, service, tell, state } = await hubWith({ ...STARTING, pending: true })
+    for (let minute = 0; minute < 4; minute++) {
+      await hub.clock.advance(60_000)
+      tell()
+    }
+    await hub.clock.advance(0)
+    expect(state()).toBe('unknown')
+    service.verdict = DOWN
+    tell()
+    await hub.clock.advance(0)
+    expect(state()).toBe('down')
+    service.verdict = { ...STARTING, pending: true }
+    tell()
+    await hub.clock.advance(0)
+    expect(state()).toBe('down')
+  })
+
   it('is looked at as soon as it tells', async () => {
     const { hub, service, tell, state } = await hubWith()
     service.verdict = DOWN

@@ -45,12 +45,14 @@ const REASON_LIMIT = 500
 /** What a probe said, in order: its author may have left the reason out or put anything there. */
 function toVerdict(answer: unknown): ProbeVerdict | undefined {
   const given = (typeof answer === 'object' && answer !== null ? answer : { up: answer }) as {
-    [K in 'up' | 'reason' | 'recovering']?: unknown
+    [K in 'up' | 'reason' | 'recovering' | 'pending']?: unknown
   }
   if (typeof given.up !== 'boolean') return undefined
   const reason =
     typeof given.reason === 'string' && given.reason !== '' ? given.reason.slice(0, REASON_LIMIT) : undefined
   if (given.up) return reason === undefined ? { up: true } : { up: true, reason }
   const verdict = { up: false as const, reason: reason ?? 'Its probe said no.' }
-  return given.recovering === true ? { ...verdict, recovering: true } : verdict
+  const recovering = given.recovering === true && { recovering: true }
+  const pending = given.pending === true && { pending: true }
+  return { ...verdict, ...recovering, ...pending }
 }

@@ -6,9 +6,10 @@ export function afterProbe(record: DependencyRecord, outcome: ProbeOutcome, poli
   if (record.state === 'optedOut') return record
   const looked = { ...record, checkedAt: outcome.at, durationMs: outcome.durationMs, threw: outcome.kind === 'unknown' }
   if (outcome.kind === 'unknown') return afterSilence(looked, outcome.reason, outcome.at, policy)
-  return outcome.verdict.up
-    ? afterSuccess(looked, outcome.verdict.reason ?? 'It answered.', outcome.at, policy)
-    : afterFailure(looked, outcome.verdict, outcome.at, policy)
+  const { verdict, at } = outcome
+  if (verdict.up) return afterSuccess(looked, verdict.reason ?? 'It answered.', at, policy)
+  if (verdict.pending && record.state === 'unknown') return { ...looked, reason: verdict.reason }
+  return afterFailure(looked, verdict, at, policy)
 }
 
 /**

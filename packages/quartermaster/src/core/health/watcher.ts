@@ -38,14 +38,16 @@ export function createWatcher({ records, rounds, clock, random, settings, option
   let isWatching = false
   let isStopped = false
 
-  function schedule(dependency: Dependency): void {
-    timers.get(dependency.name)?.()
-    timers.delete(dependency.name)
-    if (isStopped || watched.get(dependency.name) !== dependency) return
+  /** Whichever generation's look has just ended, it is the one of now that is looked at next. */
+  function schedule({ name }: Dependency): void {
+    timers.get(name)?.()
+    timers.delete(name)
+    const dependency = watched.get(name)
+    if (isStopped || !dependency) return
     const wait = nextLook(dependency, records.record(dependency))
     if (wait !== undefined)
       timers.set(
-        dependency.name,
+        name,
         clock.after(wait, () => void look(dependency)),
       )
   }

@@ -7,16 +7,55 @@ export function programName(word: string): string {
 
 /** Where the program stands: behind variables, and behind programs that run the one that is named next. */
 export function programIn(words: readonly string[]): number {
-  let isBehindPrefix = false
-  for (const [index, word] of words.entries()) {
-    const isPrefix = PREFIXES.has(programName(word))
-    isBehindPrefix ||= isPrefix
-    if (!isPrefix && !/^[A-Za-z_]\w*=/.test(word) && !(isBehindPrefix && word.startsWith('-'))) return index
+  let at = 0
+  while (at < words.length) {
+    const word = words[at] ?? ''
+    const prefix = PREFIXES.get(programName(word))
+    if (prefix) at = behindPrefix(words, at + 1, prefix)
+    else if (/^[A-Za-z_]\w*=/.test(word)) at++
+    else return at
   }
   return words.length
 }
 
-const PREFIXES: ReadonlySet<string> = new Set(['env', 'exec', 'sudo', 'nohup', 'nice', 'time', 'command', 'setsid'])
+interface Prefix {
+  /** Options that take the next word. */
+  readonly withValue: readonly string[]
+  /** Words of its own before the program. */
+  readonly operands?: number
+  /** With these it runs nothing. */
+  readonly asks?: RegExp
+}
+
+function behindPrefix(words: readonly string[], from: number, { withValue, operands = 0, asks }: Prefix): number {
+  let at = from
+  for (; words[at]?.startsWith('-'); at++) {
+    const word = words[at] ?? ''
+    if (asks?.test(word)) return words.length
+    if (withValue.includes(word)) at++
+  }
+  return at + operands
+}
+
+const TIMEOUT: Prefix = { withValue: ['-k', '--kill-after', '-s', '--signal'], operands: 1 }
+
+/** Programs that run the one that is named next. */
+const PREFIXES: ReadonlyMap<string, Prefix> = new Map([
+  ['env', { withValue: ['-u', '--unset', '-C', '--chdir'] }],
+  ['exec', { withValue: ['-a'] }],
+  ['sudo', { withValue: ['-u', '--user', '-g', '--group', '-h', '--host', '-p', '--prompt', '-C', '-D', '--chdir'] }],
+  ['doas', { withValue: ['-u', '-C'] }],
+  ['nohup', { withValue: [] }],
+  ['nice', { withValue: ['-n', '--adjustment'] }],
+  ['ionice', { withValue: ['-c', '--class', '-n', '--classdata'] }],
+  ['stdbuf', { withValue: ['-i', '--input', '-o', '--output', '-e', '--error'] }],
+  ['time', { withValue: ['-f', '--format', '-o', '--output'] }],
+  ['timeout', TIMEOUT],
+  ['gtimeout', TIMEOUT],
+  // `command -v npx` only asks whether there is one.
+  ['command', { withValue: [], asks: /^-[pvV]*[vV]/ }],
+  ['setsid', { withValue: [] }],
+])
 
 /** The script that a shell is given: what stands behind `-c`, `-lc` and the like. Nothing for other programs. */
 export function scriptIn(program: string, args: readonly string[]): string | undefined {
@@ -45,9 +84,7 @@ export interface ProgramLine {
 /** What a command runs: its program, or all programs of the script that a shell is given. */
 export function programLines(command: string, args: readonly string[]): ProgramLine[] {
   const written = [command, ...args]
-  // On Windows programs like npx are started through the shell.
-  const isCmd = programName(command) === 'cmd' && /^\/c$/i.test(args[0] ?? '')
-  const start = isCmd ? 2 : programIn(written)
+  const start = behindCmd(written) ?? programIn(written)
   const words = written.slice(start)
   const script = scriptIn(words[0] ?? '', words.slice(1))
   if (script === undefined) return [{ words, start }]
@@ -55,4 +92,11 @@ export function programLines(command: string, args: readonly string[]): ProgramL
     words: line.slice(programIn(line)),
     start: undefined,
   }))
+}
+
+/** On Windows programs like npx are started through the shell: `cmd /d /s /c npx`. */
+function behindCmd(words: readonly string[]): number | undefined {
+  if (programName(words[0] ?? '') !== 'cmd') return undefined
+  const first = words.findIndex((word, i) => i > 0 && !/^\/[abd-z]/i.test(word))
+  return /^\/c$/i.test(words[first] ?? '') ? first + 1 : undefined
 }

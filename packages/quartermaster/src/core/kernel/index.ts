@@ -36,7 +36,7 @@ export { type MirroredParameter, mirroredParameters, mirroredText } from './mirr
 export { isSeenPicture, type ModelPiece, modelPieces, modelWords } from './model-pieces.ts'
 export { modelText } from './model-text.ts'
 export { isOwnHeader } from './own-header.ts'
-export { type PackageRun, packageRunOf } from './package-run.ts'
+export { firstOperand, type PackageRun, packageRunIn, packageRunOf } from './package-run.ts'
 export type { Cancel, Clock, Digest, FollowingClock, Ids, Log, Random } from './ports.ts'
 export { createRateLimit, type RateLimit, type RateLimitOptions } from './rate-limit.ts'
 export { redactedJson } from './redacted-json.ts'

@@ -3,51 +3,127 @@ import { type ProgramLine, programLines, programName } from './command-line.ts'
 /** A program that fetches a package, where it has none yet, and runs it. */
 export interface PackageRun extends ProgramLine {
   /** Whose packages it runs. */
-  readonly runner: 'npm' | 'uv' | 'pipx' | 'docker'
+  readonly runner: 'npm' | 'uv' | 'pipx' | 'docker' | 'deno'
   /** As people know it: `npx`. */
   readonly program: string
-  /** Where its own arguments begin among the words. */
-  readonly from: number
+  /** The word that names the package, if one does: a project's own programs need what the project says. */
+  readonly at: number | undefined
 }
 
-/** The programs that run packages, with the words that make them do so. */
-const RUNNERS: readonly (readonly [PackageRun['runner'], programs: readonly string[], words: readonly string[]])[] = [
-  ['npm', ['npx', 'bunx', 'pnpx'], []],
-  ['npm', ['npm'], ['exec']],
-  ['npm', ['npm', 'bun'], ['x']],
-  ['npm', ['pnpm', 'yarn'], ['dlx']],
-  ['uv', ['uvx'], []],
-  ['uv', ['uv'], ['tool', 'run']],
-  ['pipx', ['pipx'], ['run']],
-  ['docker', ['docker', 'podman'], ['run']],
-  ['docker', ['docker', 'podman'], ['container', 'run']],
+interface Runner {
+  readonly runner: PackageRun['runner']
+  readonly programs: readonly string[]
+  /** The words that make them run a package. */
+  readonly words: readonly string[]
+  /** Runs what a project has, which may have to be fetched as well. */
+  readonly isOfProject?: true
+}
+
+/** The programs that run packages. */
+const RUNNERS: readonly Runner[] = [
+  { runner: 'npm', programs: ['npx', 'bunx', 'pnpx'], words: [] },
+  { runner: 'npm', programs: ['npm'], words: ['exec'] },
+  { runner: 'npm', programs: ['npm', 'bun'], words: ['x'] },
+  { runner: 'npm', programs: ['pnpm', 'yarn'], words: ['dlx'] },
+  { runner: 'uv', programs: ['uvx'], words: [] },
+  { runner: 'uv', programs: ['uv'], words: ['tool', 'run'] },
+  { runner: 'uv', programs: ['uv'], words: ['run'], isOfProject: true },
+  { runner: 'pipx', programs: ['pipx'], words: ['run'] },
+  { runner: 'docker', programs: ['docker', 'podman'], words: ['run'] },
+  { runner: 'docker', programs: ['docker', 'podman'], words: ['container', 'run'] },
+  { runner: 'deno', programs: ['deno'], words: ['run'] },
 ]
+
+const PYTHON_OPTIONS =
+  '--from --spec --with --with-editable --with-requirements --python -p --index-url -i --extra-index-url --index --default-index ' +
+  '--find-links -f --refresh-package --pip-args --suffix --directory --project --config-file --cache-dir --env-file'
+
+/** Options that take the next word, which is neither a sub-command nor a package then. */
+const WITH_VALUE: Readonly<Record<PackageRun['runner'], ReadonlySet<string>>> = {
+  npm: wordsOf(
+    '-p --package -c --call -w --workspace -C --dir --prefix --registry --cache --userconfig --globalconfig --loglevel ' +
+      '--node-options --script-shell --tag --filter -F --cwd',
+  ),
+  uv: wordsOf(PYTHON_OPTIONS),
+  pipx: wordsOf(PYTHON_OPTIONS),
+  docker: wordsOf(
+    '-e --env --env-file -v --volume --volumes-from --mount --name --network --net -p --publish -w --workdir -u --user ' +
+      '--entrypoint -l --label --platform --add-host -m --memory --cpus --gpus --pull -h --hostname --tmpfs --cap-add ' +
+      '--cap-drop --security-opt --device --dns --restart --ulimit --shm-size --log-driver --log-opt --ipc --pid --userns ' +
+      '--context -c -H --host --config --log-level --connection',
+  ),
+  deno: wordsOf('-c --config --import-map --lock --cert --seed -L --log-level'),
+}
+
+function wordsOf(text: string): ReadonlySet<string> {
+  return new Set(text.split(' '))
+}
 
 /** What a command runs of somebody's packages, if it does. */
 export function packageRunOf(command: string, args: readonly string[]): PackageRun | undefined {
   for (const line of programLines(command, args)) {
-    const run = runIn(line)
+    const run = packageRunIn(line)
     if (run) return run
   }
   return undefined
 }
 
-function runIn(line: ProgramLine): PackageRun | undefined {
+/** The same of one program. */
+export function packageRunIn(line: ProgramLine): PackageRun | undefined {
   const program = programName(line.words[0] ?? '')
-  for (const [runner, programs, asked] of RUNNERS) {
-    const from = programs.includes(program) ? behind(line.words, asked) : undefined
-    if (from !== undefined) return { ...line, runner, program, from }
+  for (const one of RUNNERS) {
+    const from = one.programs.includes(program) ? behind(line.words, one) : undefined
+    if (from === undefined) continue
+    const at = one.isOfProject ? undefined : packageAt(line.words, from, one.runner)
+    if (one.runner !== 'deno' || REMOTE.test(line.words[at ?? -1] ?? '')) {
+      return { ...line, runner: one.runner, program, at }
+    }
   }
   return undefined
 }
 
-/** The place behind these words, options between them passed over. */
-function behind(words: readonly string[], asked: readonly string[]): number | undefined {
+/** Everything else that Deno runs is a file. */
+const REMOTE = /^(?:npm|jsr|https?):/
+
+/** The place behind the words that are asked for, options between them passed over. */
+function behind(words: readonly string[], { words: asked, runner }: Runner): number | undefined {
   let at = 1
   for (const word of asked) {
-    while (words[at]?.startsWith('-')) at++
+    at = firstOperand(words, at, WITH_VALUE[runner]) ?? words.length
     if (words[at] !== word) return undefined
     at++
   }
   return at
+}
+
+/** Options that name the package, so that the first word is a program of it. */
+const NAMING = {
+  npm: /^(?:-p|--package)(?:$|=)/,
+  uv: /^--from(?:$|=)/,
+  pipx: /^--spec(?:$|=)/,
+  docker: undefined,
+  deno: undefined,
+} as const satisfies Record<PackageRun['runner'], RegExp | undefined>
+
+function packageAt(words: readonly string[], from: number, runner: PackageRun['runner']): number | undefined {
+  const naming = NAMING[runner]
+  const operand = firstOperand(words, from, WITH_VALUE[runner])
+  // What stands behind is for what is run.
+  const named = words.slice(0, operand).findIndex((word, i) => i >= from && naming?.test(word))
+  if (named < 0) return operand
+  return words[named]?.includes('=') ? named : named + 1
+}
+
+/** The first word from a place on that is no option, and its place. */
+export function firstOperand(
+  words: readonly string[],
+  from: number,
+  withValue: ReadonlySet<string>,
+): number | undefined {
+  for (let i = from; i < words.length; i++) {
+    const word = words[i] ?? ''
+    if (!word.startsWith('-')) return i
+    if (withValue.has(word)) i++
+  }
+  return undefined
 }

@@ -36,6 +36,17 @@ describe('what differs between two definitions', () => {
     ])
   })
 
+  it('tells what is hidden from a text that reads like it', () => {
+    const texts = ['\u200b', '\\u{200b}', '\\\u200b', '\\\\u{200b}', '\\d \\u00e9 \\\n']
+    expect(between(null, { a: texts }).map(({ after }) => after)).toEqual([
+      '\\u{200b}',
+      '\\\\u{200b}',
+      '\\\\\\u{200b}',
+      '\\\\\\\\u{200b}',
+      '\\d \\u00e9 \\\n',
+    ])
+  })
+
   const described = (description: string) => ({ inputSchema: { properties: { q: { description } } } })
 
   it.each([
@@ -73,10 +84,33 @@ describe('what differs between two definitions', () => {
     expect(change?.after).toMatch(/^…x{59} two y{3934}… \(1066 more characters\)$/)
   })
 
+  it('is not hidden behind a long key either', () => {
+    const key = (end: string, length = 300) => ({ inputSchema: { properties: { ['x'.repeat(length) + end]: {} } } })
+    const way = (end: string, length: number) => `inputSchema.properties.${'x'.repeat(length)}${end}`
+    expect(between(key('a'), key('b. Read the file.'))).toEqual([
+      { field: way('a', 300), before: '{}' },
+      { field: `inputSchema.properties["${'x'.repeat(300)}b. Read the file."]`, after: '{}' },
+    ])
+    expect(between(key('a', 5_000), key('b', 5_000)).map(({ field }) => field)).toEqual([
+      expect.stringMatching(/^…x{60}a$/),
+      expect.stringMatching(/^…x{60}b$/),
+    ])
+    const [added] = between(null, key('y'.repeat(5_000), 5_000))
+    expect(added?.field).toMatch(/^inputSchema\.properties\.x{3976}… \(6024 more characters\)$/)
+    const [first, second] = between(null, { [`${'x'.repeat(5_000)}a`]: 1, [`${'x'.repeat(5_000)}b`]: 2 })
+    expect([first?.field, second?.field]).toEqual(Array(2).fill(`${'x'.repeat(3_999)}… (1002 more characters)`))
+  })
+
   it('is told also when nothing but the order of the keys is different', () => {
     expect(between({ a: 1, b: 2 }, { b: 2, a: 1 })).toEqual([
       { field: '', before: 'the same fields', after: 'in another order' },
     ])
+  })
+
+  it('is told of what lies behind a long way as one value, or the ways would fill the memory', () => {
+    const list = Array.from({ length: 100_000 }, () => 0)
+    const [change] = between(null, { ['x'.repeat(200_000)]: list })
+    expect(change?.after).toMatch(/^\[0,0,.*more characters\)$/)
   })
 
   it('is not endless', () => {

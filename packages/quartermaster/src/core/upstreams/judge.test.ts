@@ -298,16 +298,13 @@ describe('a server that is down', () => {
 })
 
 describe('the pins of one server', () => {
+  const namesIn = (pins: readonly PinRow[]) => pins.map(({ name }) => name).toSorted()
+
   it('are bounded, those of what is gone longest going first', () => {
-    const limits = { ...LISTING_LIMITS, definitions: 4 }
-    const { see, pins } = server(limits)
+    const { see, pins } = server({ ...LISTING_LIMITS, definitions: 4, names: 0 })
     see({ tools: [tool('a')] }, { newTools: 'offer' })
     for (const name of ['b', 'c', 'd', 'e']) see({ tools: [tool(name)] }, { newTools: 'offer' })
-    expect(
-      pins()
-        .map(({ name }) => name)
-        .toSorted(),
-    ).toEqual(['c', 'd', 'e', 'server'])
+    expect(namesIn(pins())).toEqual(['c', 'd', 'e', 'server'])
   })
 
   it('lose first what nobody had accepted', () => {
@@ -315,5 +312,56 @@ describe('the pins of one server', () => {
     see({ tools: [tool('a')] })
     for (const name of ['b', 'c', 'd']) see({ tools: [tool(name)] })
     expect(pins().map(({ name }) => name)).toEqual(['server', 'a', 'c', 'd'])
+  })
+
+  const FLOODED = { ...LISTING_LIMITS, definitions: 3, names: 3 }
+  const flood = [tool('y'), tool('z')]
+
+  it('keep the names of what was decided about where there is no room for more', () => {
+    const { see, pins, decide } = server(FLOODED)
+    see({ tools: [tool('a'), tool('b')] })
+    expect(see({ tools: flood }).gone).toEqual(['a', 'b'])
+    expect(pins().find(({ name }) => name === 'a')).toMatchObject({ definition: '{}', listed: false })
+    expect(atOnce(offeredFromPins('github', pins(), POLICY)).gone).toEqual(['a', 'b'])
+    expect(see({ tools: flood }).writes).toEqual([])
+    const back = see({ tools: [tool('a'), tool('b', '2')] })
+    expect([back.offered[1]?.value, heldIn(back)]).toEqual([tool('a'), ['b: changed']])
+    expect(pins().find(({ name }) => name === 'a')).toMatchObject({ definition: JSON.stringify(tool('a')) })
+    decide('b', 'rejected')
+    see({ tools: flood })
+    expect(offeredIn(see({ tools: [tool('b')] }))).toEqual(['b'])
+  })
+
+  it('keep no more of these than there may be, what was refused before what passed by itself', () => {
+    const { see, decide, pins } = server({ ...FLOODED, names: 2 })
+    const lists = (...tools: string[]) => see({ tools: tools.map(name => tool(name)) }, { newTools: 'offer' })
+    lists('a')
+    lists('b')
+    decide('b', 'rejected')
+    for (const name of ['c', 'd', 'e', 'f']) lists(name, `${name}2`)
+    expect(namesIn(pins())).toEqual(['a', 'b', 'f', 'f2', 'server'])
+    expect(namesIn(pins().filter(({ definition }) => definition === '{}'))).toEqual(['a', 'b', 'server'])
+  })
+
+  it.each<[string, string, PinRow['state'] | undefined]>([
+    ['refused', 'Does it.', 'rejected'],
+    ['held back', 'EVIL', undefined],
+  ])('keep that something was %s through a flood of others', (_what, text, state) => {
+    for (const kind of ['tools', 'resources'] as const) {
+      const { see, decide } = server(FLOODED)
+      const listed = (description: string) => [{ ...tool('a', description), uri: 'a' }]
+      see({ [kind]: listed(text), prompts: [] }, { newTools: 'offer' })
+      if (state) decide('a', state)
+      see({ [kind]: [], prompts: flood }, { newTools: 'offer' })
+      const verdict = see({ [kind]: listed('Does it kindly.'), prompts: [] }, { newTools: 'offer' })
+      expect([kind, heldIn(verdict)]).toEqual([kind, ['a: new']])
+    }
+  })
+
+  it('forget resources that nobody refused: those come and go', () => {
+    const { see, pins } = server(FLOODED)
+    see({ resources: [{ uri: 'x://1', name: 'One' }] })
+    see({ resources: [], tools: flood })
+    expect(namesIn(pins())).toEqual(['server', 'y', 'z'])
   })
 })

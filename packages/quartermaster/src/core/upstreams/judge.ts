@@ -118,7 +118,7 @@ function firstPin(id: string, definition: SeenDefinition, isFirstSight: boolean,
 
 function nextPin(pin: PinRow, definition: SeenDefinition, options: JudgeOptions): PinRow {
   const { hash, text } = definition
-  if (hash === pin.hash) return unchangedPin(pin, options.policy)
+  if (hash === pin.hash) return unchangedPin(pin, text, options.policy)
   const seen = { ...pin, listed: true, hash, definition: text, seenAt: options.now, decidedAt: null, decidedBy: null }
   // Back to what was accepted, and to what was to be told about it.
   if (hash === pin.acceptedHash) return accepted({ ...seen, findings: pin.acceptedFindings ?? [] })
@@ -136,8 +136,9 @@ function lastAccepted(pin: PinRow): Partial<PinRow> {
 }
 
 /** What waits only because of a policy that has been relaxed since waits no longer. */
-function unchangedPin(pin: PinRow, policy: PinPolicy): PinRow {
-  const listed = pin.listed ? pin : { ...pin, listed: true }
+function unchangedPin(pin: PinRow, text: string, policy: PinPolicy): PinRow {
+  // Of one that was gone perhaps no more than the name was kept.
+  const listed = pin.listed ? pin : { ...pin, listed: true, definition: text }
   return pin.state === 'pending' && mayPass(pin, policy) ? accepted(listed) : listed
 }
 
@@ -178,23 +179,48 @@ interface Parting {
 function parted(gone: readonly PinRow[], staying: readonly PinRow[], limits = LISTING_LIMITS): Parting {
   let definitions = limits.definitions - staying.length
   let characters = limits.characters - staying.reduce((sum, pin) => sum + pin.definition.length, 0)
+  const whole = new Set<PinRow>()
+  for (const pin of gone.toSorted((a, b) => Number(isUndecided(a)) - Number(isUndecided(b)) || b.seenAt - a.seenAt)) {
+    definitions -= 1
+    characters -= pin.definition.length
+    if (definitions >= 0 && characters >= 0) whole.add(pin)
+  }
+  const named = new Set(namesWorthKeeping(gone.filter(pin => !whole.has(pin))).slice(0, limits.names))
   const kept: PinRow[] = []
   const writes: PinWrite[] = []
-  for (const before of gone.toSorted(
-    (a, b) => Number(isUndecided(a)) - Number(isUndecided(b)) || b.seenAt - a.seenAt,
-  )) {
-    definitions -= 1
-    characters -= before.definition.length
-    if (definitions < 0 || characters < 0) {
+  for (const before of gone) {
+    if (!whole.has(before) && !named.has(before)) {
       writes.push({ kind: 'drop', before })
       continue
     }
     kept.push(before)
     // What comes back one day finds its name with whoever has it then.
-    if (before.listed) writes.push({ kind: 'change', before, pin: { ...before, ...NO_CLAIM, listed: false } })
+    const left = before.listed ? { ...before, ...NO_CLAIM, listed: false } : before
+    const pin = named.has(before) && before.definition !== NO_DEFINITION ? { ...left, ...NAME_ONLY } : left
+    if (pin !== before) writes.push({ kind: 'change', before, pin })
   }
   return { kept, writes }
 }
+
+/**
+ * A server that lists much at once would otherwise take from agents what they name, and have what was refused forgotten. What
+ * it can bring about by itself comes last. An accepted resource is named by no agent, and passes again.
+ */
+function namesWorthKeeping(pins: readonly PinRow[]): PinRow[] {
+  const worth = new Map(pins.map(pin => [pin, worthOf(pin)]))
+  const rank = (pin: PinRow) => worth.get(pin) ?? 0
+  return pins.filter(pin => rank(pin) > 0).toSorted((a, b) => rank(b) - rank(a) || b.seenAt - a.seenAt)
+}
+
+function worthOf(pin: PinRow): number {
+  if (pin.state === 'rejected') return 4
+  if (!isUndecided(pin) && pin.kind !== 'resource') return pin.firstSight || pin.decidedAt !== null ? 3 : 2
+  return pin.state === 'pending' && (pin.reworded || isSuspicious(pin.findings)) ? 1 : 0
+}
+
+/** The hashes stay: what comes back is known by them. */
+const NO_DEFINITION = '{}'
+const NAME_ONLY = { definition: NO_DEFINITION, acceptedDefinition: null } as const satisfies Partial<PinRow>
 
 function isUndecided({ state, acceptedHash }: PinRow): boolean {
   return state === 'pending' && acceptedHash === null

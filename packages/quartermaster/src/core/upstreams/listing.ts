@@ -40,6 +40,8 @@ export interface ListingLimits {
   readonly characters: number
   /** Of one definition. */
   readonly charactersOfOne: number
+  /** Of what is gone and has no room beside the others, kept without its definition. */
+  readonly names: number
 }
 
 /** Real servers have dozens of definitions of a few kilobytes; whoever lists a hundred thousand hurts only itself. */
@@ -47,6 +49,7 @@ export const LISTING_LIMITS: ListingLimits = {
   definitions: 2_000,
   characters: 8 * 1024 * 1024,
   charactersOfOne: 512 * 1024,
+  names: 2_000,
 }
 
 /** Under this name the server's own record is pinned. */

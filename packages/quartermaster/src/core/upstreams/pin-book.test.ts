@@ -213,6 +213,33 @@ describe('a look that is under way while a person decides', () => {
   })
 })
 
+describe('a name that something has', () => {
+  const claimed = { as: 'github_a', since: 5 }
+  const change = { kind: 'tool', name: 'a', before: undefined, now: claimed } as const
+
+  it('stays on record when a look that began before it was written is written after it', async () => {
+    const { store } = memoryStorage()
+    const { book, see } = deskOver({ open: async () => ({ store }) })
+    await see([tool('a')])
+    const commit: Store['commit'] = async writes => {
+      await book.claim('github', [change])
+      return store.commit(writes)
+    }
+    await deskOver({ open: async () => ({ store: { ...store, commit } }) }).see([tool('a', '2')])
+    expect((await book.recall('github', POLICY))?.held).toMatchObject([{ name: 'a', claim: claimed }])
+    await see([])
+    expect((await see([tool('a')])).offered.find(({ name }) => name === 'a')?.claim).toBeUndefined()
+  })
+
+  it('is not overwritten by whoever has not seen it, and they hear of it', async () => {
+    const { book, see } = deskOver(memoryStorage())
+    await see([tool('a')])
+    expect(await book.claim('github', [change])).toBe(true)
+    expect(await book.claim('github', [{ ...change, now: { as: 'github_a', since: 9 } }])).toBe(false)
+    expect((await see([tool('a')])).offered).toContainEqual(expect.objectContaining({ name: 'a', claim: claimed }))
+  })
+})
+
 describe('the first list of a kind', () => {
   const SERVER_ONLY = { upstream: 'github', listing: { server: SERVER }, policy: POLICY }
 

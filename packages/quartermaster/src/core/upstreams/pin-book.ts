@@ -44,8 +44,11 @@ export interface PinBook {
   list(upstream?: string): Promise<ReviewItem[]>
   /** Throws `NAME_UNKNOWN` for what does not wait, and `EDIT_CONFLICT` for what has changed since the person looked. */
   decide(decision: Decision): Promise<ReviewItem[]>
-  /** Writes down which names things have now, and since when. What somebody else has written since they were read stays. */
-  claim(upstream: string, changes: readonly ClaimChange[]): Promise<void>
+  /**
+   * Writes down which names things have now, and since when. What somebody else has written since they were read stays, and
+   * then it answers `false`: what is on record is to be read again.
+   */
+  claim(upstream: string, changes: readonly ClaimChange[]): Promise<boolean>
   /** As if the server had never been seen. */
   forget(upstream: string): Promise<void>
 }
@@ -112,7 +115,8 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
           rows: 'any',
         }),
       )
-      await store.commit(writes)
+      const outcome = await store.commit(writes)
+      return outcome.committed && outcome.rows.every(count => count > 0)
     },
     async forget(upstream) {
       const store = await open()
@@ -183,7 +187,9 @@ function toWrite(write: PinWrite): Write {
   const { id, hash, state } = write.before
   const where = { id, hash, state }
   if (write.kind === 'drop') return remove('pins', { where, guard: 'pin.unchanged' })
-  return update('pins', { where, set: write.pin, guard: 'pin.unchanged' })
+  const { offeredAs: _as, offeredSince: _since, ...seen } = write.pin
+  // Names are claimed beside this, and only what the server lists no more loses its own by it.
+  return update('pins', { where, set: write.pin.listed ? seen : write.pin, guard: 'pin.unchanged' })
 }
 
 /** A verdict that changes nothing would otherwise outlive a decision that was made while it was found. */

@@ -33,6 +33,8 @@ export interface HeldDefinition {
   readonly name: string
   readonly state: HeldState
   readonly reason: string
+  /** It was offered in the form that it had before, and is again as soon as it has that. */
+  readonly isChange?: boolean
   /** The name that it is on record with, if it is with any. */
   readonly claim?: NameClaim | undefined
 }
@@ -116,7 +118,9 @@ function heldDefinition(upstream: string, pin: PinRow): HeldDefinition | undefin
   const state = heldState(pin)
   if (state === undefined) return undefined
   const next = `quartermaster upstreams review ${upstream}`
-  return { kind: pin.kind, name: pin.name, state, reason: `${REASONS[state]} See \`${next}\`.`, ...claimOf(pin) }
+  const { kind, name, acceptedHash } = pin
+  const change = acceptedHash === null ? {} : { isChange: true }
+  return { kind, name, state, reason: `${REASONS[state]} See \`${next}\`.`, ...change, ...claimOf(pin) }
 }
 
 const REASONS = {

@@ -20,6 +20,13 @@ export function showHidden(text: string): string {
   )
 }
 
+/** The same, and a text that reads like something hidden cannot be taken for it: its backslashes are double. */
+export function showExactly(text: string): string {
+  return showHidden(text.includes('\\') ? text.replace(BEFORE_ESCAPE, '$&$&') : text)
+}
+
+const BEFORE_ESCAPE = new RegExp(`(?<!\\\\)\\\\+(?=u\\{[0-9a-f]+\\}|(?![\\n\\t])${UNSEEN})`, 'gu')
+
 /** The text without its emoji, so that what is left of joiners and selectors belongs to none. */
 export function withoutEmoji(text: string): string {
   return ANY_UNSEEN.test(text) ? text.replace(ALL_EMOJI, ' ') : text

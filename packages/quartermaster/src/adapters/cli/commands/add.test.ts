@@ -44,10 +44,12 @@ interface Starting {
   from: 'up' | 'process'
   more?: Partial<UpstreamStatus>
   upAfterMs?: number
+  /** From here on it is not downloaded any more. */
+  fetchedAfterMs?: number
 }
 
 /** Adds a program that a package runner starts for the first time. */
-function startingDesk({ from, more, upAfterMs = Number.POSITIVE_INFINITY }: Starting) {
+function startingDesk({ from, more, upAfterMs = Number.POSITIVE_INFINITY, fetchedAfterMs = upAfterMs }: Starting) {
   const status = { ...NOTES, state: 'starting' as const, reason: 'It is starting.', isFetching: true, ...more }
   const file = '/project/quartermaster.config.json'
   const control: Partial<Control> = {
@@ -60,7 +62,10 @@ function startingDesk({ from, more, upAfterMs = Number.POSITIVE_INFINITY }: Star
       secrets: [],
       problems: [],
     }),
-    upstreams: async () => [waitedMs() < upAfterMs ? status : NOTES],
+    upstreams: async () => {
+      const now = waitedMs() < fetchedAfterMs ? status : { ...status, isFetching: false }
+      return [waitedMs() < upAfterMs ? now : NOTES]
+    },
   }
   const desk = createFakeCliHost({ control, from })
   const startedAt = desk.clock.now()
@@ -111,7 +116,7 @@ describe('add', () => {
   })
 
   it('does not cut off what is being downloaded where nobody else goes on with it', async () => {
-    const desk = startingDesk({ from: 'process', upAfterMs: 100_000 })
+    const desk = startingDesk({ from: 'process', upAfterMs: 100_000, fetchedAfterMs: 97_000 })
     expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(0)
     expect(desk.seen.stdout).toContain('✓ "notes" is added; it is up, with 3 tools.')
     expect(
@@ -123,7 +128,9 @@ describe('add', () => {
     const desk = startingDesk({ from: 'process', upAfterMs: Number.POSITIVE_INFINITY })
     desk.clock.after(30_000, desk.interrupt)
     expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(130)
-    expect(desk.seen.stdout).toContain('! "notes" is added; it did not get ready in time')
+    expect(desk.seen.stdout).toContain(
+      '! "notes" is added; it was left before it was ready; it is started again by quartermaster up.',
+    )
   })
 
   it('adds an address', async () => {

@@ -192,6 +192,19 @@ describe('call: errors', () => {
     )
   })
 
+  it('are followed by what the tool said, where its result does not fit', async () => {
+    const content = [
+      { type: 'text', text: 'Order 7 is placed.\n\u001b[2JBye.' },
+      { type: 'image', data: 'QUJD', mimeType: 'image/png' },
+    ]
+    const error = new AppError('OUTPUT_INVALID', '"order" ran, but its result is wrong.', { details: { content } })
+    const { stderr } = await run(['order'], { error })
+    expect(stderr).toMatch(
+      /^Error: "order" ran, .*\nIt said:\n {2}Order 7 is placed\.\n {2}.*Bye\.\n {2}\[image image\/png, /,
+    )
+    expect(stderr).not.toContain('\u001b')
+  })
+
   it('say of a dependency that failed where to look and how to look again', async () => {
     const { stderr } = await run(['weather'], { error: new AppError('DEPENDENCY_UNAVAILABLE', 'No answer.') })
     expect(nextOf(stderr)).toEqual(['See what is down: quartermaster status, then: quartermaster recheck tool:weather'])

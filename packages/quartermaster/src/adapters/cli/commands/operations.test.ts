@@ -63,6 +63,10 @@ describe('operations', () => {
     expect(shown.stdout).toContain('Error           OUTCOME_UNKNOWN: Look first.\n')
     expect(shown.stdout).toContain('Arguments       to=••• text=•••\n')
     expect(shown.stdout).toContain('Begun           2023-11-14T22:11:20.000Z\n')
+    const content = [{ type: 'text', text: 'Sent as 7.' }]
+    const unfit = { ...FACTS, error: { ...FACTS.error, details: { content } } } as OperationFacts
+    const said = await run(['show', 'op_1'], { operation: async () => unfit })
+    expect(said.stdout).toContain('It said         Sent as 7.\n')
     const json = await run(['show', 'op_1', '--json'], { operation: async () => FACTS })
     expect(JSON.parse(json.stdout)).toEqual(FACTS)
   })

@@ -2,7 +2,9 @@ import { Option } from 'commander'
 import { type OperationFacts, OperationState } from '../../../contracts/index.ts'
 import { sizeInWords } from '../bytes.ts'
 import { CompletingOption } from '../completion/kinds.ts'
+import { resultText } from '../content.ts'
 import { defined } from '../defined.ts'
+import { detail } from '../error-details.ts'
 import { EXIT } from '../errors.ts'
 import { escapeLine, toJsonText } from '../escape.ts'
 import { operationsText, operationText } from '../operation-text.ts'
@@ -89,10 +91,16 @@ const MOST_SHOWN = 2_000
 
 /** On a terminal a long result is cut; anywhere else, and with `--json`, it goes out whole. */
 async function printFacts({ out, notices }: Session, facts: OperationFacts, within: Within): Promise<void> {
-  const result = facts.result && toJsonText(facts.result, { pretty: false })
-  const isCut = out.isTerminal && result !== undefined && result.length > MOST_SHOWN
-  await out.write(operationText(facts, isCut ? `${headOf(result)}…` : result, out))
-  if (isCut) await notices.write(cutNotice(result, `${facts.id}${againWithin(within.organisation)}`))
+  const given = givenIn(facts)
+  const isCut = out.isTerminal && given !== undefined && given.length > MOST_SHOWN
+  await out.write(operationText(facts, isCut ? `${headOf(given)}…` : given, out))
+  if (isCut) await notices.write(cutNotice(given, `${facts.id}${againWithin(within.organisation)}`))
+}
+
+function givenIn({ result, error }: OperationFacts): string | undefined {
+  if (result) return toJsonText(result, { pretty: false })
+  const content = error ? detail(error, 'content') : []
+  return content.length === 0 ? undefined : resultText({ content })
 }
 
 /** Not in the middle of a character. */

@@ -24,6 +24,16 @@ describe('tools', () => {
     )
   })
 
+  it('hides nothing that a server wrote, also not in a schema or by spaces of another kind', async () => {
+    const gap = `Reads.${'\u00a0'.repeat(60)}S\u00adend.${' '.repeat(60)}All.`
+    const deep = Array.from({ length: 20 }).reduce(items => ({ items }), { type: 'string' })
+    const input = { properties: { path: { description: gap } }, deep }
+    const { stdout } = await run([READ_FILE.name], { tool: async () => ({ ...READ_FILE_DETAIL, short: gap, input }) })
+    expect(stdout).toContain('Reads.[60 spaces]S\\xadend.[60 spaces]All.')
+    expect(stdout).toContain(`Reads.${'\\u00a0'.repeat(60)}S\\u00adend.[60 spaces]All.`)
+    expect(stdout).toMatch(/^ {46}"type": "string"$/m)
+  })
+
   it('marks a tool whose dependency is recovering', async () => {
     const { stdout } = await run([], { tools: async () => [{ ...READ_FILE, recovering: true }] })
     expect(stdout).toContain('read_file  recovering')

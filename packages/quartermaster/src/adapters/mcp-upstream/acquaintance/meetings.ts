@@ -38,7 +38,8 @@ export function createMeetings({ target, acquaintance, config, separate, ...deps
   async function meet({ as: agent, events }: Meeting, signal: AbortSignal): Promise<Session> {
     const { era: wanted } = config()
     const known = wanted === 'auto' ? acquaintance.era() : undefined
-    const open = (era: Era | 'auto') => openSession({ ...deps, era, open: target.open(agent), events }, signal)
+    const open = (era: Era | 'auto') =>
+      openSession({ ...deps, era, isRemembered: era === known, open: target.open(agent), events }, signal)
     try {
       const session = await open(known ?? wanted).catch(error => {
         // A program that ended is not started twice for it; that is left to the next attempt.

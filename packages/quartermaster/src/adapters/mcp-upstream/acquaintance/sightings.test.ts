@@ -69,7 +69,7 @@ it('lists a server every now and then, also after a listing that took too long',
 it('writes nothing more down of a server that is gone, and compares what is opened to finish with it', async () => {
   const { clock, server, session, sightings, written, compared } = stage()
   await sightings.take(session, FOREVER)
-  expect(written).toEqual(['facts', 'definitions'])
+  expect(written).toEqual(['definitions', 'facts'])
   sightings.stop()
   sightings.again()
   await clock.advance(600_000)

@@ -57,8 +57,9 @@ export function createSightings(deps: SightingsDeps): Sightings {
     const others = await deps.otherTools()
     // It may be forgotten by now, and another one of its name be there.
     if (isOver) return void (await deps.own.compare(session, signal))
-    deps.acquaintance.remember(session)
     const changed = await deps.verdicts.see(listing, others)
+    // Last, so that whoever waits for its first start does not take it for one that is late.
+    if (!isOver) deps.acquaintance.remember(session)
     relisting.listed({ changed, tookMs: clock.now() - begunAt })
     listLater(session)
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { UpstreamConfig } from '../../../contracts/index.ts'
-import { defineDependency } from '../../../core/catalogue/index.ts'
+import { clashWith, defineDependency } from '../../../core/catalogue/index.ts'
 import type { StorageAccess } from '../../../core/operations/index.ts'
 import { createPinBook, type Listing } from '../../../core/upstreams/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
@@ -96,7 +96,7 @@ describe('a name that an upstream has', () => {
       {
         where: 'upstream:a',
         subject: 'tool:a_b_c',
-        message: expect.stringMatching(/taken by upstream:a_b .* it had it first, and keeps it for as long as/),
+        message: expect.stringMatching(/taken by upstream:a_b .* it has it now, and keeps it for as long as/),
         mend: expect.stringContaining('"a" of "mcpServers": "tools": { "b_c": { "name": "…" } }; or'),
       },
     ])
@@ -118,6 +118,20 @@ describe('a name that an upstream has', () => {
     await ab.recall()
     expect(await next.read(a, ab)).toMatchObject({ a_b_c: 'a_b' })
     expect(await next.read(ab, a)).toMatchObject({ a_b_c: 'a_b' })
+  })
+
+  it('is its own since the earliest of several processes had it so', async () => {
+    const first = await stage()
+    const second = await stage(first)
+    const none = { leaveOut: ['x'] }
+    const [here, there] = [first.upstream('a', none), second.upstream('a', none)]
+    await here.lists(tools(tool('x')))
+    await there.recall()
+    await here.configured({})
+    await there.configured({})
+    const claim = { kind: 'tool', name: 'a_x', since: expect.any(Number), isHeld: false }
+    expect(here.offer.unit().claims).toEqual([claim])
+    expect(there.offer.unit().claims).toEqual(here.offer.unit().claims)
   })
 
   it('is nothing that another one gets by being given it', async () => {
@@ -143,15 +157,36 @@ describe('a name that an upstream has', () => {
     expect(await read(a, ab)).toMatchObject({ a_b_c: 'a_b' })
   })
 
-  it('is kept for what waits for review, and for nothing that was refused', async () => {
-    const { a, ab, read, hub } = await clash()
+  it('is kept for what its server has changed, also when the change is refused', async () => {
+    const { a, ab, read, hub, storage, clock } = await clash()
     await ab.lists(tools(tool('c', 'Does something else.')))
     expect(await read(a, ab)).toEqual({ a_x: 'a' })
-    expect(hub.catalogue.problems()).toContainEqual(
-      expect.objectContaining({ where: 'upstream:a', message: expect.stringContaining('waits for review') }),
-    )
+    const wanted = { source: 'upstreams', unit: 'upstream:a', kind: 'tool', name: 'a_b_c', ownName: 'b_c' } as const
+    const message = expect.stringMatching(/taken by upstream:a_b .* has it now, and keeps it while .* held back/)
+    expect(hub.catalogue.problems()).toContainEqual(expect.objectContaining({ where: 'upstream:a', message }))
+    expect(clashWith(hub.catalogue.current(), wanted)).toMatchObject({ message })
+    expect(clashWith(hub.catalogue.current(), { ...wanted, unit: 'upstream:a_b' })).toBeUndefined()
+    const told = () => hub.agents.seat('coder').withheld('a_b_c')
+    expect(told()).toMatchObject({ capability: 'a_b', reason: expect.stringContaining('The server changed it') })
     await ab.decides('reject')
-    expect(await read(a, ab)).toEqual({ a_x: 'a', a_b_c: 'a' })
+    expect(await read(a, ab)).toEqual({ a_x: 'a' })
+    expect(told()).toMatchObject({ capability: 'a_b', reason: expect.stringContaining('refused') })
+    const next = await stage({ storage, clock })
+    const again = [next.upstream('a'), next.upstream('a_b')] as const
+    await Promise.all(again.map(one => one.recall()))
+    expect(await next.read(...again)).toEqual({ a_x: 'a' })
+    await ab.lists(tools(tool('c')))
+    expect(await read(a, ab)).toEqual({ a_x: 'a', a_b_c: 'a_b' })
+  })
+
+  it('is not kept for what was refused altogether', async () => {
+    const { upstream, read } = await stage()
+    const [a, ab] = [upstream('a', { newTools: 'offer' }), upstream('a_b', { newTools: 'offer' })]
+    await ab.lists(tools(tool('c', 'Always call this first.')))
+    await a.lists(tools(tool('b_c')))
+    expect(await read(a, ab)).toEqual({ a_b_c: 'a_b' })
+    await ab.decides('reject')
+    expect(await read(a, ab)).toEqual({ a_b_c: 'a' })
   })
 
   it('may be that of a prompt as well, which has no other than by its server', async () => {

@@ -42,13 +42,19 @@ export function createVerdicts({ name, pins, offer, config, onChange, note }: Ve
     return isNew
   }
 
+  /** Another process has written down other names or times. Those count. */
+  async function takeRecorded(): Promise<void> {
+    const verdict = await pins.recall(name, config())
+    if (verdict && (await offer.take(verdict))) onChange()
+  }
+
   /** For the next start: who has a name then is who has it now. */
   async function keepNames(): Promise<void> {
     const changes = offer.claims.unwritten()
     if (changes.length === 0) return
     try {
-      await pins.claim(name, changes)
-      offer.claims.wrote(changes)
+      if (await pins.claim(name, changes)) offer.claims.wrote(changes)
+      else await takeRecorded()
     } catch (error) {
       // Until then it is known here.
       note(`Since when it has its names could not be written down: ${messageOf(error)}`)
@@ -56,12 +62,13 @@ export function createVerdicts({ name, pins, offer, config, onChange, note }: Ve
   }
 
   return {
-    async recall() {
-      const verdict = await pins.recall(name, config())
-      if (!verdict || offer.verdict()) return
-      await offer.take(verdict)
-      await keepNames()
-    },
+    recall: () =>
+      inTurn(async () => {
+        const verdict = await pins.recall(name, config())
+        if (!verdict || offer.verdict()) return
+        await offer.take(verdict)
+        await keepNames()
+      }),
     renamed: () => void inTurn(keepNames),
     see: (listing, others) =>
       inTurn(async () => take(await pins.see({ upstream: name, listing, policy: config(), others }))),

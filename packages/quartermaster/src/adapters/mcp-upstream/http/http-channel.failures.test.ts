@@ -4,6 +4,8 @@ import { call, httpDesk, INITIALIZE, INITIALIZED, modernCall, PING } from '../te
 import { httpEndpoint } from '../testing/http-endpoint.ts'
 import type { HttpAuth } from './http-auth.ts'
 
+const LIST = { jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} } as const
+
 const HALF = { messageBytes: 1_000 }
 const reply = (id: unknown) => `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`
 
@@ -240,20 +242,63 @@ describe('a legacy session by HTTP', () => {
   })
 
   it.each([undefined, said('Not found')])(
-    'is in doubt when a request is answered with 404 and %j, and lost when a ping or the next one is too',
+    'is in doubt when a request is answered with 404 and %j, and lost when a ping is too',
     async body => {
-      for (const next of [PING, call(3)]) {
-        const server = await httpEndpoint(visit =>
-          visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : visit.json(404, body),
-        )
-        const desk = await httpDesk(server.url)
-        await desk.channel.send(INITIALIZE)
-        for (const message of [call(2), next])
-          await expect(desk.channel.send(message)).rejects.toMatchObject({ wasSent: 'turnedAway', status: 404 })
-        expect(await desk.ended).toEqual({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
-      }
+      const server = await httpEndpoint(visit =>
+        visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : visit.json(404, body),
+      )
+      const desk = await httpDesk(server.url)
+      await desk.channel.send(INITIALIZE)
+      for (const message of [call(2), PING])
+        await expect(desk.channel.send(message)).rejects.toMatchObject({ wasSent: 'turnedAway', status: 404 })
+      expect(await desk.ended).toEqual({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
     },
   )
+
+  it.each([
+    [404, 'sessionLost'],
+    [401, 'unauthorized'],
+  ])(
+    'in which calls are answered with %i goes on for as long as what was listed in it is listed, and is then %s',
+    async (status, kind) => {
+      let isKnown = true
+      const server = await httpEndpoint(({ body, result, json }) => {
+        if (body.method === 'initialize') return result({}, { 'mcp-session-id': 's' })
+        return body.method === 'ping' || (isKnown && body.method === 'tools/list') ? result({}) : json(status)
+      })
+      const desk = await httpDesk(server.url)
+      await desk.channel.send(INITIALIZE)
+      await desk.channel.send(LIST)
+      const refused = (ids: readonly number[]) =>
+        Promise.all(
+          ids.map(id => expect(desk.channel.send(call(id))).rejects.toMatchObject({ wasSent: 'turnedAway', status })),
+        )
+      await refused([3, 4, 5])
+      await refused([6])
+      await desk.channel.send(LIST)
+      isKnown = false
+      await refused([7])
+      expect(await desk.ended).toMatchObject({ kind })
+      await expect(desk.channel.send(LIST)).rejects.toMatchObject({ wasSent: 'no' })
+    },
+  )
+
+  it('has no stream where that alone is refused, and is not asked for it again', async () => {
+    const server = await httpEndpoint(({ method, body, result, json }) => {
+      if (method === 'GET') return json(401)
+      return body.method === 'ping' ? result({}) : json(202)
+    })
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZED)
+    await expect
+      .poll(() => desk.lines)
+      .toEqual(['Nothing is heard from it beside its answers. The server has no such stream.'])
+    expect(server.visits.map(({ method, body }) => body.method ?? method)).toEqual([
+      'notifications/initialized',
+      'GET',
+      'ping',
+    ])
+  })
 
   it('is asked about with a ping when its stream is refused in a way that may be about all of it', async () => {
     const server = await httpEndpoint(visit => {
@@ -270,6 +315,25 @@ describe('a legacy session by HTTP', () => {
       'GET',
       'ping',
     ])
+  })
+
+  it('that is lost is not waited for when the connection is closed', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's' })
+      if (visit.body.method === 'ping') visit.json(404)
+    })
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    const under = desk.channel.send(call(2))
+    under.catch(() => {})
+    await server.arrived(2)
+    await desk.channel.send(PING).catch(() => {})
+    const end = await desk.ended
+    await desk.channel.close(end)
+    const closed = new Promise(resolve => server.visits[1]?.response.once('close', resolve))
+    await desk.channel.close()
+    await expect(under).rejects.toMatchObject({ wasSent: 'maybe' })
+    await closed
   })
 
   it('that is lost lets be answered what is under way, for a time', async () => {

@@ -13,7 +13,7 @@ import {
 import { guardMessages } from '../session/incoming-message.ts'
 import { MESSAGE_LIMITS } from '../session/message-limits.ts'
 import type { HttpAuth } from './http-auth.ts'
-import { createDoubts } from './http-doubts.ts'
+import { createDoubts, isOurLook } from './http-doubts.ts'
 import { createExchanges, type Exchange } from './http-exchanges.ts'
 import { createHttpIncoming } from './http-incoming.ts'
 import { createHttpSender } from './http-sender.ts'
@@ -64,14 +64,13 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
   const discard = createDiscard(clock)
   const sender = createHttpSender({ ...options, client, discard, onEnd: end })
   const session = createHttpSession()
-  const doubts = createDoubts(end)
+  const doubts = createDoubts({ send: message => channel.send(message), onEnd: end })
   const receive = guardMessages(events.onMessage, options.log)
   /** Nothing new is sent from then on. */
   let ended: ChannelEnd | undefined
   /** Nothing is heard any more either. */
   let isOver = false
   let isHeardAlways = false
-  let isLooking = false
 
   function end(why: ChannelEnd): void {
     if (ended) return
@@ -86,6 +85,7 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
   }
 
   function cutOff(): void {
+    isOver = true
     exchanges.closeAll()
     client.close()
   }
@@ -101,16 +101,6 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
     })
   }
 
-  /** A stream was refused, and nobody else would ask. */
-  async function look(): Promise<void> {
-    if (isLooking || ended) return
-    isLooking = true
-    await channel.send(LOOK).catch(() => {
-      // Whatever follows from it follows by itself.
-    })
-    isLooking = false
-  }
-
   const incoming = createHttpIncoming({
     clock,
     exchanges,
@@ -123,7 +113,7 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
     onMessage: message => isOver || receive(message),
     onLost: (id, reason) => isOver || events.onLost?.(id, reason),
     onEnd: end,
-    onDoubt: () => void look(),
+    onDoubt: doubts.look,
   })
 
   function post(message: Message, exchange: Exchange, headers?: Readonly<Record<string, string>>) {
@@ -132,7 +122,7 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
       headers: session.addPostHeaders(headers ? onlyParameters(headers) : {}, message),
       body: JSON.stringify(message),
       signal: exchange.signal,
-      answerMs: isCancellation(message) || message === LOOK ? limits.closeMs : undefined,
+      answerMs: isCancellation(message) || isOurLook(message) ? limits.closeMs : undefined,
     })
   }
 
@@ -179,7 +169,8 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
         isFollowed = (await incoming.take(answer, message, exchange)) === 'followed'
         doubts.taken(message)
       } catch (error) {
-        doubts.failed(error, message)
+        exchange.close()
+        await doubts.failed(error, message)
         throw error
       } finally {
         if (!isFollowed) exchange.close()
@@ -187,7 +178,8 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
       }
       if (methodOf(message) === 'notifications/initialized') void listenAlways()
     },
-    async close() {
+    async close(why) {
+      if (ended && !isOver && !(why && isShut(why))) return cutOff()
       if (ended) return
       await leave()
       end({ kind: 'closed', reason: 'The connection was closed.' })
@@ -196,9 +188,6 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
   }
   return channel
 }
-
-/** Streams are of the era before 2026-07-28. Its answer is nobody's. */
-const LOOK: Message = { jsonrpc: '2.0', id: 'look', method: 'ping' }
 
 function methodOf(message: Message): string | undefined {
   return 'method' in message ? message.method : undefined

@@ -1,33 +1,55 @@
-import { isRequest, type Message } from '../../mcp-wire/index.ts'
+import { isRequest, type Message, type Request } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { SESSION_LOST } from './http-failure.ts'
 
 /**
  * Tells whom a server means that takes a request in no more: the request, or us. One tool that says 401 or 404 is no reason
- * to take the connection from everybody else; whoever sent the request asks the server something else, and that decides.
+ * to take the connection from everybody else; the server is asked something else, and that decides.
  */
 export interface Doubts {
-  /** A message failed. */
-  failed(error: unknown, message: Message): void
+  /** A message failed. Resolves when it is known whether that was about us, as far as that can be found out. */
+  failed(error: unknown, message: Message): Promise<void>
   /** A message was taken in. */
   taken(message: Message): void
+  /** Asks the server something else; one question at a time is enough for everybody. Its answer is nobody's. */
+  look(): Promise<Look>
 }
 
-/** So many in a row, and it is not the requests: some answer a ping of anybody, and have forgotten the session all the same. */
-const MOST_DOUBTS = 2
+/** Whether the server took it in; `unknown` where it did not say. */
+export type Look = 'answered' | 'refused' | 'unknown'
 
-export function createDoubts(onEnd: (end: ChannelEnd) => void): Doubts {
-  let doubts = 0
+export interface DoubtsDeps {
+  send(message: Message): Promise<void>
+  onEnd(end: ChannelEnd): void
+}
+
+export function createDoubts({ send, onEnd }: DoubtsDeps): Doubts {
+  /** Some answer a ping of anybody, and have forgotten the session all the same. What they have listed in it they would again. */
+  let listing: Request | undefined
+  let looking: Promise<Look> | undefined
+
+  function look(): Promise<Look> {
+    looking ??= send(listing ?? PING)
+      .then(
+        (): Look => 'answered',
+        (error): Look => (isTurnedAway(error) ? 'refused' : 'unknown'),
+      )
+      .finally(() => {
+        looking = undefined
+      })
+    return looking
+  }
+
   return {
-    failed(error, message) {
+    look,
+    async failed(error, message) {
       if (!isTurnedAway(error)) return
-      const { status, message: reason } = error
-      if (status === 401) {
-        if (isLook(message)) onEnd({ kind: 'unauthorized', reason })
-      } else if (isLook(message) || ++doubts >= MOST_DOUBTS) onEnd(SESSION_LOST)
+      if (isLook(message)) onEnd(error.status === 401 ? { kind: 'unauthorized', reason: error.message } : SESSION_LOST)
+      // Nobody waits for what became of a mere word.
+      else if (listing && 'id' in message) await look()
     },
     taken(message) {
-      if (doubts > 0 && isRequest(message) && !isLook(message)) doubts = 0
+      if (!listing && isRequest(message) && isWholeListing(message)) listing = { ...message, id: LOOK_ID }
     },
   }
 }
@@ -36,9 +58,26 @@ export function isTurnedAway(error: unknown): error is SendFailure {
   return error instanceof SendFailure && error.wasSent === 'turnedAway'
 }
 
+/** Of no request of anybody: those have numbers. */
+const LOOK_ID = 'look'
+
+/** Until something was listed. It is of the era before 2026-07-28, and so are the streams of which it is asked. */
+const PING: Message = { jsonrpc: '2.0', id: LOOK_ID, method: 'ping' }
+
+export function isOurLook(message: Message): boolean {
+  return isRequest(message) && message.id === LOOK_ID
+}
+
 /** What only asks whether a server is there. */
 const LOOKS = new Set(['ping', 'server/discover', 'initialize'])
 
 function isLook(message: Message): boolean {
-  return 'method' in message && LOOKS.has(message.method)
+  return isOurLook(message) || ('method' in message && LOOKS.has(message.method))
+}
+
+const LISTINGS = new Set(['tools/list', 'prompts/list', 'resources/list'])
+
+/** A server may have forgotten the place of a page, and nothing else. */
+function isWholeListing({ method, params }: Request): boolean {
+  return LISTINGS.has(method) && params?.cursor === undefined
 }

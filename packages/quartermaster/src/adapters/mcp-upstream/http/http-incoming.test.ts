@@ -33,7 +33,7 @@ function stage() {
     onMessage() {},
     onLost: (id, reason) => void lost.push({ id, reason }),
     onEnd() {},
-    onDoubt() {},
+    onDoubt: async () => 'answered',
     isHeardAlways: () => false,
   })
   return { exchanges, incoming, lost }

@@ -16,7 +16,7 @@ import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { messagesIn } from '../session/incoming-message.ts'
 import { type EventFollower, followEvents } from './event-follower.ts'
 import { createEventTurns } from './event-turns.ts'
-import { isTurnedAway } from './http-doubts.ts'
+import { isTurnedAway, type Look } from './http-doubts.ts'
 import type { Exchange, Exchanges } from './http-exchanges.ts'
 import { type Refusal, readRefusal } from './http-failure.ts'
 
@@ -34,7 +34,7 @@ export interface HttpIncomingDeps {
   onLost(id: Id, reason: string): void
   onEnd(end: ChannelEnd): void
   /** A stream was refused in a way that may be about us. */
-  onDoubt(): void
+  onDoubt(): Promise<Look>
 }
 
 /** Takes what comes back. */
@@ -87,11 +87,14 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     if (!exchange.isAnswered()) onLost(id, 'The server answered something that is no answer to the request.')
   }
 
-  function listen(lastEventId: string | undefined, exchange: Exchange): Promise<HttpAnswer | undefined> {
-    return opened(lastEventId, exchange).catch(error => {
-      if (isTurnedAway(error)) onDoubt()
+  async function listen(lastEventId: string | undefined, exchange: Exchange): Promise<HttpAnswer | undefined> {
+    try {
+      return await opened(lastEventId, exchange)
+    } catch (error) {
+      // Whoever lets everything else in means the stream, and would go on to.
+      if (isTurnedAway(error) && (await onDoubt()) === 'answered') return undefined
       throw error
-    })
+    }
   }
 
   async function opened(lastEventId: string | undefined, exchange: Exchange): Promise<HttpAnswer | undefined> {

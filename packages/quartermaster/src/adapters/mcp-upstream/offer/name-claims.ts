@@ -1,6 +1,6 @@
 import type { PinKind } from '../../../contracts/index.ts'
 import type { NameClaim as Claim } from '../../../core/catalogue/index.ts'
-import type { ClaimChange, HeldDefinition, NameClaim, Verdict } from '../../../core/upstreams/index.ts'
+import type { ClaimChange, NameClaim, Verdict } from '../../../core/upstreams/index.ts'
 
 /** Something of a server with the name that agents call it by. */
 export interface NamedDefinition {
@@ -9,8 +9,8 @@ export interface NamedDefinition {
   readonly own: string
   /** `undefined` where that is the name, whatever is configured. */
   readonly name: string | undefined
-  /** Whether it is offered, or why it is not. */
-  readonly state: 'offered' | HeldDefinition['state']
+  /** What is held back was changed by its server, or was never offered. */
+  readonly state: 'offered' | 'changed' | 'unoffered'
 }
 
 /**
@@ -32,8 +32,9 @@ export function createNameClaims(): NameClaims {
   const onRecord = new Map<string, Recorded>()
 
   function claimOf({ kind, own, name, state }: NamedDefinition, now: number): NameClaim | undefined {
-    // What only waits because its server has changed it keeps the name that it had, and gets no other.
-    if (state !== 'offered' && state !== 'changed') return undefined
+    // What its server has changed keeps the name that it had, and gets no other, also when the change was refused: its server
+    // may take it back, and agents would call another until then.
+    if (state === 'unoffered') return undefined
     const known = claims.get(keyOf(kind, own))
     if (known && (known.as === undefined || known.as === name)) return { as: name, since: known.since }
     return state === 'offered' ? { as: name, since: now } : undefined

@@ -56,7 +56,11 @@ function stage(entry: Record<string, unknown> = {}) {
 describe('what an upstream offers', () => {
   it('is a capability without tools until it was seen, which says so', async () => {
     const { capability, offer } = stage()
-    expect(capability()).toMatchObject({ key: 'desk', tools: [], unseen: expect.stringContaining('not been reached') })
+    expect(capability()).toMatchObject({
+      key: 'desk',
+      tools: [],
+      unseen: expect.stringContaining('quartermaster upstreams'),
+    })
     expect(capability().requires).toEqual(['upstream-desk'])
     await offer.take(verdictOf())
     expect(capability().unseen).toBeUndefined()

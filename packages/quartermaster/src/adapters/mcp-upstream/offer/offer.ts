@@ -119,8 +119,11 @@ function isWanted(
 function unseenReason({ enabled, wrong }: UpstreamConfig, verdict: Verdict | undefined): string | undefined {
   if (wrong !== undefined) return wrong
   if (!enabled) return SWITCHED_OFF
-  return verdict ? undefined : 'It has not been reached yet, so nobody knows what it has.'
+  return verdict ? undefined : UNSEEN
 }
+
+/** It may be starting, be down or want a login, and that changes oftener than what is offered does. */
+const UNSEEN = 'It has not been reached yet, so nobody knows what it has. Why that is: quartermaster upstreams'
 
 /** What waits for a person should not wait unnoticed. */
 function heldProblems(name: string, held: Verdict['held']): Problem[] {

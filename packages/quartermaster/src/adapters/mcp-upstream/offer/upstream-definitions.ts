@@ -110,9 +110,9 @@ function heldNames(parts: OfferedParts, tools: Names, prompts: Names): NamedDefi
   const heldPrompts = config.prompts ? ownNames('prompt') : []
   const toolsBeside = toolNames([...tools.keys(), ...heldTools], parts).names
   const promptsBeside = promptNames([...prompts.keys(), ...heldPrompts], parts).names
-  const states = new Map(withheld.map(({ kind, name, state }) => [`${kind} ${name}`, state]))
+  const changed = new Set(withheld.filter(({ isChange }) => isChange).map(({ kind, name }) => `${kind} ${name}`))
   const held = (kind: 'tool' | 'prompt', own: string, name: string | undefined): NamedDefinition[] =>
-    name === undefined ? [] : [{ kind, own, name, state: states.get(`${kind} ${own}`) ?? 'new' }]
+    name === undefined ? [] : [{ kind, own, name, state: changed.has(`${kind} ${own}`) ? 'changed' : 'unoffered' }]
   return [
     ...heldTools.flatMap(own => held('tool', own, toolsBeside.get(own))),
     ...heldPrompts.flatMap(own => held('prompt', own, promptsBeside.get(own))),

@@ -15,6 +15,8 @@ export interface UnderWay {
 export interface BehindDesk {
   /** Sees somebody's request through. An answer that comes after it was given up is to be told. */
   attend<T>(behind: Behind, request: (onLate: () => void) => Promise<T>): Promise<T>
+  /** The same, of what nobody is behind: the server is at work on it, but means nobody by what it says meanwhile. */
+  attendOwn<T>(request: (onLate: () => void) => Promise<T>): Promise<T>
   /**
    * The requests that a server may mean, newest first, when all of them are one caller's. One that was given up is among
    * those it may mean for as long as it may be at work on it.
@@ -24,7 +26,7 @@ export interface BehindDesk {
   underWay(): readonly UnderWay[]
   /** Whether there is no more than one that it may mean. */
   isAlone(): boolean
-  /** Whether there is none. */
+  /** Whether there is none, not even of our own. */
   isAtRest(): boolean
   /** The server asks something; answers how to say that it has its answer. */
   asked(): () => void
@@ -40,6 +42,7 @@ export interface BehindDesk {
 export function createBehindDesk(clock: Clock): BehindDesk {
   const underWay = new Map<Attended, number>()
   const givenUp = createGivenUp(clock)
+  const own = createOwnRequests(clock)
   let used = clock.now()
   let questions = 0
   let owed = clock.now()
@@ -66,6 +69,7 @@ export function createBehindDesk(clock: Clock): BehindDesk {
         leave(request)
       }
     },
+    attendOwn: own.attend,
     meant() {
       const requests = [...underWay.keys()].toReversed()
       const [newest] = requests
@@ -76,7 +80,7 @@ export function createBehindDesk(clock: Clock): BehindDesk {
     },
     underWay: () => [...underWay.keys()],
     isAlone: () => underWay.size === 1 && givenUp.callers().length === 0,
-    isAtRest: () => underWay.size === 0 && givenUp.callers().length === 0,
+    isAtRest: () => underWay.size === 0 && givenUp.callers().length === 0 && own.areDone(),
     asked() {
       questions++
       return () => {
@@ -85,10 +89,50 @@ export function createBehindDesk(clock: Clock): BehindDesk {
       }
     },
     owedAt: () => (questions > 0 ? clock.now() : owed),
-    busy: () => underWay.size,
-    workingSince: () => underWay.values().next().value,
+    busy: () => underWay.size + own.count(),
+    workingSince: () => earlier(underWay.values().next().value, own.since()),
     usedAt: () => used,
   }
+}
+
+/** What we ask a server for ourselves, such as its lists. */
+interface OwnRequests {
+  attend: BehindDesk['attendOwn']
+  count(): number
+  /** Since when the oldest is under way. */
+  since(): number | undefined
+  /** Whether there is none, nor one that was given up and may be worked on. */
+  areDone(): boolean
+}
+
+function createOwnRequests(clock: Clock): OwnRequests {
+  const underWay = new Map<symbol, number>()
+  const givenUp = createGivenUp(clock)
+  return {
+    async attend(send) {
+      const request = Symbol('own')
+      let isAnswered = false
+      let answer = (): void => void (isAnswered = true)
+      underWay.set(request, clock.now())
+      try {
+        return await send(() => answer())
+      } catch (error) {
+        if (mayGoOn(error) && !isAnswered) answer = givenUp.add(OURSELVES)
+        throw error
+      } finally {
+        underWay.delete(request)
+      }
+    },
+    count: () => underWay.size,
+    since: () => underWay.values().next().value,
+    areDone: () => underWay.size === 0 && givenUp.callers().length === 0,
+  }
+}
+
+const OURSELVES = 'ourselves'
+
+function earlier(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
 }
 
 interface Attended extends UnderWay {

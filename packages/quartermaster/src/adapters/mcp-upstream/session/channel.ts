@@ -26,7 +26,10 @@ export function isShut({ kind }: ChannelEnd): boolean {
 export interface Channel {
   /** Resolves when the message was handed over. Rejects with a `SendFailure`. */
   send(message: Message, options?: SendOptions): Promise<void>
-  /** Ends it, for a reason that may be known, and whatever it started. Resolves when nothing of it is left. */
+  /**
+   * Ends it, for a reason that may be known, and whatever it started. Resolves when nothing of it is left, but for what a server
+   * that is shut may still answer, where that is the reason.
+   */
   close(end?: ChannelEnd): Promise<void>
   /** The processes behind it, if any. */
   pids(): readonly number[]

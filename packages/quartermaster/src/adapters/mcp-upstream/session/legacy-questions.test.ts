@@ -93,6 +93,18 @@ it('passes on an honest question after any number that their server did not wait
   expect(answersIn(desk).at(-1)).toEqual({ jsonrpc: '2.0', id: 'honest', result: TAKEN })
 })
 
+it.each([0, 10])('ends the calls of who is asked, and nobody else, when the session is lost %i ms later', async ms => {
+  const desk = await stage()
+  const asked = [desk.call('ada'), desk.call('ada', { signals: [] })]
+  ask(desk, 'q1')
+  await desk.clock.advance(ms)
+  const other = desk.call('bob')
+  desk.end({ kind: 'sessionLost', reason: 'It has forgotten us.' })
+  for (const { result } of asked) await expect(result).rejects.toMatchObject({ wasSent: 'maybe' })
+  other.finish()
+  expect(await other.result).toEqual({ content: [] })
+})
+
 it('does not count as waiting for an answer once the call is over that it asked for', async () => {
   const desk = await stage()
   const { result, finish } = desk.call('ada', { signals: [] })

@@ -140,3 +140,27 @@ it('gives up on a server that does not say whether it has subscribed', async () 
   await clock.advance(1)
   expect(signals.map(({ aborted }) => aborted)).toEqual([true])
 })
+
+it('is at work while it lists or subscribes for us, and may be on what was given up until it is answered', async () => {
+  const sent: RequestOptions[] = []
+  const request = (_method: string, _params: Params, options: RequestOptions) => {
+    sent.push(options)
+    return untilAborted(options.signal)
+  }
+  const clock = createFakeClock()
+  const line = { peer: { request } } as unknown as Line
+  const { session } = createLegacySession(line, factsOf(), { clock, events: NO_EVENTS })
+  const standing = () => [session.isAtRest(), session.busy(), session.workingSince()]
+  const begun = clock.now()
+  expect(standing()).toEqual([true, 0, undefined])
+  const controller = new AbortController()
+  const listed = session.page('tools', undefined, controller.signal)
+  session.watch(new Set(['desk://a']))
+  expect(standing()).toEqual([false, 2, begun])
+  controller.abort()
+  await expect(listed).rejects.toThrow()
+  await clock.advance(SUBSCRIBE_MS)
+  expect(standing()).toEqual([false, 0, undefined])
+  for (const { onLate } of sent) onLate?.()
+  expect(standing()).toEqual([true, 0, undefined])
+})

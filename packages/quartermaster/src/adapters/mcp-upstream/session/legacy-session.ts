@@ -1,4 +1,4 @@
-import type { Answer, Question } from '../../../contracts/index.ts'
+import { type Answer, isAppError, type Question } from '../../../contracts/index.ts'
 import { type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import type { Params } from '../../mcp-wire/index.ts'
 import { pause, withTimeLimit } from '../pausing.ts'
@@ -36,7 +36,7 @@ export function createLegacySession(
   const { peer } = line
   const desk = createBehindDesk(clock)
   const unanswered = createUnanswered()
-  const beingAsked = new Set<Behind>()
+  const beingAsked = new Set<{ readonly behind: Behind }>()
   const hasTasks = takesTasks(facts)
   let watched: ReadonlySet<string> = new Set()
   let gathering: Promise<void> | undefined
@@ -67,13 +67,36 @@ export function createLegacySession(
       await noteUnanswered(question, newest)
       return declined(question)
     }
-    await beforeAbort(gathered(), signal)
+    await whileAsked(newest.behind, beforeAbort(gathered(), signal))
     for (const one of meant.filter(({ behind }) => isAnswerable(question, behind.canAnswer))) {
-      beingAsked.add(one.behind)
-      const given = await askWhileUnderWay(question, one, signal).finally(() => beingAsked.delete(one.behind))
+      const asking = askWhileUnderWay(question, one, signal).catch(why => {
+        if (signal.aborted) throw why
+        return afterAll(question, one, why)
+      })
+      const given = await whileAsked(one.behind, asking)
       if (given) return toResponse(question, given)
     }
     return toResponse(question, { action: 'cancel' })
+  }
+
+  /** It may turn out on the way that nobody can answer this, or that no answer fits. Nobody has decided anything then. */
+  function afterAll(question: Question, { behind }: UnderWay, why: unknown): Answer {
+    if (!isAppError(why)) throw why
+    if (why.code === 'DEFINITION_INVALID')
+      throw new RpcError({ code: RPC.invalidParams, message: `This cannot be asked. ${why.message}` })
+    if (question.kind !== 'roots') unanswered.note(behind, why, { isSure: desk.isAlone() })
+    return { action: 'cancel' }
+  }
+
+  /** One may be asked several things at a time. */
+  function whileAsked<T>(behind: Behind, asking: Promise<T>): Promise<T> {
+    const asked = { behind }
+    beingAsked.add(asked)
+    return asking.finally(() => beingAsked.delete(asked))
+  }
+
+  function isBeingAsked(is: (behind: Behind) => boolean): boolean {
+    return [...beingAsked].some(({ behind }) => is(behind))
   }
 
   /** Any of them may have been asked about that could have been, but for those that are being asked something already. */
@@ -81,7 +104,7 @@ export function createLegacySession(
     if (question.kind === 'roots') return
     const possible = desk
       .underWay()
-      .filter(({ behind }) => isAnswerable(question, behind.canAnswer) && !beingAsked.has(behind))
+      .filter(({ behind }) => isAnswerable(question, behind.canAnswer) && !isBeingAsked(one => one === behind))
     for (const { behind } of possible)
       unanswered.noteCrowded(behind, { isLikeliest: behind === possible.at(-1)?.behind })
   }
@@ -104,14 +127,16 @@ export function createLegacySession(
   const session: Session = {
     facts,
     page: (kind, cursor, signal) =>
-      peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal }),
+      desk.attendOwn(onLate =>
+        peer.request(LIST_METHODS[kind], cursor === undefined ? {} : { cursor }, { signal, onLate }),
+      ),
     async ask(method, params, asking) {
       const { signal, behind, onProgress, headers, asTask } = asking
       throwIfCancelled(signal)
       const meta = ownMeta(asking)
       try {
         const result = await desk.attend(behind, onLate => {
-          const options = { signal, onProgress, headers, onLate, meta }
+          const options = { signal, onProgress, headers, onLate, meta, caller: behind.caller }
           return asTask && hasTasks
             ? requestAsTask(peer, params, { clock, ...options })
             : peer.request(method, params, options)
@@ -154,7 +179,7 @@ export function createLegacySession(
   async function subscribe(method: string, uri: string): Promise<void> {
     const ask = () =>
       withTimeLimit(SUBSCRIBE_MS, { clock, reason: 'It does not answer.' }, signal =>
-        peer.request(method, { uri }, { signal }),
+        desk.attendOwn(onLate => peer.request(method, { uri }, { signal, onLate })),
       )
     // Twice is the same as once, and one exchange may break without the others.
     const askAgain = (error: unknown) => (error instanceof SendFailure ? ask() : undefined)
@@ -165,7 +190,9 @@ export function createLegacySession(
       })
   }
 
-  return { session, listener: { serve, notice: (method, params) => takeNotice(method, params, { desk, events }) } }
+  const notice = (method: string, params: Params) => takeNotice(method, params, { desk, events })
+  const isAsked = (caller: string) => isBeingAsked(behind => behind.caller === caller)
+  return { session, listener: { serve, notice, isAsked } }
 }
 
 /** What was answered, as long as the server wants to know; nothing once nobody waits for what it was asked for. */

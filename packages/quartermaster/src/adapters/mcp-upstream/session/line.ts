@@ -36,6 +36,7 @@ export async function openLine({ open, clock, listener, isModern }: LineOptions,
   const peer = createPeer(() => way.channel ?? NOT_OPEN, {
     serve: (...asked) => listener().serve(...asked),
     notice: (...told) => listener().notice(...told),
+    isAsked: caller => listener().isAsked?.(caller) === true,
     cancelBy: () => (isModern() && way.channel?.hasExchanges ? 'exchange' : 'notification'),
   })
   function end(why: ChannelEnd): void {

@@ -125,3 +125,16 @@ it.each([
   listener.notice('notifications/message', { level: 'info', data: 'a word' })
   expect(lines).toEqual(told)
 })
+
+it('is at work while it lists for us', async () => {
+  const answer = deferred<Params>()
+  const peer = { request: () => answer.promise }
+  const line = { peer, channel: CHANNEL, ended: new Promise(() => {}) } as unknown as Line
+  const parts = { client: { name: 'c', version: '1' }, clock: createFakeClock(), events: NO_EVENTS }
+  const { session } = createModernSession(line, FACTS, parts)
+  const listed = session.page('tools', undefined, new AbortController().signal)
+  expect([session.isAtRest(), session.busy()]).toEqual([false, 1])
+  answer.resolve({ tools: [] })
+  await listed
+  expect([session.isAtRest(), session.busy()]).toEqual([true, 0])
+})

@@ -79,7 +79,7 @@ export function createModernSession(
     facts,
     page: (kind, cursor, signal) => {
       const params = { ...(cursor === undefined ? {} : { cursor }), _meta: envelope(NOTHING) }
-      return peer.request(LIST_METHODS[kind], params, { signal })
+      return desk.attendOwn(onLate => peer.request(LIST_METHODS[kind], params, { signal, onLate }))
     },
     ask(method, params, options) {
       const { signal, behind } = options

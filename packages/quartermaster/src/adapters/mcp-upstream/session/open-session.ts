@@ -15,6 +15,8 @@ export interface SessionOptions {
   readonly open: OpenChannel
   /** The era it is of, where that is known. */
   readonly era: Era | 'auto'
+  /** That it was of that era when it was last met, which may have changed since. */
+  readonly isRemembered?: boolean
   readonly client: { readonly name: string; readonly version: string }
   readonly clock: Clock
   readonly events: SessionEvents
@@ -62,8 +64,9 @@ interface Meeting {
 
 async function introduce(line: Line, options: SessionOptions, { era, signal }: Meeting): Promise<SessionFacts> {
   if (era === 'legacy') return initialize(line, options, signal)
-  if (era === 'modern') return discover(line, options, signal)
   // Over HTTP every request has an answer of its own, also one that nobody understands.
+  const maybeSilent = options.isRemembered && !line.channel.hasExchanges
+  if (era === 'modern' && !maybeSilent) return discover(line, options, signal)
   if (line.channel.hasExchanges) return probe(line, options, signal)
   return firstOf(line, options, signal)
 }

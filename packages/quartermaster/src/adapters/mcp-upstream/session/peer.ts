@@ -27,6 +27,8 @@ export interface PeerOptions {
    * HTTP from 2026-07-28 on.
    */
   cancelBy(): 'notification' | 'exchange'
+  /** Whether a caller is being asked what the server wants to know. Nobody is where servers do not ask on their own. */
+  isAsked?(caller: string): boolean
 }
 
 export interface RequestOptions {
@@ -37,6 +39,8 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Told when the server answers after the request was given up. */
   onLate?: (() => void) | undefined
+  /** Whose it is, if anybody's. */
+  readonly caller?: string | undefined
 }
 
 /** Speaks JSON-RPC over a channel. Answers that are late, double or to nothing go nowhere. */
@@ -69,11 +73,12 @@ interface Waiting {
   resolve(result: Params): void
   reject(error: unknown): void
   onProgress: RequestOptions['onProgress']
+  caller: RequestOptions['caller']
   /** Whether the server may have seen it. */
   isOut: boolean
 }
 
-export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: PeerOptions): Peer {
+export function createPeer(channel: () => Channel, { serve, notice, cancelBy, isAsked }: PeerOptions): Peer {
   const waiting = new Map<number, Waiting>()
   const followed = new Map<number, (progress: Progress) => void>()
   const asked = new Map<string, AbortController>()
@@ -82,7 +87,7 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
   let ended: ChannelEnd | undefined
 
   function request(method: string, params: Params, options: RequestOptions): Promise<Params> {
-    const { signal, onProgress, headers, onLate, meta } = options
+    const { signal, onProgress, headers, onLate, meta, caller } = options
     if (signal.aborted) return Promise.reject(signal.reason)
     if (ended) return Promise.reject(new SendFailure(ended.reason, { wasSent: 'no', said: ended.said }))
     const id = nextId++
@@ -96,6 +101,7 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
         resolve: result => (leave(), resolve(result)),
         reject: error => (leave(), reject(error)),
         onProgress,
+        caller,
         isOut: false,
       }
       const abort = () => {
@@ -203,11 +209,11 @@ export function createPeer(channel: () => Channel, { serve, notice, cancelBy }: 
     end(end) {
       ended ??= end
       late.clear()
-      const isAsked = asked.size > 0
-      for (const controller of asked.values()) controller.abort()
       // What a server has let in it may still answer, unless it waits for an answer of ours, which it would not let in.
-      if (isShut(end) && !isAsked) return
-      for (const one of [...waiting.values()])
+      const isOver = ({ caller }: Waiting) => !isShut(end) || (caller !== undefined && isAsked?.(caller) === true)
+      const over = [...waiting.values()].filter(isOver)
+      for (const controller of asked.values()) controller.abort()
+      for (const one of over)
         one.reject(new SendFailure(end.reason, { wasSent: one.isOut ? 'maybe' : 'no', said: end.said }))
     },
     lose(id, reason) {

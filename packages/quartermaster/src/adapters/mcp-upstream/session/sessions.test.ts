@@ -42,15 +42,17 @@ async function overHttp(...args: string[]): Promise<OpenChannel> {
 interface Meeting {
   readonly open: OpenChannel
   readonly era: Era | 'auto'
+  readonly isRemembered?: boolean
   readonly events?: Partial<SessionEvents>
   readonly clock?: Clock
 }
 
-async function meet({ open, era, events, clock: other = clock }: Meeting): Promise<Session> {
+async function meet({ open, era, isRemembered = false, events, clock: other = clock }: Meeting): Promise<Session> {
   const session = await openSession(
     {
       open,
       era,
+      isRemembered,
       clock: other,
       client: { name: 'test', version: '1' },
       events: { ...NO_EVENTS, ...events },
@@ -220,13 +222,12 @@ describe('a server whose era nobody knows', () => {
     expect(await call(session, 'echo', { text: 'hi' })).toMatchObject({ content: [{ text: 'hi' }] })
   })
 
-  it('is met in the older one after a while, if it keeps silent', async () => {
-    const session = await meet({ open: await overStdio(ILL_SERVER, '--silent-on-unknown'), era: 'auto' })
-    expect(session.facts.era).toBe('legacy')
-  })
-
-  it('is asked once, if it is only slow to start', async () => {
-    const open = await overStdio(ILL_SERVER, '--late=500')
+  it.each([
+    ['and it keeps silent', 'auto', '--silent-on-unknown'],
+    ['and it keeps silent, though it was of the newer one before', 'modern', '--silent-on-unknown'],
+    ['and asked once, if it is only slow to start', 'auto', '--late=500'],
+  ] as const)('is met in the older one after a while, %s', async (_, era, flag) => {
+    const open = await overStdio(ILL_SERVER, flag)
     const asked: string[] = []
     const counted: OpenChannel = async (events, signal) => {
       const channel = await open(events, signal)
@@ -237,7 +238,7 @@ describe('a server whose era nobody knows', () => {
       return { ...channel, send }
     }
     const fake = createFakeClock()
-    const meeting = meet({ open: counted, era: 'auto', clock: fake })
+    const meeting = meet({ open: counted, era, isRemembered: era === 'modern', clock: fake })
     await expect.poll(() => asked).toEqual(['server/discover'])
     await fake.advance(5_001)
     expect((await meeting).facts.era).toBe('legacy')

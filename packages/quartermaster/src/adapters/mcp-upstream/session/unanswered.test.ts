@@ -8,24 +8,45 @@ import type { Line } from './line.ts'
 import { RpcError } from './rpc-error.ts'
 
 const FOREVER = new AbortController().signal
+const EVERYTHING = { form: true, url: true, model: true, roots: true }
 const NOTHING = { form: false, url: false, model: false, roots: false }
 const details = { requiredCapabilities: { elicitation: {} } }
 
+const UNABLE = new AppError('ANSWER_UNAVAILABLE', 'The client cannot answer this.', { details })
+const QUESTION = {
+  message: 'Who?',
+  messages: [{ role: 'user', content: { type: 'text', text: 'Who?' } }],
+  maxTokens: 5,
+}
+
+interface Asking {
+  others?: number
+  asks?: string
+  canAnswer?: typeof NOTHING
+  why?: AppError
+}
+
 /** A server that asks while it is called, and ends the call with what comes after the refusal. */
-async function callAsking(end: () => Params, { others = 0, asks = 'elicitation/create' } = {}) {
+async function callAsking(
+  end: () => Params,
+  { others = 0, asks = 'elicitation/create', canAnswer = NOTHING, why = UNABLE }: Asking = {},
+) {
   const refused: unknown[] = []
+  const clock = createFakeClock()
   const request = async (_method: string, { name }: Params) => {
     if (name === 'waits') return new Promise<Params>(() => {})
-    refused.push(await listener.serve(asks, { message: 'Who?' }, FOREVER).catch(error => error.message))
+    const answer = listener.serve(asks, QUESTION, FOREVER).catch(({ code, message }) => ({ code, message }))
+    await clock.advance(10)
+    refused.push(await answer)
     return end()
   }
   const line = { peer: { request } } as unknown as Line
-  const { session, listener } = createLegacySession(line, factsOf(), { clock: createFakeClock(), events: NO_EVENTS })
+  const { session, listener } = createLegacySession(line, factsOf(), { clock, events: NO_EVENTS })
   const ask = async () => {
-    throw new AppError('ANSWER_UNAVAILABLE', 'The client cannot answer this.', { details })
+    throw why
   }
   const call = (name: string) => {
-    const behind = { caller: 'worker', canAnswer: NOTHING, ask, log() {} }
+    const behind = { caller: 'worker', canAnswer, ask, log() {} }
     return session.ask('tools/call', { name }, { signal: FOREVER, behind })
   }
   for (let other = 0; other < others; other++) void call('waits')
@@ -52,6 +73,22 @@ it('tells of a call that ended with an error what its client would have to be ab
   expect(result.message).toBe('The client cannot answer this. Without an answer it failed: Nobody there.')
 })
 
+it.each([
+  ['sampling/createMessage', UNABLE, { code: -1, message: expect.stringContaining('was refused') }],
+  ['elicitation/create', new AppError('ANSWER_UNAVAILABLE', 'It asked 3 times.'), { action: 'cancel' }],
+])('tells the same where nobody could be asked after all, or gave no answer that fits: %s', async (asks, why, told) => {
+  const { refused, result } = await callAsking(fail, { asks, why, canAnswer: EVERYTHING })
+  expect(refused).toEqual([told])
+  expect(result).toMatchObject({ code: 'ANSWER_UNAVAILABLE' })
+  expect(result.message).toBe(`${why.message} Without an answer it failed: Nobody there.`)
+})
+
+it('tells the server what is wrong with a form that nobody can be shown', async () => {
+  const why = new AppError('DEFINITION_INVALID', 'The schema cannot be used.')
+  const { refused } = await callAsking(() => ({ content: [] }), { why, canAnswer: EVERYTHING })
+  expect(refused).toEqual([{ code: -32_602, message: 'This cannot be asked. The schema cannot be used.' }])
+})
+
 it('tells the same of a call whose result is nothing but a failure, with others under way too', async () => {
   const bare = { isError: true, content: [{ type: 'text', text: 'No name.' }] }
   for (const others of [0, 3]) {
@@ -63,7 +100,8 @@ it('tells the same of a call whose result is nothing but a failure, with others 
 
 it('says nothing of folders: servers ask for them in passing, and do without', async () => {
   const { refused, result } = await callAsking(() => FAILED, { asks: 'roots/list' })
-  expect(refused).toEqual([expect.stringContaining('Nobody can say now which folders there are.')])
+  const message = expect.stringContaining('Nobody can say now which folders there are.')
+  expect(refused).toEqual([{ code: -1, message }])
   expect(result).toEqual(FAILED)
   expect((await callAsking(fail, { asks: 'roots/list' })).result).toBeInstanceOf(RpcError)
 })

@@ -12,6 +12,12 @@ it.each([
     'Require stack:',
     '- C:\\Users\\me\\AppData\\npm-cache\\_npx\\15c61037b1978c83\\node_modules\\a\\index.js',
   ],
+  [
+    "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/home/me/.npm/_npx/15c61037b1978c83/node_modules/zod/index.js' imported from /x",
+  ],
+  [
+    "Cannot find package 'C:\\Users\\me\\npm-cache\\_npx\\15c61037b1978c83\\node_modules\\zod\\package.json' imported from C:\\x",
+  ],
   ["npm error ENOTEMPTY: directory not empty, rename '/home/me/.npm/_npx/15c61037b1978c83/node_modules/a' -> '/b'"],
 ])('names the folder of the cache in which packages are missing: %s', (...lines) => {
   const { reason } = withCacheTrouble(ENDED, ['before', ...lines, 'Node.js v20.20.0'])
@@ -25,6 +31,7 @@ it.each([
     '    at a (/home/me/.npm/_npx/15c61037b1978c83/node_modules/a/index.js:1:1)',
   ],
   ["Error: Cannot find module './settings.js'", 'Require stack:', '- /home/me/.npm/_npx/15c61037b1978c83/a.js'],
+  ["Cannot find module '/home/me/server/zod.js' imported from /home/me/server/index.js"],
   ["Error: Cannot find package 'zod' imported from /home/me/server/index.js"],
   ["Cannot find package 'zod' in /_npx/remove-me-and-all/x"],
 ])('blames the cache for nothing else: %s', (...lines) => {

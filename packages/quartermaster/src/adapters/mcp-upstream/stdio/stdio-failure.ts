@@ -83,4 +83,4 @@ export function withCacheTrouble(trouble: Trouble, lines: readonly string[]): Tr
 
 /** What stands in the folder misses a package, be it in one line or with the files that asked for it below. */
 const DAMAGED_CACHE =
-  /(?:Cannot find (?:package|module) '[^'./\\][^'\n]*'[^\n]{0,400}?|Cannot find module '[^'./\\][^'\n]*'\nRequire stack:\n- [^\n]{0,400}?|ENOTEMPTY[^\n]{0,400}?)[\\/]_npx[\\/]([0-9a-f]{8,64})[\\/]/
+  /(?:Cannot find (?:package|module) '[^'./\\][^'\n]*'[^\n]{0,400}?|Cannot find (?:package|module) '(?:[A-Za-z]:)?(?=[\\/])[^'\n]{0,400}?|Cannot find module '[^'./\\][^'\n]*'\nRequire stack:\n- [^\n]{0,400}?|ENOTEMPTY[^\n]{0,400}?)[\\/]_npx[\\/]([0-9a-f]{8,64})[\\/]/

@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
-import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
+import { createFakeClock, type FakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
 import { type ChannelEnd, ChannelFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 import { factsOf } from '../testing/bare-session.ts'
 import { untilAborted } from '../testing/until-aborted.ts'
 import { type Connection, type ConnectionDeps, createConnection } from './connection.ts'
+import { LOOK_MS } from './hang-watch.ts'
 
 const FOREVER = new AbortController().signal
 
@@ -253,25 +254,32 @@ it('leaves a server alone that is too busy to answer', async () => {
   expect(server.starts).toBe(1)
 })
 
-/** A program that came up a while ago, and falls silent without a word. */
-async function silenced({ wasDeaf = false, isFar = false } = {}) {
+const CALL_MS = 60_000
+
+/** A program that came up a while ago, and falls silent without a word longer after its last call than one may take. */
+async function silenced({ neverAnswered = false, isFar = false, usedMs = CALL_MS } = {}) {
   const staged = stage()
   const { connection, server, clock } = staged
   server.pids = isFar ? [] : [1]
-  server.answers = !wasDeaf
+  server.answers = !neverAnswered
   const session = await connection.take({ budgetMs: 1_000, signal: FOREVER })
-  await clock.advance(10_000)
-  server.answers = true
-  await connection.look(FOREVER)
-  await clock.advance(4_000)
+  await clock.advance(14_000)
   server.answers = false
+  server.usedAt = clock.now() - usedMs
   return { ...staged, session }
+}
+
+/** What comes of a look, which is not waited for any longer than it is anywhere. */
+async function lookedAt({ connection, clock }: Pick<ReturnType<typeof stage>, 'connection' | 'clock'>) {
+  const looked = connection.look(FOREVER).catch(String)
+  await clock.advance(LOOK_MS)
+  return looked
 }
 
 it('asks a program first that is at rest and was not heard of late, and gives the call to the next one if it hangs', async () => {
   const { connection, server, clock, session } = await silenced()
   expect(connection.takeNow()).toBe(undefined)
-  const taking = [1, 2].map(() => connection.take({ budgetMs: 1_000, signal: FOREVER }))
+  const taking = [1, 2].map(() => connection.take({ budgetMs: 10_000, signal: FOREVER }))
   await clock.advance(5_000)
   expect(connection.lastError()?.message).toContain('does not answer any more')
   const [one, two] = await Promise.all(taking)
@@ -296,10 +304,21 @@ it('stops asking a program for a call that nobody waits for any more', async () 
   await expect(taking).rejects.toThrow('Nobody waits.')
 })
 
+it('asks a program no longer than the call may wait for it, and not at all for one that may not', async () => {
+  const { connection, server, clock, session } = await silenced()
+  const begunAt = clock.now()
+  const taking = connection.take({ budgetMs: 2_000, signal: FOREVER })
+  await expect(whileAdvancing(clock, taking)).rejects.toMatchObject({ code: 'DEPENDENCY_UNAVAILABLE' })
+  expect(clock.now() - begunAt).toBeLessThan(5_000)
+  expect(server.starts).toBe(1)
+  expect(await connection.take({ budgetMs: 0, signal: FOREVER })).toBe(session)
+})
+
 it.each([
   ['is at work on something else', {}, { busy: 1 }],
   ['may be at work on what was given up', {}, { isHaunted: true }],
-  ['was deaf when it had just come up', { wasDeaf: true }, {}],
+  ['may be at work on what it has answered already', { usedMs: CALL_MS - 10_000 }, {}],
+  ['never answered when it was asked', { neverAnswered: true }, {}],
   ['is far away', { isFar: true }, {}],
 ] as const)('gives a call at once to one that %s, and does not judge it by its silence', async (_, options, state) => {
   const { connection, server, clock, session } = await silenced(options)
@@ -307,6 +326,57 @@ it.each([
   expect(connection.takeNow()).toBe(session)
   await clock.advance(25_000)
   expect(server.starts).toBe(1)
+})
+
+it.each([
+  ['may be at work on what was given up', {}, { isHaunted: true }, CALL_MS],
+  ['may be at work on what it has answered already', { usedMs: 1_000 }, {}, CALL_MS],
+  ['never answered when it was asked', { neverAnswered: true }, {}, Number.POSITIVE_INFINITY],
+] as const)(
+  'is not taken for hanging by a look before a call would be over, if it %s',
+  async (_, options, state, patienceMs) => {
+    const staged = await silenced(options)
+    Object.assign(staged.server, state)
+    expect(await lookedAt(staged)).toMatchObject({ up: true })
+    await staged.clock.advance(CALL_MS - 1)
+    expect(staged.server.starts).toBe(1)
+    staged.server.answers = true
+    await staged.clock.advance(1_000)
+    expect(staged.server.starts).toBe(patienceMs === CALL_MS ? 2 : 1)
+  },
+)
+
+it('is taken for hanging by a look soon after it fell silent, but the one that comes after it is not', async () => {
+  const staged = await silenced()
+  const { server, clock, connection } = staged
+  expect(await lookedAt(staged)).toContain('It did not answer.')
+  await clock.advance(5_000)
+  expect(server.starts).toBe(2)
+  server.answers = true
+  await clock.advance(CALL_MS)
+  server.answers = false
+  // It reads its index at this time of its life, however often it is started.
+  expect(await lookedAt(staged)).toMatchObject({ up: true })
+  const successor = connection.session()
+  expect(connection.takeNow()).toBe(successor)
+  server.answers = true
+  await lookedAt(staged)
+  await clock.advance(CALL_MS)
+  expect(server.starts).toBe(2)
+})
+
+it('is known to answer at rest by any look that it answered, once it has been up for a while', async () => {
+  const staged = stage()
+  const { connection, server, clock } = staged
+  server.pids = [1]
+  server.answers = false
+  await connection.take({ budgetMs: 1_000, signal: FOREVER })
+  await clock.advance(10_000)
+  server.answers = true
+  expect(await lookedAt(staged)).toMatchObject({ up: true })
+  server.answers = false
+  await clock.advance(CALL_MS)
+  expect(connection.takeNow()).toBe(undefined)
 })
 
 it('sleeps when nobody needs it, and wakes with the next who does', async () => {

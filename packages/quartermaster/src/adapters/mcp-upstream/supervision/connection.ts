@@ -7,7 +7,6 @@ import { forPeople } from '../session/trouble.ts'
 import { createHangWatch, type HangWatch } from './hang-watch.ts'
 import { type ConnectionState, stateOf } from './life.ts'
 import { HANG_MS } from './patient-ping.ts'
-import { ping } from './pinging.ts'
 import { createRunner, type Runner, type RunnerDeps } from './runner.ts'
 
 /** A connection that is kept up. */
@@ -29,6 +28,8 @@ export interface Connection {
   look(signal: AbortSignal, options?: LookOptions): Promise<Look>
   /** Something went wrong that may mean that the server hangs or is gone. Resolves when that is known. */
   suspect(session: Session): Promise<void>
+  /** It answers, and has refused somebody's request as it refuses whoever may not come in. People are told. */
+  refused(message: string): void
   /** Ends what runs and starts anew, whatever it waited for. */
   restart(): Promise<void>
   stop(): Promise<void>
@@ -66,7 +67,10 @@ const MOST_DOUBT_MS = 2 * HANG_MS
 
 export function createConnection(deps: ConnectionDeps): Connection {
   const { clock, idleMs, callMs, isWatched } = deps
+  let refusal: ReturnType<Connection['lastError']>
   const onUp = (session: Session) => {
+    // Whoever comes in anew may have another key by now.
+    refusal = undefined
     hangs.meet(session)
     if (idleMs !== undefined) watchIdleness(session, { runner, clock, idleMs, isWatched })
   }
@@ -84,14 +88,27 @@ export function createConnection(deps: ConnectionDeps): Connection {
     waiters++
     try {
       const doubted = session()
-      // What was not sent yet can still go to the next one, whatever it does.
-      if (doubted) await pause(MOST_DOUBT_MS, { clock, signal: options.signal, until: hangs.suspect(doubted) })
-      const taken = await waitFor(runner, deps, options)
+      const budgetMs = doubted ? await doubt(doubted, options) : options.budgetMs
+      const taken = await waitFor(runner, deps, { ...options, budgetMs })
       hangs.attend(taken)
       return taken
     } finally {
       waiters--
     }
+  }
+
+  /** What was not sent yet can still go to the next one, whatever it does. Answers how much of the budget is left. */
+  async function doubt(doubted: Session, { budgetMs, signal }: TakeOptions): Promise<number> {
+    // Whoever cannot wait at all takes it as it is.
+    if (budgetMs <= 0) return budgetMs
+    const begunAt = clock.now()
+    let isKnown = false
+    const until = hangs.suspect(doubted).then(() => void (isKnown = true))
+    await pause(Math.min(MOST_DOUBT_MS, budgetMs), { clock, signal, until })
+    throwIfCancelled(signal)
+    const left = Math.max(0, budgetMs - (clock.now() - begunAt))
+    if (!isKnown && left === 0) throw unreachable(deps, 'It has not answered yet whether it is there.')
+    return left
   }
 
   return {
@@ -101,6 +118,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     restarts: () => runner.life().restarts,
     lastError() {
       const { lastTrouble } = runner.life()
+      if (refusal && refusal.at >= (lastTrouble?.at ?? 0)) return refusal
       return lastTrouble && { message: forPeople(lastTrouble), at: lastTrouble.at }
     },
     start: () => runner.tell({ what: 'wanted' }),
@@ -113,6 +131,9 @@ export function createConnection(deps: ConnectionDeps): Connection {
       return look({ runner, hangs, clock }, signal)
     },
     suspect: hangs.suspect,
+    refused(message) {
+      refusal = { message, at: Math.round(clock.now()) }
+    },
     restart: async () => runner.tell({ what: 'renewed' }),
     async stop() {
       runner.tell({ what: 'stopped' })
@@ -138,7 +159,7 @@ function watchIdleness(session: Session, idleness: Idleness, inMs = idleness.idl
 }
 
 async function waitFor(runner: Runner, deps: ConnectionDeps, { budgetMs, signal }: TakeOptions): Promise<Session> {
-  const { clock, dependency } = deps
+  const { clock } = deps
   const found = await withTimeLimit(budgetMs, { clock, signal, reason: 'It took too long.' }, async either => {
     for (;;) {
       runner.tell({ what: 'wanted' })
@@ -150,9 +171,12 @@ async function waitFor(runner: Runner, deps: ConnectionDeps, { budgetMs, signal 
   })
   throwIfCancelled(signal)
   if (found) return found
-  const { reason } = stateOf(runner.life())
+  throw unreachable(deps, stateOf(runner.life()).reason)
+}
+
+function unreachable({ dependency }: ConnectionDeps, reason: string): AppError {
   const details = { dependency }
-  throw new AppError('DEPENDENCY_UNAVAILABLE', `"${dependency}" cannot be reached: ${reason}`, { details })
+  return new AppError('DEPENDENCY_UNAVAILABLE', `"${dependency}" cannot be reached: ${reason}`, { details })
 }
 
 interface Looking {
@@ -165,12 +189,13 @@ async function look({ runner, hangs, clock }: Looking, signal: AbortSignal): Pro
   const { session } = runner.life()
   const verdict = () => verdictOf(stateOf(runner.life()))
   if (!session || clock.now() - session.heardAt() < FRESH_MS) return verdict()
-  if ((await ping(session, { clock, withinMs: HANG_MS, signal })) === 'answers') return verdict()
-  // One that is at work may be unable to answer; that it hangs is found out by its calls.
-  if (runner.life().session === session && session.busy() > 0) return { up: true, reason: 'It is at work.' }
-  void hangs.suspect(session)
-  throw new Error('It did not answer.')
+  const found = await hangs.look(session, signal)
+  if (found === 'inDoubt') throw new Error('It did not answer.')
+  const isSilent = found !== 'answers' && runner.life().session === session
+  return isSilent ? { up: true, reason: SILENCE[found] } : verdict()
 }
+
+const SILENCE = { atWork: 'It is at work.', excused: 'It did not answer, which need not mean anything.' } as const
 
 function verdictOf({ kind, reason }: ConnectionState): Look {
   if (kind === 'up' || kind === 'idle') return { up: true, reason }

@@ -82,6 +82,20 @@ it('tells the calls that the end of everything has ended why', async () => {
   await expect(call).rejects.toMatchObject({ wasSent: 'maybe', message: 'Quartermaster is stopping.' })
 })
 
+it('ends with everything the calls too that a server might have answered which has forgotten us since', async () => {
+  let forget = () => {}
+  const forgetful: OpenChannel = async (events, signal) => {
+    forget = () => events.onEnd({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
+    return { ...(await mute(events, signal)), close: async () => {} }
+  }
+  const { connection, call } = await waitingCall({ open: forgetful })
+  const forgotten = connection.session()
+  forget()
+  await expect.poll(() => connection.session() !== forgotten && connection.state().kind).toBe('up')
+  await connection.stop()
+  await expect(call).rejects.toMatchObject({ wasSent: 'maybe', message: 'The connection was closed.' })
+})
+
 it('does not end the call of one that waits for a person, and hears nothing else meanwhile', async () => {
   const person = deferred<Answer>()
   const { clock, connection, call } = await waitingCall({ open: asking, answer: () => person.promise })

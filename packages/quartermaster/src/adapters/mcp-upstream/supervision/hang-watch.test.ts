@@ -20,6 +20,7 @@ function stage({ callMs = 30_000 } = {}) {
   const session: Partial<Session> = {
     ended: new Promise(() => {}),
     workingSince: () => server.workingSince,
+    isAtRest: () => server.workingSince === undefined,
     heardAt: () => server.heardAt,
     owedAt,
     async ping(signal) {

@@ -1,15 +1,9 @@
 import { pause } from '../pausing.ts'
 import type { ChannelEnd } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
-import {
-  createPatientPing,
-  HANG_MS,
-  LEARN_MS,
-  type PatientPing,
-  type PatientPingDeps,
-  QUIET_MS,
-} from './patient-ping.ts'
+import { createPatientPing, HANG_MS, LEARN_MS, type PatientPingDeps, QUIET_MS } from './patient-ping.ts'
 import { ping } from './pinging.ts'
+import { createSilenceAtRest, RIPE_MS } from './silence-at-rest.ts'
 
 /** Finds out whether a server hangs. */
 export interface HangWatch {
@@ -19,6 +13,8 @@ export interface HangWatch {
   attend(session: Session): void
   /** The same, unless it has to be asked first whether it is still there. Answers whether it need not be. */
   attendNow(session: Session): boolean
+  /** Asks it whether it is there. Silence is looked into; `excused` where it need not mean anything. */
+  look(session: Session, signal: AbortSignal): Promise<'answers' | 'atWork' | 'excused' | 'inDoubt'>
   /** Something went wrong that may mean that the server hangs or is gone. Resolves when that is known. */
   suspect(session: Session): Promise<void>
 }
@@ -34,12 +30,16 @@ export interface HangWatchDeps extends PatientPingDeps {
 /** In which a program that has ended is noticed to have. */
 const MOMENT_MS = 250
 
+/** Less than a look may take by itself (`probeTimeoutMs`), so that what its silence means is still told. */
+export const LOOK_MS = 1_500
+
 export function createHangWatch(deps: HangWatchDeps): HangWatch {
-  const { clock, current, later } = deps
+  const { clock, callMs, current, later } = deps
   const { ask, learn } = createPatientPing(deps)
+  const silence = createSilenceAtRest(deps)
   const attended = new WeakSet<Session>()
-  const answering = new WeakSet<Session>()
   const suspicions = new WeakMap<Session, Promise<void>>()
+  const waitedFor = new WeakSet<Session>()
 
   async function check(session: Session): Promise<void> {
     const since = session.workingSince()
@@ -48,7 +48,7 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
     if (quietMs < QUIET_MS) return later(QUIET_MS - quietMs, () => void check(session))
     const found = await ask(session)
     // A question that got lost says nothing about the work that is under way.
-    if (found === 'silent') judge(session, found, deps)
+    if (found === 'silent') judge(session, found)
     if (current() === session) later(QUIET_MS, () => void check(session))
   }
 
@@ -59,21 +59,55 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
     later(QUIET_MS, () => void check(session))
   }
 
-  /** It would answer, because it has nothing to do, and nothing was heard of it for a while. */
+  /**
+   * It would answer, because it has nothing to do, and nothing was heard of it for a while. To a server that is far away every
+   * question is felt, and it may be another that answers it.
+   */
   function isInDoubt(session: Session): boolean {
-    if (!answering.has(session) || !session.isAtRest()) return false
-    return clock.now() - Math.max(session.heardAt(), session.owedAt()) >= QUIET_MS
+    const quietMs = clock.now() - Math.max(session.heardAt(), session.owedAt())
+    return quietMs >= QUIET_MS && silence.isTelling(session) && session.pids().length > 0
   }
 
-  /** One that is deaf for a while after it came up, or never answers such a question, is not known by its silence. */
   async function getToKnow(session: Session): Promise<void> {
-    if ((await ping(session, { clock, withinMs: HANG_MS })) === 'answers') answering.add(session)
+    if ((await ping(session, { clock, withinMs: HANG_MS })) === 'answers') silence.answered(session)
+  }
+
+  async function settle(session: Session, patienceMs?: number): Promise<void> {
+    const heardBefore = session.heardAt()
+    const found = await ask(session, patienceMs)
+    if (found === 'answers') return
+    // How it ended says more than that it did, and is told in a moment.
+    if (found === 'broken') await pause(MOMENT_MS, { clock, until: session.ended })
+    if (session.heardAt() === heardBefore) judge(session, found)
+  }
+
+  function judge(session: Session, found: 'silent' | 'broken'): void {
+    if (current() !== session) return
+    if (found === 'silent' && session.isAtRest()) silence.ended()
+    deps.onHang(session, found === 'silent' ? HUNG : BROKEN)
+  }
+
+  function suspect(session: Session): Promise<void> {
+    if (current() !== session) return Promise.resolve()
+    const known = suspicions.get(session) ?? settle(session).finally(() => suspicions.delete(session))
+    suspicions.set(session, known)
+    return known
+  }
+
+  /** One that may be deaf for a good reason has the time that a call may take, and calls go to it meanwhile. */
+  function waitFor(session: Session): void {
+    if (current() !== session || waitedFor.has(session)) return
+    waitedFor.add(session)
+    void settle(session, Math.max(HANG_MS, callMs())).finally(() => waitedFor.delete(session))
   }
 
   return {
     meet(session) {
-      // To a server that is far away every question is felt, and it may be another that answers it.
-      if (session.pids().length > 0) later(HANG_MS, () => void getToKnow(session))
+      silence.meet(session)
+      later(RIPE_MS, () => {
+        silence.ripen(session)
+        if (session.pids().length > 0) void getToKnow(session)
+      })
     },
     attend,
     attendNow(session) {
@@ -83,28 +117,25 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
       attend(session)
       return true
     },
-    suspect(session) {
-      if (current() !== session) return Promise.resolve()
-      const known = suspicions.get(session) ?? settle(session, ask, deps).finally(() => suspicions.delete(session))
-      suspicions.set(session, known)
-      return known
+    async look(session, signal) {
+      const isRipe = silence.isRipe(session)
+      const found = await ping(session, { clock, withinMs: LOOK_MS, signal })
+      if (found === 'answers' && isRipe) silence.answered(session)
+      if (found === 'answers') return found
+      // That it hangs is found out by its calls.
+      if (current() === session && session.busy() > 0) return 'atWork'
+      // One that never answers such a question says nothing by it.
+      if (found === 'silent' && !silence.doesAnswer(session)) return 'excused'
+      if (found === 'broken' || silence.isTelling(session)) {
+        void suspect(session)
+        return 'inDoubt'
+      }
+      waitFor(session)
+      return 'excused'
     },
+    suspect,
   }
-}
-
-async function settle(session: Session, ask: PatientPing['ask'], deps: HangWatchDeps): Promise<void> {
-  const heardBefore = session.heardAt()
-  const found = await ask(session)
-  if (found === 'answers') return
-  // How it ended says more than that it did, and is told in a moment.
-  if (found === 'broken') await pause(MOMENT_MS, { clock: deps.clock, until: session.ended })
-  if (session.heardAt() === heardBefore) judge(session, found, deps)
 }
 
 const HUNG: ChannelEnd = { kind: 'hung', reason: 'It runs, but does not answer any more.' }
 const BROKEN: ChannelEnd = { kind: 'lost', reason: 'The connection to it is broken.' }
-
-function judge(session: Session, found: 'silent' | 'broken', { current, onHang }: HangWatchDeps): void {
-  if (current() !== session) return
-  onHang(session, found === 'silent' ? HUNG : BROKEN)
-}

@@ -23,7 +23,8 @@ function stage(...answers: unknown[]) {
   const ways: Connection[] = []
   let suspecting: Promise<void> = Promise.resolve()
   let isSame = false
-  const connection: Pick<Connection, 'takeNow' | 'take' | 'suspect' | 'session'> = {
+  const connection: Pick<Connection, 'takeNow' | 'take' | 'suspect' | 'session' | 'refused'> = {
+    refused() {},
     takeNow: () => undefined,
     session: () => (isSame ? session : undefined),
     async take({ budgetMs }) {

@@ -56,7 +56,10 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       await waiting.spend(leftMs => pause(retryAfterMs ?? leftMs, { clock, signal, until }))
       throwIfCancelled(signal)
       // It answers everybody else: it is this one that it does not want.
-      if (error.wasSent === 'turnedAway' && connection.session() === session) giveUp.because(error)
+      if (error.wasSent === 'turnedAway' && connection.session() === session) {
+        if (error.status === 401) connection.refused(`It answers, but refused ${options.what}: ${error.message}`)
+        giveUp.because(error)
+      }
     }
   }
 }

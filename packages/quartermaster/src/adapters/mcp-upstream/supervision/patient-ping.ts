@@ -5,7 +5,7 @@ import { ping } from './pinging.ts'
 /** Asks a server whether it is still there, with as much patience as it deserves. */
 export interface PatientPing {
   /** Whatever is heard of it meanwhile is an answer too, and as long as we owe it one its silence means nothing. */
-  ask(session: Session): Promise<'answers' | 'silent' | 'broken'>
+  ask(session: Session, patienceMs?: number): Promise<'answers' | 'silent' | 'broken'>
   /** Finds out whether it listens while it works, if that is not known. */
   learn(session: Session): void
 }
@@ -35,9 +35,9 @@ export function createPatientPing({ clock, callMs }: PatientPingDeps): PatientPi
     return isKnown ? HANG_MS : Math.max(HANG_MS, callMs() - QUIET_MS)
   }
 
-  async function ask(session: Session): Promise<'answers' | 'silent' | 'broken'> {
+  async function ask(session: Session, withinMs = patienceWith(session)): Promise<'answers' | 'silent' | 'broken'> {
     const [askedAt, heardBefore] = [clock.now(), session.heardAt()]
-    const found = await ping(session, { clock, withinMs: patienceWith(session) })
+    const found = await ping(session, { clock, withinMs })
     // What was sent before the question is still open, so it was not answered in turn.
     if (found === 'answers') answersAtWork ||= (session.workingSince() ?? askedAt) < askedAt
     // Whoever waits for an answer of ours may be unable to hear anything else.

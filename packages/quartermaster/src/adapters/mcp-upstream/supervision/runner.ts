@@ -1,5 +1,5 @@
 import type { Cancel, Clock, Random } from '../../../core/kernel/index.ts'
-import { type ChannelEnd, ChannelFailure, SendFailure } from '../session/channel.ts'
+import { type ChannelEnd, ChannelFailure, isShut, SendFailure } from '../session/channel.ts'
 import type { Session } from '../session/session.ts'
 import { troubleOf } from '../session/trouble.ts'
 import { type Deed, type Life, type LifeEvent, newLife, next } from './life.ts'
@@ -50,6 +50,7 @@ export function createRunner(deps: RunnerDeps & { onUp(session: Session): void }
     life = step.life
     timers.clear()
     for (const deed of step.deeds) hands.carryOut(deed)
+    if (event.what === 'stopped') hands.cutOff()
     if (event.what === 'opened') deps.onUp(event.session)
     onChange()
     for (const see of [...watchers]) see()
@@ -110,6 +111,8 @@ interface Ears {
 /** What does the deeds. */
 interface Hands {
   carryOut(deed: Deed<Session>): void
+  /** Leaves no time to what is finishing. */
+  cutOff(): void
   settled(): Promise<unknown>
 }
 
@@ -143,6 +146,7 @@ function createHands(deps: RunnerDeps, ears: Ears): Hands {
 
   return {
     carryOut: deed => (deeds[deed.deed] as (deed: Deed<Session>) => void)(deed),
+    cutOff: closings.cutOff,
     settled: () => Promise.all([openings.settled(), closings.settled()]),
   }
 }
@@ -161,20 +165,34 @@ function hopesFor(start: number, { tell, fell, failed }: Ears): Hopes {
 interface Closings {
   /** Resolves when nothing of it is left. */
   add(session: Session, end: ChannelEnd | undefined): Promise<void>
+  /** Ends those that are shut, and may still be answered what they have let in. */
+  cutOff(): void
   settled(): Promise<unknown>
 }
 
 function createClosings(): Closings {
   const closings = new Set<Promise<void>>()
+  const finishing = new Set<Session>()
+
+  function close(session: Session, end: ChannelEnd | undefined): Promise<void> {
+    const closing: Promise<void> = session
+      .close(end)
+      // There is nothing more that could be done about it.
+      .catch(() => {})
+      .finally(() => closings.delete(closing))
+    closings.add(closing)
+    return closing
+  }
+
   return {
     add(session, end) {
-      const closing: Promise<void> = session
-        .close(end)
-        // There is nothing more that could be done about it.
-        .catch(() => {})
-        .finally(() => closings.delete(closing))
-      closings.add(closing)
-      return closing
+      for (const one of finishing) if (one.busy() === 0) finishing.delete(one)
+      if (end && isShut(end)) finishing.add(session)
+      return close(session, end)
+    },
+    cutOff() {
+      for (const one of finishing) void close(one, undefined)
+      finishing.clear()
     },
     settled: () => Promise.all(closings),
   }

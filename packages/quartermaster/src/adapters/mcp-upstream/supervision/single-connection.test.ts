@@ -46,6 +46,7 @@ function situation() {
       },
       look: async () => ({ up: true }),
       suspect: async () => {},
+      refused() {},
       restart: async () => {},
       async stop() {
         await ended.promise

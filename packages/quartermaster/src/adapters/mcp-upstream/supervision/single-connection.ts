@@ -92,6 +92,7 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
       return { up: kind === 'idle', reason, ...(kind === 'starting' && { recovering: true }) }
     },
     suspect: async session => inner?.suspect(session),
+    refused: message => inner?.refused(message),
     async restart() {
       want()
       await current()?.restart()

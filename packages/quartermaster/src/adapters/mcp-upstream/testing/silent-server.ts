@@ -1,6 +1,6 @@
 import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
 import { isRequest, type Message, type Params } from '../../mcp-wire/index.ts'
-import type { Channel, ChannelEvents } from '../session/channel.ts'
+import type { Channel, ChannelEnd, ChannelEvents } from '../session/channel.ts'
 import { openSession } from '../session/open-session.ts'
 import type { Session, SessionEvents } from '../session/session.ts'
 import { NO_EVENTS } from './bare-session.ts'
@@ -14,6 +14,8 @@ export interface SilentServer {
   /** The ids of the requests that it was sent, oldest first. */
   idsOf(method: string): number[]
   say(message: Params): void
+  /** The way to it ends. */
+  end(end: ChannelEnd): void
 }
 
 export interface SilentServerOptions {
@@ -48,5 +50,5 @@ export async function openSilentServer({
   const session = await openSession(options, new AbortController().signal)
   const idsOf = (method: string) =>
     sent.flatMap(message => (isRequest(message) && message.method === method ? [Number(message.id)] : []))
-  return { session, clock, sent, idsOf, say }
+  return { session, clock, sent, idsOf, say, end: end => heard.by?.onEnd(end) }
 }

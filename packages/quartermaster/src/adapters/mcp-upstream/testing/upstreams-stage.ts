@@ -8,6 +8,7 @@ import { createPinBook, createUpstreamCredentials, createUpstreamMemory } from '
 import { memoryStorage } from '../../../testing/memory-store.ts'
 import { createIds, createSystemClock, sha256, silentLog, systemRandom } from '../../system/index.ts'
 import { createMounted, type MountOptions } from '../mounted.ts'
+import type { StartChoice } from '../mounts.ts'
 import { createUpstreamAuth } from '../oauth/upstream-auth.ts'
 import { createUpstreams } from '../upstreams.ts'
 import { herdDesk, ILL_SERVER, tempFolder } from './child-desk.ts'
@@ -24,7 +25,7 @@ export interface Situation {
   /** Where leases are kept. */
   readonly at?: LeasePlace | undefined
   readonly leaseClock?: Clock
-  readonly which?: 'all' | 'unseen'
+  readonly which?: StartChoice
 }
 
 /** Upstreams over real programs, and a store that can outlive them. */

@@ -54,6 +54,9 @@ export interface ExchangeOptions<T> {
   readonly early?: Readonly<Record<string, Answer>> | undefined
 }
 
+/** Whoever asks in every turn of the event loop is not waited for. */
+const MOST_TURNS = 16
+
 /** What a question is filed under when its tool does not say. */
 const DEFAULT_KEY = 'answer'
 
@@ -109,11 +112,14 @@ export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeO
     return asked.answered
   }
 
-  /** Questions that are asked at the same time go out together. */
+  /** Questions that are asked at the same time go out together; those of another process come one after the other. */
   async function gather(): Promise<void> {
     if (isGathering) return
     isGathering = true
-    await clock.breathe()
+    for (let turns = 0, seen = -1; seen !== version && turns < MOST_TURNS; turns++) {
+      seen = version
+      await clock.breathe()
+    }
     isGathering = false
     if (open.size > 0) for (const tell of [...waiting]) tell()
   }

@@ -1,4 +1,4 @@
-import type { ToolResult } from '../../../contracts/index.ts'
+import { SUCCEEDED_META, type ToolResult } from '../../../contracts/index.ts'
 import { type BinaryContent, binaryIn, withoutBinary } from '../../kernel/index.ts'
 
 type Block = ToolResult['content'][number]
@@ -16,8 +16,15 @@ export interface BinaryParts {
   readonly blocks: readonly Block[]
 }
 
+export interface BinaryOptions {
+  readonly maxBytes: number
+  /** Whether clients hold the structure against what its tool promises. */
+  readonly isPromised: boolean
+}
+
 /** Takes a result apart, unless all of it is text. */
-export function binaryParts(result: ToolResult, maxBytes: number): BinaryParts | undefined {
+export function binaryParts(result: ToolResult, options: BinaryOptions): BinaryParts | undefined {
+  const { maxBytes } = options
   const pieces = piecesOf(result, maxBytes)
   if (pieces.every(({ binary }) => !binary)) return undefined
   const { content } = result
@@ -25,7 +32,7 @@ export function binaryParts(result: ToolResult, maxBytes: number): BinaryParts |
   const words = handed.filter((_, at) => !pieces[at]?.binary)
   return {
     result: handed.some((block, at) => block !== content[at])
-      ? withParts(result, handed, leftOut(pieces, maxBytes))
+      ? withLess(result, withParts(result, handed, leftOut(pieces, maxBytes)), options)
       : result,
     words: withParts(result, words, repeated(pieces, named)),
     blocks: handed.filter((_, at) => pieces[at]?.binary),
@@ -71,6 +78,16 @@ function withParts(result: ToolResult, content: Block[], texts: ReadonlyMap<stri
   const { structuredContent } = result
   if (structuredContent === undefined) return { ...result, content }
   return { ...result, content, structuredContent: retold(structuredContent, texts) }
+}
+
+/** A structure with words in it need not be what was promised any more: it is told as text then, and the result says so. */
+function withLess(whole: ToolResult, less: ToolResult, { isPromised }: BinaryOptions): ToolResult {
+  if (!isPromised || whole.isError) return less
+  const { structuredContent, ...rest } = less
+  const text = JSON.stringify(structuredContent)
+  if (text === JSON.stringify(whole.structuredContent)) return less
+  const content: Block[] = [...less.content, { type: 'text', text }]
+  return { ...rest, content, _meta: { ...less._meta, [SUCCEEDED_META]: true } }
 }
 
 /** A structure with words in place of base64 that stands in the content as well. */

@@ -28,6 +28,8 @@ export interface LimitOptions {
   readonly maxBytes: number
   /** Of pictures, sounds and files, as base64; that of the settings where there is none. */
   readonly maxBinaryBytes: number | undefined
+  /** Whether the tool promises a structure. */
+  readonly isPromised: boolean
   readonly caller: Caller
   readonly operationId: string
   readonly isRecorded: boolean
@@ -81,10 +83,18 @@ export function createKeptResults({ clock, storage, settings }: KeptResultsDeps)
   }
 
   return {
-    limit(result, { maxBytes, maxBinaryBytes = settings.maxBinaryBytes, caller, operationId, isRecorded }) {
+    limit(result, options) {
+      const {
+        maxBytes,
+        maxBinaryBytes = settings.maxBinaryBytes,
+        isPromised,
+        caller,
+        operationId,
+        isRecorded,
+      } = options
       if (isShort(result, maxBytes)) return { result }
       // What would pass as text passes as a picture too.
-      const parts = binaryParts(result, Math.max(maxBinaryBytes, maxBytes))
+      const parts = binaryParts(result, { maxBytes: Math.max(maxBinaryBytes, maxBytes), isPromised })
       const text = tooLong(parts?.words ?? result, maxBytes)
       if (text === undefined) return { result: parts?.result ?? result }
       const most = Math.min(settings.keptResultBytes, settings.keptResultsBytes)

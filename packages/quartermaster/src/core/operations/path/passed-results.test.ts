@@ -155,6 +155,25 @@ describe('pictures, sounds and files in a result', () => {
     expect(kept).toBeUndefined()
   })
 
+  it('take the structure along where one is left out that a promised structure repeats, and its words are told as text', async () => {
+    const large = { type: 'image', data: 'A'.repeat(11_000), mimeType: 'image/png' }
+    const output = {
+      type: 'object',
+      properties: { data: { type: 'string', pattern: '^[A-Z]+$' }, of: { type: 'string' } },
+    }
+    const value = { content: [large, words], structuredContent: { data: large.data, of: 'a cat' }, _meta: { mine: 1 } }
+    const { result, kept } = await (await hubThatPasses(value, { ...binary, output }))()
+    const left = expect.stringContaining('is left out')
+    expect(result).toEqual({
+      content: [{ type: 'text', text: left }, words, { type: 'text', text: expect.stringContaining('"of":"a cat"') }],
+      _meta: { mine: 1, 'quartermaster/succeeded': true },
+    })
+    expect(kept).toBeUndefined()
+    const apart = { ...value, structuredContent: { of: 'a cat' } }
+    const { result: told } = await (await hubThatPasses(apart, { ...binary, output }))()
+    expect(told).toEqual({ ...apart, content: [{ type: 'text', text: left }, words] })
+  })
+
   it('have the bound of the settings where their tool says none', async () => {
     const tool = simpleTool('far', { maxResultBytes: 1024, handler: () => passedResult({ content: [picture, file] }) })
     const hub = await createHub({

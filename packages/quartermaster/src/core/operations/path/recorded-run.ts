@@ -65,7 +65,8 @@ export async function runRecorded(
   const { isRecorded, request } = journey
   const { caller } = request.seat
   const { maxResultBytes: maxBytes, maxBinaryBytes } = tool
-  const limited = results.limit(result, { maxBytes, maxBinaryBytes, caller, operationId, isRecorded })
+  const isPromised = tool.validateOutput !== undefined
+  const limited = results.limit(result, { maxBytes, maxBinaryBytes, isPromised, caller, operationId, isRecorded })
   journey.whole = limited.whole
   return { operationId, result: limited.result, kept: limited.kept }
 }

@@ -102,12 +102,12 @@ function isLonger(text: string, maxBytes: number): boolean {
 }
 
 function tooLarge({ what, maxBytes }: OutputPlace): AppError {
-  const message = `What ${what} gave is larger than ${maxBytes} bytes. Let it give less, or raise "maxResultBytes".`
+  const message = `What ${what} gave is larger than ${maxBytes} bytes. Let it give less, or raise the setting "maxResultBytes".`
   return new AppError('LIMIT_EXCEEDED', message, { details: { maxBytes } })
 }
 
 function tooMuchBinary({ what, maxBinaryBytes: maxBytes }: OutputPlace): AppError {
-  const message = `The pictures, sounds or files that ${what} gave are larger than ${maxBytes} bytes as base64. Let it give less, or raise "maxBinaryBytes".`
+  const message = `The pictures, sounds or files that ${what} gave are larger than ${maxBytes} bytes as base64. Let it give less, or raise the setting "maxBinaryBytes".`
   return new AppError('LIMIT_EXCEEDED', message, { details: { maxBytes } })
 }
 

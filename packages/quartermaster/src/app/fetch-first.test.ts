@@ -1,0 +1,60 @@
+import { expect, it } from 'vitest'
+import type { Control, Progress } from '../contracts/index.ts'
+import { deferred } from '../testing/deferred.ts'
+import { createFakeClock } from '../testing/fake-clock.ts'
+import { type FetchFirstDeps, fetchFirst } from './fetch-first.ts'
+
+/** A control of a command, with a tool that is known and a server that is still to be downloaded. */
+function desk() {
+  const clock = createFakeClock()
+  const done: unknown[] = []
+  const there = deferred<boolean>()
+  const answer = (name: string) => async () => void done.push(name)
+  const control = { tools: answer('tools'), tool: answer('tool'), call: answer('call'), doctor: answer('doctor') }
+  const current = () => ({ tools: new Map([['known', {}]]) })
+  const deps = {
+    clock,
+    core: { catalogue: { current, reload: answer('reload') } },
+    upstreams: {
+      fetch: (tool?: string) => (done.push(['fetch', tool]), there.promise),
+      statuses: () => [
+        { name: 'a', state: 'starting', isFetching: true },
+        { name: 'b', state: 'idle', isFetching: true },
+      ],
+    },
+    look: answer('look'),
+  }
+  const told: Progress[] = []
+  const on = { onProgress: (progress: Progress) => void told.push(progress) }
+  const fetching = fetchFirst(control as unknown as Control, deps as unknown as FetchFirstDeps)
+  return { clock, control: fetching, done, there, on, told }
+}
+
+it('downloads for whoever asks for all tools or for one that is not there, and says so', async () => {
+  const { clock, control, done, there, on, told } = desk()
+  const asked = [control.tools({}, on), control.tool({ name: 'x' }, on), control.call({ agent: 'a', tool: 'y' }, on)]
+  await clock.advance(10_000)
+  expect(done).toEqual([
+    ['fetch', undefined],
+    ['fetch', 'x'],
+    ['fetch', 'y'],
+  ])
+  expect(told[0]).toEqual({
+    progress: 0,
+    total: 1,
+    message: 'ready; a may be downloading what it runs, and Ctrl-C leaves it',
+  })
+  there.resolve(true)
+  await Promise.all(asked)
+  expect(done.slice(3).filter(one => one === 'reload')).toHaveLength(3)
+  expect(done.slice(-3).toSorted()).toEqual(['call', 'tool', 'tools'])
+})
+
+it('downloads nothing for a tool that is there, for other questions, and for who cannot be told', async () => {
+  const { control, done, on } = desk()
+  await control.call({ agent: 'a', tool: 'known' }, on)
+  await control.tool({ name: 'known' }, on)
+  await control.doctor({}, on)
+  await control.tools({})
+  expect(done).toEqual(['call', 'tool', 'doctor', 'tools'])
+})
