@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createTurnWorker } from './turn-worker.ts'
 
 /** A worker, and in which turn of the event loop it did what. */
@@ -30,6 +30,8 @@ const items = (length: number) => Array.from({ length }, (_, i) => i)
 
 describe('work in turns', () => {
   it('is done at once when it is little', () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
     const { worker, turns, calls, stop } = countingWorker()
     worker.add(items(100))
     stop()
