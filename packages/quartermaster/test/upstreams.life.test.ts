@@ -190,7 +190,7 @@ describe('an upstream that falls again and again', LONG, () => {
       const [pid = 0] = (await pidsOf(desk)) ?? []
       process.kill(pid, 'SIGKILL')
       expect(await textOf(client, 'desk_echo', { text: `fall ${fall}` })).toBe(`fall ${fall}`)
-      expect(await desk.status('desk')).toMatchObject({ state: 'up', restarts: fall })
+      await expect.poll(() => desk.status('desk')).toMatchObject({ state: 'up', restarts: fall })
     }
     await tell('After.')
     expect(heard.slice(before)).toEqual(['After.'])

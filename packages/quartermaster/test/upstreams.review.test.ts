@@ -29,7 +29,7 @@ describe('a definition that its server changes', LONG, () => {
     })
     const called = await desk.run('call', 'desk_text', '--even-if-disabled')
     expect(called).toMatchObject({ code: 5, stderr: expect.stringContaining('nobody has looked at it yet') })
-    expect(await desk.status('desk')).toMatchObject({ state: 'up', tools: { offered: 1, held: 3 } })
+    await expect.poll(() => desk.status('desk')).toMatchObject({ state: 'up', tools: { offered: 1, held: 3 } })
 
     expect(await desk.control('docs', { path: 'desk_text' })).toMatchObject({
       entries: [{ path: 'tool:desk_text', state: 'disabled', reason: why }],

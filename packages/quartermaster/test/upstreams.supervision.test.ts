@@ -164,7 +164,7 @@ describe('an upstream that hangs', LONG, () => {
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'slow_echo', { text: 'hi' }), PATIENT).toBe('hi')
     expect(await textOf(client, 'slow_slow', { ms: 12_000 })).toBe('at last')
-    expect(await desk.status('slow')).toMatchObject({ state: 'up', restarts: 0 })
+    await expect.poll(() => desk.status('slow')).toMatchObject({ state: 'up', restarts: 0 })
   })
 
   it('leaves an agent whose calls wait for it room for calls of others', async () => {
