@@ -87,16 +87,23 @@ function firstOf(line: Line, options: SessionOptions, signal: AbortSignal): Prom
   const either = AbortSignal.any([signal, giveUp.signal])
   return new Promise<SessionFacts>((resolve, reject) => {
     let asked: Promise<void> | undefined
+    let isNewerOpen = true
+    let olderRefused: unknown
     // Once: a program that was only slow to start reads both questions, and answers both.
     const older = () => {
-      asked ??= initialize(line, options, either).then(resolve, reject)
+      asked ??= initialize(line, options, either).then(resolve, error => {
+        // Who speaks only the newer way says so at once, and may take longer to say what there is.
+        if (isNewerOpen && isAboutEras(error)) olderRefused = error
+        else reject(error)
+      })
     }
     const cancel = options.clock.after(SILENCE_MS, older)
     void line.ended.then(end => reject(new EndedAtProbe(end)))
     discover(line, options, either)
       .then(resolve, error => {
         cancel()
-        if (isAboutEras(error)) return older()
+        isNewerOpen = false
+        if (isAboutEras(error)) return olderRefused ? reject(olderRefused) : older()
         // The line is ending, and how it ended says more.
         if (!(error instanceof SendFailure)) reject(error)
       })

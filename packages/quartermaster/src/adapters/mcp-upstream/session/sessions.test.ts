@@ -8,6 +8,7 @@ import type { Clock } from '../../../core/kernel/index.ts'
 import { deferred } from '../../../testing/deferred.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { freshFolder } from '../../../testing/store-contract/stage.ts'
+import type { Message } from '../../mcp-wire/index.ts'
 import { createSystemClock } from '../../system/index.ts'
 import { openHttpChannel } from '../http/http-channel.ts'
 import { createChildHerd } from '../stdio/child-herd.ts'
@@ -244,6 +245,33 @@ describe('a server whose era nobody knows', () => {
     expect((await meeting).facts.era).toBe('legacy')
     expect(asked.filter(method => method === 'initialize')).toHaveLength(1)
   })
+
+  it.each(['auto', 'modern'] as const)(
+    'is met in the newer one, if it is slow and refuses the other (%s)',
+    async era => {
+      const asked: Message[] = []
+      let tell: (message: Message) => void = () => {}
+      const open: OpenChannel = async ({ onMessage }) => {
+        tell = onMessage
+        return {
+          hasExchanges: false,
+          pids: () => [],
+          send: async message => void asked.push(message),
+          async close() {},
+        }
+      }
+      const fake = createFakeClock()
+      const meeting = meet({ open, era, isRemembered: era === 'modern', clock: fake })
+      await expect.poll(() => asked).toMatchObject([{ method: 'server/discover' }])
+      await fake.advance(5_001)
+      const [newer, older] = asked.map(message => ('id' in message ? message.id : 0))
+      const error = { code: -32022, message: 'no', data: { supported: ['2026-07-28'] } }
+      tell({ jsonrpc: '2.0', id: older ?? 0, error })
+      await fake.advance(2_000)
+      tell({ jsonrpc: '2.0', id: newer ?? 0, result: { supportedVersions: ['2026-07-28'], capabilities: {} } })
+      expect((await meeting).facts.era).toBe('modern')
+    },
+  )
 
   it('is refused, if it speaks none that is known here', async () => {
     const open = await overStdio(ILL_SERVER, '--version=1999-01-01')
