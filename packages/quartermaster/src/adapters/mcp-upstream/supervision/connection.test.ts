@@ -365,6 +365,20 @@ it('is taken for hanging by a look soon after it fell silent, but the one that c
   expect(server.starts).toBe(2)
 })
 
+it('is taken for hanging in the time of a call, if it falls silent as soon as it has come up in place of one that answered', async () => {
+  const staged = await silenced()
+  const { server, clock } = staged
+  await lookedAt(staged)
+  await clock.advance(5_000)
+  expect(server.starts).toBe(2)
+  await clock.advance(2_000)
+  expect(await lookedAt(staged)).toMatchObject({ up: true })
+  await clock.advance(CALL_MS - 1)
+  expect(server.starts).toBe(2)
+  await clock.advance(1_000)
+  expect(server.starts).toBe(3)
+})
+
 it('is known to answer at rest by any look that it answered, once it has been up for a while', async () => {
   const staged = stage()
   const { connection, server, clock } = staged

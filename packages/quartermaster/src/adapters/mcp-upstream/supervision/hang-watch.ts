@@ -69,7 +69,7 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
   }
 
   async function getToKnow(session: Session): Promise<void> {
-    if ((await ping(session, { clock, withinMs: HANG_MS })) === 'answers') silence.answered(session)
+    if ((await ping(session, { clock, withinMs: HANG_MS })) === 'answers') silence.answered(session, true)
   }
 
   async function settle(session: Session, patienceMs?: number): Promise<void> {
@@ -120,12 +120,14 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
     async look(session, signal) {
       const isRipe = silence.isRipe(session)
       const found = await ping(session, { clock, withinMs: LOOK_MS, signal })
-      if (found === 'answers' && isRipe) silence.answered(session)
-      if (found === 'answers') return found
+      if (found === 'answers') {
+        silence.answered(session, isRipe)
+        return found
+      }
       // That it hangs is found out by its calls.
       if (current() === session && session.busy() > 0) return 'atWork'
       // One that never answers such a question says nothing by it.
-      if (found === 'silent' && !silence.doesAnswer(session)) return 'excused'
+      if (found === 'silent' && !silence.doesAnswer()) return 'excused'
       if (found === 'broken' || silence.isTelling(session)) {
         void suspect(session)
         return 'inDoubt'

@@ -9,10 +9,10 @@ export interface SilenceAtRest {
   ripen(session: Session): void
   /** Whether what it answers from now on counts. */
   isRipe(session: Session): boolean
-  /** It has answered a question that counts. */
-  answered(session: Session): void
-  /** Whether it answers at all when it is asked whether it is there. */
-  doesAnswer(session: Session): boolean
+  /** It has answered; whether that counts is whether it was ripe when it was asked. */
+  answered(session: Session, isRipe: boolean): void
+  /** Whether it, or one before it, has ever answered when it was asked whether it is there. */
+  doesAnswer(): boolean
   /** Whether a short silence is a hang. */
   isTelling(session: Session): boolean
   /** It was ended because of its silence. */
@@ -27,6 +27,7 @@ export function createSilenceAtRest({ clock, callMs }: PatientPingDeps): Silence
   const answering = new WeakSet<Session>()
   const spared = new WeakSet<Session>()
   let isNextSpared = false
+  let doesAnswer = false
 
   /** What it was called for may go on after its answer, in the one thread that also listens, for as long as a call may. */
   const mayBeAtWork = (session: Session) => !session.isAtRest() || clock.now() - session.usedAt() < callMs()
@@ -39,8 +40,11 @@ export function createSilenceAtRest({ clock, callMs }: PatientPingDeps): Silence
     },
     ripen: session => void ripe.add(session),
     isRipe: session => ripe.has(session),
-    answered: session => void answering.add(session),
-    doesAnswer: session => answering.has(session),
+    answered(session, isRipe) {
+      doesAnswer = true
+      if (isRipe) answering.add(session)
+    },
+    doesAnswer: () => doesAnswer,
     isTelling: session => answering.has(session) && !spared.has(session) && !mayBeAtWork(session),
     ended() {
       isNextSpared = true
