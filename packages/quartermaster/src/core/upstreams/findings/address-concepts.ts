@@ -1,4 +1,4 @@
-import { besideAddress, either, type Sign, type Subject, says } from './concept.ts'
+import { besideAddress, either, isOfParameter, type Sign, type Subject, says } from './concept.ts'
 import { anyOf } from './phrase.ts'
 import { describesItself, namesConversation, namesTalk, namesWords } from './talk-signs.ts'
 
@@ -167,7 +167,6 @@ const namesUsers: Sign = says(
   '(?:the|your|their|a|our) (?:users|persons|humans|customers|clients|readers) [a-z]{3,20}',
   '(?:the|your|a) (?:user|person|human|customer|client) (?:[\\w-]{1,20} ){0,2}?[a-z]{2,15}(?:ed|s)',
 )
-const isOfParameter: Sign = sentence => sentence.isOfParameter
 /** A reply is where the pictures and links of a model are shown. */
 const isInReply: Sign = says(
   ...[

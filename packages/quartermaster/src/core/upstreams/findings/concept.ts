@@ -69,6 +69,8 @@ function withoutAddress(sentence: Sentence): Sentence {
   return { ...sentence, plain: sentence.plain.replace(ADDRESS_PARTS, ' ').replaceAll('_', ' '), heard: new Map() }
 }
 
+export const isOfParameter: Sign = sentence => sentence.isOfParameter
+
 /** One of these signs. */
 export function either(...signs: readonly Sign[]): Sign {
   return sentence => signs.some(sign => sign(sentence))

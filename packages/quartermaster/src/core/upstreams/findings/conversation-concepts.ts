@@ -1,4 +1,4 @@
-import { either, type Sign, type Subject, says } from './concept.ts'
+import { either, isOfParameter, type Sign, type Subject, says } from './concept.ts'
 import { anyOf } from './phrase.ts'
 import { describesItself, namesConversation, namesOurs, namesTalk, namesWords } from './talk-signs.ts'
 
@@ -89,7 +89,6 @@ const beginsWithTalk: Sign = ({ plain }) =>
     plain,
   )
 const isAboutTalk: Sign = sentence => sentence.isAboutTalk
-const isOfParameter: Sign = sentence => sentence.isOfParameter
 
 /** "Do not forget to include it" is no such thing. */
 const forbids: Sign = says(

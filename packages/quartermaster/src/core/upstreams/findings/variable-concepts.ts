@@ -1,4 +1,4 @@
-import { either, type Sentence, type Sign, type Subject, says } from './concept.ts'
+import { either, isOfParameter, type Sentence, type Sign, type Subject, says } from './concept.ts'
 
 const SECRET_WORDS = '(?:key|token|secret|password|passwd|passphrase|pat|credentials?)s?'
 /** Variables are written in capitals; in small letters it may as well be an argument. */
@@ -21,7 +21,6 @@ const isForArgument: Sign = either(
     '(?:in|into|to|as|via|through|inside|within) (?:the |this |an? |its )?(?:[\\w.-]{1,40} )?(?:argument|arg|parameter|param|field|input|property|payload)',
   ),
 )
-const isOfParameter: Sign = sentence => sentence.isOfParameter
 
 /** How a server is set up is what most who name a variable tell. */
 const tellsOfSetup: Sign = says(
