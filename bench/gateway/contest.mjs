@@ -1,6 +1,6 @@
 // @ts-check
 import { figureOfRounds, gap } from '../lib/figure.mjs'
-import { median, p99 } from '../lib/statistics.mjs'
+import { median, p99, ratio } from '../lib/statistics.mjs'
 import { runRound } from './load.mjs'
 
 /** @typedef {import('../lib/figure.mjs').Figure} Figure */
@@ -157,10 +157,3 @@ function ratiosOf(ours, theirs, { inFlight, unit }) {
  * @param {(own: number, other: number) => number} compare
  */
 const eachRound = (ours, theirs, compare) => ours.map((own, i) => compare(own, theirs[i] ?? Number.NaN))
-
-/**
- * A run of a few calls may have used less than a tick of processor time; then there is nothing to compare.
- * @param {number} ours
- * @param {number} theirs
- */
-const ratio = (ours, theirs) => (theirs === 0 ? 0 : ours / theirs)

@@ -20,3 +20,10 @@ export const p99 = samples => quantile(samples, 0.99)
 
 /** @param {readonly number[]} samples */
 export const highest = samples => samples.reduce((most, one) => Math.max(most, one), 0)
+
+/**
+ * A run of a few calls may have used less than a tick of processor time; then there is nothing to compare.
+ * @param {number} ours
+ * @param {number} theirs
+ */
+export const ratio = (ours, theirs) => (theirs === 0 ? 0 : ours / theirs)

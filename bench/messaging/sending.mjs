@@ -2,7 +2,7 @@
 import { createApiClient } from '../lib/api-client.mjs'
 import { figure, figureOfRounds } from '../lib/figure.mjs'
 import { profileOf } from '../lib/stage.mjs'
-import { median, p99 } from '../lib/statistics.mjs'
+import { median, p99, ratio } from '../lib/statistics.mjs'
 import { crowd } from '../operations/crowd.mjs'
 import { openDirect } from './direct.mjs'
 import { onStage } from './stage.mjs'
@@ -94,7 +94,7 @@ function figuresOf(inFlight, measured) {
     figure(`${what}, p99`, p99(all) / 1_000, 'ms'),
     figure(`${what}, processor time of each`, cpu('sent'), 'µs', MOST_CPU_US),
     figure(`${what}, processor time of each by a bare server with one commit`, cpu('least'), 'µs'),
-    figure(`${what}, processor time against that`, cpu('sent') / cpu('least'), 'times'),
+    figure(`${what}, processor time against that`, ratio(cpu('sent'), cpu('least')), 'times'),
     figure(`${what}, time against a bare server with one commit`, rate('least') / rate('sent'), 'times'),
     figure(`${what}, direct commits in the time of one message`, rate('bare') / rate('sent'), 'times'),
   ]
