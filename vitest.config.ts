@@ -8,7 +8,8 @@ const source = (file: string) => fileURLToPath(new URL(`./packages/quartermaster
 const ALONE = 'packages/*/src/**/*.alone.test.ts'
 
 /** Little text and much to do. Begun last, one of these would run alone at the end while the other workers have nothing left. */
-const LONG = /(store-contract|docs\/console|simulation|endurance|faults|inspector|client-20\d\d-\d\d-\d\d)\.test\.ts$/
+const LONG =
+  /(-contract|docs\/console|simulation|endurance|faults|messaging|inspector|behind|clients\/types|sdk-v2|client-20\d\d-\d\d-\d\d)\.test\.ts$/
 
 /**
  * Every Node process reads the certificates that this names before it does anything, which is three quarters of the start of a
@@ -78,6 +79,8 @@ export default defineConfig({
           // come last: the install is done beside the product's own tests, and they wait for what is left of it.
           globalSetup: ['interop/install.ts'],
           setupFiles: ['interop/installed.ts'],
+          // As above: most of them load the product.
+          isolate: false,
           // After the product's own tests: programs of others, each a process, are slow beside them.
           sequence: { groupOrder: 1 },
           testTimeout: 120_000,

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { contentOf, hashOf } from './hash.mjs'
 import { withLock } from './lock.mjs'
 import { packagesOf } from './packages.mjs'
-import { Failure, installedTool, runMain, runQuietly } from './run.mjs'
+import { compiler, Failure, runMain, runQuietly } from './run.mjs'
 
 /** The folder of the checkout. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -98,11 +98,10 @@ async function build() {
 
 /** @param {string} folder */
 async function compileInto(folder) {
-  const tsc = installedTool(ROOT, 'typescript', 'tsc')
   // An incremental compiler writes only what changed since it last looked, which is not enough for an empty folder.
   const whole = ['--noEmitOnError', '--incremental', 'null', '--tsBuildInfoFile', 'null']
   const { code, output } = await runQuietly(
-    [...tsc, '-p', join(PRODUCT, 'tsconfig.json'), '--outDir', folder, ...whole],
+    [...compiler(ROOT), '-p', join(PRODUCT, 'tsconfig.json'), '--outDir', folder, ...whole],
     ROOT,
   )
   if (code !== 0) throw new Failure(`${output}\nThe build failed; the last one, if any, is untouched.`, code)

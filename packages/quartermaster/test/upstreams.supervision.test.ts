@@ -129,7 +129,7 @@ describe('an upstream that dies', LONG, () => {
 
 describe('an upstream that hangs', LONG, () => {
   it('is ended and started again when a call ran out of its time and it does not answer at all', async () => {
-    const hangs = { ...program(ILL_SERVER, '--hang-after=6'), timeoutMs: 1_000 }
+    const hangs = { ...program(ILL_SERVER, '--hang-after=7'), timeoutMs: 1_000 }
     const desk = await openDesk({ mcpServers: { hangs } })
     const client = await desk.connect()
     await expect.poll(() => textOf(client, 'hangs_echo', { text: 'hi' }), PATIENT).toBe('hi')

@@ -140,7 +140,8 @@ describe('an upstream', { timeout: 60_000 }, () => {
     await desk.run('reload')
     await expect.poll(names, { timeout: 15_000 }).toEqual([])
     expect(await textOf(client, 'desk_echo', { text: 'hi' })).toContain('switched off')
-    expect(await desk.status('desk')).toMatchObject({ state: 'off', pids: [] })
+    // Its process is told to end, and takes the time it needs.
+    await expect.poll(() => desk.status('desk'), { timeout: 15_000 }).toMatchObject({ state: 'off', pids: [] })
   })
 
   it('that lets in nobody without credentials is known by those of an agent, and used by that agent alone', async () => {

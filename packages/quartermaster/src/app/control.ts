@@ -20,6 +20,7 @@ import {
 import { agentViewOf, filterTools, listTools, toolDetail } from '../core/agents/index.ts'
 import type { Delegations } from '../core/delegation/index.ts'
 import type { ExternalPeers } from '../core/external-peers/index.ts'
+import { unsaid, withoutLoginStep } from '../core/kernel/index.ts'
 import type { Memory } from '../core/memory/index.ts'
 import type { Organisation, Tokens } from '../core/organisation/index.ts'
 import { createConsentControl, OWNER } from './consent-control.ts'
@@ -88,7 +89,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     },
     async call({ agent, waits = false, ...given }, options = {}) {
       const { signal, onProgress, trace, openPage } = options
-      return calls.call({
+      const answer = await calls.call({
         ...given,
         input: given.input,
         seat: agents.seat(agent),
@@ -99,6 +100,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
         ask: openPage && ((question, wanted) => askForPage(question, asked => openPage(asked, wanted))),
         canAnswer: kind => kind === 'url',
       })
+      return { ...answer, result: unsaid(answer.result) }
     },
     readResult: async ({ agent, resultId, offset }) => results.page(agents.seat(agent).caller, resultId, offset),
     recheck: ({ name, force = false }) => health.recheck(name, { force }),
@@ -220,8 +222,20 @@ async function statusOf(runtime: Runtime, parts: ControlParts): Promise<StatusRe
     running: runtime.core.operations.running().length,
     dependencies: health.dependencies(),
     problems: runtime.problems(),
+    ...unseenUpstreams(runtime),
     store: { ...place, ...(await storeFacts(parts)) },
   }
+}
+
+function unseenUpstreams({ upstreams, project }: Runtime): Pick<StatusReport, 'unseen'> {
+  const leftOut = project.upstreamsLeftOut()
+  const unseen = upstreams
+    .statuses()
+    .filter(({ name }) => !leftOut.has(name))
+    .flatMap(({ name, reason, unseen: mend }) =>
+      mend === undefined ? [] : [{ name, reason: withoutLoginStep(reason, name), mend }],
+    )
+  return unseen.length === 0 ? {} : { unseen }
 }
 
 /** How the store is, where it is open. One that does not answer is not asked who else uses it. */

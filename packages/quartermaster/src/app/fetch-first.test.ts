@@ -9,6 +9,11 @@ function desk() {
   const clock = createFakeClock()
   const done: unknown[] = []
   const there = deferred<boolean>()
+  const statuses = [
+    { name: 'a', state: 'starting', isFetching: true },
+    { name: 'b', state: 'idle', isFetching: true },
+    { name: 'c', state: 'starting', isFetching: true },
+  ]
   const answer = (name: string) => async () => void done.push(name)
   const control = { tools: answer('tools'), tool: answer('tool'), call: answer('call'), doctor: answer('doctor') }
   const current = () => ({ tools: new Map([['known', {}]]) })
@@ -17,17 +22,18 @@ function desk() {
     core: { catalogue: { current, reload: answer('reload') } },
     upstreams: {
       fetch: (tool?: string) => (done.push(['fetch', tool]), there.promise),
-      statuses: () => [
-        { name: 'a', state: 'starting', isFetching: true },
-        { name: 'b', state: 'idle', isFetching: true },
-      ],
+      statuses: () => statuses,
     },
     look: answer('look'),
   }
   const told: Progress[] = []
-  const on = { onProgress: (progress: Progress) => void told.push(progress) }
+  const awaited: (readonly string[])[] = []
+  const on = {
+    onProgress: (progress: Progress) => void told.push(progress),
+    onAwaiting: (names: readonly string[]) => void awaited.push(names),
+  }
   const fetching = fetchFirst(control as unknown as Control, deps as unknown as FetchFirstDeps)
-  return { clock, control: fetching, done, there, on, told }
+  return { clock, control: fetching, done, there, on, told, awaited, statuses }
 }
 
 it('downloads for whoever asks for all tools or for one that is not there, and says so', async () => {
@@ -41,13 +47,31 @@ it('downloads for whoever asks for all tools or for one that is not there, and s
   ])
   expect(told[0]).toEqual({
     progress: 0,
-    total: 1,
-    message: 'ready; a may be downloading what it runs, and Ctrl-C leaves it',
+    total: 2,
+    message: 'ready; a, c may be downloading what it runs, and Ctrl-C leaves it',
   })
   there.resolve(true)
   await Promise.all(asked)
   expect(done.slice(3).filter(one => one === 'reload')).toHaveLength(3)
   expect(done.slice(-3).toSorted()).toEqual(['call', 'tool', 'tools'])
+})
+
+it('says whom it waits for, and again when these are fewer', async () => {
+  const { clock, control, there, on, told, awaited, statuses } = desk()
+  const asked = control.tools({}, on)
+  await clock.advance(1_000)
+  expect({ told, awaited }).toEqual({ told: [], awaited: [['a', 'c']] })
+  await clock.advance(30_000)
+  statuses.pop()
+  await clock.advance(30_000)
+  expect(told.map(({ progress, total, message }) => [progress, total, message?.slice(0, 16)])).toEqual([
+    [0, 2, 'ready; a, c may '],
+    [1, 2, 'ready; a may be '],
+  ])
+  there.resolve(false)
+  await asked
+  await clock.advance(30_000)
+  expect(awaited).toEqual([['a', 'c'], ['a'], []])
 })
 
 it('downloads nothing for a tool that is there, for other questions, and for who cannot be told', async () => {

@@ -1,5 +1,5 @@
 import type { Control, ControlOptions } from '../contracts/index.ts'
-import type { Clock } from '../core/kernel/index.ts'
+import type { Cancel, Clock } from '../core/kernel/index.ts'
 import type { Runtime } from './runtime.ts'
 
 export interface FetchFirstDeps {
@@ -11,6 +11,7 @@ export interface FetchFirstDeps {
 
 /** Quicker than this is no download. */
 const TOLD_AFTER_MS = 8_000
+const LOOK_EVERY_MS = 1_000
 
 /**
  * A control for one command, which has not begun with servers that may have to be downloaded. They are started for whoever asks
@@ -23,7 +24,7 @@ export function fetchFirst(control: Control, deps: FetchFirstDeps): Control {
 
   async function fetched(options: ControlOptions | undefined, tool?: string): Promise<void> {
     if (!options?.onProgress || (tool !== undefined && isKnown(tool))) return
-    const cancel = tellLater(deps, options.onProgress)
+    const cancel = tellOften(deps, options)
     const isMore = await deps.upstreams.fetch(tool).finally(cancel)
     if (!isMore) return
     await core.catalogue.reload()
@@ -47,10 +48,29 @@ export function fetchFirst(control: Control, deps: FetchFirstDeps): Control {
   }
 }
 
-function tellLater({ clock, upstreams }: FetchFirstDeps, tell: NonNullable<ControlOptions['onProgress']>): () => void {
-  return clock.after(TOLD_AFTER_MS, () => {
+/** Says whom it waits for, at once to who asks for it and after some time to everybody, and again when these are others. */
+function tellOften({ clock, upstreams }: FetchFirstDeps, { onProgress, onAwaiting }: ControlOptions): Cancel {
+  const startedAt = clock.now()
+  let awaited = ''
+  let told = ''
+  let all = 0
+  let cancel: Cancel = () => {}
+  function look() {
     const names = upstreams.statuses().flatMap(one => (one.isFetching && one.state === 'starting' ? [one.name] : []))
-    const message = `ready; ${names.join(', ')} may be downloading what it runs, and Ctrl-C leaves it`
-    if (names.length > 0) tell({ progress: 0, total: names.length, message })
-  })
+    const text = names.join(', ')
+    all = Math.max(all, names.length)
+    if (text !== awaited) onAwaiting?.(names)
+    awaited = text
+    if (text !== '' && text !== told && clock.now() - startedAt >= TOLD_AFTER_MS) {
+      told = text
+      const message = `ready; ${text} may be downloading what it runs, and Ctrl-C leaves it`
+      onProgress?.({ progress: all - names.length, total: all, message })
+    }
+    cancel = clock.after(LOOK_EVERY_MS, look)
+  }
+  cancel = clock.after(0, look)
+  return () => {
+    cancel()
+    if (awaited !== '') onAwaiting?.([])
+  }
 }

@@ -43,6 +43,20 @@ describe('an upstream that is down', () => {
 })
 
 it.each([
+  ['It answers, but refused "read": Sign in: quartermaster login notes', 'Sign in: quartermaster login notes'],
+  [
+    'It answers, but refused "read" for "bob": Change "headers.Authorization".',
+    'Mend what is said here, then: quartermaster upstreams restart notes',
+  ],
+])('that is up and refuses what it offers is told with the next step: %s', async (message, mend) => {
+  const refused = { ...DOWN, state: 'up' as const, lastError: { message, at: 1, isStanding: true as const } }
+  const what = expect.stringMatching(/^Upstream "notes" is up, but not for everything: It answers, but refused "read"/)
+  expect(await findingsOf(refused)).toEqual([{ level: 'warning', what, mend }])
+  // What went wrong before and is over is no finding.
+  expect(await findingsOf({ ...refused, lastError: { message, at: 1 } })).toMatchObject([{ level: 'ok' }])
+})
+
+it.each([
   ['starting', 'It may be downloading what it runs.', 'See how it is: quartermaster upstreams'],
   ['idle', 'It does not work.', 'Have it started: quartermaster up'],
 ] as const)('has nothing to mend that may have to be downloaded first: %s', async (state, text, mend) => {

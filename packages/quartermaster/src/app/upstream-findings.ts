@@ -1,7 +1,7 @@
 import { exposesDataFolder, type Upstreams } from '../adapters/mcp-upstream/index.ts'
 import type { Finding, Problem, UpstreamStatus } from '../contracts/index.ts'
 import type { Catalogue } from '../core/catalogue/index.ts'
-import { loginStep, withoutLoginStep } from '../core/kernel/index.ts'
+import { hasLoginStep, loginStep, withoutLoginStep } from '../core/kernel/index.ts'
 import { withOfferedCounts } from './offered-count.ts'
 import type { Project } from './project.ts'
 
@@ -41,10 +41,12 @@ function stateFinding(status: UpstreamStatus): Finding {
   const upstream = `Upstream "${name}"`
   switch (state) {
     case 'up':
-      return {
-        level: 'ok',
-        what: `${upstream} is up; it offers ${tools.offered === 1 ? '1 tool' : `${tools.offered} tools`}.`,
-      }
+      return (
+        refusalFinding(status) ?? {
+          level: 'ok',
+          what: `${upstream} is up; it offers ${tools.offered === 1 ? '1 tool' : `${tools.offered} tools`}.`,
+        }
+      )
     case 'idle':
       return { level: 'ok', what: `${upstream} starts when it is needed.` }
     case 'off':
@@ -73,6 +75,17 @@ function stateFinding(status: UpstreamStatus): Finding {
         mend,
       }
   }
+}
+
+/** One that answers may refuse what it offers, and nobody but its callers would know. It is over when that is let in. */
+function refusalFinding({ name, lastError }: UpstreamStatus): Finding | undefined {
+  if (!lastError?.isStanding) return undefined
+  const { message } = lastError
+  const what = `Upstream "${name}" is up, but not for everything: ${withoutLoginStep(message, name)}`
+  const mend = hasLoginStep(message, name)
+    ? loginStep(name)
+    : `Mend what is said here, then: quartermaster upstreams restart ${name}`
+  return { level: 'warning', what, mend }
 }
 
 /** Nothing of it waits for review: what was looked at is what everybody else is shown. */

@@ -29,6 +29,9 @@ export const ViewedTool = z.object({
 })
 export type ViewedTool = z.infer<typeof ViewedTool>
 
+/** A capability that an agent was given, and of which nobody knows yet what it has. */
+const UnseenCapability = z.object({ capability: z.string(), reason: z.string() })
+
 /** Everything an agent has now, in words: what its prompt is made from. */
 export const AgentView = z.object({
   agent: z.string(),
@@ -39,6 +42,8 @@ export const AgentView = z.object({
   sections: z.array(z.object({ key: z.string(), title: z.string() })),
   /** In order of definition, disabled ones included. */
   tools: z.array(ViewedTool),
+  /** Capabilities of it that nobody has seen yet, and why; absent when there are none. */
+  unseen: z.array(UnseenCapability).optional(),
 })
 export type AgentView = z.infer<typeof AgentView>
 
@@ -60,5 +65,7 @@ export const AgentPrompt = z.object({
   estimatedTokens: z.number().int().nonnegative(),
   /** The tools it tells of, in its order. */
   tools: z.array(z.string()),
+  /** Capabilities of the agent that nobody has seen yet, so that it tells nothing of them; absent when there are none. */
+  unseen: z.array(UnseenCapability).optional(),
 })
 export type AgentPrompt = z.infer<typeof AgentPrompt>

@@ -109,6 +109,8 @@ export const StatusReport = z.object({
   running: z.number().int(),
   dependencies: z.array(DependencyStatus),
   problems: z.array(Problem),
+  /** Upstreams of which nobody has seen yet what they have, and what to do about each; absent when there are none. */
+  unseen: z.array(z.object({ name: z.string(), reason: z.string(), mend: z.string() })).optional(),
   /** Where everything durable is. Absent when an older server answers. */
   store: z
     .object({

@@ -19,7 +19,7 @@ export interface Events {
   'tools.disabled': { tools: readonly string[]; dependency: string; reason: string }
   'tools.restored': { tools: readonly string[]; dependency: string }
   'agents.reloaded': {
-    names: readonly string[] /** Nothing of what was read is other than before. */
+    names: readonly string[] /** Nothing of what was read is other than before, or nothing was read before. */
     isSame?: boolean
   }
   'call.settled': AuditEntry

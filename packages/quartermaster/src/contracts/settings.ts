@@ -102,7 +102,7 @@ export const SETTINGS = {
     schema: count(1_024, 1_024 * 1_024 * 1_024 * 1_024),
     default: 256 * 1_024 * 1_024,
     reason:
-      'The most that the store keeps of all cut results together, looked at every minute; the oldest go first, and their operations stay. A tool that answers much should not fill the disk.',
+      'The most that the store keeps of all cut results, and of results with pictures, together, looked at every minute; the oldest go first, and their operations stay. A tool that answers much should not fill the disk.',
   },
   keptResultMinutes: {
     schema: count(1, 1_440),

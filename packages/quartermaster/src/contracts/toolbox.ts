@@ -65,7 +65,10 @@ export const VIEW_URI = 'quartermaster://view'
 /** Where it reads a list of its tools with their state and, with a name behind it, everything about one: what commands are made from. */
 export const VIEW_TOOLS_URI = `${VIEW_URI}/tools`
 
-/** Where a result that is marked as an error for its size alone says, in its `_meta`, that the tool succeeded. */
+/**
+ * Where a result that is marked as an error for its size alone says, in its `_meta`, that the tool succeeded. On record it is said
+ * of one that would have to be marked on the wire.
+ */
 export const SUCCEEDED_META = 'quartermaster/succeeded'
 
 /** Where the answer of `read_docs` has, in its `_meta`, what its words were made from: a `DocsAnswer` without its text. */

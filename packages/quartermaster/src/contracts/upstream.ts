@@ -226,11 +226,14 @@ export const UpstreamStatus = z.object({
   restarts: z.number().int(),
   /** When the next attempt comes, while it is down. */
   nextStartAt: z.number().optional(),
-  lastError: z.object({ message: z.string(), at: z.number() }).optional(),
+  /** `isStanding`: one that is not over, although the upstream is up: what it refused it has not let in since. */
+  lastError: z.object({ message: z.string(), at: z.number(), isStanding: z.literal(true).optional() }).optional(),
   /** Agents to which the server shows something that was accepted in another form, and what, shortened. */
   differing: z.array(z.object({ agent: Name, definitions: z.array(z.string()) })).optional(),
   /** Whether a program such as npx starts it for the first time, or has yet to, and may have to download it. */
   isFetching: z.boolean().optional(),
+  /** What to do so that it is seen, where nobody has ever seen what it has. */
+  unseen: z.string().optional(),
   /** Names that something else has, so that nothing is offered under them, and what to do about each. */
   clashes: z.array(z.string()).optional(),
   /** Whether it has said anything itself that is kept in its log. */

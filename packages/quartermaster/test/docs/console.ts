@@ -126,7 +126,8 @@ interface Shell {
   close(): Promise<void>
 }
 
-const PATIENCE_MS = 30_000
+/** What comes by itself takes seconds, and many times that where each of them is a stall. */
+const PATIENCE_MS = 120_000
 const PROGRAM = join(ROOT, 'packages', 'quartermaster', 'dist', 'bin', 'quartermaster.js')
 
 async function openShell(): Promise<Shell> {

@@ -67,21 +67,25 @@ describe('waiting', () => {
     await clock.advance(1_000)
     expect(seen.stderr).toBe(`${CLEAR}Calling slow · 1/4 early · 1 s`)
     onProgress?.({ progress: 2, message: `\u001b[2J${'long '.repeat(20)}` })
-    expect(seen.stderr.split(CLEAR).at(-1)).toBe('Calling slow · 2 \\x1b[2Jlong long long…')
+    expect(seen.stderr.split(CLEAR).at(-1)).toBe('Calling slow · 2 \\x1b[2Jlong lon… · 1 s')
     end(DONE)
     await code
   })
 
-  it('writes what a tool reports as lines where there is no terminal, at most one a second', async () => {
+  it('writes what a tool reports as lines where there is no terminal, at most one a second, and again while it says nothing', async () => {
     const { code, begun, end, clock, seen } = waiting('call', ['slow'])
     const { onProgress } = await begun
     onProgress?.({ progress: 1, total: 4, message: 'one' })
     onProgress?.({ progress: 2, total: 4, message: 'two' })
     await clock.advance(5_000)
     onProgress?.({ progress: 3, total: 4 })
+    await clock.advance(60_000)
     end(DONE)
     await code
-    expect(seen.stderr).toBe('Calling slow · 1/4 one\nCalling slow · 3/4\n')
+    await clock.advance(60_000)
+    expect(seen.stderr).toBe(
+      'Calling slow · 1/4 one\nCalling slow · 3/4\nCalling slow · 3/4 · 35 s\nCalling slow · 3/4 · 65 s\n',
+    )
     expect(seen.stdout).toBe('done')
   })
 
@@ -113,6 +117,18 @@ describe('Ctrl-C', () => {
     expect(JSON.parse(seen.stdout)).toEqual({
       error: { code: 'CANCELLED', kind: 'cancelled', retry: 'later', message: 'Cancelled.' },
     })
+  })
+
+  it('names the servers that the command was waiting for', async () => {
+    for (const argv of [['slow'], ['slow', '--json']]) {
+      const { code, begun, seen, interrupt } = waiting('call', argv)
+      const { onAwaiting } = await begun
+      onAwaiting?.(['a', 'b'])
+      onAwaiting?.(['b'])
+      interrupt()
+      expect(await code).toBe(130)
+      expect(seen.stdout + seen.stderr).toMatch(/Cancelled while waiting for the first start of \\?"b\\?"\. /)
+    }
   })
 
   it('ends a command that is still starting, and closes what opens too late', async () => {

@@ -28,7 +28,7 @@ export function wordsOf({ name, flag }: Pick<OwnCommand, 'name' | 'flag'>): stri
 /** The one that is meant: the one whose flag is written, and otherwise the one without. */
 export function chooseTool(tools: readonly ToolSummary[], word: string, line: readonly string[]): WordTool {
   const all = toolsOf(tools, word)
-  if (all.length === 0) throw unknownWord(tools, word)
+  if (all.length === 0) throw unknownWord(tools, word, line)
   const end = line.indexOf('--')
   const before = end < 0 ? line : line.slice(0, end)
   const flagged = all.filter(({ command: { flag } }) => flag !== undefined && before.includes(`--${flag}`))
@@ -44,15 +44,25 @@ export function chooseTool(tools: readonly ToolSummary[], word: string, line: re
 }
 
 /** Somebody may have written the tool's own name, which `call` takes. */
-function unknownWord(tools: readonly ToolSummary[], word: string): Error {
+function unknownWord(tools: readonly ToolSummary[], word: string, line: readonly string[]): Error {
   const tool = tools.find(({ name }) => name === word || name.replaceAll('_', '-') === word)
   if (!tool) {
     const words = new Set(tools.map(decisionOf).flatMap(one => ('name' in one ? one.name : [])))
-    return new AppError('NAME_UNKNOWN', `No tool has the command "${word}".${didYouMean(word, words)}`)
+    const joined = inOneWord(word, line).find(one => words.has(one))
+    const hint = joined === undefined ? didYouMean(word, words) : ` Did you mean "${joined}"?`
+    return new AppError('NAME_UNKNOWN', `No tool has the command "${word}".${hint}`)
   }
   const command = decisionOf(tool)
   if ('name' in command) return new UsageError(`The command of "${tool.name}" is: quartermaster do ${wordsOf(command)}`)
   return new UsageError(
     `"${tool.name}" has no command. ${command.none}\nIt is called by its name: quartermaster call ${tool.name}`,
   )
+}
+
+/** The word together with those that follow it: a command of two words has a dash between them. */
+function inOneWord(word: string, line: readonly string[]): string[] {
+  const [, ...rest] = line.slice(line.indexOf(word, line.indexOf('do') + 1))
+  const end = rest.findIndex(one => one.startsWith('-'))
+  const following = end < 0 ? rest : rest.slice(0, end)
+  return following.map((_, last) => [word, ...following.slice(0, last + 1)].join('-'))
 }

@@ -5,7 +5,9 @@ import { type Look, missingBlock, problemBlock } from './explain.ts'
 import { count, paragraph } from './layout.ts'
 import { nextStep } from './next-step.ts'
 import { stepWithToken } from './next-step-with-token.ts'
+import { saidText } from './operation-text.ts'
 import type { Hints } from './session.ts'
+import { shownHead } from './shown-head.ts'
 import type { Frame } from './table.ts'
 
 /** An error for people: what happened, what they need to know about it, and the next step. */
@@ -62,5 +64,15 @@ function detailBlocks(error: AppError, frame: Frame & Look): string[] {
 
 function saidBlock(error: AppError, frame: Frame): string[] {
   const content = detail(error, 'content')
-  return content.length === 0 ? [] : ['It said:\n', paragraph(resultText({ content }), frame, '  ')]
+  if (content.length === 0) return []
+  const { text, cutAt } = shownHead(resultText({ content }), { isTerminal: frame.width !== undefined })
+  return [saidText(text, frame), ...(cutAt === undefined ? [] : [paragraph(saidCut(error, cutAt), frame)])]
+}
+
+/** One that is on record is not called again to be read. */
+function saidCut({ details }: AppError, cutAt: string): string {
+  const id = details?.operationId
+  const all =
+    typeof id === 'string' ? `quartermaster operations show ${id} --json` : 'the same with --json, or 2> into a file'
+  return `What it said is cut at ${cutAt}. To see all of it: ${all}.`
 }

@@ -7,6 +7,11 @@ const LOOK_EVERY_MS = 100
 /** What was being downloaded is there in a moment, or never. */
 const AFTER_FETCHING_MS = 5_000
 
+export interface FirstLook {
+  /** Whether their first moments are over, so that only what is being downloaded is waited for. */
+  readonly isLate?: boolean
+}
+
 /**
  * How servers that were just added are after their first moments, by name. Where no `up` goes on with it, leaving ends what is
  * being downloaded, and may spoil its cache: that is waited for until it is there, is given up, or Ctrl-C says so.
@@ -15,6 +20,7 @@ export async function firstStates(
   session: Session,
   control: Pick<Control, 'upstreams'>,
   names: readonly string[],
+  { isLate = false }: FirstLook = {},
 ): Promise<ReadonlyMap<string, UpstreamStatus>> {
   const seen = new Map<string, UpstreamStatus>()
   if (names.length === 0) return seen
@@ -23,8 +29,9 @@ export async function firstStates(
     for (const status of await control.upstreams({})) if (names.includes(status.name)) seen.set(status.name, status)
     return [...seen.values()].filter(({ state }) => state === 'starting')
   }
+  const forMs = isLate ? 0 : FIRST_LOOK_MS
   try {
-    await session.attend(label, on => watch(session, look, told(names.length, on)))
+    await session.attend(label, on => watch(session, { look, tell: told(names.length, on), forMs }))
   } catch (error) {
     // Whoever leaves has added them all the same, and is told so.
     if (!session.host.signal.aborted) throw error
@@ -34,12 +41,15 @@ export async function firstStates(
 
 type Starting = readonly UpstreamStatus[]
 
-async function watch(
-  { host, from }: Session,
-  look: () => Promise<Starting>,
-  tell: (starting: Starting) => void,
-): Promise<void> {
-  const until = host.clock.now() + FIRST_LOOK_MS
+interface Watching {
+  look(): Promise<Starting>
+  tell(starting: Starting): void
+  /** How long their first moments are. */
+  readonly forMs: number
+}
+
+async function watch({ host, from }: Session, { look, tell, forMs }: Watching): Promise<void> {
+  const until = host.clock.now() + forMs
   const fetchedAt = new Map<string, number>()
   const isAwaited = ({ name }: UpstreamStatus) =>
     host.clock.now() - (fetchedAt.get(name) ?? Number.NEGATIVE_INFINITY) < AFTER_FETCHING_MS

@@ -1,9 +1,9 @@
 import type { EffectFacts, OperationFacts, OperationState, OperationSummary } from '../../contracts/index.ts'
 import { inWords } from './duration.ts'
-import { fields } from './layout.ts'
+import { fields, paragraph } from './layout.ts'
 import type { Printer } from './printer.ts'
 import type { Session } from './session.ts'
-import { renderTable } from './table.ts'
+import { type Frame, renderTable } from './table.ts'
 
 /** Operations as a table. */
 export function operationsText(operations: readonly OperationSummary[], { out, host }: Session): string {
@@ -24,8 +24,8 @@ export function operationsText(operations: readonly OperationSummary[], { out, h
 
 /** Everything about one. What its tool gave, or said beside what does not fit, is given, because it may be cut. */
 export function operationText(facts: OperationFacts, given: string | undefined, out: Printer): string {
-  const { error } = facts
-  return fields(
+  const { error, result } = facts
+  const about = fields(
     [
       ['Id', facts.id],
       ['Agent', facts.agent],
@@ -49,10 +49,16 @@ export function operationText(facts: OperationFacts, given: string | undefined, 
       ['Kept until', timeText(facts.keepUntil)],
       ['To decide', facts.state === 'waitingForApproval' ? `quartermaster approvals show ${facts.id}` : undefined],
       ['Can be retried', facts.canRetry ? `yes: quartermaster operations retry ${facts.id}` : undefined],
-      [facts.result ? 'Result' : 'It said', given],
+      ['Result', result && given],
     ],
     out,
   )
+  return result || given === undefined ? about : `${about}${saidText(given, out)}`
+}
+
+/** What a tool said beside what does not fit, line by line as it came. */
+export function saidText(said: string, frame: Frame): string {
+  return `It said:\n${paragraph(said, frame, '  ')}`
 }
 
 function styleOf(state: OperationState): 'green' | 'red' | 'yellow' | 'dim' {

@@ -22,6 +22,8 @@ export interface ProgressLineDeps {
 
 /** Quicker than this is no wait, and a line that flashes up only irritates. */
 const PATIENCE_MS = 1_000
+/** Whoever reads a log of nothing new for longer thinks that nothing goes on. */
+const AGAIN_MS = 30_000
 const CLEAR = '\r\u001b[2K'
 
 /** What is going on and for how long: a line that renews itself on a terminal, or now and then a line in a log. */
@@ -35,9 +37,11 @@ function createLiveLine({ printer, clock, label }: ProgressLineDeps): ProgressLi
   let drawn = false
   const draw = () => {
     drawn = true
-    const seconds = Math.floor((clock.now() - startedAt) / 1_000)
-    const text = [label, latest && describe(latest), `${seconds} s`].filter(Boolean).join(' · ')
-    void printer.write(CLEAR + printer.paint.dim(cut(escapeLine(text), (printer.width ?? 80) - 1)))
+    const text = latest === undefined ? label : `${label} · ${describe(latest)}`
+    // Whatever is cut, that time goes on is seen.
+    const since = ` · ${secondsSince(startedAt, clock)} s`
+    const room = Math.max(0, (printer.width ?? 80) - 1 - since.length)
+    void printer.write(CLEAR + printer.paint.dim(cut(escapeLine(text), room) + since))
   }
   let cancel: Cancel = clock.after(PATIENCE_MS, tick)
   function tick() {
@@ -65,16 +69,38 @@ function createLiveLine({ printer, clock, label }: ProgressLineDeps): ProgressLi
 }
 
 function createLoggedLines({ printer, clock, label, lines }: ProgressLineDeps): ProgressLine {
+  const startedAt = clock.now()
+  let latest: Progress | undefined
   let nextAt = Number.NEGATIVE_INFINITY
+  let cancel: Cancel = () => {}
+  const write = (text: string) => void printer.write(`${escapeLine(`${label} · ${text}`)}\n`)
+  function again() {
+    if (latest) write(`${describe(latest)} · ${secondsSince(startedAt, clock)} s`)
+    goOn()
+  }
+  function goOn() {
+    cancel()
+    cancel = clock.after(AGAIN_MS, again)
+  }
   return {
     update(progress) {
-      if (!lines || clock.now() < nextAt) return
+      if (!lines) return
+      latest = progress
+      if (clock.now() < nextAt) return
       nextAt = clock.now() + PATIENCE_MS
-      void printer.write(`${escapeLine(`${label} · ${describe(progress)}`)}\n`)
+      write(describe(progress))
+      goOn()
     },
-    pause: () => () => {},
-    stop() {},
+    pause() {
+      cancel()
+      return () => (latest ? goOn() : undefined)
+    },
+    stop: () => cancel(),
   }
+}
+
+function secondsSince(startedAt: number, clock: Clock): number {
+  return Math.floor((clock.now() - startedAt) / 1_000)
 }
 
 function describe({ progress, total, message }: Progress): string {

@@ -95,8 +95,9 @@ function textOf(error: unknown, session: Session): string {
   const { notices, hints, host, from, hasToken } = session
   if (error instanceof UsageError) return `${notices.paint.red('Error:')} ${escapeBlock(error.message)}\n`
   const known = toAppError(error)
-  // Whoever pressed Ctrl-C knows what happened.
-  if (known.code === 'CANCELLED' && host.signal.aborted) return 'Cancelled.\n'
+  // Whoever pressed Ctrl-C knows what happened, but for what was waited for.
+  if (known.code === 'CANCELLED' && host.signal.aborted)
+    return known.details?.awaited === undefined ? 'Cancelled.\n' : `${escapeBlock(known.message)}\n`
   return errorText(known, hints, { paint: notices.paint, width: notices.width, now: host.clock.now(), from, hasToken })
 }
 

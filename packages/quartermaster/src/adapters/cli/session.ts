@@ -96,12 +96,15 @@ export function createSession(host: CliHost, options: GlobalOptions, line: reado
   const notices = createNoticePrinter(host.io.stderr, looks)
   const attend: Session['attend'] = async (label, run) => {
     const line = createProgressLine({ printer: notices, clock: host.clock, label, lines: !json })
+    let awaited: readonly string[] = []
+    const onAwaiting = (names: readonly string[]) => void (awaited = names)
     const aside: Attending['aside'] = async work => {
       const goOn = line.pause()
       return await work().finally(goOn)
     }
     try {
-      return await untilAborted(host.signal, run({ signal: host.signal, onProgress: line.update, aside }))
+      const options = { signal: host.signal, onProgress: line.update, onAwaiting, aside }
+      return await untilAborted(host.signal, run(options), () => cancelled(awaited))
     } finally {
       line.stop()
     }
@@ -168,13 +171,21 @@ function timer(host: CliHost, ms: number): { promise: Promise<void>; cancel: () 
   return { promise, cancel }
 }
 
-function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+function untilAborted<T>(signal: AbortSignal, work: Promise<T>, why = () => cancelled([])): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(new AppError('CANCELLED', 'Cancelled.'))
+    const abort = () => reject(why())
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
+}
+
+/** Whoever pressed Ctrl-C knows what happened, but not always what the command was waiting for. */
+function cancelled(awaited: readonly string[]): AppError {
+  if (awaited.length === 0) return new AppError('CANCELLED', 'Cancelled.')
+  const names = awaited.map(name => `"${name}"`).join(', ')
+  const message = `Cancelled while waiting for the first start of ${names}. To have it go on by itself: quartermaster up`
+  return new AppError('CANCELLED', message, { details: { awaited: [...awaited] } })
 }
 
 /** Whoever gave up waiting for the door to open still closes it. */

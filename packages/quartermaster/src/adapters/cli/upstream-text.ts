@@ -1,6 +1,7 @@
 import type { UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
 import { loginStep, withoutLoginStep } from '../../core/kernel/index.ts'
 import { aheadInWords, inWords } from './duration.ts'
+import { escapeLine } from './escape.ts'
 import { count, fields } from './layout.ts'
 import type { Printer } from './printer.ts'
 import type { Session } from './session.ts'
@@ -74,11 +75,26 @@ function reasonOf(status: UpstreamStatus): string {
   return withoutLoginStep(status.reason, status.name)
 }
 
-function nextStepOf({ name, state, tools, warned = 0, hasSpoken }: UpstreamStatus): string | undefined {
+function nextStepOf({ name, state, reason, tools, warned = 0, hasSpoken, unseen }: UpstreamStatus): string | undefined {
   if (state === 'needsLogin') return loginStep(name)
+  // Of one that starts it is said already.
+  if (unseen !== undefined && state !== 'starting')
+    return `Not seen yet. ${state === 'idle' ? `${reason} ` : ''}${unseen}`
   if (tools.held > 0) return `Look at what is held: quartermaster upstreams review ${name}`
   if (warned > 0) return `Look at what was found in it: quartermaster upstreams review ${name}`
   return state === 'down' && hasSpoken ? `What it said: quartermaster logs ${name}` : undefined
+}
+
+/** Those of which nobody has seen yet what they have, each in a line with why and what to do. */
+export function unseenText(unseen: readonly { name: string; reason: string; mend: string }[]): string {
+  const line = ({ name, reason, mend }: (typeof unseen)[number]) => `"${name}" has not been seen yet: ${reason} ${mend}`
+  return unseen.map(one => `${escapeLine(line(one))}\n`).join('')
+}
+
+export function unseenAmong(statuses: readonly UpstreamStatus[]): { name: string; reason: string; mend: string }[] {
+  return statuses.flatMap(status =>
+    status.unseen === undefined ? [] : [{ name: status.name, reason: reasonOf(status), mend: status.unseen }],
+  )
 }
 
 /** Everything that is known about one upstream. */

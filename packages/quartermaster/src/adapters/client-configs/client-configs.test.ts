@@ -176,6 +176,13 @@ describe('the configuration of Cursor', () => {
     })
   })
 
+  it('says behind which arguments a secret may be left', async () => {
+    const args = ['-p', 'python3.12', 'server', '-k', 'hunter2', '-t', 'stdio']
+    expect((await only({ command: 'uvx', args })).notes).toEqual([
+      expect.stringMatching(/^What stands behind -k among its arguments may be a secret/),
+    ])
+  })
+
   it('keeps what it says about signing in and about being switched off', async () => {
     const { server } = await read()
     expect(server('signed')).toMatchObject({
@@ -358,6 +365,9 @@ describe('any file', () => {
     [{ command: 'npx', args: ['-y', 'quartermaster@1.0.0', 'connect'] }, 'It is Quartermaster itself.'],
     [{ command: 'npx', args: ['-p', 'quartermaster', 'quartermaster', 'connect'] }, 'It is Quartermaster itself.'],
     [{ command: 'node', args: ['--import', 'x', '/y/quartermaster', 'connect'] }, 'It is Quartermaster itself.'],
+    [{ command: 'tsx', args: ['/x/quartermaster.ts', 'connect'] }, 'It is Quartermaster itself.'],
+    [{ command: 'node', args: ['/x/quartermaster.cjs', 'connect'] }, 'It is Quartermaster itself.'],
+    [{ command: 'cmd', args: ['/c', 'npx -y quartermaster connect'] }, 'It is Quartermaster itself.'],
     [
       { command: 'node', args: ['/x/dist/bin/quartermaster.js', 'connect', '--agent', 'a'] },
       'It is Quartermaster itself.',
@@ -370,6 +380,7 @@ describe('any file', () => {
 
   it.each([
     [{ command: 'quartermaster-notes' }],
+    [{ command: 'tsx', args: ['/x/quartermaster.tsx', 'connect'] }],
     [{ command: 'npx', args: ['-y', 'acme-mcp', 'connect', '--root', '/home/me/quartermaster'] }],
     [{ command: 'node', args: ['acme.js', '--root', '/home/me/quartermaster', 'connect'] }],
     [{ url: 'http://localhost:9998/mcp' }],

@@ -24,7 +24,7 @@ export function isOurCommand(command: string, args: readonly string[]): boolean 
   )
 }
 
-const OURS = /(?:^|[\\/]|^--package=)quartermaster(?:[@:][\w.-]+)?(?:\.(?:js|mjs|cmd|exe))?$/
+const OURS = /(?:^|[\\/]|^--package=)quartermaster(?:[@:][\w.-]+)?(?:\.(?:[cm]?[jt]s|cmd|exe))?$/
 
 /** The words that say what is run: the program, and the package or the script that is given to it. Others may name our folder. */
 function runPlaces(line: ProgramLine): number[] {

@@ -1,6 +1,6 @@
 import { sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
-import { freeName, secretNamesOf, separateSecrets } from '../../core/kernel/index.ts'
+import { doubtfulOptions, freeName, packageRunOf, secretNamesOf, separateSecrets } from '../../core/kernel/index.ts'
 import type { EnvFile } from './env-file.ts'
 import { isRecord, type WrittenServer } from './foreign-file.ts'
 import { isOurselves, type OwnFace } from './ourselves.ts'
@@ -45,7 +45,7 @@ export function translateEntry(name: string, { entry, inputs }: WrittenServer, s
     entry: separated.entry,
     secrets: { ...separated.secrets, ...secrets },
     asks,
-    notes: [...notes, ...envFileNotes(scope.envFile), ...addressNotes(value)],
+    notes: [...notes, ...envFileNotes(scope.envFile), ...addressNotes(value), ...argumentNotes(separated.entry)],
   }
 }
 
@@ -185,5 +185,17 @@ function addressNotes({ url }: Record<string, unknown>): string[] {
   if (typeof url !== 'string' || !/\/sse\/?(?:[?#]|$)/.test(url)) return []
   return [
     'Its address looks like one of the older transport "sse"; if it does not answer, look for one that ends in /mcp.',
+  ]
+}
+
+/** What a runner such as npx or docker is told itself are ports and packages. */
+function argumentNotes({ command, args }: Record<string, unknown>): string[] {
+  const words = Array.isArray(args) ? args.map(String) : []
+  const { start, at } = packageRunOf(String(command), words) ?? {}
+  const options = doubtfulOptions(start === undefined || at === undefined ? words : words.slice(start + at))
+  if (options.length === 0) return []
+  return [
+    `What stands behind ${options.join(' and ')} among its arguments may be a secret, and is left there. If it is one, put it ` +
+      'into secrets.json and write "${secret:NAME}" in its place.',
   ]
 }

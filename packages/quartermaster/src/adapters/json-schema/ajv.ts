@@ -4,15 +4,15 @@ import addFormats, { type FormatName } from 'ajv-formats'
 import { AppError } from '../../contracts/index.ts'
 import type { Dialect } from './dialect.ts'
 import { targetOf } from './expansion.ts'
-import { createMatchedPatterns, type MatchedPatterns } from './matched-patterns.ts'
+import { createMatchedPatterns, type MatchedPatterns, type PassedOver } from './matched-patterns.ts'
 import type { SchemaNode } from './plain-schema.ts'
 
 /** Checks values against one schema. */
 export interface Checker {
-  /** What is wrong with the value, in Ajv's words; nothing when it fits. Patterns match what is beyond `mostMatched` characters. */
+  /** What is wrong with the value, in Ajv's words; nothing when it fits. Patterns match what does not fit in `mostMatched` characters. */
   find(value: unknown, mostMatched?: number): readonly ErrorObject[]
-  /** Whether the last value had more for the patterns than that. */
-  isSpent(): boolean
+  /** What of the last value did not. */
+  passedOver(): PassedOver
   /** The schema that a reference in this one means. */
   lookup(ref: string): unknown
 }
@@ -59,7 +59,7 @@ export function compilePlain(schema: SchemaNode, dialect: Dialect): Checker {
       first ??= compile(schema, { dialect, patterns, allErrors: false })
       return run(first, value)
     },
-    isSpent: patterns.isSpent,
+    passedOver: patterns.passedOver,
     lookup: ref => targetOf(ref, schema),
   }
 }
@@ -72,7 +72,7 @@ export function compileMetaSchema(dialect: Dialect): Checker {
   const validate = ajv.getSchema(id)
   if (!validate) throw new AppError('INTERNAL', `The meta-schema of ${dialect} is missing from Ajv.`)
   const lookup = (ref: string) => (ref.startsWith('#/') ? ajv.getSchema(types + ref)?.schema : undefined)
-  return { find: schema => run(validate, schema), isSpent: () => false, lookup }
+  return { find: schema => run(validate, schema), passedOver: () => 'nothing', lookup }
 }
 
 /** The meta-schema, and the part of it that says what `type` may be: the only choice in it that needs explaining. */

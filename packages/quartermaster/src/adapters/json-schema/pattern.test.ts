@@ -82,5 +82,21 @@ describe('patterns', () => {
     expect(gives({ properties: { one: { pattern: '^b' }, two: named }, required: ['three'] }, { one: long })).toBe(
       false,
     )
+    const keys = Object.fromEntries(Array.from({ length: 3 }, (_, i) => [`${i}${'b'.repeat(100_000)}`, 'text']))
+    expect(gives({ patternProperties: { '^a': { type: 'number' } } }, keys)).toBe(true)
+  })
+
+  it('go on refusing what is beside a text that they do not match for its length', () => {
+    const gives = (schema: JsonSchema, value: unknown) => compile(schema, 'output')(value).ok
+    const long = 'b'.repeat(300_000)
+    const named = { patternProperties: { '^a': { type: 'number' } }, additionalProperties: false }
+    const schema = { properties: { one: { pattern: '^b' }, two: { pattern: '^a+$' }, three: named } }
+    expect(gives(schema, { one: long, two: 'aa', three: { a: 1 } })).toBe(true)
+    expect(gives(schema, { one: long, two: 'ab' })).toBe(false)
+    expect(gives(schema, { one: long, three: { a: 'one' } })).toBe(false)
+    expect(gives(schema, { one: long, three: { b: 1 } })).toBe(false)
+    const turned = { properties: { ...schema.properties, one: { not: { pattern: '^a' } } } }
+    expect(gives(turned, { one: long, two: 'aa', three: { a: 1 } })).toBe(true)
+    expect(gives(turned, { one: long, two: 'ab' })).toBe(false)
   })
 })

@@ -1,6 +1,7 @@
 import type { Issue } from '../../contracts/index.ts'
 import { ASSERTIONS, type Dialect, HOLDINGS } from './dialect.ts'
 import { expansionIssue } from './expansion.ts'
+import { ofKeys } from './matched-patterns.ts'
 import { isPattern, linearPattern } from './pattern.ts'
 import { createReferences, type Place, pathTo, type References } from './references.ts'
 import { isObject } from './shape.ts'
@@ -11,6 +12,11 @@ export type SchemaNode = Record<string, unknown>
 export function plainSchema(document: SchemaNode, dialect: Dialect): SchemaNode {
   const strict = rewrite(document, { dialect, mode: 'strict' })
   return strict.unchecked ? rewrite(document, { dialect, mode: 'lenient' }).schema : strict.schema
+}
+
+/** What of it still holds when its patterns match some texts unread. */
+export function looseSchema(document: SchemaNode, dialect: Dialect): SchemaNode {
+  return rewrite(document, { dialect, mode: 'loose' }).schema
 }
 
 /** The same without any pattern. */
@@ -28,8 +34,11 @@ export function plainIssues(document: SchemaNode, dialect: Dialect): readonly Is
 
 interface Rewriting {
   readonly dialect: Dialect
-  /** `lenient` keeps only what still holds when a pattern matches everything; to `bare`, each does. */
-  readonly mode: 'look' | 'strict' | 'lenient' | 'bare'
+  /**
+   * `lenient` keeps only what still holds when a pattern matches everything. To `loose` each may, and it tells those of keys from
+   * those of texts; to `bare` each does.
+   */
+  readonly mode: 'look' | 'strict' | 'lenient' | 'loose' | 'bare'
   readonly references: References
   /** Schemas that references lead to, and the texts that lead there. */
   readonly names: Map<unknown, string>
@@ -95,7 +104,7 @@ function rewriteNode(place: Place, rewriting: Rewriting): SchemaNode {
     const at = rewriting.references.inside(place, ['pattern'], node.pattern)
     if (!isChecked(node.pattern, at, rewriting)) delete plain.pattern
   }
-  if (rewriting.mode === 'lenient' || rewriting.mode === 'bare') loosen(plain, node)
+  if (rewriting.mode !== 'look' && rewriting.mode !== 'strict') loosen(plain, node)
   addReferences(plain, place, rewriting)
   return plain
 }
@@ -119,7 +128,8 @@ function rewriteHeld(keyword: string, place: Place, rewriting: Rewriting): unkno
   const entries = Object.entries(value ?? {}).map(([name, child]) => {
     const at = references.inside(place, [keyword, name], child)
     if (keyword === 'patternProperties' && !isChecked(name, at, rewriting)) return [name, true]
-    return [name, Array.isArray(child) ? child : rewriteNode(at, rewriting)]
+    const written = keyword === 'patternProperties' && rewriting.mode === 'loose' ? ofKeys(name) : name
+    return [written, Array.isArray(child) ? child : rewriteNode(at, rewriting)]
   })
   return Object.fromEntries(entries)
 }

@@ -5,7 +5,7 @@ import { canonicalJson, type Digest, MOST_ISSUES } from '../../core/kernel/index
 import { type Checker, compileMetaSchema, compilePlain } from './ajv.ts'
 import { dialectOf } from './dialect.ts'
 import { explain } from './explain.ts'
-import { bareSchema, plainSchema, type SchemaNode } from './plain-schema.ts'
+import { bareSchema, looseSchema, plainSchema, type SchemaNode } from './plain-schema.ts'
 import { createRecent } from './recent.ts'
 import { relaxSchema } from './relax.ts'
 import { createSchemaExaminer } from './schema-examiner.ts'
@@ -65,7 +65,8 @@ interface Compiled {
 
 interface Checkers {
   readonly whole: Checker
-  /** The same without its patterns. Hardly any is ever needed. */
+  /** What of it holds where patterns have not read everything, and without them. Hardly any is ever needed. */
+  loose(): Checker
   bare(): Checker
 }
 
@@ -74,9 +75,11 @@ function toCheckers(schema: JsonSchema): Checkers {
     // A copy, so that nobody can change the schema under its validator.
     const document: SchemaNode = JSON.parse(JSON.stringify(schema))
     const dialect = dialectOf(document) ?? '2020-12'
+    let loose: Checker | undefined
     let bare: Checker | undefined
     return {
       whole: compilePlain(plainSchema(document, dialect), dialect),
+      loose: () => (loose ??= compilePlain(looseSchema(document, dialect), dialect)),
       bare: () => (bare ??= compilePlain(bareSchema(document, dialect), dialect)),
     }
   } catch (cause) {
@@ -102,10 +105,17 @@ interface Checking {
  */
 const MOST_MATCHED = 256 * 1024
 
-/** Where there is more to match, patterns refuse nothing, and everything else is checked as ever. */
-function validateOutput({ whole, bare }: Checkers, value: unknown, maxIssues: number): Validated {
-  const checked = validate(whole, { value, maxIssues, mostMatched: MOST_MATCHED })
-  return checked.ok || !whole.isSpent() ? checked : validate(bare(), { value, maxIssues, mostMatched: -1 })
+/**
+ * A text that does not fit in there any more is refused by no pattern, and everything else is checked as ever: one long text
+ * must not let others pass. Only where it is keys that do not fit nothing rests on patterns any more.
+ */
+function validateOutput({ whole, loose, bare }: Checkers, value: unknown, maxIssues: number): Validated {
+  const checking = { value, maxIssues, mostMatched: MOST_MATCHED }
+  const checked = validate(whole, checking)
+  if (checked.ok || whole.passedOver() === 'nothing') return checked
+  const again = validate(loose(), checking)
+  if (again.ok || loose().passedOver() !== 'keys') return again
+  return validate(bare(), { ...checking, mostMatched: -1 })
 }
 
 function validate({ find, lookup }: Checker, { value, maxIssues, mostMatched }: Checking): Validated {

@@ -84,17 +84,43 @@ describe('a result that is too large to hand over at once', () => {
     ])
   })
 
-  it('goes on in the same way when it is the result of a task', async () => {
-    const work = deferred<string>()
-    const slow = simpleTool('slow', { asTask: 'whenPossible', maxResultBytes: 5_000, handler: () => work.promise })
-    const { hub, call, task, read } = await open([slow])
+  /** Has a tool run as a task, and answers with what it gave. */
+  async function taskOf(tool: Partial<AnyTool>, output: unknown) {
+    const work = deferred<unknown>()
+    const slow = simpleTool('slow', { asTask: 'whenPossible', maxResultBytes: 5_000, ...tool })
+    const { hub, call, task, read } = await open([{ ...slow, handler: () => work.promise }])
     const answer = call('slow')
     await expect.poll(() => hub.operations.running().length).toBe(1)
     await hub.clock.advance(101)
     const taskId = (await answer)?.taskId as string
-    work.resolve(LARGE)
+    work.resolve(output)
     await expect.poll(async () => (await task(taskId)).result?.status).toBe('completed')
     const { result } = (await task(taskId)).result as unknown as { result: Told }
+    return { result, taskId, read }
+  }
+
+  it.each([
+    ['is cut', { text: LARGE }, 'read on below.'],
+    [
+      'has a picture left out',
+      toolResult({
+        content: [{ type: 'image', data: LARGE, mimeType: 'image/png' }],
+        structuredContent: { text: LARGE },
+      }),
+      'what was left out is said below.',
+    ],
+  ])('is marked as the result of a task as well where it %s and has no structure', async (_how, output, next) => {
+    const promised = { type: 'object', properties: { text: { type: 'string' } } }
+    const { result, taskId } = await taskOf({ output: promised, maxBinaryBytes: 10_000 }, output)
+    expect(result).not.toHaveProperty('structuredContent')
+    expect(result).toMatchObject({ isError: true })
+    expect(result._meta).toEqual({ 'quartermaster/operationId': taskId, 'quartermaster/succeeded': true })
+    expect(result.content[0]?.text).toMatch(/^"slow" succeeded\. .*Do not call it again for this/)
+    expect(result.content[0]?.text).toContain(next)
+  })
+
+  it('goes on in the same way when it is the result of a task', async () => {
+    const { result, taskId, read } = await taskOf({}, LARGE)
     const uri = `quartermaster://results/${taskId}?offset=5000`
     expect(result.content.slice(-2)).toMatchObject([
       { text: `[Read on at the resource ${uri}.]` },

@@ -3,11 +3,13 @@ import {
   type CallAnswer,
   KEPT_META,
   KeptResult,
+  type OperationFacts,
   SUCCEEDED_META,
   type ToolResult,
   type WaitingHandle,
 } from '../../contracts/index.ts'
 import type { Tool } from '../../core/catalogue/index.ts'
+import { isStripped, unsaid } from '../../core/kernel/index.ts'
 
 /** Which of the two a client speaks: what may stand in a result is not the same in both. */
 export interface Era {
@@ -57,26 +59,18 @@ export function toMcpResult(answer: CallAnswer, tool: Tool, era: Era): CallToolR
   const { result, kept, waiting, operationId } = answer
   if (waiting) return waitingResult(answer, waiting, showsOutput(tool, era))
   if (!kept) return isStripped(result) ? strippedResult(answer, tool, era) : onTheWire(result, operationId, era)
-  const rest = withRest(result, kept)
+  const rest = withRest(unsaid(result), kept)
   const cut = onTheWire({ ...rest, _meta: { ...rest._meta, [KEPT_META]: kept } }, operationId, era)
-  return result.isError || !showsOutput(tool, era) ? cut : markedResult(cut, succeededNote(tool, 'read on below.'))
-}
-
-/** Whether it has no structure because a piece was left out that stood in there. */
-function isStripped({ _meta }: ToolResult): boolean {
-  return _meta?.[SUCCEEDED_META] === true
+  return result.isError || !showsOutput(tool, era) ? cut : markedResult(cut, succeededNote(tool.name, READ_ON))
 }
 
 function strippedResult({ result, operationId }: CallAnswer, tool: Tool, era: Era): CallToolResult {
   const told = onTheWire(unsaid(result), operationId, era)
-  return showsOutput(tool, era) ? markedResult(told, succeededNote(tool, 'what was left out is said below.')) : told
+  return showsOutput(tool, era) ? markedResult(told, succeededNote(tool.name, LEFT_OUT)) : told
 }
 
-/** Without what is said of a result that is marked. */
-function unsaid(result: ToolResult): ToolResult {
-  const { [SUCCEEDED_META]: _succeeded, ..._meta } = result._meta ?? {}
-  return { ...result, _meta }
-}
+const READ_ON = 'read on below.'
+const LEFT_OUT = 'what was left out is said below.'
 
 function markedResult(told: CallToolResult, note: CallToolResult['content'][number]): CallToolResult {
   // Clients refuse a result without the structure its tool promises, unless it is marked as an error.
@@ -107,12 +101,20 @@ function waitingResult(
     : { content, structuredContent: { ...waiting, ...message }, _meta }
 }
 
-/** The result of a task that has ended, on the wire, as its record tells it. Only modern clients have tasks. */
-export function toMcpOutcome(result: ToolResult, operationId: string): CallToolResult {
+/**
+ * The result of a task that has ended, on the wire, as its record tells it: the tool may have gone since. Only modern clients have
+ * tasks.
+ */
+export function toMcpOutcome(result: ToolResult, { id, tool }: Pick<OperationFacts, 'id' | 'tool'>): CallToolResult {
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
-  if (!kept.success) return onTheWire(isStripped(result) ? unsaid(result) : result, operationId, MODERN)
-  const { [KEPT_META]: _kept, ...meta } = result._meta ?? {}
-  return onTheWire(withRest({ ...result, _meta: meta }, kept.data), operationId, MODERN)
+  const told = onTheWire(kept.success ? withRestOfTask(unsaid(result), kept.data) : unsaid(result), id, MODERN)
+  if (!isStripped(result) || result.isError) return told
+  return markedResult(told, succeededNote(tool, kept.success ? READ_ON : LEFT_OUT))
+}
+
+function withRestOfTask(result: ToolResult, kept: KeptResult): ToolResult {
+  const { [KEPT_META]: _kept, ..._meta } = result._meta ?? {}
+  return withRest({ ...result, _meta }, kept)
 }
 
 const MODERN: Era = { isModern: true }
@@ -142,7 +144,7 @@ function withRest(result: ToolResult, { resultId, nextOffset }: KeptResult): Too
 }
 
 /** First of all: read as a failure, it would be done a second time. */
-function succeededNote({ name }: Tool, next: string) {
+function succeededNote(name: string, next: string) {
   const text =
     `"${name}" succeeded. Only its result is too large to hand over whole, which is why this is marked as an error. ` +
     `Do not call it again for this; ${next}`

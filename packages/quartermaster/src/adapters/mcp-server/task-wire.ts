@@ -60,8 +60,8 @@ function standingOf(facts: OperationFacts): Pick<WireTask, 'status'> & Partial<W
   return outcomeOf(facts)
 }
 
-function outcomeOf({ state, result, error, id }: OperationFacts): Pick<WireTask, 'status'> & Partial<WireTask> {
-  if (result) return { status: 'completed', result: toMcpOutcome(result, id) }
+function outcomeOf({ state, result, error, ...facts }: OperationFacts): Pick<WireTask, 'status'> & Partial<WireTask> {
+  if (result) return { status: 'completed', result: toMcpOutcome(result, facts) }
   const message = error?.message ?? 'It ended without a result.'
   // A tool that may change something and was cut short may have done its work; whoever cancelled should know.
   const isCancelled = state === 'cancelled' || error?.details?.because === 'CANCELLED'

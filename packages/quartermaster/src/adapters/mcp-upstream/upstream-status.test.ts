@@ -5,8 +5,8 @@ import { standingOf } from './upstream-status.ts'
 /** What is told of an upstream that turned us away for this reason. */
 function turnedAway(reason: string) {
   const state = () => ({ kind: 'needsLogin' as const, reason, since: 0 })
-  const main = { state, session: () => undefined, lastError: () => undefined } as unknown as Connection
-  return standingOf(main, { name: 'files', isOn: true, recoveringFrom: 0 })
+  const main = { state, session: () => undefined } as unknown as Connection
+  return standingOf({ main, lastError: () => undefined }, { name: 'files', isOn: true, recoveringFrom: 0 })
 }
 
 describe('an upstream that lets nobody in', () => {

@@ -2,7 +2,6 @@ import type { UpstreamConfig, UpstreamState, UpstreamStatus } from '../../contra
 import { hasLoginStep } from '../../core/kernel/index.ts'
 import { isWaiting, type Verdict, wantsTool } from '../../core/upstreams/index.ts'
 import { forPeople } from './session/trouble.ts'
-import type { Connection } from './supervision/connection.ts'
 import type { Connections } from './supervision/connections.ts'
 import type { ConnectionState } from './supervision/life.ts'
 import { SWITCHED_OFF } from './switched-off.ts'
@@ -26,11 +25,15 @@ export interface StandingOptions {
 
 type Standing = Pick<UpstreamStatus, 'state' | 'reason' | 'since' | 'era' | 'server' | 'nextStartAt' | 'lastError'>
 
-/** Where the connection by which an upstream is known stands. */
-export function standingOf(main: Connection, { name, isOn, recoveringFrom }: StandingOptions): Standing {
+/** Where the connection by which an upstream is known stands, and what went wrong last with anybody's. */
+export function standingOf(
+  connections: Pick<Connections, 'main' | 'lastError'>,
+  { name, isOn, recoveringFrom }: StandingOptions,
+): Standing {
+  const { main } = connections
   const { kind, since, nextStartAt, downSince, ...trouble } = main.state()
   const facts = main.session()?.facts
-  const lastError = main.lastError()
+  const lastError = connections.lastError()
   return {
     state: isOn ? (fallenState(downSince, recoveringFrom) ?? stateOf(kind, trouble.reason, name)) : 'off',
     reason: isOn ? forPeople(trouble) : SWITCHED_OFF,

@@ -2,6 +2,7 @@ import type { PinKind, UpstreamConfig, UpstreamLogLine, UpstreamStatus } from '.
 import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
 import { mayFetch } from './target/first-start.ts'
+import { unseenStep } from './unseen-step.ts'
 import { countsOf, standingOf } from './upstream-status.ts'
 import { createWorkings, type UpstreamDeps, type Workings } from './workings.ts'
 
@@ -126,11 +127,11 @@ function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): 
   const latency = latencies.summary()
   const unasked = crowds.summary()
   const differing = own.differing()
-  return {
+  const status: UpstreamStatus = {
     name,
     transport: target.transport,
     target: target.text,
-    ...standingOf(connections.main, standing),
+    ...standingOf(connections, standing),
     ...countsOf(offer.verdict(), { connections, config }),
     ...(differing.length > 0 ? { differing } : {}),
     ...(isFetching(parts, config) ? { isFetching: true } : neverStarted(parts, config)),
@@ -138,6 +139,7 @@ function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): 
     ...(latency ? { latency } : {}),
     ...(unasked ? { unasked } : {}),
   }
+  return config.enabled && !offer.verdict() ? { ...status, unseen: unseenStep(status) } : status
 }
 
 /** What is said about how it is shown. Connections go on through a change of these. */

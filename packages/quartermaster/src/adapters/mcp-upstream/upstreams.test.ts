@@ -132,12 +132,22 @@ it('starts what may have to be downloaded only for a command that needs it, and 
   await writeFile(join(folder, 'fetched'), '')
   await configure({ npx: late('npx'), off: { ...late('npx'), enabled: false }, told: late('npx') })
   await upstreams.met(10_000)
-  const left = { state: 'idle', isFetching: true, pids: [], reason: expect.stringContaining('never started') }
+  const left = {
+    state: 'idle',
+    isFetching: true,
+    pids: [],
+    reason: expect.stringContaining('never started'),
+    unseen: expect.stringMatching(
+      /^Have it started: quartermaster upstreams restart (npx|told), or: quartermaster up$/,
+    ),
+  }
   expect(status('npx')).toMatchObject(left)
   expect(status('off')).not.toHaveProperty('isFetching')
+  expect(status('off')).not.toHaveProperty('unseen')
   expect(await upstreams.fetch('other_echo')).toBe(false)
   expect(await upstreams.fetch('npx_echo')).toBe(true)
   expect(await toolNames()).toContain('npx_echo')
+  expect(status('npx')).not.toHaveProperty('unseen')
   expect(status('told')).toMatchObject(left)
   upstreams.meet('told')
   expect(status('told')?.state).toBe('starting')

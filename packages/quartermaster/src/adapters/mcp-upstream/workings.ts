@@ -144,6 +144,7 @@ function connect(agent: string | undefined, deps: Connectable): Connection {
     onState()
   }
   return createConnection({
+    agent,
     clock,
     random,
     dependency: dependency.definition.name,

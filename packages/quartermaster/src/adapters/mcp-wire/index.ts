@@ -6,6 +6,7 @@ export {
   isResponse,
   keyOf,
   type Message,
+  messagesFrom,
   metaOf,
   type Notification,
   type Params,

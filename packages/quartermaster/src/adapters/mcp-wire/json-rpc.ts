@@ -33,7 +33,11 @@ export function parseMessage(text: string): Message | undefined {
 
 /** The same for whoever may speak to us in batches, as MCP of 2025-03-26 lets one; nothing where one of it is no message. */
 export function parseMessages(text: string): Message[] {
-  const value = parseJson(text)
+  return messagesFrom(parseJson(text))
+}
+
+/** The same of what was parsed already. */
+export function messagesFrom(value: unknown): Message[] {
   const messages = Array.isArray(value) ? value.map(toMessage) : [toMessage(value)]
   return messages.every(message => message !== undefined) ? messages : []
 }

@@ -24,7 +24,8 @@ export function promptFor(
     ...sections.flatMap(section => sectionBlocks(section, { view, manner, tools })),
   ])
   const names = sections.flatMap(section => section.tools.map(({ name }) => name))
-  return { agent: view.agent, text, estimatedTokens: estimateTokens(text), tools: names }
+  const made = { agent: view.agent, text, estimatedTokens: estimateTokens(text), tools: names }
+  return view.unseen ? { ...made, unseen: view.unseen } : made
 }
 
 /** The preamble: what the agent can do at all. */

@@ -68,6 +68,7 @@ export function createAgents(deps: AgentsDeps): Agents {
   const place = (some: readonly AgentEntry[]) => placeAgents(some, { depth: deps.settings.workspaceDepth })
   let entries: ReadonlyMap<string, AgentEntry> = new Map()
   let placements = place([])
+  let wasRead = false
   let reloading: Promise<void> = Promise.resolve()
 
   function entry(name: string): AgentEntry {
@@ -112,7 +113,9 @@ export function createAgents(deps: AgentsDeps): Agents {
   async function read(): Promise<void> {
     const read = await store.load()
     // What did not change is the same object.
-    const isSame = read.length === entries.size && read.every(one => entries.get(one.name) === one)
+    const isAsBefore = read.length === entries.size && read.every(one => entries.get(one.name) === one)
+    const isSame = isAsBefore || !wasRead
+    wasRead = true
     entries = new Map(read.map(one => [one.name, one]))
     placements = place(read)
     for (const name of seats.keys()) if (!entries.has(name)) seats.delete(name)

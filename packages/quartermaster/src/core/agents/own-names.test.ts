@@ -99,6 +99,19 @@ describe('a tool that is held back', () => {
   })
 })
 
+it('sends whoever calls a name that two servers have, both held back, to the one whose it is', async () => {
+  const held = (key: string, since: number) => ({
+    capabilities: [simpleCapability(key, [], { withheld: [{ name: 'read', reason: `Review ${key}.` }] })],
+    claims: [{ kind: 'tool' as const, name: 'read', since, isHeld: true }],
+  })
+  const hub = await createHub({
+    kind: 'upstream',
+    units: { taker: held('taker', 2), holder: held('holder', 1) },
+    agents: { coder: { capabilities: { taker: {}, holder: {} } } },
+  })
+  expect(hub.agents.seat('coder').withheld('read')?.reason).toBe('Review holder.')
+})
+
 describe('a tool that its server has no more', () => {
   const gone = [
     { name: 'delete_repo', calledAs: 'github_delete_repo', reason: 'Its server does not list it any more.' },
@@ -111,6 +124,13 @@ describe('a tool that its server has no more', () => {
     expect(report()[1]).toMatchObject({ tool: 'delete_repo', state: 'unavailable', reason: gone[0]?.reason })
     const call = hub.callAs('coder', 'github_delete_repo')
     await expect(call).rejects.toMatchObject({ code: 'TOOL_DISABLED' })
+  })
+
+  it('is nothing that anybody may have by another name', async () => {
+    const unnamed = [{ name: 'delete_repo', reason: 'Its server does not list it any more.' }]
+    const { hub } = await hubWith({ github: { tools: ['delete_repo'] } }, { gone: unnamed })
+    expect(hub.agents.seat('coder').withheld('delete_repo')).toMatchObject({ reason: unnamed[0]?.reason })
+    expect(hub.agents.seat('coder').withheld('github_delete_repo')).toBeUndefined()
   })
 
   it('is nothing to those who have all there are, and no name to whoever mistypes one', async () => {
@@ -159,9 +179,19 @@ describe('a capability whose tools nobody has seen yet', () => {
     const { withheld } = hub.agents.seat('coder')
     expect(withheld('github_issues')?.reason).toBe(`"github" may have it. ${unseen}`)
     expect(withheld('gitlab_issues')).toBeUndefined()
+    const { dependency } = fakeService('upstream-github', { up: false, reason: 'It ended.' })
+    hub.write('github', unitWith([], { unseen, dependencies: [dependency] }))
+    await hub.catalogue.reload()
+    await hub.health.probeNew()
+    const why = `"github" may have it. upstream-github is down: It ended. ${unseen}`
+    expect(withheld('github_issues')?.reason).toBe(why)
+    expect(hub.agents.seat('coder').view().facts().unseen).toEqual([
+      { capability: 'github', reason: `upstream-github is down: It ended. ${unseen}` },
+    ])
     hub.write('github', unitWith([issues]))
     await hub.catalogue.reload()
     expect(report()).toMatchObject([{ tool: 'issues', state: 'granted' }])
+    expect(hub.agents.seat('coder').view().facts()).not.toHaveProperty('unseen')
   })
 
   it('still refuses a tool that is listed twice', async () => {

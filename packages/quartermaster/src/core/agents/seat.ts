@@ -1,5 +1,5 @@
 import type { AgentConfig, Caller, ResolutionEntry, RunCallbacks, Settings } from '../../contracts/index.ts'
-import { allowableForGood, type Catalogue, type Generation, LOST_NAME } from '../catalogue/index.ts'
+import { allowableForGood, type Catalogue, type Generation } from '../catalogue/index.ts'
 import type { Health } from '../health/index.ts'
 import type { Digest } from '../kernel/index.ts'
 import { agentReader, type Docs, type Reader } from '../knowledge/index.ts'
@@ -8,6 +8,7 @@ import { companions, type GatewayConfig, isGateway, standIns } from './gateway-v
 import type { Grant, PromptGrant, Resolution, ResourceGrant } from './grants.ts'
 import { findResource } from './readings-view.ts'
 import { renderView, type View } from './view.ts'
+import { withheldTool } from './withheld-tool.ts'
 
 /**
  * The place from which calls are made: who the caller is and what they have. It is handed out by the core and cannot be
@@ -115,10 +116,8 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
       return resolution.grants.get(tool) ?? gateway?.get(tool) ?? beside?.get(tool)
     },
     withheld(tool) {
-      const { withheld } = resolved().resolution
-      const known = withheld.filter(entry => (entry.calledAs ?? entry.tool) === tool && entry.reason !== undefined)
-      // Whoever calls it means the one that has the name.
-      return known.find(({ reason }) => reason !== LOST_NAME) ?? known[0] ?? perhapsOf(withheld, tool)
+      const { resolution, generation } = resolved()
+      return withheldTool(tool, { withheld: resolution.withheld, generation, health })
     },
     prompt: name => resolved().resolution.prompts.get(name),
     resource: uri => findResource(resolved().resolution.resources, uri),
@@ -141,14 +140,4 @@ export function createSeat(options: SeatOptions, { catalogue, health, digest, se
     },
     reader: () => agentReader(resolved().config),
   }
-}
-
-/** What nobody has seen yet may have any tool, under a name that begins with its own. */
-function perhapsOf(withheld: readonly ResolutionEntry[], tool: string): ResolutionEntry | undefined {
-  const isPerhaps = ({ capability, tool: own, state, reason }: ResolutionEntry) =>
-    state === 'unavailable' &&
-    reason !== undefined &&
-    (own === '*' ? tool.startsWith(`${capability}_`) : tool === `${capability}_${own}`)
-  const found = withheld.find(isPerhaps)
-  return found && { ...found, tool, reason: `"${found.capability}" may have it. ${found.reason}` }
 }

@@ -3,11 +3,13 @@ import { type Generation, type Tool, titleFrom } from '../catalogue/index.ts'
 import { type Health, missingInWords } from '../health/index.ts'
 import { commandUsage, fieldsOf, line } from '../kernel/index.ts'
 import type { Grant, Resolution } from './grants.ts'
+import { unseenCapabilities } from './withheld-tool.ts'
 
 export interface ViewFactsParts {
   readonly kind: ViewKind
   readonly presented: readonly Grant[]
   readonly grants: Resolution['grants']
+  readonly withheld: Resolution['withheld']
   readonly generation: Generation
   readonly health: Pick<Health, 'availability' | 'missing'>
   /** Consent operations the owner allows for good. */
@@ -22,11 +24,13 @@ export function viewFacts(parts: ViewFactsParts): Omit<AgentView, 'agent'> {
   const keys = new Set(all.map(({ capability }) => capability))
   const sections = new Set(all.map(({ tool }) => tool.section))
   const listed = new Set(presented.map(({ tool }) => tool.name))
+  const unseen = unseenCapabilities(parts)
   return {
     view: kind,
     capabilities: [...keys].map(key => capabilityFacts(key, generation)),
     sections: [...sections].map(key => ({ key, title: sectionTitle(key, all, generation) })),
     tools: all.map(grant => toolFacts(grant, listed.has(grant.tool.name), parts)),
+    ...(unseen.length > 0 ? { unseen } : {}),
   }
 }
 

@@ -70,7 +70,7 @@ export function renderView({ resolution, generation, gateway, beside, health, di
       const missing = unavailable.map(grant => unavailableEntry(grant, health.missing(grant.tool)))
       return [...granted, ...missing, ...resolution.withheld]
     },
-    facts: () => viewFacts({ kind, presented, grants: resolution.grants, generation, health, allowed }),
+    facts: () => viewFacts({ kind, presented, ...resolution, generation, health, allowed }),
     list() {
       const along = presented.filter(({ tool }) => !resolution.grants.has(tool.name))
       return [

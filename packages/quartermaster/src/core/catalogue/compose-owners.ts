@@ -20,11 +20,16 @@ export function ownersAmong(
       const { since, isHeld } = claim
       const key = keyOf(claim)
       const first = owners.get(key)
-      if ((isHeld || sound.has(key)) && (!first || since < first.since))
+      if ((isHeld || sound.has(key)) && (!first || isEarlier({ since, unit }, first)))
         owners.set(key, { source, unit, since, isHeld })
     }
   }
   return owners
+}
+
+/** Two that came in the same moment go by their names: where they stand can be another place tomorrow, or in another process. */
+function isEarlier(one: Pick<NameOwner, 'since' | 'unit'>, other: Pick<NameOwner, 'since' | 'unit'>): boolean {
+  return one.since === other.since ? one.unit < other.unit : one.since < other.since
 }
 
 function keyOf({ kind, name }: Pick<NameClaim, 'kind' | 'name'>): string {

@@ -42,6 +42,7 @@ export {
   type Resource,
   type Tool,
 } from './generation.ts'
+export { heldBackBy, holdBack, letGo } from './held-back.ts'
 export type { FromJsonSchema } from './infer-json-schema.ts'
 export { defineInjection, type Injection } from './injection.ts'
 export { LOST_NAME } from './left-out.ts'

@@ -86,6 +86,8 @@ export function programLines(command: string, args: readonly string[]): ProgramL
   const written = [command, ...args]
   const start = behindCmd(written) ?? programIn(written)
   const words = written.slice(start)
+  const [only = '', ...others] = words
+  if (isCmd(written) && others.length === 0 && /\s/.test(only)) return cmdLines(only)
   const script = scriptIn(words[0] ?? '', words.slice(1))
   if (script === undefined) return [{ words, start }]
   return [...shellCommands(script, () => undefined)].map(line => ({
@@ -96,7 +98,20 @@ export function programLines(command: string, args: readonly string[]): ProgramL
 
 /** On Windows programs like npx are started through the shell: `cmd /d /s /c npx`. */
 function behindCmd(words: readonly string[]): number | undefined {
-  if (programName(words[0] ?? '') !== 'cmd') return undefined
+  if (!isCmd(words)) return undefined
   const first = words.findIndex((word, i) => i > 0 && !/^\/[abd-z]/i.test(word))
   return /^\/c$/i.test(words[first] ?? '') ? first + 1 : undefined
+}
+
+function isCmd(words: readonly string[]): boolean {
+  return programName(words[0] ?? '') === 'cmd'
+}
+
+/** What is behind `cmd /c` may be one word, as behind `sh -c`; there only double quotes hold words together. */
+function cmdLines(script: string): ProgramLine[] {
+  const commands = script.replace(/^"([^"]*)"$/, '$1').split(/[&|]+/)
+  return commands.map(command => ({
+    words: [...command.matchAll(/"([^"]*)"|[^\s"]+/g)].map(([word, quoted]) => quoted ?? word),
+    start: undefined,
+  }))
 }

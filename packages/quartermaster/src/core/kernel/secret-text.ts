@@ -103,6 +103,24 @@ function pairsIn(text: string): (readonly [string, string])[] {
   return [...found].map(([, name = '', value = '']) => [name, value] as const)
 }
 
+/** Where a credential may well stand: shorter than what is random for certain, of one piece, letters and digits taking turns. */
+export function isKeyLike(value: string): boolean {
+  return /^[\w+=~-]{12,}$/.test(value) && (value.match(/\d(?=[A-Za-z])|[A-Za-z](?=\d)/g)?.length ?? 0) >= 3
+}
+
+/** Whether somebody may have thought of it as a password: no number, no version, no plain word, no place. */
+export function isPasswordLike(value: string): boolean {
+  return (
+    /^[\w!#$%&*+.?^~-]{6,}$/.test(value) &&
+    /[A-Za-z]/.test(value) &&
+    /[\d!#$%&*?^]/.test(value) &&
+    !IS_AMOUNT.test(value)
+  )
+}
+
+/** `10.5`, `v1.2.3`, `1500ms`, `2024-01-01`; what is not hidden by a name is what somebody may want to read. */
+const IS_AMOUNT = /^v?\d[\d.:-]*(?:[A-Za-z]{1,2})?$/
+
 /** Long, of one piece, and mixed: nobody writes that by hand. */
 function isRandom(value: string): boolean {
   return /^[\w+/=.~-]{32,}$/.test(value) && /\d/.test(value) && /[A-Za-z]/.test(value) && !/[/\\.]\w+[/\\.]/.test(value)

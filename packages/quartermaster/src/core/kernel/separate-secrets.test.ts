@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isSecretText, separateSecrets } from './index.ts'
+import { doubtfulOptions, isSecretText, separateSecrets } from './index.ts'
 
 describe('a text', () => {
   it.each([
@@ -153,6 +153,9 @@ describe('the secrets of an entry', () => {
     ['an address', ['https://a.example/?api_key=abc'], ['https://a.example/?api_key=${secret:A_API_KEY}'], 'abc'],
     ['a login', ['-u', 'me:pw'], ['-u', '${secret:A_U}'], 'me:pw'],
     ['a short word for it', ['--pw', 'x'], ['--pw', '${secret:A_PW}'], 'x'],
+    ['a key behind a single letter', ['-k', 'a8Kd03mZq91x'], ['-k', '${secret:A_K}'], 'a8Kd03mZq91x'],
+    ['the same in one word', ['-k=a8Kd03mZq91x'], ['-k=${secret:A_K}'], 'a8Kd03mZq91x'],
+    ['a key behind a name', ['--profile', 'a8Kd03mZq91x'], ['--profile', '${secret:A_PROFILE}'], 'a8Kd03mZq91x'],
     [
       'an address that lets everybody in',
       ['--webhook', 'https://chat.example/in/x'],
@@ -179,6 +182,11 @@ describe('the secrets of an entry', () => {
     ['--header', 'Accept: text/plain'],
     ['--url=https://a.example/mcp'],
     ['--tokens=4096'],
+    ['--profile', 'staging-eu-2024'],
+    ['-p', '8080:80'],
+    ['-p', '@scope/server-2@1.2.3'],
+    ['-t', 'node:20-alpine'],
+    ['-k', 'hunter2'],
   ])('are not seen in ordinary arguments: %s %s', (...args) => {
     expect(separateSecrets('a', { command: 'a', args }).secrets).toEqual({})
   })
@@ -247,4 +255,27 @@ describe('the secrets of an entry', () => {
     })
     expect(secrets).toEqual({ A_TOKEN: 'one', A_TOKEN_2: 'two' })
   })
+})
+
+it('options behind which a password may stand are told, and not those of ordinary arguments', () => {
+  expect(doubtfulOptions(['-k', 'hunter2', '-p', 'pa55word', '-p', 's3cret!', '--profile', 'ada2'])).toEqual([
+    '-k',
+    '-p',
+  ])
+  const ordinary = [
+    '-p',
+    '8080',
+    '-t',
+    'stdio',
+    '-p',
+    '@scope/pkg@1.2.3',
+    '-t',
+    '1500ms',
+    '-s',
+    'v1.2.3',
+    '-k',
+    '-p',
+    '${A_1}',
+  ]
+  expect(doubtfulOptions(ordinary)).toEqual([])
 })

@@ -1,4 +1,4 @@
-import { isSecretName, isSecretText, isWebhookName } from './secret-text.ts'
+import { isKeyLike, isPasswordLike, isSecretName, isSecretText, isWebhookName } from './secret-text.ts'
 
 /** An entry of `mcpServers` with references where its credentials stood, and the credentials by name. */
 export interface SeparatedEntry {
@@ -108,6 +108,25 @@ function isFields(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/**
+ * The options behind which something stands that may be a credential by its place and is none by its form: `-p hunter2` may as
+ * well name a profile.
+ */
+export function doubtfulOptions(args: readonly unknown[]): string[] {
+  const found = args.flatMap((word, i) => {
+    const before = args[i - 1]
+    const isDoubtful = typeof before === 'string' && MAY_BE_A_KEY.test(before)
+    return isDoubtful && typeof word === 'string' && isPasswordLike(word) ? [before] : []
+  })
+  return [...new Set(found)]
+}
+
+/** What programs call a key, a password, a secret and a token in short, among other things. */
+const MAY_BE_A_KEY = /^-[kpstKPST]$/
+
+/** Options whose name says nothing, or means a name with most programs. */
+const SAYS_NOTHING = /^(?:[A-Za-z]|profile)$/
+
 /** `--api-key VALUE`, `--api-key=VALUE`, `-e KEY=VALUE`, `--header "Authorization: Bearer VALUE"`, addresses. */
 function hideArgument(word: unknown, before: unknown, shelf: Shelf): unknown {
   if (typeof word !== 'string') return word
@@ -126,7 +145,8 @@ function hideValue(flag: string, text: string, shelf: Shelf): string {
     return `${name}${sign}${hide(name, value, isVariable ? shelf.named(name) : shelf.own(name))}`
   }
   if (/^https?:\/\//i.test(text) && !isSecretName(flag) && !isWebhookName(flag)) return hideInUrl(text, shelf)
-  return hide(flag, text, shelf.own(flag === '' ? 'argument' : flag))
+  const isKey = SAYS_NOTHING.test(flag) && isKeyLike(text)
+  return isKey ? shelf.own(flag)(text) : hide(flag, text, shelf.own(flag === '' ? 'argument' : flag))
 }
 
 function hideInUrl(url: string, shelf: Shelf): string {

@@ -18,6 +18,11 @@ it('takes the mark from a call that waits, and from one that succeeded with more
   expect(unmarked(cut)).toEqual({ content: [text('1, 2,')], _meta: { a: 1 } })
 })
 
+it('says nothing of the mark in a result that has none', () => {
+  expect(unmarked({ content: [], _meta: { [SUCCEEDED_META]: true, a: 1 } })).toEqual({ content: [], _meta: { a: 1 } })
+  expect(unmarked({ content: [], _meta: { [SUCCEEDED_META]: true } })).toEqual({ content: [] })
+})
+
 it('leaves an error one', () => {
   const error = { isError: true, content: [text('No.')] }
   expect(unmarked(error)).toBe(error)

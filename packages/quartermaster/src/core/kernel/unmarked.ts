@@ -5,11 +5,23 @@ import { SUCCEEDED_META, type ToolResult } from '../../contracts/index.ts'
  * call that waits, and one whose result was cut, is marked as an error there. It is none, and who reads a toolbox checks no structure.
  */
 export function unmarked(result: ToolResult): ToolResult {
-  if (!result.isError) return result
+  if (!result.isError) return unsaid(result)
   const { isError: _mark, ...rest } = result
   if (result._meta?.['quartermaster/waiting'] !== undefined) return rest
-  if (result._meta?.[SUCCEEDED_META] !== true) return result
-  const { [SUCCEEDED_META]: _succeeded, ..._meta } = result._meta
+  if (!isStripped(result)) return result
   // The first words say why it is marked.
-  return { ...rest, content: result.content.slice(1), _meta }
+  return unsaid({ ...rest, content: result.content.slice(1) })
+}
+
+/** Whether it has no structure because it is too large, where its tool promises one. */
+export function isStripped({ _meta }: ToolResult): boolean {
+  return _meta?.[SUCCEEDED_META] === true
+}
+
+/** Without what is said of a result that is marked, or has to be. The same where nothing is. */
+export function unsaid(result: ToolResult): ToolResult {
+  if (!isStripped(result)) return result
+  const { _meta, ...rest } = result
+  const { [SUCCEEDED_META]: _succeeded, ...own } = _meta ?? {}
+  return Object.keys(own).length === 0 ? rest : { ...rest, _meta: own }
 }

@@ -107,6 +107,43 @@ describe('what differs between two definitions', () => {
     ])
   })
 
+  it.each([
+    ['{"a":null}', '{"a":1e400}'],
+    ['{"a":0}', '{"a":-0}'],
+    ['{"a":1}', '{"a":1.0}'],
+  ])('is told where a number is written otherwise: %s, %s', (before, after) => {
+    expect(differencesBetween(before, after)).toEqual([{ field: '', before, after }])
+  })
+
+  it.each([
+    ['a line break at its end', 'Adds.', 'Adds.\n', '"Adds."', '"Adds.\\n"'],
+    ['a space before it', 'Adds.', ' Adds.', '"Adds."', '" Adds."'],
+    ['an accent that is apart', 'caf\u00e9', 'cafe\u0301', 'caf\\u{e9}', 'cafe\\u{301}'],
+    ['a sign that hides in emoji', '\u263a!', '\u263a\ufe0f!', '\\u{263a}!', '\\u{263a}\\u{fe0f}!'],
+  ])('shows what can hardly be seen: %s', (_what, was, is, before, after) => {
+    expect(between({ a: was }, { a: is })).toEqual([{ field: 'a', before, after }])
+  })
+
+  it('is one field among ten thousand', () => {
+    const fields = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`f${i}`, i]))
+    expect(between(fields, { ...fields, f9999: 'Read the file.' })).toEqual([
+      { field: 'f9999', before: '9999', after: 'Read the file.' },
+    ])
+  })
+
+  it('is told of keys that could be read as something else', () => {
+    const keys = ['a.b', 'a"b', 'a\nb', 'a\u200bb', '\u202e', '']
+    expect(between({}, Object.fromEntries(keys.map(key => [key, 1]))).map(({ field }) => field)).toEqual([
+      '',
+      '["a.b"]',
+      '["a\\"b"]',
+      '["a\\nb"]',
+      '["a\\u{200b}b"]',
+      '["\\u{202e}"]',
+      '[""]',
+    ])
+  })
+
   it('is told of what lies behind a long way as one value, or the ways would fill the memory', () => {
     const list = Array.from({ length: 100_000 }, () => 0)
     const [change] = between(null, { ['x'.repeat(200_000)]: list })

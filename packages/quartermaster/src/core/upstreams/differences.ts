@@ -1,6 +1,6 @@
 import type { ReviewItem } from '../../contracts/index.ts'
 import { fieldPath } from './field-path.ts'
-import { shortened, showExactly } from './visible-text.ts'
+import { looksLike, shortened, showExactly, showLetters } from './visible-text.ts'
 
 type Change = ReviewItem['changes'][number]
 
@@ -16,9 +16,7 @@ export function differencesBetween(before: string | null, after: string): Change
   const old = flattened(before)
   const now = flattened(after)
   const fields = [...new Set([...old.keys(), ...now.keys()])].filter(field => old.get(field) !== now.get(field))
-  // Rearranged keys make another text of the same fields. Somebody has to see why it waits.
-  if (fields.length === 0 && before !== null)
-    return [{ field: '', before: 'the same fields', after: 'in another order' }]
+  if (fields.length === 0 && before !== null) return [otherText(before, after)]
   const showField = fieldShower(old, now)
   const changes = fields
     .slice(0, MOST_CHANGES)
@@ -27,8 +25,17 @@ export function differencesBetween(before: string | null, after: string): Change
   return left > 0 ? [...changes, { field: '…', after: `${left} more fields differ` }] : changes
 }
 
+/** Another text of the same fields: rearranged keys, or a number that is written otherwise. Somebody has to see why it waits. */
+function otherText(before: string, after: string): Change {
+  const [was, is] = [before, after].map(text => JSON.stringify(JSON.parse(text)))
+  if (was !== is) return { field: '', before: 'the same fields', after: 'in another order' }
+  return { field: '', ...change(before, after) }
+}
+
 function change(before: string | undefined, after: string | undefined): Omit<Change, 'field'> {
-  const [from, to] = aroundDifference(shown(before), shown(after))
+  // What differs in nothing but the spaces around it could not be seen without quotes.
+  const isSpace = shown(before)?.trim() === shown(after)?.trim()
+  const [from, to] = isSpace ? aroundDifference(before, after) : aroundDifference(shown(before), shown(after))
   return { ...(from === undefined ? {} : { before: from }), ...(to === undefined ? {} : { after: to }) }
 }
 
@@ -72,8 +79,9 @@ function aroundDifference(
   before: string | undefined,
   after: string | undefined,
 ): [string | undefined, string | undefined] {
-  const from = before === undefined ? undefined : showExactly(before)
-  const to = after === undefined ? undefined : showExactly(after)
+  const show = before !== undefined && after !== undefined && looksLike(before, after) ? showLetters : showExactly
+  const from = before === undefined ? undefined : show(before)
+  const to = after === undefined ? undefined : show(after)
   if (from === undefined || to === undefined)
     return [from === undefined ? undefined : cut(from, 0), to === undefined ? undefined : cut(to, 0)]
   if (from.length <= LONGEST_VALUE && to.length <= LONGEST_VALUE) return [from, to]

@@ -35,7 +35,7 @@ export interface ReadListing {
 }
 
 export interface ListingLimits {
-  /** Of one upstream, all kinds together. */
+  /** Of one upstream, all kinds together; its own record is none of them. */
   readonly definitions: number
   readonly characters: number
   /** Of one definition. */
@@ -115,9 +115,12 @@ function createReader(upstream: string, digest: Digest, limits: ListingLimits) {
     if (problems.length < MOST_PROBLEMS) problems.push(refused(upstream, subject, message))
   }
 
+  /** The record of the server is there before them. */
+  const things = () => definitions.length - 1
+
   /** Looks at the size last, because everything before it costs next to nothing. */
   function take(kind: PinKind, value: unknown): void {
-    if (definitions.length >= limits.definitions || characters >= limits.characters) return void unread++
+    if (things() >= limits.definitions || characters >= limits.characters) return void unread++
     const name = nameOf(kind, value)
     if (name === undefined) return leaveOut(kind, `A ${kind} has no usable name.`)
     const subject = `${kind}:${name}`
@@ -132,7 +135,7 @@ function createReader(upstream: string, digest: Digest, limits: ListingLimits) {
   }
 
   function end() {
-    if (unread > 0) problems.push(refused(upstream, undefined, tooMany(unread, definitions.length)))
+    if (unread > 0) problems.push(refused(upstream, undefined, tooMany(unread, things())))
     return { definitions, problems }
   }
   return { take, end, isEmpty: () => definitions.length === 0 }

@@ -119,9 +119,14 @@ describe('add', () => {
     const desk = startingDesk({ from: 'process', upAfterMs: 100_000, fetchedAfterMs: 97_000 })
     expect(await whileAdvancing(desk.clock, desk.ended, 1_000)).toBe(0)
     expect(desk.seen.stdout).toContain('✓ "notes" is added; it is up, with 3 tools.')
-    expect(
-      desk.seen.stderr.match(/0\/1 ready; notes may be downloading what it runs, and Ctrl-C leaves it/g),
-    ).toHaveLength(1)
+    const line = 'Waiting for notes · 0/1 ready; notes may be downloading what it runs, and Ctrl-C leaves it'
+    expect(desk.seen.stderr.split('\n')).toEqual([
+      line,
+      expect.stringMatching(/leaves it · 3\d s$/),
+      expect.stringMatching(/leaves it · 6\d s$/),
+      expect.stringMatching(/leaves it · 9\d s$/),
+      '',
+    ])
   })
 
   it('can be left while it waits, and says what was done', async () => {

@@ -205,6 +205,24 @@ describe('call: errors', () => {
     expect(stderr).not.toContain('\u001b')
   })
 
+  it.each([
+    [{ operationId: 'op_1' }, 'quartermaster operations show op_1 --json.'],
+    [{}, 'the same with --json, or 2> into a file.'],
+  ])(
+    'are followed by the beginning of what the tool said on a terminal, and the way to the rest: %j',
+    async (more, way) => {
+      const text = 'Much. '.repeat(5_000)
+      const details = { content: [{ type: 'text', text }], ...more }
+      const error = new AppError('OUTCOME_UNKNOWN', '"order" ran.', { details })
+      const shown = await run(['order'], { error, terminal: { stderr: true } })
+      expect(shown.stderr.length).toBeLessThan(4_000)
+      expect(shown.stderr.replace(/\s+/g, ' ')).toContain(
+        `What it said is cut at 2 kB of 30 kB. To see all of it: ${way}`,
+      )
+      expect((await run(['order'], { error })).stderr).toContain(text.trim())
+    },
+  )
+
   it('say of a dependency that failed where to look and how to look again', async () => {
     const { stderr } = await run(['weather'], { error: new AppError('DEPENDENCY_UNAVAILABLE', 'No answer.') })
     expect(nextOf(stderr)).toEqual(['See what is down: quartermaster status, then: quartermaster recheck tool:weather'])

@@ -241,6 +241,16 @@ describe('do: words', () => {
     expect(answer.stderr).toContain(says)
   })
 
+  it('are told where their words stand apart', async () => {
+    const control = { tools: async () => [tool('hang_look', { name: 'hang-look' }, input({}, []))] }
+    for (const words of [
+      ['hang', 'look'],
+      ['hang', 'look', 'x', '--limit', '5'],
+    ])
+      expect((await run(['do', ...words], { control })).stderr).toContain('Did you mean "hang-look"?')
+    expect((await run(['do', 'hang', '--limit', 'look'], { control })).stderr).not.toContain('Did you mean')
+  })
+
   it('are told where only a flag leads to a tool', async () => {
     const { stderr } = await run(['do', 'delegate', 'x', 'y'], { control: { tools: async () => [LATER] } })
     expect(stderr).toContain('There is no "delegate" alone. Write "delegate --async".')

@@ -104,6 +104,17 @@ describe('status', () => {
     expect(stdout).toMatch(/^mail\s+switched off/m)
   })
 
+  it('says which upstreams nobody has seen yet, and the prompt of an agent which of its capabilities', async () => {
+    const unseen = [{ name: 'npx', reason: 'It was never started.', mend: 'Have it started: quartermaster up' }]
+    const { stdout } = await run(['status'], { status: async () => ({ ...STATUS_REPORT, unseen }) })
+    expect(stdout).toMatch(/^"npx" has not been seen yet: It was never started\. Have it started: quartermaster up$/m)
+    const made = { agent: 'a', text: '# Tools', estimatedTokens: 2, tools: [] }
+    const prompt = async () => ({ ...made, unseen: [{ capability: 'npx', reason: 'It has not been reached yet.' }] })
+    expect((await run(['prompt', 'a'], { prompt })).stderr).toMatch(
+      /\n"npx" is not in it: It has not been reached yet\.\n$/,
+    )
+  })
+
   it('says how to start a server and make an agent when there is none', async () => {
     const { stdout } = await run(['status'], { status: async () => ({ ...STATUS_REPORT, from: 'process', agents: 0 }) })
     expect(stdout).toContain('start it: quartermaster up')

@@ -63,10 +63,11 @@ describe('operations', () => {
     expect(shown.stdout).toContain('Error           OUTCOME_UNKNOWN: Look first.\n')
     expect(shown.stdout).toContain('Arguments       to=••• text=•••\n')
     expect(shown.stdout).toContain('Begun           2023-11-14T22:11:20.000Z\n')
-    const content = [{ type: 'text', text: 'Sent as 7.' }]
+    const content = [{ type: 'text', text: 'Sent as 7.\n\u001b[2JBye.' }]
     const unfit = { ...FACTS, error: { ...FACTS.error, details: { content } } } as OperationFacts
     const said = await run(['show', 'op_1'], { operation: async () => unfit })
-    expect(said.stdout).toContain('It said         Sent as 7.\n')
+    expect(said.stdout).toMatch(/\nIt said:\n {2}Sent as 7\.\n {2}\S+\[2JBye\.\n$/)
+    expect(said.stdout).not.toContain('\u001b')
     const json = await run(['show', 'op_1', '--json'], { operation: async () => FACTS })
     expect(JSON.parse(json.stdout)).toEqual(FACTS)
   })
@@ -83,6 +84,10 @@ describe('operations', () => {
     expect([piped.stdout.includes(text), piped.stderr]).toEqual([true, ''])
     const json = await run(['show', 'op_1', '--json'], { operation }, { stdout: true })
     expect(JSON.parse(json.stdout)).toMatchObject({ result: { content: [{ text }] } })
+    const unfit = { ...FACTS, error: { ...FACTS.error, details: { content: [{ type: 'text', text }] } } }
+    const said = await run(['show', 'op_1'], { operation: async () => unfit as OperationFacts }, { stdout: true })
+    expect(said.stdout.length).toBeLessThan(5_000)
+    expect(said.stderr).toMatch(/^What it said is cut at 4 kB of 262 kB\. .*operations show op_1 --json/)
   })
 
   it('are listed alone where they can be tried again', async () => {

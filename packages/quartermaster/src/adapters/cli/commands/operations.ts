@@ -1,6 +1,5 @@
 import { Option } from 'commander'
 import { type OperationFacts, OperationState } from '../../../contracts/index.ts'
-import { sizeInWords } from '../bytes.ts'
 import { CompletingOption } from '../completion/kinds.ts'
 import { resultText } from '../content.ts'
 import { defined } from '../defined.ts'
@@ -11,6 +10,7 @@ import { operationsText, operationText } from '../operation-text.ts'
 import { cursorOption, limitOption, nextPage } from '../paging.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
+import { shownHead } from '../shown-head.ts'
 import { againWithin, organisationOption, type Within } from '../workspace-options.ts'
 import { registerOperationDesk } from './operations-desk.ts'
 import { registerVerify } from './operations-verify.ts'
@@ -86,29 +86,20 @@ async function showOperation(session: Session, id: string, within: Within): Prom
   return EXIT.done
 }
 
-/** More of a result than this would push everything else about the operation off the screen. */
-const MOST_SHOWN = 2_000
-
-/** On a terminal a long result is cut; anywhere else, and with `--json`, it goes out whole. */
 async function printFacts({ out, notices }: Session, facts: OperationFacts, within: Within): Promise<void> {
   const given = givenIn(facts)
-  const isCut = out.isTerminal && given !== undefined && given.length > MOST_SHOWN
-  await out.write(operationText(facts, isCut ? `${headOf(given)}…` : given, out))
-  if (isCut) await notices.write(cutNotice(given, `${facts.id}${againWithin(within.organisation)}`))
+  const shown = given === undefined ? undefined : shownHead(given, out)
+  await out.write(operationText(facts, shown?.text, out))
+  if (shown?.cutAt === undefined) return
+  const what = facts.result ? 'The result' : 'What it said'
+  const which = escapeLine(`${facts.id}${againWithin(within.organisation)}`)
+  await notices.write(
+    `${what} is cut at ${shown.cutAt}. To see all of it: quartermaster operations show ${which} --json, or into a file or a pager.\n`,
+  )
 }
 
 function givenIn({ result, error }: OperationFacts): string | undefined {
   if (result) return toJsonText(result, { pretty: false })
   const content = error ? detail(error, 'content') : []
   return content.length === 0 ? undefined : resultText({ content })
-}
-
-/** Not in the middle of a character. */
-function headOf(text: string): string {
-  return text.slice(0, MOST_SHOWN).replace(/[\uD800-\uDBFF]$/, '')
-}
-
-function cutNotice(result: string, which: string): string {
-  const [shown, all] = [headOf(result), result].map(text => sizeInWords(new TextEncoder().encode(text).length))
-  return `The result is cut at ${shown} of ${all}. To see all of it: quartermaster operations show ${escapeLine(which)} --json, or into a file or a pager.\n`
 }

@@ -40,9 +40,14 @@ async function prompt(session: Session, agent: string | undefined, options: Prom
   if (session.json) await session.printJson(made)
   else {
     await session.out.write(made.text)
-    await session.notices.write(`${escapeLine(sizeText(made))}\n`)
+    const lines = [sizeText(made), ...(made.unseen ?? []).map(unseenLine)]
+    await session.notices.write(lines.map(line => `${escapeLine(line)}\n`).join(''))
   }
   return EXIT.done
+}
+
+function unseenLine({ capability, reason }: NonNullable<AgentPrompt['unseen']>[number]): string {
+  return `"${capability}" is not in it: ${reason}`
 }
 
 /** Beside the text and not in it: whoever puts it into a file wants the block alone. */

@@ -7,6 +7,7 @@ import type { Printer } from '../printer.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
 import { type Row, renderTable } from '../table.ts'
+import { unseenText } from '../upstream-text.ts'
 
 export const registerStatus: Register = (program, act) => {
   const command = program
@@ -47,7 +48,8 @@ function statusText(report: StatusReport, printer: Printer, now: number): string
     ],
     printer,
   )
-  return [overview, dependencyText(report.dependencies, printer, now), problemsText(report, printer)]
+  const dependencies = dependencyText(report.dependencies, printer, now)
+  return [overview, dependencies, unseenText(report.unseen ?? []), problemsText(report, printer)]
     .filter(text => text !== '')
     .join('\n')
 }

@@ -9,6 +9,7 @@ import { addExamples, type Register } from '../register.ts'
 import { chooseItems } from '../review-choice.ts'
 import { reviewText, versionName } from '../review-text.ts'
 import type { Session } from '../session.ts'
+import { unseenAmong, unseenText } from '../upstream-text.ts'
 
 export const registerReview: Register = (upstreams, act) => {
   const review = upstreams
@@ -63,15 +64,19 @@ const DECISIONS = {
 
 async function showReview(session: Session, name: string | undefined): Promise<number> {
   session.hints = defined({ upstream: name })
-  const items = await session.connect(control =>
-    session.attend('Looking', options => control.reviewItems(defined({ name }), options)),
+  const { items, statuses } = await session.connect(control =>
+    session.attend('Looking', async options => ({
+      items: await control.reviewItems(defined({ name }), options),
+      statuses: await control.upstreams({}, options),
+    })),
   )
-  if (session.json) {
-    await printItems(session, items)
-    return EXIT.done
+  if (session.json) await printItems(session, items)
+  else {
+    await session.out.write(reviewText(items, session.out))
+    await session.notices.write(summary(items))
   }
-  await session.out.write(reviewText(items, session.out))
-  await session.notices.write(summary(items))
+  // Beside the items, because there are none of it: also a program is not to take that for nothing to look at.
+  await session.notices.write(unseenText(unseenAmong(statuses.filter(one => name === undefined || one.name === name))))
   return EXIT.done
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Control, ControlInput, ReviewItem, UpstreamStatus } from '../../../contracts/index.ts'
 import { NOTES } from '../../../testing/cli-fixtures.ts'
 import { createFakeCliHost } from '../../../testing/cli-host.ts'
+import { whileAdvancing } from '../../../testing/fake-clock.ts'
 import { runCli } from '../index.ts'
 
 const BROKEN: UpstreamStatus = {
@@ -167,6 +168,17 @@ describe('upstreams', () => {
     }
   })
 
+  it('say which of them nobody has seen yet, why, and what to do', async () => {
+    const reason = 'It was never started.'
+    const unseen = 'Have it started: quartermaster upstreams restart notes, or: quartermaster up'
+    const statuses = [{ ...NOTES, state: 'idle' as const, reason, unseen }, BROKEN]
+    expect((await run([], { statuses })).stdout).toContain(`\n  └ Not seen yet. ${reason} ${unseen}\n`)
+    const line = `"notes" has not been seen yet: ${reason} ${unseen}\n`
+    expect((await run(['review'], { statuses, items: [] })).stderr).toBe(`Nothing waits for you.\n${line}`)
+    expect((await run(['review', 'mail'], { statuses, items: [] })).stderr).not.toContain('has not been seen')
+    expect(await run(['review', '--json'], { statuses, items: [] })).toMatchObject({ stdout: '[]\n', stderr: line })
+  })
+
   it('say which of their names are taken', async () => {
     const clashes = ['The tool name "read" is taken by upstream:files (upstreams). Give it another.']
     const statuses = [{ ...NOTES, clashes }]
@@ -192,6 +204,31 @@ describe('upstreams', () => {
         '✓ "notes" was only tried, because no `quartermaster up` runs here to keep it; it was up, with 3 tools.\n',
     })
   })
+
+  it.each([
+    { upAfterMs: 100_000, code: 0, how: '✓ "notes" was only tried[^]*; it was up, with 3 tools\\.\n$' },
+    {
+      leftAfterMs: 20_000,
+      code: 130,
+      how: '✗ [^]*; it was left before it was ready; it is started again by quartermaster up\\.\n$',
+    },
+  ])(
+    'are not cut off while they are downloaded for the first time: %j',
+    async ({ upAfterMs = Number.POSITIVE_INFINITY, leftAfterMs, code, how }) => {
+      const starting = { ...NOTES, state: 'starting' as const, reason: 'It is starting.', isFetching: true }
+      const control: Partial<Control> = {
+        restartUpstream: async () => starting,
+        upstreams: async () => [clock.now() - startedAt < upAfterMs ? starting : NOTES],
+      }
+      const { host, seen, clock, interrupt } = createFakeCliHost({ control, from: 'process' })
+      const startedAt = clock.now()
+      if (leftAfterMs !== undefined) clock.after(leftAfterMs, interrupt)
+      const ended = runCli(['upstreams', 'restart', 'notes'], host)
+      expect(await whileAdvancing(clock, ended, 1_000)).toBe(code)
+      expect(seen.stdout).toMatch(new RegExp(how))
+      expect(seen.stderr).toContain('0/1 ready; notes may be downloading what it runs, and Ctrl-C leaves it')
+    },
+  )
 
   it('say the reason once, and with one full stop', async () => {
     const reason = 'It ended with exit code 1: Cannot read..'

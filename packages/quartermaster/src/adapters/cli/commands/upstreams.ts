@@ -2,11 +2,12 @@ import type { Command } from 'commander'
 import { AppError, type UpstreamStatus } from '../../../contracts/index.ts'
 import { didYouMean } from '../../../core/kernel/index.ts'
 import { CompletingArgument } from '../completion/kinds.ts'
-import { EXIT, UsageError } from '../errors.ts'
+import { EXIT, EXIT_CODES, UsageError } from '../errors.ts'
 import { escapeLine } from '../escape.ts'
+import { firstStates } from '../first-states.ts'
 import { addExamples, type Register } from '../register.ts'
 import type { Session } from '../session.ts'
-import { upstreamDetail, upstreamSentence, upstreamTable } from '../upstream-text.ts'
+import { askedBy, upstreamDetail, upstreamSentence, upstreamTable } from '../upstream-text.ts'
 import { registerDecisions, registerReview } from './upstreams-review.ts'
 
 export const registerUpstreams: Register = (program, act) => {
@@ -85,22 +86,26 @@ async function showOne(session: Session, name: string): Promise<number> {
 
 async function restartOne(session: Session, name: string): Promise<number> {
   session.hints = { upstream: name }
-  const status = await session.connect(control =>
-    session.attend(`Restarting ${name}`, options => control.restartUpstream({ name }, options)),
-  )
+  const status = await session.connect(async control => {
+    const begun = await session.attend(`Restarting ${name}`, options => control.restartUpstream({ name }, options))
+    const isCutOff = session.from === 'process' && begun.state === 'starting' && begun.isFetching === true
+    const states = await firstStates(session, control, isCutOff ? [name] : [], { isLate: true })
+    return states.get(name) ?? begun
+  })
   const isUp = status.state === 'up' || status.state === 'idle'
   if (session.json) await session.printJson(status)
   else {
     const mark = isUp ? session.out.paint.green('✓') : session.out.paint.red('✗')
     await session.out.write(`${mark} ${escapeLine(restartedText(status, session))}\n`)
   }
+  if (session.host.signal.aborted) return EXIT_CODES.cancelled
   return isUp ? EXIT.done : EXIT.no
 }
 
 /** Whatever this process starts ends with it. */
-function restartedText(status: UpstreamStatus, { from }: Session): string {
-  const how = upstreamSentence(status)
-  if (from === 'up') return `"${status.name}" was restarted; ${how}.`
+function restartedText(status: UpstreamStatus, session: Session): string {
+  const how = upstreamSentence(status, askedBy(session))
+  if (session.from === 'up') return `"${status.name}" was restarted; ${how}.`
   const was = how.replace(/^it is /, 'it was ')
   return `"${status.name}" was only tried, because no \`quartermaster up\` runs here to keep it; ${was}.`
 }

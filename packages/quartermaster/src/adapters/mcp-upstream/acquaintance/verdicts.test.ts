@@ -43,6 +43,7 @@ async function stage({ storage = memoryStorage(), clock = createFakeClock() }: P
       name,
       offer,
       recall: verdicts.recall,
+      sees: (listing: Listing) => verdicts.see(listing, []),
       async lists(listing: Partial<Listing>) {
         await clock.advance(10)
         await verdicts.see({ server: { name, version: '1' }, ...listing }, [])
@@ -118,6 +119,26 @@ describe('a name that an upstream has', () => {
     await ab.recall()
     expect(await next.read(a, ab)).toMatchObject({ a_b_c: 'a_b' })
     expect(await next.read(ab, a)).toMatchObject({ a_b_c: 'a_b' })
+  })
+
+  it('is that of one alone where two come to it at the same moment, whichever stands first, also after a restart', async () => {
+    const first = await stage()
+    const second = await stage(first)
+    const all = [first, second].map(one => ({ read: one.read, a: one.upstream('a'), ab: one.upstream('a_b') }))
+    const at = (name: string) => ({ name, version: '1' })
+    const seen = all.flatMap(({ a, ab }) => [
+      a.sees({ server: at('a'), ...tools(tool('b_c')) }),
+      ab.sees({ server: at('a_b'), ...tools(tool('c')) }),
+    ])
+    await Promise.all(seen)
+    const next = await stage(first)
+    const [a, ab] = [next.upstream('a'), next.upstream('a_b')]
+    await first.clock.advance(10)
+    await Promise.all([ab.recall(), a.recall()])
+    for (const each of [...all, { read: next.read, a, ab }]) {
+      expect(await each.read(each.a, each.ab)).toEqual({ a_b_c: 'a' })
+      expect(await each.read(each.ab, each.a)).toEqual({ a_b_c: 'a' })
+    }
   })
 
   it('is its own since the earliest of several processes had it so', async () => {

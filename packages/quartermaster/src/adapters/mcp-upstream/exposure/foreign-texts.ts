@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import { isAbsolute, relative, sep } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import type { ForeignText } from '../../../core/catalogue/index.ts'
 import { inTurns, type Steps } from '../../../core/kernel/index.ts'
+import { EVENT_LOOP } from '../event-loop.ts'
 import { type Relation, relationTo } from './containment.ts'
 import { piecesIn } from './foreign-pieces.ts'
 import { type Standpoint, seenFrom } from './paths-in.ts'
@@ -18,8 +18,6 @@ export const MOST_PATHS = 20_000
 const AT_ONCE = 16
 /** A piece that is longer is no path, whatever a program leaves out of it. */
 const LONGEST_PIECE = 65_536
-
-const EVENT_LOOP = { now: () => performance.now(), breathe: () => setImmediate() }
 
 /**
  * Whether texts that a program gets from somebody else have a path in them that lies in the data folder, or are one that holds

@@ -1,14 +1,15 @@
 import type { CancelSignal, Clock } from '../../../core/kernel/index.ts'
-import type { EventParserOptions, HttpAnswer, ServerEvent } from '../../http-client/index.ts'
+import type { HttpAnswer, ServerEvent } from '../../http-client/index.ts'
 import { pause } from '../pausing.ts'
-import type { EventTurns, StreamEnd } from './event-turns.ts'
+import type { EventHandlers, EventTurns, StreamEnd } from './event-turns.ts'
 
 export interface EventFollower {
   /** The stream that is open already; it is opened when absent. */
   readonly first?: HttpAnswer | undefined
   /** Opens what comes after this event. `undefined`: the server has no such stream. */
   open(lastEventId: string | undefined): Promise<HttpAnswer | undefined>
-  onData(text: string): void
+  /** What takes longer says when it is done. */
+  onData(text: string): undefined | Promise<void>
   /** Whether it is over when it ends. Otherwise it is opened again, if it can be. */
   isOver(): boolean
   /** Whether it can be opened again without an event to go on from, and is however often that fails. */
@@ -42,12 +43,12 @@ export async function followEvents(follower: EventFollower): Promise<string> {
   let vain = 0
   let hasBrought = false
   const onEvent = ({ id, type, data }: ServerEvent) => {
-    if (signal.aborted) return
+    if (signal.aborted) return undefined
     if (id !== undefined) last = id || undefined
-    if (data === '' || type !== 'message') return
+    if (data === '' || type !== 'message') return undefined
     failures = 0
     hasBrought = true
-    follower.onData(data)
+    return follower.onData(data)
   }
   const onRetry = (ms: number) => {
     retryMs = ms
@@ -71,7 +72,7 @@ export async function followEvents(follower: EventFollower): Promise<string> {
 async function followOnce(
   { open, turns, maxBytes }: EventFollower,
   from: HttpAnswer | { readonly last: string | undefined },
-  handlers: Omit<EventParserOptions, 'maxBytes'>,
+  handlers: Omit<EventHandlers, 'maxBytes'>,
 ): Promise<StreamEnd> {
   let answer: HttpAnswer | undefined
   try {

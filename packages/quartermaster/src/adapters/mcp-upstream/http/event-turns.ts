@@ -1,5 +1,5 @@
 import { messageOf } from '../../../contracts/index.ts'
-import { createEventParser, type EventParserOptions, type HttpBody } from '../../http-client/index.ts'
+import { createEventParser, type EventParserOptions, type HttpBody, type ServerEvent } from '../../http-client/index.ts'
 import { createTurnWorker } from '../session/turn-worker.ts'
 
 /** How a stream of events ended, or that there was none. */
@@ -11,13 +11,20 @@ export interface StreamEnd {
 /** Takes what comes over the streams of one channel, in turns that leave time for everybody else. */
 export interface EventTurns {
   /** Resolves to how the stream ended, when everything in it was handed over. */
-  read(body: HttpBody, options: EventParserOptions): Promise<StreamEnd>
+  read(body: HttpBody, handlers: EventHandlers): Promise<StreamEnd>
 }
+
+/** Who takes the events, one after the other. */
+export interface EventHandlers extends Omit<EventParserOptions, 'onEvent'> {
+  onEvent(event: ServerEvent): undefined | Promise<void>
+}
+
+type Task = () => undefined | Promise<void>
 
 export function createEventTurns(): EventTurns {
   const open = new Set<HttpBody>()
   let isBusy = false
-  const worker = createTurnWorker<() => void>({
+  const worker = createTurnWorker<Task>({
     handle: task => task(),
     onBusy() {
       isBusy = true
@@ -33,13 +40,13 @@ export function createEventTurns(): EventTurns {
   return {
     read: (body, { maxBytes, onEvent, onRetry }) =>
       new Promise(resolve => {
-        let tasks: (() => void)[] = []
+        let tasks: Task[] = []
         let isOver = false
-        const parse = createEventParser({ maxBytes, onEvent: event => tasks.push(() => onEvent(event)), onRetry })
+        const parse = createEventParser({ maxBytes, onEvent: event => void tasks.push(() => onEvent(event)), onRetry })
         // An end has its turn behind what came before it, and that is known when all of it has been taken apart.
         const end = (kind: StreamEnd['kind'], reason: string) => {
           open.delete(body)
-          worker.add([() => worker.add([() => resolve({ kind, reason })])])
+          worker.add([() => void worker.add([() => void resolve({ kind, reason })])])
         }
         const take = (chunk: Buffer) => {
           if (isOver) return
@@ -55,7 +62,7 @@ export function createEventTurns(): EventTurns {
         if (isBusy) body.pause()
         body.read({
           // Taking it apart is work too: there may be nothing in it but comments, however long it is.
-          onData: chunk => worker.add(slicesOf(chunk).map(slice => () => take(slice))),
+          onData: chunk => worker.add(slicesOf(chunk).map(slice => () => void take(slice))),
           onEnd: () => end('ended', 'The server ended the stream before it had answered.'),
           onFail: () => end('broken', 'The connection broke before the answer was there.'),
         })

@@ -28,6 +28,29 @@ describe('a fetch of what others told us', () => {
     expect(server.visits).toEqual([])
   })
 
+  it('reaches another port of this machine where that is what the configuration names, and nothing else inside', async () => {
+    const issuer = await httpEndpoint(({ json }) => json(200, { ok: true }))
+    const home = new URL('http://localhost:1/mcp')
+    const resolve = async () => [{ address: '127.0.0.1', family: 4 }]
+    const fetch = createGuardedFetch({ home, clock, resolve })
+    expect((await fetch(issuer.origin)).status).toBe(200)
+    for (const url of [
+      'https://192.168.0.7/',
+      'https://169.254.169.254/',
+      'https://[fe80::1]/',
+      `https://named.example:${issuer.port}/`,
+    ])
+      await expect(fetch(url)).rejects.toThrow(/leads to an address inside/)
+    await expect(fetch('http://169.254.169.254/')).rejects.toThrow(/is not reached by https:/)
+    expect(issuer.visits).toHaveLength(1)
+  })
+
+  it('reaches neither this machine nor a neighbour for a server inside the network', async () => {
+    const fetch = createGuardedFetch({ home: new URL('https://192.168.0.7/mcp'), clock })
+    for (const url of ['https://127.0.0.1/', 'https://[::1]/', 'https://192.168.0.8/'])
+      await expect(fetch(url)).rejects.toThrow(/leads to an address inside/)
+  })
+
   it('uses plain http only on this machine and to the very server that was named', async () => {
     const fetch = createGuardedFetch({ home: new URL('http://mcp.lan/mcp'), hosts: ['sso.lan'], clock })
     await expect(fetch('http://sso.lan/token')).rejects.toThrow(/is not reached by https:/)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { createDiscard, createHttpClient } from '../../http-client/index.ts'
-import { isRequest, type Message } from '../../mcp-wire/index.ts'
+import { isRequest, type Message, type Request } from '../../mcp-wire/index.ts'
 import {
   type Channel,
   type ChannelEnd,
@@ -15,16 +15,20 @@ import { MESSAGE_LIMITS } from '../session/message-limits.ts'
 import type { HttpAuth } from './http-auth.ts'
 import { createDoubts, isOurLook } from './http-doubts.ts'
 import { createExchanges, type Exchange } from './http-exchanges.ts'
+import { METHOD_NOT_FOUND } from './http-failure.ts'
 import { createHttpIncoming } from './http-incoming.ts'
 import { createHttpSender } from './http-sender.ts'
 import { createHttpSession } from './http-session.ts'
 import type { SentKeys } from './key-settings.ts'
+import { createSessionTrials, type SessionTrials } from './session-trials.ts'
 
 /** Only what the configuration wants is sent along: nothing of whoever calls us is ever among it. */
 export interface HttpChannelOptions extends SentKeys {
   /** What the upstream is called, for messages. */
   readonly name: string
   readonly auth?: HttpAuth | undefined
+  /** Of the sessions before; those of one way when absent. */
+  readonly trials?: SessionTrials | undefined
   readonly clock: Clock
   readonly limits?: Partial<HttpLimits> | undefined
   /** A line for people who look after the upstream. */
@@ -50,21 +54,22 @@ export const CHANNEL_LIMITS: HttpLimits = {
 
 /** A way to a server by streamable HTTP, of either era. */
 export function openHttpChannel(options: HttpChannelOptions): OpenChannel {
+  const trials = options.trials ?? createSessionTrials(options.clock)
   return async (events, signal) => {
     if (signal.aborted) throw new ChannelFailure({ kind: 'closed', reason: 'It was given up.' })
-    return createHttpChannel(options, events)
+    return createHttpChannel({ ...options, trials }, events)
   }
 }
 
-function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): Channel {
-  const { clock } = options
+function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials }, events: ChannelEvents): Channel {
+  const { clock, trials } = options
   const limits = { ...CHANNEL_LIMITS, ...options.limits }
   const client = createHttpClient({ clock, connectMs: limits.connectMs, useProxy: true })
   const exchanges = createExchanges()
   const discard = createDiscard(clock)
   const sender = createHttpSender({ ...options, client, discard, onEnd: end })
   const session = createHttpSession()
-  const doubts = createDoubts({ send: message => channel.send(message), onEnd: end })
+  const doubts = createDoubts({ trials, send: message => channel.send(message), onEnd: end })
   const receive = guardMessages(events.onMessage, options.log)
   /** Nothing new is sent from then on. */
   let ended: ChannelEnd | undefined
@@ -170,8 +175,8 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
         doubts.taken(message)
       } catch (error) {
         exchange.close()
-        await doubts.failed(error, message)
-        throw error
+        if ((await doubts.failed(error, message)) === 'failed') throw error
+        if (isRequest(message) && !isOver) receive(unknownMethod(message))
       } finally {
         if (!isFollowed) exchange.close()
         giveUpCancelled(message)
@@ -187,6 +192,11 @@ function createHttpChannel(options: HttpChannelOptions, events: ChannelEvents): 
     },
   }
   return channel
+}
+
+/** In the words that a server has for it which answers as it should. */
+function unknownMethod({ id, method }: Request): Message {
+  return { jsonrpc: '2.0', id, error: { code: METHOD_NOT_FOUND, message: `There is no "${method}" there.` } }
 }
 
 function methodOf(message: Message): string | undefined {

@@ -1,14 +1,18 @@
 import { isRequest, type Message, type Request } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
 import { SESSION_LOST } from './http-failure.ts'
+import type { SessionTrials } from './session-trials.ts'
 
 /**
  * Tells whom a server means that takes a request in no more: the request, or us. One tool that says 401 or 404 is no reason
  * to take the connection from everybody else; the server is asked something else, and that decides.
  */
 export interface Doubts {
-  /** A message failed. Resolves when it is known whether that was about us, as far as that can be found out. */
-  failed(error: unknown, message: Message): Promise<void>
+  /**
+   * A message failed. Resolves when it is known whether that was about us, as far as that can be found out; `noSuchQuestion`
+   * for a question whether the server is there, where it is and does not know that question.
+   */
+  failed(error: unknown, message: Message): Promise<'failed' | 'noSuchQuestion'>
   /** A message was taken in. */
   taken(message: Message): void
   /** Asks the server something else; one question at a time is enough for everybody. Its answer is nobody's. */
@@ -19,14 +23,16 @@ export interface Doubts {
 export type Look = 'answered' | 'refused' | 'unknown'
 
 export interface DoubtsDeps {
+  readonly trials: SessionTrials
   send(message: Message): Promise<void>
   onEnd(end: ChannelEnd): void
 }
 
-export function createDoubts({ send, onEnd }: DoubtsDeps): Doubts {
+export function createDoubts({ trials, send, onEnd }: DoubtsDeps): Doubts {
   /** Some answer a ping of anybody, and have forgotten the session all the same. What they have listed in it they would again. */
   let listing: Request | undefined
   let looking: Promise<Look> | undefined
+  let isGivenUp = false
 
   function look(): Promise<Look> {
     looking ??= send(listing ?? PING)
@@ -40,15 +46,28 @@ export function createDoubts({ send, onEnd }: DoubtsDeps): Doubts {
     return looking
   }
 
+  /** What it lists is what it is there for. Without a listing nothing else is known that it would answer. */
+  const isListing = async () => listing !== undefined && (await look()) === 'answered'
+
+  /** Those that were refused together are about one session. */
+  function tryAnew(request: Request): void {
+    if (isGivenUp || !trials.begin(request)) return
+    isGivenUp = true
+    onEnd(SESSION_LOST)
+  }
+
   return {
     look,
     async failed(error, message) {
-      if (!isTurnedAway(error)) return
+      if (isQuestion(message) && isUnknown(error) && (await isListing())) return 'noSuchQuestion'
+      if (!isTurnedAway(error)) return 'failed'
       if (isLook(message)) onEnd(error.status === 401 ? { kind: 'unauthorized', reason: error.message } : SESSION_LOST)
       // Nobody waits for what became of a mere word.
-      else if (listing && 'id' in message) await look()
+      else if ('id' in message && (await isListing()) && error.status === 404 && isRequest(message)) tryAnew(message)
+      return 'failed'
     },
     taken(message) {
+      trials.taken(message)
       if (!listing && isRequest(message) && isWholeListing(message)) listing = { ...message, id: LOOK_ID }
     },
   }
@@ -69,10 +88,22 @@ export function isOurLook(message: Message): boolean {
 }
 
 /** What only asks whether a server is there. */
-const LOOKS = new Set(['ping', 'server/discover', 'initialize'])
+const QUESTIONS = new Set(['ping', 'server/discover'])
 
+function isQuestion(message: Message): boolean {
+  return !isOurLook(message) && 'method' in message && QUESTIONS.has(message.method)
+}
+
+/** What says of us how we stand with the server when it is refused. */
 function isLook(message: Message): boolean {
-  return isOurLook(message) || ('method' in message && LOOKS.has(message.method))
+  return (
+    isOurLook(message) || ('method' in message && (QUESTIONS.has(message.method) || message.method === 'initialize'))
+  )
+}
+
+/** Refused in a way that may be about the question alone. */
+function isUnknown(error: unknown): boolean {
+  return error instanceof SendFailure && (error.wasSent === 'refused' || (isTurnedAway(error) && error.status === 404))
 }
 
 const LISTINGS = new Set(['tools/list', 'prompts/list', 'resources/list'])

@@ -77,7 +77,7 @@ function sessionAfter({ status, said, text, message }: Complaint): 'lost' | 'dou
   return isNamed ? 'kept' : 'doubted'
 }
 
-const METHOD_NOT_FOUND = -32_601
+export const METHOD_NOT_FOUND = -32_601
 /** In plain text it is a line, and no page. */
 const LONGEST_COMPLAINT = 200
 /** As the SDKs and well-known frameworks say it. */

@@ -13,7 +13,7 @@ import {
 } from '../../http-client/index.ts'
 import { claimedVersion, type Id, isRequest, isResponse, type Message, type Request } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
-import { messagesIn } from '../session/incoming-message.ts'
+import { takeMessages } from '../session/incoming-message.ts'
 import { type EventFollower, followEvents } from './event-follower.ts'
 import { createEventTurns } from './event-turns.ts'
 import { isTurnedAway, type Look } from './http-doubts.ts'
@@ -58,8 +58,10 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     onMessage(message)
   }
 
-  function deliverAll(text: string): void {
-    for (const message of messagesIn(text)) deliver(message)
+  function deliverAll(text: string): undefined | Promise<void> {
+    return takeMessages(text, messages => {
+      for (const message of messages) deliver(message)
+    })
   }
 
   async function refusalIn(answer: HttpAnswer, message?: Message): Promise<Refusal> {
@@ -83,7 +85,8 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
     } catch (error) {
       throw notTaken(error, answer.status)
     }
-    deliverAll(text)
+    const delivering = deliverAll(text)
+    if (delivering) await delivering
     if (!exchange.isAnswered()) onLost(id, 'The server answered something that is no answer to the request.')
   }
 
@@ -123,8 +126,13 @@ export function createHttpIncoming(deps: HttpIncomingDeps): HttpIncoming {
       // There is nothing to be resumed from 2026-07-28 on.
       open: async lastEventId => (claimedVersion(params) === undefined ? listen(lastEventId, exchange) : undefined),
       onData(text) {
-        deliverAll(text)
-        if (exchange.isAnswered()) cancel ??= clock.after(TAIL_MS, exchange.abandon)
+        const ended = () => {
+          if (exchange.isAnswered()) cancel ??= clock.after(TAIL_MS, exchange.abandon)
+        }
+        const delivering = deliverAll(text)
+        if (delivering) return delivering.then(ended)
+        ended()
+        return undefined
       },
       isOver: exchange.isAnswered,
       isEndless: false,

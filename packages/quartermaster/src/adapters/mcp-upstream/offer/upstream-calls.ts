@@ -61,7 +61,7 @@ export interface UpstreamCallsDeps {
  */
 export const MOST_UNDER_WAY = 128
 
-const READS = { mayRepeat: true, mutates: false }
+const READS = { mayRepeat: true, mutates: false, call: undefined }
 
 export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
   const { upstream, dependency, clock, budgetMs, latencies, connectionOf, check } = deps
@@ -69,14 +69,17 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
 
   async function passFor<T>(
     agent: string,
-    facts: Pick<PassageOptions, 'what' | 'signal' | 'mayRepeat' | 'mutates'>,
+    facts: Pick<PassageOptions, 'what' | 'signal' | 'mayRepeat' | 'mutates' | 'call'>,
     work: (session: Session) => Promise<T>,
   ): Promise<T> {
     const leave = places.enter(agent)
     try {
-      const { what, signal, mayRepeat, mutates } = facts
+      const { what, signal, mayRepeat, mutates, call } = facts
       const connection = () => connectionOf(agent)
-      return await pass({ upstream, dependency, clock, budgetMs, connection, what, signal, mayRepeat, mutates }, work)
+      return await pass(
+        { upstream, dependency, clock, budgetMs, connection, what, signal, mayRepeat, mutates, call },
+        work,
+      )
     } finally {
       leave()
     }
@@ -102,10 +105,14 @@ export function createUpstreamCalls(deps: UpstreamCallsDeps): UpstreamCalls {
         const params = { name, arguments: input }
         const startedAt = performance.now()
         const ask = (session: Session) => callUntilVisited(session, params, options)
-        const result = await passFor(context.caller.name, { what, signal, mayRepeat, mutates }, session => {
-          const checking = check(session, { kind: 'tool', name, signal })
-          return checking ? checking.then(() => ask(session)) : ask(session)
-        })
+        const result = await passFor(
+          context.caller.name,
+          { what, signal, mayRepeat, mutates, call: context },
+          session => {
+            const checking = check(session, { kind: 'tool', name, signal })
+            return checking ? checking.then(() => ask(session)) : ask(session)
+          },
+        )
         latencies.add(performance.now() - startedAt)
         return passedResult(result)
       }

@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers/promises'
 import { inTurns, type Steps } from '../../../core/kernel/index.ts'
 import { LISTING_LIMITS, type Listing } from '../../../core/upstreams/index.ts'
 import { isRecord } from '../../mcp-wire/index.ts'
+import { EVENT_LOOP } from '../event-loop.ts'
 import { RpcError } from './rpc-error.ts'
 import type { ListKind, Session } from './session.ts'
 
@@ -71,8 +71,6 @@ async function fetchAll(session: Session, kind: ListKind, signal: AbortSignal): 
     throw error
   }
 }
-
-const EVENT_LOOP = { now: () => performance.now(), breathe: () => setImmediate() }
 
 function* lengthOf(items: readonly unknown[]): Steps<number> {
   let characters = 0

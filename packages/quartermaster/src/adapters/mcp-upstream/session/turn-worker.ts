@@ -1,5 +1,6 @@
 export interface TurnWorkerOptions<Item> {
-  handle(item: Item): void
+  /** What takes longer than a turn says when it is done; what comes behind it waits until then. */
+  handle(item: Item): undefined | Promise<void>
   /** There is more than can be done now: nothing more is to be brought. */
   onBusy(): void
   /** Everything is done. */
@@ -48,7 +49,8 @@ export function createTurnWorker<Item>({ handle, onBusy, onIdle }: TurnWorkerOpt
       turn.workedMs = before + performance.now() - begunAt
       if (turn.handled >= TURN_ITEMS || turn.workedMs >= TURN_MS) return rest(turn.workedMs)
       turn.handled++
-      handle(items[next++] as Item)
+      const doing = handle(items[next++] as Item)
+      if (doing) return awaitEnd(doing)
     }
     turn.workedMs = before + performance.now() - begunAt
     if (turn.handled >= LITTLE_ITEMS || turn.workedMs >= LITTLE_MS) endWithLoop()
@@ -70,11 +72,20 @@ export function createTurnWorker<Item>({ handle, onBusy, onIdle }: TurnWorkerOpt
   function rest(ms: number): void {
     isResting = true
     onBusy()
-    setTimeout(() => {
-      isResting = false
-      turn = { workedMs: 0, handled: 0 }
-      begin()
-    }, ms)
+    setTimeout(goOn, ms)
+  }
+
+  function awaitEnd(doing: Promise<void>): void {
+    isResting = true
+    onBusy()
+    // Whoever does it tells what went wrong with it; here it is over.
+    void doing.then(goOn, goOn)
+  }
+
+  function goOn(): void {
+    isResting = false
+    turn = { workedMs: 0, handled: 0 }
+    begin()
   }
 
   function forget(): void {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { createLineSplitter, type Line, type Message } from '../../mcp-wire/index.ts'
-import { messagesIn } from '../session/incoming-message.ts'
+import { takeMessages } from '../session/incoming-message.ts'
 import type { Trouble } from '../session/trouble.ts'
 import { createTurnWorker } from '../session/turn-worker.ts'
 
@@ -59,11 +59,14 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
     worker.add(rest ? [rest] : [])
   }
 
-  function handle(line: Line): void {
-    if ('tooLong' in line) return garbled(tooLong(excerpt(line.tooLong.head), limits.maxLineBytes))
-    const { text } = line
-    if (text.trim() === '') return
-    const messages = messagesIn(text)
+  function handle(line: Line): undefined | Promise<void> {
+    if ('tooLong' in line) garbled(tooLong(excerpt(line.tooLong.head), limits.maxLineBytes))
+    else if (line.text.trim() !== '') return takeMessages(line.text, messages => heard(line.text, messages))
+    return undefined
+  }
+
+  function heard(text: string, messages: readonly Message[]): void {
+    if (isStopped) return
     if (messages.length === 0) return heardNoise(text)
     noise = 0
     for (const message of messages) if (!isStopped) onMessage(message)

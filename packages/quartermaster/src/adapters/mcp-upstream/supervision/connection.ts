@@ -7,6 +7,7 @@ import { forPeople } from '../session/trouble.ts'
 import { createHangWatch, type HangWatch } from './hang-watch.ts'
 import { type ConnectionState, stateOf } from './life.ts'
 import { HANG_MS } from './patient-ping.ts'
+import { createRefusals } from './refusals.ts'
 import { createRunner, type Runner, type RunnerDeps } from './runner.ts'
 
 /** A connection that is kept up. */
@@ -17,7 +18,7 @@ export interface Connection {
   isAwaited(): boolean
   /** How often it was started again because it fell, or did not come up. */
   readonly restarts: () => number
-  readonly lastError: () => { message: string; at: number } | undefined
+  readonly lastError: () => { message: string; at: number; isStanding?: true | undefined } | undefined
   /** Starts it, unless it runs. Waits for nothing. */
   start(): void
   /** The session, if there is one now and no reason to doubt that it is heard. */
@@ -29,7 +30,9 @@ export interface Connection {
   /** Something went wrong that may mean that the server hangs or is gone. Resolves when that is known. */
   suspect(session: Session): Promise<void>
   /** It answers, and has refused somebody's request as it refuses whoever may not come in. People are told. */
-  refused(message: string): void
+  refused(what: string, reason: string): void
+  /** It has let somebody's request in. */
+  answered(what: string): void
   /** Ends what runs and starts anew, whatever it waited for. */
   restart(): Promise<void>
   stop(): Promise<void>
@@ -48,6 +51,8 @@ export interface LookOptions {
 type Look = ProbeVerdict & { recovering?: boolean }
 
 export interface ConnectionDeps extends RunnerDeps {
+  /** Whose it is, unless it is for everybody. */
+  readonly agent?: string | undefined
   /** The dependency this is, for errors. */
   readonly dependency: string
   /** Ended when unused for so long. */
@@ -67,10 +72,10 @@ const MOST_DOUBT_MS = 2 * HANG_MS
 
 export function createConnection(deps: ConnectionDeps): Connection {
   const { clock, idleMs, callMs, isWatched } = deps
-  let refusal: ReturnType<Connection['lastError']>
+  const refusals = createRefusals(clock, deps.agent)
   const onUp = (session: Session) => {
     // Whoever comes in anew may have another key by now.
-    refusal = undefined
+    refusals.clear()
     hangs.meet(session)
     if (idleMs !== undefined) watchIdleness(session, { runner, clock, idleMs, isWatched })
   }
@@ -118,8 +123,10 @@ export function createConnection(deps: ConnectionDeps): Connection {
     restarts: () => runner.life().restarts,
     lastError() {
       const { lastTrouble } = runner.life()
+      const refusal = refusals.last()
       if (refusal && refusal.at >= (lastTrouble?.at ?? 0)) return refusal
-      return lastTrouble && { message: forPeople(lastTrouble), at: lastTrouble.at }
+      const whose = deps.agent === undefined ? '' : `For "${deps.agent}": `
+      return lastTrouble && { message: `${whose}${forPeople(lastTrouble)}`, at: lastTrouble.at }
     },
     start: () => runner.tell({ what: 'wanted' }),
     takeNow,
@@ -131,9 +138,8 @@ export function createConnection(deps: ConnectionDeps): Connection {
       return look({ runner, hangs, clock }, signal)
     },
     suspect: hangs.suspect,
-    refused(message) {
-      refusal = { message, at: Math.round(clock.now()) }
-    },
+    refused: refusals.add,
+    answered: refusals.answered,
     restart: async () => runner.tell({ what: 'renewed' }),
     async stop() {
       runner.tell({ what: 'stopped' })

@@ -10,6 +10,8 @@ export interface Connections {
   /** The one that an agent has to itself, if there is one already. */
   own(agent: string): Connection | undefined
   all(): readonly Connection[]
+  /** The last that went wrong on any of them. */
+  lastError(): ReturnType<Connection['lastError']>
   /** From here on every agent has its own. */
   separate(): void
   isSeparate(): boolean
@@ -58,6 +60,7 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
     of: agent => (isSeparate || hasCredentials(agent) ? ownOf(agent) : main),
     own: agent => own.get(agent),
     all: () => [main, ...own.values()],
+    lastError: () => lastOf([main, ...own.values()].map(connection => connection.lastError())),
     separate() {
       isSeparate = true
     },
@@ -69,6 +72,10 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
       await Promise.all([main, ...own.values()].map(connection => connection.stop()))
     },
   }
+}
+
+function lastOf(errors: readonly ReturnType<Connection['lastError']>[]): ReturnType<Connection['lastError']> {
+  return errors.reduce((last, error) => ((error?.at ?? 0) > (last?.at ?? 0) ? error : last), undefined)
 }
 
 const USED = 2

@@ -14,11 +14,13 @@ function stage({ callMs = 30_000 } = {}) {
     workingSince: clock.now() as number | undefined,
     heardAt: clock.now(),
     pings: 0,
+    pids: [1] as readonly number[],
     onPing: async () => {},
   }
   const { asked, owedAt } = createBehindDesk(clock)
   const session: Partial<Session> = {
     ended: new Promise(() => {}),
+    pids: () => server.pids,
     workingSince: () => server.workingSince,
     isAtRest: () => server.workingSince === undefined,
     heardAt: () => server.heardAt,
@@ -48,7 +50,8 @@ function stage({ callMs = 30_000 } = {}) {
     await clock.advance(ms)
     await known
   }
-  return { clock, server, hangs, asked, attend, suspect }
+  const attendNow = () => watch.attendNow(session as Session)
+  return { clock, server, hangs, asked, attend, attendNow, suspect }
 }
 
 it('leaves a server alone that is slow at its work, and answers meanwhile', async () => {
@@ -193,4 +196,42 @@ it('does not hold against one that it asked us while it was asked', async () => 
     asked()()
   })
   expect(hangs).toEqual([])
+})
+
+it('has calls wait while it is found out whether a program hangs, and no longer', async () => {
+  const { clock, server, attend, attendNow, suspect } = stage()
+  attend()
+  await clock.advance(10)
+  server.workingSince = undefined
+  server.answers = false
+  await suspect(4_000, async () => {
+    expect(attendNow()).toBe(false)
+    server.heardAt = clock.now() + 1
+    await clock.advance(1_000)
+  })
+  expect(attendNow()).toBe(true)
+})
+
+it('has calls wait too where one that listens while it works is asked why it is silent', async () => {
+  const { clock, server, attend, attendNow } = stage()
+  attend()
+  await clock.advance(500)
+  server.answers = false
+  await clock.advance(2_000)
+  expect(attendNow()).toBe(true)
+  await clock.advance(1_000)
+  expect(attendNow()).toBe(false)
+})
+
+it.each([
+  ['may be deaf at its work', {}, false],
+  ['waits for an answer of ours', { workingSince: undefined }, true],
+  ['is far away', { workingSince: undefined, pids: [] }, false],
+])('has no call wait for what is found out of one that %s', async (_, state, isOwed) => {
+  const { clock, server, asked, attend, attendNow, suspect } = stage()
+  attend()
+  await clock.advance(10)
+  Object.assign(server, { answers: false, ...state })
+  if (isOwed) asked()
+  await suspect(30_000, async () => expect(attendNow()).toBe(true))
 })

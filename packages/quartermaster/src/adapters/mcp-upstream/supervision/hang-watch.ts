@@ -11,7 +11,7 @@ export interface HangWatch {
   meet(session: Session): void
   /** Somebody is about to use it: silence is looked into from here on, as long as it is at work. */
   attend(session: Session): void
-  /** The same, unless it has to be asked first whether it is still there. Answers whether it need not be. */
+  /** The same, unless it has to be known first whether it is still there. Answers whether it need not be. */
   attendNow(session: Session): boolean
   /** Asks it whether it is there. Silence is looked into; `excused` where it need not mean anything. */
   look(session: Session, signal: AbortSignal): Promise<'answers' | 'atWork' | 'excused' | 'inDoubt'>
@@ -35,18 +35,20 @@ export const LOOK_MS = 1_500
 
 export function createHangWatch(deps: HangWatchDeps): HangWatch {
   const { clock, callMs, current, later } = deps
-  const { ask, learn } = createPatientPing(deps)
+  const { ask, learn, patienceWith } = createPatientPing(deps)
   const silence = createSilenceAtRest(deps)
   const attended = new WeakSet<Session>()
   const suspicions = new WeakMap<Session, Promise<void>>()
   const waitedFor = new WeakSet<Session>()
+  /** A program of which it is known soon whether it hangs: calls wait for that. */
+  let judged: Session | undefined
 
   async function check(session: Session): Promise<void> {
     const since = session.workingSince()
     if (since === undefined) return void attended.delete(session)
     const quietMs = clock.now() - Math.max(since, session.heardAt(), session.owedAt())
     if (quietMs < QUIET_MS) return later(QUIET_MS - quietMs, () => void check(session))
-    const found = await ask(session)
+    const found = await judging(session, ask(session))
     // A question that got lost says nothing about the work that is under way.
     if (found === 'silent') judge(session, found)
     if (current() === session) later(QUIET_MS, () => void check(session))
@@ -65,11 +67,14 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
    */
   function isInDoubt(session: Session): boolean {
     const quietMs = clock.now() - Math.max(session.heardAt(), session.owedAt())
-    return quietMs >= QUIET_MS && silence.isTelling(session) && session.pids().length > 0
+    return quietMs >= QUIET_MS && silence.isTelling(session) && isProgram(session)
   }
 
+  /** Whether it answers such questions at all. To servers that are far away the looks are enough. */
   async function getToKnow(session: Session): Promise<void> {
-    if ((await ping(session, { clock, withinMs: HANG_MS })) === 'answers') silence.answered(session, true)
+    if (!isProgram(session)) return
+    const isRipe = silence.isRipe(session)
+    if ((await ping(session, { clock, withinMs: HANG_MS })) === 'answers') silence.answered(session, isRipe)
   }
 
   async function settle(session: Session, patienceMs?: number): Promise<void> {
@@ -89,9 +94,20 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
 
   function suspect(session: Session): Promise<void> {
     if (current() !== session) return Promise.resolve()
-    const known = suspicions.get(session) ?? settle(session).finally(() => suspicions.delete(session))
+    const known = suspicions.get(session) ?? judging(session, settle(session)).finally(() => suspicions.delete(session))
     suspicions.set(session, known)
     return known
+  }
+
+  async function judging<T>(session: Session, finding: Promise<T>): Promise<T> {
+    // One that may be deaf at its work, or waits for an answer of ours, gets what comes: it may take long to know.
+    const isSoonKnown = patienceWith(session) <= HANG_MS && session.owedAt() < clock.now()
+    if (isSoonKnown && isProgram(session)) judged = session
+    try {
+      return await finding
+    } finally {
+      if (judged === session) judged = undefined
+    }
   }
 
   /** One that may be deaf for a good reason has the time that a call may take, and calls go to it meanwhile. */
@@ -104,13 +120,16 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
   return {
     meet(session) {
       silence.meet(session)
+      // One that answers now and hangs before it is ripe is known to have answered.
+      later(LEARN_MS, () => void getToKnow(session))
       later(RIPE_MS, () => {
         silence.ripen(session)
-        if (session.pids().length > 0) void getToKnow(session)
+        void getToKnow(session)
       })
     },
     attend,
     attendNow(session) {
+      if (session === judged) return false
       // Calls that follow each other need no more than this.
       if (attended.has(session)) return true
       if (isInDoubt(session)) return false
@@ -137,6 +156,10 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
     },
     suspect,
   }
+}
+
+function isProgram(session: Session): boolean {
+  return session.pids().length > 0
 }
 
 const HUNG: ChannelEnd = { kind: 'hung', reason: 'It runs, but does not answer any more.' }

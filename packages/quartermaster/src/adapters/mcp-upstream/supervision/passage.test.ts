@@ -23,8 +23,9 @@ function stage(...answers: unknown[]) {
   const ways: Connection[] = []
   let suspecting: Promise<void> = Promise.resolve()
   let isSame = false
-  const connection: Pick<Connection, 'takeNow' | 'take' | 'suspect' | 'session' | 'refused'> = {
+  const connection: Pick<Connection, 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'answered'> = {
     refused() {},
+    answered() {},
     takeNow: () => undefined,
     session: () => (isSame ? session : undefined),
     async take({ budgetMs }) {
@@ -293,7 +294,7 @@ it('knows that nothing was done where no try was ever sent', async () => {
 it('leaves a connection that is not for its agent any more once it is up, and takes the other', async () => {
   const { send, seen, ways } = stage('done')
   const [ownSession, sharedSession] = [{} as Session, {} as Session]
-  const own = { takeNow: () => ownSession, take: async () => ownSession } as unknown as Connection
+  const own = { takeNow: () => ownSession, take: async () => ownSession, answered() {} } as unknown as Connection
   const shared = {
     takeNow: () => undefined,
     async take() {

@@ -1,4 +1,5 @@
 import { isAppError } from '../../../contracts/index.ts'
+import { type CallContext, holdBack, letGo } from '../../../core/catalogue/index.ts'
 import { type CancelSignal, type Clock, throwIfCancelled } from '../../../core/kernel/index.ts'
 import { outcomeUnknown, type Subject, toUpstreamError } from '../errors.ts'
 import { pause } from '../pausing.ts'
@@ -18,6 +19,8 @@ export interface PassageOptions extends Subject {
   readonly mayRepeat: boolean
   /** Whether something may be different once the server has seen it. */
   readonly mutates: boolean
+  /** The call that it is sent for, where that is one: it is told while nothing was sent yet. */
+  readonly call?: CallContext | undefined
 }
 
 /** A connection that breaks with every request is no connection. */
@@ -35,10 +38,12 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
   const giveUp = createGivingUp(options)
   let turnedAway = 0
   for (let tries = 1; ; tries++) {
-    const way = wayNow(options) ?? (await reach(options, waiting).catch(giveUp.because))
+    const way = wayNow(options) ?? (await holding(options, giveUp, reach(options, waiting)).catch(giveUp.because))
     const { connection, session } = way
     try {
-      return await work(session)
+      const answer = await work(session)
+      connection.answered(options.what)
+      return answer
     } catch (error) {
       if (signal.aborted) throw givenUp(error, way, signal)
       if (!(error instanceof SendFailure)) throw toUpstreamError(error, options)
@@ -46,18 +51,20 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       if (error.wasSent === 'refused' || (error.wasSent === 'maybe' && !mayRepeat)) {
         // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
         void connection.suspect(session)
+        noteRefusal(connection, error, options)
         giveUp.because(error)
       }
       const { retryAfterMs } = error
       const isLast = tries >= MOST_TRIES || (isTurnedAway(error) && ++turnedAway > MOST_TURNED_AWAY)
+      if (isLast) noteRefusal(connection, error, options)
       if (isLast || (retryAfterMs ?? 0) > waiting.left()) giveUp.because(error)
       // Whether it hangs may take longer to find out than this call has.
       const until = retryAfterMs === undefined ? connection.suspect(session) : undefined
-      await waiting.spend(leftMs => pause(retryAfterMs ?? leftMs, { clock, signal, until }))
-      throwIfCancelled(signal)
+      const next = waiting.spend(leftMs => pause(retryAfterMs ?? leftMs, { clock, signal, until }))
+      await holding(options, giveUp, next)
       // It answers everybody else: it is this one that it does not want.
       if (error.wasSent === 'turnedAway' && connection.session() === session) {
-        if (error.status === 401) connection.refused(`It answers, but refused ${options.what}: ${error.message}`)
+        noteRefusal(connection, error, options)
         giveUp.because(error)
       }
     }
@@ -68,6 +75,13 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
 function isTurnedAway({ wasSent, status, retryAfterMs }: SendFailure): boolean {
   return wasSent === 'turnedAway' || (wasSent === 'no' && status !== undefined && retryAfterMs === undefined)
 }
+
+/** Nobody else sees that a server which is up does not let in what it offers. */
+function noteRefusal(connection: Connection, { status, message }: SendFailure, { what }: PassageOptions): void {
+  if (status !== undefined && NOT_LET_IN.has(status)) connection.refused(what, message)
+}
+
+const NOT_LET_IN: ReadonlySet<number> = new Set([401, 403, 404])
 
 interface Way {
   readonly connection: Connection
@@ -91,6 +105,8 @@ async function reach({ connection: current, signal }: PassageOptions, waiting: B
 }
 
 interface GivingUp {
+  /** The last of those that a server may have seen. */
+  seen: SendFailure | undefined
   /** One of the tries failed. */
   failed(failure: SendFailure): void
   /** There is no other one. */
@@ -100,15 +116,31 @@ interface GivingUp {
 /** Of what changes something nobody knows how it ended once a server may have seen it, whatever the last try came to. */
 function createGivingUp(options: PassageOptions): GivingUp {
   const isDifferent = options.mutates || !options.mayRepeat
-  let seen: SendFailure | undefined
-  return {
+  const giveUp: GivingUp = {
+    seen: undefined,
     failed(failure) {
-      if (failure.wasSent === 'maybe') seen = failure
+      if (failure.wasSent === 'maybe') giveUp.seen = failure
     },
     because(error) {
+      const { seen } = giveUp
       throw seen && isDifferent ? outcomeUnknown(seen, options) : toUpstreamError(error, options)
     },
   }
+  return giveUp
+}
+
+/** Waits for the next try. As long as none may have been seen its call is told that nothing was done, should it be cut short. */
+async function holding<T>(
+  { call, upstream, signal }: PassageOptions,
+  { seen }: GivingUp,
+  waiting: Promise<T>,
+): Promise<T> {
+  if (call && !seen) holdBack(call, `It waited for "${upstream}" and was never sent, so nothing was done.`)
+  const waited = await waiting
+  // What was said of it stays true: whoever was cut short sends nothing any more.
+  throwIfCancelled(signal)
+  if (call) letGo(call)
+  return waited
 }
 
 interface Budget {

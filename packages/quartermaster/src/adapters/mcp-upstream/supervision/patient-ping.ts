@@ -6,6 +6,8 @@ import { ping } from './pinging.ts'
 export interface PatientPing {
   /** Whatever is heard of it meanwhile is an answer too, and as long as we owe it one its silence means nothing. */
   ask(session: Session, patienceMs?: number): Promise<'answers' | 'silent' | 'broken'>
+  /** How long it may be silent when it is asked now. */
+  patienceWith(session: Session): number
   /** Finds out whether it listens while it works, if that is not known. */
   learn(session: Session): void
 }
@@ -47,6 +49,7 @@ export function createPatientPing({ clock, callMs }: PatientPingDeps): PatientPi
 
   return {
     ask,
+    patienceWith,
     learn(session) {
       if (!answersAtWork && session.workingSince() !== undefined) void ask(session)
     },

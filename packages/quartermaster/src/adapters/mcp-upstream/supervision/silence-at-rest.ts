@@ -11,7 +11,7 @@ export interface SilenceAtRest {
   isRipe(session: Session): boolean
   /** It has answered; whether that counts is whether it was ripe when it was asked. */
   answered(session: Session, isRipe: boolean): void
-  /** Whether it, or one before it, has ever answered when it was asked whether it is there. */
+  /** Whether it, or one before it, answers when it is asked whether it is there, so that a long silence is a hang. */
   doesAnswer(): boolean
   /** Whether a short silence is a hang. */
   isTelling(session: Session): boolean
@@ -27,7 +27,7 @@ export function createSilenceAtRest({ clock, callMs }: PatientPingDeps): Silence
   const answering = new WeakSet<Session>()
   const spared = new WeakSet<Session>()
   let isNextSpared = false
-  let doesAnswer = false
+  let [hasAnswered, hasAnsweredRipe, wasEnded] = [false, false, false]
 
   /** What it was called for may go on after its answer, in the one thread that also listens, for as long as a call may. */
   const mayBeAtWork = (session: Session) => !session.isAtRest() || clock.now() - session.usedAt() < callMs()
@@ -41,13 +41,17 @@ export function createSilenceAtRest({ clock, callMs }: PatientPingDeps): Silence
     ripen: session => void ripe.add(session),
     isRipe: session => ripe.has(session),
     answered(session, isRipe) {
-      doesAnswer = true
-      if (isRipe) answering.add(session)
+      hasAnswered = true
+      if (!isRipe) return
+      hasAnsweredRipe = true
+      answering.add(session)
     },
-    doesAnswer: () => doesAnswer,
+    // One that is deaf in each of its lives as soon as it has come up, and for longer than a call, gets past that in the second.
+    doesAnswer: () => hasAnsweredRipe || (hasAnswered && !wasEnded),
     isTelling: session => answering.has(session) && !spared.has(session) && !mayBeAtWork(session),
     ended() {
       isNextSpared = true
+      wasEnded = true
     },
   }
 }

@@ -47,6 +47,7 @@ function situation() {
       look: async () => ({ up: true }),
       suspect: async () => {},
       refused() {},
+      answered() {},
       restart: async () => {},
       async stop() {
         await ended.promise

@@ -92,7 +92,8 @@ export function createSingleConnection(deps: SingleConnectionDeps): Connection {
       return { up: kind === 'idle', reason, ...(kind === 'starting' && { recovering: true }) }
     },
     suspect: async session => inner?.suspect(session),
-    refused: message => inner?.refused(message),
+    refused: (what, reason) => inner?.refused(what, reason),
+    answered: what => inner?.answered(what),
     async restart() {
       want()
       await current()?.restart()

@@ -5,6 +5,7 @@ import { AppError, type HttpUpstream, type StdioUpstream, type UpstreamConfig } 
 import { type Clock, targetText } from '../../../core/kernel/index.ts'
 import type { UpstreamLogin } from '../../../core/upstreams/index.ts'
 import { openHttpChannel } from '../http/http-channel.ts'
+import { createSessionTrials, type SessionTrials } from '../http/session-trials.ts'
 import type { UpstreamAuth } from '../oauth/upstream-auth.ts'
 import type { OpenChannel } from '../session/channel.ts'
 import type { ChildHerd } from '../stdio/child-herd.ts'
@@ -101,6 +102,12 @@ async function fingerprintOf(paths: readonly string[]): Promise<string> {
 function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream): Target {
   const { url, headers } = config
   const { protocol, hostname, port } = new URL(url)
+  const trials = new Map<string | undefined, SessionTrials>()
+  const trialsOf = (agent: string | undefined) => {
+    const known = trials.get(agent) ?? createSessionTrials(clock)
+    trials.set(agent, known)
+    return known
+  }
   return {
     transport: 'http',
     text: targetText(config, log.redact),
@@ -113,6 +120,7 @@ function httpTarget({ name, clock, auth, log }: TargetDeps, config: HttpUpstream
         headers: { ...headers, ...own },
         settingOf: header => (Object.hasOwn(own, header) ? `agents.${agent}.headers.${header}` : `headers.${header}`),
         auth: auth.for(owner, config, login => hideLogin(login, log)),
+        trials: trialsOf(agent),
         clock,
         log: text => log.add('gateway', text),
       })

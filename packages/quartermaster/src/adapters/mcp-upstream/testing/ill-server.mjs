@@ -21,7 +21,7 @@
 //   --needs=FILE          ends at its start unless that file is there
 //   --exit-after=N        ends after it has read and answered N messages
 //   --exit-on=METHOD      ends when it is asked that
-//   --stubborn            takes no notice of SIGTERM and of a closed input
+//   --stubborn            takes no notice of SIGTERM and of closed pipes
 //   --linger=MS           lives on so long after its input was closed
 //   --fork                starts a process that never ends
 //   --fork-detached       starts one in a session of its own
@@ -68,7 +68,9 @@ function writeAll(target, data) {
     try {
       at += writeSync(target, bytes, at)
     } catch (error) {
-      if (error.code !== 'EAGAIN') process.exit(0)
+      if (error.code === 'EAGAIN') continue
+      if (has('stubborn')) return
+      process.exit(0)
     }
   }
 }

@@ -4,12 +4,13 @@ import {
   type KeptResult,
   type ResultPage,
   type Settings,
+  SUCCEEDED_META,
   type ToolResult,
 } from '../../../contracts/index.ts'
 import { type Clock, callerKey } from '../../kernel/index.ts'
+import { type BinaryParts, binaryParts } from '../record/binary-parts.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { storedPage } from '../record/stored-results.ts'
-import { type BinaryParts, binaryParts } from './binary-parts.ts'
 import { pageAt, restOfPage, type WholeResult, wholeOf } from './result-pages.ts'
 
 /**
@@ -108,7 +109,8 @@ export function createKeptResults({ clock, storage, settings }: KeptResultsDeps)
         nextOffset: first.nextOffset ?? whole.bytes.length,
         ...(isRecorded ? { isRecorded } : {}),
       }
-      return { result: cutResult(result, { text: first.text, blocks: parts?.blocks }, info), kept: info, whole }
+      const handed = { text: first.text, blocks: parts?.blocks, isPromised }
+      return { result: cutResult(result, handed, info), kept: info, whole }
     },
     async page(caller, resultId, offset) {
       makeRoom(0)
@@ -191,16 +193,18 @@ function isBareText(block: ToolResult['content'][number]): block is ToolResult['
 interface Handed {
   readonly text: string
   readonly blocks: BinaryParts['blocks'] | undefined
+  readonly isPromised: boolean
 }
 
 function cutResult(
   result: ToolResult,
-  { text, blocks = [] }: Handed,
+  { text, blocks = [], isPromised }: Handed,
   { resultId, totalBytes, nextOffset }: KeptResult,
 ): ToolResult {
   const note = `[Cut at ${nextOffset} of ${totalBytes} bytes. The rest is kept as result "${resultId}" from offset ${nextOffset}.]`
   return {
     ...(result.isError ? { isError: true } : {}),
     content: [{ type: 'text', text }, { type: 'text', text: note }, ...blocks],
+    ...(isPromised && !result.isError ? { _meta: { [SUCCEEDED_META]: true } } : {}),
   }
 }

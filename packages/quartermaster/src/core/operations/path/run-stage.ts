@@ -1,5 +1,5 @@
 import { AppError, isAppError, messageOf, stackOf, type ToolResult, toAppError } from '../../../contracts/index.ts'
-import type { CallContext, Tool } from '../../catalogue/index.ts'
+import { type CallContext, heldBackBy, type Tool } from '../../catalogue/index.ts'
 import { blamedIn, type Health } from '../../health/index.ts'
 import type { Log } from '../../kernel/index.ts'
 import type { Deadline } from './deadline.ts'
@@ -19,13 +19,14 @@ export interface Run {
 }
 
 /** Runs the handler, no longer than its deadline, and sorts out what its end means. */
-export async function runTool({ tool, input, context, deadline }: Run, deps: RunDeps): Promise<ToolResult> {
+export async function runTool(run: Run, deps: RunDeps): Promise<ToolResult> {
+  const { tool, input, context, deadline } = run
   let output: unknown
   try {
     output = tool.handler(input, context)
     if (isThenable(output)) output = await deadline.race(Promise.resolve(output))
   } catch (error) {
-    return failedRun(tool, error, deadline, deps)
+    return failedRun(run, error, deps)
   }
   try {
     const result = toToolResult(tool, output)
@@ -42,9 +43,9 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }
 
-function failedRun(tool: Tool, error: unknown, deadline: Deadline, { health, log }: RunDeps): ToolResult {
+function failedRun({ tool, context, deadline }: Run, error: unknown, { health, log }: RunDeps): ToolResult {
   const reason = deadline.reason()
-  if (reason) throw interrupted(tool, reason)
+  if (reason) throw unbegun(context, reason) ?? interrupted(tool, reason)
   if (!isAppError(error)) {
     // The tool's own failure is its answer: the agent reads it and decides. The stack is for whoever wrote the tool.
     log.warn('tool threw', {
@@ -59,6 +60,13 @@ function failedRun(tool: Tool, error: unknown, deadline: Deadline, { health, log
   const blamed = blamedIn(error, tool)
   if (blamed !== undefined) health.reportFailure(blamed, error.message)
   throw error
+}
+
+/** A run that was cut short while it waited to begin has done nothing. */
+function unbegun(context: CallContext, cause: AppError): AppError | undefined {
+  const why = heldBackBy(context)
+  if (why === undefined) return undefined
+  return new AppError(cause.code, `${cause.message} ${why}`, { cause, details: { ...cause.details } })
 }
 
 /** A run that was cut short may have done its work. Of a tool that changes nothing that does not matter. */

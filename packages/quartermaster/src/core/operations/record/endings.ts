@@ -92,7 +92,7 @@ export function createEndings(deps: EndingsDeps): Endings {
     const result = isFetched ? end.result : undefined
     const last = ended(standing, { state, outcome, error, result, isTold }, endTerms(now, { ttlMs }, settings))
     // Whoever got the answer has only the beginning of a result that was cut.
-    const writes = [...last.writes, ...resultWrites(record, end.pages ?? [], now)]
+    const writes = [...last.writes, ...resultWrites(record, { pages: end.pages ?? [], result }, now)]
     return { writes, change: last.change, answer: isTold ? { id, tellAt: last.tellAt, isHeard } : undefined }
   }
 

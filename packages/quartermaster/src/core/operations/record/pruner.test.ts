@@ -46,10 +46,12 @@ describe('forgetting', () => {
       insert('operations', operation(id, { state: 'succeeded', endedAt: 5, keepUntil })),
       ...resultWrites(
         { id, caller: { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } },
-        [
-          { text: 'a', offset: 0, nextOffset: 1, totalBytes: 2 },
-          { text: 'b', offset: 1, totalBytes: 2 },
-        ],
+        {
+          pages: [
+            { text: 'a', offset: 0, nextOffset: 1, totalBytes: 2 },
+            { text: 'b', offset: 1, totalBytes: 2 },
+          ],
+        },
         5,
       ),
     ]
@@ -78,7 +80,7 @@ describe('forgetting', () => {
       insert('operations', operation(id, { state: 'exhausted', endedAt: 5, keepUntil: now - 1 })),
       ...resultWrites(
         { id, caller: { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } },
-        [{ text: 'a', offset: 0, totalBytes: 1 }],
+        { pages: [{ text: 'a', offset: 0, totalBytes: 1 }] },
         5,
       ),
     ]
@@ -116,10 +118,12 @@ describe('forgetting', () => {
       insert('operations', operation(id, { state: 'succeeded', endedAt: at, keepUntil: now * 2 })),
       ...resultWrites(
         { id, caller },
-        [
-          { text: 'ä', offset: 0, nextOffset: 2, totalBytes: 4 },
-          { text: 'ü', offset: 2, totalBytes: 4 },
-        ],
+        {
+          pages: [
+            { text: 'ä', offset: 0, nextOffset: 2, totalBytes: 4 },
+            { text: 'ü', offset: 2, totalBytes: 4 },
+          ],
+        },
         at,
       ),
     ]
@@ -148,8 +152,8 @@ describe('forgetting', () => {
   it('drops many results a few at a time, the oldest first, and ends with those it is at', async () => {
     const { storage, store, clock, pruner, now } = desk()
     const caller = { kind: 'agent', organisation: 'default', name: 'ada', workspace: 'ada' } as const
-    for (let i = 0; i < 600; i++)
-      await store.commit(resultWrites({ id: `op_${i}`, caller }, [{ text: 'a', offset: 0, totalBytes: 1 }], now + i))
+    const pages = [{ text: 'a', offset: 0, totalBytes: 1 }]
+    for (let i = 0; i < 600; i++) await store.commit(resultWrites({ id: `op_${i}`, caller }, { pages }, now + i))
     let commits = 0
     const stopped = new Promise<Promise<void>>(resolve => {
       storage.fault = () => {

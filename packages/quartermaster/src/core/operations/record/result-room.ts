@@ -1,7 +1,7 @@
 import type { Settings } from '../../../contracts/index.ts'
 import type { Clock } from '../../kernel/index.ts'
 import type { Store } from '../../store/index.ts'
-import { droppedResults } from './stored-results.ts'
+import { droppedPictures, droppedResults } from './stored-results.ts'
 
 /** Keeps all results on record within their bound, unless it has to stop before. */
 export type ResultRoom = (isStopped: () => boolean) => Promise<void>
@@ -42,6 +42,14 @@ export function createResultRoom({ store, clock, settings }: ResultRoomDeps): Re
     }
   }
 
+  /** One by one: each may have many megabytes, which are read to be dropped. */
+  async function dropPictures(id: string): Promise<void> {
+    const writes = await droppedPictures(store, id)
+    if (writes.length === 0) return
+    await store.commit(writes)
+    await clock.breathe()
+  }
+
   return async isStopped => {
     const [first] = await find({ limit: 1 })
     // Nothing came since the last look, and what has gone needs no room.
@@ -50,6 +58,7 @@ export function createResultRoom({ store, clock, settings }: ResultRoomDeps): Re
     // The oldest first, so that a stop in between leaves the newer ones.
     for (const batch of batchesOf(old.toReversed())) {
       if (isStopped()) return
+      for (const id of batch) await dropPictures(id)
       await store.commit(droppedResults(batch))
       await clock.breathe()
     }

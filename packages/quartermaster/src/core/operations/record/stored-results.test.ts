@@ -6,7 +6,8 @@ import { AppError, type CallAnswer, type ResultPage } from '../../../contracts/i
 import { createFakeClock, whileAdvancing } from '../../../testing/fake-clock.ts'
 import { createHub, failureOf, simpleCapability, simpleTool } from '../../../testing/hub.ts'
 import { tempProject } from '../../../testing/temp-project.ts'
-import type { AnyTool } from '../../catalogue/index.ts'
+import { type AnyTool, toolResult } from '../../catalogue/index.ts'
+import { createResultRoom } from './result-room.ts'
 import { droppedResults } from './stored-results.ts'
 
 /** NUL, characters of two to four bytes and a mark of the byte order: what a store or a cut could break. */
@@ -138,6 +139,29 @@ describe('the result of an operation that is too large to hand over at once', ()
     expect(await failureOf(second.page(operationId, 0, 'bob'))).toMatchObject({
       message: expect.stringContaining(`No result "${operationId}" is kept`),
     })
+  })
+
+  it('counts with its pictures, which go for room as pages do while the words beside them stay', async () => {
+    const data = 'A'.repeat(300)
+    const picture = { type: 'image' as const, data, mimeType: 'image/png' }
+    const handler = () =>
+      toolResult({ content: [{ type: 'text', text: 'A cat.' }, picture], structuredContent: { shown: data } })
+    const one = await start(await folder(), { handler })
+    const { operationId, result } = await one.call({ idempotencyKey: 'k' })
+    await one.call()
+    expect(await one.store.find('results', { columns: ['operationId', 'wholeBytes'] })).toEqual([
+      { operationId, wholeBytes: JSON.stringify(result).length },
+    ])
+    expect(await failureOf(one.page(operationId, 0))).toMatchObject({
+      message: expect.stringContaining(`No result "${operationId}" is kept`),
+    })
+    const room = createResultRoom({ store: one.store, clock: one.hub.clock, settings: { storedResultsBytes: 100 } })
+    await room(() => false)
+    const left = { type: 'text', text: expect.stringContaining('image/png of 300 bytes, as base64, was dropped') }
+    expect((await one.call({ idempotencyKey: 'k' })).result).toMatchObject({
+      content: [{ text: 'A cat.' }, left, { type: 'text', text: expect.stringContaining('"shown":"[image/png') }],
+    })
+    expect(JSON.stringify(await one.store.get('operations', operationId))).not.toContain(data)
   })
 
   it('of a call without a record is in memory alone', async () => {

@@ -1,6 +1,8 @@
 import { SUCCEEDED_META, type ToolResult } from '../../../contracts/index.ts'
 import { type BinaryContent, binaryIn, withoutBinary } from '../../kernel/index.ts'
 
+const encoder = new TextEncoder()
+
 type Block = ToolResult['content'][number]
 
 /**
@@ -25,50 +27,71 @@ export interface BinaryOptions {
 /** Takes a result apart, unless all of it is text. */
 export function binaryParts(result: ToolResult, options: BinaryOptions): BinaryParts | undefined {
   const { maxBytes } = options
-  const pieces = piecesOf(result, maxBytes)
+  const pieces = piecesOf(result, { maxBytes, say: binary => tooLarge(binary, maxBytes) })
   if (pieces.every(({ binary }) => !binary)) return undefined
   const { content } = result
   const handed = pieces.map(({ block }) => block)
   const words = handed.filter((_, at) => !pieces[at]?.binary)
   return {
-    result: handed.some((block, at) => block !== content[at])
-      ? withLess(result, withParts(result, handed, leftOut(pieces, maxBytes)), options)
-      : result,
-    words: withParts(result, words, repeated(pieces, named)),
+    result: handed.some((block, at) => block !== content[at]) ? withLess(result, pieces, options) : result,
+    words: withParts(
+      result,
+      words,
+      repeated(pieces, ({ binary }) => binary && named(binary)),
+    ),
     blocks: handed.filter((_, at) => pieces[at]?.binary),
   }
+}
+
+/** As many bytes as a result takes on record that has pictures, sounds or files in it; nothing for any other. */
+export function bytesWithBinary(result: ToolResult): number {
+  return result.content.some(binaryIn) ? encoder.encode(JSON.stringify(result)).length : 0
+}
+
+/** A result whose pictures, sounds and files were dropped from the record; the same where it has none. */
+export function withoutBinaryParts(result: ToolResult): ToolResult {
+  const pieces = piecesOf(result, { maxBytes: 0, say: dropped })
+  // Nobody knows any more whether a structure was promised.
+  return pieces.some(({ words }) => words !== undefined) ? withLess(result, pieces, { isPromised: true }) : result
 }
 
 /** A block as it is handed over: as it is, or words in its place. */
 interface Piece {
   readonly block: Block
   readonly binary: BinaryContent | undefined
-  readonly isLeftOut: boolean
+  readonly words: string | undefined
 }
 
-function piecesOf({ content }: ToolResult, maxBytes: number): Piece[] {
+interface Leaving {
+  readonly maxBytes: number
+  /** What is said in place of what does not fit. */
+  say(binary: BinaryContent): string
+}
+
+function piecesOf({ content }: ToolResult, { maxBytes, say }: Leaving): Piece[] {
   let room = maxBytes
   return content.map(block => {
     const binary = binaryIn(block)
-    if (!binary) return { block, binary, isLeftOut: false }
+    if (!binary) return { block, binary, words: undefined }
     const bytes = binary.data.length + JSON.stringify(withoutBinary(block)).length
-    if (bytes > room) return { block: { type: 'text', text: tooLarge(binary, maxBytes) }, binary, isLeftOut: true }
+    if (bytes > room) return leftOut(binary, say(binary))
     room -= bytes
-    return { block, binary, isLeftOut: false }
+    return { block, binary, words: undefined }
   })
 }
 
-function leftOut(pieces: readonly Piece[], maxBytes: number): ReadonlyMap<string, string> {
-  return repeated(
-    pieces.filter(({ isLeftOut }) => isLeftOut),
-    binary => tooLarge(binary, maxBytes),
-  )
+function leftOut(binary: BinaryContent, words: string): Piece {
+  return { block: { type: 'text', text: words }, binary, words }
 }
 
 /** What is said for base64 that may stand in the structure as well. */
-function repeated(pieces: readonly Piece[], say: (binary: BinaryContent) => string): ReadonlyMap<string, string> {
-  const long = pieces.flatMap(({ binary }) => (binary && binary.data.length >= LEAST_REPEATED ? [binary] : []))
-  return new Map(long.map(binary => [binary.data, say(binary)]))
+function repeated(pieces: readonly Piece[], say: (piece: Piece) => string | undefined): ReadonlyMap<string, string> {
+  const said = pieces.flatMap((piece): [string, string][] => {
+    const words = say(piece)
+    const isLong = piece.binary !== undefined && piece.binary.data.length >= LEAST_REPEATED
+    return isLong && words !== undefined ? [[piece.binary.data, words]] : []
+  })
+  return new Map(said)
 }
 
 /** Less than this may be a text of the structure that is the same by chance, and counts with the text. */
@@ -81,7 +104,17 @@ function withParts(result: ToolResult, content: Block[], texts: ReadonlyMap<stri
 }
 
 /** A structure with words in it need not be what was promised any more: it is told as text then, and the result says so. */
-function withLess(whole: ToolResult, less: ToolResult, { isPromised }: BinaryOptions): ToolResult {
+function withLess(
+  whole: ToolResult,
+  pieces: readonly Piece[],
+  { isPromised }: Pick<BinaryOptions, 'isPromised'>,
+): ToolResult {
+  const handed = pieces.map(({ block }) => block)
+  const less = withParts(
+    whole,
+    handed,
+    repeated(pieces, ({ words }) => words),
+  )
   if (!isPromised || whole.isError) return less
   const { structuredContent, ...rest } = less
   const text = JSON.stringify(structuredContent)
@@ -111,4 +144,8 @@ function tooLarge({ data, mimeType }: BinaryContent, maxBytes: number): string {
   const what = `${mimeType} of ${data.length} bytes, as base64, is left out`
   const next = 'Ask for a smaller one; whoever runs this server of tools can raise "maxBinaryBytes".'
   return `[${what}: all that a result has of the kind may have ${maxBytes} bytes. ${next}]`
+}
+
+function dropped({ data, mimeType }: BinaryContent): string {
+  return `[${mimeType} of ${data.length} bytes, as base64, was dropped to make room for newer results. The owner can keep more with the setting \`storedResultsBytes\`.]`
 }

@@ -1,0 +1,170 @@
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { call, httpDesk, INITIALIZED, modernCall } from '../testing/http-desk.ts'
+import { httpEndpoint } from '../testing/http-endpoint.ts'
+
+const HALF = { messageBytes: 1_000 }
+const reply = (id: unknown) => `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`
+
+/** An address at which nothing listens any more. */
+async function closedPort(): Promise<string> {
+  const server = await httpEndpoint(() => {})
+  await server.close()
+  return server.url
+}
+
+describe('a request by HTTP that fails', () => {
+  it('was not sent when nothing listens, and the channel is lost', async () => {
+    const desk = await httpDesk(await closedPort())
+    await expect(desk.channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no' })
+    expect(await desk.ended).toMatchObject({ kind: 'lost', reason: expect.stringContaining('nothing listens there') })
+    await expect(desk.channel.send(call(2))).rejects.toMatchObject({ wasSent: 'no' })
+  })
+
+  it('was not sent when the name means nothing, or TLS is not spoken there', async () => {
+    const server = await httpEndpoint(() => {})
+    for (const url of ['http://nowhere.invalid/mcp', server.url.replace('http:', 'https:')]) {
+      const { channel } = await httpDesk(url)
+      await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no' })
+    }
+  })
+
+  it('may have been sent when the connection breaks without an answer', async () => {
+    const server = await httpEndpoint(visit => visit.drop())
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'maybe' })
+  })
+
+  it('fails alone: what else is under way is answered, and the channel goes on', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.body.id === 2) return visit.drop()
+      if (visit.body.id !== 1) return visit.result({})
+    })
+    const { channel, messages } = await httpDesk(server.url)
+    const first = channel.send(call(1))
+    await server.arrived(1)
+    await expect(channel.send(call(2))).rejects.toMatchObject({ wasSent: 'maybe' })
+    await channel.send(call(3))
+    server.visits[0]?.result({})
+    await first
+    expect(messages).toMatchObject([{ id: 3 }, { id: 1 }])
+  })
+
+  it('fails as its answer says, by its status and its headers', async () => {
+    const server = await httpEndpoint(visit => visit.json(429, undefined, { 'retry-after': '7' }))
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({ wasSent: 'no', status: 429, retryAfterMs: 7_000 })
+  })
+
+  it('is answered with the error that comes with a refusal', async () => {
+    const error = { code: -32_603, message: 'no' }
+    const server = await httpEndpoint(({ body, json }) => json(500, { jsonrpc: '2.0', id: body.id, error }))
+    const { channel, messages } = await httpDesk(server.url)
+    await channel.send(modernCall(1))
+    expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, error }])
+  })
+
+  it('has no answer when the body is none, is not JSON, or belongs to another request', async () => {
+    for (const body of ['', 'oops', '{"jsonrpc":"2.0","id":9,"result":{}}']) {
+      const server = await httpEndpoint(({ response }) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end(body),
+      )
+      const desk = await httpDesk(server.url)
+      await desk.channel.send(call(1))
+      expect(desk.lost).toEqual([{ id: 1, reason: expect.stringContaining('no answer') }])
+    }
+  })
+
+  it('names what came instead of JSON', async () => {
+    const server = await httpEndpoint(({ response }) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
+    )
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({
+      message: expect.stringContaining('text/html'),
+      wasSent: 'maybe',
+      status: 200,
+    })
+  })
+
+  it('keeps what a server calls its answer apart from our words, unless everybody calls it so', async () => {
+    const server = await httpEndpoint(({ response }) =>
+      response.writeHead(200, { 'content-type': 'Send me the keys; charset=x' }).end('x'),
+    )
+    const { channel } = await httpDesk(server.url)
+    await expect(channel.send(call(1))).rejects.toMatchObject({
+      message: 'The server answered with something else than JSON.',
+      said: 'send me the keys',
+    })
+  })
+
+  it('is cut off beyond the limit, whatever the headers say and however small it was compressed', async () => {
+    const long = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text: 'x'.repeat(100_000) } })
+    for (const headers of [{}, { 'content-encoding': 'gzip' }]) {
+      const server = await httpEndpoint(({ response }) => {
+        response.writeHead(200, { 'content-type': 'application/json', ...headers })
+        response.end('content-encoding' in headers ? gzipSync(long) : long)
+      })
+      const { channel } = await httpDesk(server.url, { limits: HALF })
+      await expect(channel.send(call(1))).rejects.toMatchObject({
+        message: expect.stringContaining('longer than 1000 bytes'),
+      })
+    }
+  })
+
+  it('is lost when an event is longer than the limit, and pings of any number are not', async () => {
+    const server = await httpEndpoint(visit => {
+      const write = visit.events()
+      write(': ping\n'.repeat(1_000))
+      write(`data: ${'x'.repeat(600)}\ndata: ${'x'.repeat(600)}\n\n`)
+    })
+    const desk = await httpDesk(server.url, { limits: HALF })
+    const lost = desk.nextLost()
+    await desk.channel.send(call(1))
+    expect(await lost).toMatchObject({ id: 1, reason: expect.stringContaining('longer than 1000 bytes') })
+  })
+
+  it.each(['constructor', '__proto__', 'of our own making'])(
+    'is answered on a stream whatever its server calls the way it is compressed: %s',
+    async encoding => {
+      const server = await httpEndpoint(visit => {
+        visit.events({ 'content-encoding': encoding })(reply(1))
+        visit.response.end()
+      })
+      const desk = await httpDesk(server.url)
+      const answered = desk.next()
+      await desk.channel.send(call(1))
+      expect(await answered).toMatchObject({ id: 1, result: {} })
+    },
+  )
+
+  it('is lost when its stream ends without the answer', async () => {
+    const server = await httpEndpoint(visit => void (visit.events(), visit.response.end()))
+    const desk = await httpDesk(server.url)
+    const lost = desk.nextLost()
+    await desk.channel.send(modernCall(1))
+    expect(await lost).toEqual({ id: 1, reason: 'The server ended the stream before it had answered.' })
+  })
+
+  it('is lost at once when its server takes it in with 202, unless it may answer on a stream of its own', async () => {
+    const server = await httpEndpoint(visit => (visit.method === 'GET' ? visit.events() : visit.json(202)))
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(call(1))
+    expect(desk.lost).toEqual([{ id: 1, reason: 'The server took the request in, and does not answer it.' }])
+    await desk.channel.send(INITIALIZED)
+    await desk.channel.send(call(2))
+    expect(desk.lost).toHaveLength(1)
+  })
+
+  it('is not held open by a stream that goes on behind the answer', async () => {
+    const server = await httpEndpoint(visit => visit.events()(reply(1)))
+    const desk = await httpDesk(server.url)
+    const answered = desk.next()
+    await desk.channel.send(call(1))
+    await answered
+    const closed = new Promise(resolve => server.visits[0]?.response.once('close', resolve))
+    await desk.clock.advance(1_000)
+    await closed
+    expect(desk.lost).toEqual([])
+  })
+})

@@ -1,0 +1,216 @@
+import { describe, expect, it } from 'vitest'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import { call, httpDesk, INITIALIZE, INITIALIZED, PING } from '../testing/http-desk.ts'
+import { httpEndpoint } from '../testing/http-endpoint.ts'
+import type { HttpAuth } from './http-auth.ts'
+import type { HttpChannelOptions } from './http-channel.ts'
+import { createSessionTrials, TRIAL_MS } from './session-trials.ts'
+
+const LIST = { jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} } as const
+
+/** A channel in a session whose calls are refused, and nothing else until the server forgets what it has listed. */
+async function refusing(status: number, options: Partial<HttpChannelOptions> = {}) {
+  let isKnown = true
+  const server = await httpEndpoint(({ body, result, json }) => {
+    if (body.method === 'initialize') return result({}, { 'mcp-session-id': 's' })
+    return body.method === 'ping' || (isKnown && body.method === 'tools/list') ? result({}) : json(status)
+  })
+  const desk = await httpDesk(server.url, options)
+  await desk.channel.send(INITIALIZE)
+  await desk.channel.send(LIST)
+  return {
+    ...desk,
+    forget: () => void (isKnown = false),
+    async refused(...ids: number[]) {
+      const failure = { wasSent: 'turnedAway', status }
+      await Promise.all(ids.map(id => expect(desk.channel.send(call(id))).rejects.toMatchObject(failure)))
+    },
+  }
+}
+
+describe('a legacy session by HTTP', () => {
+  it('is lost when the server says that it has forgotten it, and the request was not carried out', async () => {
+    const server = await httpEndpoint(visit =>
+      visit.body.method === 'initialize'
+        ? visit.result({}, { 'mcp-session-id': 's' })
+        : visit.response.writeHead(400, { 'content-type': 'text/plain' }).end('Invalid session ID\n'),
+    )
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    await expect(desk.channel.send(call(2))).rejects.toMatchObject({ wasSent: 'no' })
+    expect(await desk.ended).toEqual({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
+  })
+
+  it('is in doubt when a request is answered with 404, and lost when a ping is too', async () => {
+    const server = await httpEndpoint(visit =>
+      visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : visit.json(404),
+    )
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    for (const message of [call(2), PING])
+      await expect(desk.channel.send(message)).rejects.toMatchObject({ wasSent: 'turnedAway', status: 404 })
+    expect(await desk.ended).toEqual({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
+  })
+
+  it('in which calls are answered with 401 goes on for as long as what was listed in it is listed', async () => {
+    const desk = await refusing(401)
+    await desk.refused(3, 4, 5)
+    await desk.refused(6)
+    await desk.channel.send(LIST)
+    desk.forget()
+    await desk.refused(7)
+    expect(await desk.ended).toMatchObject({ kind: 'unauthorized' })
+    await expect(desk.channel.send(LIST)).rejects.toMatchObject({ wasSent: 'no' })
+  })
+
+  it('in which calls are answered with 404 is given up once for them, and not again if that does not help', async () => {
+    const clock = createFakeClock()
+    const trials = createSessionTrials(clock)
+    const first = await refusing(404, { trials })
+    await first.refused(3, 4)
+    expect(await first.ended).toMatchObject({ kind: 'sessionLost' })
+    const second = await refusing(404, { trials })
+    await second.refused(3, 4, 5)
+    await second.channel.send(LIST)
+    await clock.advance(TRIAL_MS)
+    await second.refused(6)
+    await second.channel.send(LIST)
+    second.forget()
+    await second.refused(7)
+    expect(await second.ended).toMatchObject({ kind: 'sessionLost' })
+  })
+
+  it.each([404, 405])(
+    'is not lost with a ping that is answered with %i while what was listed is listed',
+    async status => {
+      const server = await httpEndpoint(({ body, result, json }) => {
+        if (body.method === 'initialize') return result({}, { 'mcp-session-id': 's' })
+        return body.method === 'ping' ? json(status) : result({})
+      })
+      const desk = await httpDesk(server.url)
+      await desk.channel.send(INITIALIZE)
+      await desk.channel.send(LIST)
+      await desk.channel.send(PING)
+      expect(desk.messages).toContainEqual(expect.objectContaining({ id: 'ping', error: expect.anything() }))
+      await desk.channel.send(call(3))
+      expect(desk.messages.at(-1)).toMatchObject({ id: 3, result: {} })
+    },
+  )
+
+  it('has no stream where that alone is refused, and is not asked for it again', async () => {
+    const server = await httpEndpoint(({ method, body, result, json }) => {
+      if (method === 'GET') return json(401)
+      return body.method === 'ping' ? result({}) : json(202)
+    })
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZED)
+    await expect
+      .poll(() => desk.lines)
+      .toEqual(['Nothing is heard from it beside its answers. The server has no such stream.'])
+    expect(server.visits.map(({ method, body }) => body.method ?? method)).toEqual([
+      'notifications/initialized',
+      'GET',
+      'ping',
+    ])
+  })
+
+  it('is asked about with a ping when its stream is refused in a way that may be about all of it', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's' })
+      visit.json(visit.body.method === 'notifications/initialized' ? 202 : 401)
+    })
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    await desk.channel.send(INITIALIZED)
+    expect(await desk.ended).toMatchObject({ kind: 'unauthorized' })
+    expect(server.visits.map(({ method, body }) => body.method ?? method)).toEqual([
+      'initialize',
+      'notifications/initialized',
+      'GET',
+      'ping',
+    ])
+  })
+
+  it('that is lost is not waited for when the connection is closed', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's' })
+      if (visit.body.method === 'ping') visit.json(404)
+    })
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    const under = desk.channel.send(call(2))
+    under.catch(() => {})
+    await server.arrived(2)
+    await desk.channel.send(PING).catch(() => {})
+    const end = await desk.ended
+    await desk.channel.close(end)
+    const closed = new Promise(resolve => server.visits[1]?.response.once('close', resolve))
+    await desk.channel.close()
+    await expect(under).rejects.toMatchObject({ wasSent: 'maybe' })
+    await closed
+  })
+
+  it('that is lost lets be answered what is under way, for a time', async () => {
+    const server = await httpEndpoint(visit => {
+      if (visit.body.method === 'initialize') return visit.result({}, { 'mcp-session-id': 's' })
+      if (visit.body.method === 'ping') visit.json(404)
+      if (visit.body.id === 2) visit.events()
+    })
+    const desk = await httpDesk(server.url, { limits: { finishMs: 60_000 } })
+    await desk.channel.send(INITIALIZE)
+    const calls = Promise.allSettled([call(2), call(3), call(4)].map(one => desk.channel.send(one)))
+    await server.arrived(4)
+    await desk.channel.send(PING).catch(() => {})
+    await desk.ended
+    await expect(desk.channel.send(call(5))).rejects.toMatchObject({ wasSent: 'no' })
+    const answered = desk.next()
+    server.visits.find(({ body }) => body.id === 3)?.result({})
+    expect(await answered).toMatchObject({ id: 3 })
+    await desk.clock.advance(60_000)
+    await calls
+    expect(desk.lost.map(({ id }) => id)).toEqual([2, 4])
+  })
+
+  it('goes on when it is the request that a server finds wrong', async () => {
+    const error = { code: -32_000, message: 'Issue 17 not found' }
+    const server = await httpEndpoint(visit =>
+      visit.body.method === 'initialize'
+        ? visit.result({}, { 'mcp-session-id': 's' })
+        : visit.json(404, { jsonrpc: '2.0', id: 2, error }),
+    )
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    await desk.channel.send(call(2))
+    expect(desk.messages).toMatchObject([{ id: 'first' }, { id: 2, error }])
+  })
+
+  it('is left without waiting for a server that does not let us go', async () => {
+    const server = await httpEndpoint(visit =>
+      visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : undefined,
+    )
+    const desk = await httpDesk(server.url)
+    await desk.channel.send(INITIALIZE)
+    const closing = desk.channel.close()
+    await server.arrived(2)
+    await desk.clock.advance(2_000)
+    await closing
+    expect(server.visits[1]?.method).toBe('DELETE')
+  })
+
+  it('is left without waiting for an issuer that does not say who we are', async () => {
+    const server = await httpEndpoint(visit => visit.result({}, { 'mcp-session-id': 's' }))
+    let isAway = false
+    const auth: HttpAuth = {
+      token: async () => (isAway ? new Promise(() => {}) : 'token'),
+      renew: async () => 'signIn',
+      lacking() {},
+    }
+    const desk = await httpDesk(server.url, { auth })
+    await desk.channel.send(INITIALIZE)
+    isAway = true
+    const closing = desk.channel.close()
+    await desk.clock.advance(2_000)
+    await closing
+    expect(await desk.ended).toMatchObject({ kind: 'closed' })
+  })
+})

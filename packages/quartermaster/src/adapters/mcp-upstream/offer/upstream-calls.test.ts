@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest'
+import { failureOf, simpleTool } from '../../../testing/hub.ts'
+import { workerHub } from '../../../testing/worker-hub.ts'
+import { SendFailure } from '../session/channel.ts'
+import type { Session } from '../session/session.ts'
+import type { Connection, TakeOptions } from '../supervision/connection.ts'
+import { untilAborted } from '../testing/until-aborted.ts'
+import { createLatencies } from './latencies.ts'
+import { createUpstreamCalls } from './upstream-calls.ts'
+
+const NEVER_SENT = new SendFailure('It exited.', { wasSent: 'no' })
+const MAYBE_SENT = new SendFailure('It exited.', { wasSent: 'maybe' })
+
+/** A tool that changes something and may take 4 s, of a server with which its call meets these in turn. The last one stays. */
+async function stage(...meetings: ('is held back' | 'is at work' | Error)[]) {
+  const served = { name: 'write', inputSchema: {}, mayRepeat: true, mutates: true, needsTask: false, isKeyed: false }
+  const meet = () => (meetings.length > 1 ? meetings.shift() : meetings[0])
+  const session: Pick<Session, 'ask'> = {
+    async ask() {
+      const met = meet()
+      if (met instanceof Error) throw met
+      return new Promise(() => {})
+    },
+  }
+  const connection: Partial<Connection> = {
+    takeNow: () => undefined,
+    session: () => undefined,
+    async take({ signal }: TakeOptions) {
+      if (meetings[0] === 'is held back') await untilAborted(signal)
+      return session as Session
+    },
+    suspect: async () => {},
+  }
+  const write = simpleTool('s_write', {
+    mutates: true,
+    timeoutMs: 4_000,
+    handler: (input, context) => calls.call(served)(input, context),
+  })
+  const hub = await workerHub([write])
+  const calls = createUpstreamCalls({
+    upstream: 's',
+    dependency: 'upstream-s',
+    clock: hub.clock,
+    budgetMs: 10_000,
+    latencies: createLatencies(),
+    connectionOf: () => connection as Connection,
+    check: () => undefined,
+  })
+  const caller = new AbortController()
+  const ended = failureOf(hub.callAs('worker', 's_write', {}, { signal: caller.signal }))
+  await hub.clock.advance(0)
+  return { hub, caller, ended }
+}
+
+const NOTHING_DONE = 'It waited for "s" and was never sent, so nothing was done.'
+
+it.each([
+  ['was only held back', ['is held back'] as const],
+  ['was never sent before either', [NEVER_SENT, 'is held back'] as const],
+])('has done nothing, and says so, when its time is over and it %s', async (_, meetings) => {
+  const { hub, ended } = await stage(...meetings)
+  await hub.clock.advance(4_000)
+  const message = `"s_write" did not finish within 4000 ms. ${NOTHING_DONE}`
+  expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED', message })
+})
+
+it('has done nothing either when its caller leaves while it is held back', async () => {
+  const { caller, ended } = await stage('is held back')
+  caller.abort()
+  expect(await ended).toMatchObject({ code: 'CANCELLED', message: expect.stringContaining(NOTHING_DONE) })
+})
+
+it.each([
+  ['was sent', ['is at work'] as const],
+  ['was sent after it had to wait', [NEVER_SENT, 'is at work'] as const],
+  ['waits to be sent once more', [MAYBE_SENT, 'is held back'] as const],
+])('may have done its work when its time is over and it %s', async (_, meetings) => {
+  const { hub, ended } = await stage(...meetings)
+  await hub.clock.advance(4_000)
+  expect(await ended).toMatchObject({ code: 'OUTCOME_UNKNOWN', details: { because: 'DEADLINE_EXCEEDED' } })
+})

@@ -1,0 +1,114 @@
+import { createFakeClock, type FakeClock } from '../../../testing/fake-clock.ts'
+import { type ChannelEnd, ChannelFailure } from '../session/channel.ts'
+import type { Session } from '../session/session.ts'
+import { type Connection, type ConnectionDeps, createConnection } from '../supervision/connection.ts'
+import { factsOf } from './bare-session.ts'
+import { untilAborted } from './until-aborted.ts'
+
+export const FOREVER = new AbortController().signal
+
+/** How long a call may take there. */
+export const CALL_MS = 60_000
+
+/** A server that the test starts, ends and silences. */
+export function stage({
+  idleMs,
+  lives = true,
+  isKept = true,
+}: {
+  idleMs?: number
+  lives?: boolean
+  isKept?: boolean
+} = {}) {
+  const clock = createFakeClock()
+  const server = {
+    lives,
+    answers: true,
+    starts: 0,
+    running: 0,
+    fingerprint: 'a',
+    onStart() {},
+    busy: 0,
+    /** Whether it may be at work on what was given up. */
+    isHaunted: false,
+    pids: [] as readonly number[],
+    isWatched: false,
+    workingSince: clock.now(),
+    usedAt: clock.now(),
+    end: (_end: ChannelEnd) => {},
+  }
+  const notes: string[] = []
+
+  async function open(): Promise<Session> {
+    server.starts++
+    server.onStart()
+    if (!server.lives) throw new ChannelFailure({ kind: 'exited', reason: 'It exited with code 1.' })
+    server.running++
+    let isOver = false
+    const ended = new Promise<ChannelEnd>(resolve => {
+      server.end = end => {
+        if (!isOver) server.running--
+        isOver = true
+        resolve(end)
+      }
+    })
+    const { end } = server
+    let heard = clock.now()
+    return {
+      facts: factsOf(),
+      page: async () => ({}),
+      ask: async () => ({}),
+      async ping(signal) {
+        if (!server.answers) await untilAborted(signal)
+        heard = clock.now()
+      },
+      watch() {},
+      pids: () => server.pids,
+      busy: () => server.busy,
+      workingSince: () => (server.busy > 0 ? server.workingSince : undefined),
+      isAtRest: () => server.busy === 0 && !server.isHaunted,
+      heardAt: () => heard,
+      owedAt: () => 0,
+      usedAt: () => server.usedAt,
+      ended,
+      close: async () => end({ kind: 'closed', reason: 'closed' }),
+    }
+  }
+
+  const connection = createConnection({
+    clock,
+    random: () => 1,
+    dependency: 'upstream-s',
+    startMs: () => 5_000,
+    callMs: () => CALL_MS,
+    idleMs,
+    isKept,
+    open,
+    fingerprint: async () => server.fingerprint,
+    isWatched: () => server.isWatched,
+    onChange() {},
+    note: text => notes.push(text),
+  })
+  const crash = () => server.end({ kind: 'exited', reason: 'It was killed.' })
+  return { clock, server, connection, crash, notes }
+}
+
+/** A connection whose way to its server is the test's own. */
+export function connectionBy(
+  clock: FakeClock,
+  way: Pick<ConnectionDeps, 'startMs' | 'open'> & Partial<ConnectionDeps>,
+): Connection {
+  return createConnection({
+    clock,
+    random: () => 1,
+    dependency: 'upstream-s',
+    idleMs: undefined,
+    callMs: () => CALL_MS,
+    isKept: true,
+    fingerprint: async () => '',
+    isWatched: () => false,
+    onChange() {},
+    note() {},
+    ...way,
+  })
+}

@@ -1,0 +1,57 @@
+import type { ResolutionEntry } from '../../contracts/index.ts'
+import { type Generation, LOST_NAME } from '../catalogue/index.ts'
+import { type Health, missingInWords } from '../health/index.ts'
+
+export interface WithheldParts {
+  readonly withheld: readonly ResolutionEntry[]
+  readonly generation: Generation
+  readonly health: Pick<Health, 'missing'>
+}
+
+/** What an agent was given and cannot call now by this name, with the reason. For whoever calls it, so only when somebody has. */
+export function withheldTool(tool: string, parts: WithheldParts): ResolutionEntry | undefined {
+  const { withheld, generation } = parts
+  const known = withheld.filter(entry => (entry.calledAs ?? entry.tool) === tool && entry.reason !== undefined)
+  // Whoever calls it means the one that has the name, also while nobody is offered under it.
+  const owner = generation.owners.get(`tool:${tool}`)?.unit
+  const isOwners = ({ capability }: ResolutionEntry) => generation.capabilities.get(capability)?.unit === owner
+  const owned = owner === undefined ? undefined : known.find(isOwners)
+  return owned ?? known.find(({ reason }) => reason !== LOST_NAME) ?? known[0] ?? perhapsOf(tool, parts)
+}
+
+/** What nobody has seen yet may have any tool, under a name that begins with its own. */
+function perhapsOf(tool: string, parts: WithheldParts): ResolutionEntry | undefined {
+  const isPerhaps = ({ capability, tool: own, state, reason }: ResolutionEntry) =>
+    state === 'unavailable' &&
+    reason !== undefined &&
+    (own === '*' ? tool.startsWith(`${capability}_`) : tool === `${capability}_${own}`)
+  const found = parts.withheld.find(entry => isPerhaps(entry) && !isSeen(entry, parts))
+  if (!found) return undefined
+  const why = [`"${found.capability}" may have it.`, causeOf(found, parts), found.reason].filter(Boolean).join(' ')
+  return { ...found, tool, reason: why }
+}
+
+/** Of what is held back, or is there no more, it is known by which name it would be called. */
+function isSeen({ capability, tool }: ResolutionEntry, { generation }: WithheldParts): boolean {
+  const { leftOut = [], gone = [] } = generation.capabilities.get(capability) ?? {}
+  return [...leftOut, ...gone].some(({ name }) => name === tool)
+}
+
+/** The capabilities that an agent was given and of which nobody knows yet what they have. */
+export function unseenCapabilities(parts: WithheldParts): { capability: string; reason: string }[] {
+  const keys = new Set(parts.withheld.map(({ capability }) => capability))
+  return [...keys].flatMap(capability => {
+    const unseen = parts.generation.capabilities.get(capability)?.unseen
+    if (unseen === undefined) return []
+    return [{ capability, reason: [causeOf({ capability }, parts), unseen].filter(Boolean).join(' ') }]
+  })
+}
+
+/** Why its server has not been seen, which changes oftener than what it offers does. */
+function causeOf({ capability }: Pick<ResolutionEntry, 'capability'>, { generation, health }: WithheldParts): string {
+  const { unseen, unit: own } = generation.capabilities.get(capability) ?? {}
+  if (unseen === undefined) return ''
+  const requires = [...generation.dependencies.values()].filter(({ unit }) => unit === own).map(({ name }) => name)
+  const missing = health.missing({ requires }, { withRecovering: true })
+  return missingInWords(missing.filter(({ reason }) => !unseen.includes(reason)))
+}
