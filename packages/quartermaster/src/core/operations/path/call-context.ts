@@ -1,4 +1,4 @@
-import { type EffectSpec, messageOf, Progress, type ToolResult } from '../../../contracts/index.ts'
+import { type Caller, type EffectSpec, messageOf, Progress, type ToolResult } from '../../../contracts/index.ts'
 import { CANCEL_SIGNAL, type CallContext, type SchemaCompiler, type Tool } from '../../catalogue/index.ts'
 import { type CancelSignal, type Log, traceIdOf } from '../../kernel/index.ts'
 import type { LogLevel } from '../exchange/audience.ts'
@@ -52,7 +52,7 @@ export class RunContext implements CallContext {
 
   constructor(journey: Journey, parts: ContextParts) {
     const { request, operationId } = journey
-    const { tool, deadline, log, compiler, records, results } = parts
+    const { tool, log, records, results } = parts
     const { caller } = request.seat
     this.caller = caller
     this.client = request.client ?? operationId
@@ -60,14 +60,13 @@ export class RunContext implements CallContext {
     this.operationId = operationId
     this.idempotencyKey = operationId
     this.trace = request.trace
-    this.progress = update => passProgress(update, request, tool, log)
-    this.ask = (question, options) =>
-      askWhileWanted(question, { request, subject: tool.name, deadline, compiler }, options)
-    this.canAnswer = kind => canAnswer(request, kind)
+    this.progress = progressOf(request, tool, log)
+    this.ask = askOf(request, parts)
+    this.canAnswer = canAnswerOf(request)
     this.call = parts.nested
-    this.operation = id => records.show(caller, id, whetherHeard(journey))
-    this.waitingOperations = () => records.waiting(caller)
-    this.resultPage = (id, offset) => results.page(caller, id, offset)
+    this.operation = operationOf(journey, records)
+    this.waitingOperations = waitingOf(caller, records)
+    this.resultPage = resultPageOf(caller, results)
     this.missingEffects = parts.missingEffects
     this[JOURNEY] = journey
     this[PARTS] = parts
@@ -93,6 +92,39 @@ export class RunContext implements CallContext {
     return toolLog(log, trace ? { ...facts, traceId: traceIdOf(trace) } : facts, onLog)
   }
 }
+
+// Each is made by a function of its own: V8 puts what is written out as `this.name = () => …` among the old objects at once, and
+// with it all that the call holds, which is then copied and kept until the next great collection.
+
+const progressOf =
+  (request: CallRequest, tool: Tool, log: Log): CallContext['progress'] =>
+  update =>
+    passProgress(update, request, tool, log)
+
+const askOf =
+  (request: CallRequest, { tool, deadline, compiler }: ContextParts): CallContext['ask'] =>
+  (question, options) =>
+    askWhileWanted(question, { request, subject: tool.name, deadline, compiler }, options)
+
+const canAnswerOf =
+  (request: CallRequest): CallContext['canAnswer'] =>
+  kind =>
+    canAnswer(request, kind)
+
+const operationOf =
+  (journey: Journey, records: ContextParts['records']): CallContext['operation'] =>
+  id =>
+    records.show(journey.request.seat.caller, id, whetherHeard(journey))
+
+const waitingOf =
+  (caller: Caller, records: ContextParts['records']): CallContext['waitingOperations'] =>
+  () =>
+    records.waiting(caller)
+
+const resultPageOf =
+  (caller: Caller, results: ContextParts['results']): CallContext['resultPage'] =>
+  (id, offset) =>
+    results.page(caller, id, offset)
 
 /** Progress is a courtesy: neither a bad value nor a listener that fails may change how the call ends. */
 function passProgress(update: unknown, { onProgress, seat }: CallRequest, tool: Tool, log: Log): void {
