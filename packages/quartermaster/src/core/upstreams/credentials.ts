@@ -30,7 +30,8 @@ export interface LoginOwner {
 
 /** What people left behind when they signed in, sealed in the store. */
 export interface UpstreamCredentialStore {
-  load(owner: LoginOwner): Promise<UpstreamLogin | undefined>
+  /** At once where it was read before: it is asked for with every request. */
+  load(owner: LoginOwner): Promise<UpstreamLogin | undefined> | UpstreamLogin | undefined
   save(owner: LoginOwner, login: UpstreamLogin): Promise<void>
   /** Puts a login in the place of one that is still there. Answers whether it was: what was forgotten stays so. */
   replace(
@@ -51,9 +52,12 @@ export interface UpstreamCredentialsDeps {
   readonly ids: Ids
 }
 
-/** Reads each login once: it is asked for with every request. */
+/** What was read of a login, or will have been. */
+type Known = Promise<UpstreamLogin | undefined> | { readonly login: UpstreamLogin | undefined }
+
+/** Reads each login once. */
 export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCredentialsDeps): UpstreamCredentialStore {
-  const known = new Map<string, Promise<UpstreamLogin | undefined>>()
+  const known = new Map<string, Known>()
 
   async function row({ name, workspace }: Place) {
     const { store } = await storage.open()
@@ -82,6 +86,18 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
 
   const read = async (place: Place) => open(await row(place))
 
+  /** What could not be read is tried again; what was saved or forgotten meanwhile is newer. */
+  function readOnce(place: Place): Promise<UpstreamLogin | undefined> {
+    const { name } = place
+    const reading = read(place)
+    known.set(name, reading)
+    reading.then(
+      login => known.get(name) === reading && known.set(name, { login }),
+      () => known.get(name) === reading && known.delete(name),
+    )
+    return reading
+  }
+
   /** What is written of a login. */
   async function columns(id: string, login: UpstreamLogin) {
     const { sealer } = await storage.open()
@@ -104,16 +120,13 @@ export function createUpstreamCredentials({ storage, clock, ids }: UpstreamCrede
   return {
     load(owner) {
       const place = placeOf(owner)
-      const found = known.get(place.name) ?? read(place)
-      known.set(place.name, found)
-      // What could not be read is tried again.
-      found.catch(() => known.delete(place.name))
-      return found
+      const found = known.get(place.name) ?? readOnce(place)
+      return found instanceof Promise ? found : found.login
     },
     async save(owner, login) {
       const place = placeOf(owner)
       await write(place, login)
-      known.set(place.name, Promise.resolve(login))
+      known.set(place.name, { login })
     },
     async replace(owner, { before, after }) {
       const place = placeOf(owner)

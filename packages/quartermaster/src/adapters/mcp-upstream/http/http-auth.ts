@@ -9,8 +9,8 @@ export interface Challenge {
 
 /** Where a channel's access token comes from. */
 export interface HttpAuth {
-  /** The token to send, if there is one. Rejects when it has to be renewed and the other side cannot be asked. */
-  token(): Promise<string | undefined>
+  /** The token to send, if there is one; at once where it is known. Rejects when it has to be renewed and nobody can be asked. */
+  token(): Promise<string | undefined> | string | undefined
   /**
    * The server does not take this token, or wants one. `signIn`: only a person can help. Rejects when a new one might be
    * had and the other side cannot be asked.

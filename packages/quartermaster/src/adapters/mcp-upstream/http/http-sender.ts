@@ -40,7 +40,8 @@ export function createHttpSender(options: HttpSenderOptions): HttpSender {
   const own = ownHeaders(headers, home)
 
   async function send(request: SenderRequest): Promise<HttpAnswer> {
-    const token = auth && (await tokenOf(auth, request.signal))
+    const known = auth && tokenOf(auth, request.signal)
+    const token = known instanceof Promise ? await known : known
     const answer = await redirected(request, token)
     if (answer.status === 401) return again(request, token, answer)
     return withRights(answer, token)
@@ -151,8 +152,9 @@ function basicHeader({ username, password }: URL): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
 }
 
-async function tokenOf(auth: HttpAuth, signal: CancelSignal): Promise<string | undefined> {
-  return asked(auth.token(), signal)
+function tokenOf(auth: HttpAuth, signal: CancelSignal): ReturnType<HttpAuth['token']> {
+  const token = auth.token()
+  return token instanceof Promise ? asked(token, signal) : token
 }
 
 /** What an issuer says, for as long as anybody waits for the request. The answer is for others too, so it is not given up. */

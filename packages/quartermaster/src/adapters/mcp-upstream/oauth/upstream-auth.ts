@@ -38,9 +38,10 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
   const challenges = new Map<string, Challenge>()
 
   /** Only what is for this very server: its entry may have been pointed at another. */
-  async function loginOf(owner: LoginOwner, { url }: HttpUpstream): Promise<UpstreamLogin | undefined> {
-    const login = await credentials.load(owner)
-    return login?.url === url ? login : undefined
+  function loginOf(owner: LoginOwner, { url }: HttpUpstream): ReturnType<UpstreamCredentialStore['load']> {
+    const own = (login: UpstreamLogin | undefined) => (login?.url === url ? login : undefined)
+    const found = credentials.load(owner)
+    return found instanceof Promise ? found.then(own) : own(found)
   }
 
   /** Once for all who wait: a refresh token that is used twice is taken for a stolen one. */
@@ -71,11 +72,15 @@ export function createUpstreamAuth({ credentials, clock, ids, resolve }: Upstrea
         if (login) onLogin?.(login)
         return login
       }
+      const tokenOf = (login: UpstreamLogin | undefined) => {
+        told(login)
+        if (!login || !isNearEnd(login)) return login?.accessToken
+        return renew(owner, upstream, login).then(renewed => told(renewed)?.accessToken)
+      }
       return {
-        async token() {
-          const login = told(await loginOf(owner, upstream))
-          if (!login || !isNearEnd(login)) return login?.accessToken
-          return told(await renew(owner, upstream, login))?.accessToken
+        token() {
+          const found = loginOf(owner, upstream)
+          return found instanceof Promise ? found.then(tokenOf) : tokenOf(found)
         },
         async renew(refused, challenge) {
           challenges.set(keyOf(owner), challenge)

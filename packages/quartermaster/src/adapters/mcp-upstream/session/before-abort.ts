@@ -6,6 +6,10 @@ export function beforeAbort<T>(work: Promise<T>, signal: CancelSignal): Promise<
     const abort = () => reject(signal.reason)
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    const leave = () => signal.removeEventListener('abort', abort)
+    work.then(
+      value => (leave(), resolve(value)),
+      error => (leave(), reject(error)),
+    )
   })
 }

@@ -85,7 +85,10 @@ export function createExchange<T>({ newId, clock, begin, early = {} }: ExchangeO
   let operationId: string | undefined
   let id: string | undefined
 
-  const close = () => open.clear()
+  const close = () => {
+    // A map makes itself anew when it is cleared, also an empty one.
+    if (open.size > 0) open.clear()
+  }
 
   function ask(question: Question, signal?: CancelSignal): Promise<Answer> {
     const wanted = question.key ?? DEFAULT_KEY

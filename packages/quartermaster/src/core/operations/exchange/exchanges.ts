@@ -202,28 +202,20 @@ function handOver(one: Known, { round, said, answersTo }: Brought): void {
   one.exchange.answer(answers)
 }
 
+/** Which token each is asked for with. Tokens are seldom taken back, and calls come and go: so all are looked through then. */
 function createHeldExchanges() {
-  const byHolder = new Map<string, Set<Exchange<unknown>>>()
   const holders = new Map<Exchange<unknown>, string>()
-  function release(exchange: Exchange<unknown>): void {
-    const holder = holders.get(exchange)
-    if (holder === undefined) return
-    holders.delete(exchange)
-    const own = byHolder.get(holder)
-    own?.delete(exchange)
-    if (own?.size === 0) byHolder.delete(holder)
-  }
   return {
     add(exchange: Exchange<unknown>, holder: string): void {
       holders.set(exchange, holder)
-      byHolder.set(holder, (byHolder.get(holder) ?? new Set()).add(exchange))
-      const forget = () => release(exchange)
+      const forget = () => holders.delete(exchange)
       exchange.done.then(forget, forget)
     },
-    release,
+    release: (exchange: Exchange<unknown>) => void holders.delete(exchange),
     end(holder: string): void {
       const revoked = new AppError('TOKEN_INVALID', 'The token this was asked for with has been taken back.')
-      for (const exchange of byHolder.get(holder) ?? []) {
+      const own = [...holders].filter(([, by]) => by === holder)
+      for (const [exchange] of own) {
         exchange.leave()
         exchange.cancel(revoked)
       }
