@@ -1,5 +1,10 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { makeProject, quartermaster, runProcess, startUpProcess } from './support/product.ts'
+import { deferred } from '../src/testing/deferred.ts'
+import { createLeanClient } from './support/lean-client.ts'
+import { makeProject, quartermaster, runProcess, startUp, startUpProcess, writeFiles } from './support/product.ts'
 
 const tool = (name: string, body: string, more = '') =>
   `defineTool({ name: '${name}', short: 'x', input: { type: 'object' }, mutates: false, ${more} handler: (_, context) => { ${body} } })`
@@ -50,6 +55,28 @@ describe('up', () => {
       (await quartermaster(['tools', '--json'], { cwd: dir })).json<{ name: string }[]>().map(one => one.name)
     // On a busy machine every file takes its time.
     await expect.poll(names, { timeout: 20_000 }).toContain('read_file')
+  })
+
+  it('gives nobody what is not his while it still reads who may have what', async () => {
+    const dir = await project()
+    const made = await quartermaster(['tokens', 'create', 'default', '--json'], { cwd: dir })
+    const gate = deferred()
+    Object.assign(globalThis, { gateOfThisTest: gate.promise })
+    await writeFiles(dir, { 'capabilities/slow.js': 'await globalThis.gateOfThisTest' })
+    const starting = startUp(dir)
+    const endpoint = join(dir, '.quartermaster', 'endpoint.json')
+    await expect.poll(() => existsSync(endpoint)).toBe(true)
+    const { url } = JSON.parse(await readFile(endpoint, 'utf8'))
+    const client = createLeanClient(url, made.json<{ token: string }>().token)
+    const early = [client.call('get_workspace_info', {}), client.call('fine', {})]
+    // It came after them, and is answered at once.
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+    gate.resolve()
+    const [notOurs, ours] = await Promise.all(early)
+    expect(notOurs).toContain('TOOL_NOT_FOUND')
+    expect(ours).toContain('"text":"fine"')
+    await starting
+    client.close()
   })
 
   it('ends calls that are under way when it stops, and says so', async () => {

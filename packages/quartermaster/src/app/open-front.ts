@@ -92,6 +92,8 @@ export async function openFront(parts: FrontParts): Promise<{ url: string; contr
   const listener = await listen({ ...app, host, port, log })
   requests = listener.open
   life.onClose(() => listener.close())
+  // Whoever waits for a start that fails would hold the listener's end up.
+  life.onClose(async () => readiness.end())
   // Streams that are meant to stay open would hold up the listener's end for its whole grace time.
   life.onClose(async () => {
     await answersOut(runtime)
@@ -175,11 +177,12 @@ async function openApp(parts: FrontParts, { control, mcp, feed, outside, request
     persons: personsOf(store.tokens, runtime, feed),
     api: door,
     prove: folder.prover(token),
+    opened: readiness.opened,
     isReady: readiness.is,
     storeAnswers: store.answers,
     status: () => ({ version: VERSION, generation: runtime.core.catalogue.current().number }),
     allowedHosts: () => [options.host, ...project.allowedHosts()],
-    mounts: [mcpMount(mcp, { tokens: store.tokens, guests, onVisit: () => idle?.touch() }), ...a2a],
+    mounts: [mcpMount(mcp, { tokens, guests, readiness, onVisit: () => idle?.touch() }), ...a2a],
     metrics: { text: metrics.text, access: () => project.settings.metricsAccess },
     discovery: { mcpPath: '/mcp', protocolVersions: PROTOCOL_VERSIONS },
     onRequest: metrics.request,
@@ -189,11 +192,15 @@ async function openApp(parts: FrontParts, { control, mcp, feed, outside, request
   return { app: createHttpApp(app), shortWay: createShortWay(app) }
 }
 
+interface McpMountParts {
+  readonly tokens: Tokens
+  readonly guests: GuestList
+  readonly readiness: Readiness
+  onVisit(): void
+}
+
 /** Every request is a visit: clients without a session or stream are seen by their requests alone. */
-function mcpMount(
-  mcp: HttpFront,
-  { tokens, guests, onVisit }: { tokens: Tokens; guests: GuestList; onVisit(): void },
-): Mount {
+function mcpMount(mcp: HttpFront, { tokens, guests, readiness, onVisit }: McpMountParts): Mount {
   return {
     path: '/mcp',
     async handle(request, gone) {
@@ -204,7 +211,7 @@ function mcpMount(
       return mcp.answer(request, gone)
     },
     short: {
-      isFor: headers => tokens.isFresh() && mcp.mayBeOrdinary(headers),
+      isFor: headers => readiness.isOpen() && tokens.isFresh() && mcp.mayBeOrdinary(headers),
       answer(request, gone) {
         onVisit()
         return mcp.answerWhole(request, gone)

@@ -119,6 +119,7 @@ async function start(options: ServeOptions, life: Life): Promise<Omit<Serving, '
   const first = background ? undefined : await makeFirstAgent(project, { tokens: store.tokens, log })
   await runtime.load()
   await seating.settled()
+  readiness.open()
   await within(PATIENCE_MS, runtime.look(), log)
   runtime.watch()
   // Only now: what is to be tried again must not be taken before its tool is there.

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { AppError } from '../../contracts/index.ts'
+import { deferred } from '../../testing/deferred.ts'
 import { startHttpServer, type TestServer, type TestServerOptions } from '../../testing/http-server.ts'
 
 let server: TestServer | undefined
@@ -63,6 +65,34 @@ describe('/health and /ready', () => {
     expect((await fetch(`${url}/health`)).status).toBe(200)
     answers = true
     expect((await fetch(`${url}/ready`)).status).toBe(200)
+  })
+})
+
+describe('a server that is still starting', () => {
+  const mounts = [{ path: '/mcp' as const, handle: async () => new Response('here you are') }]
+
+  it('has everybody wait who wants more than to know how it is', async () => {
+    const opening = deferred()
+    const { url } = await started({ mounts, opened: opening.promise, isReady: () => false })
+    const early = [fetch(`${url}/mcp`), fetch(`${url}/api/v1/control/status`, { method: 'POST' })]
+    const isAnswered = Promise.race(early).then(() => true)
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+    expect((await fetch(`${url}/ready`)).status).toBe(503)
+    expect(await Promise.race([isAnswered, Promise.resolve(false)])).toBe(false)
+    opening.resolve()
+    const answers = await Promise.all(early)
+    expect(answers.map(({ status }) => status)).toEqual([200, 401])
+    expect(await answers[0]?.text()).toBe('here you are')
+  })
+
+  it('says so when it ends before', async () => {
+    const opening = deferred()
+    const { url } = await started({ mounts, opened: opening.promise })
+    const early = fetch(`${url}/mcp`)
+    await fetch(`${url}/health`)
+    opening.reject(new AppError('STOPPING', 'Quartermaster is stopping.'))
+    const answer = await early
+    expect([answer.status, await answer.json()]).toEqual([503, expect.objectContaining({ code: 'STOPPING' })])
   })
 })
 

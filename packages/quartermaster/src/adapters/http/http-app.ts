@@ -1,5 +1,5 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { type Handler, Hono } from 'hono'
+import { type Handler, Hono, type MiddlewareHandler } from 'hono'
 import { AppError, type Control } from '../../contracts/index.ts'
 import type { Log, Tracer } from '../../core/kernel/index.ts'
 import { type ApiDoor, createApi } from './api.ts'
@@ -26,6 +26,8 @@ export interface HttpAppOptions {
   persons?: Persons
   /** Who answers the API; there is none without it. */
   api?: ApiDoor
+  /** From then on there is something to be had here; until then everybody waits who wants more than to know how it is. */
+  opened?: Promise<void>
   isReady: () => boolean
   /** Whether the store answers now; without it that is not asked. */
   storeAnswers?: () => Promise<boolean>
@@ -68,6 +70,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   for (const path of ['/', '/health', '/ready']) app.all(path, methodNotAllowed('GET, HEAD'))
   if (options.metrics) serveMetrics(app, options.metrics, isAdmin)
   if (options.discovery) serveDiscovery(app, { ...options.discovery, version: status().version })
+  if (options.opened) app.use('*', heldUntil(options.opened))
   if (options.tracer) traceRequests(app, options.tracer, options.mounts)
   app.route('/api/v1/control', controlApi({ control, isAdmin, persons, limits, report }))
   app.route('/api/v1/capabilities', capabilitiesApi({ control, isAdmin, limits, report }))
@@ -91,6 +94,13 @@ function serveDiscovery(app: HttpApp, discovery: DiscoveryOptions): void {
   for (const [path, document] of Object.entries(documents)) {
     app.get(path, c => document(c, discovery))
     app.all(path, methodNotAllowed('GET, HEAD'))
+  }
+}
+
+function heldUntil(opened: Promise<void>): MiddlewareHandler<HttpEnv> {
+  return async (_c, next) => {
+    await opened
+    await next()
   }
 }
 
