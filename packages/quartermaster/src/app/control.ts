@@ -20,7 +20,7 @@ import {
 import { agentViewOf, filterTools, listTools, toolDetail } from '../core/agents/index.ts'
 import type { Delegations } from '../core/delegation/index.ts'
 import type { ExternalPeers } from '../core/external-peers/index.ts'
-import { unsaid, withoutLoginStep } from '../core/kernel/index.ts'
+import { unsaid } from '../core/kernel/index.ts'
 import type { Memory } from '../core/memory/index.ts'
 import type { Organisation, Tokens } from '../core/organisation/index.ts'
 import { createConsentControl, OWNER } from './consent-control.ts'
@@ -37,8 +37,10 @@ import { createOperationControl } from './operation-control.ts'
 import { createOrganisationControl } from './organisation-control.ts'
 import type { Runtime } from './runtime.ts'
 import { storePlace } from './store-choice.ts'
+import { unseenUpstreams, withSteps } from './unseen-upstreams.ts'
 import { type UpControl, WITHOUT_UP } from './up-control.ts'
 import { createUpstreamControl } from './upstream-control.ts'
+import { asUpstreams } from './upstream-dependencies.ts'
 import { VERSION } from './version.ts'
 import { ownersWithin } from './within.ts'
 
@@ -81,7 +83,8 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
     capabilities: async () => registry.knownCapabilities(),
     agents: async () => agents.list(),
     checkAgent: async ({ name }) => checkAgent(runtime, name),
-    prompt: async ({ agent, ...options }) => promptFor(agentViewOf(agents.seat(agent)), options),
+    prompt: async ({ agent, ...options }) =>
+      withSteps(promptFor(agentViewOf(agents.seat(agent)), options), unseenUpstreams(runtime)),
     async grant(request) {
       const { file, config } = await grantCapability(runtime, request)
       await agents.reload()
@@ -144,7 +147,8 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       agents,
       clock: createSystemClock(),
       originOf(capability) {
-        const found = catalogue.current().capabilities.get(capability)
+        const { capabilities, injections } = catalogue.current()
+        const found = capabilities.get(capability) ?? injections.find(one => one.injection.key === capability)
         if (!found) return undefined
         return found.source === runtime.upstreams?.source.id ? 'upstream' : 'other'
       },
@@ -152,6 +156,7 @@ export function createControl(runtime: Runtime, parts: ControlParts): Control {
       definitionProblems: () => catalogue.problems(),
       dependencies: health.dependencies,
       reload: () => runtime.reload(),
+      reloadDefinitions: catalogue.reload,
       ownUrl: async () => (await connectToOwner({ dir: runtime.project.dataDir }))?.url,
       ensureDataFolder: () => openDataFolder(runtime.project.dataDir).ensure(),
     }),
@@ -211,6 +216,7 @@ async function statusOf(runtime: Runtime, parts: ControlParts): Promise<StatusRe
   const generation = catalogue.current()
   const isActive = (tool: Parameters<typeof health.availability>[0]) => health.availability(tool).active
   const active = [...generation.tools.values()].filter(isActive).length
+  const unseen = unseenUpstreams(runtime)
   return {
     version: VERSION,
     ready: isReady(),
@@ -220,22 +226,11 @@ async function statusOf(runtime: Runtime, parts: ControlParts): Promise<StatusRe
     tools: { active, disabled: generation.tools.size - active },
     agents: agents.list().length,
     running: runtime.core.operations.running().length,
-    dependencies: health.dependencies(),
+    dependencies: asUpstreams(health.dependencies(), runtime.upstreams.statuses()),
     problems: runtime.problems(),
-    ...unseenUpstreams(runtime),
+    ...(unseen.length === 0 ? {} : { unseen }),
     store: { ...place, ...(await storeFacts(parts)) },
   }
-}
-
-function unseenUpstreams({ upstreams, project }: Runtime): Pick<StatusReport, 'unseen'> {
-  const leftOut = project.upstreamsLeftOut()
-  const unseen = upstreams
-    .statuses()
-    .filter(({ name }) => !leftOut.has(name))
-    .flatMap(({ name, reason, unseen: mend }) =>
-      mend === undefined ? [] : [{ name, reason: withoutLoginStep(reason, name), mend }],
-    )
-  return unseen.length === 0 ? {} : { unseen }
 }
 
 /** How the store is, where it is open. One that does not answer is not asked who else uses it. */

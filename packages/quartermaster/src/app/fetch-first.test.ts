@@ -15,7 +15,8 @@ function desk() {
     { name: 'c', state: 'starting', isFetching: true },
   ]
   const answer = (name: string) => async () => void done.push(name)
-  const control = { tools: answer('tools'), tool: answer('tool'), call: answer('call'), doctor: answer('doctor') }
+  const answers = { tools: answer('tools'), tool: answer('tool'), call: answer('call'), doctor: answer('doctor') }
+  const control = { ...answers, restartUpstream: () => there.promise }
   const current = () => ({ tools: new Map([['known', {}]]) })
   const deps = {
     clock,
@@ -72,6 +73,15 @@ it('says whom it waits for, and again when these are fewer', async () => {
   await asked
   await clock.advance(30_000)
   expect(awaited).toEqual([['a', 'c'], ['a'], []])
+})
+
+it('says whom a restart waits for from its first moments on', async () => {
+  const { clock, control, there, on, awaited } = desk()
+  const restarted = control.restartUpstream({ name: 'a' }, on)
+  await clock.advance(10)
+  expect(awaited).toEqual([['a', 'c']])
+  there.resolve(true)
+  await restarted
 })
 
 it('downloads nothing for a tool that is there, for other questions, and for who cannot be told', async () => {

@@ -45,6 +45,10 @@ export function fetchFirst(control: Control, deps: FetchFirstDeps): Control {
       await fetched(options, input.tool)
       return await control.call(input, options)
     },
+    restartUpstream(input, options = {}) {
+      const cancel = tellOften(deps, options)
+      return control.restartUpstream(input, options).finally(cancel)
+    },
   }
 }
 

@@ -1,7 +1,10 @@
 import type { Problem, ReviewItem, UpstreamStatus } from '../contracts/index.ts'
 import type { Generation } from '../core/catalogue/index.ts'
 
-/** What upstreams offer without what could not be taken in, be it for its name or for what is wrong with it. */
+/**
+ * Upstreams with what agents have of them, which is what is loaded now: what was seen a moment ago is still to come, and what
+ * could not be taken in, be it for its name or for what is wrong with it, does not.
+ */
 export function withOfferedCounts(
   statuses: readonly UpstreamStatus[],
   { capabilities }: Pick<Generation, 'capabilities'>,
@@ -10,22 +13,20 @@ export function withOfferedCounts(
   return statuses.map(status => {
     const unit = `upstream:${status.name}`
     const clashes = problems.filter(({ where, field }) => where === unit && field === 'name')
-    const told = clashes.length === 0 ? status : { ...status, clashes: clashes.map(clashText) }
     const found = capabilities.get(status.name)
-    if (!found) return told
-    const { offered } = status.tools
-    // Where its own name is taken, nothing of it is there.
-    if (found.unit !== unit) return { ...told, tools: { ...status.tools, offered: 0 }, prompts: 0, resources: 0 }
-    const lost = found.leftOut.filter(({ isWrong }) => isWrong).length
-    const lostPrompts = clashes.filter(({ subject }) => subject?.startsWith('prompt:')).length
-    if (lost + lostPrompts === 0) return told
+    // Where its own name is taken, by a capability or by something else, nothing of it is there.
+    const { tools, prompts, resources } = found?.unit === unit ? found : NOTHING
     return {
-      ...told,
-      tools: { ...status.tools, offered: Math.max(0, offered - lost) },
-      prompts: Math.max(0, status.prompts - lostPrompts),
+      ...status,
+      tools: { ...status.tools, offered: tools.length },
+      prompts: prompts.length,
+      resources: resources.length,
+      ...(clashes.length > 0 ? { clashes: clashes.map(clashText) } : {}),
     }
   })
 }
+
+const NOTHING = { tools: [], prompts: [], resources: [] }
 
 export function clashText({ message, mend }: Pick<Problem, 'message' | 'mend'>): string {
   return mend === undefined ? message : `${message} ${mend}`

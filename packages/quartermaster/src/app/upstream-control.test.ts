@@ -263,7 +263,18 @@ describe('looking at upstreams', () => {
     const items = [{ kind: 'tool' as const, name: 'read', hash: 'h' }]
     const choice = { upstream: 'notes', items, decision: 'accept' as const }
     expect(await control.decideReview(choice)).toEqual([ITEM])
-    expect(done).toEqual([['restart', 'notes'], choice])
+    // Whoever is answered finds what was done.
+    expect(done).toEqual(['shown', ['restart', 'notes'], 'shown', choice, 'shown'])
+  })
+
+  it('waits until agents have what was seen of a server before it is counted, and no longer than for the server', async () => {
+    const { control, done } = await desk(NOTES)
+    for (let look = 0; look < 2; look++)
+      expect(await control.upstreams({})).toMatchObject([{ state: 'up', tools: { offered: 2 } }])
+    expect(done).toEqual(['shown'])
+    const stuck = await desk({ ...NOTES, isReloadStuck: true })
+    const answer = await whileAdvancing(stuck.clock, stuck.control.upstreams({}), 1_000)
+    expect(answer).toMatchObject([{ state: 'up', tools: { offered: 0 } }])
   })
 
   it('says in a review whose the name is that a tool would be called by', async () => {

@@ -52,6 +52,8 @@ export interface UpstreamControlDeps extends UpstreamGrantDeps {
   dependencies(): readonly DependencyStatus[]
   /** Takes the configuration in as it is now. */
   reload(): Promise<unknown>
+  /** Takes in what upstreams bring now, and nothing else. */
+  reloadDefinitions(): Promise<unknown>
   /** Where our own server listens, if it does. */
   ownUrl(): Promise<string | undefined>
   /** Makes the data folder, for its owner only. */
@@ -80,7 +82,29 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
 
   /** What keeps us from what is known of them is told once, and is no trouble of theirs. */
   async function read(): Promise<void> {
-    if (await upstreams?.readAgain()) await upstreams?.met(FIRST_LOOK_MS)
+    const isNew = await upstreams?.readAgain()
+    if (isNew) await upstreams?.met(FIRST_LOOK_MS)
+    if (isNew || isBehind()) await shown()
+  }
+
+  /** Whether one was seen of which agents have nothing yet. In a moment they do, and where nobody watches, only by this. */
+  function isBehind(): boolean {
+    const { capabilities } = deps.generation()
+    const isUnseen = (name: string) => capabilities.get(name)?.unseen !== undefined
+    return felt().some(({ name, state, unseen }) => state === 'up' && unseen === undefined && isUnseen(name))
+  }
+
+  /** Resolves when agents have what was found out of upstreams. Whoever asks is answered even so if that takes long. */
+  function shown(): Promise<void> {
+    return new Promise(resolve => {
+      const cancel = clock.after(FIRST_LOOK_MS, resolve)
+      const end = () => {
+        cancel()
+        resolve()
+      }
+      // Who told of the change has it reloaded as well, and says why that fails.
+      deps.reloadDefinitions().then(end, end)
+    })
   }
 
   /** Whoever decides about it is to know that it would not be offered even so, or that calls of it go to another. */
@@ -101,11 +125,11 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
   }
 
   async function settled(name: string): Promise<UpstreamStatus | undefined> {
-    for (const until = clock.now() + FIRST_LOOK_MS; ; ) {
-      const status = find(name)
-      if (status?.state !== 'starting' || clock.now() >= until) return status
+    const until = clock.now() + FIRST_LOOK_MS
+    while (find(name)?.state === 'starting' && clock.now() < until)
       await new Promise<void>(resolve => clock.after(LOOK_EVERY_MS, resolve))
-    }
+    await shown()
+    return find(name)
   }
 
   return {
@@ -123,13 +147,15 @@ export function createUpstreamControl(deps: UpstreamControlDeps): UpstreamContro
       await mounted(upstreams).restart(name)
       return (await settled(name)) ?? known(name)
     },
-    async reviewItems({ name }) {
+    async reviewItems({ name, whole }) {
       if (name !== undefined) known(name)
-      return ((await upstreams?.review(name)) ?? []).map(withClash)
+      return ((await upstreams?.review(name, { whole })) ?? []).map(withClash)
     },
     async decideReview(choice) {
       known(choice.upstream)
-      return (await mounted(upstreams).decide(choice)).map(withClash)
+      const decided = await mounted(upstreams).decide(choice)
+      await shown()
+      return decided.map(withClash)
     },
     async addUpstream(request) {
       refuseTaken(request.name, deps)

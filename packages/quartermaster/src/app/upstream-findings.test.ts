@@ -57,11 +57,25 @@ it.each([
 })
 
 it.each([
-  ['starting', 'It may be downloading what it runs.', 'See how it is: quartermaster upstreams'],
-  ['idle', 'It does not work.', 'Have it started: quartermaster up'],
-] as const)('has nothing to mend that may have to be downloaded first: %s', async (state, text, mend) => {
-  const what = expect.stringContaining(text)
+  ['starting', 'See how it is: quartermaster upstreams'],
+  ['idle', 'Have it started: quartermaster up'],
+] as const)('has nothing to mend that may have to be downloaded first: %s', async (state, mend) => {
+  const what = expect.stringContaining(DOWN.reason)
   expect(await findingsOf({ ...DOWN, state, isFetching: true })).toEqual([{ level: 'warning', what, mend }])
+})
+
+it.each([
+  ['It answered with HTTP 500.', {}, 'Mend what is said here; the next call of "bob" tries it again.'],
+  ['It ended.', { hasSpoken: true }, 'See what it said: quartermaster logs notes'],
+  ['It lets nobody in. Sign in: quartermaster login notes', {}, 'Sign in: quartermaster login notes'],
+])('is told with the next step where it is up for all but an agent: %s', async (reason, more, mend) => {
+  const status = { ...DOWN, ...more, state: 'up' as const, failing: [{ agent: 'bob', reason }] }
+  const what = `Upstream "notes" could not be reached for "bob": ${reason.replace(/ Sign in.*/, '')}`
+  expect(await findingsOf(status)).toEqual([expect.objectContaining({ level: 'ok' }), { level: 'warning', what, mend }])
+  // What nobody reaches is told once, and what is refused beside it as well.
+  expect(await findingsOf({ ...status, state: 'down', reason })).toHaveLength(1)
+  const lastError = { message: 'It answers, but refused "read".', at: 1, isStanding: true as const }
+  expect(await findingsOf({ ...status, lastError })).toMatchObject([{ level: 'warning' }, { level: 'warning', what }])
 })
 
 describe('an upstream that shows one agent something else', () => {

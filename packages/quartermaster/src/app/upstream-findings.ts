@@ -20,17 +20,18 @@ export async function upstreamFindings({ upstreams, core, project }: UpstreamFin
   const running = upstreams.statuses().filter(({ name }) => !leftOut.has(name))
   const statuses = withOfferedCounts(running, core.catalogue.current(), core.catalogue.problems())
   const exposures = await Promise.all(statuses.map(({ name }) => exposureFinding(name, project)))
-  return statuses.flatMap((status, i) => [stateFinding(status), ...differenceFindings(status), ...(exposures[i] ?? [])])
+  return statuses.flatMap((status, i) => [
+    stateFinding(status),
+    ...failingFindings(status),
+    ...differenceFindings(status),
+    ...(exposures[i] ?? []),
+  ])
 }
 
 /** There is nothing to mend yet: it may be downloaded, or has yet to be. */
 function fetchingFinding({ name, state, reason }: UpstreamStatus): Finding {
-  const isStarting = state === 'starting'
-  return {
-    level: 'warning',
-    what: `Upstream "${name}" is ${state}: ${reason}${isStarting ? ' It may be downloading what it runs.' : ''}`,
-    mend: isStarting ? 'See how it is: quartermaster upstreams' : 'Have it started: quartermaster up',
-  }
+  const mend = state === 'starting' ? 'See how it is: quartermaster upstreams' : 'Have it started: quartermaster up'
+  return { level: 'warning', what: `Upstream "${name}" is ${state}: ${reason}`, mend }
 }
 
 /** Whoever has said nothing, as a program that never started, is not to be read. */
@@ -86,6 +87,21 @@ function refusalFinding({ name, lastError }: UpstreamStatus): Finding | undefine
     ? loginStep(name)
     : `Mend what is said here, then: quartermaster upstreams restart ${name}`
   return { level: 'warning', what, mend }
+}
+
+/** The state is that of the connection by which it is known; what an agent brings along may fail all the same. */
+function failingFindings({ name, reason: ofAll, failing = [], hasSpoken }: UpstreamStatus): Finding[] {
+  return failing
+    .filter(({ reason }) => reason !== ofAll)
+    .map(({ agent, reason }) => {
+      const tried = `Mend what is said here; the next call of "${agent}" tries it again.`
+      const mend = hasSpoken ? `See what it said: quartermaster logs ${name}` : tried
+      return {
+        level: 'warning',
+        what: `Upstream "${name}" could not be reached for "${agent}": ${withoutLoginStep(reason, name)}`,
+        mend: hasLoginStep(reason, name) ? loginStep(name) : mend,
+      }
+    })
 }
 
 /** Nothing of it waits for review: what was looked at is what everybody else is shown. */

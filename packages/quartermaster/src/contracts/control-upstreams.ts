@@ -13,7 +13,14 @@ export const UPSTREAM_CONTROL = {
   },
   restartUpstream: { input: z.strictObject({ name: z.string() }), output: UpstreamStatus },
   /** What of the upstreams waits for a person. */
-  reviewItems: { input: z.strictObject({ name: z.string().optional() }), output: z.array(ReviewItem) },
+  reviewItems: {
+    input: z.strictObject({
+      name: z.string().optional(),
+      /** With the definitions themselves, of which differences show only so much. */
+      whole: z.literal(true).optional(),
+    }),
+    output: z.array(ReviewItem),
+  },
   decideReview: {
     input: z.strictObject({
       upstream: z.string(),

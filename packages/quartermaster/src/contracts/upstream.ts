@@ -177,6 +177,10 @@ export const ReviewItem = z.object({
   findings: z.array(UpstreamFinding),
   /** Field by field what differs from what was accepted; all of it for a new one. */
   changes: z.array(z.object({ field: z.string(), before: z.string().optional(), after: z.string().optional() })),
+  /** What was accepted, as JSON, for whoever asks for the whole of it. */
+  accepted: z.string().optional(),
+  /** What is listed now, as JSON, for whoever asks for the whole of it. */
+  definition: z.string().optional(),
   seenAt: z.number(),
   /** What agents call it, or would, where that is another name. */
   calledAs: z.string().optional(),
@@ -230,6 +234,8 @@ export const UpstreamStatus = z.object({
   lastError: z.object({ message: z.string(), at: z.number(), isStanding: z.literal(true).optional() }).optional(),
   /** Agents to which the server shows something that was accepted in another form, and what, shortened. */
   differing: z.array(z.object({ agent: Name, definitions: z.array(z.string()) })).optional(),
+  /** Agents whose own connection does not come up, and why. Everybody else's may. */
+  failing: z.array(z.object({ agent: Name, reason: z.string() })).optional(),
   /** Whether a program such as npx starts it for the first time, or has yet to, and may have to download it. */
   isFetching: z.boolean().optional(),
   /** What to do so that it is seen, where nobody has ever seen what it has. */

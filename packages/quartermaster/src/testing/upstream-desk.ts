@@ -5,7 +5,7 @@ import { silentLog } from '../adapters/system/index.ts'
 import { openProject } from '../app/project.ts'
 import { createUpstreamControl } from '../app/upstream-control.ts'
 import { AppError, type Problem, type ReviewItem, type UpstreamStatus } from '../contracts/index.ts'
-import type { Tool } from '../core/catalogue/index.ts'
+import type { CatalogueCapability, Tool } from '../core/catalogue/index.ts'
 import { createFakeClock } from './fake-clock.ts'
 import { tempProject } from './temp-project.ts'
 
@@ -57,6 +57,8 @@ export interface DeskSituation {
   /** Why what is known of upstreams cannot be read. */
   unreadable?: Error
   isMounted?: boolean
+  /** Whether taking in what upstreams bring never ends. */
+  isReloadStuck?: boolean
   ownUrl?: string
 }
 
@@ -72,6 +74,7 @@ export async function upstreamDesk({
   problems = [],
   unreadable,
   isMounted = true,
+  isReloadStuck = false,
   ownUrl,
 }: DeskSituation = {}) {
   const agents = hasAgents ? { 'agents/default.json': '{ "capabilities": {} }' } : {}
@@ -108,6 +111,17 @@ export async function upstreamDesk({
   const offered = new Map(
     Object.entries(tools).map(([name, unit]) => [name, { name, unit, source: 'upstreams' } as unknown as Tool]),
   )
+  /** What agents have: nothing of a server before that was taken in. */
+  let isTakenIn = false
+  const capabilityOf = (name: string) => ({
+    unit: `upstream:${name}`,
+    tools: isTakenIn ? [{}, {}] : [],
+    prompts: [],
+    resources: [],
+    unseen: isTakenIn ? undefined : 'It has not been reached yet.',
+  })
+  const capabilities = () =>
+    new Map([...project.upstreams().keys()].map(name => [name, capabilityOf(name) as unknown as CatalogueCapability]))
   const control = createUpstreamControl({
     project,
     upstreams: isMounted ? upstreams : undefined,
@@ -121,10 +135,15 @@ export async function upstreamDesk({
     },
     clock,
     originOf: name => (others.includes(name) ? 'other' : project.upstreams().has(name) ? 'upstream' : undefined),
-    generation: () => ({ capabilities: new Map(), prompts: new Map(), owners: new Map(), tools: offered }),
+    generation: () => ({ capabilities: capabilities(), prompts: new Map(), owners: new Map(), tools: offered }),
     definitionProblems: () => problems,
     dependencies: () => [],
     reload: () => project.reload(),
+    async reloadDefinitions() {
+      if (isReloadStuck) await new Promise(() => {})
+      done.push('shown')
+      isTakenIn = true
+    },
     ownUrl: async () => ownUrl,
     ensureDataFolder: () => openDataFolder(project.dataDir).ensure(),
   })

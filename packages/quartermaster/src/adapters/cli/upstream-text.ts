@@ -1,5 +1,5 @@
 import type { UpstreamState, UpstreamStatus } from '../../contracts/index.ts'
-import { loginStep, withoutLoginStep } from '../../core/kernel/index.ts'
+import { loginStep, sentence, withoutLoginStep } from '../../core/kernel/index.ts'
 import { aheadInWords, inWords } from './duration.ts'
 import { escapeLine } from './escape.ts'
 import { count, fields } from './layout.ts'
@@ -44,8 +44,13 @@ function row(status: UpstreamStatus, { paint }: Printer): Row {
     status.latency ? `${rounded(status.latency.p50Ms)} ms` : '',
     troubleOf(status),
   ]
-  const notes = [nextStepOf(status), clashStep(status)].filter(note => note !== undefined)
+  const notes = [fetchingNote(status), nextStepOf(status), clashStep(status)].filter(note => note !== undefined)
   return notes.length === 0 ? { cells } : { cells, notes }
+}
+
+/** Others say no more than that it starts. */
+function fetchingNote({ state, reason, isFetching }: UpstreamStatus): string | undefined {
+  return state === 'starting' && isFetching ? reason : undefined
 }
 
 function clashStep({ name, clashes = [] }: UpstreamStatus): string | undefined {
@@ -87,7 +92,8 @@ function nextStepOf({ name, state, reason, tools, warned = 0, hasSpoken, unseen 
 
 /** Those of which nobody has seen yet what they have, each in a line with why and what to do. */
 export function unseenText(unseen: readonly { name: string; reason: string; mend: string }[]): string {
-  const line = ({ name, reason, mend }: (typeof unseen)[number]) => `"${name}" has not been seen yet: ${reason} ${mend}`
+  const line = ({ name, reason, mend }: (typeof unseen)[number]) =>
+    `"${name}" has not been seen yet: ${sentence(reason)} ${mend}`
   return unseen.map(one => `${escapeLine(line(one))}\n`).join('')
 }
 
@@ -123,6 +129,7 @@ export function upstreamDetail(status: UpstreamStatus, { now, printer }: { now: 
       ],
       ['Not asked', unaskedText(status, ago)],
       ['Last error', lastErrorText(status, ago)],
+      ...failingRows(status),
       ...clashRows(status),
       ['Next', nextStepOf(status)],
     ],
@@ -143,6 +150,13 @@ function clashRows({ clashes = [] }: UpstreamStatus): [string, string][] {
   const shown = clashes.slice(0, MOST_CLASHES).map((text): [string, string] => ['Not offered', text])
   const more = clashes.length - shown.length
   return more > 0 ? [...shown, ['Not offered', `${more} more; see: quartermaster doctor`]] : shown
+}
+
+/** Agents for which it does not work; not the one of which the last error tells. */
+function failingRows({ failing = [], lastError }: UpstreamStatus): [string, string][] {
+  return failing
+    .map(({ agent, reason }): [string, string] => [`For "${agent}"`, reason])
+    .filter(([whose, reason]) => lastError?.message !== `${whose}: ${reason}`)
 }
 
 /** Nothing where the reason says the same. */

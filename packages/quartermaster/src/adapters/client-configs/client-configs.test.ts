@@ -181,6 +181,11 @@ describe('the configuration of Cursor', () => {
     expect((await only({ command: 'uvx', args })).notes).toEqual([
       expect.stringMatching(/^What stands behind -k among its arguments may be a secret/),
     ])
+    const script = `MODE=a npx -p x srv -k hunter2 --token abc --password 'a;b'`
+    expect(await only({ command: 'sh', args: ['-c', script] })).toMatchObject({
+      entry: { args: ['-c', script.replace('abc', '${secret:ONE_TOKEN}')] },
+      notes: [expect.stringContaining('in its script (PASSWORD)'), expect.stringContaining('behind -k among')],
+    })
   })
 
   it('keeps what it says about signing in and about being switched off', async () => {

@@ -1,6 +1,13 @@
 import { sep } from 'node:path'
 import type { ForeignQuestion } from '../../contracts/index.ts'
-import { doubtfulOptions, freeName, packageRunOf, secretNamesOf, separateSecrets } from '../../core/kernel/index.ts'
+import {
+  doubtfulOptions,
+  freeName,
+  packageRunIn,
+  programLines,
+  secretNamesOf,
+  separateSecrets,
+} from '../../core/kernel/index.ts'
 import type { EnvFile } from './env-file.ts'
 import { isRecord, type WrittenServer } from './foreign-file.ts'
 import { isOurselves, type OwnFace } from './ourselves.ts'
@@ -40,12 +47,18 @@ export function translateEntry(name: string, { entry, inputs }: WrittenServer, s
   const { variables, secrets } = takenFrom(scope.envFile, name, secretNamesOf(value))
   // The entry's own variables count before those of the file.
   const env = { ...variables, ...texts(value['env']) }
-  const separated = separateSecrets(name, Object.keys(env).length > 0 ? { ...value, env } : value)
+  const separated = separateSecrets(name, Object.keys(env).length > 0 ? { ...value, env } : value, { isToRun: true })
   return {
     entry: separated.entry,
     secrets: { ...separated.secrets, ...secrets },
     asks,
-    notes: [...notes, ...envFileNotes(scope.envFile), ...addressNotes(value), ...argumentNotes(separated.entry)],
+    notes: [
+      ...notes,
+      ...envFileNotes(scope.envFile),
+      ...addressNotes(value),
+      ...(separated.note === undefined ? [] : [separated.note]),
+      ...argumentNotes(separated.entry),
+    ],
   }
 }
 
@@ -191,11 +204,11 @@ function addressNotes({ url }: Record<string, unknown>): string[] {
 /** What a runner such as npx or docker is told itself are ports and packages. */
 function argumentNotes({ command, args }: Record<string, unknown>): string[] {
   const words = Array.isArray(args) ? args.map(String) : []
-  const { start, at } = packageRunOf(String(command), words) ?? {}
-  const options = doubtfulOptions(start === undefined || at === undefined ? words : words.slice(start + at))
-  if (options.length === 0) return []
+  const lines = programLines(String(command), words)
+  const options = new Set(lines.flatMap(line => doubtfulOptions(line.words.slice(packageRunIn(line)?.at ?? 1))))
+  if (options.size === 0) return []
   return [
-    `What stands behind ${options.join(' and ')} among its arguments may be a secret, and is left there. If it is one, put it ` +
+    `What stands behind ${[...options].join(' and ')} among its arguments may be a secret, and is left there. If it is one, put it ` +
       'into secrets.json and write "${secret:NAME}" in its place.',
   ]
 }

@@ -58,6 +58,32 @@ describe('patterns', () => {
     expect(fits({ allOf: [{ pattern }, { not: { const: 'a' } }] }, 'a')).toBe(false)
   })
 
+  it.each([
+    ['^(?=a)', 'input'],
+    ['^(?=a)', 'output'],
+    ['^a', 'input'],
+    ['^a', 'output'],
+  ] as const)('keep known what a condition on them names: %s, %s', (pattern, side) => {
+    const way = JSON.parse(`{
+      "if": { "properties": { "kind": { "pattern": "${pattern}" } }, "required": ["kind"] },
+      "then": { "properties": { "x": { "type": "number" } }, "required": ["x"] },
+      "else": { "properties": { "kind": true, "y": {} } }
+    }`)
+    const ok = (schema: JsonSchema, value: unknown) => compile(schema, side)(value).ok
+    for (const schema of [
+      { ...way, unevaluatedProperties: false },
+      { allOf: [way], unevaluatedProperties: false },
+      { ...way, if: { $ref: '#/$defs/a' }, $defs: { a: way.if }, unevaluatedProperties: false },
+    ]) {
+      for (const rest of ['', 'b'.repeat(300_000)]) {
+        expect(ok(schema, { kind: `a${rest}`, x: 1 })).toBe(true)
+        expect(ok(schema, { kind: `b${rest}`, y: 1 })).toBe(true)
+        expect(ok(schema, { kind: `a${rest}`, z: 1 })).toBe(false)
+        expect(ok(schema, { kind: `a${rest}`, x: 'one' })).toBe(false)
+      }
+    }
+  })
+
   it('are matched in what a tool gives up to a length, because everybody waits for that', () => {
     const gives = (schema: JsonSchema, value: unknown) => compile(schema, 'output')(value).ok
     const long = 'b'.repeat(300_000)

@@ -161,11 +161,18 @@ function isChecked(pattern: string, place: Place, rewriting: Rewriting): boolean
  */
 function loosen(plain: SchemaNode, node: SchemaNode): void {
   if (restsOnPattern(node.not)) delete plain.not
-  if (restsOnPattern(node.if)) delete plain.if
+  if (restsOnPattern(node.if)) loosenIf(plain)
   if (restsOnPattern(node.contains)) delete plain.maxContains
   if (!restsOnPattern(node.oneOf)) return
   also(plain, { anyOf: plain.oneOf })
   delete plain.oneOf
+}
+
+/** Either way may be taken then. What a way names is still known to `unevaluatedProperties`, wherever that stands. */
+function loosenIf(plain: SchemaNode): void {
+  const { if: held, then: kept = {}, else: other = {} } = plain
+  for (const keyword of ['if', 'then', 'else']) delete plain[keyword]
+  if (held !== undefined) also(plain, { anyOf: [{ allOf: [held, kept] }, other] })
 }
 
 function restsOnPattern(schema: unknown): boolean {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { type AnyTool, defineTool, toolResult } from '../../core/catalogue/index.ts'
+import { createPruner } from '../../core/operations/index.ts'
 import { deferred } from '../../testing/deferred.ts'
 import { createHub, simpleCapability, simpleTool } from '../../testing/hub.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
+import { silentLog } from '../system/index.ts'
 import { ask, frontOf } from './testing/front.ts'
 
 const LARGE = 'y'.repeat(50_000)
@@ -88,15 +90,15 @@ describe('a result that is too large to hand over at once', () => {
   async function taskOf(tool: Partial<AnyTool>, output: unknown) {
     const work = deferred<unknown>()
     const slow = simpleTool('slow', { asTask: 'whenPossible', maxResultBytes: 5_000, ...tool })
-    const { hub, call, task, read } = await open([{ ...slow, handler: () => work.promise }])
+    const { hub, call, task, read, store } = await open([{ ...slow, handler: () => work.promise }])
     const answer = call('slow')
     await expect.poll(() => hub.operations.running().length).toBe(1)
     await hub.clock.advance(101)
     const taskId = (await answer)?.taskId as string
     work.resolve(output)
     await expect.poll(async () => (await task(taskId)).result?.status).toBe('completed')
-    const { result } = (await task(taskId)).result as unknown as { result: Told }
-    return { result, taskId, read }
+    const told = async () => ((await task(taskId)).result as unknown as { result: Told }).result
+    return { result: await told(), told, hub, taskId, read, store }
   }
 
   it.each([
@@ -118,6 +120,29 @@ describe('a result that is too large to hand over at once', () => {
     expect(result.content[0]?.text).toMatch(/^"slow" succeeded\. .*Do not call it again for this/)
     expect(result.content[0]?.text).toContain(next)
   })
+
+  it.each([
+    ['where it promised one', { output: { type: 'object' } }, true, 'cannot be handed over whole'],
+    ['and where it did not', {}, undefined, 'was dropped to make room'],
+  ])(
+    'is told as the result of a task when its picture was dropped for room, %s',
+    async (_how, tool, isError, first) => {
+      const data = 'A'.repeat(2_000)
+      const picture = { type: 'image' as const, data, mimeType: 'image/png' }
+      const given = toolResult({ content: [picture], structuredContent: { data } })
+      const { told, taskId, store, hub } = await taskOf(tool, given)
+      const settings = { storedResultsBytes: 0, auditDays: 1 }
+      const pruner = createPruner({ store, clock: hub.clock, log: silentLog, settings })
+      pruner.start()
+      await expect.poll(async () => JSON.stringify(await told())).toContain('was dropped to make room')
+      await pruner.stop()
+      const result = await told()
+      expect(result).not.toHaveProperty('structuredContent')
+      expect(result.isError).toBe(isError)
+      expect(result.content[0]?.text).toContain(first)
+      expect((await hub.operations.find('default', taskId)).result).not.toHaveProperty('_meta')
+    },
+  )
 
   it('goes on in the same way when it is the result of a task', async () => {
     const { result, taskId, read } = await taskOf({}, LARGE)

@@ -102,13 +102,17 @@ function waitingResult(
 }
 
 /**
- * The result of a task that has ended, on the wire, as its record tells it: the tool may have gone since. Only modern clients have
- * tasks.
+ * The result of a task that has ended, on the wire, as its record tells it: the tool may have gone since, and may have promised a
+ * structure then. Only modern clients have tasks.
  */
-export function toMcpOutcome(result: ToolResult, { id, tool }: Pick<OperationFacts, 'id' | 'tool'>): CallToolResult {
+export function toMcpOutcome(
+  result: ToolResult,
+  { id, tool }: Pick<OperationFacts, 'id' | 'tool'>,
+  now: Tool | undefined,
+): CallToolResult {
   const kept = KeptResult.safeParse(result._meta?.[KEPT_META])
   const told = onTheWire(kept.success ? withRestOfTask(unsaid(result), kept.data) : unsaid(result), id, MODERN)
-  if (!isStripped(result) || result.isError) return told
+  if (!isStripped(result) || result.isError || (now && !showsOutput(now, MODERN))) return told
   return markedResult(told, succeededNote(tool, kept.success ? READ_ON : LEFT_OUT))
 }
 
@@ -146,7 +150,7 @@ function withRest(result: ToolResult, { resultId, nextOffset }: KeptResult): Too
 /** First of all: read as a failure, it would be done a second time. */
 function succeededNote(name: string, next: string) {
   const text =
-    `"${name}" succeeded. Only its result is too large to hand over whole, which is why this is marked as an error. ` +
+    `"${name}" succeeded. Only its result cannot be handed over whole, which is why this is marked as an error. ` +
     `Do not call it again for this; ${next}`
   return { type: 'text' as const, text }
 }

@@ -2,7 +2,7 @@ import { MissingRequiredClientCapabilityError, type Server, type ServerContext }
 import { z } from 'zod'
 import { hasGone, type McpRequest, requestOf } from './mcp-request.ts'
 import type { ServerParts } from './server-parts.ts'
-import type { Shelf } from './shelf.ts'
+import { find, type Shelf } from './shelf.ts'
 import { followsTasks, TASKS_REQUIRED } from './task-wire.ts'
 
 const TaskParams = z.looseObject({ taskId: z.string().min(1).max(200) })
@@ -18,7 +18,8 @@ export function serveTasks(server: Server, shelf: Shelf, { tasks, states }: Serv
   }
   server.setRequestHandler('tasks/get', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
     const request = enter(context)
-    return { ...(await tasks.get(caller, taskId, () => !hasGone(request))) }
+    const look = { isHeard: () => !hasGone(request), toolNow: (name: string) => find(shelf, name)?.tool }
+    return { ...(await tasks.get(caller, taskId, look)) }
   })
   server.setRequestHandler('tasks/update', { params: TaskParams, result: anything }, async ({ taskId }, context) => {
     const { inputResponses } = enter(context)

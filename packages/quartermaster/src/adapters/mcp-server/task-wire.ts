@@ -1,5 +1,6 @@
 import { type ClientCapabilities, type InputRequest, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import type { OperationFacts } from '../../contracts/index.ts'
+import type { Tool } from '../../core/catalogue/index.ts'
 import { waitingText } from '../../core/operations/index.ts'
 import type { McpRequest } from './mcp-request.ts'
 import { toMcpOutcome } from './render.ts'
@@ -48,20 +49,26 @@ export function taskEnvelope(task: { taskId: string; createdAt: number; updatedA
   }
 }
 
+/** The tool that has this name now. */
+export type ToolNow = (name: string) => Tool | undefined
+
 /** A task that no client's call stands for any more, as the store tells it: over, waiting, or run again. */
-export function toStoredTask(facts: OperationFacts): WireTask {
+export function toStoredTask(facts: OperationFacts, toolNow: ToolNow): WireTask {
   const { id, createdAt, updatedAt, ttlMs = 0 } = facts
-  return { ...taskEnvelope({ taskId: id, createdAt, updatedAt, ttlMs }), ...standingOf(facts) }
+  return { ...taskEnvelope({ taskId: id, createdAt, updatedAt, ttlMs }), ...standingOf(facts, toolNow) }
 }
 
-function standingOf(facts: OperationFacts): Pick<WireTask, 'status'> & Partial<WireTask> {
+function standingOf(facts: OperationFacts, toolNow: ToolNow): Pick<WireTask, 'status'> & Partial<WireTask> {
   // Whatever became of it so far: a client stops looking at what has failed, and would never hear of its end.
   if (facts.endedAt === undefined) return { status: 'working', statusMessage: facts.progress ?? waitingText(facts) }
-  return outcomeOf(facts)
+  return outcomeOf(facts, toolNow)
 }
 
-function outcomeOf({ state, result, error, ...facts }: OperationFacts): Pick<WireTask, 'status'> & Partial<WireTask> {
-  if (result) return { status: 'completed', result: toMcpOutcome(result, facts) }
+function outcomeOf(
+  { state, result, error, ...facts }: OperationFacts,
+  toolNow: ToolNow,
+): Pick<WireTask, 'status'> & Partial<WireTask> {
+  if (result) return { status: 'completed', result: toMcpOutcome(result, facts, toolNow(facts.tool)) }
   const message = error?.message ?? 'It ended without a result.'
   // A tool that may change something and was cut short may have done its work; whoever cancelled should know.
   const isCancelled = state === 'cancelled' || error?.details?.because === 'CANCELLED'

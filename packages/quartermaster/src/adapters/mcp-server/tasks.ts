@@ -28,7 +28,7 @@ import {
 } from '../../core/operations/index.ts'
 import { toProtocolError } from './errors.ts'
 import { toAnswers, toInputRequests } from './questions.ts'
-import { taskEnvelope, toStoredTask, type WireTask } from './task-wire.ts'
+import { type ToolNow, taskEnvelope, toStoredTask, type WireTask } from './task-wire.ts'
 
 /** A call that will be a task unless it is quick. */
 export interface TaskSeed {
@@ -53,11 +53,17 @@ export interface Tasks {
     seed: TaskSeed | undefined,
     waiting: { signal: CancelSignal; audience: Audience },
   ): Promise<Turn<CallAnswer> | { task: WireTask }>
-  get(caller: Caller, taskId: string, isHeard: IsHeard): Promise<WireTask>
+  get(caller: Caller, taskId: string, look: TaskLook): Promise<WireTask>
   /** Hands over answers to what the task asked. */
   update(caller: Caller, taskId: string, inputResponses: Readonly<Record<string, unknown>>): Promise<void>
   /** Ends it, if it has not ended yet, whatever it waits for. */
   cancel(caller: Caller, taskId: string): Promise<void>
+}
+
+/** By whom a task is looked at. */
+export interface TaskLook {
+  readonly isHeard: IsHeard
+  readonly toolNow: ToolNow
 }
 
 export interface TasksDeps {
@@ -208,9 +214,9 @@ export function createTasks({ clock, operations, operationDesk, exchanges, setti
         leash.release()
       }
     },
-    async get(caller, taskId, isHeard) {
+    async get(caller, taskId, { isHeard, toolNow }) {
       const task = findLive(caller, taskId)
-      return task ? await liveTask(taskId, task) : toStoredTask(await stored(caller, taskId, isHeard))
+      return task ? await liveTask(taskId, task) : toStoredTask(await stored(caller, taskId, isHeard), toolNow)
     },
     async update(caller, taskId, inputResponses) {
       const task = findLive(caller, taskId)

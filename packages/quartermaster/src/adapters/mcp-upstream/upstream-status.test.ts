@@ -6,7 +6,7 @@ import { standingOf } from './upstream-status.ts'
 function turnedAway(reason: string) {
   const state = () => ({ kind: 'needsLogin' as const, reason, since: 0 })
   const main = { state, session: () => undefined } as unknown as Connection
-  return standingOf({ main, lastError: () => undefined }, { name: 'files', isOn: true, recoveringFrom: 0 })
+  return standingOf({ main, lastError: () => undefined }, { name: 'files', off: undefined, recoveringFrom: 0 })
 }
 
 describe('an upstream that lets nobody in', () => {

@@ -4,7 +4,6 @@ import { isWaiting, type Verdict, wantsTool } from '../../core/upstreams/index.t
 import { forPeople } from './session/trouble.ts'
 import type { Connections } from './supervision/connections.ts'
 import type { ConnectionState } from './supervision/life.ts'
-import { SWITCHED_OFF } from './switched-off.ts'
 
 const STATES = {
   idle: 'idle',
@@ -18,7 +17,8 @@ const STATES = {
 
 export interface StandingOptions {
   readonly name: string
-  readonly isOn: boolean
+  /** Why the configuration does not let it run, if it does not. */
+  readonly off: string | undefined
   /** What fell before this counts as down. */
   readonly recoveringFrom: number
 }
@@ -28,15 +28,15 @@ type Standing = Pick<UpstreamStatus, 'state' | 'reason' | 'since' | 'era' | 'ser
 /** Where the connection by which an upstream is known stands, and what went wrong last with anybody's. */
 export function standingOf(
   connections: Pick<Connections, 'main' | 'lastError'>,
-  { name, isOn, recoveringFrom }: StandingOptions,
+  { name, off, recoveringFrom }: StandingOptions,
 ): Standing {
   const { main } = connections
   const { kind, since, nextStartAt, downSince, ...trouble } = main.state()
   const facts = main.session()?.facts
   const lastError = connections.lastError()
   return {
-    state: isOn ? (fallenState(downSince, recoveringFrom) ?? stateOf(kind, trouble.reason, name)) : 'off',
-    reason: isOn ? forPeople(trouble) : SWITCHED_OFF,
+    state: off === undefined ? (fallenState(downSince, recoveringFrom) ?? stateOf(kind, trouble.reason, name)) : 'off',
+    reason: off ?? forPeople(trouble),
     since: Math.round(downSince ?? since),
     ...(facts ? { era: facts.era, server: { name: facts.server.name, version: facts.server.version } } : {}),
     ...(nextStartAt === undefined ? {} : { nextStartAt }),
@@ -52,6 +52,14 @@ function stateOf(kind: ConnectionState['kind'], reason: string, name: string): U
 function fallenState(downSince: number | undefined, recoveringFrom: number): UpstreamState | undefined {
   if (downSince === undefined) return undefined
   return downSince > recoveringFrom ? 'recovering' : 'down'
+}
+
+/** The agents whose own connection does not come up, and why. */
+export function failingAgents({ byAgent }: Pick<Connections, 'byAgent'>): NonNullable<UpstreamStatus['failing']> {
+  return [...byAgent()].flatMap(([agent, connection]) => {
+    const { kind, downSince, ...trouble } = connection.state()
+    return downSince === undefined && kind !== 'needsLogin' ? [] : [{ agent, reason: forPeople(trouble) }]
+  })
 }
 
 /** How much there is of everything; what the owner leaves out does not count. */

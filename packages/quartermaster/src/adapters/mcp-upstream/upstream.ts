@@ -1,9 +1,10 @@
 import type { PinKind, UpstreamConfig, UpstreamLogLine, UpstreamStatus } from '../../contracts/index.ts'
 import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { canonicalJson } from '../../core/kernel/index.ts'
-import { mayFetch } from './target/first-start.ts'
+import { fetchingReason, isUnfetched } from './fetching.ts'
+import { offReason } from './switched-off.ts'
 import { unseenStep } from './unseen-step.ts'
-import { countsOf, standingOf } from './upstream-status.ts'
+import { countsOf, failingAgents, standingOf } from './upstream-status.ts'
 import { createWorkings, type UpstreamDeps, type Workings } from './workings.ts'
 
 /** One MCP server of someone else, mounted. */
@@ -100,10 +101,6 @@ function seeAgain({ connections: { main }, sightings }: Workings, { enabled }: U
   else if (enabled) main.start()
 }
 
-function isUnfetched({ acquaintance }: Workings, config: UpstreamConfig): boolean {
-  return config.enabled && !acquaintance.isMet() && mayFetch(config)
-}
-
 function isFetching(parts: Workings, config: UpstreamConfig): boolean {
   return parts.connections.main.state().kind === 'starting' && isUnfetched(parts, config)
 }
@@ -112,21 +109,15 @@ function mayOffer(tool: string, name: string, { prefix = name, tools }: Upstream
   return prefix === false || tool.startsWith(`${prefix}_`) || Object.values(tools).some(given => given.name === tool)
 }
 
-/** A command that does not need it does not begin with a download. */
-function neverStarted(parts: Workings, config: UpstreamConfig): Pick<UpstreamStatus, 'reason' | 'isFetching'> | {} {
-  const { connections, offer } = parts
-  const isLeft = connections.main.state().kind === 'idle' && offer.verdict() === undefined
-  if (!isLeft || connections.main.lastError() || !isUnfetched(parts, config)) return {}
-  return { isFetching: true, reason: 'It was never started, and what it runs may have to be downloaded first.' }
-}
-
 function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): UpstreamStatus {
   const { name, target, clock, recoveringMs } = deps
   const { connections, offer, own, latencies, crowds } = parts
-  const standing = { name, isOn: config.enabled, recoveringFrom: clock.now() - recoveringMs }
+  const standing = { name, off: offReason(config), recoveringFrom: clock.now() - recoveringMs }
   const latency = latencies.summary()
   const unasked = crowds.summary()
   const differing = own.differing()
+  const failing = failingAgents(connections)
+  const fetching = fetchingReason(parts, config)
   const status: UpstreamStatus = {
     name,
     transport: target.transport,
@@ -134,7 +125,8 @@ function statusOf(deps: UpstreamDeps, parts: Workings, config: UpstreamConfig): 
     ...standingOf(connections, standing),
     ...countsOf(offer.verdict(), { connections, config }),
     ...(differing.length > 0 ? { differing } : {}),
-    ...(isFetching(parts, config) ? { isFetching: true } : neverStarted(parts, config)),
+    ...(failing.length > 0 ? { failing } : {}),
+    ...(fetching === undefined ? {} : { isFetching: true, reason: fetching }),
     ...(deps.log.hasSpoken() ? { hasSpoken: true } : {}),
     ...(latency ? { latency } : {}),
     ...(unasked ? { unasked } : {}),

@@ -2,9 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { AppError } from '../../contracts/index.ts'
+import type { SourceUnit } from '../../core/catalogue/index.ts'
 import { memoryStorage } from '../../testing/memory-store.ts'
 import { tempFolder } from './testing/child-desk.ts'
-import { entry, PATIENT, stage } from './testing/upstreams-stage.ts'
+import { entry, PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
 import type { Upstreams } from './upstreams.ts'
 
 describe('the story of one that cannot start', () => {
@@ -126,8 +127,14 @@ async function latePrograms() {
   return { late, folder }
 }
 
+/** What health finds out about a server. */
+async function looked({ definitions }: Extract<SourceUnit, { hash: string }>) {
+  const probe = definitions.capabilities?.[0]?.dependencies?.[0]?.probe
+  return probe && 'run' in probe ? await probe.run({ signal: SIGNAL, hasSecret: () => false }) : undefined
+}
+
 it('starts what may have to be downloaded only for a command that needs it, and waits for it then', async () => {
-  const { upstreams, configure, status, toolNames } = await stage({ which: 'unseenHere' })
+  const { upstreams, configure, status, toolNames, units } = await stage({ which: 'unseenHere' })
   const { late, folder } = await latePrograms()
   await writeFile(join(folder, 'fetched'), '')
   await configure({ npx: late('npx'), off: { ...late('npx'), enabled: false }, told: late('npx') })
@@ -142,6 +149,10 @@ it('starts what may have to be downloaded only for a command that needs it, and 
     ),
   }
   expect(status('npx')).toMatchObject(left)
+  const found = await Promise.all((await units()).map(looked))
+  // Nothing is known yet of what nobody has started, so it is not said to be up.
+  expect(found[0]).toMatchObject({ up: false, pending: true, reason: status('npx')?.reason })
+  expect(found[1]).toEqual({ up: false, reason: status('off')?.reason })
   expect(status('off')).not.toHaveProperty('isFetching')
   expect(status('off')).not.toHaveProperty('unseen')
   expect(await upstreams.fetch('other_echo')).toBe(false)
@@ -150,7 +161,8 @@ it('starts what may have to be downloaded only for a command that needs it, and 
   expect(status('npx')).not.toHaveProperty('unseen')
   expect(status('told')).toMatchObject(left)
   upstreams.meet('told')
-  expect(status('told')?.state).toBe('starting')
+  const reason = 'It was started and has not answered yet. It may be downloading what it runs.'
+  expect(status('told')).toMatchObject({ state: 'starting', isFetching: true, reason })
 })
 
 it('gives a package runner time for its first download, and no other program', async () => {

@@ -30,7 +30,7 @@ export interface Upstreams {
   /** Ends its connections and starts anew, backoff or not. Throws `NAME_UNKNOWN`. */
   restart(name: string): Promise<void>
   /** What waits for a person, what one has refused, and what is offered with a warning. */
-  review(name?: string): Promise<ReviewItem[]>
+  review(name?: string, options?: { readonly whole?: true | undefined }): Promise<ReviewItem[]>
   /** A person has decided. Answers what was decided on. Throws `NAME_UNKNOWN` for what does not wait. */
   decide(choice: ReviewChoice): Promise<ReviewItem[]>
   /** Somebody may have decided in another process: what is offered is judged anew by what is on record. */
@@ -108,10 +108,10 @@ export function createUpstreams(deps: UpstreamsDeps): Upstreams {
     statuses: () => mounts.all().map(upstream => upstream.status()),
     logs: (name, { limit }) => mounts.find(name).logs(limit),
     restart: name => mounts.find(name).restart(),
-    async review(name) {
+    async review(name, options) {
       if (name !== undefined) mounts.find(name)
       const { pins } = await parts.get()
-      const items = await pins.list(name)
+      const items = await pins.list(name, options)
       return items.filter(item => item.state !== 'warned' || isTold(item, configs().get(item.upstream))).map(withName)
     },
     async decide(choice) {

@@ -5,12 +5,23 @@ import { httpEndpoint, type Visit } from './testing/http-endpoint.ts'
 import { answerLegacy } from './testing/legacy-answers.ts'
 import { PATIENT, SIGNAL, stage } from './testing/upstreams-stage.ts'
 
-const TOOLS = ['slow', 'other'].map(name => ({ name, description: `It is ${name}.`, inputSchema: { type: 'object' } }))
+const TOOLS = ['slow', 'other', 'reading'].map(name => ({
+  name,
+  description: `It is ${name}.`,
+  inputSchema: { type: 'object' },
+  annotations: { readOnlyHint: name === 'reading' },
+}))
 const DONE = { content: [{ type: 'text', text: 'done' }] }
 const TOLD = {
   401: /^It answers, but refused the tool "other": .*login w/,
   403: /^It answers, but refused the tool "other": The server answered with HTTP 403/,
   404: /^It answers, but refused the tool "other": The server answered with HTTP 404/,
+}
+/** What is said to whoever called. A 404 in a session that lives leaves open whether something was done. */
+const SAID = {
+  401: { code: 'UPSTREAM_ERROR', message: expect.stringContaining('was refused'), details: { status: 401 } },
+  403: { code: 'UPSTREAM_ERROR', message: expect.stringContaining('was refused'), details: { status: 403 } },
+  404: { code: 'OUTCOME_UNKNOWN', message: expect.stringContaining('HTTP 404. It may have done its work.') },
 }
 const LOOKS = ['ping', 'server/discover', 'initialize']
 
@@ -29,7 +40,7 @@ const ABOUT = {
 async function underWay(
   era: 'legacy' | 'modern',
   refusal: (visit: Visit) => number | undefined,
-  options: Record<string, unknown> = {},
+  { calls = 'other', ...options }: Record<string, unknown> & { calls?: string } = {},
 ) {
   const { configure, status, units, isUp } = await stage()
   const slow = deferred<Visit>()
@@ -58,7 +69,10 @@ async function underWay(
     status: () => status('w'),
     ada,
     call,
-    bob: call('other', 'bob'),
+    bob: call(calls, 'bob'),
+    /** How often a tool was called at the server, whatever it answered. */
+    times: (name: string) =>
+      server.visits.filter(({ body }) => (body.params as { name?: string } | undefined)?.name === name).length,
     answerAda: () => visit.result(DONE),
     letIn() {
       isRefusing = false
@@ -67,18 +81,20 @@ async function underWay(
 }
 
 it.each([
-  // One new session, which is what a 404 asks for by the specification.
+  // One new session for those that come later, which is what a 404 asks for by the specification.
   ['legacy', 404, 1],
   ['legacy', 401, 0],
   ['modern', 401, 0],
   ['modern', 403, 0],
 ] as const)(
-  'refuses calls by HTTP alone that a %s server turns away with %i, however many, as long as it answers what else it is asked',
+  'sends what changes something once to a %s server that turns it away with %i, and stays up as long as it answers what else it is asked',
   async (era, code, restarts) => {
     const desk = await underWay(era, ({ body }) => (body.method === 'tools/call' ? code : undefined))
-    const message = expect.stringContaining('was refused')
-    for (const call of [desk.bob, desk.call('other', 'bob'), desk.call('other', 'eve')])
-      await expect(call).rejects.toMatchObject({ code: 'UPSTREAM_ERROR', message, details: { status: code } })
+    const together = [desk.bob, desk.call('other', 'bob'), desk.call('other', 'eve')]
+    await Promise.all(together.map(call => expect(call).rejects.toMatchObject(SAID[code])))
+    await expect.poll(() => desk.status(), PATIENT).toMatchObject({ state: 'up', restarts })
+    await expect(desk.call('other', 'eve')).rejects.toMatchObject(SAID[code])
+    expect(desk.times('other')).toBe(4)
     desk.answerAda()
     expect(await desk.ada).toMatchObject(DONE)
     expect(desk.status()).toMatchObject({ state: 'up', restarts })
@@ -101,9 +117,22 @@ it('tells also of agents that have a connection of their own what is refused to 
   await desk.ada
 })
 
+it('tells of an agent whose own connection does not come up, until it does', async () => {
+  const refusal = ({ headers }: Visit) => (headers['x-key'] === 'bob' ? 500 : undefined)
+  const desk = await underWay('legacy', refusal, { agents: { bob: { headers: { 'x-key': 'bob' } } } })
+  const failing = [{ agent: 'bob', reason: expect.stringContaining('HTTP 500') }]
+  await expect.poll(() => desk.status(), PATIENT).toMatchObject({ state: 'up', failing })
+  desk.letIn()
+  expect(await desk.bob).toMatchObject(DONE)
+  expect(desk.status()).not.toHaveProperty('failing')
+  desk.answerAda()
+  await desk.ada
+})
+
 it('lets a call finish that is under way when its session is forgotten, and sends the others in a new one', async () => {
   const desk = await underWay('legacy', ({ headers }) => (headers['mcp-session-id'] === 's1' ? 404 : undefined))
   expect(await desk.bob).toMatchObject(DONE)
+  expect(desk.times('other')).toBe(2)
   desk.answerAda()
   expect(await desk.ada).toMatchObject(DONE)
   expect(desk.status()).toMatchObject({ state: 'up', restarts: 1 })
@@ -132,16 +161,23 @@ it('makes a new session for who has forgotten it, though it still answers a ping
   expect(await desk.ada).toMatchObject(DONE)
 })
 
-it('makes a new session each time for who has forgotten it and says so to calls alone', async () => {
-  let forgotten = ['s1']
-  const desk = await underWay('legacy', ({ headers, body }) =>
-    forgotten.includes(String(headers['mcp-session-id'])) && body.method === 'tools/call' ? 404 : undefined,
-  )
-  expect(await desk.bob).toMatchObject(DONE)
-  forgotten = ['s1', 's2']
-  const calls = [desk.call('other', 'bob'), desk.call('other', 'eve')]
-  for (const one of calls) expect(await one).toMatchObject(DONE)
-  desk.answerAda()
-  expect(await desk.ada).toMatchObject(DONE)
-  expect(desk.status()).toMatchObject({ state: 'up', restarts: 2 })
-})
+it.each([
+  ['reading', 'which is sent in it as well', { status: 'fulfilled' }, 2],
+  ['other', 'which may have been done and is not sent again', { status: 'rejected', reason: SAID[404] }, 1],
+])(
+  'makes a new session for who says to calls alone that it has forgotten it: after "%s", %s',
+  async (tool, _, bob, times) => {
+    const desk = await underWay(
+      'legacy',
+      ({ headers, body }) => (headers['mcp-session-id'] === 's1' && body.method === 'tools/call' ? 404 : undefined),
+      { calls: tool },
+    )
+    expect(await Promise.allSettled([desk.bob])).toMatchObject([bob])
+    expect(desk.times(tool)).toBe(times)
+    expect(await desk.call(tool, 'eve')).toMatchObject(DONE)
+    expect(desk.times(tool)).toBe(times + 1)
+    desk.answerAda()
+    expect(await desk.ada).toMatchObject(DONE)
+    expect(desk.status()).toMatchObject({ state: 'up', restarts: 1 })
+  },
+)

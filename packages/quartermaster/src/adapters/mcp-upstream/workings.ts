@@ -7,6 +7,7 @@ import { createMeetings, type Meetings } from './acquaintance/meetings.ts'
 import { createOwnDefinitions, type OwnDefinitions } from './acquaintance/own-definitions.ts'
 import { createSightings, type Sightings } from './acquaintance/sightings.ts'
 import { createVerdicts, type Verdicts } from './acquaintance/verdicts.ts'
+import { fetchingReason } from './fetching.ts'
 import { type Crowds, createCrowds } from './offer/crowds.ts'
 import { createLatencies, type Latencies } from './offer/latencies.ts'
 import { createOffer, type Offer } from './offer/offer.ts'
@@ -17,8 +18,9 @@ import type { Session, SessionEvents } from './session/session.ts'
 import { type Connection, createConnection } from './supervision/connection.ts'
 import { type Connections, createConnections } from './supervision/connections.ts'
 import { createSingleConnection } from './supervision/single-connection.ts'
+import { offReason } from './switched-off.ts'
 import type { ChildLog } from './target/child-log.ts'
-import { mayFetch, startMsOf } from './target/first-start.ts'
+import { startMsOf } from './target/first-start.ts'
 import type { Target } from './target/target.ts'
 
 export interface UpstreamDeps {
@@ -68,10 +70,12 @@ export function createWorkings(deps: UpstreamDeps, config: () => UpstreamConfig)
   const { name, target, log, clock, digest } = deps
   const note = (text: string) => log.add('gateway', text)
   const dependency = createUpstreamDependency(name, async (...how) => {
+    const off = offReason(config())
+    if (off !== undefined) return { up: false, reason: off }
     const found = await connections.main.look(...how)
     // What nobody has seen yet is missed by nobody, and may be downloaded for minutes.
-    const isFirst = !found.up && found.recovering && !acquaintance.isMet() && !offer.verdict() && mayFetch(config())
-    return isFirst ? { ...found, pending: true } : found
+    const reason = offer.verdict() ? undefined : fetchingReason({ connections, acquaintance, offer }, config())
+    return reason === undefined ? found : { up: false, recovering: true, pending: true, reason }
   })
   const latencies = createLatencies()
   const crowds = createCrowds(clock)

@@ -10,7 +10,7 @@ import {
   ToolResult,
 } from '../../contracts/index.ts'
 import type { CallContext } from '../../core/catalogue/index.ts'
-import { binaryIn, withoutBinary } from '../../core/kernel/index.ts'
+import { binaryIn, unsaid, withoutBinary } from '../../core/kernel/index.ts'
 import { line } from './granted.ts'
 
 /** An operation as its agent sees it. */
@@ -61,8 +61,9 @@ function statusOf({ id, tool, state, outcome, attempts, dueAt, error }: Operatio
 type Said = Pick<OperationStatus, 'result' | 'nextOffset'>
 
 /** Where the rest of it is, the agent is told in the words of this tool. */
-function said({ result }: OperationFacts): Said {
-  if (result === undefined) return {}
+function said(facts: OperationFacts): Said {
+  if (facts.result === undefined) return {}
+  const result = unsaid(facts.result)
   const { [KEPT_META]: meta, ...others } = result._meta ?? {}
   const kept = KeptResult.safeParse(meta)
   return kept.success ? { result: { ...result, _meta: others }, nextOffset: kept.data.nextOffset } : { result }

@@ -1,4 +1,4 @@
-import { shellCommands } from './shell-commands.ts'
+import { type Script, scriptWords } from './script-words.ts'
 
 /** A program by its name alone: without its folder, and without what Windows puts behind it. */
 export function programName(word: string): string {
@@ -59,16 +59,50 @@ const PREFIXES: ReadonlyMap<string, Prefix> = new Map([
 
 /** The script that a shell is given: what stands behind `-c`, `-lc` and the like. Nothing for other programs. */
 export function scriptIn(program: string, args: readonly string[]): string | undefined {
+  const at = scriptBehind([program, ...args])
+  return at === undefined ? undefined : args[at - 1]
+}
+
+/** Where that stands among words that begin with a shell. */
+function scriptBehind([program = '', ...args]: readonly string[]): number | undefined {
   if (!SHELLS.has(programName(program))) return undefined
   let hasFlag = false
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? ''
-    if (!/^[-+]/.test(arg)) return hasFlag ? arg : undefined
+    if (!/^[-+]/.test(arg)) return hasFlag ? i + 1 : undefined
     if (/^-[a-z]*c[a-z]*$/.test(arg)) hasFlag = true
     // `-o pipefail`
     else if (/^[-+][a-z]*o$/i.test(arg)) i++
   }
   return undefined
+}
+
+/** A script, and which of the words it is. */
+export interface ScriptPlace extends Script {
+  readonly at: number
+}
+
+/** The first script among words, also of a shell that another program starts: `docker run debian sh -c "…"`. */
+export function firstScript(words: readonly string[]): ScriptPlace | undefined {
+  for (let i = 0; i < words.length; i++) {
+    const place = isShell(words[i] ?? '') ? scriptAt(words.slice(i)) : undefined
+    if (place) return { ...place, at: i + place.at }
+  }
+  return undefined
+}
+
+/** What is behind `cmd /c` may be one word, as behind `sh -c`. */
+function scriptAt(words: readonly string[]): ScriptPlace | undefined {
+  const last = words.at(-1) ?? ''
+  if (behindCmd(words) === words.length - 1 && /\s/.test(last))
+    return { at: words.length - 1, shell: 'cmd', text: last }
+  const at = scriptBehind(words)
+  return at === undefined ? undefined : { at, shell: 'sh', text: words[at] ?? '' }
+}
+
+function isShell(word: string): boolean {
+  const name = programName(word)
+  return name === 'cmd' || SHELLS.has(name)
 }
 
 const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'zsh', 'dash', 'ash', 'ksh', 'fish'])
@@ -86,14 +120,12 @@ export function programLines(command: string, args: readonly string[]): ProgramL
   const written = [command, ...args]
   const start = behindCmd(written) ?? programIn(written)
   const words = written.slice(start)
-  const [only = '', ...others] = words
-  if (isCmd(written) && others.length === 0 && /\s/.test(only)) return cmdLines(only)
-  const script = scriptIn(words[0] ?? '', words.slice(1))
+  const script = scriptAt(written) ?? scriptAt(words)
   if (script === undefined) return [{ words, start }]
-  return [...shellCommands(script, () => undefined)].map(line => ({
-    words: line.slice(programIn(line)),
-    start: undefined,
-  }))
+  return scriptWords(script).map(line => {
+    const texts = line.map(({ text }) => text)
+    return { words: texts.slice(programIn(texts)), start: undefined }
+  })
 }
 
 /** On Windows programs like npx are started through the shell: `cmd /d /s /c npx`. */
@@ -105,13 +137,4 @@ function behindCmd(words: readonly string[]): number | undefined {
 
 function isCmd(words: readonly string[]): boolean {
   return programName(words[0] ?? '') === 'cmd'
-}
-
-/** What is behind `cmd /c` may be one word, as behind `sh -c`; there only double quotes hold words together. */
-function cmdLines(script: string): ProgramLine[] {
-  const commands = script.replace(/^"([^"]*)"$/, '$1').split(/[&|]+/)
-  return commands.map(command => ({
-    words: [...command.matchAll(/"([^"]*)"|[^\s"]+/g)].map(([word, quoted]) => quoted ?? word),
-    start: undefined,
-  }))
 }

@@ -3,7 +3,7 @@ import type { Steps } from './turns.ts'
 
 /** As much of a text as is parsed in one go: that takes a fraction of a millisecond. */
 const PIECE = 64 * 1024
-/** Between two steps of looking through it. */
+/** As many characters are looked at between two steps. */
 const LOOKS = 16_384
 
 const QUOTE = 34
@@ -22,14 +22,16 @@ export function* jsonInSteps(text: string, { maxJsonDepth, maxJsonValues }: Json
   const open: Container[] = []
   let root: Built | undefined
   let values = 1
-  let looks = 0
+  let looked = 0
   for (let at = 0; at < text.length; at++) {
-    if (++looks % LOOKS === 0) yield
+    if (at - looked >= LOOKS) {
+      looked = at
+      yield
+    }
     const code = text.charCodeAt(at)
     if (code === QUOTE) {
-      for (at = text.indexOf('"', at + 1); at >= 0 && isEscaped(text, at); at = text.indexOf('"', at + 1))
-        if (++looks % LOOKS === 0) yield
-      if (at < 0) throw new SyntaxError('A string does not end.')
+      for (at = endOfString(text, at + 1); at < 0; at = endOfString(text, -at)) yield
+      if (at >= text.length) throw new SyntaxError('A string does not end.')
     } else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
       values++
       open.push({ start: at, isList: code === OPEN_BRACKET, commas: [], built: [] })
@@ -73,11 +75,16 @@ interface Built {
   readonly value: unknown
 }
 
-/** How many backslashes stand before it says whether a quote ends the string. */
-function isEscaped(text: string, quote: number): boolean {
-  let at = quote
-  while (text.charCodeAt(at - 1) === BACKSLASH) at--
-  return (quote - at) % 2 === 1
+/** Where the string that goes on here ends; below nothing where that was not found yet, and is looked for from there on. */
+function endOfString(text: string, from: number): number {
+  const most = Math.min(text.length, from + LOOKS)
+  let at = from
+  for (; at < most; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return at
+    if (code === BACKSLASH) at++
+  }
+  return at < text.length ? -at : text.length
 }
 
 function* build(text: string, { start, isList, commas, built }: Container, end: number): Steps<unknown> {
@@ -116,7 +123,8 @@ function* build(text: string, { start, isList, commas, built }: Container, end: 
 
 /** As the parser does it: `__proto__` is a key like any other. */
 function put(record: Record<string, unknown>, key: string, value: unknown): void {
-  Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true })
+  if (key !== '__proto__') record[key] = value
+  else Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true })
 }
 
 /** Of `"key":`. */

@@ -104,22 +104,38 @@ function pairsIn(text: string): (readonly [string, string])[] {
 }
 
 /** Where a credential may well stand: shorter than what is random for certain, of one piece, letters and digits taking turns. */
-export function isKeyLike(value: string): boolean {
-  return /^[\w+=~-]{12,}$/.test(value) && (value.match(/\d(?=[A-Za-z])|[A-Za-z](?=\d)/g)?.length ?? 0) >= 3
+export function isKeyLike(value: string, shortest = 12): boolean {
+  return (
+    value.length >= shortest &&
+    /^[\w+=~-]+$/.test(value) &&
+    (value.match(/\d(?=[A-Za-z])|[A-Za-z](?=\d)/g)?.length ?? 0) >= 3
+  )
 }
 
-/** Whether somebody may have thought of it as a password: no number, no version, no plain word, no place. */
+/** Whether somebody may have thought of it as a password: no number, no version, no plain word, no place, no package. */
 export function isPasswordLike(value: string): boolean {
   return (
-    /^[\w!#$%&*+.?^~-]{6,}$/.test(value) &&
+    /^[\w!#$%&*+.?^~@:/=-]{6,}$/.test(value) &&
     /[A-Za-z]/.test(value) &&
     /[\d!#$%&*?^]/.test(value) &&
-    !IS_AMOUNT.test(value)
+    !ORDINARY.some(form => form.test(value))
   )
 }
 
 /** `10.5`, `v1.2.3`, `1500ms`, `2024-01-01`; what is not hidden by a name is what somebody may want to read. */
 const IS_AMOUNT = /^v?\d[\d.:-]*(?:[A-Za-z]{1,2})?$/
+
+const ORDINARY: readonly RegExp[] = [
+  IS_AMOUNT,
+  /^[a-z][\w+.-]*:\/\//i,
+  // `src/*.ts`, `$HOME/a1`, `localhost:8080`, `node:20-alpine`
+  /^[\w.~*$%+-]*[/:][\w.~*$%+/:-]*$/,
+  // `@scope/server-2`, `server@1.2.3`, `me2@mail.example`, `image@sha256:0123`
+  /^@[\w.-]+\/[\w.-]+$/,
+  /^@?[\w./:-]+@(?:v?\d+(?:\.[\w.+-]*)?|latest|next|beta|sha256:\w+|[\w.-]+\.[a-z]{2,})$/i,
+  // `MODE=fast2`
+  /^[A-Za-z_][\w.-]*=[^=]/,
+]
 
 /** Long, of one piece, and mixed: nobody writes that by hand. */
 function isRandom(value: string): boolean {

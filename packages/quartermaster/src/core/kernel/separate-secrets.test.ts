@@ -174,6 +174,77 @@ describe('the secrets of an entry', () => {
     expect([entry['args'], Object.values(secrets)]).toEqual([left, [secret]])
   })
 
+  it('are known behind a single letter also where a shorter one is only told of', () => {
+    const [key, name] = [
+      { command: 'a', args: ['-k', 'a8Kd03mZq91x4T7w'] },
+      { command: 'a', args: ['-c', 'n8n-k8s-prod1'] },
+    ]
+    const written = [key, name].map(entry => separateSecrets('a', entry, { isToRun: true }).secrets)
+    expect(written).toEqual([{ A_K: 'a8Kd03mZq91x4T7w' }, {}])
+    expect(separateSecrets('a', name).secrets).toEqual({ A_C: 'n8n-k8s-prod1' })
+    expect(doubtfulOptions(name.args)).toEqual(['-c'])
+  })
+
+  const sh = (script: string) => ({ command: 'sh', args: ['-c', script] })
+  const KEY = 'abcd1234efgh5678'
+
+  it.each([
+    [
+      'behind options',
+      sh(`npx -y srv --api-key ${KEY} --password hunter2`),
+      sh('npx -y srv --api-key ${secret:A_API_KEY} --password ${secret:A_PASSWORD}'),
+      { A_API_KEY: KEY, A_PASSWORD: 'hunter2' },
+    ],
+    [
+      'in variables',
+      sh(`cd /x && MODE=prod API_TOKEN=${KEY} node srv`),
+      sh('cd /x && MODE=prod API_TOKEN=${secret:API_TOKEN} node srv'),
+      { API_TOKEN: KEY },
+    ],
+    [
+      'in quotes, which stay',
+      sh(`export API_TOKEN="${KEY}"; node x '--token=token' --url "https://me:pw@a.example/?key=abc"`),
+      sh(
+        `export API_TOKEN="\${secret:API_TOKEN}"; node x '--token=\${secret:A_TOKEN}' --url "https://\${secret:A_LOGIN}@a.example/?key=\${secret:A_KEY}"`,
+      ),
+      { API_TOKEN: KEY, A_TOKEN: 'token', A_LOGIN: 'me:pw', A_KEY: 'abc' },
+    ],
+    [
+      'in a script of a script, of a shell that another program starts',
+      { command: 'docker', args: ['run', 'img', 'sh', '-c', `exec bash -lc 'node x --api-key ${KEY}'`] },
+      { command: 'docker', args: ['run', 'img', 'sh', '-c', "exec bash -lc 'node x --api-key ${secret:A_API_KEY}'"] },
+      { A_API_KEY: KEY },
+    ],
+    [
+      'on Windows',
+      { command: 'cmd', args: ['/c', `"npx srv --api-key=${KEY} & set MODE=a"`] },
+      { command: 'cmd', args: ['/c', '"npx srv --api-key=${secret:A_API_KEY} & set MODE=a"'] },
+      { A_API_KEY: KEY },
+    ],
+  ])('are taken out of a script: %s', (_what, entry, left, secrets) => {
+    expect(separateSecrets('a', entry, { isToRun: true })).toEqual({ entry: left, secrets })
+  })
+
+  it.each([
+    sh('node x --api-key $API_KEY --token "${TOKEN}" --password "$(cat pw)" --secret $(cat s)'),
+    sh('curl -H "Authorization: Bearer $TOKEN" "postgres://me:$PW@db/x" | node x'),
+    { command: 'cmd', args: ['/c', 'npx srv --api-key %API_KEY%'] },
+    sh('node x --mode fast'),
+  ])('are not what a shell fills in itself: %j', entry => {
+    expect(separateSecrets('a', entry, { isToRun: true })).toEqual({ entry, secrets: {} })
+  })
+
+  it('stay in a script where a shell would read them, and that is told; they are known all the same', () => {
+    const entry = sh(`node x --password 'hun$ter;2' --api-key=pa\\&ss`)
+    const { note, ...separated } = separateSecrets('a', entry, { isToRun: true })
+    expect(separated).toEqual({ entry, secrets: {} })
+    expect(note).toMatch(/in its script \(PASSWORD, API_KEY\) .* is left there\. Give it by "env"/)
+    expect(separateSecrets('a', entry)).toEqual({
+      entry: sh("node x --password '${secret:A_PASSWORD}' --api-key=${secret:A_API_KEY}"),
+      secrets: { A_PASSWORD: 'hun$ter;2', A_API_KEY: 'pa&ss' },
+    })
+  })
+
   it.each([
     ['--author=me'],
     ['--auth=none'],
@@ -255,6 +326,16 @@ describe('the secrets of an entry', () => {
     })
     expect(secrets).toEqual({ A_TOKEN: 'one', A_TOKEN_2: 'two' })
   })
+})
+
+it.each([
+  [['-p', 'P@ssw0rd!'], ['-p']],
+  [['-k=hunter2x'], ['-k']],
+  [['-p', 'P@55/word!'], ['-p']],
+  [['-p', 'src/**/*.ts2', '-s', '$HOME/a1', '-t', 'node:20-alpine', '-p', 'db1:5432', '-s=MODE=fast2'], []],
+  [['-p', 'server@1.2.3', '-p', '@scope/server-2', '-k', 'me2@mail.example', '-s', 'https://a.example/x1'], []],
+])('a password may have signs that addresses, paths and packages have: %j', (args, options) => {
+  expect(doubtfulOptions(args)).toEqual(options)
 })
 
 it('options behind which a password may stand are told, and not those of ordinary arguments', () => {

@@ -6,20 +6,28 @@ export type Variables = (name: string) => string | undefined
  * when its turn comes, so that a command may change it for the next.
  */
 export function* shellCommands(script: string, variables: Variables): Generator<string[]> {
-  let words: string[] = []
-  let word: string | undefined
-  for (const { 0: token, groups = {} } of script.matchAll(TOKEN)) {
-    if (groups['end'] === undefined && groups['gap'] === undefined) {
-      word = (word ?? '') + meaningOf(token, groups, { variables, isFirst: word === undefined })
+  for (const line of shellTokens(script)) {
+    yield line.map(word => word.map((token, i) => meaningOf(token, { variables, isFirst: i === 0 })).join(''))
+  }
+}
+
+/** The commands of a script one after another, each as its words, and these as what they are put together of. */
+export function* shellTokens(script: string): Generator<RegExpExecArray[][]> {
+  let words: RegExpExecArray[][] = []
+  let word: RegExpExecArray[] = []
+  for (const token of script.matchAll(TOKEN)) {
+    const isEnd = token.groups?.['end'] !== undefined
+    if (!isEnd && token.groups?.['gap'] === undefined) {
+      word.push(token)
       continue
     }
-    if (word !== undefined) words.push(word)
-    word = undefined
-    if (groups['end'] === undefined || words.length === 0) continue
+    if (word.length > 0) words.push(word)
+    word = []
+    if (!isEnd || words.length === 0) continue
     yield words
     words = []
   }
-  if (word !== undefined) words.push(word)
+  if (word.length > 0) words.push(word)
   if (words.length > 0) yield words
 }
 
@@ -33,7 +41,7 @@ interface Place {
   readonly isFirst: boolean
 }
 
-function meaningOf(token: string, groups: Record<string, string | undefined>, { variables, isFirst }: Place): string {
+function meaningOf({ 0: token, groups = {} }: RegExpExecArray, { variables, isFirst }: Place): string {
   const { literal, quoted, escaped, here, braced, name, plain } = groups
   if (literal !== undefined) return literal.slice(1, -1)
   if (quoted !== undefined) return filledIn(quoted, variables)

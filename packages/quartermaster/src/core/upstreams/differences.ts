@@ -1,12 +1,14 @@
 import type { ReviewItem } from '../../contracts/index.ts'
 import { fieldPath } from './field-path.ts'
-import { looksLike, shortened, showExactly, showLetters } from './visible-text.ts'
+import { sideBySide } from './side-by-side.ts'
+import { showExactly } from './visible-text.ts'
 
 type Change = ReviewItem['changes'][number]
 
 /** How much of a value is shown, and how many fields. Ordinary definitions stay below; of others it is told what is left. */
 const LONGEST_VALUE = 4_000
 const MOST_CHANGES = 200
+const ALL_OF_IT = 'all of it with --json'
 
 /** What lies behind a longer way is one value: a long key before many would fill the memory with ways. */
 const LONGEST_WAY = 500
@@ -16,20 +18,15 @@ export function differencesBetween(before: string | null, after: string): Change
   const old = flattened(before)
   const now = flattened(after)
   const fields = [...new Set([...old.keys(), ...now.keys()])].filter(field => old.get(field) !== now.get(field))
-  if (fields.length === 0 && before !== null) return [otherText(before, after)]
+  // Somebody has to see why it waits.
+  if (fields.length === 0 && before !== null)
+    return [{ field: '', before: 'the same fields', after: 'in another order' }]
   const showField = fieldShower(old, now)
   const changes = fields
     .slice(0, MOST_CHANGES)
     .map(field => ({ field: showField(field), ...change(old.get(field), now.get(field)) }))
   const left = fields.length - changes.length
-  return left > 0 ? [...changes, { field: '…', after: `${left} more fields differ` }] : changes
-}
-
-/** Another text of the same fields: rearranged keys, or a number that is written otherwise. Somebody has to see why it waits. */
-function otherText(before: string, after: string): Change {
-  const [was, is] = [before, after].map(text => JSON.stringify(JSON.parse(text)))
-  if (was !== is) return { field: '', before: 'the same fields', after: 'in another order' }
-  return { field: '', ...change(before, after) }
+  return left > 0 ? [...changes, { field: '…', after: `${left} more fields differ; ${ALL_OF_IT}` }] : changes
 }
 
 function change(before: string | undefined, after: string | undefined): Omit<Change, 'field'> {
@@ -52,7 +49,7 @@ function fieldShower(old: Fields, now: Fields): (field: string) => string {
     if (text.length <= LONGEST_VALUE) return text
     const others = old.has(field) ? (now.has(field) ? [] : longNow) : longBefore
     const same = others.reduce((most, other) => Math.max(most, sharedLength(text, other)), 0)
-    return cut(text, Math.max(0, same - CONTEXT))
+    return cut(text, { start: Math.max(0, same - CONTEXT) })
   }
 }
 
@@ -74,19 +71,22 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Two long texts that begin alike are shown from where they part, or the difference would lie behind the end. */
+/** Of two long texts what they begin and end with alike is left out, or the difference might not be among what is shown. */
 function aroundDifference(
   before: string | undefined,
   after: string | undefined,
 ): [string | undefined, string | undefined] {
-  const show = before !== undefined && after !== undefined && looksLike(before, after) ? showLetters : showExactly
-  const from = before === undefined ? undefined : show(before)
-  const to = after === undefined ? undefined : show(after)
-  if (from === undefined || to === undefined)
-    return [from === undefined ? undefined : cut(from, 0), to === undefined ? undefined : cut(to, 0)]
+  if (before === undefined || after === undefined)
+    return [
+      before === undefined ? undefined : cut(showExactly(before)),
+      after === undefined ? undefined : cut(showExactly(after)),
+    ]
+  const [from, to] = sideBySide(before, after)
   if (from.length <= LONGEST_VALUE && to.length <= LONGEST_VALUE) return [from, to]
-  const start = Math.max(0, sharedLength(from, to) - CONTEXT)
-  return [cut(from, start), cut(to, start)]
+  const start = sharedLength(from, to)
+  const end = sharedEnd(from, to, start)
+  const around = { start: Math.max(0, start - CONTEXT), end: Math.max(0, end - CONTEXT) }
+  return [cut(from, around), cut(to, around)]
 }
 
 const CONTEXT = 60
@@ -98,10 +98,28 @@ function sharedLength(one: string, other: string): number {
   return same
 }
 
-function cut(text: string, start: number): string {
-  const rest = start === 0 ? text : `…${text.slice(start).replace(/^[\udc00-\udfff]/, '')}`
-  const left = rest.length - LONGEST_VALUE
-  return left > 0 ? `${shortened(rest, LONGEST_VALUE)} (${left + 1} more characters)` : rest
+/** How much of their ends is the same, behind what they begin with alike. */
+function sharedEnd(one: string, other: string, start: number): number {
+  const most = Math.min(one.length, other.length) - start
+  let same = 0
+  while (same < most && one.at(-1 - same) === other.at(-1 - same)) same++
+  return same
+}
+
+/** Without so much of its beginning and end; of what is still too long the head and the tail, and how much lies between. */
+function cut(text: string, { start = 0, end = 0 }: { start?: number; end?: number } = {}): string {
+  const middle = pieceOf(text, start, text.length - end)
+  const [before, behind] = [start > 0 ? '…' : '', end > 0 ? '…' : '']
+  const left = middle.length - LONGEST_VALUE
+  if (left <= 0) return `${before}${middle}${behind}`
+  const head = pieceOf(middle, 0, LONGEST_VALUE / 2)
+  const tail = pieceOf(middle, middle.length - LONGEST_VALUE / 2, middle.length)
+  return `${before}${head}… (${left} more characters; ${ALL_OF_IT}) …${tail}${behind}`
+}
+
+/** No half of a surrogate pair at either end. */
+function pieceOf(text: string, from: number, to: number): string {
+  return text.slice(from, to).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '')
 }
 
 /** Every value as JSON, by its path. Empty lists and objects are values too. Two that have all of it alike are alike. */

@@ -34,6 +34,11 @@ export interface ClaimChange {
   readonly now: NameClaim | undefined
 }
 
+export interface ListOptions {
+  /** With the definitions themselves, of which differences show only so much. */
+  readonly whole?: true | undefined
+}
+
 /** What was accepted of every server, kept in the store. */
 export interface PinBook {
   /** What is offered by what was seen before, for a server that has not answered yet. `undefined` for one never seen. */
@@ -41,7 +46,7 @@ export interface PinBook {
   /** Compares what a server lists with what was seen before, and writes down what is new. */
   see(sighting: Sighting): Promise<Verdict>
   /** What waits for a person, what one refused, and what is offered with a warning, of one upstream or of all. */
-  list(upstream?: string): Promise<ReviewItem[]>
+  list(upstream?: string, options?: ListOptions): Promise<ReviewItem[]>
   /** Throws `NAME_UNKNOWN` for what does not wait, and `EDIT_CONFLICT` for what has changed since the person looked. */
   decide(decision: Decision): Promise<ReviewItem[]>
   /**
@@ -95,9 +100,10 @@ export function createPinBook({ storage, clock, digest }: PinBookDeps): PinBook 
       }
       throw new AppError('EDIT_CONFLICT', `The pins of "${upstream}" keep changing. Try again.`)
     },
-    async list(upstream) {
+    async list(upstream, { whole } = {}) {
       const pins = await reviewable(await open(), upstream === undefined ? {} : { upstream })
-      return pins.map(toItem).toSorted(byPlace)
+      const items = pins.map(pin => (whole ? { ...toItem(pin), ...wholeOf(pin) } : toItem(pin)))
+      return items.toSorted(byPlace)
     },
     async decide(decision) {
       const store = await open()
@@ -222,6 +228,10 @@ function toItem(pin: PinRow): ReviewItem {
     changes: differencesBetween(acceptedDefinition, definition),
     seenAt,
   }
+}
+
+function wholeOf({ acceptedDefinition, definition }: PinRow): Pick<ReviewItem, 'accepted' | 'definition'> {
+  return acceptedDefinition === null ? { definition } : { accepted: acceptedDefinition, definition }
 }
 
 function byPlace(a: ReviewItem, b: ReviewItem): number {

@@ -25,21 +25,15 @@ export function showExactly(text: string): string {
   return showHidden(text.includes('\\') ? text.replace(BEFORE_ESCAPE, '$&$&') : text)
 }
 
-/** Whether two texts can hardly be told apart by looking at them: an accent may be a letter of its own, or part of one. */
-export function looksLike(one: string, other: string): boolean {
-  return one.length < LONGEST_COMPARED && other.length < LONGEST_COMPARED && looksOf(one) === looksOf(other)
-}
-
-const LONGEST_COMPARED = 100_000
-
-function looksOf(text: string): string {
-  return text.normalize('NFKC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-}
-
-/** The same as `showExactly`, and every letter beyond the plain ones written out as well. */
+/** The same, and every letter beyond the plain ones written out as well. */
 export function showLetters(text: string): string {
-  return showExactly(text).replace(/[^\x20-\x7e\n\t]/gu, escaped)
+  return showExactly(text.replace(BEFORE_LETTER, '$&$&')).replace(ANY_LETTER, escaped)
 }
+
+const ANY_LETTER = /[^\x20-\x7e\n\t]/gu
+
+/** A backslash that would read like the beginning of what is written out. What is hidden is no letter. */
+const BEFORE_LETTER = new RegExp(`(?<!\\\\)\\\\+(?=[^\\x00-\\x7f])(?!${UNSEEN})`, 'gu')
 
 const BEFORE_ESCAPE = new RegExp(`(?<!\\\\)\\\\+(?=u\\{[0-9a-f]+\\}|(?![\\n\\t])${UNSEEN})`, 'gu')
 

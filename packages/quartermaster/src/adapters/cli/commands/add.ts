@@ -59,7 +59,7 @@ async function add(session: Session, name: string, words: readonly string[], opt
   const { pin = false, replace } = options
   const written = toEntry(words, options, session.host.cwd)
   // First of all, so that nothing which is said later holds one.
-  const { entry: open, secrets } = separateSecrets(name, written)
+  const { entry: open, secrets, note } = separateSecrets(name, written, { isToRun: true })
   const { entry, notes } = await session.attend('Looking for the version', () =>
     pinEntry(open, { pin, host: session.host }),
   )
@@ -70,7 +70,7 @@ async function add(session: Session, name: string, words: readonly string[], opt
     const states = await firstStates(session, control, isStarting ? [name] : [])
     return { ...written, ...defined({ status: states.get(name) ?? written.status }) }
   })
-  await print(session, added, [...notes, ...argumentNotes(entry)])
+  await print(session, added, [...notes, ...(note === undefined ? [] : [note]), ...argumentNotes(entry)])
   return session.host.signal.aborted ? EXIT_CODES.cancelled : EXIT.done
 }
 

@@ -66,7 +66,7 @@ async function showReview(session: Session, name: string | undefined): Promise<n
   session.hints = defined({ upstream: name })
   const { items, statuses } = await session.connect(control =>
     session.attend('Looking', async options => ({
-      items: await control.reviewItems(defined({ name }), options),
+      items: await control.reviewItems({ ...defined({ name }), ...(session.json && { whole: true }) }, options),
       statuses: await control.upstreams({}, options),
     })),
   )

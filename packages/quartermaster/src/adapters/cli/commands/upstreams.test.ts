@@ -64,7 +64,7 @@ async function run(argv: string[], situation: Situation = {}) {
   const decided: ControlInput<'decideReview'>[] = []
   const control: Partial<Control> = {
     upstreams: async () => statuses,
-    reviewItems: async () => items,
+    reviewItems: async ({ whole }) => (whole ? items.map(item => ({ ...item, definition: '{"a":"\u200b"}' })) : items),
     restartUpstream: async ({ name }) => ({ ...(statuses.find(one => one.name === name) ?? NOTES) }),
     decideReview: async choice => {
       decided.push(choice)
@@ -144,6 +144,13 @@ describe('upstreams', () => {
     )
   })
 
+  it('say of an agent whose own connection fails why', async () => {
+    const statuses = [{ ...NOTES, failing: [{ agent: 'bob', reason: 'HTTP 500.' }] }]
+    expect((await run(['show', 'notes'], { statuses })).stdout).toMatch(/^For "bob" +HTTP 500\.$/m)
+    const told = statuses.map(status => ({ ...status, lastError: { message: 'For "bob": HTTP 500.', at: 0 } }))
+    expect((await run(['show', 'notes'], { statuses: told })).stdout.split('HTTP 500.')).toHaveLength(2)
+  })
+
   it('send nobody to sign in whose key was refused, and name the setting', async () => {
     const reason = '"notes" does not take the key that it is sent. Change "headers.Authorization" in its entry.'
     const status = { ...NOTES, state: 'keyRefused' as const, reason, lastError: { message: reason, at: 0 } }
@@ -174,6 +181,10 @@ describe('upstreams', () => {
     const statuses = [{ ...NOTES, state: 'idle' as const, reason, unseen }, BROKEN]
     expect((await run([], { statuses })).stdout).toContain(`\n  └ Not seen yet. ${reason} ${unseen}\n`)
     const line = `"notes" has not been seen yet: ${reason} ${unseen}\n`
+    const open = [{ ...BROKEN, reason: 'It ended: no good', unseen: 'Read it.' }]
+    expect((await run(['review'], { statuses: open, items: [] })).stderr).toContain(
+      'yet: It ended: no good. Read it.\n',
+    )
     expect((await run(['review'], { statuses, items: [] })).stderr).toBe(`Nothing waits for you.\n${line}`)
     expect((await run(['review', 'mail'], { statuses, items: [] })).stderr).not.toContain('has not been seen')
     expect(await run(['review', '--json'], { statuses, items: [] })).toMatchObject({ stdout: '[]\n', stderr: line })
@@ -195,6 +206,8 @@ describe('upstreams', () => {
     expect((await run(['restart', 'notes'], { statuses: [status] })).stdout).toBe(
       '✗ "notes" was restarted; it is still starting (see how it is: quartermaster upstreams).\n',
     )
+    const fetching = { ...status, reason: 'It may be downloading.', isFetching: true, unseen: 'See how it is.' }
+    expect((await run([], { statuses: [fetching] })).stdout).toMatch(/starting .*\n  └ It may be downloading\.\n$/)
   })
 
   it('are only tried where nothing runs that would keep them', async () => {
@@ -267,7 +280,8 @@ describe('a review', () => {
 
   it('hides nothing from programs either', async () => {
     const { stdout } = await run(['review', '--json'])
-    expect(JSON.parse(stdout)).toEqual([CHANGED, PROMPT, ODD])
+    const definition = '{"a":"\u200b"}'
+    expect(JSON.parse(stdout)).toEqual([CHANGED, PROMPT, ODD].map(item => ({ ...item, definition })))
     expect(stdout).not.toMatch(/(?![\n ])[\p{C}\p{Z}]/u)
   })
 

@@ -22,7 +22,8 @@ async function refusing(status: number, options: Partial<HttpChannelOptions> = {
     ...desk,
     forget: () => void (isKnown = false),
     async refused(...ids: number[]) {
-      const failure = { wasSent: 'turnedAway', status }
+      // Whoever has forgotten the session has surely not run what was called in it.
+      const failure = { wasSent: isKnown || status !== 404 ? 'turnedAway' : 'no', status }
       await Promise.all(ids.map(id => expect(desk.channel.send(call(id))).rejects.toMatchObject(failure)))
     },
   }
@@ -41,14 +42,13 @@ describe('a legacy session by HTTP', () => {
     expect(await desk.ended).toEqual({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
   })
 
-  it('is in doubt when a request is answered with 404, and lost when a ping is too', async () => {
+  it('is lost when a call is answered with 404 and a ping is too, and the call was not carried out', async () => {
     const server = await httpEndpoint(visit =>
       visit.body.method === 'initialize' ? visit.result({}, { 'mcp-session-id': 's' }) : visit.json(404),
     )
     const desk = await httpDesk(server.url)
     await desk.channel.send(INITIALIZE)
-    for (const message of [call(2), PING])
-      await expect(desk.channel.send(message)).rejects.toMatchObject({ wasSent: 'turnedAway', status: 404 })
+    await expect(desk.channel.send(call(2))).rejects.toMatchObject({ wasSent: 'no', status: 404 })
     expect(await desk.ended).toEqual({ kind: 'sessionLost', reason: 'The server has forgotten the session.' })
   })
 
@@ -63,7 +63,7 @@ describe('a legacy session by HTTP', () => {
     await expect(desk.channel.send(LIST)).rejects.toMatchObject({ wasSent: 'no' })
   })
 
-  it('in which calls are answered with 404 is given up once for them, and not again if that does not help', async () => {
+  it('in which calls are answered with 404 is given up for those that come later, once in ten minutes', async () => {
     const clock = createFakeClock()
     const trials = createSessionTrials(clock)
     const first = await refusing(404, { trials })
@@ -74,10 +74,18 @@ describe('a legacy session by HTTP', () => {
     await second.channel.send(LIST)
     await clock.advance(TRIAL_MS)
     await second.refused(6)
-    await second.channel.send(LIST)
-    second.forget()
-    await second.refused(7)
     expect(await second.ended).toMatchObject({ kind: 'sessionLost' })
+    const third = await refusing(404, { trials })
+    third.forget()
+    await third.refused(3)
+    expect(await third.ended).toMatchObject({ kind: 'sessionLost' })
+  })
+
+  it.each(['resources/read', 'prompts/get'])('goes on when a %s is answered with 404', async method => {
+    const desk = await refusing(404)
+    const read = { jsonrpc: '2.0', id: 3, method, params: {} } as const
+    await expect(desk.channel.send(read)).rejects.toMatchObject({ wasSent: 'turnedAway' })
+    await desk.channel.send(LIST)
   })
 
   it.each([404, 405])(

@@ -69,7 +69,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
   const discard = createDiscard(clock)
   const sender = createHttpSender({ ...options, client, discard, onEnd: end })
   const session = createHttpSession()
-  const doubts = createDoubts({ trials, send: message => channel.send(message), onEnd: end })
+  const doubts = createDoubts({ trials, send: message => channel.send(message), ended: () => ended, onEnd: end })
   const receive = guardMessages(events.onMessage, options.log)
   /** Nothing new is sent from then on. */
   let ended: ChannelEnd | undefined
@@ -175,7 +175,7 @@ function createHttpChannel(options: HttpChannelOptions & { trials: SessionTrials
         doubts.taken(message)
       } catch (error) {
         exchange.close()
-        if ((await doubts.failed(error, message)) === 'failed') throw error
+        await doubts.failed(error, message)
         if (isRequest(message) && !isOver) receive(unknownMethod(message))
       } finally {
         if (!isFollowed) exchange.close()

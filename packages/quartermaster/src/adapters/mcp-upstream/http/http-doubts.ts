@@ -1,6 +1,6 @@
 import { isRequest, type Message, type Request } from '../../mcp-wire/index.ts'
 import { type ChannelEnd, SendFailure } from '../session/channel.ts'
-import { SESSION_LOST } from './http-failure.ts'
+import { SESSION_DOUBTED, SESSION_LOST, sessionLost } from './http-failure.ts'
 import type { SessionTrials } from './session-trials.ts'
 
 /**
@@ -9,10 +9,10 @@ import type { SessionTrials } from './session-trials.ts'
  */
 export interface Doubts {
   /**
-   * A message failed. Resolves when it is known whether that was about us, as far as that can be found out; `noSuchQuestion`
-   * for a question whether the server is there, where it is and does not know that question.
+   * A message failed. Rejects with what that means for it once it is known whether it was about us, as far as that can be found
+   * out; resolves for a question whether the server is there, where it is and does not know that question.
    */
-  failed(error: unknown, message: Message): Promise<'failed' | 'noSuchQuestion'>
+  failed(error: unknown, message: Message): Promise<void>
   /** A message was taken in. */
   taken(message: Message): void
   /** Asks the server something else; one question at a time is enough for everybody. Its answer is nobody's. */
@@ -25,14 +25,15 @@ export type Look = 'answered' | 'refused' | 'unknown'
 export interface DoubtsDeps {
   readonly trials: SessionTrials
   send(message: Message): Promise<void>
+  /** Why nothing new is sent any more, if so. */
+  ended(): ChannelEnd | undefined
   onEnd(end: ChannelEnd): void
 }
 
-export function createDoubts({ trials, send, onEnd }: DoubtsDeps): Doubts {
+export function createDoubts({ trials, send, ended, onEnd }: DoubtsDeps): Doubts {
   /** Some answer a ping of anybody, and have forgotten the session all the same. What they have listed in it they would again. */
   let listing: Request | undefined
   let looking: Promise<Look> | undefined
-  let isGivenUp = false
 
   function look(): Promise<Look> {
     looking ??= send(listing ?? PING)
@@ -49,25 +50,31 @@ export function createDoubts({ trials, send, onEnd }: DoubtsDeps): Doubts {
   /** What it lists is what it is there for. Without a listing nothing else is known that it would answer. */
   const isListing = async () => listing !== undefined && (await look()) === 'answered'
 
-  /** Those that were refused together are about one session. */
-  function tryAnew(request: Request): void {
-    if (isGivenUp || !trials.begin(request)) return
-    isGivenUp = true
-    onEnd(SESSION_LOST)
+  /** What it means for a request that the server did not find. Only a session that is surely gone has it surely not carried out. */
+  async function notFound(error: SendFailure, message: Message): Promise<SendFailure> {
+    const isCall = isRequest(message) && message.method === 'tools/call'
+    const found = listing || isCall ? await look() : 'unknown'
+    if (ended() === SESSION_LOST) return sessionLost(404)
+    // For those that come later. Those that were refused together are about one session.
+    if (isCall && listing && found === 'answered' && !ended() && trials.begin()) onEnd(SESSION_DOUBTED)
+    return error
+  }
+
+  /** Nobody waits for what became of a mere word. */
+  async function doubted(error: SendFailure, message: Message): Promise<SendFailure> {
+    if (isLook(message)) onEnd(error.status === 401 ? { kind: 'unauthorized', reason: error.message } : SESSION_LOST)
+    else if ('id' in message && error.status === 404) return notFound(error, message)
+    else if ('id' in message) await isListing()
+    return error
   }
 
   return {
     look,
     async failed(error, message) {
-      if (isQuestion(message) && isUnknown(error) && (await isListing())) return 'noSuchQuestion'
-      if (!isTurnedAway(error)) return 'failed'
-      if (isLook(message)) onEnd(error.status === 401 ? { kind: 'unauthorized', reason: error.message } : SESSION_LOST)
-      // Nobody waits for what became of a mere word.
-      else if ('id' in message && (await isListing()) && error.status === 404 && isRequest(message)) tryAnew(message)
-      return 'failed'
+      if (isQuestion(message) && isUnknown(error) && (await isListing())) return
+      throw isTurnedAway(error) ? await doubted(error, message) : error
     },
     taken(message) {
-      trials.taken(message)
       if (!listing && isRequest(message) && isWholeListing(message)) listing = { ...message, id: LOOK_ID }
     },
   }

@@ -31,8 +31,7 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
   const said = errorIn(text)
   // A server without such a stream may say 404 as well; one that knows sessions says which it is.
   const session = hasSession && (message || said) ? sessionAfter({ status, said, text, message }) : 'kept'
-  if (session === 'lost')
-    return { failure: new SendFailure(SESSION_LOST.reason, { wasSent: 'no', status }), end: SESSION_LOST }
+  if (session === 'lost') return { failure: sessionLost(status), end: SESSION_LOST }
   if (session === 'doubted') return { failure: new SendFailure(refusalText(answer), { wasSent: 'turnedAway', status }) }
   const wantedMs = parseRetryAfter(headerOf(answer, 'retry-after'), now)
   if (status === 429 || (status === 503 && wantedMs !== undefined)) {
@@ -45,6 +44,17 @@ export function readRefusal({ message, answer, text, hasSession, now }: RefusedR
 }
 
 export const SESSION_LOST: ChannelEnd = { kind: 'sessionLost', reason: 'The server has forgotten the session.' }
+
+/** It answers in the session, but for a call. */
+export const SESSION_DOUBTED: ChannelEnd = {
+  kind: 'sessionLost',
+  reason: 'The server answered a call with HTTP 404, and may have forgotten the session.',
+}
+
+/** Whoever does not know the session has carried nothing out in it. */
+export function sessionLost(status: number): SendFailure {
+  return new SendFailure(SESSION_LOST.reason, { wasSent: 'no', status })
+}
 
 /** Many a proxy answers 5xx, 503 included, when the connection behind it broke while the request was at work. */
 function wasSent(status: number): WasSent {

@@ -59,7 +59,7 @@ describe('what an upstream offers', () => {
     expect(capability()).toMatchObject({
       key: 'desk',
       tools: [],
-      unseen: expect.stringContaining('quartermaster upstreams'),
+      unseen: expect.stringMatching(/`quartermaster upstreams`; if you cannot run that, tell a person who can\.$/),
     })
     expect(capability().requires).toEqual(['upstream-desk'])
     await offer.take(verdictOf())

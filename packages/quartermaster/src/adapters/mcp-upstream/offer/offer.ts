@@ -2,7 +2,7 @@ import type { PinKind, Problem, UpstreamConfig } from '../../../contracts/index.
 import type { DependencyDefinition, SourceUnit } from '../../../core/catalogue/index.ts'
 import { atOnce, type Clock, type Digest, inTurns, type Steps } from '../../../core/kernel/index.ts'
 import { excerptOf, isWaiting, type Verdict, wantsTool } from '../../../core/upstreams/index.ts'
-import { SWITCHED_OFF } from '../switched-off.ts'
+import { offReason } from '../switched-off.ts'
 import { createNameClaims, type NameClaims } from './name-claims.ts'
 import type { UpstreamCalls } from './upstream-calls.ts'
 import { capabilityOf, type OfferedCapability } from './upstream-definitions.ts'
@@ -116,14 +116,17 @@ function isWanted(
   return kind === 'server' || config.resources
 }
 
-function unseenReason({ enabled, wrong }: UpstreamConfig, verdict: Verdict | undefined): string | undefined {
-  if (wrong !== undefined) return wrong
-  if (!enabled) return SWITCHED_OFF
-  return verdict ? undefined : UNSEEN
+function unseenReason(config: UpstreamConfig, verdict: Verdict | undefined): string | undefined {
+  return offReason(config) ?? (verdict ? undefined : UNSEEN)
 }
 
-/** It may be starting, be down or want a login, and that changes oftener than what is offered does. */
-const UNSEEN = 'It has not been reached yet, so nobody knows what it has. Why that is: quartermaster upstreams'
+/**
+ * It may be starting, be down or want a login, and that changes oftener than what is offered does. Agents read it, and most have
+ * no such command.
+ */
+const UNSEEN =
+  'It has not been reached yet, so nobody knows what it has. ' +
+  'Why, and what to do, says `quartermaster upstreams`; if you cannot run that, tell a person who can.'
 
 /** What waits for a person should not wait unnoticed. */
 function heldProblems(name: string, held: Verdict['held']): Problem[] {

@@ -10,6 +10,10 @@ import { createUpstreamCalls } from './upstream-calls.ts'
 
 const NEVER_SENT = new SendFailure('It exited.', { wasSent: 'no' })
 const MAYBE_SENT = new SendFailure('It exited.', { wasSent: 'maybe' })
+const BUSY = new SendFailure('It is busy.', { wasSent: 'no', status: 429, retryAfterMs: 5_000 })
+const SESSION_GONE = new SendFailure('It has forgotten the session.', { wasSent: 'no', status: 404 })
+const NOT_FOUND = new SendFailure('HTTP 404.', { wasSent: 'turnedAway', status: 404 })
+const NOT_LET_IN = new SendFailure('HTTP 401.', { wasSent: 'turnedAway', status: 401 })
 
 /** A tool that changes something and may take 4 s, of a server with which its call meets these in turn. The last one stays. */
 async function stage(...meetings: ('is held back' | 'is at work' | Error)[]) {
@@ -53,14 +57,17 @@ async function stage(...meetings: ('is held back' | 'is at work' | Error)[]) {
 }
 
 const NOTHING_DONE = 'It waited for "s" and was never sent, so nothing was done.'
+const NOT_TAKEN_IN = 'It waited for "s" because it was not taken in, so nothing was done.'
 
 it.each([
-  ['was only held back', ['is held back'] as const],
-  ['was never sent before either', [NEVER_SENT, 'is held back'] as const],
-])('has done nothing, and says so, when its time is over and it %s', async (_, meetings) => {
+  ['was only held back', NOTHING_DONE, ['is held back'] as const],
+  ['was never sent before either', NOTHING_DONE, [NEVER_SENT, 'is held back'] as const],
+  ['was not taken in by a busy server', NOT_TAKEN_IN, [BUSY] as const],
+  ['was not taken in before', NOT_TAKEN_IN, [SESSION_GONE, NEVER_SENT, 'is held back'] as const],
+])('has done nothing, and says so, when its time is over and it %s', async (_, why, meetings) => {
   const { hub, ended } = await stage(...meetings)
   await hub.clock.advance(4_000)
-  const message = `"s_write" did not finish within 4000 ms. ${NOTHING_DONE}`
+  const message = `"s_write" did not finish within 4000 ms. ${why}`
   expect(await ended).toMatchObject({ code: 'DEADLINE_EXCEEDED', message })
 })
 
@@ -74,6 +81,8 @@ it.each([
   ['was sent', ['is at work'] as const],
   ['was sent after it had to wait', [NEVER_SENT, 'is at work'] as const],
   ['waits to be sent once more', [MAYBE_SENT, 'is held back'] as const],
+  ['waits for a new session after a 404', [NOT_FOUND, 'is held back'] as const],
+  ['waits for a new connection after a 401', [NOT_LET_IN, BUSY] as const],
 ])('may have done its work when its time is over and it %s', async (_, meetings) => {
   const { hub, ended } = await stage(...meetings)
   await hub.clock.advance(4_000)

@@ -70,8 +70,8 @@ export class ChannelFailure extends Error {
 
 /**
  * `no`: the server cannot have seen it, so it may be sent again. `refused`: it has seen it and turned it down, as it would
- * again. `turnedAway`: it did not take it in, and whether that is about the request or about us is found out by asking it
- * something else. `maybe`: nobody knows.
+ * again. `turnedAway`: it says that it did not take it in, and whether that is about the request or about us is found out by
+ * asking it something else. A 404 that stays so is gainsaid by what it answers else. `maybe`: nobody knows.
  */
 export type WasSent = 'no' | 'refused' | 'turnedAway' | 'maybe'
 

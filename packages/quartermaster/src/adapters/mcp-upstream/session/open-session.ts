@@ -1,5 +1,6 @@
 import type { Clock } from '../../../core/kernel/index.ts'
 import { isRecord, type Params } from '../../mcp-wire/index.ts'
+import { pause } from '../pausing.ts'
 import { beforeAbort } from './before-abort.ts'
 import { type ChannelEnd, ChannelFailure, type OpenChannel, SendFailure } from './channel.ts'
 import { createLegacySession, LEGACY_CAPABILITIES } from './legacy-session.ts'
@@ -27,6 +28,8 @@ export interface SessionOptions {
  * may keep silent about what they do not know; both questions are then open, and the answer decides.
  */
 const SILENCE_MS = 5_000
+/** In which a program that reads no more has ended, as a rule, and how it did is known. */
+const ENDING_MS = 1_000
 
 /** Reaches a server, and finds out what it is. Rejects with a `ChannelFailure` or a `SendFailure`. */
 export async function openSession(options: SessionOptions, signal: AbortSignal): Promise<Session> {
@@ -35,7 +38,7 @@ export async function openSession(options: SessionOptions, signal: AbortSignal):
     return await meet(options, 'auto', signal)
   } catch (error) {
     // Some older programs end when they are asked what they do not know.
-    if (!(error instanceof EndedAtProbe) || signal.aborted) throw error
+    if (!(error instanceof EndedAtMeeting) || signal.aborted) throw error
     return meet(options, 'legacy', signal)
   }
 }
@@ -52,10 +55,23 @@ async function meet(options: SessionOptions, era: Era | 'auto', signal: AbortSig
     if (!isModern) await greet(line, facts, signal)
     return made.session
   } catch (error) {
+    const end = await endBehind(error, line, { clock: options.clock, signal })
     await line.close()
-    throw error
+    throw end ? new EndedAtMeeting(end) : error
   }
 }
+
+/** How the program ended that something could not be sent to: that says more. Over HTTP a request fails by itself. */
+async function endBehind(
+  error: unknown,
+  { channel, ended }: Line,
+  options: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<ChannelEnd | undefined> {
+  if (!(error instanceof SendFailure) || channel.hasExchanges) return undefined
+  return Promise.race([ended, pause(ENDING_MS, { ...options, until: ended }).then(() => undefined)])
+}
+
+class EndedAtMeeting extends ChannelFailure {}
 
 interface Meeting {
   readonly era: Era | 'auto'
@@ -98,23 +114,15 @@ function firstOf(line: Line, options: SessionOptions, signal: AbortSignal): Prom
       })
     }
     const cancel = options.clock.after(SILENCE_MS, older)
-    void line.ended.then(end => reject(new EndedAtProbe(end)))
     discover(line, options, either)
       .then(resolve, error => {
         cancel()
         isNewerOpen = false
-        if (isAboutEras(error)) return olderRefused ? reject(olderRefused) : older()
-        // The line is ending, and how it ended says more.
-        if (!(error instanceof SendFailure)) reject(error)
+        if (!isAboutEras(error)) return reject(error)
+        return olderRefused ? reject(olderRefused) : older()
       })
       .finally(cancel)
   }).finally(() => giveUp.abort())
-}
-
-class EndedAtProbe extends ChannelFailure {
-  constructor(end: ChannelEnd) {
-    super({ ...end, kind: 'exited' })
-  }
 }
 
 /** Whether this is how a server answers that does not know the revision it is spoken to in. */

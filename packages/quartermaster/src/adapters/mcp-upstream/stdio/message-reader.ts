@@ -24,6 +24,8 @@ export interface MessageReaderOptions {
 /** Takes the messages from a program's output, a line each, in turns that leave time for everybody else. */
 export interface MessageReader {
   stop(): void
+  /** Resolves when everything that was read is handed over. `undefined`: it is. */
+  atWork(): Promise<void> | undefined
   /** Resolves when the output has ended and everything in it was handed over. */
   readonly ended: Promise<void>
 }
@@ -36,16 +38,30 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
   const splitter = createLineSplitter({ maxBytes: limits.maxLineBytes, glimpseBytes: GLIMPSE_BYTES })
   const worker = createTurnWorker<Line>({
     handle,
-    onBusy: () => stream.pause(),
-    onIdle: () => (isAtEnd ? finish() : stream.resume()),
+    onBusy() {
+      isBusy = true
+      stream.pause()
+    },
+    onIdle() {
+      rest()
+      if (isAtEnd) finish()
+      else stream.resume()
+    },
   })
   let noise = 0
   let isStopped = false
   let isAtEnd = false
+  let isBusy = false
+  let tellRest: () => void = () => {}
   let finish: () => void = () => {}
   const ended = new Promise<void>(resolve => {
     finish = resolve
   })
+
+  function rest(): void {
+    isBusy = false
+    tellRest()
+  }
 
   function take(chunk: Buffer): void {
     if (isStopped) return
@@ -90,6 +106,7 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
   function stop(): void {
     isStopped = true
     worker.stop()
+    rest()
     stream.resume()
     finish()
   }
@@ -99,7 +116,16 @@ export function readMessages(stream: Readable, options: MessageReaderOptions): M
     isAtEnd = true
     takeRest()
   })
-  return { stop, ended }
+  return {
+    stop,
+    atWork() {
+      if (!isBusy) return undefined
+      return new Promise(resolve => {
+        tellRest = resolve
+      })
+    },
+    ended,
+  }
 }
 
 function tooLong(head: string, maxBytes: number): Trouble {

@@ -159,6 +159,26 @@ describe('a program that ends', () => {
     expect(server.messages).toHaveLength(2)
   })
 
+  it('has its last answers handed over however long they take to read', async () => {
+    const items = 'Array.from({ length: 200_000 }, (_, i) => i)'
+    const line = (id: number, result: string) =>
+      `JSON.stringify({ jsonrpc: '2.0', id: ${id}, result: ${result} }) + '\\n'`
+    const text = [line(1, `{ items: ${items} }`), line(2, '{}')].join('+')
+    const args = ['-e', `process.stdout.write(${text}, () => process.kill(process.pid, 'SIGKILL'))`]
+    const server = await openChannel({ command: process.execPath, args })
+    let isOver = false
+    // Everybody else has much to do, so that the reading takes longer than the end of a program is waited for.
+    const beBusy = () => {
+      const until = performance.now() + 20
+      while (performance.now() < until) {}
+      if (!isOver) setImmediate(beBusy)
+    }
+    setImmediate(beBusy)
+    expect(await server.ended).toMatchObject({ kind: 'exited', reason: 'It was ended by SIGKILL.' })
+    isOver = true
+    expect(server.messages).toMatchObject([{ id: 1 }, { id: 2 }])
+  })
+
   it('cannot be sent to any more, which is known', async () => {
     const server = await openChannel({ flags: ['--exit'] })
     await server.ended

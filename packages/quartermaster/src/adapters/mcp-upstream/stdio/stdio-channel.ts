@@ -46,6 +46,8 @@ export const STDIO_LIMITS: StdioLimits = {
 
 /** What a program wrote before it ended is on its way for so long at most; a child of it may hold the pipe open for ever. */
 const LAST_WORDS_MS = 100
+/** A pipe holds little, so that whoever still keeps us at work then is another program. */
+const MOST_LAST_WORDS = 10
 /** A program that closes its output is about to end, as a rule. */
 const EXIT_MS = 250
 
@@ -115,8 +117,18 @@ async function watch(child: Child, { reader, stderr, log }: Watched): Promise<Ch
   await Promise.race([child.exited, reader.ended])
   if (child.isRunning()) await wait(EXIT_MS, child.exited)
   if (child.isRunning()) return { kind: 'lost', reason: 'It has closed its output and still runs.' }
-  await wait(LAST_WORDS_MS, Promise.all([reader.ended, stderr.ended]))
+  await hearLastWords(reader, Promise.all([reader.ended, stderr.ended]))
   const lastWords = stderr.lastWords()
   const trouble = exitTrouble(await child.exited, lastWords && log.redact(lastWords))
   return { kind: 'exited', ...withCacheTrouble(trouble, stderr.tail()) }
+}
+
+/** A long answer is taken in turns, and nothing is read behind it meanwhile: that is our time, not the program's. */
+async function hearLastWords(reader: MessageReader, ended: Promise<unknown>): Promise<void> {
+  for (let times = 0; times < MOST_LAST_WORDS; times++) {
+    await wait(LAST_WORDS_MS, ended)
+    const atWork = reader.atWork()
+    if (!atWork) return
+    await atWork
+  }
 }

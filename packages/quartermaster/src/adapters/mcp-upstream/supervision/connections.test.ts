@@ -9,12 +9,14 @@ function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
   const awaiting = new Set<string>()
   const stopped: string[] = []
   const restarted: string[] = []
+  const errors = new Map<string, ReturnType<Connection['lastError']>>()
   const create = (agent = 'main') => {
     states.set(agent, 'up')
     const state = () => ({ kind: states.get(agent) ?? 'up', reason: '', since: 0 })
-    const connection: Pick<Connection, 'state' | 'isAwaited' | 'stop' | 'restart'> = {
+    const connection: Pick<Connection, 'state' | 'isAwaited' | 'lastError' | 'stop' | 'restart'> = {
       state,
       isAwaited: () => awaiting.has(agent),
+      lastError: () => errors.get(agent),
       stop: async () => void stopped.push(agent),
       restart: async () => void restarted.push(agent),
     }
@@ -26,7 +28,7 @@ function stage({ isSeparate = false, withCredentials = [] as string[] } = {}) {
     hasCredentials: (agent: string) => withCredentials.includes(agent),
     create,
   }
-  return { connections: createConnections(options), states, awaiting, stopped, restarted }
+  return { connections: createConnections(options), states, awaiting, stopped, restarted, errors }
 }
 
 const fill = ({ connections }: ReturnType<typeof stage>) => {
@@ -84,6 +86,21 @@ it('make no room by one that somebody waits for', () => {
   desk.states.set('agent7', 'waiting')
   desk.connections.of('late')
   expect(desk.stopped).toEqual(['agent7'])
+})
+
+it('tell what went wrong last, and before that what is not over', () => {
+  const { connections, errors } = stage({ isSeparate: true })
+  for (const agent of ['ada', 'bob']) connections.of(agent)
+  expect(connections.lastError()).toBeUndefined()
+  for (const [agent, at] of [
+    ['main', 1],
+    ['ada', 3],
+    ['bob', 2],
+  ] as const)
+    errors.set(agent, { message: agent, at })
+  expect(connections.lastError()?.message).toBe('ada')
+  errors.set('main', { message: 'main', at: 1, isStanding: true })
+  expect(connections.lastError()?.message).toBe('main')
 })
 
 it('are restarted and stopped all together', async () => {

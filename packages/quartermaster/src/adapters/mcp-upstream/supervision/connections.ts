@@ -10,7 +10,9 @@ export interface Connections {
   /** The one that an agent has to itself, if there is one already. */
   own(agent: string): Connection | undefined
   all(): readonly Connection[]
-  /** The last that went wrong on any of them. */
+  /** Those that agents have to themselves. */
+  byAgent(): ReadonlyMap<string, Connection>
+  /** The last that went wrong on any of them; what is not over comes first. */
   lastError(): ReturnType<Connection['lastError']>
   /** From here on every agent has its own. */
   separate(): void
@@ -60,6 +62,7 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
     of: agent => (isSeparate || hasCredentials(agent) ? ownOf(agent) : main),
     own: agent => own.get(agent),
     all: () => [main, ...own.values()],
+    byAgent: () => own,
     lastError: () => lastOf([main, ...own.values()].map(connection => connection.lastError())),
     separate() {
       isSeparate = true
@@ -75,7 +78,9 @@ export function createConnections({ upstream, hasCredentials, create, ...deps }:
 }
 
 function lastOf(errors: readonly ReturnType<Connection['lastError']>[]): ReturnType<Connection['lastError']> {
-  return errors.reduce((last, error) => ((error?.at ?? 0) > (last?.at ?? 0) ? error : last), undefined)
+  const standing = errors.filter(error => error?.isStanding)
+  const among = standing.length > 0 ? standing : errors
+  return among.reduce((last, error) => ((error?.at ?? 0) > (last?.at ?? 0) ? error : last), undefined)
 }
 
 const USED = 2

@@ -223,6 +223,22 @@ it('has calls wait too where one that listens while it works is asked why it is 
   expect(attendNow()).toBe(false)
 })
 
+it('has calls wait until the last of several questions is settled', async () => {
+  const { clock, server, hangs, attend, attendNow, suspect } = stage()
+  attend()
+  await clock.advance(500)
+  server.answers = false
+  await suspect(4_500, async () => {
+    await clock.advance(500)
+    // That settles the first; the next is asked when it has been silent again for a while.
+    server.heardAt = clock.now()
+  })
+  expect(hangs).toEqual([])
+  expect(attendNow()).toBe(false)
+  await clock.advance(3_500)
+  expect(hangs).toHaveLength(1)
+})
+
 it.each([
   ['may be deaf at its work', {}, false],
   ['waits for an answer of ours', { workingSince: undefined }, true],

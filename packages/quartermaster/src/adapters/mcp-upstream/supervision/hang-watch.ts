@@ -40,8 +40,8 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
   const attended = new WeakSet<Session>()
   const suspicions = new WeakMap<Session, Promise<void>>()
   const waitedFor = new WeakSet<Session>()
-  /** A program of which it is known soon whether it hangs: calls wait for that. */
-  let judged: Session | undefined
+  /** Programs of which it is known soon whether they hang, and how often that is being found out: calls wait for all of it. */
+  const judged = new Map<Session, number>()
 
   async function check(session: Session): Promise<void> {
     const since = session.workingSince()
@@ -102,11 +102,14 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
   async function judging<T>(session: Session, finding: Promise<T>): Promise<T> {
     // One that may be deaf at its work, or waits for an answer of ours, gets what comes: it may take long to know.
     const isSoonKnown = patienceWith(session) <= HANG_MS && session.owedAt() < clock.now()
-    if (isSoonKnown && isProgram(session)) judged = session
+    if (!isSoonKnown || !isProgram(session)) return finding
+    judged.set(session, (judged.get(session) ?? 0) + 1)
     try {
       return await finding
     } finally {
-      if (judged === session) judged = undefined
+      const left = (judged.get(session) ?? 0) - 1
+      if (left > 0) judged.set(session, left)
+      else judged.delete(session)
     }
   }
 
@@ -129,7 +132,7 @@ export function createHangWatch(deps: HangWatchDeps): HangWatch {
     },
     attend,
     attendNow(session) {
-      if (session === judged) return false
+      if (judged.has(session)) return false
       // Calls that follow each other need no more than this.
       if (attended.has(session)) return true
       if (isInDoubt(session)) return false

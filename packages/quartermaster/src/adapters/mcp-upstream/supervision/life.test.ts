@@ -203,6 +203,10 @@ describe('what is known of a connection', () => {
     const late = after(WANTED, [failed(1), NOW + 1], [DUE, NOW + 2], [opened(2), NOW + 3], [fell('s2'), LATER])
     expect(stateOf(late)).toMatchObject({ kind: 'starting', downSince: LATER })
     expect(stateOf(PLACES.up).downSince).toBeUndefined()
+    // Also when nobody tries it any more; what only fell was never tried again.
+    expect(stateOf(after(WANTED, failed(1, EXITED, false)))).toMatchObject({ kind: 'idle', downSince: NOW })
+    const unmissed = after(WANTED, opened(1), [fell('s1', LOST, false), LATER])
+    expect(stateOf(unmissed)).toMatchObject({ kind: 'idle', downSince: undefined })
   })
 
   it('is when it is started next, while it waits', () => {

@@ -141,7 +141,8 @@ export function next<S>(life: Life<S>, event: LifeEvent<S>, now: number): Step<S
 
 /** What others see of it. */
 export function stateOf<S>({ kind, why, since, nextStartAt, falls, fellAt }: Life<S>): ConnectionState {
-  const isFallen = falls.count > 0 && (kind === 'starting' || kind === 'waiting')
+  // What fell once while nobody missed it comes back for the next who needs it; what could not start is not known to.
+  const isFallen = kind === 'idle' ? falls.count > 1 : falls.count > 0 && (kind === 'starting' || kind === 'waiting')
   const { reason, said } = why
   return { kind, reason, said, since, nextStartAt, downSince: isFallen ? fellAt : undefined }
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { AppError } from '../../../contracts/index.ts'
+import type { CallContext } from '../../../core/catalogue/index.ts'
 import { createFakeClock } from '../../../testing/fake-clock.ts'
 import { SendFailure } from '../session/channel.ts'
 import { RpcError } from '../session/rpc-error.ts'
@@ -16,7 +17,7 @@ const come = (retryAfterMs: number) =>
 function stage(...answers: unknown[]) {
   const clock = createFakeClock()
   const controller = new AbortController()
-  const seen = { tries: [] as number[], suspected: 0, budgets: [] as number[], sessions: [] as Session[] }
+  const seen = { tries: [] as number[], suspected: 0, budgets: [] as number[], sessions: [] as Session[], noted: 0 }
   const session = {} as Session
   const startedAt = clock.now()
   /** What it has to take, where that is not the one above. */
@@ -24,7 +25,7 @@ function stage(...answers: unknown[]) {
   let suspecting: Promise<void> = Promise.resolve()
   let isSame = false
   const connection: Pick<Connection, 'takeNow' | 'take' | 'suspect' | 'session' | 'refused' | 'answered'> = {
-    refused() {},
+    refused: () => void seen.noted++,
     answered() {},
     takeNow: () => undefined,
     session: () => (isSame ? session : undefined),
@@ -54,7 +55,7 @@ function stage(...answers: unknown[]) {
     return answer
   }
 
-  function send({ mayRepeat = false, mutates = false, budgetMs = 10_000 } = {}): Promise<unknown> {
+  function send({ mayRepeat = false, mutates = false, budgetMs = 10_000, isCall = false } = {}): Promise<unknown> {
     const subject = { upstream: 's', dependency: 'upstream-s', what: 'the tool "t"' }
     const options = {
       ...subject,
@@ -63,6 +64,7 @@ function stage(...answers: unknown[]) {
       budgetMs,
       mayRepeat,
       mutates,
+      call: isCall ? ({} as CallContext) : undefined,
     }
     const sent = pass({ ...options, signal: controller.signal }, work)
     // Whoever waits for time to pass looks at it only later.
@@ -174,6 +176,35 @@ it('sends nothing again that a server turns away while it answers everything els
   await expect(send({ mayRepeat: true })).rejects.toMatchObject({ code: 'UPSTREAM_ERROR', details: { status: 401 } })
   expect(seen).toMatchObject({ tries: [0], suspected: 1 })
 })
+
+it.each([
+  [{ mayRepeat: false, mutates: true }, 'OUTCOME_UNKNOWN', 1],
+  [{ mayRepeat: true, mutates: true }, 'OUTCOME_UNKNOWN', 2],
+  [{ mayRepeat: true, mutates: false }, 'UPSTREAM_ERROR', 2],
+])(
+  'sends nothing again after a 404 by which nobody knows whether it was done, unless it may be repeated: %o',
+  async (facts, code, tries) => {
+    const { send, seen } = stage(new SendFailure('HTTP 404.', { wasSent: 'turnedAway', status: 404 }))
+    await expect(send(facts)).rejects.toMatchObject({ code, message: expect.stringContaining('HTTP 404.') })
+    expect(seen.tries).toHaveLength(tries)
+  },
+)
+
+it.each([
+  [404, { isCall: true }, 1],
+  [404, { isCall: false }, 0],
+  [403, { isCall: false }, 1],
+])(
+  'has people told of a %i, unless it is about a resource or a prompt that is not there: %o',
+  async (status, facts, noted) => {
+    for (const wasSent of ['turnedAway', 'refused'] as const) {
+      const { send, seen, staysUp } = stage(new SendFailure('No.', { wasSent, status }))
+      staysUp()
+      await expect(send({ ...facts, mayRepeat: true })).rejects.toMatchObject({ code: 'UPSTREAM_ERROR' })
+      expect(seen.noted).toBe(noted)
+    }
+  },
+)
 
 it('tries on when nobody knows whether it was taken in, if sending it twice is the same as once', async () => {
   const broken = new SendFailure('The server answered with HTTP 502.', { wasSent: 'maybe', status: 502 })

@@ -48,7 +48,7 @@ export async function pass<T>(options: PassageOptions, work: (session: Session) 
       if (signal.aborted) throw givenUp(error, way, signal)
       if (!(error instanceof SendFailure)) throw toUpstreamError(error, options)
       giveUp.failed(error)
-      if (error.wasSent === 'refused' || (error.wasSent === 'maybe' && !mayRepeat)) {
+      if (error.wasSent === 'refused' || (mayBeDone(error) && !mayRepeat)) {
         // The server may be gone altogether, or refuse everybody; nobody but its calls would notice so soon.
         void connection.suspect(session)
         noteRefusal(connection, error, options)
@@ -76,9 +76,18 @@ function isTurnedAway({ wasSent, status, retryAfterMs }: SendFailure): boolean {
   return wasSent === 'turnedAway' || (wasSent === 'no' && status !== undefined && retryAfterMs === undefined)
 }
 
-/** Nobody else sees that a server which is up does not let in what it offers. */
-function noteRefusal(connection: Connection, { status, message }: SendFailure, { what }: PassageOptions): void {
-  if (status !== undefined && NOT_LET_IN.has(status)) connection.refused(what, message)
+/**
+ * Whether the server may have done what it was asked for. A 404 says that it has not, because it does not know the session; but
+ * there it knows the session, or nobody could find out whether it does.
+ */
+function mayBeDone({ wasSent, status }: SendFailure): boolean {
+  return wasSent === 'maybe' || (wasSent === 'turnedAway' && status === 404)
+}
+
+/** Nobody else sees that a server which is up does not let in what it offers. Of a resource anybody may ask for one that is not there. */
+function noteRefusal(connection: Connection, { status, message }: SendFailure, { what, call }: PassageOptions): void {
+  if (status === undefined || !NOT_LET_IN.has(status) || (status === 404 && !call)) return
+  connection.refused(what, message)
 }
 
 const NOT_LET_IN: ReadonlySet<number> = new Set([401, 403, 404])
@@ -105,8 +114,10 @@ async function reach({ connection: current, signal }: PassageOptions, waiting: B
 }
 
 interface GivingUp {
-  /** The last of those that a server may have seen. */
+  /** The last of those after which it may be done. */
   seen: SendFailure | undefined
+  /** What has become of it so far, as long as it is sure that nothing was done. */
+  undone: keyof typeof NOTHING_DONE | undefined
   /** One of the tries failed. */
   failed(failure: SendFailure): void
   /** There is no other one. */
@@ -118,8 +129,11 @@ function createGivingUp(options: PassageOptions): GivingUp {
   const isDifferent = options.mutates || !options.mayRepeat
   const giveUp: GivingUp = {
     seen: undefined,
+    undone: 'neverSent',
     failed(failure) {
-      if (failure.wasSent === 'maybe') giveUp.seen = failure
+      if (mayBeDone(failure)) giveUp.seen = failure
+      if (failure.wasSent !== 'no') giveUp.undone = undefined
+      else if (failure.status !== undefined) giveUp.undone &&= 'notTakenIn'
     },
     because(error) {
       const { seen } = giveUp
@@ -129,13 +143,18 @@ function createGivingUp(options: PassageOptions): GivingUp {
   return giveUp
 }
 
-/** Waits for the next try. As long as none may have been seen its call is told that nothing was done, should it be cut short. */
+const NOTHING_DONE = {
+  neverSent: 'and was never sent, so nothing was done.',
+  notTakenIn: 'because it was not taken in, so nothing was done.',
+}
+
+/** Waits for the next try. Its call is told that nothing was done, as long as that is sure, should it be cut short. */
 async function holding<T>(
   { call, upstream, signal }: PassageOptions,
-  { seen }: GivingUp,
+  { undone }: GivingUp,
   waiting: Promise<T>,
 ): Promise<T> {
-  if (call && !seen) holdBack(call, `It waited for "${upstream}" and was never sent, so nothing was done.`)
+  if (call && undone) holdBack(call, `It waited for "${upstream}" ${NOTHING_DONE[undone]}`)
   const waited = await waiting
   // What was said of it stays true: whoever was cut short sends nothing any more.
   throwIfCancelled(signal)

@@ -7,7 +7,7 @@ import {
   SUCCEEDED_META,
   type ToolResult,
 } from '../../../contracts/index.ts'
-import { type Clock, callerKey } from '../../kernel/index.ts'
+import { type Clock, callerKey, inTurns, jsonTextInSteps, mostJsonBytes, type Steps } from '../../kernel/index.ts'
 import { type BinaryParts, binaryParts } from '../record/binary-parts.ts'
 import type { StorageAccess } from '../record/storage.ts'
 import { storedPage } from '../record/stored-results.ts'
@@ -18,10 +18,17 @@ import { pageAt, restOfPage, type WholeResult, wholeOf } from './result-pages.ts
  * operations it is on record too, written with their end.
  */
 export interface KeptResults {
-  /** The result as it may be handed over; where that is not all of it, also the whole. */
-  limit(result: ToolResult, options: LimitOptions): { result: ToolResult; kept?: KeptResult; whole?: WholeResult }
+  /** The result as it may be handed over. At once, unless it is long; then others have their turn meanwhile. */
+  limit(result: ToolResult, options: LimitOptions): LimitedResult | Promise<LimitedResult>
   /** A page of a kept result. Only whoever made the call can read it. Throws `RESULT_NOT_FOUND`. */
   page(caller: Caller, resultId: string, offset: number): Promise<ResultPage>
+}
+
+/** Where it is not all of it, also the whole. */
+export interface LimitedResult {
+  readonly result: ToolResult
+  readonly kept?: KeptResult
+  readonly whole?: WholeResult
 }
 
 export interface LimitOptions {
@@ -96,21 +103,25 @@ export function createKeptResults({ clock, storage, settings }: KeptResultsDeps)
       if (isShort(result, maxBytes)) return { result }
       // What would pass as text passes as a picture too.
       const parts = binaryParts(result, { maxBytes: Math.max(maxBinaryBytes, maxBytes), isPromised })
-      const text = tooLong(parts?.words ?? result, maxBytes)
-      if (text === undefined) return { result: parts?.result ?? result }
-      const most = Math.min(settings.keptResultBytes, settings.keptResultsBytes)
-      const whole = wholeOf(text, { most, pageBytes: maxBytes })
-      keep(operationId, whole, callerKey(caller))
-      const first = pageAt(whole, 0)
-      const info: KeptResult = {
-        resultId: operationId,
-        totalBytes: whole.totalBytes,
-        keptBytes: whole.bytes.length,
-        nextOffset: first.nextOffset ?? whole.bytes.length,
-        ...(isRecorded ? { isRecorded } : {}),
+      const finish = (text: string | undefined): LimitedResult => {
+        if (text === undefined) return { result: parts?.result ?? result }
+        const most = Math.min(settings.keptResultBytes, settings.keptResultsBytes)
+        const whole = wholeOf(text, { most, pageBytes: maxBytes })
+        keep(operationId, whole, callerKey(caller))
+        const first = pageAt(whole, 0)
+        const info: KeptResult = {
+          resultId: operationId,
+          totalBytes: whole.totalBytes,
+          keptBytes: whole.bytes.length,
+          nextOffset: first.nextOffset ?? whole.bytes.length,
+          ...(isRecorded ? { isRecorded } : {}),
+        }
+        const handed = { text: first.text, blocks: parts?.blocks, isPromised }
+        return { result: cutResult(result, handed, info), kept: info, whole }
       }
-      const handed = { text: first.text, blocks: parts?.blocks, isPromised }
-      return { result: cutResult(result, handed, info), kept: info, whole }
+      const steps = tooLong(parts?.words ?? result, maxBytes)
+      const first = steps.next()
+      return first.done ? finish(first.value) : inTurns(steps, clock).then(finish)
     },
     async page(caller, resultId, offset) {
       makeRoom(0)
@@ -132,15 +143,15 @@ const encoder = new TextEncoder()
 function isShort(result: ToolResult, maxBytes: number): boolean {
   const plain = plainText(result)
   if (plain !== undefined) return plain.length * MOST_IN_TEXT <= maxBytes
-  return mostBytes(result, maxBytes) <= maxBytes
+  return mostJsonBytes(result, maxBytes) <= maxBytes
 }
 
 /** The text of a result that exceeds the limit. */
-function tooLong(result: ToolResult, maxBytes: number): string | undefined {
+function* tooLong(result: ToolResult, maxBytes: number): Steps<string | undefined> {
   const plain = plainText(result)
   if (plain !== undefined) return isLonger(plain, maxBytes) ? plain : undefined
-  const json = JSON.stringify(result)
-  return isLonger(json, maxBytes) ? pagedText(result, json) : undefined
+  const json = yield* jsonTextInSteps(result)
+  return isLonger(json, maxBytes) ? yield* pagedText(result, json) : undefined
 }
 
 /** The text of a result that is nothing else. */
@@ -155,35 +166,18 @@ function isLonger(text: string, maxBytes: number): boolean {
   return text.length * MOST_IN_TEXT > maxBytes && encoder.encode(text).length > maxBytes
 }
 
-/** As many bytes as a value can take as JSON at most; counting ends soon after the limit. */
-function mostBytes(value: unknown, limit: number): number {
-  if (typeof value === 'string') return value.length * MOST_PER_CHARACTER + 2
-  if (typeof value !== 'object' || value === null) return MOST_PER_LEAF
-  if ('toJSON' in value) return Number.POSITIVE_INFINITY
-  let bytes = 2
-  for (const key of Object.keys(value)) {
-    const one = (value as Record<string, unknown>)[key]
-    bytes += key.length * MOST_PER_CHARACTER + 4 + mostBytes(one, limit - bytes)
-    if (bytes > limit) break
-  }
-  return bytes
-}
-
 /** Bytes that a character takes as it is, at most. */
 const MOST_IN_TEXT = 3
-/** `\u001f`: what JSON writes for a character that cannot stand there as it is. */
-const MOST_PER_CHARACTER = 6
-/** A number, `false`, `null`. */
-const MOST_PER_LEAF = 25
 
 /** What is paged: the text when that is all there is to know, else everything as JSON. */
-function pagedText(result: ToolResult, json: string): string {
+function* pagedText(result: ToolResult, json: string): Steps<string> {
   const { structuredContent, isError: _isError, content, ...more } = result
   const texts = content.flatMap(block => (isBareText(block) ? [block.text] : []))
   const text = texts.join('\n')
   const isAll = texts.length > 0 && texts.length === content.length && Object.keys(more).length === 0
-  const isSame = structuredContent === undefined || text === JSON.stringify(structuredContent)
-  return isAll && isSame ? text : json
+  if (!isAll) return json
+  const isSame = structuredContent === undefined || text === (yield* jsonTextInSteps(structuredContent))
+  return isSame ? text : json
 }
 
 function isBareText(block: ToolResult['content'][number]): block is ToolResult['content'][number] & { type: 'text' } {

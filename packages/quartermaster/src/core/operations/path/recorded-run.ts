@@ -66,7 +66,8 @@ export async function runRecorded(
   const { caller } = request.seat
   const { maxResultBytes: maxBytes, maxBinaryBytes } = tool
   const isPromised = tool.validateOutput !== undefined
-  const limited = results.limit(result, { maxBytes, maxBinaryBytes, isPromised, caller, operationId, isRecorded })
+  const limiting = results.limit(result, { maxBytes, maxBinaryBytes, isPromised, caller, operationId, isRecorded })
+  const limited = limiting instanceof Promise ? await limiting : limiting
   journey.whole = limited.whole
   return { operationId, result: limited.result, kept: limited.kept }
 }

@@ -51,7 +51,7 @@ export function bytesWithBinary(result: ToolResult): number {
 /** A result whose pictures, sounds and files were dropped from the record; the same where it has none. */
 export function withoutBinaryParts(result: ToolResult): ToolResult {
   const pieces = piecesOf(result, { maxBytes: 0, say: dropped })
-  // Nobody knows any more whether a structure was promised.
+  // Nobody knows here whether a structure was promised; whoever tells it does, while the tool is there.
   return pieces.some(({ words }) => words !== undefined) ? withLess(result, pieces, { isPromised: true }) : result
 }
 

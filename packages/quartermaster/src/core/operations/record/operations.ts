@@ -8,6 +8,7 @@ import {
   type OperationState,
   type OperationSummary,
 } from '../../../contracts/index.ts'
+import { unsaid } from '../../kernel/index.ts'
 import type { Store, Where } from '../../store/index.ts'
 import { lineOf } from './audit-row.ts'
 import type { OperationLog, RunningOperation } from './operation-log.ts'
@@ -96,7 +97,7 @@ export function createOperations({ storage, log, receipts }: OperationsDeps): Op
     async find(organisation, id) {
       const { store, sealer } = await storage.open()
       const row = await rowOf(store, { organisation, id })
-      if (row) return shown(row, sealer)
+      if (row) return told(shown(row, sealer))
       const next =
         'Calls that change nothing leave none, and old ones are forgotten; see `quartermaster operations list`.'
       throw new AppError('NAME_UNKNOWN', `There is no operation "${id}". ${next}`)
@@ -125,6 +126,11 @@ export function createOperations({ storage, log, receipts }: OperationsDeps): Op
     },
     running: () => log.running(),
   }
+}
+
+/** What its result would have to be marked with is for the wire of tasks alone. */
+function told(facts: OperationFacts): OperationFacts {
+  return facts.result ? { ...facts, result: unsaid(facts.result) } : facts
 }
 
 /** Both conditions, where both were given. */

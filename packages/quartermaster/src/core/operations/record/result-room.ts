@@ -57,8 +57,10 @@ export function createResultRoom({ store, clock, settings }: ResultRoomDeps): Re
     const old = await whatDoesNotFit()
     // The oldest first, so that a stop in between leaves the newer ones.
     for (const batch of batchesOf(old.toReversed())) {
-      if (isStopped()) return
-      for (const id of batch) await dropPictures(id)
+      for (const id of batch) {
+        if (isStopped()) return
+        await dropPictures(id)
+      }
       await store.commit(droppedResults(batch))
       await clock.breathe()
     }

@@ -1,0 +1,78 @@
+import { expect, it } from 'vitest'
+import { createFakeClock } from '../../../testing/fake-clock.ts'
+import type { Message } from '../../mcp-wire/index.ts'
+import { NO_EVENTS } from '../testing/bare-session.ts'
+import { type ChannelEnd, type ChannelEvents, type OpenChannel, SendFailure } from './channel.ts'
+import { openSession } from './open-session.ts'
+
+const EXITED: ChannelEnd = { kind: 'exited', reason: 'It ended with exit code 3.', said: 'wrong key' }
+const WAYS = [
+  ['auto', false],
+  ['legacy', false],
+  ['modern', true],
+  ['modern', false],
+] as const
+
+/** Programs that read nothing, or only what they are asked first, each of which may have ended when that is found out. */
+function stage({
+  era,
+  isRemembered,
+  reads = 0,
+}: {
+  era: 'auto' | 'legacy' | 'modern'
+  isRemembered: boolean
+  reads?: number
+}) {
+  const clock = createFakeClock()
+  const programs: { readonly asked: string[]; readonly events: ChannelEvents }[] = []
+  const open: OpenChannel = async events => {
+    const asked: string[] = []
+    programs.push({ asked, events })
+    return {
+      hasExchanges: false,
+      pids: () => [],
+      async send(message: Message) {
+        if ('method' in message) asked.push(message.method)
+        if (asked.length > reads) throw new SendFailure('The program does not read any more.', { wasSent: 'maybe' })
+      },
+      close: async () => {},
+    }
+  }
+  const client = { name: 'test', version: '1' }
+  const options = { open, era, isRemembered, clock, client, events: NO_EVENTS }
+  const failure = openSession(options, AbortSignal.timeout(10_000)).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  return { clock, programs, failure }
+}
+
+it.each(WAYS)('says how a program ended that reads nothing, however it is met (%s)', async (era, isRemembered) => {
+  const { clock, programs, failure } = stage({ era, isRemembered })
+  // One of which nobody knows the era is started once more, and asked the older way.
+  for (let start = 1; start <= (era === 'auto' ? 2 : 1); start++) {
+    await expect.poll(() => programs.length).toBe(start)
+    await clock.advance(300)
+    programs.at(-1)?.events.onEnd(EXITED)
+  }
+  expect(await failure).toMatchObject({ end: EXITED })
+})
+
+it('says so too of one that ends when it is asked the older question after a while', async () => {
+  const { clock, programs, failure } = stage({ era: 'modern', isRemembered: true, reads: 1 })
+  await expect.poll(() => programs.length).toBe(1)
+  await clock.advance(5_001)
+  expect(programs[0]?.asked.slice(0, 2)).toEqual(['server/discover', 'initialize'])
+  programs[0]?.events.onEnd(EXITED)
+  expect(await failure).toMatchObject({ end: EXITED })
+})
+
+it.each(WAYS)(
+  'does not wait for ever for the end of one that lives on without reading (%s)',
+  async (era, isRemembered) => {
+    const { clock, programs, failure } = stage({ era, isRemembered })
+    await expect.poll(() => programs.length).toBe(1)
+    await clock.advance(1_000)
+    expect(await failure).toMatchObject({ message: 'The program does not read any more.' })
+  },
+)

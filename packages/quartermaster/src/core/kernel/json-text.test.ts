@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { jsonTextInSteps, mostJsonBytes } from './json-text.ts'
+import { atOnce } from './turns.ts'
+
+const LONG = 'ä"\\\u001f '.repeat(20_000)
+const MANY = Array.from({ length: 20_000 }, (_, i) => ({
+  name: `t${i}`,
+  on: [true, null, undefined, i],
+  no: undefined,
+}))
+const KEYS = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`k${i}`, i % 3 ? i : { i }]))
+const PROTO = JSON.parse(`{"b":1,"__proto__":${JSON.stringify(MANY)},"2":1,"1":{"__proto__":${JSON.stringify(LONG)}}}`)
+
+describe('JSON that is written in steps', () => {
+  it.each([
+    ['many short ones', MANY],
+    ['long ones among short ones', [1, LONG, { a: LONG, b: MANY, c: 2, d: [] }, [MANY, KEYS], '', {}]],
+    ['many keys, and long ones', { ...KEYS, [LONG]: MANY, last: LONG }],
+    ['a key that objects have anyway', [PROTO, MANY]],
+    ['what says itself how it is written', { a: MANY, at: new Date(0), b: { toJSON: () => MANY } }],
+    ['nothing that can be written', [MANY, undefined, () => 1, { a: undefined, b: () => 1 }]],
+    ['a long text alone', LONG],
+    ['a short one alone', { a: [] }],
+  ])('is what the engine makes of it: %s', (_what, value) => {
+    const text = JSON.stringify(value)
+    expect(atOnce(jsonTextInSteps(value)) === text).toBe(true)
+    expect(mostJsonBytes(value, Number.POSITIVE_INFINITY)).toBeGreaterThanOrEqual(Buffer.byteLength(text))
+  })
+
+  it('takes many steps where it is long', () => {
+    let steps = 0
+    for (const _step of jsonTextInSteps({ a: { b: MANY } })) steps++
+    expect(steps).toBeGreaterThan(5)
+  })
+
+  it('is counted only as far as it has to be', () => {
+    let looks = 0
+    const list = Array.from({ length: 1_000 }, () =>
+      Object.defineProperty({}, 'a', { enumerable: true, get: () => ++looks }),
+    )
+    expect(mostJsonBytes({ list }, 100)).toBeGreaterThan(100)
+    expect(looks).toBeLessThan(10)
+  })
+})

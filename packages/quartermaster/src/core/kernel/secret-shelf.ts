@@ -1,0 +1,51 @@
+/** Keeps a value, and answers the reference to it. */
+export type Keep = (value: string) => string
+
+/** Where credentials go that are taken out of an entry. */
+export interface Shelf {
+  readonly secrets: Record<string, string>
+  /** What those would be called that had to stay. */
+  readonly left: Set<string>
+  readonly isToRun: boolean
+  /** Keeps a text under this name. */
+  named(name: string): Keep
+  /** Keeps a text under this name of this upstream. */
+  own(name: string): Keep
+}
+
+interface ShelfOptions {
+  readonly upstream: string
+  /** A name that the entry refers to already means another secret. */
+  readonly taken: ReadonlySet<string>
+  readonly isToRun: boolean
+}
+
+export function createShelf({ upstream, taken, isToRun }: ShelfOptions): Shelf {
+  const secrets: Record<string, string> = {}
+  const isFree = (name: string, value: string) => !taken.has(name) && (secrets[name] ?? value) === value
+  const named = (wanted: string) => (value: string) => {
+    const name = wanted.replace(/[^\w.-]+/g, '_').replace(/^_+|_+$/g, '') || 'SECRET'
+    const free = freeName(name, candidate => isFree(candidate, value))
+    secrets[free] = value
+    return `\${secret:${free}}`
+  }
+  const own = (name: string) => named(variableName(`${upstream}_${name}`))
+  return { secrets, left: new Set(), isToRun, named, own }
+}
+
+/** `api-key` → `API_KEY`. */
+export function variableName(name: string): string {
+  return name.replace(/-/g, '_').toUpperCase()
+}
+
+/** The names of the secrets that texts refer to, however deep they stand. */
+export function secretNamesOf(value: unknown): Set<string> {
+  const found = (JSON.stringify(value) ?? '').matchAll(/\$\{secret:([\w.-]+)\}/g)
+  return new Set([...found].map(([, name = '']) => name))
+}
+
+/** The name, or the name with the first number that makes it free. */
+export function freeName(name: string, isFree: (candidate: string) => boolean): string {
+  if (isFree(name)) return name
+  for (let number = 2; ; number++) if (isFree(`${name}_${number}`)) return `${name}_${number}`
+}
