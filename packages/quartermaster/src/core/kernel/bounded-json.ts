@@ -1,4 +1,5 @@
 import { AppError } from '../../contracts/index.ts'
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-signs.ts'
 
 /** How large the structure of a foreign JSON text may be, whatever its size in bytes. */
 export interface JsonLimits {
@@ -19,14 +20,6 @@ export function parseBoundedJson(text: string, limits: JsonLimits): unknown {
   if (text.includes('__proto__') || text.includes('\\u')) refusePrototypeKeys(value)
   return value
 }
-
-const QUOTE = 34
-const COMMA = 44
-const OPEN_BRACKET = 91
-const BACKSLASH = 92
-const CLOSE_BRACKET = 93
-const OPEN_BRACE = 123
-const CLOSE_BRACE = 125
 
 function refuseLargeStructure(text: string, limits: JsonLimits): void {
   const excess = jsonExcess(text, limits)

@@ -1,18 +1,11 @@
 import type { JsonLimits } from './bounded-json.ts'
+import { BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './json-signs.ts'
 import type { Steps } from './turns.ts'
 
 /** As much of a text as is parsed in one go: that takes a fraction of a millisecond. */
 const PIECE = 64 * 1024
 /** As many characters are looked at between two steps. */
 const LOOKS = 16_384
-
-const QUOTE = 34
-const COMMA = 44
-const OPEN_BRACKET = 91
-const BACKSLASH = 92
-const CLOSE_BRACKET = 93
-const OPEN_BRACE = 123
-const CLOSE_BRACE = 125
 
 /**
  * Parses a long JSON text so that others can have their turn meanwhile: what is short in it is left to the engine, and only what
