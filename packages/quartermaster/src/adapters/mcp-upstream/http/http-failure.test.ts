@@ -74,6 +74,9 @@ describe('a session in which a request is answered with an HTTP error', () => {
     [400, said('Session not found')],
     [400, 'Invalid session ID\n'],
     [404, said('Session not found')],
+    [404, said('Not Found: Session has been terminated')],
+    [404, '{"error":"Session not found"}'],
+    [404, said('The session has expired')],
     [404, said('Invalid or expired session. Please re-initialize the session.', 2)],
   ])(
     'is lost when the server says that it has forgotten it (%i, %j), and the request was not carried out',
@@ -85,17 +88,22 @@ describe('a session in which a request is answered with an HTTP error', () => {
     },
   )
 
-  it.each([undefined, said('Not found')])('is in doubt with a 404 that does not say so: %j', body => {
-    const { failure, end } = refusal(404, { body, hasSession: true })
-    expect([failure.wasSent, failure.status, end]).toEqual(['turnedAway', 404, undefined])
-  })
+  it.each([undefined, said('Not found'), '{"error":"Checkout session not found"}'])(
+    'is in doubt with a 404 that does not say so: %j',
+    body => {
+      const { failure, end } = refusal(404, { body, hasSession: true })
+      expect([failure.wasSent, failure.status, end]).toEqual(['turnedAway', 404, undefined])
+    },
+  )
 
   it.each([
     [400, said('The session of the shop is not valid', 2)],
     [400, said('Session not found', 2)],
     [400, said('The argument "session" is missing')],
     [400, said('No session of this kind is planned')],
+    [400, said('Invalid session token of the shop')],
     [404, said('Issue 17 not found', 2)],
+    [404, said('Paid, but the checkout session has expired', 2)],
   ])('goes on when it is the request that a server finds wrong: %i with %j', (status, body) => {
     const { response, end } = refusal(status, { body, hasSession: true })
     expect([response?.error?.message, end]).toEqual([body.error.message, undefined])

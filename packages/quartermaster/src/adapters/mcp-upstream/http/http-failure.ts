@@ -90,9 +90,15 @@ function sessionAfter({ status, said, text, message }: Complaint): 'lost' | 'dou
 export const METHOD_NOT_FOUND = -32_601
 /** In plain text it is a line, and no page. */
 const LONGEST_COMPLAINT = 200
-/** As the SDKs and well-known frameworks say it. */
-const NO_SESSION =
-  /\b(no valid|invalid|unknown|missing|expired|invalid or expired) (mcp[- ])?session( id)?\b|\bsession( id)? (is |has |was )?(not found|unknown|expired|invalid|terminated)\b|\bmcp-session-id header is required\b/i
+/** As the SDKs and well-known frameworks say it. A shop has sessions of its own, and says whose they are. */
+const NO_SESSION = new RegExp(
+  [
+    String.raw`\b(?:no valid|invalid|unknown|missing|expired|invalid or expired) (?:mcp[- ])?session(?: id)?\b(?! (?:token|cookie|key|of|for)\b)`,
+    String.raw`(?:^|[^\w\s-]\s*|\b(?:the|this|your|mcp)[ -])session(?: id)? (?:is |has |has been |was )?(?:not found|unknown|expired|invalid|terminated)\b`,
+    String.raw`\bmcp-session-id header is required\b`,
+  ].join('|'),
+  'i',
+)
 
 function errorIn(text: string): Response | undefined {
   const value = parseJson(text)
