@@ -85,7 +85,10 @@ function isSafeIn(value: string, { shell }: Script): boolean {
 function isFilledIn(value: string, { script: { text, shell }, word: { places } }: WordPlace): boolean {
   const written = text.slice(Math.max(0, (places[0] ?? 0) - 1), (places.at(-1) ?? 0) + 2)
   if (shell === 'sh' && written.includes("'")) return false
-  const filledIn = shell === 'cmd' ? /%[^%]+%/g : /\$(?:\{[^}]*\}|\w+|\([^)]*\)?|$)|`[^`]*`/g
+  // A command in brackets is a word of its own here, so that of it only the sign stands at the end of this one.
+  const isBegun = text[(places.at(-1) ?? 0) + 1] === '('
+  const filledIn = shell === 'cmd' ? /%[^%]+%/g : /\$(?:\{[^}]*\}|\w+|\([^)]*\)?)|`[^`]*`/g
+  if (isBegun && value.endsWith('$')) return true
   const literal = value.replace(filledIn, () => '${filled}')
   return literal !== value && !isSecretText('', literal)
 }

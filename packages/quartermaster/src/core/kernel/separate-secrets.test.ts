@@ -235,13 +235,15 @@ describe('the secrets of an entry', () => {
   })
 
   it('stay in a script where a shell would read them, and that is told; they are known all the same', () => {
-    const entry = sh(`node x --password 'hun$ter;2' --api-key=pa\\&ss`)
+    const entry = sh(`DB_PASSWORD="hunter2zz$" node x --password 'hun$ter;2' --api-key=pa\\&ss`)
     const { note, ...separated } = separateSecrets('a', entry, { isToRun: true })
     expect(separated).toEqual({ entry, secrets: {} })
-    expect(note).toMatch(/in its script \(PASSWORD, API_KEY\) .* is left there\. Give it by "env"/)
+    expect(note).toMatch(/in its script \(DB_PASSWORD, PASSWORD, API_KEY\) .* is left there\. Give it by "env"/)
     expect(separateSecrets('a', entry)).toEqual({
-      entry: sh("node x --password '${secret:A_PASSWORD}' --api-key=${secret:A_API_KEY}"),
-      secrets: { A_PASSWORD: 'hun$ter;2', A_API_KEY: 'pa&ss' },
+      entry: sh(
+        'DB_PASSWORD="${secret:DB_PASSWORD}" node x --password \'${secret:A_PASSWORD}\' --api-key=${secret:A_API_KEY}',
+      ),
+      secrets: { DB_PASSWORD: 'hunter2zz$', A_PASSWORD: 'hun$ter;2', A_API_KEY: 'pa&ss' },
     })
   })
 

@@ -17,6 +17,19 @@ it('tries ever less often while it cannot start, and says why', async () => {
   })
 })
 
+it.each([
+  [undefined, '"upstream-s" cannot be reached: ', { dependency: 'upstream-s' }],
+  ['eve', '"upstream-s" cannot be reached for "eve": ', { agent: 'eve' }],
+])('is a word about the server only where it is for everybody (%s)', async (agent, message, details) => {
+  const open = () => Promise.reject(new ChannelFailure({ kind: 'unauthorized', reason: 'It does not take the key.' }))
+  const connection = connectionBy(createFakeClock(), { agent, startMs: () => 30_000, open })
+  connection.start()
+  await expect(connection.take({ budgetMs: 0, signal: FOREVER })).rejects.toMatchObject({
+    message: expect.stringContaining(message),
+    details,
+  })
+})
+
 /** A server whose start takes six seconds to fail. Health looks at it with every change, and every now and then. */
 function slowToFail() {
   const clock = createFakeClock()

@@ -180,9 +180,10 @@ async function waitFor(runner: Runner, deps: ConnectionDeps, { budgetMs, signal 
   throw unreachable(deps, stateOf(runner.life()).reason)
 }
 
-function unreachable({ dependency }: ConnectionDeps, reason: string): AppError {
-  const details = { dependency }
-  return new AppError('DEPENDENCY_UNAVAILABLE', `"${dependency}" cannot be reached: ${reason}`, { details })
+/** One agent's key that is not taken is no word about the server, which everybody else would wait for to be looked at. */
+function unreachable({ dependency, agent }: ConnectionDeps, reason: string): AppError {
+  const [whom, details] = agent === undefined ? ['', { dependency }] : [` for "${agent}"`, { agent }]
+  return new AppError('DEPENDENCY_UNAVAILABLE', `"${dependency}" cannot be reached${whom}: ${reason}`, { details })
 }
 
 interface Looking {
